@@ -1,10 +1,15 @@
-// proffer keys: the master's own key, and the keys of the agents and users that have joined.
+// proffer keys: the master's own key, and the keys of the agents and users that have joined. The
+// story of `rotate`: the successor is written down beside the key that is in use, then registered
+// with the master, then it takes the key's place in the file; its first use ends the other. Killed
+// between any two of these, `rotate` goes on where it was.
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,12 +19,17 @@
 #include "cli/output.h"
 #include "common/text.h"
 #include "net/curve_keys.h"
+#include "net/fd.h"
+#include "net/membership.h"
 #include "proto/json/keys_json.h"
 
 namespace proffer::cli {
 namespace {
 
-constexpr std::string_view kUsage = "proffer keys init|list|revoke";
+constexpr std::string_view kUsage = "proffer keys init|list|rotate|revoke";
+
+// Of so much a key is told to people: enough to find it again.
+std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
 
 // The folder's user runs the master.
 Result<void> give_to_owner_of(const std::string& folder, const std::string& path) {
@@ -67,6 +77,7 @@ int init(const Words& words) {
 }
 
 std::string state_of(const KnownKey& key, Time now) {
+  if (!key.replaces.empty()) return "to replace " + beginning_of(key.replaces);
   if (!key.is_token()) return "joined";
   return *key.token_until < now ? "token, over" : text("token for ", age(*key.token_until - now));
 }
@@ -97,6 +108,101 @@ int list(const Words& words) {
                age(now - row.since), row.by});
   }
   table.print();
+  return 0;
+}
+
+// Two at once could each register a successor, and one of them would be left with the wrong one.
+// Held until its descriptor is closed.
+Result<Fd> lock_folder(const std::string& folder) {
+  Fd held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (held.get() >= 0 && flock(held.get(), LOCK_EX | LOCK_NB) == 0) return held;
+  if (errno == EWOULDBLOCK) {
+    return Error::failed_precondition("another proffer keys rotate is under way here")
+        .with_hint("try again when it has ended");
+  }
+  return Error::unavailable(text("cannot lock ", quoted(folder), ": ", std::strerror(errno)));
+}
+
+Result<Membership> read_member(KeyKind kind) {
+  Result<std::optional<Membership>> joined = read_membership(kind);
+  if (!joined) return std::move(joined).error();
+  if (*joined) return **std::move(joined);
+  return Error::failed_precondition(text(kind == KeyKind::kAgent
+                                             ? "this machine has not joined as an agent"
+                                             : "this user has not joined a cluster",
+                                         ": there is no key to rotate"))
+      .with_hint(kind == KeyKind::kAgent
+                     ? "run it on the agent's machine, as the user that joined it"
+                     : "--agent rotates the key of the agent of this machine");
+}
+
+// `member` has the successor in the key's place afterwards. Errors: the former key is good still.
+Result<void> replace_key(Membership& member, const Masters& masters) {
+  if (!member.successor) {
+    member.successor = make_key_pair();
+    if (Result<void> written = write_membership(member); !written) return written;
+  }
+  const Result<CallResult> registered =
+      call(masters, member.keys, "key_rotate",
+           proto::key_rotate_call_json({.key = member.successor->public_key}));
+  if (!registered) {
+    // Its answer may have been lost, and the successor been used since, by an agent that runs.
+    const ClientKeys next{.own = *member.successor, .server = member.keys.server};
+    if (!call(masters, next, "status", "", seconds(2))) return registered.error();
+  }
+  member.keys.own = *std::exchange(member.successor, std::nullopt);
+  return write_membership(member);
+}
+
+int rotate(const Words& words) {
+  std::string master_flag;
+  bool of_agent = false;
+  bool of_masters = false;
+  bool json = false;
+  Arguments arguments("proffer keys rotate [--agent]",
+                      "replace the key of this user, or of the agent of this machine, by a new "
+                      "one; the former ends when the new one is first used. Programs that run take "
+                      "the new one by themselves");
+  arguments.master(&master_flag);
+  arguments.flag("--agent", &of_agent, "the key of the agent of this machine (run it as root)");
+  arguments.flag("--masters-key", &of_masters, "not possible yet");
+  arguments.flag("--json", &json, "print one JSON object");
+  if (const auto status = arguments.parse(words)) return *status;
+  if (of_masters) {
+    return print_error(
+        Error::unsupported("the key of the masters cannot be rotated: agents and users know the "
+                           "masters by it, and there is no way yet to tell them its successor")
+            .with_hint("for a new one stop the masters, remove master.key, run proffer keys init, "
+                       "and let agents and users join again with proffer join --replace"),
+        json);
+  }
+  const KeyKind kind = of_agent ? KeyKind::kAgent : KeyKind::kUser;
+  const Result<std::string> path = membership_file(kind);
+  if (!path) return print_error(path.error(), json);
+  Result<Membership> member = read_member(kind);
+  if (!member) return print_error(member.error(), json);
+  const Result<Fd> lock = lock_folder(std::filesystem::path(*path).parent_path().string());
+  if (!lock) return print_error(lock.error(), json);
+  member = read_member(kind);  // What it was before the lock may have changed.
+  if (!member) return print_error(member.error(), json);
+  Result<Masters> masters = member->masters;
+  if (!master_flag.empty()) masters = master_address(master_flag);
+  if (!masters) return usage_error(masters.error(), json);
+
+  const PublicKey former = member->keys.own.public_key;
+  if (Result<void> replaced = replace_key(*member, *masters); !replaced) {
+    return print_error(replaced.error(), json);
+  }
+  const PublicKey& now = member->keys.own.public_key;
+  const Result<CallResult> used = call(*masters, member->keys, "status", "");
+  if (json) {
+    print_line(proto::key_rotate_call_json({.key = now}));
+  } else {
+    print_line(text("the key of ", to_text(kind), " ", member->name, " is ", now.str(),
+                    used ? "; the former, " : "; it takes the place of the former, ",
+                    beginning_of(former),
+                    used ? ", has ended" : ", when a master is reached with it"));
+  }
   return 0;
 }
 
@@ -143,6 +249,7 @@ int run_keys(const Words& words) {
   const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
   if (verb == "init") return init(rest);
   if (verb == "list") return list(rest);
+  if (verb == "rotate") return rotate(rest);
   if (verb == "revoke") return revoke(rest);
   if (verb == "--help" || verb == "-h") {
     print_line(text("usage: ", kUsage, "; each has its own --help"));

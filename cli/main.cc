@@ -29,7 +29,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"dev", run_dev, "start a local cluster: a master and some agents"},
     {"run", run_run, "run a command on the cluster and stream its output"},
-    {"batch", nullptr, "run MapReduce jobs: proffer batch run JOB.yaml", true},
+    {"batch", nullptr, "run arrays of commands, and MapReduce jobs: proffer batch --help", true},
     {"service", run_service, "keep apps running: proffer service run APP.yaml", true},
     {"status", run_status, "the cluster in a few lines"},
     {"agents", run_agents, "the machines and what they have"},
@@ -50,7 +50,7 @@ constexpr Command kCommands[] = {
     {"exec", run_exec, "one more command in a running task"},
     {"kill", run_kill, "end a task"},
     {"teardown", run_teardown, "end a framework and all of its tasks"},
-    {"keys", run_keys, "keys of the cluster: proffer keys init|list|revoke", true},
+    {"keys", run_keys, "keys of the cluster: proffer keys init|list|rotate|revoke", true},
     {"join-token", run_join_token, "a line with which another machine or user joins"},
     {"join", run_join, "join a cluster with such a line"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},

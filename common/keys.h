@@ -40,6 +40,8 @@ struct KnownKey {
   std::string by = {};                   // the user that made the token
   std::optional<Time> token_until = {};  // a token's; none: it is a registered key
   std::string runs_as = {};              // an agent's: the user that it runs as on its machine
+  // It is the successor of this key, which ends when this one is first used. Empty: of none.
+  PublicKey replaces = {};
   bool operator==(const KnownKey&) const = default;
 
   bool is_token() const { return token_until.has_value(); }

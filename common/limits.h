@@ -125,9 +125,14 @@ inline constexpr Duration kGoneAgentAge = hours(24 * 7);  // then a gone agent i
 inline constexpr size_t kFormerBootsMax = 8;              // of one agent, remembered by a master
 inline constexpr size_t kReservationsPerAgentMax = 60;    // by operations; each is a slice
 inline constexpr size_t kTasksPerAgentMax = 10'000;       // further launches are refused
-inline constexpr size_t kEndedTasksKept = 10'000;         // in the master, for `tasks --all`
-inline constexpr size_t kUnacknowledgedMax = 200'000;     // updates waiting in the master in all
-inline constexpr size_t kUpdatesPerTaskMax = 64;          // unacknowledged, of one task
+// Releases of files. What is beyond a bound is not remembered: those files stay until they are old.
+inline constexpr size_t kReleasedNamesMax = 64;        // of one message, which may go to all
+inline constexpr size_t kReleasedAgentsMax = 1'024;    // named in one message
+inline constexpr size_t kReleasesKeptMax = 64;         // by a master of one agent; by a driver
+inline constexpr size_t kReleasesWaitingMax = 1'000;   // in an agent, until their tasks have ended
+inline constexpr size_t kEndedTasksKept = 10'000;      // in the master, for `tasks --all`
+inline constexpr size_t kUnacknowledgedMax = 200'000;  // updates waiting in the master in all
+inline constexpr size_t kUpdatesPerTaskMax = 64;       // unacknowledged, of one task
 inline constexpr size_t kFiltersPerFrameworkMax = 20'000;
 inline constexpr size_t kMessagesPerTurn = 256;  // handled before the loop looks at timers
 

@@ -109,6 +109,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
              0);
     if (options.endpoint.find('[') != std::string::npos) socket.set(ZMQ_IPV6, 1);
     if (is_keyed()) {
+      if (options.keys_now) options.keys = options.keys_now(*options.keys);
       socket.set_text(ZMQ_CURVE_SERVERKEY, options.keys->server.str());
       socket.set_text(ZMQ_CURVE_PUBLICKEY, options.keys->own.public_key.str());
       socket.set_text(ZMQ_CURVE_SECRETKEY, options.keys->own.secret_key);

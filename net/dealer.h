@@ -50,6 +50,9 @@ class Dealer {
     std::vector<std::string> others = {};
     // By CURVE, with this key and only to a server with that one; TCP only. None: plain.
     std::optional<ClientKeys> keys = {};
+    // Asked before each attempt, with the keys of the one before: what they are now (current_keys
+    // of membership.h). None: they stay the same.
+    std::function<ClientKeys(const ClientKeys&)> keys_now = {};
     // Whether a process of this user may be at the other end of a Unix socket: else the session
     // ends before any frame of it is told. None: root, this process's user, and
     // the owner of the folder that the socket lies in.

@@ -80,9 +80,11 @@ Result<std::optional<Membership>> read_membership(KeyKind kind) {
   const std::string_view master_key = value_of(lines, "master_key");
   const Result<Masters> masters = parse_masters("masters", value_of(lines, "masters"), kMasterPort);
   const Result<KeyPair> own = key_pair_of(value_of(lines, "secret_key"));
+  const std::string_view next = value_of(lines, "next_secret_key");
+  const Result<KeyPair> successor = next.empty() ? KeyPair() : key_pair_of(next);
   const std::string_view name = value_of(lines, to_text(kind));
   if (lines.empty() || lines[0] != kHeader || !are_master_addresses(masters) || !own ||
-      !is_valid_public_key(master_key) || !is_valid_name(name)) {
+      !successor || !is_valid_public_key(master_key) || !is_valid_name(name)) {
     return Error::corruption(text(quoted(*path), " is not what proffer join writes"))
         .with_hint("remove it and join again");
   }
@@ -90,7 +92,8 @@ Result<std::optional<Membership>> read_membership(KeyKind kind) {
       Membership{.kind = kind,
                  .name = std::string(name),
                  .masters = *masters,
-                 .keys = {.own = *own, .server = PublicKey(std::string(master_key))}});
+                 .keys = {.own = *own, .server = PublicKey(std::string(master_key))},
+                 .successor = next.empty() ? std::nullopt : std::optional(*successor)});
 }
 
 Result<void> prepare_membership(KeyKind kind) {
@@ -116,8 +119,16 @@ Result<void> write_membership(const Membership& membership) {
       text(kHeader, "\nmasters ", to_text(membership.masters), "\nmaster_key ",
            membership.keys.server.str(), "\n", to_text(membership.kind), " ", membership.name,
            "\npublic_key ", membership.keys.own.public_key.str(), "\nsecret_key ",
-           membership.keys.own.secret_key, "\n"),
+           membership.keys.own.secret_key, "\n",
+           membership.successor ? text("next_secret_key ", membership.successor->secret_key, "\n")
+                                : std::string()),
       kOnlyItsOwner);
+}
+
+ClientKeys current_keys(KeyKind kind, const ClientKeys& known) {
+  const Result<std::optional<Membership>> joined = read_membership(kind);
+  const bool is_same = joined && *joined && (*joined)->keys.server == known.server;
+  return is_same ? (*joined)->keys : known;
 }
 
 std::string to_text(const JoinToken& token) {

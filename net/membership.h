@@ -25,6 +25,8 @@ struct Membership {
   std::string name = {};
   Masters masters = {};
   ClientKeys keys = {};
+  // Its key's successor, which the master may know already: `proffer keys rotate` has begun.
+  std::optional<KeyPair> successor = {};
   bool operator==(const Membership&) const = default;
 };
 
@@ -37,6 +39,11 @@ Result<std::optional<Membership>> read_membership(KeyKind kind);
 Result<void> prepare_membership(KeyKind kind);
 // Replaces the file, in a folder that is there. Errors: kUnavailable.
 Result<void> write_membership(const Membership& membership);
+
+// The keys of a member that runs since before: those of the file, if it is still one of the cluster
+// with this server key; `proffer keys rotate` may have replaced the member's own. `known` if there
+// is none, or it cannot be read.
+ClientKeys current_keys(KeyKind kind, const ClientKeys& known);
 
 // One line, as `proffer join-token` prints it: for whom, where the masters are, the key that they
 // must have, and the secret half of a key that may be used once.

@@ -15,7 +15,7 @@ namespace proffer::proto {
 
 enum class BatchPhase : uint8_t {
   kQueued,      // others are before it
-  kMap,         //
+  kMap,         // or the elements of an array
   kReduce,      //
   kCommitting,  // all parts are there
   kRemoving,    // it has failed or was cancelled, and its output is being removed
@@ -45,6 +45,19 @@ struct BatchStage {
   bool operator==(const BatchStage&) const = default;
 };
 
+// Of an array.
+struct BatchElements {
+  int64_t total = 0;
+  int64_t done = 0;             // ended with an exit code that is accepted
+  int64_t failed = 0;           // ended otherwise, and are not tried again
+  int64_t running = 0;          // in tasks that run, with those that wait there for their turn
+  int64_t tasks = 0;            // that run now
+  int64_t failed_attempts = 0;  // of elements, so far
+  int64_t bytes_out = 0;        // that they wrote to standard output, once the job has ended
+  std::optional<Duration> eta = {};
+  bool operator==(const BatchElements&) const = default;
+};
+
 struct BatchJob {
   std::string job = {};
   std::string owner = {};
@@ -54,7 +67,8 @@ struct BatchJob {
   FrameworkId framework = {};  // that runs it
   BatchStage map = {};
   BatchStage reduce = {};
-  int64_t input_bytes = 0;  // of all splits
+  std::optional<BatchElements> array = {};  // in place of map and reduce
+  int64_t input_bytes = 0;                  // of all splits
   Time submitted_at = {};
   Time started_at = {};   // zero until it is
   Time ended_at = {};     // zero until it has

@@ -53,6 +53,7 @@ constexpr std::array kMessageNames = {
     std::string_view("agent_trouble"),
     std::string_view("reconciled"),
     std::string_view("not_leader"),
+    std::string_view("release_files"),
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
 

@@ -339,6 +339,18 @@ struct FrameworkResponse {
   bool operator==(const FrameworkResponse&) const = default;
 };
 
+// The framework needs the files of tasks and executors whose ids begin with one of these texts no
+// more, and launches no further ones. From a scheduler to the master, and from there to agents,
+// best effort: what is not heard of is removed when it is old. An agent removes these sandboxes
+// when all of them have ended there and their ends are acknowledged; of tasks that have failed it
+// keeps the end of their output.
+struct ReleaseFiles {
+  FrameworkId framework = {};  // ignored from a scheduler
+  std::vector<std::string> begins = {};
+  std::vector<AgentId> agents = {};  // where they were launched; none: all agents
+  bool operator==(const ReleaseFiles&) const = default;
+};
+
 // The framework ends: its tasks are killed and its id is forgotten.
 struct Teardown {
   bool operator==(const Teardown&) const = default;
@@ -604,7 +616,7 @@ using Message =
                  UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
                  ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply,
                  StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse, RevokeNotice,
-                 AgentTrouble, Reconciled, NotLeader>;
+                 AgentTrouble, Reconciled, NotLeader, ReleaseFiles>;
 
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);

@@ -59,6 +59,8 @@ using Command =
                  // Done when there is a session. The id is the author's, below 2^63; answers come
                  // in the order of the requests, but for those that cannot be sent at all.
                  proto::StoreRequest, proto::FrameworkResponse,
+                 // Told again in each session of this life.
+                 proto::ReleaseFiles,
                  // Of a task whose end was told. Another one is ignored.
                  AcknowledgeEnd>;
 

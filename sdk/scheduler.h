@@ -183,6 +183,14 @@ class Scheduler {
   // With acknowledges_ends: the end of this task need not be told again. Of a task whose end was
   // not told, or that was acknowledged before, nothing happens.
   void acknowledge(const TaskId& task);
+  // The files of tasks whose ids begin with one of `begins` are needed no more ("words-7." for all
+  // tasks of a job), and no further such task will be launched. Each agent removes their sandboxes
+  // when all of them there have ended and their ends are acknowledged; the last 1 MiB of stdout and
+  // stderr of a failed task stays for `proffer logs` until it is old. Without this call sandboxes
+  // stay until they are old (--sandbox_age of the agent). `agents`: where the tasks were launched;
+  // none: all agents. Best effort; what is no name is left out. An executor that several tasks
+  // share has its sandbox under its own id.
+  void release_files(std::vector<std::string> begins, std::vector<AgentId> agents = {});
   void message(const AgentId& agent, const ExecutorId& executor, std::string data);
   // The truth about these tasks, or all: told to on_update where it differs from what was told
   // last. Done by itself after each reconnect.

@@ -201,13 +201,15 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
     host_.adopt(adopt->executor);
   } else if (const auto* kill = std::get_if<agent::KillExecutor>(&action)) {
     host_.kill(kill->framework, kill->executor, kill->run);
+  } else if (const auto* removal = std::get_if<agent::RemoveSandboxes>(&action)) {
+    host_.remove_sandboxes(removal->framework, removal->begins);
   } else if (const auto* leftover = std::get_if<agent::EndLeftover>(&action)) {
     host_.end_leftover(leftover->executor);
   } else if (const auto* exit = std::get_if<agent::Exit>(&action)) {
     note({.what = "agent exits"});
     if (exit->reason.empty()) return crash();
     // An operator does what it says: the next life has an empty directory.
-    if (exit->reason.find("the master ends this agent") == 0) host_.disk() = AgentDisk();
+    if (exit->reason.find("the master ends this agent") == 0) host_.begin_anew();
     fail(exit->reason);
   }
 }

@@ -26,10 +26,48 @@ int64_t split_bytes(const std::string& plan, uint32_t number) {
   return static_cast<int64_t>(hash.value() % 1'000 + 1) * kRecordBytes;
 }
 
+// An attempt that is made twice ends the same way.
+int32_t exit_code(const std::string& plan, uint32_t position, uint32_t attempt) {
+  batch::Fnv1a64 hash;
+  hash.add(text(plan, " ", position, " ", attempt));
+  return hash.value() % 5 == 0 ? 75 : 0;
+}
+
+// A part of the jobs are arrays; what others are does not depend on it.
+void make_array(batch::JobOrder& order, Prng& chance) {
+  order.map.clear();
+  order.reduce.clear();
+  order.maps = 0;
+  order.reducers = 0;
+  order.input_bytes = 0;
+  batch::ArrayOrder& array = order.array.emplace();
+  const auto size = static_cast<uint32_t>(chance.between(1, 60));
+  array.indices = {{.first = 7, .step = 3, .count = size}};
+  array.directory = "/";
+  array.at_once = chance.chance(1, 2) ? chance.between(1, 3) : 0;
+  array.command = {"at-once", std::to_string(array.at_once)};
+  array.retries = static_cast<int32_t>(chance.between(0, 2));
+  array.failed_max = size;
+}
+
+// How many elements fail at each attempt.
+int64_t failing(const std::string& plan, const batch::ArrayOrder& array) {
+  int64_t count = 0;
+  for (uint32_t position = 0; position < array.size(); ++position) {
+    bool fails = true;
+    for (int32_t attempt = 1; attempt <= array.retries + 1; ++attempt) {
+      fails &= exit_code(plan, position, static_cast<uint32_t>(attempt)) != 0;
+    }
+    count += fails;
+  }
+  return count;
+}
+
 }  // namespace
 
 BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(options)) {
   Prng chance(options_.seed);
+  Prng of_arrays(options_.seed ^ 0xA55A);
   Time at = Time();
   for (int64_t i = 0; i < options_.jobs; ++i) {
     Wish wish{.at = at};
@@ -47,9 +85,10 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
     for (uint32_t map = 0; map < order.maps; ++map) {
       order.input_bytes += split_bytes(order.plan, map);
     }
+    if (i > 0 && of_arrays.chance(1, 2)) make_array(order, of_arrays);
     if (i > 0 && chance.chance(1, 4)) {
       wish.cancel_after = milliseconds(chance.between(0, 30'000));
-      wish.wants_retry = split_bytes(order.plan, 0) % 200 == 0;  // every second one
+      wish.wants_retry = !order.array && split_bytes(order.plan, 0) % 200 == 0;  // every second one
     }
     wishes_.push_back(std::move(wish));
     at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
@@ -98,8 +137,25 @@ std::optional<Time> BatchWorkload::next_deadline() const {
 void BatchWorkload::handle(const batch::JobsEvent& event, Time now, Commands& out) {
   batch::JobsOutbox outbox;
   jobs_->handle(event, now, outbox);
-  for (sdk::Command& command : outbox.commands) out.push_back(std::move(command));
+  for (sdk::Command& command : outbox.commands) {
+    if (const auto* files = std::get_if<proto::ReleaseFiles>(&command)) check_released(*files, now);
+    out.push_back(std::move(command));
+  }
   for (const batch::Answer& answer : outbox.answers) on_answer(answer);
+}
+
+// Only what nobody fetches any more.
+void BatchWorkload::check_released(const proto::ReleaseFiles& released, Time now) {
+  for (const std::string& begin : released.begins) {
+    released_.insert(begin);
+    for (const proto::BatchJob& job : jobs_->list(kSomebody, true, {}, 1'000, now)) {
+      if (job.job + "." != begin) continue;
+      if (proto::has_ended(job.phase) && job.retry_until == Time()) continue;
+      found_.push_back(
+          {text("the files of job ", job.job, " are released, and the job ",
+                job.retry_until == Time() ? "is " : "can be retried: it is ", to_text(job.phase))});
+    }
+  }
 }
 
 void BatchWorkload::on_answer(const batch::Answer& answer) {
@@ -160,7 +216,7 @@ void BatchWorkload::go_on(Time now, Commands& out) {
   const bool all_ended = std::all_of(wishes_.begin(), wishes_.end(), [](const Wish& wish) {
     return wish.ended && !(wish.wants_retry && wish.ended->phase == proto::BatchPhase::kCancelled);
   });
-  if (!all_ended) return;
+  if (!all_ended || (stays_until_ && now < *stays_until_)) return;
   is_torn_down_ = true;
   out.push_back(proto::Teardown{});
 }
@@ -208,6 +264,16 @@ void BatchWorkload::check_ended(const Wish& wish, const proto::BatchJob& job) {
     found_.push_back({text("job ", job.job, " ", to_text(job.phase), ": ", job.error)});
     return;
   }
+  if (wish.order.array) {
+    const int64_t failed = failing(wish.order.plan, *wish.order.array);
+    const int64_t total = wish.order.array->size();
+    if (!job.array || job.array->failed != failed || job.array->done != total - failed) {
+      found_.push_back({text("of ", total, " elements ", failed, " fail; ", job.job, " tells ",
+                             job.array ? job.array->failed : 0, " and ",
+                             job.array ? job.array->done : 0, " done")});
+    }
+    return;
+  }
   if (job.map.bytes_in != wish.order.input_bytes) {
     found_.push_back(
         {text("the maps read ", job.map.bytes_in, " bytes of ", wish.order.input_bytes)});
@@ -240,12 +306,86 @@ std::string BatchWorkload::progress() const {
   return out;
 }
 
+namespace {
+
+// Elements one after the other, as the executor does it (frameworks/batch/executor/range_task.cc).
+TaskScript range_script(const TaskKey& task, const batch::RangeWork& work, const Results& results,
+                        Prng& chance) {
+  const std::string& plan = work.common.plan;
+  const std::multimap<uint32_t, KeptElement>& kept = results.read(plan);
+  batch::RangeResult result;
+  Duration at;
+  const Result<int64_t> at_once = parse_whole("number", work.command.at(1), 0, 1'000);
+  const std::optional<int64_t> running = results.running(task);
+  if (*at_once > 0 && running.value_or(0) > *at_once) {
+    results.violated({text(task.second.str(), " begins, and with it ", *running,
+                           " ranges run; at most ", *at_once, " may")});
+  }
+  for (uint32_t place = 0; place < work.count(); ++place) {
+    const uint32_t position = work.first + place;
+    const auto known = work.failures.find(place);
+    const uint32_t failures =
+        known == work.failures.end() ? 0 : static_cast<uint32_t>(known->second);
+    std::optional<KeptElement> earlier;
+    for (auto [one, end] = kept.equal_range(position); one != end; ++one) {
+      const KeptElement& other = one->second;
+      if (other.code != 0 && other.attempt <= failures) continue;
+      if (!earlier || other.code == 0) earlier = other;
+    }
+    if (earlier && !work.looks_back) {
+      results.violated({text("element ", position, " of ", plan, " runs again in ",
+                             task.second.str(), ", and its end was kept")});
+    }
+    KeptElement ended = earlier.value_or(
+        KeptElement{.attempt = failures + 1, .code = exit_code(plan, position, failures + 1)});
+    if (!earlier) {
+      if (result.ran > 0 && at >= work.time) break;
+      const Duration takes = milliseconds(chance.between(10, 1'500));
+      at = at + takes;
+      results.keep(task, plan, at, position, ended);
+      ++result.ran;
+      result.micros += takes.micros();
+    }
+    ++result.ended;
+    if (ended.code == 0) continue;
+    result.failures.push_back(
+        {.place = place, .attempt = static_cast<int32_t>(ended.attempt), .code = ended.code});
+  }
+  TaskScript script;
+  script.task.runs = at + milliseconds(5);
+  script.data = batch::encode_range_result(result);
+  return script;
+}
+
+TaskScript gather_script(const batch::GatherWork& work, const Results& results) {
+  std::set<uint32_t> done;
+  for (const auto& [position, kept] : results.read(work.common.plan)) {
+    if (kept.code == 0) done.insert(position);
+  }
+  if (work.commits && done.size() < work.done) {
+    results.violated({text(work.common.plan, ": ", work.done, " elements are said to be done, ",
+                           done.size(), " are")});
+  }
+  TaskScript script;
+  script.task.runs = milliseconds(100);
+  script.data = batch::encode_result({.bytes_out = static_cast<int64_t>(done.size())});
+  return script;
+}
+
+}  // namespace
+
 // A map task writes, for each reducer, as many bytes as its split has; so what reducers have read
 // in the end must be what the maps wrote, neither more nor less.
 TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const Shuffle& shuffle,
-                        Prng& chance) {
+                        const Results& results, Prng& chance) {
   const Result<batch::Work> work = batch::decode_work(run.spec.data);
   CHECK(work.has_value()) << work.error().message();
+  if (const auto* range = std::get_if<batch::RangeWork>(&*work)) {
+    return range_script({run.framework, run.spec.id}, *range, results, chance);
+  }
+  if (const auto* gather = std::get_if<batch::GatherWork>(&*work)) {
+    return gather_script(*gather, results);
+  }
   TaskScript script;
   script.task.runs = milliseconds(chance.between(100, 10'000));
   if (const auto* map = std::get_if<batch::MapWork>(&*work)) {

@@ -1,8 +1,9 @@
 #pragma once
 
-// A few MapReduce jobs on the production batch scheduler, store and all, and what their simulated
-// mappers and reducers do. Each input byte and each partition must be counted once, whatever was
-// lost and computed again, and what was answered once stays so.
+// A few MapReduce jobs and arrays on the production batch scheduler, store and all, and what their
+// simulated mappers, reducers and elements do. Each input byte, each partition and each attempt of
+// an element must be counted once, whatever was lost and computed again, and what was answered once
+// stays so.
 
 #include <functional>
 #include <map>
@@ -42,6 +43,14 @@ class BatchWorkload final : public Workload {
   std::vector<Violation> violations() const override;
   std::string progress() const override;
 
+  // Whether the files of this job's tasks were released, in any life of the scheduler.
+  bool has_released(const std::string& job) const { return released_.contains(job + "."); }
+  // Torn down once its jobs have ended, but not before this time. Until then it says again what an
+  // agent that was away, or a master that began anew, may have missed.
+  void stay_until(Time time) { stays_until_ = time; }
+  // What its jobs left behind is nobody's any more.
+  bool has_left_early() const { return !stays_until_ || (refused_ && !is_torn_down_); }
+
  private:
   // What somebody wants, and how far that is.
   struct Wish {
@@ -57,6 +66,7 @@ class BatchWorkload final : public Workload {
   };
 
   void handle(const batch::JobsEvent& event, Time now, Commands& out);
+  void check_released(const proto::ReleaseFiles& released, Time now);
   void on_answer(const batch::Answer& answer);
   void go_on(Time now, Commands& out);
   void look(Time now);
@@ -69,7 +79,9 @@ class BatchWorkload final : public Workload {
   uint64_t relays_ = 0;
   std::map<uint64_t, size_t> asked_;  // wishes that wait for an answer in this life, by relay
   std::set<size_t> waiting_;          // the same wishes
+  std::set<std::string> released_;    // beginnings of task ids
   std::optional<Time> look_at_;
+  std::optional<Time> stays_until_;
   bool refused_ = false;
   bool is_torn_down_ = false;  // in this life: nobody may have heard of it
   std::vector<Violation> found_;
@@ -82,8 +94,25 @@ struct Shuffle {
   std::function<std::optional<int64_t>(const std::string& address, const TaskKey& map)> read = {};
 };
 
+// How elements of an array ended, as it lies in the output directory.
+struct KeptElement {
+  uint32_t attempt = 0;
+  int32_t code = 0;
+};
+struct Results {
+  // Of the job with this plan; by position.
+  std::function<const std::multimap<uint32_t, KeptElement>&(const std::string& plan)> read = {};
+  // So long after its start a task keeps this, if it still runs then.
+  std::function<void(const TaskKey& task, const std::string& plan, Duration after,
+                     uint32_t position, KeptElement)>
+      keep = {};
+  // How many ranges of the same job run now, this one too; nothing if nobody can say so exactly.
+  std::function<std::optional<int64_t>(const TaskKey& task)> running = {};
+  std::function<void(const Violation&)> violated = {};
+};
+
 // What a task of a job does on `machine`.
 TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const Shuffle& shuffle,
-                        Prng& chance);
+                        const Results& results, Prng& chance);
 
 }  // namespace proffer::sim

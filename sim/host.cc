@@ -39,6 +39,7 @@ void Host::forget_parent() {
 
 void Host::start(const ProcessStart& start) {
   if (start.in_place_of) kill(start.framework, start.in_place_of->executor, start.in_place_of->run);
+  sandboxes_.emplace(start.framework, start.executor);
   const uint64_t life = parent_life_;
   const Duration soon = microseconds(chance_.between(50, 2'000));
   if (starts_fail_ && chance_.chance(1, 2)) return start_in_vain(start);
@@ -178,6 +179,23 @@ void Host::end_leftover(const proto::ExecutorRecord& executor) {
   world_.after(microseconds(chance_.between(100, 20'000)), [this, life = parent_life_, executor] {
     if (life == parent_life_) parent_.leftover_ended(executor);
   });
+}
+
+void Host::remove_sandboxes(const FrameworkId& framework, const std::vector<std::string>& begins) {
+  for (const std::string& begin : begins) {
+    for (auto at = sandboxes_.lower_bound({framework, ExecutorId(begin)});
+         at != sandboxes_.end() && at->first == framework && at->second.str().starts_with(begin);) {
+      const TaskKey task(framework, TaskId(at->second.str()));
+      const auto entry = journal_.entries().find(task);
+      if (entry != journal_.entries().end() && entry->second.machine == name_ &&
+          entry->second.ending == Ending::kRuns && !entry->second.forgotten) {
+        world_.violated(name_.str(),
+                        {text("the sandbox of ", to_text(task), " is removed, and the task runs")});
+      }
+      removed_.insert(*at);
+      at = sandboxes_.erase(at);
+    }
+  }
 }
 
 std::vector<ExecutorProcess*> Host::executors_running() {

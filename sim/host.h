@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,11 @@ class Host {
   Party agent_party() const { return agent_party_; }
   // What the agent wrote.
   AgentDisk& disk() { return disk_; }
+  // An operator gives the agent an empty directory.
+  void begin_anew() {
+    disk_ = AgentDisk();
+    sandboxes_.clear();
+  }
 
   // How often a start fails, per thousand.
   void set_start_failures(uint32_t rate) { start_failures_ = rate; }
@@ -68,6 +74,8 @@ class Host {
   void kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
   void end_leftover(const proto::ExecutorRecord& executor);
   uint64_t newest_run() const { return newest_run_; }  // that was ever started here
+  // Those of executors whose ids begin so. A law: no task runs in them.
+  void remove_sandboxes(const FrameworkId& framework, const std::vector<std::string>& begins);
 
   // --- what befalls it -------------------------------------------------------------------------
   // One of its executors, chosen by chance; it may not have begun yet. None if there is none.
@@ -83,6 +91,19 @@ class Host {
   void forgotten_but(const std::vector<proto::CheckpointRecord>& records);
 
   size_t processes() const { return processes_.size(); }
+  // Of executors, whatever their run, that were not removed.
+  using Sandboxes = std::set<std::pair<FrameworkId, ExecutorId>>;
+  const Sandboxes& sandboxes() const { return sandboxes_; }
+  // By its agent, because its framework had released it.
+  bool was_removed(const Sandboxes::value_type& sandbox) const {
+    return removed_.contains(sandbox);
+  }
+  // Its agent left the cluster, or was given up: nobody says any more which of these are needed,
+  // and they stay until they are old.
+  void given_up() { given_up_ = sandboxes_; }
+  bool was_given_up(const Sandboxes::value_type& sandbox) const {
+    return given_up_.contains(sandbox);
+  }
 
   // --- for its processes -----------------------------------------------------------------------
   Journal& journal() { return journal_; }
@@ -117,6 +138,9 @@ class Host {
   TaskScripts scripts_;
   Programs programs_;
   AgentDisk disk_;
+  Sandboxes sandboxes_;
+  Sandboxes removed_;
+  Sandboxes given_up_;
   // By pid. With the life of the agent that watches it, if that still lives.
   struct Child {
     ExecutorProcess* process = nullptr;

@@ -108,8 +108,12 @@ void Simulation::reserve(const Fault& fault, const Host& host, Prng chance) {
 // Of what is in use nothing can be taken back yet, and who is not there yet comes.
 void Simulation::tidy_up() {
   if (master().is_up()) {
-    for (const RoleName& role : std::exchange(roles_changed_, {})) {
-      master().operate(master::SetRole{.role = role, .unset = true});
+    for (const proto::RoleRow& row : master().core().roles()) {
+      // Again until it is seen: a leader whose lead is over may have heard it and kept nothing.
+      const bool is_changed =
+          row.weight != kWeightOne || !row.guarantee.empty() || !row.limit.empty();
+      if (!is_changed || !roles_changed_.contains(row.role)) continue;
+      master().operate(master::SetRole{.role = row.role, .unset = true});
     }
     for (const proto::AgentRow& row : master().core().agents()) {
       if (row.drained_by && row.agent != drained_at_last_) {

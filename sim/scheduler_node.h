@@ -32,6 +32,7 @@ class SchedulerNode final : public Node, public Caller {
   // Whether the others can come to their end without it.
   bool may_crash() const;
   const Workload& workload() const { return *workload_; }
+  Workload& workload() { return *workload_; }
   Party party() const { return party_; }
   const FrameworkId& framework() const { return framework_; }
   // Its session is over for good: torn down, or refused.

@@ -25,6 +25,8 @@ constexpr Duration kLivenessBound = minutes(40);
 // Where few machines are left of those for which there was work.
 constexpr Duration kChurnLivenessBound = hours(3);
 constexpr Duration kAbandonedFailover = seconds(20);
+// Of batch schedulers that stay: until agents that were away are back.
+constexpr Duration kStays = kReregistration + minutes(1);
 // Of guests that take all there is: an agent has eight CPUs at most, a task half a CPU or more,
 // most often.
 constexpr size_t kGuestsPerAgent = 8;
@@ -144,7 +146,12 @@ void Simulation::build() {
 
 void Simulation::add_masters(const master::MasterOptions& options) {
   constexpr size_t kMasters = 3;
-  const auto given_up = [this](const AgentId& agent) { journal_.given_up(agent); };
+  const auto given_up = [this](const AgentId& agent) {
+    journal_.given_up(agent);
+    for (auto& host : hosts_) {
+      if (host->name() == agent) host->given_up();
+    }
+  };
   if (options_.workload == "masters") {
     ensemble_ = std::make_unique<Ensemble>(world_);
     for (size_t i = 1; i <= kMasters; ++i) {
@@ -304,18 +311,25 @@ void Simulation::plan_faults() {
     world_.at(fault.at, [this, fault] { befall(fault); });
   }
   world_.at(plan_.healed_at, [this] { heal(); });
+  Prng stays = world_.chance("stays");
+  for (auto& scheduler : schedulers_) {
+    auto* jobs = dynamic_cast<BatchWorkload*>(&scheduler->workload());
+    if (jobs != nullptr && stays.chance(1, 2)) jobs->stay_until(plan_.healed_at + kStays);
+  }
+}
+
+bool Simulation::only_deciders_fail() const {
+  static const FaultKinds kDeciders = {FaultKind::kMasterCrash, FaultKind::kMasterCrashInStep,
+                                       FaultKind::kSchedulerCrash,
+                                       FaultKind::kSchedulerCrashInStep};
+  return std::includes(kDeciders.begin(), kDeciders.end(), options_.faults->begin(),
+                       options_.faults->end());
 }
 
 // Only agents that were lost, or cannot be reached, make a map run again that has finished: where
 // nothing but schedulers and masters end, none does.
 void Simulation::watch_maps(const TaskKey& started) {
-  static const FaultKinds kDeciders = {FaultKind::kMasterCrash, FaultKind::kMasterCrashInStep,
-                                       FaultKind::kSchedulerCrash,
-                                       FaultKind::kSchedulerCrashInStep};
-  if (!std::includes(kDeciders.begin(), kDeciders.end(), options_.faults->begin(),
-                     options_.faults->end())) {
-    return;
-  }
+  if (!only_deciders_fail()) return;
   const std::optional<batch::TaskName> name = batch::parse_task_id(started.second);
   if (!name || name->kind != batch::TaskKind::kMap) return;
   for (const auto& [key, entry] : journal_.entries()) {
@@ -350,15 +364,76 @@ TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine,
       if (agent->host().name() != entry->second.machine) {
         world_.violated("shuffle", {text(to_text(map), " is to be read at ", address)});
       }
+      const std::pair sandbox(map.first, ExecutorId(map.second.str()));
+      if (agent->host().was_removed(sandbox)) watch_removed(map);
+      if (!agent->host().sandboxes().contains(sandbox)) return std::nullopt;
       if (agent->is_up()) return map_outputs_.at(map);
     }
     return std::nullopt;
   };
-  return batch_script(run, machine, shuffle, chance);
+  return batch_script(run, machine, shuffle, results_of_arrays(), chance);
+}
+
+Results Simulation::results_of_arrays() {
+  Results results;
+  results.read = [this](const std::string& plan) -> const std::multimap<uint32_t, KeptElement>& {
+    return kept_elements_[plan];
+  };
+  results.keep = [this](const TaskKey& task, const std::string& plan, Duration after,
+                        uint32_t position, KeptElement kept) {
+    world_.at(world_.now() + after, [this, task, plan, position, kept] {
+      const auto entry = journal_.entries().find(task);
+      if (entry == journal_.entries().end() || entry->second.ending != Ending::kRuns) return;
+      kept_elements_[plan].emplace(position, kept);
+    });
+  };
+  results.running = [this](const TaskKey& task) -> std::optional<int64_t> {
+    if (!only_deciders_fail()) return std::nullopt;
+    const std::optional<batch::TaskName> name = batch::parse_task_id(task.second);
+    return std::count_if(
+        journal_.entries().begin(), journal_.entries().end(), [&](const auto& row) {
+          const std::optional<batch::TaskName> other = batch::parse_task_id(row.first.second);
+          return row.first.first == task.first && row.second.ending == Ending::kRuns && other &&
+                 other->kind == batch::TaskKind::kRange && other->job == name->job;
+        });
+  };
+  results.violated = [this](const Violation& violation) { world_.violated("batch", violation); };
+  return results;
+}
+
+// A reduce of a job that has ended may still begin, and fetches in vain. No other may.
+void Simulation::watch_removed(const TaskKey& map) {
+  const std::optional<batch::TaskName> name = batch::parse_task_id(map.second);
+  for (const auto& scheduler : schedulers_) {
+    const auto* jobs = dynamic_cast<const BatchWorkload*>(&scheduler->workload());
+    if (jobs == nullptr || scheduler->framework() != map.first) continue;
+    if (name && jobs->has_released(name->job.str())) continue;
+    world_.violated("shuffle", {text(to_text(map), " is to be read, and was removed")});
+  }
+}
+
+// Jobs leave nothing behind once they have ended.
+std::vector<Violation> Simulation::sandboxes_left() const {
+  std::vector<Violation> found;
+  for (const auto& scheduler : schedulers_) {
+    const auto* jobs = dynamic_cast<const BatchWorkload*>(&scheduler->workload());
+    if (jobs == nullptr || jobs->has_left_early()) continue;
+    for (const auto& agent : agents_) {
+      if (!agent->is_up()) continue;
+      const Host& host = agent->host();
+      for (const auto& sandbox : host.sandboxes()) {
+        if (sandbox.first != scheduler->framework() || host.was_given_up(sandbox)) continue;
+        found.push_back({text(agent->name(), " still has the sandbox of ", sandbox.first.str(), "/",
+                              sandbox.second.str())});
+      }
+    }
+  }
+  return found;
 }
 
 std::vector<Violation> Simulation::unfinished() const {
   std::vector<Violation> found = sim::unfinished({master(), agents_, schedulers_, journal_});
+  for (Violation& one : sandboxes_left()) found.push_back(std::move(one));
   for (Violation& one : untidy()) found.push_back(std::move(one));
   return found;
 }

@@ -15,6 +15,7 @@
 
 #include "common/result.h"
 #include "sim/agent_node.h"
+#include "sim/batch_workload.h"
 #include "sim/churn_law.h"
 #include "sim/faults.h"
 #include "sim/host.h"
@@ -123,6 +124,11 @@ class Simulation {
   bool may_retire(const AgentNode& agent) const;
   void heal();
   void watch_maps(const TaskKey& started);
+  void watch_removed(const TaskKey& map);
+  std::vector<Violation> sandboxes_left() const;
+  // No faults but the ends of schedulers and masters.
+  bool only_deciders_fail() const;
+  Results results_of_arrays();
   TaskScript script(const proto::RunTask& run, const AgentId& machine, Prng& chance);
   SimReport report();
 
@@ -138,9 +144,10 @@ class Simulation {
   std::vector<std::unique_ptr<AgentNode>> agents_;
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;
   std::map<TaskKey, int64_t> map_outputs_;
+  std::map<std::string, std::multimap<uint32_t, KeptElement>> kept_elements_;  // by plan
   bool healed_ = false;
   ResourceVector total_;              // of all machines
-  std::set<RoleName> roles_changed_;  // and not set back
+  std::set<RoleName> roles_changed_;  // by a fault
   std::map<RoleName, Time> unmet_;    // guarantees, since when
   bool keeps_guarantees_ = false;
   bool guests_fill_ = false;                // the machines, in `tenants`

@@ -156,6 +156,7 @@ agent::AgentShellOptions options_from_flags() {
   Result<std::optional<ClientKeys>> keys = keys_for(KeyKind::kAgent, options.masters);
   if (!keys) exit_with(std::move(keys).error(), 2);
   options.keys = *std::move(keys);
+  options.keys_now = [](const ClientKeys& known) { return current_keys(KeyKind::kAgent, known); };
   options.https_port = https_port_from_flags(options.keys.has_value());
   options.https_host = FLAGS_https_host;
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));

@@ -1,6 +1,7 @@
 // proffer-batch: what people type as `proffer batch …`, and the scheduler that serves it. CLI11
 // stays in this file.
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -15,10 +16,13 @@
 #include "frameworks/batch/core/job.h"
 #include "frameworks/batch/shell/commands.h"
 #include "frameworks/batch/shell/scheduler.h"
+#include "frameworks/batch/shell/submit.h"
 #include "net/membership.h"
 
 namespace proffer::batch {
 namespace {
+
+constexpr size_t kJobNameBytes = 40;
 
 // `--env NAME=value` into the table. Errors: kInvalidArgument.
 Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
@@ -32,13 +36,24 @@ Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
   return {};
 }
 
+// A command's own name, as far as a job can have it.
+std::string job_name(std::string_view program) {
+  std::string name(program.substr(program.rfind('/') + 1).substr(0, kJobNameBytes));
+  for (char& c : name) {
+    const bool fits = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                      c == '.' || c == '_';
+    if (!fits) c = '-';
+  }
+  return is_valid_name(name) ? name : "job";
+}
+
 // What one verb takes and does.
 class Verbs {
  public:
   Verbs()
       : app_(
-            "Runs MapReduce jobs on the cluster: any command as mapper and reducer, lines in, "
-            "key<TAB>value out.",
+            "Runs batch jobs on the cluster: a command for each of many arguments or indices, or "
+            "MapReduce with any command as mapper and reducer, lines in, key<TAB>value out.",
             "proffer batch") {
     app_.require_subcommand(1);
     CLI::App* run_command = verb("run", "Submit a job and show its progress until it ends",
@@ -48,6 +63,9 @@ class Verbs {
         verb("submit", "Submit a job, print its id, and leave it to the scheduler",
              [this] { return submit(job_, options_); });
     add_job(submit_command);
+    add_array("map", "Run a command for each of many arguments");
+    add_array("array", "Run a command for each of many indices");
+    add_results();
     CLI::App* history_command = verb("history", "The jobs that have ended, the latest first",
                                      [this] { return history(limit_, options_); });
     history_command->add_option("--limit", limit_, "At most so many")->capture_default_str();
@@ -66,21 +84,29 @@ class Verbs {
     of_job("status", "How a job stands", &show_status);
     of_job("watch", "Show the progress of a job until it ends", &watch);
     of_job("wait", "Return when a job has ended, with 0 if it has finished", &wait);
-    of_job("cancel", "End a job and take its output away", &cancel);
+    of_job("cancel", "End a job and take its output away; an array keeps it", &cancel);
     of_job("retry", "Do what is missing of a job that failed or was cancelled", &retry);
     add_scheduler();
   }
 
   int go(int argc, char** argv) {
+    argc = take_command(argc, argv);
     try {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
       if (e.get_exit_code() == 0) return app_.exit(e);  // --help
-      return print_error(Error::invalid_argument(e.what()).with_hint("see: proffer batch --help"),
-                         options_.json);
+      return print_error(
+          Error::invalid_argument(e.what()).with_hint(
+              lacks_dashes_ ? "the command stands behind --: proffer batch map [OPTIONS] "
+                              "-- COMMAND {} ::: ARGUMENTS"
+                            : "see: proffer batch --help"),
+          options_.json);
     }
     if (Result<void> ok = read_env(env_, job_.flags); !ok) {
       return print_error(ok.error(), options_.json);
+    }
+    if (is_array_) {
+      if (Result<void> ok = read_command(); !ok) return print_error(ok.error(), options_.json);
     }
     if (options_.master.empty()) {
       const char* given = std::getenv("PROFFER_MASTER");
@@ -115,21 +141,13 @@ class Verbs {
     command->footer(
         "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
         "map_accepts, reduce,\nreduce_accepts, input, output, reducers, split, by_file, "
-        "allow_empty, fail_if_impossible, resources,\nfiles, fetch, env. Flags say more than the "
-        "file. Example:\n"
+        "allow_empty, fail_if_impossible, resources,\nfiles, fetch, env; or of an array: command, "
+        "array, arguments, at_once, retries, retry_on, ok,\nmax_failed, timeout, directory. Flags "
+        "say more than the file. Example:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
         "/tmp/words");
     JobText& flags = job_.flags;
     command->add_option("JOB", job_.job_file, "Job file (YAML)");
-    command->add_option("--name", flags.name, "Name of the job, which its id begins with [job]");
-    command->add_option(
-        "--role", flags.role,
-        "Role that is charged: the scheduler's or one below it [your own below it]");
-    command->add_option("--band", flags.band,
-                        "free, batch, production or monitoring: lower ones are taken back first "
-                        "[batch]");
-    command->add_option("--priority", flags.priority,
-                        "Among your jobs, from -100 to 100: higher ones first [0]");
     command->add_option("--map", flags.map, "Mapper: a shell command line");
     command->add_option("--reduce", flags.reduce, "Reducer: a shell command line");
     command
@@ -149,6 +167,21 @@ class Verbs {
           "No map task reads of more than one file, which $mapreduce_map_input_file names");
     truth(command, "--allow-empty", flags.allow_empty,
           "Input without a byte is no error: one map task reads nothing");
+    add_common(command);
+  }
+
+  // Options of jobs of all kinds.
+  void add_common(CLI::App* command) {
+    JobText& flags = job_.flags;
+    command->add_option("--name", flags.name, "Name of the job, which its id begins with [job]");
+    command->add_option(
+        "--role", flags.role,
+        "Role that is charged: the scheduler's or one below it [your own below it]");
+    command->add_option("--band", flags.band,
+                        "free, batch, production or monitoring: lower ones are taken back first "
+                        "[batch]");
+    command->add_option("--priority", flags.priority,
+                        "Among your jobs, from -100 to 100: higher ones first [0]");
     truth(command, "--fail-if-impossible", flags.fail_if_impossible,
           "Fail, instead of waiting, if no agent of the cluster could ever run a task");
     command->add_option("--resources", flags.resources,
@@ -170,6 +203,113 @@ class Verbs {
         name, [&place] { place = "true"; }, what);
   }
 
+  void add_array(const std::string& name, const std::string& what) {
+    CLI::App* command = verb(name, what, [this] {
+      return is_detached_ ? submit(job_, options_) : run_array(job_, options_);
+    });
+    command->parse_complete_callback([this, name] {
+      is_array_ = true;
+      verb_ = name;
+    });
+    JobText& flags = job_.flags;
+    if (name == "map") {
+      command->footer(
+          "Behind -- stands the command, and behind ::: its arguments; without ::: they are read "
+          "from standard input,\none a line. In the command {} is the argument, {.} the argument "
+          "without its extension, {/} without its\ndirectory, {//} its directory, {/.} without "
+          "both, {#} its number. A command without any of them gets the\nargument as its last "
+          "word. No shell is involved. Example:\n"
+          "  proffer batch map -- gzip -9 {} ::: *.log");
+      command->add_flag("-0,--null", ends_with_nul_,
+                        "Arguments on standard input end with NUL bytes, not newlines");
+    } else {
+      command->footer(
+          "Behind -- stands the command, which finds its index in $PROFFER_ARRAY_INDEX; {} in its "
+          "words is the index, too.\nNo shell is involved. Example:\n"
+          "  proffer batch array 1-1000%50 -- ./simulate --seed {}");
+      command
+          ->add_option("INDICES", flags.array,
+                       "1-10, 0-20:5 or 1,3,7-9; with %N behind it at most N at a time")
+          ->required();
+    }
+    command->add_flag("--detach", is_detached_,
+                      "Print the job's id, and leave the job to the scheduler");
+    command->add_option("--output", flags.output,
+                        "Directory to make for the results [NAME-xxxxxxxx, where you are]");
+    command->add_flag("--as-ended", job_.as_ended,
+                      "Print what elements write in the order of their ends, not in theirs");
+    command->add_option("--at-once", flags.at_once, "At most so many elements run at a time");
+    command->add_option("--retries", flags.retries, "Attempts of an element after its first [0]");
+    command->add_option("--retry-on", flags.retry_on,
+                        "Exit codes that are tried again, as in 75,111 [all but 126 and 127]; "
+                        "with it --retries is 3 unless given");
+    command->add_option("--ok", flags.ok, "Exit codes of an element that has done its work [0]");
+    command->add_option("--max-failed", flags.max_failed,
+                        "Failed elements with which the job succeeds, as in 10 or 5%; more end it "
+                        "at once [0, and all elements run]");
+    command->add_option("--timeout", flags.timeout, "Of one attempt, as in 90s [none]");
+    command->add_option("--directory", flags.directory,
+                        "Where the command runs, the same on all agents [where you are]");
+    add_common(command);
+  }
+
+  void add_results() {
+    CLI::App* command = verb("results", "What the elements of an array wrote, in their order",
+                             [this] { return show_results(results_, options_); });
+    command->add_option("JOB", results_.job, "The job's id, as in gzip-7")->required();
+    command->add_option("INDEX", results_.index, "Of this element only");
+    command->add_flag("--failed", results_.only_failed,
+                      "Only elements with another exit code than 0");
+    command->add_flag("--stderr", results_.of_stderr, "Standard error in place of standard output");
+    command->add_flag("-f,--follow", results_.follow, "Of an array that runs: until it has ended");
+    command->add_flag("--as-ended", results_.as_ended,
+                      "Of an array that runs: in the order in which elements end");
+    command->add_flag("--table", results_.as_table,
+                      "How elements ended: exit code, seconds, and where their output is");
+  }
+
+  // The words behind "--" are the command of an array and are not parsed. Returns how many words
+  // stand before.
+  int take_command(int argc, char** argv) {
+    const auto is = [&](int at, std::string_view word) { return argv[at] == word; };
+    int at = 1;
+    while (at < argc && !is(at, "--")) ++at;
+    bool takes_command = false;
+    for (int i = 1; i < at; ++i) takes_command |= is(i, "map") || is(i, "array");
+    lacks_dashes_ = takes_command && at == argc;
+    if (at == argc || !takes_command) return argc;
+    words_.assign(argv + at + 1, argv + argc);
+    return at;
+  }
+
+  // From the words behind "--" to the command and the arguments.
+  Result<void> read_command() {
+    JobText& flags = job_.flags;
+    job_.names_output = true;
+    const auto sources = std::find(words_.begin(), words_.end(), ":::");
+    flags.command.assign(words_.begin(), verb_ == "map" ? sources : words_.end());
+    if (flags.command.empty()) {
+      return Error::invalid_argument("there is no command")
+          .with_hint(verb_ == "map" ? "proffer batch map [OPTIONS] -- COMMAND {} ::: ARGUMENTS"
+                                    : "proffer batch array 1-10 [OPTIONS] -- COMMAND");
+    }
+    if (!flags.name) flags.name = job_name(flags.command.front());
+    if (verb_ != "map") return {};
+    if (sources == words_.end()) {
+      Result<std::vector<std::string>> read = read_arguments(stdin, ends_with_nul_ ? '\0' : '\n');
+      if (!read) return std::move(read).error();
+      flags.arguments = *std::move(read);
+      return {};
+    }
+    flags.arguments.emplace(sources + 1, words_.end());
+    if (std::find(flags.arguments->begin(), flags.arguments->end(), ":::") !=
+        flags.arguments->end()) {
+      return Error::invalid_argument("::: can stand once")
+          .with_hint("combine the arguments before, and give them on standard input");
+    }
+    return {};
+  }
+
   void add_scheduler() {
     CLI::App* command = verb("scheduler", "Run the scheduler that the other verbs ask", [this] {
       scheduler_.master = options_.master;
@@ -189,6 +329,13 @@ class Verbs {
   CommandOptions options_;
   SubmitOptions job_;
   std::vector<std::string> env_;
+  std::vector<std::string> words_;  // behind "--"
+  std::string verb_;                // of an array
+  bool is_array_ = false;
+  bool lacks_dashes_ = false;
+  bool is_detached_ = false;
+  bool ends_with_nul_ = false;
+  ResultsOptions results_;
   std::string id_;
   bool with_ended_ = false;
   int64_t limit_ = 100;

@@ -11,6 +11,7 @@
 #include "common/attributes.h"
 #include "common/offers.h"
 #include "common/principal.h"
+#include "master/core/releases.h"
 #include "master/core/reservations.h"
 #include "master/core/starts.h"
 #include "master/core/tasks.h"
@@ -68,6 +69,7 @@ struct Agent {
   Time registered_at = {};
   Time lost_at = {};          // when its connection was lost
   bool passed_brake = false;  // since then
+  Releases releases = {};
   std::set<Task*, TaskOrder> tasks = {};
   std::map<TaskKey, Stray> strays = {};
 

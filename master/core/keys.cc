@@ -1,6 +1,7 @@
 // Keys of agents and users beyond the host, and the tokens by which they come into the registry. An
 // operator makes a token (on_make_token); its holder registers a key of its own with it, once
-// (on_join); a key is of use until it is revoked (on_revoke_key). Who may connect is find_key.
+// (on_join); a key is of use until it is revoked (on_revoke_key), or until the successor that its
+// holder registered (on_rotate_key) is first used (on_key_used). Who may connect is find_key.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -104,7 +105,7 @@ void Master::State::on_join(const JoinCluster& message, Step& step) {
       end_key(older,
               Error::permission_denied(
                   text("agent ", quoted(older.name), " has joined anew, with another key")),
-              step);
+              false, step);
     }
   }
   write(*joined, false, step);
@@ -140,6 +141,78 @@ Result<KnownKey> Master::State::key_wanted(const JoinCluster& message, Time now)
                   .runs_as = token->kind == KeyKind::kAgent ? message.runs_as : std::string()};
 }
 
+void Master::State::on_rotate_key(const RotateKey& message, Step& step) {
+  // Decide.
+  const std::string asked = beginning_of(message.key);
+  if (Result<void> may = permit(message.by, Action::kRotateKey, asked, step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
+  const Result<KnownKey> successor = successor_wanted(message, step.now);
+  if (!successor) return answer(message.call, successor.error(), step);
+
+  // Apply. A key has one successor: of one that was registered before, the answer was lost.
+  for (const KnownKey& other : successors_of(message.by->key)) {
+    if (other.key != successor->key) write(other, true, step);
+  }
+  write(*successor, false, step);
+
+  // Tell.
+  step.trace(TraceLevel::kLongLived, "successor of a key registered",
+             {{std::string_view(to_text(successor->kind)), successor->name},
+              {"key", asked},
+              {"replaces", beginning_of(successor->replaces)}});
+  answer(message.call, std::string(), step);
+}
+
+Result<KnownKey> Master::State::successor_wanted(const RotateKey& message, Time now) const {
+  const PublicKey& own = message.by->key;
+  if (own.empty()) {
+    return Error::failed_precondition("this call came without a key: the kernel named its user")
+        .with_hint("proffer keys rotate is for machines and users that joined with proffer join");
+  }
+  const KnownKey* known = registry_.find(own);
+  if (known == nullptr) return Error::permission_denied("the key of this call was revoked");
+  if (!is_valid_public_key(message.key.str())) return bad_key(message.key);
+  if (const KnownKey* other = registry_.find(message.key)) {
+    if (other->replaces == own) return *other;  // It is asked again.
+    return Error::already_exists("this key is known already: a successor is a new one");
+  }
+  if (registry_.keys().size() >= kKeysMax) {
+    return Error::resource_exhausted(
+        text("the cluster knows ", kKeysMax, " keys and join tokens, the most"));
+  }
+  return KnownKey{.key = message.key,
+                  .kind = known->kind,
+                  .name = known->name,
+                  .since = now,
+                  .by = known->by,
+                  .runs_as = known->runs_as,
+                  .replaces = own};
+}
+
+void Master::State::on_key_used(const KeyUsed& used, Step& step) {
+  const KnownKey* known = registry_.find(used.key);
+  if (known == nullptr || known->replaces.empty()) return;
+  KnownKey successor = *known;
+  const KnownKey* found = registry_.find(std::exchange(successor.replaces, {}));
+  const std::optional<KnownKey> former = found == nullptr ? std::nullopt : std::optional(*found);
+  write(successor, false, step);
+  if (!former) return;
+  end_key(*former,
+          Error::permission_denied(
+              text("the key of ", name_of(*former), " was replaced by its successor")),
+          true, step);
+}
+
+// One at most.
+std::vector<KnownKey> Master::State::successors_of(const PublicKey& key) const {
+  std::vector<KnownKey> found;
+  for (const auto& [successor, record] : registry_.keys()) {
+    if (record.replaces == key) found.push_back(record);
+  }
+  return found;
+}
+
 void Master::State::on_revoke_key(const RevokeKey& message, Step& step) {
   // Decide.
   const std::string& object = message.key.empty() ? message.name : message.key;
@@ -154,7 +227,7 @@ void Master::State::on_revoke_key(const RevokeKey& message, Step& step) {
     end_key(key,
             Error::permission_denied(text("the key of ", name_of(key), " was revoked by user ",
                                           quoted(message.by->user))),
-            step);
+            false, step);
   }
   answer(message.call, std::string(), step);
 }
@@ -165,6 +238,13 @@ Result<std::vector<KnownKey>> Master::State::keys_to_revoke(const RevokeKey& mes
     const bool is_meant = message.kind ? record.kind == *message.kind && record.name == message.name
                                        : key.str().starts_with(message.key);
     if (is_meant) found.push_back(record);
+  }
+  // A thief may have registered a successor of the key that it has stolen.
+  if (!message.kind && found.size() == 1) {
+    for (KnownKey& successor : successors_of(found.front().key)) {
+      found.push_back(std::move(successor));
+    }
+    return found;
   }
   if (found.empty()) {
     return Error::not_found(message.kind ? text(to_text(*message.kind), " ", quoted(message.name),
@@ -179,18 +259,19 @@ Result<std::vector<KnownKey>> Master::State::keys_to_revoke(const RevokeKey& mes
   return found;
 }
 
-void Master::State::end_key(const KnownKey& key, const Error& why, Step& step) {
+void Master::State::end_key(const KnownKey& key, const Error& why, bool retry, Step& step) {
   write(key, true, step);
   std::vector<PeerId> sessions;
   for (const auto& [id, peer] : sessions_.all()) {
     if (peer.by != nullptr && peer.by->key == key.key) sessions.push_back(id);
   }
-  for (const PeerId id : sessions) end_session(id, why, false, step);
+  for (const PeerId id : sessions) end_session(id, why, retry, step);
   step.out.actions.emplace_back(DropKey{key.key});
-  step.trace(TraceLevel::kLongLived, key.is_token() ? "join token revoked" : "key revoked",
+  step.trace(TraceLevel::kLongLived, key.is_token() ? "join token ended" : "key ended",
              {{std::string_view(to_text(key.kind)), key.name},
               {"key", beginning_of(key.key)},
-              {"sessions", std::to_string(sessions.size())}});
+              {"sessions", std::to_string(sessions.size())},
+              {"reason", quoted(why.message())}});
 }
 
 void Master::State::forget_old_tokens(Step& step) {

@@ -184,6 +184,10 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_make_token(*token, step);
   } else if (const auto* join = std::get_if<JoinCluster>(&event)) {
     on_join(*join, step);
+  } else if (const auto* rotate = std::get_if<RotateKey>(&event)) {
+    on_rotate_key(*rotate, step);
+  } else if (const auto* used = std::get_if<KeyUsed>(&event)) {
+    on_key_used(*used, step);
   } else if (const auto* revoke = std::get_if<RevokeKey>(&event)) {
     on_revoke_key(*revoke, step);
   } else if (const auto* gone = std::get_if<DeclareGone>(&event)) {

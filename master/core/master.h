@@ -158,6 +158,16 @@ struct JoinCluster {
   PublicKey key = {};
   std::string runs_as = {};  // of an agent: its user on its machine
 };
+// The holder of a key registers its successor. Both are good until the successor is first used.
+struct RotateKey {
+  uint64_t call = 0;
+  PrincipalPtr by = {};  // with the key that ends
+  PublicKey key = {};
+};
+// A peer has shown, in the handshake of its connection, that it has the secret half of this key.
+struct KeyUsed {
+  PublicKey key = {};
+};
 // A key, given by a unique beginning of it; or all keys and tokens of an agent or a user.
 struct RevokeKey {
   uint64_t call = 0;
@@ -188,10 +198,10 @@ struct StandBy {
 // Time passed; also the moment of decisions.
 struct Tick {};
 
-using MasterEvent =
-    std::variant<FrameReceived, FrameMalformed, PeerShed, PeerLost, OperatorKill, FrameworkCall,
-                 Tick, DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework,
-                 MakeJoinToken, JoinCluster, RevokeKey, DeclareGone, LiftBrake, StandBy>;
+using MasterEvent = std::variant<FrameReceived, FrameMalformed, PeerShed, PeerLost, OperatorKill,
+                                 FrameworkCall, Tick, DrainAgent, UndrainAgent, SetRole,
+                                 ReserveForRole, TearDownFramework, MakeJoinToken, JoinCluster,
+                                 RotateKey, KeyUsed, RevokeKey, DeclareGone, LiftBrake, StandBy>;
 
 // --- what a step says --------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "declare an agent gone"},
     {.text = "lift the brake on lost agents"},
     {.text = "stand by as a master", .master = true},
+    {.text = "rotate its key", .everybody = true},
 }};
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }
@@ -92,6 +93,7 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
   }
   if (by != nullptr && !by->agent.empty()) {
     if (action == Action::kRegisterAgent && owner == by->agent.str()) return {};
+    if (action == Action::kRotateKey) return {};
     return Error::permission_denied(text("the key of agent ", quoted(by->agent.str()), " may not ",
                                          action == Action::kRegisterAgent
                                              ? text("register agent ", quoted(owner))

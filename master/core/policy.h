@@ -2,9 +2,9 @@
 
 // Permissions: one table of action × relation (DESIGN §6). A principal is the owner of its own
 // frameworks and their tasks; an operator is root, the user that runs the master, or a member of
-// the operators' group. A principal with the key of an agent may be this agent, one with that of a
-// join token may join, one with the masters' own key may stand by; none of them may do anything
-// else, whatever its user.
+// the operators' group. A principal with the key of an agent may be this agent and rotate its key,
+// one with that of a join token may join, one with the masters' own key may stand by; none of them
+// may do anything else, whatever its user.
 
 #include <cstdint>
 #include <optional>
@@ -33,8 +33,9 @@ enum class Action : uint8_t {
   kDeclareGone,  // an agent, that never comes back
   kLiftBrake,    // which holds back agents that are lost at once
   kStandBy,      // as another master of the cluster
+  kRotateKey,    // another key takes the place of the principal's own
 };
-inline constexpr size_t kActionCount = 16;
+inline constexpr size_t kActionCount = 17;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 

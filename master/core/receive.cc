@@ -149,6 +149,8 @@ bool Master::State::on_scheduler_message(Framework& framework, proto::Message& m
     on_reconcile(framework, *reconcile, step);
   } else if (auto* relayed = std::get_if<proto::FrameworkMessage>(&message)) {
     relay_to_agent(framework, std::move(*relayed), step);
+  } else if (const auto* released = std::get_if<proto::ReleaseFiles>(&message)) {
+    on_release_files(framework, *released, step);
   } else if (const auto* request = std::get_if<proto::StoreRequest>(&message)) {
     on_store_request(framework, *request, step);
   } else if (auto* response = std::get_if<proto::FrameworkResponse>(&message)) {

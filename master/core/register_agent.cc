@@ -253,6 +253,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   }
   compare_tasks(agent, first_seen, remembers, std::move(registration), step);
   mark_drained_tasks(agent, step);
+  tell_releases(agent, step);
   if (first_seen) --awaited_;
   agent_seen_or_removed(step);
 }

@@ -311,10 +311,14 @@ class Master::State {
   Result<KnownKey> token_wanted(const MakeJoinToken& message, Time now) const;
   void on_join(const JoinCluster& message, Step& step);
   Result<KnownKey> key_wanted(const JoinCluster& message, Time now) const;
+  void on_rotate_key(const RotateKey& message, Step& step);
+  Result<KnownKey> successor_wanted(const RotateKey& message, Time now) const;
+  void on_key_used(const KeyUsed& used, Step& step);
+  std::vector<KnownKey> successors_of(const PublicKey& key) const;
   void on_revoke_key(const RevokeKey& message, Step& step);
   Result<std::vector<KnownKey>> keys_to_revoke(const RevokeKey& message) const;
-  // Nobody connects with it any more, and who is connected is told why it ends.
-  void end_key(const KnownKey& key, const Error& why, Step& step);
+  // Nobody connects with it any more. Its sessions are told why they end, and whether to try again.
+  void end_key(const KnownKey& key, const Error& why, bool retry, Step& step);
   void forget_old_tokens(Step& step);
 
   // reserve.cc
@@ -358,6 +362,10 @@ class Master::State {
   // relay.cc
   void relay_to_agent(const Framework& framework, proto::FrameworkMessage&& message, Step& step);
   void relay_to_scheduler(const Agent& agent, proto::FrameworkMessage&& message, Step& step);
+
+  // releases.cc
+  void on_release_files(const Framework& framework, const proto::ReleaseFiles& message, Step& step);
+  void tell_releases(const Agent& agent, Step& step);
 
   // decide.cc
   void on_tick(Step& step);

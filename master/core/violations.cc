@@ -290,10 +290,11 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
   if (registry_.agents().size() != agents_.size() + agents_.gone().size()) {
     found.push_back({"the registry has an agent that is not there"});
   }
-  std::set<std::string_view> agents_with_keys;
+  // Of an agent one, and a successor of it that was not used yet.
+  std::set<std::pair<std::string_view, bool>> agents_with_keys;
   for (const auto& [key, record] : registry_.keys()) {
     if (record.kind != KeyKind::kAgent || record.is_token()) continue;
-    if (agents_with_keys.insert(record.name).second) continue;
+    if (agents_with_keys.emplace(record.name, record.replaces.empty()).second) continue;
     found.push_back({text("agent ", quoted(record.name), " has two keys")});
   }
   size_t durable = 0;

@@ -130,8 +130,8 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
 namespace {
 
 constexpr std::string_view kOperatorMethods[] = {
-    "kill",     "drain",      "undrain",   "role_set",   "reserve",    "unreserve",
-    "teardown", "join_token", kJoinMethod, "key_revoke", "agent_gone", "brake_lift"};
+    "kill",       "drain",     "undrain",    "role_set",   "reserve",    "unreserve", "teardown",
+    "join_token", kJoinMethod, "key_rotate", "key_revoke", "agent_gone", "brake_lift"};
 
 }  // namespace
 
@@ -198,6 +198,11 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
     Result<proto::JoinCall> join = proto::parse_join_call(arguments);
     if (!join) return wrong(std::move(join).error());
     return MasterEvent(JoinCluster{call, by, std::move(join->key), std::move(join->runs_as)});
+  }
+  if (method == "key_rotate") {
+    Result<proto::KeyRotateCall> rotate = proto::parse_key_rotate_call(arguments);
+    if (!rotate) return wrong(std::move(rotate).error());
+    return MasterEvent(RotateKey{call, by, std::move(rotate->key)});
   }
   if (method == "key_revoke") {
     Result<proto::KeyRevokeCall> revoke = proto::parse_key_revoke_call(arguments);

@@ -27,7 +27,7 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
                       const Principal* by, std::string_view history = {});
 
 // What changes something: "kill", "drain", "undrain", "role_set", "reserve", "unreserve",
-// "teardown", "join_token", "join", "key_revoke", "agent_gone", "brake_lift".
+// "teardown", "join_token", "join", "key_rotate", "key_revoke", "agent_gone", "brake_lift".
 bool is_operator_method(std::string_view method);
 // The event of such a call, answered under `call`, with JSON as of proto/json as `arguments`.
 // Errors: kInvalidArgument for the arguments.

@@ -460,7 +460,8 @@ void MasterShell::Impl::drop_key(const PublicKey& key) {
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
   // While it waited its session may have ended.
   if (!router->has_session(peer) && !principals.contains(peer)) return;
-  if (!router->key_of(peer).empty() && principal_of(peer) == nullptr) {
+  const PublicKey key = router->key_of(peer);
+  if (!key.empty() && principal_of(peer) == nullptr) {
     principals.erase(peer);
     return router->drop(peer);
   }
@@ -472,6 +473,10 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
     return;
   }
   if (!may_serve()) return;
+  if (const KnownKey* known = key.empty() ? nullptr : core->find_key(key, loop.now());
+      known != nullptr && !known->replaces.empty()) {
+    step(KeyUsed{key});
+  }
   if (!envelope) return step(FrameMalformed{peer, std::move(envelope).error()});
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(peer, *call);
   if (const auto* answer = std::get_if<proto::Reply>(&*envelope->message);

@@ -312,6 +312,27 @@ void WireReader::fill(wire::ShutdownFramework::Reader in, ShutdownFramework& out
   name(in.getFramework(), "framework id", out.framework);
 }
 
+void WireReader::fill(wire::ReleaseFiles::Reader in, ReleaseFiles& out) {
+  optional_name(in.getFramework(), "framework id", out.framework);
+  const auto begins = in.getBegins();
+  const auto agents = in.getAgents();
+  if (!count(begins.size(), "names of released files", kReleasedNamesMax) ||
+      !count(agents.size(), "agents of released files", kReleasedAgentsMax)) {
+    return;
+  }
+  if (begins.size() == 0) {
+    return refuse(Error::invalid_argument("a release of files must have a name"));
+  }
+  out.begins.resize(begins.size());
+  for (unsigned i = 0; i < begins.size() && ok(); ++i) {
+    name(begins[i], "the beginning of a task id", out.begins[i]);
+  }
+  out.agents.resize(agents.size());
+  for (unsigned i = 0; i < agents.size() && ok(); ++i) {
+    name(agents[i], "agent name", out.agents[i]);
+  }
+}
+
 // --- executor and agent ------------------------------------------------------------------------
 
 void WireReader::fill(wire::ExecutorHello::Reader in, ExecutorHello& out) {
@@ -434,6 +455,8 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
       return into(in.getReconciled(), out.emplace<Reconciled>());
     case Which::NOT_LEADER:
       return into(in.getNotLeader(), out.emplace<NotLeader>());
+    case Which::RELEASE_FILES:
+      return into(in.getReleaseFiles(), out.emplace<ReleaseFiles>());
     case Which::NONE:
       break;
   }

@@ -127,6 +127,7 @@ class WireReader {
   void fill(wire::AgentTrouble::Reader in, AgentTrouble& out);
   void fill(wire::Reconciled::Reader in, Reconciled& out);
   void fill(wire::NotLeader::Reader in, NotLeader& out);
+  void fill(wire::ReleaseFiles::Reader in, ReleaseFiles& out);
 
   // --- records ---------------------------------------------------------------------------------
   void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);

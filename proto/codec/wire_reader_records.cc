@@ -86,18 +86,22 @@ void WireReader::fill(wire::ReservationRecord::Reader in, ReservationRecord& out
 }
 
 void WireReader::fill(wire::KeyRecord::Reader in, KnownKey& out) {
-  const std::string_view key = view_of(in.getKey());
-  if (!is_valid_public_key(key)) {
-    return refuse(Error::invalid_argument(
-        proffer::text("a key must be ", kPublicKeyBytes, " characters of Z85, not ", quoted(key))));
-  }
-  out.key = PublicKey(std::string(key));
+  const auto public_key = [this](std::string_view key, PublicKey& to) {
+    if (is_valid_public_key(key)) {
+      to = PublicKey(std::string(key));
+    } else {
+      refuse(Error::invalid_argument(proffer::text("a key must be ", kPublicKeyBytes,
+                                                   " characters of Z85, not ", quoted(key))));
+    }
+  };
+  public_key(view_of(in.getKey()), out.key);
   enumerator(in.getKind(), "kind of key", kKeyKindCount, out.kind);
   name(in.getName(), "the name of a key", out.name);
   time(in.getSinceNanos(), out.since);
   text(in.getBy(), "the maker of a key", kNameBytesMax, out.by);
   if (in.getToken()) time(in.getTokenUntilNanos(), out.token_until.emplace());
   text(in.getRunsAs(), "the user of an agent", kNameBytesMax, out.runs_as);
+  if (in.getReplaces().size() > 0) public_key(view_of(in.getReplaces()), out.replaces);
 }
 
 void WireReader::fill(wire::ClusterRecord::Reader in, ClusterRecord& out) {

@@ -260,6 +260,14 @@ void write(const ShutdownFramework& message, wire::Envelope::Builder envelope) {
   envelope.initShutdownFramework().setFramework(text_of(message.framework));
 }
 
+void write(const ReleaseFiles& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initReleaseFiles();
+  if (!message.framework.empty()) out.setFramework(text_of(message.framework));
+  fill_texts(out.initBegins(static_cast<unsigned>(message.begins.size())), message.begins);
+  if (message.agents.empty()) return;
+  fill_texts(out.initAgents(static_cast<unsigned>(message.agents.size())), message.agents);
+}
+
 void write(const ExecutorHello& message, wire::Envelope::Builder envelope) {
   auto out = envelope.initExecutorHello();
   out.setFramework(text_of(message.framework));
@@ -432,6 +440,7 @@ void write(const KnownKey& record, wire::RegistryRow::Builder row) {
   out.setSinceNanos(record.since.nanos());
   if (!record.by.empty()) out.setBy(text_of(record.by));
   if (!record.runs_as.empty()) out.setRunsAs(text_of(record.runs_as));
+  if (!record.replaces.empty()) out.setReplaces(text_of(record.replaces));
   if (!record.token_until) return;
   out.setToken(true);
   out.setTokenUntilNanos(record.token_until->nanos());

@@ -53,6 +53,18 @@ void fields(F& f, typename F::template Of<BatchStage>& stage) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<BatchElements>& array) {
+  f.whole("total", array.total);
+  f.whole("done", array.done);
+  f.whole("failed", array.failed);
+  f.whole("running", array.running);
+  f.whole("tasks", array.tasks);
+  f.whole("failed_attempts", array.failed_attempts);
+  f.whole("bytes_out", array.bytes_out);
+  f.seconds("left_s", array.eta);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.text("job", job.job);
   f.text_if_any("owner", job.owner);
@@ -62,6 +74,7 @@ void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.text("framework", job.framework);
   f.value("map", job.map);
   f.value("reduce", job.reduce);
+  f.value("array", job.array);
   f.whole("input_bytes", job.input_bytes);
   f.seconds("submitted_at_s", job.submitted_at);
   f.seconds("started_at_s", job.started_at);

@@ -13,6 +13,7 @@ void fields(F& f, typename F::template Of<KnownKey>& row) {
   f.text_if_any("by", row.by);
   f.seconds("token_until_s", row.token_until);
   f.text_if_any("runs_as", row.runs_as);
+  f.text_if_any("replaces", row.replaces);
 }
 
 template <class F>
@@ -45,6 +46,15 @@ void fields(F& f, typename F::template Of<JoinCall>& call) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<KeyRotateCall>& call) {
+  if constexpr (F::kReads) {
+    f.only({"key"});
+    f.require("key");
+  }
+  f.text("key", call.key);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<KeyRevokeCall>& call) {
   if constexpr (F::kReads) f.only({"key", "kind", "name"});
   f.text_if_any("key", call.key);
@@ -69,6 +79,11 @@ Result<JoinTokenReply> parse_join_token_reply(std::string_view json) {
 
 std::string join_call_json(const JoinCall& call) { return print_value(call); }
 Result<JoinCall> parse_join_call(std::string_view json) { return parse_value<JoinCall>(json); }
+
+std::string key_rotate_call_json(const KeyRotateCall& call) { return print_value(call); }
+Result<KeyRotateCall> parse_key_rotate_call(std::string_view json) {
+  return parse_value<KeyRotateCall>(json);
+}
 
 std::string key_revoke_call_json(const KeyRevokeCall& call) { return print_value(call); }
 Result<KeyRevokeCall> parse_key_revoke_call(std::string_view json) {

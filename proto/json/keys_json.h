@@ -13,7 +13,7 @@
 
 namespace proffer::proto {
 
-// {"keys":[{"key","kind","name","since_s","by","token_until_s","runs_as"}]}
+// {"keys":[{"key","kind","name","since_s","by","token_until_s","runs_as","replaces"}]}
 std::string keys_json(const std::vector<KnownKey>& rows);
 Result<std::vector<KnownKey>> parse_keys(std::string_view json);
 
@@ -47,6 +47,14 @@ struct JoinCall {
 };
 std::string join_call_json(const JoinCall& call);  // {"key","runs_as"}
 Result<JoinCall> parse_join_call(std::string_view json);
+
+// A key that takes the place of the one that the call came with.
+struct KeyRotateCall {
+  PublicKey key = {};
+  bool operator==(const KeyRotateCall&) const = default;
+};
+std::string key_rotate_call_json(const KeyRotateCall& call);  // {"key"}
+Result<KeyRotateCall> parse_key_rotate_call(std::string_view json);
 
 // Keys that begin with `key`, or all of the agent or user.
 struct KeyRevokeCall {

@@ -105,6 +105,7 @@ struct Envelope {
     agentTrouble @40 :AgentTrouble;            # Agent to master.
     reconciled @41 :Reconciled;                # Master to scheduler.
     notLeader @42 :NotLeader;                  # Master to anybody.
+    releaseFiles @43 :ReleaseFiles;            # Scheduler to master, and master to agent.
   }
 }
 
@@ -704,6 +705,15 @@ struct ShutdownFramework {
   framework @0 :Text;  # name
 }
 
+# The framework needs the files of tasks and executors whose ids begin with one of these texts no
+# more, and will not launch further ones. Agents remove their sandboxes when all of them there have
+# ended and their ends are acknowledged, but for the output of tasks that have failed.
+struct ReleaseFiles {
+  framework @0 :Text;     # optional name; absent and ignored from a scheduler
+  begins @1 :List(Text);  # 1 to 64 names
+  agents @2 :List(Text);  # At most 1024 names: where they were launched; none: all agents.
+}
+
 # --- executor and agent ---------------------------------------------------------------------------
 
 # First message of an executor's session.
@@ -773,6 +783,8 @@ struct KeyRecord {
   token @5 :Bool;            # A join token: it may be used once to register a key.
   tokenUntilNanos @6 :Int64; # time; only with token
   runsAs @7 :Text;           # Of an agent: the user that it runs as; at most 128 bytes.
+  # The key that ends when this one is first used: 40 characters of Z85; optional, never with token.
+  replaces @8 :Text;
 }
 
 # Which cluster this registry is of, and which of its masters have led. In "cluster", by "id".

@@ -18,6 +18,7 @@
 #include "sdk/core/held_offers.h"
 #include "sdk/core/known_tasks.h"
 #include "sdk/core/relayed_requests.h"
+#include "sdk/core/released_files.h"
 #include "sdk/core/sendable.h"
 #include "sdk/core/store_requests.h"
 
@@ -301,6 +302,7 @@ class Driver::State {
     reconcile(step);
     tell_if_all_known(step);
     for (const auto& [task, grace] : kills_) send(step, proto::KillTask{{}, task, grace});
+    for (const proto::ReleaseFiles& released : released_.newest()) send(step, released);
     send_store_requests(step);
   }
 
@@ -697,6 +699,12 @@ class Driver::State {
     if (!end.empty() && session_ == Session::kSubscribed) send(step, end.mapped());
   }
 
+  void on_command(Step& step, const proto::ReleaseFiles& command) {
+    for (proto::ReleaseFiles& message : released_.add(command)) {
+      if (session_ == Session::kSubscribed) send(step, std::move(message));
+    }
+  }
+
   void on_command(Step& step, const proto::FrameworkMessage& command) {
     if (session_ != Session::kSubscribed || !is_valid_name(command.agent.str()) ||
         !is_valid_name(command.executor.str()) || command.data.size() > kPayloadBytesMax) {
@@ -787,6 +795,7 @@ class Driver::State {
 
   StoreRequests store_ = {};
   RelayedRequests requests_ = {};
+  ReleasedFiles released_ = {};
 };
 
 Driver::Driver(DriverOptions options) : state_(std::make_unique<State>(std::move(options))) {}

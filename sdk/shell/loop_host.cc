@@ -69,6 +69,7 @@ Dealer::Options dealer_options(const Masters& masters) {
   return {.endpoint = endpoints.front(),
           .others = {endpoints.begin() + 1, endpoints.end()},
           .keys = *std::move(keys),
+          .keys_now = [](const ClientKeys& known) { return current_keys(KeyKind::kUser, known); },
           .seed = random_seed(),
           .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()};
 }

@@ -530,6 +530,11 @@ void Scheduler::message(const AgentId& agent, const ExecutorId& executor, std::s
   shell("message").command(
       proto::FrameworkMessage{.agent = agent, .executor = executor, .data = std::move(data)});
 }
+void Scheduler::release_files(std::vector<std::string> begins, std::vector<AgentId> agents) {
+  shell("release_files")
+      .command(proto::ReleaseFiles{
+          .framework = {}, .begins = std::move(begins), .agents = std::move(agents)});
+}
 void Scheduler::reconcile(std::vector<TaskId> tasks) {
   shell("reconcile").command(proto::Reconcile{.tasks = std::move(tasks)});
 }

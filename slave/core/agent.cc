@@ -83,6 +83,12 @@ void Agent::State::on_deadline(const Deadline& due, Step& step) {
 void Agent::State::record(proto::CheckpointRecord record, Step& step) {
   ledger_.apply(record);
   step.out.records.push_back(std::move(record));
+  if (releases_.empty()) return;
+  if (const auto* gone = std::get_if<proto::ExecutorGone>(&step.out.records.back())) {
+    look_at_releases(gone->framework, gone->executor.str(), step);
+  } else if (const auto* known = std::get_if<proto::AcknowledgedRecord>(&step.out.records.back())) {
+    look_at_releases(known->framework, known->task.str(), step);
+  }
 }
 
 void Agent::State::trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step) {
@@ -188,6 +194,18 @@ std::vector<Violation> Agent::State::violations() const {
   std::vector<Violation> found = ledger_.violations();
   if (!begun_) return found;
   if (!ledger_.identity()) found.push_back({"no identity"});
+  size_t waiting = 0;
+  for (const auto& [framework, begins] : releases_) {
+    waiting += begins.size();
+    for (const std::string& begin : begins) {
+      if (is_in_use(framework, begin)) continue;
+      found.push_back(
+          {text("released files ", begin, " of ", framework.str(), " wait for nothing")});
+    }
+  }
+  if (waiting != releases_waiting_ || waiting > kReleasesWaitingMax) {
+    found.push_back({text(waiting, " releases wait, counted as ", releases_waiting_)});
+  }
   if (ledger_.tasks().size() > kTasksPerAgentMax) found.push_back({"too many tasks"});
   if (recovered_ != (awaited_.empty() && leftovers_.empty())) {
     found.push_back({"recovery waits for nothing, or did not wait"});

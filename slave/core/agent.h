@@ -229,6 +229,12 @@ struct LimitExecutor {
 struct AdoptExecutor {
   proto::ExecutorRecord executor = {};
 };
+// Remove the sandboxes of executors of this framework whose ids begin with one of these texts.
+// Nothing there is in use. Of tasks that have failed, the end of their output stays.
+struct RemoveSandboxes {
+  FrameworkId framework = {};
+  std::vector<std::string> begins = {};
+};
 // SIGKILL to its whole session, or to what fetches its files. ExecutorExited follows.
 struct KillExecutor {
   FrameworkId framework = {};
@@ -246,9 +252,9 @@ struct Exit {
   std::string reason = {};
 };
 
-using AgentAction =
-    std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer, FetchFiles,
-                 StartExecutor, LimitExecutor, AdoptExecutor, KillExecutor, EndLeftover, Exit>;
+using AgentAction = std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer,
+                                 FetchFiles, StartExecutor, LimitExecutor, AdoptExecutor,
+                                 RemoveSandboxes, KillExecutor, EndLeftover, Exit>;
 
 struct AgentOutbox {
   std::vector<proto::CheckpointRecord> records = {};

@@ -234,6 +234,9 @@ void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
     if (const auto* shutdown = std::get_if<proto::ShutdownFramework>(&message)) {
       return on_shutdown_framework(shutdown->framework, step);
     }
+    if (const auto* released = std::get_if<proto::ReleaseFiles>(&message)) {
+      return on_release_files(*released, step);
+    }
     if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
       const auto at = executors_.find({words->framework, words->executor});
       if (at != executors_.end() && at->second.peer) send_to_executor(at->second, *words, step);

@@ -2,8 +2,7 @@
 
 // What the agent's core is made of; agent.h says what it is for. One file for each story:
 // recovery.cc, session.cc (the master), launch.cc, starting.cc, files.cc, executors.cc, spares.cc,
-// kill.cc;
-// agent.cc puts events to them.
+// kill.cc, releases.cc; agent.cc puts events to them.
 
 #include <map>
 #include <optional>
@@ -239,6 +238,11 @@ class Agent::State {
   std::optional<ExecutorKey> executor_with_token(const FrameworkId& framework,
                                                  const Secret& token) const;
 
+  // releases.cc
+  void on_release_files(const proto::ReleaseFiles& message, Step& step);
+  void look_at_releases(const FrameworkId& framework, std::string_view left, Step& step);
+  bool is_in_use(const FrameworkId& framework, const std::string& begin) const;
+
   // trouble.cc
   void on(const DiskSpace& space, Step& step);
   void start_worked(const LiveExecutor& executor, Step& step);
@@ -295,6 +299,11 @@ class Agent::State {
   Executors executors_;               // keys are those of the ledger's executors and no leftovers
   std::vector<ExecutorKey> spares_;   // of them; the newest last
   IndexedMap<PeerId, ExecutorKey> peers_;
+
+  // Released files of tasks that have not ended yet, by the beginnings of their ids; at most
+  // kReleasesWaitingMax. They are not durable: the master tells them again at a registration.
+  std::map<FrameworkId, std::set<std::string>> releases_;
+  size_t releases_waiting_ = 0;
 
   std::string disk_trouble_;  // empty: there is room
   Quarantine quarantine_;

@@ -155,14 +155,22 @@ struct AgentShell::Impl {
               uint64_t run);
   void end(Result<void> why);
 
-  void on(const SendToMaster& send);
+  std::optional<std::span<const std::byte>> encode(const proto::Envelope& envelope);
+  void on(const SendToMaster& send) {
+    if (const auto frame = encode(send.envelope)) dealer->send(*frame);
+  }
   void on(const ResetMaster&) { dealer->reset("asked by the core"); }
-  void on(const SendToExecutor& send);
+  void on(const SendToExecutor& send) {
+    if (const auto frame = encode(send.envelope)) executors->send(send.peer, *frame);
+  }
   void on(const DropExecutorPeer& drop) { executors->drop(drop.peer); }
   void on(const StartExecutor& start);
   void on(const AdoptExecutor& adopt);
   void on(const LimitExecutor& limit) { supervisor->limit(limit); }
   void on(const FetchFiles& fetch) { fetches->start(fetch); }
+  void on(const RemoveSandboxes& removal) {
+    housekeeping->remove_released(removal.framework, removal.begins);
+  }
   void on(const KillExecutor& kill) {
     supervisor->kill(kill);
     fetches->stop(kill);
@@ -491,6 +499,7 @@ void AgentShell::Impl::connect() {
   };
   access = std::make_unique<FileAccess>(loop, FileAccess::Options{.masters = options.masters,
                                                                   .keys = options.keys,
+                                                                  .keys_now = options.keys_now,
                                                                   .may_serve = may_serve,
                                                                   .seed = options.core.seed});
   dealer = std::make_unique<Dealer>(
@@ -498,6 +507,7 @@ void AgentShell::Impl::connect() {
       Dealer::Options{.endpoint = endpoints.front(),
                       .others = {endpoints.begin() + 1, endpoints.end()},
                       .keys = options.keys,
+                      .keys_now = options.keys_now,
                       .may_serve = may_serve,
                       .seed = options.core.seed,
                       .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()},
@@ -630,6 +640,8 @@ void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
   } else if (const auto* update = std::get_if<proto::UpdateRecord>(&record)) {
     if (proto::is_terminal(update->status.state)) {
       sandboxes->task_ended(update->framework, update->status.task);
+      const auto run = in_use.run_of(update->framework, update->status.task);
+      if (run && update->status.state == proto::TaskState::kFailed) sandboxes->note_failed(*run);
       if (http != nullptr) {
         http->followed_ended(
             Sandboxes::followed_name(update->framework.str(), update->status.task.str()));
@@ -662,24 +674,14 @@ void AgentShell::Impl::end(Result<void> why) {
   loop.stop();
 }
 
-void AgentShell::Impl::on(const SendToMaster& send) {
-  const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
-  if (!frame) {  // The gap that it leaves ends the session; the agent registers again.
-    LOG(ERROR) << "cannot send " << proto::message_name(*send.envelope.message) << ": "
-               << frame.error().message();
-    return;
-  }
-  dealer->send(*frame);
-}
-
-void AgentShell::Impl::on(const SendToExecutor& send) {
-  const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
-  if (!frame) {
-    LOG(ERROR) << "cannot send " << proto::message_name(*send.envelope.message) << ": "
-               << frame.error().message();
-    return;
-  }
-  executors->send(send.peer, *frame);
+// The gap that a message leaves which cannot be sent ends the session.
+std::optional<std::span<const std::byte>> AgentShell::Impl::encode(
+    const proto::Envelope& envelope) {
+  const Result<std::span<const std::byte>> frame = encoder.encode(envelope);
+  if (frame) return *frame;
+  LOG(ERROR) << "cannot send " << proto::message_name(*envelope.message) << ": "
+             << frame.error().message();
+  return std::nullopt;
 }
 
 void AgentShell::Impl::on(const StartExecutor& start) {

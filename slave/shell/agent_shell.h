@@ -3,6 +3,7 @@
 // The agent as a process: the master's connection, executors, the checkpoint, HTTP and the clock
 // around the core. It decides nothing.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct AgentShellOptions {
   std::optional<Resources> resources = {};  // none: what this machine has
   Masters masters = {};                     // one leads
   std::optional<ClientKeys> keys = {};      // by which masters on other machines are reached
+  std::function<ClientKeys(const ClientKeys&)> keys_now = {};  // as Dealer::Options
   // That may run the master, beside root and this process's user: it says as which user tasks run.
   std::optional<uint32_t> master_uid = {};
   std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token

@@ -53,6 +53,7 @@ void FileAccess::connect() {
       Dealer::Options{.endpoint = endpoints.front(),
                       .others = {endpoints.begin() + 1, endpoints.end()},
                       .keys = options_.keys,
+                      .keys_now = options_.keys_now,
                       .may_serve = options_.may_serve,
                       .seed = options_.seed},
       Dealer::Handlers{.on_connected =

@@ -32,7 +32,8 @@ class FileAccess {
   struct Options {
     Masters masters = {};
     std::optional<ClientKeys> keys = {};
-    std::function<bool(uint32_t uid)> may_serve = {};  // as Dealer::Options
+    std::function<ClientKeys(const ClientKeys&)> keys_now = {};  // as Dealer::Options
+    std::function<bool(uint32_t uid)> may_serve = {};            // as Dealer::Options
     uint64_t seed = 0;
   };
   using Answer = std::function<void(const Result<proto::FileAccessReply>&)>;

@@ -1,5 +1,6 @@
 // The story of a round: collect() finds unused sandboxes, oldest first, moves the old ones into the
-// folder `trash`, where they are served no more, and empties it. There a directory is emptied entry
+// folder `trash`, where they are served no more, and empties it; remove_released() does the same
+// with those that their framework needs no more. There a directory is emptied entry
 // by entry; one in it is moved up beside it, so that nothing is as deep as a task can nest, and
 // whatever an interrupted round left is found in the next.
 
@@ -31,9 +32,11 @@ namespace proffer::agent {
 namespace {
 
 constexpr int kNiceness = 5;
-constexpr size_t kEndedMax = 200'000;      // of one round; the next goes on
-constexpr size_t kRunsAtOnce = 100;        // between two looks at whether it is over
-constexpr int64_t kHoleBytes = 64 * 1024;  // holes begin and end at multiples
+constexpr size_t kEndedMax = 200'000;    // of one round; the next goes on
+constexpr size_t kRunsAtOnce = 100;      // between two looks at whether it is over
+constexpr size_t kReleasedMax = 10'000;  // beginnings of ids that wait for this thread
+constexpr int64_t kReleasedOutputMax = int64_t{1} << 20;  // of a failed task, for each output
+constexpr int64_t kHoleBytes = 64 * 1024;                 // holes begin and end at multiples
 constexpr int64_t kPunchBytes = int64_t{8} << 20;
 constexpr int kRestForWork = 100;
 constexpr Duration kRestMax = hours(1);  // sandboxes outlive their age by this at most
@@ -70,6 +73,13 @@ const dirent* next_entry(const Directory& directory) {
     if (name != "." && name != "..") return entry;
   }
   return nullptr;
+}
+
+bool begins_with_any(std::string_view id, const std::set<std::string, std::less<>>& begins) {
+  for (size_t bytes = 1; bytes <= id.size(); ++bytes) {
+    if (begins.contains(id.substr(0, bytes))) return true;
+  }
+  return false;
 }
 
 // Punches what there is of the file before `end`, in steps: a kernel without preemption runs nobody
@@ -199,6 +209,7 @@ void Housekeeping::go() {
         bound_outputs(sandboxes_.path_of(run), options_.output_max);
       });
     }
+    remove_released();
     const Time now = system_time();
     const bool is_due =
         now >= next_round || (now >= last_round + options_.every && is_short_of_disk());
@@ -233,7 +244,7 @@ void Housekeeping::collect() {
   for_each_executor([this](const RunKey& run) { sandboxes_.touch(run); });
   const std::vector<Ended> all = find_ended();
   const int64_t now = system_time().nanos();
-  std::set<std::string> frameworks;
+  std::set<std::string> frameworks = std::exchange(frameworks_changed_, {});
   size_t removed = 0;
   for (const Ended& ended : all) {
     const Duration age = nanoseconds(now - ended.since);
@@ -252,6 +263,71 @@ void Housekeeping::collect() {
     sandboxes_.forget_removed(framework);
   }
   if (removed > 0) LOG(INFO) << "sandboxes removed count=" << removed;
+}
+
+void Housekeeping::remove_released(const FrameworkId& framework,
+                                   const std::vector<std::string>& begins) {
+  const std::lock_guard lock(mutex_);
+  for (const std::string& begin : begins) {
+    if (released_waiting_ == kReleasedMax) {
+      LOG_EVERY_N(WARNING, 100) << "too many sandboxes are released at once; they stay until they "
+                                   "are old framework="
+                                << framework.str();
+      return;
+    }
+    if (released_[framework.str()].insert(begin).second) ++released_waiting_;
+  }
+}
+
+void Housekeeping::remove_released() {
+  std::map<std::string, Beginnings> released;
+  {
+    const std::lock_guard lock(mutex_);
+    released = std::exchange(released_, {});
+    released_waiting_ = 0;
+  }
+  if (trash_.get() < 0) return;
+  for (const auto& [framework, begins] : released) {
+    if (is_over()) return;
+    remove_released(framework, begins);
+  }
+}
+
+// One walk over the executors of the framework, whatever their number.
+void Housekeeping::remove_released(const std::string& framework, const Beginnings& begins) {
+  const Directory all = open_directory(AT_FDCWD, sandboxes_.root());
+  if (all == nullptr) return;
+  const Directory executors = open_directory(dirfd(all.get()), framework);
+  if (executors == nullptr) return;
+  std::vector<RunKey> runs;
+  while (const dirent* executor = next_entry(executors)) {
+    if (is_over()) return;
+    if (!begins_with_any(executor->d_name, begins)) continue;
+    const Directory found = open_directory(dirfd(executors.get()), executor->d_name);
+    while (const dirent* entry = found == nullptr ? nullptr : next_entry(found)) {
+      const Result<int64_t> number = parse_whole("run", entry->d_name, 1, INT64_MAX);
+      if (number) runs.push_back({framework, executor->d_name, static_cast<uint64_t>(*number)});
+    }
+  }
+  size_t removed = 0;
+  for (const RunKey& run : runs) {
+    if (is_over()) return;
+    if (in_use_.contains(run)) continue;
+    if (sandboxes_.has_failed(run)) {
+      const Directory of = open_directory(dirfd(executors.get()), run.executor);
+      if (of != nullptr) empty(dirfd(of.get()), std::to_string(run.run), true);
+      bound_outputs(sandboxes_.path_of(run), kReleasedOutputMax);
+    } else if (sandboxes_.move_run(run, trash_, std::to_string(++trash_number_))) {
+      frameworks_changed_.insert(framework);
+    } else {
+      continue;
+    }
+    empty_trash();
+    note_progress(++removed);
+  }
+  if (removed > 0) {
+    LOG(INFO) << "released sandboxes removed framework=" << framework << " count=" << removed;
+  }
 }
 
 // That nobody uses, with the time of its last change: the oldest come first. An executor's end
@@ -302,7 +378,7 @@ void Housekeeping::empty_trash() {
       if (is_over()) return;
       found = true;
       const std::string name = entry->d_name;
-      empty(name);
+      empty(trash_.get(), name, false);
       if (unlinkat(trash_.get(), name.c_str(), AT_REMOVEDIR) == 0 ||
           unlinkat(trash_.get(), name.c_str(), 0) == 0) {
         is_stuck = false;
@@ -317,14 +393,17 @@ void Housekeeping::empty_trash() {
   }
 }
 
-// Directories in it are moved up, beside it.
-void Housekeeping::empty(const std::string& name) {
-  const Directory directory = open_directory(trash_.get(), name);
+// Directories in it are moved into the trash, beside each other.
+void Housekeeping::empty(int in, const std::string& name, bool keeps_output) {
+  const Directory directory = open_directory(in, name);
   if (directory == nullptr) return;
   const int at = dirfd(directory.get());
   fchmod(at, 0700);  // Its user may have closed it to itself.
   while (const dirent* entry = next_entry(directory)) {
     if (is_over()) return;
+    const bool is_output = std::find(std::begin(kOutputs), std::end(kOutputs),
+                                     std::string_view(entry->d_name)) != std::end(kOutputs);
+    if (keeps_output && is_output) continue;
     if (unlinkat(at, entry->d_name, 0) == 0 || unlinkat(at, entry->d_name, AT_REMOVEDIR) == 0) {
       continue;
     }

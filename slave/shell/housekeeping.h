@@ -1,13 +1,16 @@
 #pragma once
 
-// Room on the disk: sandboxes of executors that have ended are removed when they are old, and the
-// oldest of them when the disk becomes full; the output files of those that run keep their last
-// part. One thread of its own, so a hundred thousand sandboxes hold up nothing.
+// Room on the disk: sandboxes of executors that have ended are removed when their framework has
+// released them, when they are old, and the oldest of them when the disk becomes full; the output
+// files of those that run keep their last part. One thread of its own, so a hundred thousand
+// sandboxes hold up nothing.
 
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -57,6 +60,12 @@ class Housekeeping {
   Housekeeping(const Housekeeping&) = delete;
   Housekeeping& operator=(const Housekeeping&) = delete;
 
+  // The sandboxes of these executors, by the beginnings of their ids, are needed no more: those
+  // that are in use by then are left alone. Of failed tasks the end of the output stays until it is
+  // old. Any thread; returns at once. At most kReleasedMax beginnings wait; what is beyond stays
+  // until it is old.
+  void remove_released(const FrameworkId& framework, const std::vector<std::string>& begins);
+
  private:
   struct Ended {
     int64_t since = 0;  // in nanoseconds of the system's clock
@@ -64,14 +73,17 @@ class Housekeeping {
     auto operator<=>(const Ended&) const = default;
   };
   void go();
-  bool wait(Duration span);  // false: it is over
+  bool wait(Duration span);                               // false: it is over
+  using Beginnings = std::set<std::string, std::less<>>;  // of ids
+  void remove_released();
+  void remove_released(const std::string& framework, const Beginnings& begins);
   bool is_over() const;
   void for_each_executor(const std::function<void(const RunKey&)>& what) const;
   void collect();
   std::vector<Ended> find_ended() const;
   bool is_short_of_disk() const;
   void empty_trash();
-  void empty(const std::string& name);
+  void empty(int in, const std::string& name, bool keeps_output);
   void note_progress(size_t removed);
 
   const std::string work_dir_;
@@ -81,10 +93,15 @@ class Housekeeping {
   Fd trash_;
   uint64_t trash_number_ = 0;
   Time next_progress_ = {};
+  // Of which names of tasks may be left that mean nothing any more.
+  std::set<std::string> frameworks_changed_;
 
   mutable std::mutex mutex_;
   std::condition_variable wakes_;
   bool is_over_ = false;  // guarded by mutex_
+  // By framework; guarded by mutex_, too.
+  std::map<std::string, Beginnings> released_;
+  size_t released_waiting_ = 0;
   std::thread thread_;
 };
 

@@ -55,6 +55,13 @@ bool RunsInUse::contains(const RunKey& run) const {
   return uses_.contains(run);
 }
 
+std::optional<RunKey> RunsInUse::run_of(const FrameworkId& framework, const TaskId& task) const {
+  const std::lock_guard lock(mutex_);
+  const auto at = tasks_.find({framework.str(), task.str()});
+  if (at == tasks_.end() || at->second.run.run == 0) return std::nullopt;
+  return at->second.run;
+}
+
 std::vector<RunKey> RunsInUse::executors_after(const RunKey& after, size_t limit) const {
   const std::lock_guard lock(mutex_);
   std::vector<RunKey> found;

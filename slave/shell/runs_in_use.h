@@ -32,6 +32,8 @@ class RunsInUse {
 
   // Any thread.
   bool contains(const RunKey& run) const;
+  // Of a task whose end is not acknowledged. None: it is not known, or its run has not begun.
+  std::optional<RunKey> run_of(const FrameworkId& framework, const TaskId& task) const;
   // At most `limit` runs of executors, in order, behind `after`. Any thread.
   std::vector<RunKey> executors_after(const RunKey& after, size_t limit) const;
 

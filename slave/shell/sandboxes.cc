@@ -20,6 +20,10 @@ namespace {
 constexpr mode_t kToPass = 0711;  // their names are not secret, but need not be listed
 constexpr mode_t kForItsUser = 0700;
 
+// Beside the directory of a run, where a task of another user may not write; no run has such a
+// name.
+std::string failure_mark(uint64_t run) { return text(run, ".failed"); }
+
 Error cannot(std::string_view what, int error) {
   const std::error_code code(error, std::generic_category());
   const std::string message = text("cannot ", what, ": ", code.message());
@@ -160,10 +164,31 @@ bool Sandboxes::move_run(const RunKey& run, const Fd& trash, const std::string& 
   if (runs.get() < 0 || renameat(runs.get(), number.c_str(), trash.get(), name.c_str()) != 0) {
     return false;
   }
+  unlinkat(runs.get(), failure_mark(run.run).c_str(), 0);
+  // The executor's own name; names of tasks that shared it wait for forget_removed().
+  const Fd names = enter(enter_top(runs_), run.framework);
+  const std::optional<Run> named = read_run(names, run.executor);
+  if (named && named->executor == run.executor && named->number == number) {
+    unlinkat(names.get(), run.executor.c_str(), 0);
+  }
   // As far as they are empty.
   unlinkat(executors.get(), run.executor.c_str(), AT_REMOVEDIR);
   unlinkat(all.get(), run.framework.c_str(), AT_REMOVEDIR);
   return true;
+}
+
+void Sandboxes::note_failed(const RunKey& run) const {
+  const std::lock_guard lock(places_);
+  const Fd runs = enter(enter(enter_top(root_), run.framework), run.executor);
+  if (runs.get() < 0 || enter(runs, std::to_string(run.run)).get() < 0) return;
+  const Fd made(openat(runs.get(), failure_mark(run.run).c_str(),
+                       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+}
+
+bool Sandboxes::has_failed(const RunKey& run) const {
+  const Fd runs = enter(enter(enter_top(root_), run.framework), run.executor);
+  return runs.get() >= 0 &&
+         faccessat(runs.get(), failure_mark(run.run).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 void Sandboxes::forget_removed(const std::string& framework) const {
@@ -221,7 +246,10 @@ Result<ServedPath> Sandboxes::resolve(std::string_view rest) const {
   }
   if (sandbox.get() < 0) {
     return Error::not_found(
-        text("this agent has no sandbox of task ", quoted(text(framework, "/", task))));
+               text("this agent has no sandbox of task ", quoted(text(framework, "/", task))))
+        .with_hint(
+            "sandboxes are removed when they are old, or when their framework releases them: batch "
+            "does so at the end of a job, and keeps the output of tasks that failed");
   }
   return ServedPath{
       .root = {.directory = std::move(sandbox),

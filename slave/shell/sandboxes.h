@@ -53,6 +53,9 @@ class Sandboxes {
   // Into `trash`, under that name: nothing of it is served any more. False: it is not there, or
   // cannot be moved.
   bool move_run(const RunKey& run, const Fd& trash, const std::string& name) const;
+  // A task of it has failed: its output stays when its files are released. O(1). Any thread.
+  void note_failed(const RunKey& run) const;
+  bool has_failed(const RunKey& run) const;
   // Names whose run is not there any more mean nothing any more.
   void forget_removed(const std::string& framework) const;
 

@@ -28,6 +28,7 @@ void fuzz_batch_record(Input input) {
   batch_record_fuzz::check(bytes, batch::decode_order_record);
   batch_record_fuzz::check(bytes, batch::decode_state);
   batch_record_fuzz::check(bytes, batch::decode_block);
+  batch_record_fuzz::check(bytes, batch::decode_elements);
   batch_record_fuzz::check(bytes, batch::decode_ended);
   const Result<batch::JobOrder> order = batch::decode_order(bytes);
   if (!order) return check_told(order.error());

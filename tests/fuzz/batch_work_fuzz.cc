@@ -1,4 +1,4 @@
-// What a batch scheduler tells its executors and hears from them, and entries of map.index.
+// What a batch scheduler tells its executors and hears from them, and entries of indices.
 
 #include "common/check.h"
 #include "frameworks/batch/core/partition.h"
@@ -25,6 +25,15 @@ void check(std::string_view bytes, Result<Value> (*decode)(std::string_view),
   CHECK(encode(*again) == encoded);
 }
 
+// A checksum that nobody guesses.
+std::string sealed(std::string_view bytes) {
+  batch::Fnv1a64 seal;
+  seal.add(bytes);
+  std::string out(bytes);
+  for (int shift = 0; shift < 64; shift += 8) out += static_cast<char>(seal.value() >> shift);
+  return out;
+}
+
 }  // namespace
 }  // namespace batch_work_fuzz
 
@@ -34,14 +43,16 @@ void fuzz_batch_work(Input input) {
   batch_work_fuzz::check(bytes, batch::decode_result, batch::encode_result);
   batch_work_fuzz::check(bytes, batch::decode_failure, batch::encode_failure);
   batch_work_fuzz::check(bytes, batch::decode_index_entry, batch::encode_index_entry);
+  batch_work_fuzz::check(bytes, batch::decode_range_result, batch::encode_range_result);
+  batch_work_fuzz::check(bytes, batch::decode_element_end, batch::encode_element_end);
+  batch_work_fuzz::check(bytes, batch::decode_arguments, batch::encode_arguments);
+  if (bytes.size() == batch::kElementEndBytes - 8) {
+    batch_work_fuzz::check(std::string_view(batch_work_fuzz::sealed(bytes)),
+                           batch::decode_element_end, batch::encode_element_end);
+  }
   if (bytes.size() != batch::kIndexEntryBytes - 8) return;
-  // A checksum that nobody guesses: sealed here.
-  batch::Fnv1a64 seal;
-  seal.add(bytes);
-  std::string sealed(bytes);
-  for (int shift = 0; shift < 64; shift += 8) sealed += static_cast<char>(seal.value() >> shift);
-  batch_work_fuzz::check(std::string_view(sealed), batch::decode_index_entry,
-                         batch::encode_index_entry);
+  batch_work_fuzz::check(std::string_view(batch_work_fuzz::sealed(bytes)),
+                         batch::decode_index_entry, batch::encode_index_entry);
 }
 
 }  // namespace proffer::fuzz

@@ -18,6 +18,7 @@
 #include "common/text.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/results.h"
 #include "frameworks/batch/core/work.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
@@ -199,6 +200,65 @@ std::string smallest(const Make& make) {
   return best;
 }
 
+void add_array_seeds(std::map<std::string, std::string>& seeds, const batch::WorkCommon& common) {
+  const batch::Indices indices = {{.first = 1, .step = 2, .count = 5},
+                                  {.first = 20, .step = 1, .count = 1}};
+  seeds["batch_work/range"] = batch::encode_work(batch::RangeWork{.common = common,
+                                                                  .command = {"echo", "{}"},
+                                                                  .first = 70,
+                                                                  .indices = indices,
+                                                                  .directory = "/tmp",
+                                                                  .ok = {0, 1},
+                                                                  .timeout = seconds(9),
+                                                                  .time = seconds(2),
+                                                                  .lane = 3,
+                                                                  .looks_back = true,
+                                                                  .failures = {{0, 1}, {4, 2}}});
+  seeds["batch_work/gather"] = batch::encode_work(batch::GatherWork{
+      .common = common, .indices = indices, .ok = {0}, .done = 6, .commits = true});
+  seeds["batch_work/range_result"] = batch::encode_range_result(
+      {.ended = 9,
+       .ran = 8,
+       .micros = 70'000,
+       .failures = {{.place = 0, .attempt = 1, .code = 75}, {.place = 8, .attempt = 3, .code = 1}},
+       .stderr_tail = "no\n"});
+  seeds["batch_work/element_end"] = batch::encode_element_end({.position = 70'000,
+                                                               .attempt = 2,
+                                                               .code = 137,
+                                                               .stdout_offset = 10,
+                                                               .stdout_length = 1'000,
+                                                               .stderr_offset = 7,
+                                                               .stderr_length = 0,
+                                                               .micros = 1'500});
+  seeds["batch_work/element_end_unsealed"] =
+      seeds["batch_work/element_end"].substr(0, batch::kElementEndBytes - 8);
+  seeds["batch_work/arguments"] = batch::encode_arguments({"a b", "", "c\n"});
+  batch::ElementsRecord elements{.done = {true, false, false, true},
+                                 .failed = {false, true, false, false},
+                                 .failures = {{2, 1}},
+                                 .failed_attempts = 3};
+  seeds["batch_record/elements"] = batch::encode(elements);
+  batch::EndedRecord ended;
+  ended.job.job = "sweep-8";
+  ended.job.phase = proto::BatchPhase::kFinished;
+  ended.job.array = {.total = 100, .done = 98, .failed = 2, .failed_attempts = 7, .bytes_out = 9};
+  seeds["batch_record/ended_array"] = batch::encode(ended);
+  batch::JobOrder order;
+  order.name = "sweep";
+  order.output = "/tmp/out";
+  order.plan = "5e1f";
+  order.resources = ResourceVector::of(1'000, 256'000);
+  order.array = {.command = {"echo", "{}"}, .indices = indices, .directory = "/tmp"};
+  seeds["batch_record/bare_array"] = batch::encode_order(order);
+  for (const std::string_view given :
+       {"1-10", "0-20:5%4", "1,3,7-9", "{}", "{.}-{//}/{/.}.{#}{/}"}) {
+    seeds[text("batch_array/", given.size(), "-bytes")] = given;
+  }
+  seeds["batch_array/line"] = batch::results_line(
+      17, 3, {.attempt = 2, .code = 124, .stdout_length = 20, .micros = 1'500'000});
+  seeds["batch_array/line"].pop_back();
+}
+
 // The seeds of frames, rows, records and work, by path below the corpus.
 std::map<std::string, std::string> made_seeds() {
   std::map<std::string, std::string> seeds;
@@ -301,6 +361,7 @@ std::map<std::string, std::string> made_seeds() {
   // Without its seal, which the target adds.
   seeds["batch_work/index_entry_unsealed"] =
       seeds["batch_work/index_entry"].substr(0, batch::kIndexEntryBytes - 8);
+  add_array_seeds(seeds, common);
   return seeds;
 }
 

@@ -19,6 +19,7 @@ using Input = std::span<const uint8_t>;
 void fuzz_address(Input input);
 void fuzz_app_file(Input input);
 void fuzz_attributes(Input input);
+void fuzz_batch_array(Input input);
 void fuzz_batch_call(Input input);
 void fuzz_batch_plan(Input input);
 void fuzz_batch_record(Input input);
@@ -54,6 +55,7 @@ inline constexpr std::array kTargets = {
     Target{"address", fuzz_address},
     Target{"app_file", fuzz_app_file, 1'000},
     Target{"attributes", fuzz_attributes},
+    Target{"batch_array", fuzz_batch_array},
     Target{"batch_call", fuzz_batch_call},
     Target{"batch_plan", fuzz_batch_plan},
     Target{"batch_record", fuzz_batch_record},

@@ -1,6 +1,7 @@
 // Word counts on real clusters whose parts are killed in the middle. What is right is what the same
 // mapper and reducer give in a pipeline.
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -27,6 +28,8 @@ TEST_F(WordCount, EqualsThePipelineToTheLastLine) {
   for (const char* part : {"part-00000", "part-00001", "part-00002"}) {
     EXPECT_TRUE(fs::exists(home_ / (std::string("out/") + part)));
   }
+  EXPECT_TRUE(eventually([&] { return left_on_agents(cluster).empty(); }))
+      << left_on_agents(cluster).front();
   const Exit again = cluster.proffer(job());  // The output is there already: refused, untouched.
   EXPECT_EQ(again.code, 1);
   EXPECT_NE(again.err.find("out"), std::string::npos) << again.err;
@@ -144,6 +147,21 @@ TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
   EXPECT_NE(failed.err.find("the disk is made of cheese"), std::string::npos) << failed.err;
   EXPECT_NE(failed.err.find("attempt 4"), std::string::npos) << failed.err;
   EXPECT_FALSE(fs::exists(home_ / "out"));
+
+  // It could be retried. Once it cannot, of what it left on the agents only what the tasks that
+  // failed have said stays.
+  EXPECT_FALSE(left_on_agents(cluster).empty());
+  EXPECT_EQ(cluster.proffer({"batch", "cancel", "wc-1"}).code, 0);
+  const auto is_output = [](const std::string& file) {
+    return file.ends_with("/stdout") || file.ends_with("/stderr") || file.ends_with(".failed");
+  };
+  EXPECT_TRUE(eventually([&] {
+    const std::vector<std::string> files = left_on_agents(cluster);
+    return std::all_of(files.begin(), files.end(), is_output);
+  }));
+  const Exit logs = cluster.proffer({"batch", "logs", "wc-1"});
+  EXPECT_EQ(logs.code, 0) << logs.err;
+  EXPECT_NE(logs.out.find("the disk is made of cheese"), std::string::npos) << logs.out;
 }
 
 TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {

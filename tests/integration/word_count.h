@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +78,15 @@ class WordCount : public testing::Test {
       if (command.find("proffer-batch\0scheduler", 0, 23) != std::string::npos) return pid;
     }
     return 0;
+  }
+  // Files below the sandboxes of all agents.
+  static std::vector<std::string> left_on_agents(const Cluster& cluster) {
+    const Exit found = run({"find", cluster.dir(), "-path", "*/sandboxes/*", "-type", "f"});
+    std::vector<std::string> files;
+    for (const std::string_view file : split(found.out, '\n')) {
+      if (!file.empty()) files.emplace_back(file);
+    }
+    return files;
   }
   // By the task's name without its attempt.
   static std::map<std::string, int> attempts_of_maps(const Cluster& cluster) {

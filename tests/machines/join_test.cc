@@ -169,6 +169,81 @@ TEST_F(Join, AnAgentComesBackByItsKey) {
   task.wait();
 }
 
+// The agent keeps its task and takes the new key by itself; whoever has a copy of the old one is
+// refused from then on.
+TEST_F(Join, AnAgentRotatesItsKeyWhileItsTaskRuns) {
+  join_agent("a2");
+  start_agent();
+  const std::string proof = home_ / "proof";
+  Process task(master_machine_->command({home_ / "proffer", "run", "--master=" + socket_path(),
+                                         "--", text("echo begun >> ", proof, "; sleep 1000")}),
+               master_machine_->environment());
+  ASSERT_TRUE(eventually([&] { return fs::exists(proof); }));
+  const std::string path = keys_file(*agent_machine_, "agent");
+  const std::string former = read_file(path);
+  const auto rotates = [&] {
+    return agent_machine_->runs({home_ / "proffer", "keys", "rotate", "--agent"});
+  };
+
+  const Exit rotated = rotates();
+  ASSERT_EQ(rotated.code, 0) << rotated.err;
+  EXPECT_THAT(rotated.out, HasSubstr("has ended"));
+  EXPECT_NE(value_in(path, "secret_key"), "");
+  EXPECT_THAT(former, Not(HasSubstr(value_in(path, "secret_key"))));
+  EXPECT_EQ(value_in(path, "next_secret_key"), "");
+  ASSERT_TRUE(eventually([&] { return serves("a2"); })) << agent_->err();
+  EXPECT_TRUE(
+      eventually([&] { return operates({"tasks"}).out.find("running") != std::string::npos; }));
+  EXPECT_EQ(read_file(proof), "begun\n");
+
+  // A copy of the former.
+  const std::string stolen = keys_file(*user_machine_, "agent");
+  fs::create_directories(fs::path(stolen).parent_path());
+  write_file(stolen, former);
+  fs::permissions(stolen, fs::perms::owner_read | fs::perms::owner_write);
+  forge(stolen, "masters", "10.231.2.1:5050");
+  const Exit refused = user_machine_->runs({home_ / "proffer", "keys", "rotate", "--agent"});
+  EXPECT_EQ(refused.code, 3) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("refuses this key"));
+  EXPECT_TRUE(master_->complains("audit: refused"));
+  EXPECT_TRUE(master_->complains("unknown-key"));
+  EXPECT_TRUE(serves("a2"));
+
+  // Killed before it was registered, a rotation goes on with the same key.
+  const std::string next = make_key_pair().secret_key;
+  write_file(path, read_file(path) + text("next_secret_key ", next, "\n"));
+  ASSERT_EQ(rotates().code, 0);
+  EXPECT_EQ(value_in(path, "secret_key"), next);
+  ASSERT_TRUE(eventually([&] { return serves("a2"); })) << agent_->err();
+  EXPECT_EQ(read_file(proof), "begun\n");
+  EXPECT_EQ(operates({"keys", "list"}).out.find("to replace"), std::string::npos);
+  task.kill(SIGINT);
+  task.wait();
+}
+
+TEST_F(Join, AUserRotatesItsKeyAndTheFormerIsRefused) {
+  join_user("nobody");
+  const std::string path = keys_file(*user_machine_, "user");
+  const std::string former = read_file(path);
+  const Exit rotated = user_runs({"keys", "rotate"});
+  ASSERT_EQ(rotated.code, 0) << rotated.err;
+  EXPECT_EQ(user_runs({"status"}).code, 0);
+  const std::string now = read_file(path);
+  write_file(path, former);
+  const Exit refused = user_runs({"status"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("refuses this key"));
+  write_file(path, now);
+  EXPECT_EQ(user_runs({"status"}).code, 0);
+
+  const Exit masters = operates({"keys", "rotate", "--masters-key"});
+  EXPECT_EQ(masters.code, 1);
+  EXPECT_THAT(masters.err, HasSubstr("proffer join --replace"));
+  const Exit none = operates({"keys", "rotate"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("has not joined"));
+}
+
 TEST_F(Join, NothingIsServedPlainlyBeyondLoopbackWhateverTheFlags) {
   const auto starts = [&](Words flags) {
     flags.insert(flags.begin(),

@@ -16,9 +16,10 @@ enum class Sender { kStranger, kScheduler, kAgent };
 // What each may send after it has registered, by the name of the message.
 bool may_send(Sender sender, std::string_view name) {
   static const std::set<std::string_view> kScheduler = {
-      "accept",    "acknowledge", "declare_asks",  "decline",
-      "kill_task", "reconcile",   "revive",        "framework_message",
-      "suppress",  "heartbeat",   "store_request", "framework_response"};
+      "accept",       "acknowledge", "declare_asks",  "decline",
+      "kill_task",    "reconcile",   "revive",        "framework_message",
+      "suppress",     "heartbeat",   "store_request", "framework_response",
+      "release_files"};
   static const std::set<std::string_view> kAgent = {"framework_message", "heartbeat", "update",
                                                     "agent_trouble"};
   if (sender == Sender::kScheduler) return kScheduler.contains(name);

@@ -206,6 +206,101 @@ TEST(Keys, AnAgentThatJoinsAgainLosesItsOlderKey) {
   EXPECT_NE(s.master->find_key(key('m'), s.now), nullptr);
 }
 
+// --- successors ----------------------------------------------------------------------------------
+
+bool is_known(const MasterScenario& s, const PublicKey& of) {
+  return s.master->find_key(of, s.now) != nullptr;
+}
+
+TEST(Rotation, BothKeysAreGoodUntilTheSuccessorIsFirstUsed) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kAgent, "a1");
+  TestAgent& agent = s.agent("a1");
+  agent.by = holder(s, key('k'));
+  agent.registers();
+  ASSERT_EQ(s.calls(RotateKey{.by = holder(s, key('k')), .key = key('m')}), "done");
+
+  const KnownKey successor = *s.master->find_key(key('m'), s.now);
+  EXPECT_EQ(successor.name, "a1");
+  EXPECT_EQ(successor.kind, KeyKind::kAgent);
+  EXPECT_EQ(successor.runs_as, "root");
+  EXPECT_EQ(successor.replaces, key('k'));
+  s.step(KeyUsed{key('k')});
+  EXPECT_TRUE(is_known(s, key('k')));
+  EXPECT_TRUE(agent.is_connected());
+
+  s.restart_master();
+  agent.registers();
+  s.step(KeyUsed{key('m')});
+  EXPECT_FALSE(is_known(s, key('k')));
+  EXPECT_EQ(s.master->find_key(key('m'), s.now)->replaces, PublicKey());
+  EXPECT_FALSE(agent.is_connected());
+  const auto* error = std::get_if<proto::ErrorMessage>(&agent.inbox.back());
+  ASSERT_NE(error, nullptr);
+  EXPECT_TRUE(error->retry) << "it comes again, with its new key";
+  EXPECT_THAT(error->message, HasSubstr("replaced by its successor"));
+  agent.by = holder(s, key('m'));
+  agent.registers();
+  EXPECT_TRUE(agent.is_connected());
+  s.step(KeyUsed{key('m')});
+  EXPECT_TRUE(agent.is_connected());
+}
+
+// Its answer may have been lost, or its holder was killed before it had kept the key.
+TEST(Rotation, IsAskedAgainWithTheSameKeyOrAnother) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kUser, "bob");
+  const PrincipalPtr bob = holder(s, key('k'));
+  ASSERT_EQ(s.calls(RotateKey{.by = bob, .key = key('m')}), "done");
+  EXPECT_EQ(s.calls(RotateKey{.by = bob, .key = key('m')}), "done");
+  EXPECT_EQ(s.calls(RotateKey{.by = bob, .key = key('n')}), "done");
+  EXPECT_EQ(s.master->keys().size(), 2u) << "one successor at a time";
+  EXPECT_FALSE(is_known(s, key('m')));
+  s.step(KeyUsed{key('n')});
+  EXPECT_EQ(s.master->keys().size(), 1u);
+  // The next one, by the key that is good now.
+  EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = key('o')}), HasSubstr("was revoked"));
+  EXPECT_EQ(s.calls(RotateKey{.by = holder(s, key('n')), .key = key('o')}), "done");
+}
+
+TEST(Rotation, IsForHoldersOfKeysOfTheirOwn) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kUser, "bob");
+  joined(s, key('l'), KeyKind::kUser, "eve");
+  const PrincipalPtr bob = holder(s, key('k'));
+  ASSERT_EQ(token(s, key('t'), KeyKind::kUser, "ada"), "done");
+  EXPECT_THAT(s.calls(RotateKey{.key = key('m')}), HasSubstr("came without a key"));
+  EXPECT_THAT(s.calls(RotateKey{.by = holder(s, key('t')), .key = key('m')}),
+              HasSubstr("a join token may not rotate its key"));
+  for (const char taken : {'k', 'l', 't'}) {
+    EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = key(taken)}), HasSubstr("known already"));
+  }
+  EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = PublicKey("short")}), HasSubstr("40 characters"));
+  ASSERT_EQ(s.calls(RotateKey{.by = bob, .key = key('m')}), "done");
+  EXPECT_THAT(s.calls(RotateKey{.by = holder(s, key('l')), .key = key('m')}),
+              HasSubstr("known already"))
+      << "another's successor";
+}
+
+// A thief that has registered one keeps nothing.
+TEST(Rotation, RevokingAKeyRevokesItsSuccessorToo) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kUser, "bob");
+  ASSERT_EQ(s.calls(RotateKey{.by = holder(s, key('k')), .key = key('m')}), "done");
+  EXPECT_EQ(s.calls(RevokeKey{.key = "kkk"}), "done");
+  EXPECT_TRUE(s.master->keys().empty());
+  s.step(KeyUsed{key('m')});
+  EXPECT_TRUE(s.master->keys().empty());
+}
+
+TEST(Rotation, ASuccessorIsRevokedAlone) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kUser, "bob");
+  ASSERT_EQ(s.calls(RotateKey{.by = holder(s, key('k')), .key = key('m')}), "done");
+  EXPECT_EQ(s.calls(RevokeKey{.key = "mmm"}), "done");
+  EXPECT_TRUE(is_known(s, key('k')));
+}
+
 // A user has the same rights by key and by the kernel's word; who is no operator is none by name.
 TEST(Keys, AUsersKeyGivesTheRightsOfThatUser) {
   MasterScenario s;

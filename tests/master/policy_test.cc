@@ -45,6 +45,7 @@ TEST(Policy, IsOneTable) {
       {Action::kDeclareGone, {agent, owner, other, nullptr}},
       {Action::kLiftBrake, {agent, owner, other, nullptr}},
       {Action::kStandBy, {operator_, agent, owner, other, nullptr}},
+      {Action::kRotateKey, {nullptr}},
   };
   ASSERT_EQ(std::size(rows), kActionCount);
   for (const auto& [action, may_not] : rows) {
@@ -59,7 +60,7 @@ TEST(Policy, IsOneTable) {
 }
 
 // Not even if the agent runs as root on its machine, or the token is for root.
-TEST(Policy, KeysOfAgentsTokensAndMastersAreForOneThingEach) {
+TEST(Policy, KeysOfAgentsTokensAndMastersAreForTheirOwnThingsOnly) {
   const PolicyOptions options{.master_uid = 900, .operators_group = 50, .agent_uids = {0}};
   Principal agent{.user = "root", .uid = 0, .groups = {50}, .agent = AgentId("a1")};
   Principal token{.user = "root", .uid = 0, .groups = {50}};
@@ -73,7 +74,8 @@ TEST(Policy, KeysOfAgentsTokensAndMastersAreForOneThingEach) {
     const auto action = static_cast<Action>(at);
     for (const char* of : {"root", "a1", "a2", ""}) {
       EXPECT_EQ(check_permission(options, &agent, action, of).has_value(),
-                action == Action::kRegisterAgent && of == std::string("a1"))
+                (action == Action::kRegisterAgent && of == std::string("a1")) ||
+                    action == Action::kRotateKey)
           << to_text(action) << " of " << of;
       EXPECT_EQ(check_permission(options, &token, action, of).has_value(), action == Action::kJoin)
           << to_text(action) << " of " << of;

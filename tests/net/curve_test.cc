@@ -137,6 +137,26 @@ TEST_F(Curve, APeerWithAKnownKeyIsServedAndNamedByIt) {
   EXPECT_EQ(client.frames.at(0), "hello");
 }
 
+// As `proffer keys rotate` has put it into the file meanwhile.
+TEST_F(Curve, EachAttemptIsMadeWithTheKeysOfItsTime) {
+  const KeyPair successor = make_key_pair();
+  keys_.insert(successor.public_key);
+  Dealer::Options options = with(known_, master_.public_key);
+  options.keep_connected = true;
+  std::vector<PublicKey> before;
+  options.keys_now = [&](const ClientKeys& keys) {
+    before.push_back(keys.own.public_key);
+    return ClientKeys{.own = before.size() == 1 ? known_ : successor, .server = keys.server};
+  };
+  Client client(loop_, options);
+  ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 1; }));
+  keys_.erase(known_.public_key);
+  client.socket->reset("its key has ended");
+  ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 2; }));
+  EXPECT_EQ(server_.socket->key_of(server_.frames.at(1).first), successor.public_key);
+  EXPECT_EQ(before, (std::vector{known_.public_key, known_.public_key}));
+}
+
 TEST_F(Curve, AnUnknownKeyIsRefusedInTheHandshakeAndToldSo) {
   Client client(loop_, with(make_key_pair(), master_.public_key));
   EXPECT_THAT(is_refused(client), HasSubstr("refuses this key"));

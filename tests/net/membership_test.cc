@@ -97,6 +97,32 @@ TEST_F(MembershipFiles, ComeBackAndAreForTheirOwnerOnly) {
   }
 }
 
+// As a rotation that was killed leaves it.
+TEST_F(MembershipFiles, MayHaveASuccessorOfTheirKey) {
+  Membership joined = member(KeyKind::kUser);
+  joined.successor = make_key_pair();
+  write(joined);
+  EXPECT_EQ(*read_membership(KeyKind::kUser), joined);
+  EXPECT_EQ(*keys_for(KeyKind::kUser, joined.masters), joined.keys);
+  const std::string path = *membership_file(KeyKind::kUser);
+  std::ifstream in(path);
+  const std::string good{std::istreambuf_iterator<char>(in), {}};
+  std::ofstream(path) << good.substr(0, good.size() - 3);
+  EXPECT_EQ(read_membership(KeyKind::kUser).error().code(), ErrorCode::kCorruption);
+}
+
+TEST_F(MembershipFiles, KeysOfAProgramThatRunsAreThoseOfTheFileIfItIsStillOfItsCluster) {
+  const ClientKeys known{.own = make_key_pair(), .server = make_key_pair().public_key};
+  EXPECT_EQ(current_keys(KeyKind::kUser, known), known) << "there is no file";
+  Membership joined = member(KeyKind::kUser);
+  write(joined);
+  EXPECT_EQ(current_keys(KeyKind::kUser, known), known) << "it has joined another cluster";
+  const ClientKeys former{.own = known.own, .server = joined.keys.server};
+  EXPECT_EQ(current_keys(KeyKind::kUser, former), joined.keys);
+  ASSERT_EQ(chmod(membership_file(KeyKind::kUser)->c_str(), 0644), 0);
+  EXPECT_EQ(current_keys(KeyKind::kUser, former), former) << "others may have written it";
+}
+
 TEST_F(MembershipFiles, ThatAreDamagedAreRefused) {
   write(member(KeyKind::kUser));
   const std::string path = *membership_file(KeyKind::kUser);

@@ -299,6 +299,15 @@ const Bound kBounds[] = {
      [](size_t over) {
        return Reconcile{.tasks = std::vector<TaskId>(kTasksPerMessageMax + over, TaskId("t"))};
      }},
+    {"names of released files",
+     [](size_t over) {
+       return ReleaseFiles{.begins = std::vector<std::string>(kReleasedNamesMax + over, "t")};
+     }},
+    {"agents of released files",
+     [](size_t over) {
+       return ReleaseFiles{.begins = {"t"},
+                           .agents = std::vector<AgentId>(kReleasedAgentsMax + over, AgentId("a"))};
+     }},
     {"rows of an ask report",
      [](size_t over) {
        return AskReport{.rows =

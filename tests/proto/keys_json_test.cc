@@ -21,6 +21,12 @@ TEST(KeysJson, RowsComeBack) {
        .since = Time::from_nanos(5'000'000'000),
        .by = "olga",
        .token_until = Time::from_nanos(605'000'000'000)},
+      {.key = kKey,
+       .kind = KeyKind::kUser,
+       .name = "ada",
+       .since = Time::from_nanos(5'000'000'000),
+       .by = "olga",
+       .replaces = PublicKey(std::string(kPublicKeyBytes, 'k'))},
   };
   const auto parsed = parse_keys(keys_json(rows));
   ASSERT_TRUE(parsed) << parsed.error().message();
@@ -39,6 +45,9 @@ TEST(KeysJson, CallsComeBackAndUnknownMembersAreRefused) {
        {KeyRevokeCall{.key = "012"}, KeyRevokeCall{.kind = KeyKind::kUser, .name = "ada"}}) {
     EXPECT_EQ(*parse_key_revoke_call(key_revoke_call_json(revoke)), revoke);
   }
+  EXPECT_EQ(parse_key_rotate_call(key_rotate_call_json({.key = kKey}))->key, kKey);
+  EXPECT_FALSE(parse_key_rotate_call("{}"));
+  EXPECT_FALSE(parse_key_rotate_call(R"({"key":"k","more":1})"));
   EXPECT_FALSE(parse_join_token_call("{}"));
   EXPECT_FALSE(parse_join_call(R"({"key":"k","more":1})"));
   EXPECT_FALSE(parse_join_token_call(R"({"key":"k","kind":"robot","name":"a","valid_for_s":1})"));

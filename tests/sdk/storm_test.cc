@@ -46,6 +46,7 @@ std::vector<proto::Message> every_message() {
                                   proto::AgentRegistered{},
                                   proto::RunTask{},
                                   proto::ShutdownFramework{},
+                                  proto::ReleaseFiles{},
                                   proto::ExecutorHello{},
                                   proto::ExecutorWelcome{},
                                   proto::ExecutorUpdate{},

@@ -75,7 +75,7 @@ TEST(Cores, ABatchJobFinishesAlthoughAnAgentIsLostAndTheMasterFailsOver) {
         return outputs.at(map);
       }};
   cluster.on_task([&](const TaskStart& task) {
-    const sim::TaskScript script = sim::batch_script(task, task.agent, shuffle, chance);
+    const sim::TaskScript script = sim::batch_script(task, task.agent, shuffle, {}, chance);
     return TaskScript{
         .runs = script.task.runs, .exit_code = script.task.exit_code, .data = script.data};
   });

@@ -56,6 +56,8 @@ TEST(RunsInUse, ARunIsInUseUntilItsExecutorIsGoneAndItsTasksAreAcknowledged) {
   in_use.follow(update("t1", proto::TaskState::kRunning, 1));
   EXPECT_TRUE(in_use.contains(run_of("e", 7)));
   EXPECT_FALSE(in_use.contains(run_of("e", 6)));
+  EXPECT_EQ(in_use.run_of(kFramework, TaskId("t1")), run_of("e", 7));
+  EXPECT_EQ(in_use.run_of(kFramework, TaskId("t2")), std::nullopt);
   in_use.follow(update("t1", proto::TaskState::kFinished, 2));
   in_use.follow(proto::ExecutorGone{kFramework, ExecutorId("e")});
   EXPECT_TRUE(in_use.contains(run_of("e", 7))) << "nobody has heard how its task ended";
@@ -169,6 +171,66 @@ TEST_F(HousekeepingTest, KeepsWhatIsYoungUnlessTheDiskIsShort) {
   begin({.sandbox_age = hours(1), .disk_reserve = INT64_MAX, .least_age = nanoseconds(1)});
   EXPECT_TRUE(eventually([&] { return !fs::exists(first) && !fs::exists(second); }));
   EXPECT_TRUE(fs::exists(used));
+}
+
+TEST_F(HousekeepingTest, RemovesWhatIsReleasedAndNotInUse) {
+  const std::string ended = make("job-1.a", 1);
+  const std::string used = make("job-1.b", 2);
+  const std::string other = make("job-10.a", 3);
+  in_use_.follow(executor("job-1.b", 2));
+  work_.write("outside", "stays");
+  fs::create_directories(ended + "/deep/er");
+  fs::create_symlink(work_.path() / "outside", ended + "/deep/link");
+  fs::create_directory_symlink(work_.path(), ended + "/around");
+  std::ofstream(ended + "/map.out") << "x";
+
+  begin({.sandbox_age = hours(1)});
+  housekeeping_->remove_released(kFramework, {"job-1.", "job-2."});
+  housekeeping_->remove_released(FrameworkId("other"), {"job-10."});
+  EXPECT_TRUE(eventually([&] { return !fs::exists(ended) && is_trash_empty(); }));
+  EXPECT_FALSE(fs::exists(work_.path() / "sandboxes/f-1/job-1.a"));
+  EXPECT_FALSE(fs::is_symlink(work_.path() / "runs/f-1/job-1.a"));
+  EXPECT_TRUE(fs::exists(used));
+  EXPECT_TRUE(fs::exists(other));
+  EXPECT_TRUE(fs::exists(work_.path() / "outside"));
+  EXPECT_TRUE(sandboxes_.resolve("f-1/job-1.b/"));
+
+  in_use_.follow(proto::ExecutorGone{kFramework, ExecutorId("job-1.b")});
+  housekeeping_->remove_released(kFramework, {"job-1."});
+  EXPECT_TRUE(eventually([&] { return !fs::exists(used); }));
+  EXPECT_TRUE(fs::exists(other));
+}
+
+// Its user looks at it later; what others fetched from it nobody needs.
+TEST_F(HousekeepingTest, OfAReleasedTaskThatHasFailedTheEndOfTheOutputStaysUntilItIsOld) {
+  const std::string failed = make("job-1.a", 1);
+  sandboxes_.note_failed(run_of("job-1.a", 1));
+  sandboxes_.note_failed(run_of("job-1.a", 7));  // has no sandbox
+  std::ofstream(failed + "/stderr") << std::string(3 << 20, 'x') << "the end";
+  std::ofstream(failed + "/stdout") << "short";
+  std::ofstream(failed + "/map.out") << "x";
+  fs::create_directories(failed + "/files/stderr");
+  fs::create_directory_symlink(work_.path(), failed + "/around");
+
+  begin({.sandbox_age = hours(1)});
+  housekeeping_->remove_released(kFramework, {"job-1."});
+  EXPECT_TRUE(eventually([&] {
+    return !fs::exists(failed + "/files") && !fs::is_symlink(failed + "/around") &&
+           !fs::exists(failed + "/map.out") && is_trash_empty();
+  }));
+  EXPECT_TRUE(eventually([&] {
+    struct stat status {};
+    return stat((failed + "/stderr").c_str(), &status) == 0 &&
+           int64_t{status.st_blocks} * 512 <= int64_t{1} << 20;
+  }));
+  std::ifstream file(failed + "/stdout");
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(file)), {}), "short");
+  EXPECT_TRUE(sandboxes_.resolve("f-1/job-1.a/stderr"));
+
+  begin({.sandbox_age = nanoseconds(1)});
+  EXPECT_TRUE(eventually([&] {
+    return !fs::exists(work_.path() / "sandboxes/f-1") && !fs::exists(work_.path() / "runs/f-1");
+  }));
 }
 
 TEST(RestAfter, IsAHundredTimesTheRoundWithinBounds) {

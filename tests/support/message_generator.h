@@ -525,6 +525,12 @@ class MessageGenerator {
     if (flip()) m.becomes = {ExecutorId(name()), "/" + name()};
   }
   void make(ShutdownFramework& m) { m = {.framework = FrameworkId(name())}; }
+  void make(ReleaseFiles& m) {
+    m = {.framework = FrameworkId(maybe(name())),
+         .begins = several<std::string>(2, kReleasedNamesMax, [&] { return name(); }),
+         .agents = several<AgentId>(2, kReleasedAgentsMax, [&] { return AgentId(name()); })};
+    if (m.begins.empty()) m.begins.push_back(name());
+  }
   void make(ExecutorHello& m) {
     m = {.framework = FrameworkId(name()),
          .executor = ExecutorId(name()),
@@ -606,15 +612,22 @@ class MessageGenerator {
   }
   void make(KnownKey& r) {
     constexpr std::string_view kLetters = "0aZ.-:+=^!/*?&<>()[]{}@%$#";
-    std::string key;
-    while (key.size() < kPublicKeyBytes) key += kLetters[prng_.below(kLetters.size())];
-    r = {.key = PublicKey(std::move(key)),
+    const auto key = [&] {
+      std::string text;
+      while (text.size() < kPublicKeyBytes) text += kLetters[prng_.below(kLetters.size())];
+      return PublicKey(std::move(text));
+    };
+    r = {.key = key(),
          .kind = enumerator<KeyKind>(static_cast<int>(kKeyKindCount)),
          .name = name(),
          .since = time(),
          .by = bytes(kNameBytesMax),
          .runs_as = bytes(kNameBytesMax)};
-    if (flip()) r.token_until = time();
+    if (flip()) {
+      r.token_until = time();
+    } else if (flip()) {
+      r.replaces = key();
+    }
   }
   void make(ClusterRecord& r) {
     r = {.cluster = ClusterId(secret())};

@@ -11,10 +11,18 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/result.h"
+#include "common/text.h"
 
 namespace proffer::batch {
 
 inline constexpr int64_t kBytesAmountMax = int64_t{1} << 60;
+// Of one task's result: sums over all tasks of a job stay within 63 bits.
+inline constexpr int64_t kResultMax = int64_t{1} << 46;
+
+inline Error corrupt(std::string_view what) {
+  return Error::corruption(text("these bytes are not ", what, " of batch"));
+}
 
 class ByteWriter {
  public:

@@ -139,15 +139,9 @@ Result<void> check_shipped_name(std::string_view name) {
   return {};
 }
 
-Result<void> check_job(const JobSpec& spec) {
-  if (Result<void> ok = check_name("job name", spec.name); !ok) return ok;
-  if (!spec.role.empty()) {
-    if (Result<RoleName> role = parse_role(spec.role.str()); !role) return std::move(role).error();
-  }
-  if (std::abs(spec.priority) > proto::kBatchPriorityMax) {
-    return Error::invalid_argument(text("priority must be from ", -proto::kBatchPriorityMax, " to ",
-                                        proto::kBatchPriorityMax, ", not ", spec.priority));
-  }
+namespace {
+
+Result<void> check_map_reduce(const JobSpec& spec) {
   if (spec.map.empty()) {
     return Error::invalid_argument("the job has no mapper")
         .with_hint("give one with --map 'COMMAND', or `map: COMMAND` in the job file");
@@ -180,14 +174,58 @@ Result<void> check_job(const JobSpec& spec) {
   for (const std::string& input : spec.inputs) {
     if (Result<void> ok = check_path("input", input); !ok) return ok;
   }
+  if (spec.split_bytes < 1) {
+    return Error::invalid_argument(text("split must be at least 1 byte, not ", spec.split_bytes));
+  }
+  return {};
+}
+
+Result<void> check_arguments(const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (has_nul(arguments[i]) || arguments[i].size() > kArgumentBytesMax) {
+      return Error::invalid_argument(text("argument ", i + 1, " has ", arguments[i].size(),
+                                          " bytes or a NUL; at most ", kArgumentBytesMax,
+                                          " bytes are allowed"))
+          .with_hint("put it into a file, and give the file's name");
+    }
+  }
+  return {};
+}
+
+// What an array has not.
+Result<void> check_no_map_reduce(const JobSpec& spec) {
+  if (!spec.map_accepts.empty() || !spec.reduce_accepts.empty()) {
+    return Error::invalid_argument("map_accepts and reduce_accepts are not for arrays")
+        .with_hint("name the exit codes that are as good as 0 with ok");
+  }
+  if (spec.map.empty() && spec.reduce.empty() && spec.inputs.empty()) return {};
+  return Error::invalid_argument("a job is an array or has map, reduce and input, not both")
+      .with_hint("submit two jobs");
+}
+
+}  // namespace
+
+Result<void> check_job(const JobSpec& spec) {
+  if (Result<void> ok = check_name("job name", spec.name); !ok) return ok;
+  if (!spec.role.empty()) {
+    if (Result<RoleName> role = parse_role(spec.role.str()); !role) return std::move(role).error();
+  }
+  if (std::abs(spec.priority) > proto::kBatchPriorityMax) {
+    return Error::invalid_argument(text("priority must be from ", -proto::kBatchPriorityMax, " to ",
+                                        proto::kBatchPriorityMax, ", not ", spec.priority));
+  }
+  if (Result<void> ok = spec.array ? check_no_map_reduce(spec) : check_map_reduce(spec); !ok) {
+    return ok;
+  }
+  if (spec.array) {
+    if (Result<void> ok = check_array(*spec.array); !ok) return ok;
+    if (Result<void> ok = check_arguments(spec.arguments); !ok) return ok;
+  }
   if (spec.output.empty()) {
     return Error::invalid_argument("the job has no output")
         .with_hint("give one with --output DIRECTORY, or `output: DIRECTORY` in the job file");
   }
   if (Result<void> ok = check_path("output", spec.output); !ok) return ok;
-  if (spec.split_bytes < 1) {
-    return Error::invalid_argument(text("split must be at least 1 byte, not ", spec.split_bytes));
-  }
   if (Result<void> ok = check_files(spec.files); !ok) return ok;
   if (Result<void> ok = check_fetch(spec); !ok) return ok;
   if (Result<void> ok = check_environment(spec.env); !ok) return ok;

@@ -1,9 +1,10 @@
 #pragma once
 
-// What somebody wants computed: a streaming MapReduce over files.
+// What somebody wants computed: a streaming MapReduce over files, or an array of commands.
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "common/offers.h"
 #include "common/resources.h"
 #include "common/result.h"
+#include "frameworks/batch/core/array.h"
 #include "proto/messages.h"
 
 namespace proffer::batch {
@@ -61,6 +63,9 @@ struct JobSpec {
   int32_t attempts = kAttempts;  // a task that fails so often ends the job
   // The job fails if, before its first task begins, no agent could ever run one; else it waits.
   bool fail_if_impossible = false;
+  // In place of map, reduce and inputs; with the arguments of its elements, if it has any.
+  std::optional<ArrayOrder> array = {};
+  std::vector<std::string> arguments = {};
 
   bool operator==(const JobSpec&) const = default;
 };

@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "frameworks/batch/core/elements.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/stage.h"
 
@@ -56,15 +57,21 @@ class Job::State {
  public:
   explicit State(JobOptions options)
       : options_(std::move(options)),
-        maps_(options_.id, TaskKind::kMap, static_cast<size_t>(order().maps),
+        maps_(options_.id, TaskKind::kMap, static_cast<size_t>(order().array ? 0 : order().maps),
               options_.attempts_before),
         reduces_(options_.id, TaskKind::kReduce, static_cast<size_t>(order().reducers),
                  options_.attempts_before),
         end_(options_.id, TaskKind::kEnd, 1, options_.attempts_before) {
     const Result<void> valid = check_order(order());
     CHECK(valid.has_value()) << valid.error().message();
+    if (order().array) {
+      elements_.emplace(options_.id, *order().array, order().attempts, options_.attempts_before);
+    }
   }
 
+  void restore(uint32_t block, const ElementsRecord& record) {
+    if (elements_) elements_->restore(block, record);
+  }
   void restore(TaskKind kind, const BlockRecord& block) {
     for (const auto& [number, kept] : block) {
       if (number < stage(kind).size()) stage(kind).restore(number, kept);
@@ -76,9 +83,7 @@ class Job::State {
     failed_task_ = outcome.failed_task;
     is_outcome_kept_ = true;
   }
-  void on_restored(JobOutbox& out) {
-    if (maps_.all_done() && reduces_.all_done()) end({.phase = proto::BatchPhase::kFinished}, out);
-  }
+  void on_restored(JobOutbox& out) { end_if_done(out); }
 
   std::optional<Time> next_deadline() const {
     std::optional<Time> first;
@@ -95,6 +100,7 @@ class Job::State {
 
   const std::optional<Outcome>& outcome() const { return outcome_; }
   bool is_over() const { return is_over_; }
+  const std::set<AgentId>& agents() const { return agents_; }
   void on_outcome_kept() { is_outcome_kept_ = true; }
 
   std::set<std::pair<TaskKind, uint32_t>> take_changed() {
@@ -102,9 +108,21 @@ class Job::State {
     for (Stage* stage : {&maps_, &reduces_}) {
       for (const uint32_t block : stage->take_changed()) changed.emplace(stage->kind(), block);
     }
+    if (elements_) {
+      for (const uint32_t block : elements_->take_changed()) {
+        changed.emplace(TaskKind::kRange, block);
+      }
+    }
     return changed;
   }
-  BlockRecord block(TaskKind kind, uint32_t block) const { return stage(kind).block(block); }
+  std::string block(TaskKind kind, uint32_t block) const {
+    if (kind == TaskKind::kRange) {
+      const std::optional<ElementsRecord> record = elements_->block(block);
+      return record ? encode(*record) : "";
+    }
+    const BlockRecord record = stage(kind).block(block);
+    return record.empty() ? "" : encode(record);
+  }
 
   proto::BatchJob status(Time now) const {
     const OrderRecord& record = options_.record;
@@ -120,9 +138,14 @@ class Job::State {
     status.submitted_at = record.submitted_at;
     status.started_at = options_.started_at;
     status.output = order().output;
-    status.phase = maps_.all_done() ? proto::BatchPhase::kReduce : proto::BatchPhase::kMap;
+    status.phase =
+        maps_.all_done() && !elements_ ? proto::BatchPhase::kReduce : proto::BatchPhase::kMap;
+    if (elements_) {
+      status.array = elements_->status();
+      status.array->bytes_out = end_.sums().bytes_out;
+    }
     if (outcome_) {
-      status.phase = outcome_->phase == proto::BatchPhase::kFinished
+      status.phase = outcome_->phase == proto::BatchPhase::kFinished || elements_
                          ? proto::BatchPhase::kCommitting
                          : proto::BatchPhase::kRemoving;
       status.error = outcome_->error;
@@ -158,6 +181,7 @@ class Job::State {
         }
       }
     }
+    if (elements_) elements_->check(out);
     for (const auto& [id, attempt] : attempts_) {
       if (!attempt.given_up && stage(attempt.kind).task(attempt.number).active != id) {
         out.push_back(Violation{text("task ", id.str(), " runs and does not count")});
@@ -206,6 +230,7 @@ class Job::State {
                                         Time now, JobOutbox& out) {
     const std::string_view words = std::string_view(ask.str()).substr(ask.str().rfind('.') + 1);
     const bool elsewhere = words.ends_with(kElsewhere);
+    if (words == to_text(TaskKind::kRange)) return launch_range(ask, agent, room, now, out);
     const TaskKind kind = words.starts_with(to_text(TaskKind::kMap))      ? TaskKind::kMap
                           : words.starts_with(to_text(TaskKind::kReduce)) ? TaskKind::kReduce
                                                                           : TaskKind::kEnd;
@@ -230,32 +255,67 @@ class Job::State {
            out);
       return std::nullopt;
     }
-    spec.ask = ask;
-    spec.shape = shape(kind);
+    describe(spec, ask, kind);
     spec.command = (kind == TaskKind::kMap      ? order().map
                     : kind == TaskKind::kReduce ? order().reduce
+                    : elements_                 ? "index the results"
                                                 : end_words())
                        .substr(0, kCommandShownBytes);  // For people; the work item has all of it.
-    spec.executor = std::string(proto::kBatchExecutor);
-    if (kind != TaskKind::kEnd) spec.fetch = order().fetch;
-    spec.user = options_.user;
     spec.id = tasks.attempt_id(*number, *attempt);
     if (message_bytes(spec) > room) return std::nullopt;
 
     tasks.launch(*number);
+    agents_.insert(agent);
     attempts_.emplace(
         spec.id, Attempt{.kind = kind, .number = *number, .attempt = *attempt, .agent = agent});
     std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
     if (!started) started = now;
-    out.trace.push_back(TraceEvent{.level = TraceLevel::kShortLived,
-                                   .what = "task launched",
-                                   .fields = {{"task", spec.id.str()}, {"agent", agent.str()}}});
+    trace_launch(spec, agent, out);
     return spec;
   }
 
+  std::optional<proto::TaskSpec> launch_range(const AskName& ask, const AgentId& agent, size_t room,
+                                              Time now, JobOutbox& out) {
+    if (!wants(TaskKind::kRange)) return std::nullopt;
+    std::optional<Elements::Draft> draft = elements_->draft();
+    if (!draft) return std::nullopt;
+    draft->work.common = common_work("", {}, draft->name.number, draft->name.attempt);
+    proto::TaskSpec spec;
+    spec.id = to_task_id(draft->name);
+    spec.data = encode_work(draft->work);
+    describe(spec, ask, TaskKind::kRange);
+    for (const std::string& word : order().array->command) {
+      if (spec.command.size() > kCommandShownBytes) break;
+      spec.command += text(spec.command.empty() ? "" : " ", word);
+    }
+    spec.command.resize(std::min(spec.command.size(), kCommandShownBytes));
+    if (message_bytes(spec) > room) return std::nullopt;
+    elements_->launch(*draft, agent);
+    agents_.insert(agent);
+    if (!map_started_) map_started_ = now;
+    trace_launch(spec, agent, out);
+    return spec;
+  }
+
+  // What tasks of a kind have in common.
+  void describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const {
+    spec.ask = ask;
+    spec.shape = shape(kind);
+    spec.executor = std::string(proto::kBatchExecutor);
+    if (kind != TaskKind::kEnd) spec.fetch = order().fetch;
+    spec.user = options_.user;
+  }
+
+  static void trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out) {
+    out.trace.push_back(TraceEvent{.level = TraceLevel::kShortLived,
+                                   .what = "task launched",
+                                   .fields = {{"task", spec.id.str()}, {"agent", agent.str()}}});
+  }
+
   ResourceVector shape(TaskKind kind) const {
-    return kind == TaskKind::kEnd ? ResourceVector::of(kEndMilliCpus, kEndMilliMem)
-                                  : order().resources;
+    return kind == TaskKind::kEnd
+               ? ResourceVector::of(kEndMilliCpus, elements_ ? kGatherMilliMem : kEndMilliMem)
+               : order().resources;
   }
 
   // Whether the output is to be committed, once the last task runs.
@@ -266,9 +326,10 @@ class Job::State {
   bool wants(TaskKind kind) const {
     if (is_over_) return false;
     if (kind != TaskKind::kEnd) {
-      return !outcome_ && (kind == TaskKind::kMap || maps_.all_done());
+      return !outcome_ && (kind != TaskKind::kReduce || maps_.all_done());
     }
     if (!outcome_ || !is_outcome_kept_) return false;
+    if (elements_ && !elements_->is_quiet()) return false;
     return commits() || std::all_of(attempts_.begin(), attempts_.end(), [](const auto& row) {
              return row.second.kind == TaskKind::kEnd || row.second.is_unreachable;
            });
@@ -315,7 +376,15 @@ class Job::State {
       case TaskKind::kReduce:
         return reduce_work(number, attempt);
       case TaskKind::kEnd:
+      case TaskKind::kRange:
         break;
+    }
+    if (elements_) {
+      return GatherWork{.common = common_work("", {}, number, attempt),
+                        .indices = order().array->indices,
+                        .ok = order().array->ok,
+                        .done = static_cast<uint32_t>(elements_->done()),
+                        .commits = commits()};
     }
     return EndWork{.common = common_work("", {}, number, attempt),
                    .kind = end_kind(),
@@ -338,6 +407,7 @@ class Job::State {
   // --- updates ---------------------------------------------------------------------------------
 
   void on_status(const TaskName& name, const TaskStatus& status, Time now, JobOutbox& out) {
+    if (name.kind == TaskKind::kRange) return on_range_status(name, status, out);
     if (name.number >= stage(name.kind).size() || is_over_) return;
     if (tells_lost_agent(status)) on_agent_lost(status.agent, out);
     auto found = attempts_.find(status.task);
@@ -400,6 +470,31 @@ class Job::State {
     }
   }
 
+  void on_range_status(const TaskName& name, const TaskStatus& status, JobOutbox& out) {
+    if (!elements_ || is_over_) return;
+    if (!status.agent.empty()) agents_.insert(status.agent);
+    std::vector<TaskId> to_kill;
+    elements_->on_status(name, status, outcome_.has_value(), to_kill);
+    for (const TaskId& task : to_kill) kill(task, out);
+    if (proto::is_terminal(status.state)) {
+      const bool is_fine = status.state == TaskState::kFinished;
+      trace(is_fine ? TraceLevel::kShortLived : TraceLevel::kMisbehaved,
+            is_fine ? "task done" : "task ended early", status, out);
+    }
+    if (const std::optional<Error> trouble = elements_->trouble()) fail(*trouble, out);
+    end_if_done(out);
+  }
+
+  // All work is done: what remains is the last task.
+  void end_if_done(JobOutbox& out) {
+    if (elements_ && elements_->all_ended()) {
+      if (const std::optional<Error> verdict = elements_->verdict()) fail(*verdict, out);
+    }
+    if (elements_ ? elements_->all_ended() : maps_.all_done() && reduces_.all_done()) {
+      end({.phase = proto::BatchPhase::kFinished}, out);
+    }
+  }
+
   // The cluster tells of an attempt of an earlier life: the task takes it if it wants one.
   Attempts::iterator adopt(const TaskName& name, const TaskStatus& status) {
     Attempt attempt{
@@ -409,6 +504,7 @@ class Job::State {
         tasks.task(name.number).state != JobTask::State::kPending || is_late(attempt);
     if (!attempt.given_up) tasks.resume(name.number, status.task);
     if (name.kind == TaskKind::kMap && !map_started_) map_started_ = options_.started_at;
+    agents_.insert(status.agent);
     return attempts_.emplace(status.task, std::move(attempt)).first;
   }
 
@@ -444,8 +540,8 @@ class Job::State {
     trace(TraceLevel::kShortLived, "task done", status, out);
     if (attempt.kind == TaskKind::kEnd) {
       is_over_ = true;
-    } else if (maps_.all_done() && reduces_.all_done()) {
-      end({.phase = proto::BatchPhase::kFinished}, out);
+    } else {
+      end_if_done(out);
     }
   }
 
@@ -520,7 +616,8 @@ class Job::State {
       return fail(Error::failed_precondition(text("the output cannot be committed: ", why)), out);
     }
     if (std::exchange(outcome_->is_kept, false)) return;
-    outcome_->error += text("; its output ", quoted(order().output), " cannot be removed: ", why);
+    outcome_->error += text("; its output ", quoted(order().output), " cannot be ",
+                            elements_ ? "indexed: " : "removed: ", why);
     is_over_ = true;
   }
 
@@ -529,7 +626,7 @@ class Job::State {
          .error = error.message(),
          .hint = error.hint(),
          .failed_task = failed_task_,
-         .is_kept = true},
+         .is_kept = !elements_},  // An array keeps its results in any case.
         out);
   }
 
@@ -543,12 +640,17 @@ class Job::State {
       if (!attempt.given_up) stage(attempt.kind).lose(attempt.number);
       kill(at, out);
     }
+    if (!elements_) return;
+    for (const TaskId& task : elements_->kill_all()) kill(task, out);
   }
 
   void kill(Attempts::iterator attempt, JobOutbox& out) {
     attempt->second.given_up = true;
     attempt->second.kill_asked = true;
-    out.commands.push_back(proto::KillTask{.framework = {}, .task = attempt->first, .grace = {}});
+    kill(attempt->first, out);
+  }
+  static void kill(const TaskId& task, JobOutbox& out) {
+    out.commands.push_back(proto::KillTask{.framework = {}, .task = task, .grace = {}});
   }
 
   // --- losses ----------------------------------------------------------------------------------
@@ -590,17 +692,21 @@ class Job::State {
 
   std::vector<Ask> asks() const {
     std::vector<Ask> asks;
+    const auto ask_for = [&](TaskKind kind, int64_t count, bool elsewhere) {
+      Ask ask;
+      ask.name = ask_name(options_.id, kind, elsewhere);
+      ask.role = order().role;
+      ask.shape = shape(kind);
+      ask.count = count;
+      // Of one job, reduces come after maps: they use what those have left.
+      ask.priority = 2 * order().priority + (kind == TaskKind::kReduce ? 0 : 1);
+      ask.band = order().band;
+      return ask;
+    };
     const auto want = [&](const Stage& tasks, bool elsewhere) {
       const size_t count = elsewhere ? tasks.elsewhere().size() : tasks.pending().size();
       if (count == 0) return;
-      Ask ask;
-      ask.name = ask_name(options_.id, tasks.kind(), elsewhere);
-      ask.role = order().role;
-      ask.shape = shape(tasks.kind());
-      ask.count = static_cast<int64_t>(count);
-      // Of one job, reduces come after maps: they use what those have left.
-      ask.priority = 2 * order().priority + (tasks.kind() == TaskKind::kReduce ? 0 : 1);
-      ask.band = order().band;
+      Ask ask = ask_for(tasks.kind(), static_cast<int64_t>(count), elsewhere);
       if (elsewhere) {
         ask.constraints.push_back(Constraint{.attribute = "host",
                                              .op = Constraint::Operator::kNotIn,
@@ -612,6 +718,9 @@ class Job::State {
       if (!wants(stage->kind())) continue;
       want(*stage, false);
       want(*stage, true);
+    }
+    if (elements_ && wants(TaskKind::kRange) && elements_->wanted() > 0) {
+      asks.push_back(ask_for(TaskKind::kRange, elements_->wanted(), false));
     }
     return asks;
   }
@@ -638,7 +747,9 @@ class Job::State {
   Stage maps_;
   Stage reduces_;
   Stage end_;
+  std::optional<Elements> elements_;  // of an array
   Attempts attempts_;
+  std::set<AgentId> agents_;
   std::optional<Outcome> outcome_;
   bool is_outcome_kept_ = false;
   bool is_over_ = false;
@@ -653,6 +764,7 @@ class Job::State {
 Job::Job(JobOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Job::~Job() = default;
 void Job::restore(TaskKind kind, const BlockRecord& block) { state_->restore(kind, block); }
+void Job::restore(uint32_t block, const ElementsRecord& record) { state_->restore(block, record); }
 void Job::restore(const Outcome& outcome) { state_->restore(outcome); }
 void Job::on_restored(JobOutbox& out) { state_->on_restored(out); }
 void Job::on_status(const TaskName& name, const proto::TaskStatus& status, Time now,
@@ -679,10 +791,11 @@ size_t Job::message_bytes(const proto::TaskSpec& task) {
   }
   return bytes;
 }
+const std::set<AgentId>& Job::agents() const { return state_->agents(); }
 const std::optional<Outcome>& Job::outcome() const { return state_->outcome(); }
 bool Job::is_over() const { return state_->is_over(); }
 std::set<std::pair<TaskKind, uint32_t>> Job::take_changed() { return state_->take_changed(); }
-BlockRecord Job::block(TaskKind kind, uint32_t block) const { return state_->block(kind, block); }
+std::string Job::block(TaskKind kind, uint32_t block) const { return state_->block(kind, block); }
 proto::BatchJob Job::status(Time now) const { return state_->status(now); }
 std::vector<Violation> Job::violations() const { return state_->violations(); }
 

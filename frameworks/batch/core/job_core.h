@@ -1,6 +1,6 @@
 #pragma once
 
-// One MapReduce job from its start to its last task: what to ask for, what to launch where, what to
+// One job from its start to its last task: what to ask for, what to launch where, what to
 // do about everything that fails. Pure; Jobs (jobs.h) has one of these for each job that has begun,
 // feeds it what the SDK hears of it, and keeps what must outlive the process.
 //
@@ -14,6 +14,9 @@
 // used). What failed is tried elsewhere first; what was lost through nobody's fault is not counted.
 // The last task, as the job's user, commits the output, or sets aside what there is for a retry, or
 // removes it.
+//
+// An array has ranges of elements in place of maps and reduces (elements.h). Its last task makes
+// the index of the results, and removes nothing; it is not retried.
 
 #include <cstdint>
 #include <memory>
@@ -55,6 +58,7 @@ struct JobOutbox {
 // What the last task takes.
 inline constexpr int64_t kEndMilliCpus = 100;
 inline constexpr int64_t kEndMilliMem = 64'000;
+inline constexpr int64_t kGatherMilliMem = 128'000;  // of an array: it has the whole index
 
 class Job {
  public:
@@ -65,6 +69,7 @@ class Job {
 
   // --- what an earlier life of the scheduler has kept; before anything else ----------------------
   void restore(TaskKind kind, const BlockRecord& block);  // numbers beyond the job's are ignored
+  void restore(uint32_t block, const ElementsRecord& record);
   void restore(const Outcome& outcome);
   void on_restored(JobOutbox& out);  // behind the last of these
 
@@ -89,13 +94,16 @@ class Job {
                                         Time now, JobOutbox& out);
   // Bytes of a message that this task takes.
   static size_t message_bytes(const proto::TaskSpec& task);
+  // Where its tasks were launched, as far as this life of the scheduler knows.
+  const std::set<AgentId>& agents() const;
   // How it is to end; to be kept before on_outcome_kept().
   const std::optional<Outcome>& outcome() const;
   // Its last task is done, in vain perhaps: the outcome says what became of it.
   bool is_over() const;
   // Blocks of tasks (records.h) that have changed since this was last called.
   std::set<std::pair<TaskKind, uint32_t>> take_changed();
-  BlockRecord block(TaskKind kind, uint32_t block) const;
+  // The record of one, encoded; empty if there is nothing to keep.
+  std::string block(TaskKind kind, uint32_t block) const;
 
   proto::BatchJob status(Time now) const;
   // Broken invariants; O(tasks). For tests and the simulator.

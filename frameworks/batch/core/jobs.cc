@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
+#include "frameworks/batch/core/stage.h"
 #include "sdk/store.h"
 
 namespace proffer::batch {
@@ -33,12 +34,17 @@ constexpr size_t kBlockBytesMax = kBlockTasks * (3 * kNameBytesMax + kTaskRecord
 constexpr size_t kProgressBytesMax = kStoreRequestBytesMax - 2 * kBlockBytesMax;
 // Blocks that a job can have, and so entries that its end erases.
 constexpr size_t kBlocksMax = kMapsMax / kBlockTasks + kReducersMax / kBlockTasks + 2;
+static_assert(kElementsMax / kBlockElements + 1 <= kBlocksMax);
+static_assert(kBlockElements * (kBitsPerElement + 8 * kRetriedElementBytes) / 8 < kBlockBytesMax);
 constexpr size_t kForgottenAtOnce = 8;  // jobs that ended long ago
+// The files of jobs that ended so long ago are released again by each life of the scheduler.
+constexpr Duration kReleaseAgain = hours(1);
 static_assert(kBlocksMax + kForgottenAtOnce + 3 <= kStoreOperationsMax);
 
 sdk::StoreLoader new_loader() {
   return sdk::StoreLoader({{std::string(kReducesPrefix), kBlockBytesMax},
                            {std::string(kMapsPrefix), kBlockBytesMax},
+                           {std::string(kElementsPrefix), kBlockBytesMax},
                            {std::string(kStatesPrefix), kSmallRecordBytesMax},
                            {std::string(kOrdersPrefix), kOrderBytesMax + 1'024},
                            {std::string(kEndedPrefix), kSmallRecordBytesMax},
@@ -60,6 +66,11 @@ proto::BatchJob ended_picture(const Job& job, Time now) {
   picture.ended_at = now;
   picture.map.running = 0;
   picture.reduce.running = 0;
+  if (picture.array) {
+    picture.array->running = 0;
+    picture.array->tasks = 0;
+    picture.array->eta.reset();
+  }
   picture.map.eta.reset();
   picture.reduce.eta.reset();
   picture.note.clear();
@@ -67,14 +78,6 @@ proto::BatchJob ended_picture(const Job& job, Time now) {
     *text = text->substr(0, kEndedErrorBytesMax);
   }
   return picture;
-}
-
-std::vector<uint32_t> blocks_of(int64_t tasks) {
-  std::vector<uint32_t> blocks;
-  for (int64_t first = 0; first < tasks; first += kBlockTasks) {
-    blocks.push_back(static_cast<uint32_t>(first / kBlockTasks));
-  }
-  return blocks;
 }
 
 }  // namespace
@@ -229,6 +232,17 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     known->state = *std::move(record);
     if (!known->ended) begin(step, JobId(id), *known);
   });
+  each(kElementsPrefix, [&](const std::string& rest, const std::string& value) {
+    const size_t slash = rest.rfind('/');
+    if (slash == std::string::npos) return;
+    const JobId id(rest.substr(0, slash));
+    const auto block = parse_whole("block", rest.substr(slash + 1), 0, kElementsMax);
+    const Result<ElementsRecord> record = decode_elements(value);
+    KnownJob* known = find(id);
+    if (!block || !record || known == nullptr || known->ended) return;
+    begin(step, id, *known);
+    known->job->restore(static_cast<uint32_t>(*block), *record);
+  });
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     each(kind == TaskKind::kMap ? kMapsPrefix : kReducesPrefix,
          [&](const std::string& rest, const std::string& value) {
@@ -282,6 +296,12 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
               return;
             }
             loaded_ = true;
+            // The life before may have ended before it could say so.
+            for (const auto& [id, job] : ended_) {
+              if (job.ended_at + kReleaseAgain > step.now) {
+                release_files(step, id, {}, true);
+              }
+            }
             for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
           },
           [&](const Submitted& submitted) {
@@ -364,6 +384,9 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
     at = changed_.erase(at);
   }
   if (is_kept) return make_retryable(step, ended, known);
+  // Where an earlier life, or an earlier try, has launched its tasks is not kept.
+  const bool is_everywhere = known.is_restored || known.state.retries > 0 || known.ended;
+  release_files(step, ended.job, known.job->agents(), is_everywhere);
   jobs_.erase(ended.job);
   ended_.emplace(ended.job, ended.picture);
   ended_bytes_ += encode(EndedRecord{ended.picture}).size();
@@ -384,9 +407,9 @@ void Jobs::State::write_progress() {
       ++at;
       continue;
     }
-    const BlockRecord record = known->second.job->block(name.kind, name.block);
+    std::string record = known->second.job->block(name.kind, name.block);
     const std::string key = block_key(name.job, name.kind, name.block);
-    operations.push_back(record.empty() ? sdk::erase(key) : sdk::put(key, encode(record)));
+    operations.push_back(record.empty() ? sdk::erase(key) : sdk::put(key, std::move(record)));
     bytes += key.size() + operations.back().value.size();
     progress.blocks.insert(changed_.extract(at++));
   }
@@ -425,11 +448,8 @@ void Jobs::State::keep_decisions(Step& step) {
     }
     operations.push_back(sdk::erase(order_key(id)));
     operations.push_back(sdk::erase(state_key(id)));
-    for (const uint32_t block : blocks_of(known.record.order.maps)) {
-      operations.push_back(sdk::erase(block_key(id, TaskKind::kMap, block)));
-    }
-    for (const uint32_t block : blocks_of(known.record.order.reducers)) {
-      operations.push_back(sdk::erase(block_key(id, TaskKind::kReduce, block)));
+    for (std::string& key : block_keys(id, known.record.order)) {
+      operations.push_back(sdk::erase(std::move(key)));
     }
     for (size_t i = 0; i < kForgottenAtOnce && !ended_.empty() &&
                        (ended_.size() >= kEndedMax || ended_bytes_ >= kEndedBytesMax);
@@ -556,6 +576,8 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
   KnownJob* known = name ? find(name->job) : nullptr;
   if (known == nullptr || known->is_end_asked || known->is_retryable()) {
     // Of a job that has ended: nothing that it does is wanted.
+    if (has_ended && known == nullptr && name)
+      release_files(step, name->job, {status.agent}, false);
     if (!has_ended) {
       step.out.commands.push_back(
           proto::KillTask{.framework = {}, .task = status.task, .grace = {}});
@@ -576,9 +598,18 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
     return;
   }
   const auto block =
-      changed_.find({.job = name->job, .kind = name->kind, .block = name->number / kBlockTasks});
+      changed_.find({.job = name->job, .kind = name->kind, .block = block_of(*name)});
   if (block == changed_.end()) return acknowledge();  // It has left no trace.
   block->second.push_back(status.task);
+}
+
+// The tasks of a job that has ended: agents keep nothing but the output of those that failed.
+void Jobs::State::release_files(Step& step, const JobId& job, const std::set<AgentId>& agents,
+                                bool on_all_agents) const {
+  if (agents.empty() && !on_all_agents) return;
+  proto::ReleaseFiles files{.framework = {}, .begins = {job.str() + "."}, .agents = {}};
+  if (!on_all_agents) files.agents.assign(agents.begin(), agents.end());
+  step.out.commands.push_back(std::move(files));
 }
 
 void Jobs::State::on_ask_report(Step& step, const proto::AskReport& report) {

@@ -17,11 +17,17 @@ constexpr size_t kNameInIdBytesMax = 80;
 
 // What a job can come to take of the store.
 size_t bytes_of(const JobOrder& order) {
+  if (order.array) {
+    const size_t elements = order.array->size();
+    return encode_order(order).size() + elements * kBitsPerElement / 8 +
+           (order.array->retries > 0 ? elements * kRetriedElementBytes : 0) + 1'024;
+  }
   const size_t tasks = static_cast<size_t>(order.maps + order.reducers);
   return encode_order(order).size() + tasks * kTaskRecordBytes + 1'024;
 }
 
 size_t keys_of(const JobOrder& order) {
+  if (order.array) return 4 + order.array->size() / kBlockElements;
   return 4 + static_cast<size_t>((order.maps + order.reducers) / kBlockTasks);
 }
 
@@ -62,7 +68,10 @@ void Jobs::State::on_submit(Step& step, uint64_t relay, const Submit& submit, co
   if (Result<void> ok = has_room(submit.order, by.user); !ok)
     return answer(step, relay, ok.error());
   self_.jobs += 1;
-  const JobId id(text(submit.order.name.substr(0, kNameInIdBytesMax), "-", self_.jobs));
+  // Without dots: no id of a job is the beginning of another one's task ids (release_files).
+  std::string name = submit.order.name.substr(0, kNameInIdBytesMax);
+  std::replace(name.begin(), name.end(), '.', '_');
+  const JobId id(text(name, "-", self_.jobs));
   OrderRecord record{
       .order = submit.order, .owner = by.user, .number = self_.jobs, .submitted_at = step.now};
   // Users share by roles of their own, unless they say otherwise.
@@ -105,9 +114,11 @@ Result<void> Jobs::State::has_room(const JobOrder& order, const std::string& own
   }
   if (bytes > kJobsBytesMax || keys > kJobsKeysMax) {
     return Error::resource_exhausted(
-               text("with this job of ", order.maps + order.reducers,
-                    " tasks, the state of all jobs would not fit into the scheduler's store"))
-        .with_hint(text(kHint, ", or use larger splits"));
+               text("with this job of ",
+                    order.array ? text(order.array->size(), " elements")
+                                : text(order.maps + order.reducers, " tasks"),
+                    ", the state of all jobs would not fit into the scheduler's store"))
+        .with_hint(text(kHint, order.array ? ", or make it smaller" : ", or use larger splits"));
   }
   return {};
 }
@@ -150,7 +161,7 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
   }
   Outcome outcome{.phase = proto::BatchPhase::kCancelled,
                   .error = text("the job was cancelled by user ", quoted(by.user)),
-                  .is_kept = true};
+                  .is_kept = !known.record.order.array};
   trace(step, TraceLevel::kLongLived, "job cancelled",
         {{"job", cancel.job.str()}, {"by", by.user}});
   known.cancels.emplace_back(relay, by);
@@ -186,13 +197,17 @@ proto::BatchJob Jobs::State::picture(const JobId& id, const KnownJob& known, Tim
   job.role = known.record.order.role;
   job.priority = known.record.order.priority;
   job.framework = framework_;
-  job.map.total = known.record.order.maps;
-  job.reduce.total = known.record.order.reducers;
+  if (known.record.order.array) {
+    job.array.emplace().total = known.record.order.array->size();
+  } else {
+    job.map.total = known.record.order.maps;
+    job.reduce.total = known.record.order.reducers;
+  }
   job.input_bytes = known.record.order.input_bytes;
   job.submitted_at = known.record.submitted_at;
   job.output = known.record.order.output;
   if (known.state.outcome) {
-    job.phase = proto::BatchPhase::kRemoving;
+    job.phase = job.array ? proto::BatchPhase::kCommitting : proto::BatchPhase::kRemoving;
     job.error = known.state.outcome->error;
   } else if (!may_run(known)) {
     job.note = "waits until the agents of a restarted master are back";

@@ -37,6 +37,16 @@ void Jobs::State::on_retry(Step& step, uint64_t relay, const Retry& retry, const
   const std::string& owner = known != nullptr ? known->record.owner : ended->second.owner;
   if (Result<void> ok = may("retry", owner, retry.job, by); !ok) return refuse(ok.error());
   const std::string name = text("job ", quoted(retry.job.str()));
+  if (known != nullptr ? known->record.order.array.has_value() : ended->second.array.has_value()) {
+    return refuse(
+        Error::failed_precondition(text(name,
+                                        " is an array: only jobs of map and reduce tasks can "
+                                        "be retried"))
+            .with_hint(text("proffer batch results ", retry.job.str(),
+                            " --failed --table shows "
+                            "which elements failed; submit these as an array of their own, and "
+                            "see --retries")));
+  }
   if (known == nullptr && ended->second.phase == proto::BatchPhase::kFinished) {
     return refuse(Error::failed_precondition(text(name, " has finished: nothing is missing"))
                       .with_hint("to do it all again, submit it with another output"));
@@ -85,8 +95,8 @@ void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<E
 void Jobs::State::make_retryable(Step& step, const Ended& ended, KnownJob& known) {
   const auto keep = [&](TaskKind kind, int64_t tasks) {
     for (uint32_t block = 0; int64_t{block} * kBlockTasks < tasks; ++block) {
-      const BlockRecord record = known.job->block(kind, block);
-      if (!record.empty()) known.blocks[{kind, block}] = encode(record);
+      std::string record = known.job->block(kind, block);
+      if (!record.empty()) known.blocks[{kind, block}] = std::move(record);
     }
   };
   keep(TaskKind::kMap, known.record.order.maps);

@@ -108,6 +108,8 @@ class Jobs::State {
   void keep_decisions(Step& step);
   void on_ended(Step& step, const Ended& ended);
   void declare_asks(Step& step);
+  void release_files(Step& step, const JobId& job, const std::set<AgentId>& agents,
+                     bool on_all_agents) const;
   KnownJob* find(const JobId& job);
   bool may_run(const KnownJob& known) const { return tasks_known_ || !known.is_restored; }
 

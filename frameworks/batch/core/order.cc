@@ -9,6 +9,7 @@ namespace proffer::batch {
 namespace {
 
 constexpr std::string_view kOrderTag = "PBj2";
+constexpr std::string_view kArrayOrderTag = "PBw2";
 constexpr int64_t kCountMax = std::numeric_limits<int32_t>::max();
 
 // The job of the order, as far as an order knows it.
@@ -22,13 +23,14 @@ JobSpec spec_of(const JobOrder& order) {
   spec.reduce = order.reduce;
   spec.map_accepts = order.map_accepts;
   spec.reduce_accepts = order.reduce_accepts;
-  spec.inputs = {"/"};  // They are in the plan.
+  if (!order.array) spec.inputs = {"/"};  // They are in the plan.
   spec.output = order.output;
   spec.reducers = order.reducers;
   spec.fetch = order.fetch;
   spec.env = order.env;
   spec.resources = order.resources;
   spec.attempts = order.attempts;
+  spec.array = order.array;
   return spec;
 }
 
@@ -54,12 +56,22 @@ JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::
   order.resources = spec.resources;
   order.attempts = spec.attempts;
   order.fail_if_impossible = spec.fail_if_impossible;
+  if (spec.array) {
+    order.array = spec.array;
+    order.reducers = 0;
+    if (spec.array->has_arguments) order.maps = argument_entries(spec.array->size());
+  }
   return order;
 }
 
 Result<void> check_order(const JobOrder& order) {
   if (Result<void> ok = check_job(spec_of(order)); !ok) return ok;
-  if (order.maps < 1 || order.maps > static_cast<int64_t>(kMapsMax)) {
+  if (order.array) {
+    const int64_t entries = order.array->has_arguments ? argument_entries(order.array->size()) : 0;
+    if (order.maps != entries || order.reducers != 0 || order.input_bytes != 0) {
+      return Error::invalid_argument(text("an array has neither map nor reduce tasks"));
+    }
+  } else if (order.maps < 1 || order.maps > static_cast<int64_t>(kMapsMax)) {
     return Error::invalid_argument(
         text("a job has from 1 to ", kMapsMax, " map tasks, not ", order.maps));
   }
@@ -81,7 +93,7 @@ Result<void> check_order(const JobOrder& order) {
 }
 
 std::string encode_order(const JobOrder& order) {
-  ByteWriter out(kOrderTag);
+  ByteWriter out(order.array ? kArrayOrderTag : kOrderTag);
   out.bytes(order.name);
   out.bytes(order.role.str());
   out.number(static_cast<uint64_t>(order.band));
@@ -107,11 +119,13 @@ std::string encode_order(const JobOrder& order) {
   for (const ResourceKind kind : kResourceKinds) out.signed_number(order.resources[kind]);
   out.signed_number(order.attempts);
   out.number(order.fail_if_impossible ? 1 : 0);
+  if (order.array) write(out, *order.array);
   return std::move(out).take();
 }
 
 Result<JobOrder> decode_order(std::string_view bytes) {
-  ByteReader in(bytes, kOrderTag);
+  const bool is_array = bytes.starts_with(kArrayOrderTag);
+  ByteReader in(bytes, is_array ? kArrayOrderTag : kOrderTag);
   JobOrder order;
   order.name = in.bytes(kNameBytesMax);
   order.role = RoleName(std::string(in.bytes(kRoleBytesMax)));
@@ -143,6 +157,7 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   for (const ResourceKind kind : kResourceKinds) order.resources[kind] = in.amount(kAmountMax);
   order.attempts = static_cast<int32_t>(in.amount(kCountMax));
   order.fail_if_impossible = in.number(1) == 1;
+  if (is_array) order.array = read_array(in);
   if (!in.ended_well()) return Error::corruption("these bytes are not an order of batch");
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
   return order;

@@ -4,6 +4,7 @@
 // job's plan (plan.h). The CLI makes it, sends it, and the scheduler keeps it.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,9 @@ struct JobOrder {
   ResourceVector resources = {};
   int32_t attempts = kAttempts;
   bool fail_if_impossible = false;
+  // The job is an array: it has no map and no reduce, and `maps` is the number of the plan's
+  // entries with arguments.
+  std::optional<ArrayOrder> array = {};
 
   int64_t parts() const { return reducers > 0 ? reducers : maps; }
   bool operator==(const JobOrder&) const = default;

@@ -7,11 +7,14 @@
 //
 //   OUTPUT/_temporary/plan-<name>/index    an IndexEntry for each entry
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
+//   OUTPUT/_temporary/plan-<name>/order    of an array: its order, for `proffer batch results`
 //
-// Entry i is the split of map task i; behind them comes one with the shipped files.
+// Entry i is the split of map task i, or the i-th list of an array's arguments (array.h); behind
+// them comes one with the shipped files.
 //
 // A job that failed or was cancelled leaves OUTPUT free: its last task moves the directory aside,
-// where a retry goes on with it, and to where it was when that has done its work.
+// where a retry goes on with it, and to where it was when that has done its work. That of an array
+// stays where it is.
 
 #include <map>
 #include <string>

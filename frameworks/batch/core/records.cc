@@ -14,14 +14,11 @@ constexpr std::string_view kSchedulerTag = "PBk1";
 constexpr std::string_view kOrderRecordTag = "PBq1";
 constexpr std::string_view kStateTag = "PBt2";
 constexpr std::string_view kBlockTag = "PBb2";
+constexpr std::string_view kElementsTag = "PBc1";
 constexpr std::string_view kEndedTag = "PBz2";
-constexpr int64_t kResultMax = int64_t{1} << 46;
+constexpr std::string_view kEndedArrayTag = "PBy2";
 constexpr int64_t kAnyAmount = std::numeric_limits<int64_t>::max();
 constexpr uint32_t kAnyNumber = std::numeric_limits<uint32_t>::max();
-
-Error corrupt(std::string_view what) {
-  return Error::corruption(text("these bytes are not ", what, " of batch"));
-}
 
 // Times of a scheduler are not before 1970.
 void write(ByteWriter& out, Time time) { out.signed_number(std::max<int64_t>(time.nanos(), 0)); }
@@ -73,6 +70,45 @@ proto::BatchStage read_stage(ByteReader& in) {
   return stage;
 }
 
+void write(ByteWriter& out, const proto::BatchElements& array) {
+  for (const int64_t number :
+       {array.total, array.done, array.failed, array.failed_attempts, array.bytes_out}) {
+    out.signed_number(number);
+  }
+}
+
+proto::BatchElements read_elements(ByteReader& in) {
+  proto::BatchElements array;
+  for (int64_t* number :
+       {&array.total, &array.done, &array.failed, &array.failed_attempts, &array.bytes_out}) {
+    *number = in.amount(kAnyAmount);
+  }
+  return array;
+}
+
+std::string bits_text(const std::vector<bool>& bits) {
+  std::string bytes((bits.size() + 7) / 8, '\0');
+  for (size_t i = 0; i < bits.size(); ++i) {
+    if (bits[i]) bytes[i / 8] = static_cast<char>(bytes[i / 8] | 1 << (i % 8));
+  }
+  return bytes;
+}
+
+std::vector<bool> read_bits(ByteReader& in, size_t size) {
+  const std::string_view bytes = in.bytes(kBlockElements / 8);
+  std::vector<bool> bits(size);
+  if (bytes.size() != (size + 7) / 8) {
+    in.fail();
+    return bits;
+  }
+  for (size_t i = 0; i < bits.size(); ++i) {
+    bits[i] = (static_cast<unsigned char>(bytes[i / 8]) >> (i % 8) & 1) != 0;
+  }
+  // Bits behind the last element are not set.
+  if (bits_text(bits) != bytes) in.fail();
+  return bits;
+}
+
 std::string key(std::string_view prefix, const JobId& job) { return text(prefix, job.str()); }
 
 }  // namespace
@@ -81,7 +117,28 @@ std::string order_key(const JobId& job) { return key(kOrdersPrefix, job); }
 std::string state_key(const JobId& job) { return key(kStatesPrefix, job); }
 std::string ended_key(const JobId& job) { return key(kEndedPrefix, job); }
 std::string block_key(const JobId& job, TaskKind kind, uint32_t block) {
-  return text(kind == TaskKind::kMap ? kMapsPrefix : kReducesPrefix, job.str(), "/", block);
+  const std::string_view prefix = kind == TaskKind::kMap      ? kMapsPrefix
+                                  : kind == TaskKind::kReduce ? kReducesPrefix
+                                                              : kElementsPrefix;
+  return text(prefix, job.str(), "/", block);
+}
+uint32_t block_of(const TaskName& name) {
+  return name.kind == TaskKind::kRange ? name.first / kBlockElements : name.number / kBlockTasks;
+}
+std::vector<std::string> block_keys(const JobId& job, const JobOrder& order) {
+  std::vector<std::string> keys;
+  const auto add = [&](TaskKind kind, int64_t count, int64_t of_block) {
+    for (int64_t first = 0; first < count; first += of_block) {
+      keys.push_back(block_key(job, kind, static_cast<uint32_t>(first / of_block)));
+    }
+  };
+  if (order.array) {
+    add(TaskKind::kRange, order.array->size(), kBlockElements);
+  } else {
+    add(TaskKind::kMap, order.maps, kBlockTasks);
+    add(TaskKind::kReduce, order.reducers, kBlockTasks);
+  }
+  return keys;
 }
 
 std::string encode(const SchedulerRecord& record) {
@@ -218,9 +275,44 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
   return record;
 }
 
+std::string encode(const ElementsRecord& record) {
+  ByteWriter out(kElementsTag);
+  out.number(record.done.size());
+  out.bytes(bits_text(record.done));
+  out.bytes(bits_text(record.failed));
+  out.number(record.failures.size());
+  uint32_t before = 0;
+  for (const auto& [place, failures] : record.failures) {
+    out.number(place - std::exchange(before, place));
+    out.signed_number(failures);
+  }
+  out.signed_number(record.failed_attempts);
+  return std::move(out).take();
+}
+
+Result<ElementsRecord> decode_elements(std::string_view bytes) {
+  ByteReader in(bytes, kElementsTag);
+  ElementsRecord record;
+  const uint32_t size = in.number32(kBlockElements);
+  record.done = read_bits(in, size);
+  record.failed = read_bits(in, size);
+  const size_t count = in.count(size);
+  uint64_t place = 0;
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    const uint32_t step = in.number32(kBlockElements);
+    place += step;
+    const int64_t failures = in.amount(kRetriesMax + 1);
+    if ((i > 0 && step == 0) || place >= size) in.fail();
+    if (in.ok()) record.failures[static_cast<uint32_t>(place)] = static_cast<int32_t>(failures);
+  }
+  record.failed_attempts = in.amount(kResultMax);
+  if (!in.ended_well()) return corrupt("a block of elements");
+  return record;
+}
+
 std::string encode(const EndedRecord& record) {
   const proto::BatchJob& job = record.job;
-  ByteWriter out(kEndedTag);
+  ByteWriter out(job.array ? kEndedArrayTag : kEndedTag);
   out.bytes(job.job);
   out.bytes(job.owner);
   out.bytes(job.role.str());
@@ -237,11 +329,13 @@ std::string encode(const EndedRecord& record) {
                      .error = job.error.substr(0, kEndedErrorBytesMax),
                      .hint = job.hint.substr(0, kEndedErrorBytesMax),
                      .failed_task = job.failed_task});
+  if (job.array) write(out, *job.array);
   return std::move(out).take();
 }
 
 Result<EndedRecord> decode_ended(std::string_view bytes) {
-  ByteReader in(bytes, kEndedTag);
+  const bool is_array = bytes.starts_with(kEndedArrayTag);
+  ByteReader in(bytes, is_array ? kEndedArrayTag : kEndedTag);
   EndedRecord record;
   proto::BatchJob& job = record.job;
   job.job = in.bytes(kNameBytesMax);
@@ -262,6 +356,7 @@ Result<EndedRecord> decode_ended(std::string_view bytes) {
   job.hint = outcome.hint.substr(0, kEndedErrorBytesMax);
   job.failed_task = outcome.failed_task;
   if (outcome.error != job.error || outcome.hint != job.hint || outcome.is_kept) in.fail();
+  if (is_array) job.array = read_elements(in);
   if (!in.ended_well()) return corrupt("a job that has ended");
   return record;
 }

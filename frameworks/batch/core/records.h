@@ -7,9 +7,9 @@
 //   states/<job>            StateRecord, from its start on
 //   maps/<job>/<block>      BlockRecord: the map tasks of one block that are done or have failed
 //   reduces/<job>/<block>   the same of reduce tasks
-//   ended/<job>             EndedRecord, once it has ended; in place of all others, but for those
-//   of
-//                           a job that can be retried
+//   elements/<job>/<block>  ElementsRecord, of an array: the elements of one block
+//   ended/<job>             EndedRecord, once it has ended; in place of all others, unless the job
+//                           can be retried
 //
 // Running tasks are not kept: the cluster tells of them again.
 
@@ -17,6 +17,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "frameworks/batch/core/order.h"
 #include "proto/batch_status.h"
@@ -71,6 +72,21 @@ struct TaskRecord {
 // By number.
 using BlockRecord = std::map<uint32_t, TaskRecord>;
 
+// Elements of one block share a record, as tasks do.
+inline constexpr uint32_t kBlockElements = 8'192;
+// Of one element, with and without retries: what the store has to have room for.
+inline constexpr size_t kBitsPerElement = 2;
+inline constexpr size_t kRetriedElementBytes = 4;
+
+// What elements of one block have come to; bit i is the element `kBlockElements * block + i`.
+struct ElementsRecord {
+  std::vector<bool> done = {};                // of all elements of the block
+  std::vector<bool> failed = {};              // for good
+  std::map<uint32_t, int32_t> failures = {};  // attempts so far, of elements that have neither
+  int64_t failed_attempts = 0;                // of all of them
+  bool operator==(const ElementsRecord&) const = default;
+};
+
 struct EndedRecord {
   proto::BatchJob job = {};  // as it is told to its owner, without the time for a retry
   bool operator==(const EndedRecord&) const = default;
@@ -81,22 +97,29 @@ inline constexpr std::string_view kOrdersPrefix = "orders/";
 inline constexpr std::string_view kStatesPrefix = "states/";
 inline constexpr std::string_view kMapsPrefix = "maps/";
 inline constexpr std::string_view kReducesPrefix = "reduces/";
+inline constexpr std::string_view kElementsPrefix = "elements/";
 inline constexpr std::string_view kEndedPrefix = "ended/";
 std::string order_key(const JobId& job);
 std::string state_key(const JobId& job);
 std::string block_key(const JobId& job, TaskKind kind, uint32_t block);
+// The block that the end of this task changes.
+uint32_t block_of(const TaskName& name);
+// The keys of all blocks that a job of this order can have.
+std::vector<std::string> block_keys(const JobId& job, const JobOrder& order);
 std::string ended_key(const JobId& job);
 
 std::string encode(const SchedulerRecord& record);
 std::string encode(const OrderRecord& record);
 std::string encode(const StateRecord& record);
 std::string encode(const BlockRecord& record);
+std::string encode(const ElementsRecord& record);
 std::string encode(const EndedRecord& record);
 // The inverse. Errors: kCorruption, for anything that encode() does not make.
 Result<SchedulerRecord> decode_scheduler(std::string_view bytes);
 Result<OrderRecord> decode_order_record(std::string_view bytes);
 Result<StateRecord> decode_state(std::string_view bytes);
 Result<BlockRecord> decode_block(std::string_view bytes);
+Result<ElementsRecord> decode_elements(std::string_view bytes);
 Result<EndedRecord> decode_ended(std::string_view bytes);
 
 }  // namespace proffer::batch

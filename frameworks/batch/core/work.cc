@@ -16,10 +16,11 @@ namespace {
 constexpr std::string_view kMapTag = "PBm3";
 constexpr std::string_view kReduceTag = "PBr3";
 constexpr std::string_view kEndTag = "PBe2";
+constexpr std::string_view kRangeTag = "PBa2";
+constexpr std::string_view kGatherTag = "PBg2";
+constexpr std::string_view kRangeResultTag = "PBh1";
 constexpr std::string_view kResultTag = "PBo1";
 constexpr std::string_view kFailureTag = "PBf2";
-// Of one task's result: sums over kMapsMax tasks stay within 63 bits.
-constexpr int64_t kResultMax = int64_t{1} << 46;
 constexpr int64_t kNumberMax = std::numeric_limits<uint32_t>::max();
 
 void write_common(ByteWriter& out, const WorkCommon& common) {
@@ -48,10 +49,6 @@ WorkCommon read_common(ByteReader& in) {
   // These become parts of paths.
   if (!is_valid_name(common.job) || !is_valid_name(common.plan)) in.fail();
   return common;
-}
-
-Error corrupt(std::string_view what) {
-  return Error::corruption(text("these bytes are not ", what, " of batch"));
 }
 
 std::string numbered(std::string_view prefix, uint32_t number) {
@@ -105,6 +102,35 @@ std::string encode_work(const Work& work) {
     out.number(end->parts);
     return std::move(out).take();
   }
+  if (const auto* range = std::get_if<RangeWork>(&work)) {
+    ByteWriter out(kRangeTag);
+    write_common(out, range->common);
+    write_words(out, range->command);
+    out.number(range->first);
+    write(out, range->indices);
+    out.bytes(range->directory);
+    write_codes(out, range->ok);
+    out.signed_number(range->timeout.nanos());
+    out.signed_number(range->time.nanos());
+    out.number(range->lane);
+    out.number(range->looks_back ? 1 : 0);
+    out.number(range->failures.size());
+    uint32_t before = 0;
+    for (const auto& [place, failures] : range->failures) {
+      out.number(place - std::exchange(before, place));
+      out.signed_number(failures);
+    }
+    return std::move(out).take();
+  }
+  if (const auto* gather = std::get_if<GatherWork>(&work)) {
+    ByteWriter out(kGatherTag);
+    write_common(out, gather->common);
+    write(out, gather->indices);
+    write_codes(out, gather->ok);
+    out.number(gather->done);
+    out.number(gather->commits ? 1 : 0);
+    return std::move(out).take();
+  }
   const auto& reduce = std::get<ReduceWork>(work);
   ByteWriter out(kReduceTag);
   write_common(out, reduce.common);
@@ -118,7 +144,54 @@ std::string encode_work(const Work& work) {
   return std::move(out).take();
 }
 
+namespace {
+
+Result<Work> decode_range(std::string_view bytes) {
+  ByteReader in(bytes, kRangeTag);
+  RangeWork range;
+  range.common = read_common(in);
+  range.command = read_words(in);
+  range.first = in.number32(kElementsMax);
+  range.indices = read_indices(in);
+  range.directory = in.bytes(kPathBytesMax);
+  range.ok = read_codes(in);
+  range.timeout = nanoseconds(in.amount(kElementTimeMax.nanos()));
+  range.time = nanoseconds(in.amount(kElementTimeMax.nanos()));
+  range.lane = in.number32(kElementsMax);
+  range.looks_back = in.number(1) == 1;
+  const uint32_t count = range.count();
+  if (count > kRangeElementsMax || range.command.empty()) in.fail();
+  const size_t failures = in.count(count);
+  uint64_t place = 0;
+  for (size_t i = 0; in.ok() && i < failures; ++i) {
+    const uint32_t step = in.number32(count);
+    place += step;
+    if ((i > 0 && step == 0) || place >= count) in.fail();
+    range.failures[static_cast<uint32_t>(place)] = static_cast<int32_t>(in.amount(kRetriesMax + 1));
+  }
+  if (!std::is_sorted(range.ok.begin(), range.ok.end())) in.fail();
+  if (!in.ended_well()) return corrupt("a range of an array");
+  return Work(std::move(range));
+}
+
+Result<Work> decode_gather(std::string_view bytes) {
+  ByteReader in(bytes, kGatherTag);
+  GatherWork gather;
+  gather.common = read_common(in);
+  gather.indices = read_indices(in);
+  gather.ok = read_codes(in);
+  gather.done = in.number32(kElementsMax);
+  gather.commits = in.number(1) == 1;
+  if (!std::is_sorted(gather.ok.begin(), gather.ok.end())) in.fail();
+  if (!in.ended_well()) return corrupt("the last task of an array");
+  return Work(std::move(gather));
+}
+
+}  // namespace
+
 Result<Work> decode_work(std::string_view bytes) {
+  if (bytes.substr(0, kRangeTag.size()) == kRangeTag) return decode_range(bytes);
+  if (bytes.substr(0, kGatherTag.size()) == kGatherTag) return decode_gather(bytes);
   if (bytes.substr(0, kMapTag.size()) == kMapTag) {
     ByteReader in(bytes, kMapTag);
     MapWork map;
@@ -164,13 +237,17 @@ std::string_view to_text(TaskKind kind) {
       return "reduce";
     case TaskKind::kEnd:
       return "end";
+    case TaskKind::kRange:
+      return "range";
   }
   return "end";
 }
 
 TaskId to_task_id(const TaskName& name) {
-  return TaskId(
-      text(name.job.str(), ".", numbered(to_text(name.kind), name.number), "-", name.attempt));
+  const std::string range =
+      name.kind == TaskKind::kRange ? text("-", name.first, "-", name.count) : "";
+  return TaskId(text(name.job.str(), ".", numbered(to_text(name.kind), name.number), "-",
+                     name.attempt, range));
 }
 
 std::optional<TaskName> parse_task_id(const TaskId& task) {
@@ -178,14 +255,22 @@ std::optional<TaskName> parse_task_id(const TaskId& task) {
   const size_t dot = id.rfind('.');
   if (dot == std::string::npos || dot == 0) return std::nullopt;
   const std::vector<std::string_view> words = split(std::string_view(id).substr(dot + 1), '-');
-  if (words.size() != 3) return std::nullopt;
+  if (words.size() != 3 && words.size() != 5) return std::nullopt;
   TaskName name{.job = JobId(id.substr(0, dot))};
   const auto number = parse_whole("number", words[1], 0, kNumberMax);
   const auto attempt = parse_whole("attempt", words[2], 1, kNumberMax);
   if (!number || !attempt) return std::nullopt;
   name.number = static_cast<uint32_t>(*number);
   name.attempt = static_cast<uint32_t>(*attempt);
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd}) {
+  if (words.size() == 5) {
+    const auto first = parse_whole("first", words[3], 0, kNumberMax);
+    const auto count = parse_whole("count", words[4], 0, kNumberMax);
+    if (!first || !count) return std::nullopt;
+    name.first = static_cast<uint32_t>(*first);
+    name.count = static_cast<uint32_t>(*count);
+  }
+  for (const TaskKind kind :
+       {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd, TaskKind::kRange}) {
     name.kind = kind;
     // There is one text of each name.
     if (to_task_id(name) == task) return name;
@@ -246,6 +331,102 @@ Result<TaskFailure> decode_failure(std::string_view bytes) {
   }
   if (!in.ended_well()) return corrupt("a failure");
   return failure;
+}
+
+std::string encode_range_result(const RangeResult& result) {
+  ByteWriter out(kRangeResultTag);
+  out.number(result.ended);
+  out.number(result.ran);
+  out.signed_number(result.micros);
+  out.number(result.failures.size());
+  uint32_t before = 0;
+  for (const ElementFailure& failure : result.failures) {
+    out.number(failure.place - std::exchange(before, failure.place));
+    out.signed_number(failure.attempt);
+    out.signed_number(failure.code);
+  }
+  std::string_view tail = result.stderr_tail;
+  if (tail.size() > kElementStderrBytesMax)
+    tail.remove_prefix(tail.size() - kElementStderrBytesMax);
+  out.bytes(tail);
+  return std::move(out).take();
+}
+
+Result<RangeResult> decode_range_result(std::string_view bytes) {
+  ByteReader in(bytes, kRangeResultTag);
+  RangeResult result;
+  result.ended = in.number32(kRangeElementsMax);
+  result.ran = in.number32(result.ended);
+  result.micros = in.amount(kResultMax);
+  const size_t count = in.count(result.ended);
+  uint64_t place = 0;
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    const uint32_t step = in.number32(kRangeElementsMax);
+    place += step;
+    if ((i > 0 && step == 0) || place >= result.ended) in.fail();
+    const auto attempt = static_cast<int32_t>(in.amount(kRetriesMax + 1));
+    const auto code = static_cast<int32_t>(in.amount(255));
+    result.failures.push_back(
+        {.place = static_cast<uint32_t>(place), .attempt = attempt, .code = code});
+  }
+  result.stderr_tail = in.bytes(kElementStderrBytesMax);
+  if (!in.ended_well()) return corrupt("the result of a range");
+  return result;
+}
+
+std::string encode_element_end(const ElementEnd& end) {
+  std::string out;
+  put_fixed(out, uint64_t{end.position} << 32 | end.attempt);
+  for (const int64_t number : {int64_t{end.code}, end.stdout_offset, end.stdout_length,
+                               end.stderr_offset, end.stderr_length, end.micros}) {
+    put_fixed(out, static_cast<uint64_t>(number));
+  }
+  Fnv1a64 seal;
+  seal.add(out);
+  put_fixed(out, seal.value());
+  return out;
+}
+
+Result<ElementEnd> decode_element_end(std::string_view bytes) {
+  if (bytes.size() != kElementEndBytes) return corrupt("the end of an element");
+  Fnv1a64 seal;
+  seal.add(bytes.substr(0, kElementEndBytes - 8));
+  ElementEnd end;
+  const uint64_t number = take_fixed(bytes);
+  end.position = static_cast<uint32_t>(number >> 32);
+  end.attempt = static_cast<uint32_t>(number);
+  const uint64_t code = take_fixed(bytes);
+  end.code = static_cast<int32_t>(code & 0xFF);
+  bool is_sound = code <= 255;
+  for (int64_t* field : {&end.stdout_offset, &end.stdout_length, &end.stderr_offset,
+                         &end.stderr_length, &end.micros}) {
+    const uint64_t value = take_fixed(bytes);
+    is_sound &= value <= static_cast<uint64_t>(kBytesAmountMax);
+    *field = static_cast<int64_t>(value);
+  }
+  is_sound &= take_fixed(bytes) == seal.value();
+  if (!is_sound) return corrupt("the end of an element");
+  return end;
+}
+
+std::string lane_path(std::string_view output, LaneFile file, uint32_t lane) {
+  switch (file) {
+    case LaneFile::kStdout:
+      return text(output, "/", numbered("stdout", lane));
+    case LaneFile::kStderr:
+      return text(output, "/", numbered("stderr", lane));
+    case LaneFile::kIndex:
+      break;
+  }
+  return text(output, "/_temporary/", numbered("index", lane));
+}
+
+std::optional<uint32_t> parse_lane_index(std::string_view file_name) {
+  constexpr std::string_view kPrefix = "index-";
+  if (!file_name.starts_with(kPrefix)) return std::nullopt;
+  const auto lane = parse_whole("lane", file_name.substr(kPrefix.size()), 0, kElementsMax);
+  if (!lane || numbered("index", static_cast<uint32_t>(*lane)) != file_name) return std::nullopt;
+  return static_cast<uint32_t>(*lane);
 }
 
 std::string encode_index_entry(const IndexEntry& entry) {

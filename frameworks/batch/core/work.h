@@ -16,6 +16,7 @@
 
 #include "common/ids.h"
 #include "common/result.h"
+#include "frameworks/batch/core/array.h"
 #include "frameworks/batch/core/job.h"
 
 namespace proffer::batch {
@@ -30,18 +31,22 @@ using JobId = Id<struct JobTag>;  // the job's name and a number, unique within 
 enum class TaskKind : uint8_t {
   kMap,
   kReduce,
-  kEnd,  // commits the job's output, sets it aside, or removes it
+  kEnd,    // commits the job's output, sets it aside, or removes it
+  kRange,  // some elements of an array, one after the other
 };
-std::string_view to_text(TaskKind kind);  // "map", "reduce", "end"
+std::string_view to_text(TaskKind kind);  // "map", "reduce", "end", "range"
 
 struct TaskName {
   JobId job = {};
   TaskKind kind = TaskKind::kMap;
-  uint32_t number = 0;
+  uint32_t number = 0;  // of a range: how many this life of the scheduler has launched before
   uint32_t attempt = 0;
+  // Of a range: the positions of the array that it may run. Each update of the task tells them.
+  uint32_t first = 0;
+  uint32_t count = 0;
   bool operator==(const TaskName&) const = default;
 };
-// "words-7.map-00007-1", and back.
+// "words-7.map-00007-1", "sweep-8.range-00012-1-400-50", and back.
 TaskId to_task_id(const TaskName& name);
 std::optional<TaskName> parse_task_id(const TaskId& task);
 // "part-00003".
@@ -99,7 +104,39 @@ struct EndWork {
   bool operator==(const EndWork&) const = default;
 };
 
-using Work = std::variant<MapWork, ReduceWork, EndWork>;
+// Some elements of an array. It ends when all are done, or when its time is over and it has run at
+// least one: the others are launched again.
+struct RangeWork {
+  WorkCommon common = {};  // without a command; `maps` is the number of the plan's argument entries
+  std::vector<std::string> command = {};
+  uint32_t first = 0;    // the position of its first element
+  Indices indices = {};  // of its elements
+  std::string directory = {};
+  std::vector<int32_t> ok = {};
+  Duration timeout = {};  // of one element; zero: no bound
+  Duration time = {};     // after this it begins no further element
+  // The files for output that it tries first. Those that another task has are left to it.
+  uint32_t lane = 0;
+  // Elements may have ended in tasks that never told it: these ends count.
+  bool looks_back = false;
+  // How often elements have failed, if they have; by their place in the range.
+  std::map<uint32_t, int32_t> failures = {};
+
+  uint32_t count() const { return count_of(indices); }
+  bool operator==(const RangeWork&) const = default;
+};
+
+// The last task of an array: makes one index of the results.
+struct GatherWork {
+  WorkCommon common = {};
+  Indices indices = {};
+  std::vector<int32_t> ok = {};
+  uint32_t done = 0;     // elements that have done their work: there is an end of each
+  bool commits = false;  // _SUCCESS is written
+  bool operator==(const GatherWork&) const = default;
+};
+
+using Work = std::variant<MapWork, ReduceWork, EndWork, RangeWork, GatherWork>;
 
 void write_exit_codes(ByteWriter& out, const std::vector<int32_t>& codes);
 std::vector<int32_t> read_exit_codes(ByteReader& in);
@@ -149,6 +186,61 @@ std::string encode_result(const TaskResult& result);
 Result<TaskResult> decode_result(std::string_view bytes);
 std::string encode_failure(const TaskFailure& failure);
 Result<TaskFailure> decode_failure(std::string_view bytes);
+
+// An attempt of an element that ended with an exit code that is not accepted.
+struct ElementFailure {
+  uint32_t place = 0;   // in the range
+  int32_t attempt = 0;  // of the element, from 1 on
+  int32_t code = 0;
+  bool operator==(const ElementFailure&) const = default;
+};
+
+// Of a range that finished.
+inline constexpr uint32_t kRangeElementsMax = 2'000;  // so that this fits into an update
+struct RangeResult {
+  uint32_t ended = 0;                         // elements from the first one on: each has ended
+  uint32_t ran = 0;                           // of them in this task
+  int64_t micros = 0;                         // that those took
+  std::vector<ElementFailure> failures = {};  // by rising place
+  std::string stderr_tail = {};               // of the first failure
+  bool operator==(const RangeResult&) const = default;
+};
+inline constexpr size_t kElementStderrBytesMax = 1'024;
+
+std::string encode_range_result(const RangeResult& result);
+Result<RangeResult> decode_range_result(std::string_view bytes);
+
+// --- results of elements -----------------------------------------------------------------------
+
+// How one attempt of an element ended, and where its output is. A *lane* is a triple of files that
+// one task at a time appends to, in the job's output directory:
+//
+//   OUTPUT/stdout-00003              what elements wrote
+//   OUTPUT/stderr-00003
+//   OUTPUT/_temporary/index-00003    an ElementEnd for each; the last task makes OUTPUT/index.tsv
+struct ElementEnd {
+  uint32_t position = 0;
+  uint32_t attempt = 0;  // from 1 on
+  int32_t code = 0;      // as a shell tells it
+  int64_t stdout_offset = 0;
+  int64_t stdout_length = 0;
+  int64_t stderr_offset = 0;
+  int64_t stderr_length = 0;
+  int64_t micros = 0;
+  bool operator==(const ElementEnd&) const = default;
+};
+inline constexpr size_t kElementEndBytes = 64;
+// Stands behind the ends of a task that has left its lane tidy: another may go on there.
+inline constexpr uint32_t kTidyMark = UINT32_MAX;  // as a position
+
+std::string encode_element_end(const ElementEnd& end);
+// Errors: kCorruption if it is not whole, was changed, or its numbers cannot be.
+Result<ElementEnd> decode_element_end(std::string_view bytes);
+
+enum class LaneFile : uint8_t { kStdout, kStderr, kIndex };
+std::string lane_path(std::string_view output, LaneFile file, uint32_t lane);
+// The lane of an index, by the name of its file.
+std::optional<uint32_t> parse_lane_index(std::string_view file_name);
 
 // --- map.index ---------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// The executor of batch: one map or reduce task, beside a loop that keeps in touch with the agent.
+// The executor of batch: one task, beside a loop that keeps in touch with the agent.
 
 #include <algorithm>
 #include <array>
@@ -92,6 +92,7 @@ class BatchExecutor {
     }
     for (const auto& [name, value] : task.spec.environment) setting_.environment[name] = value;
     setting_.stopped = &stopped_;
+    setting_.group = &group_;
     // A quarter of the task's memory; the rest is for the command.
     const int64_t mem_mib = task.assignment.resources.amounts[ResourceKind::kMem] / 1'000;
     if (mem_mib > 0) setting_.sort_bytes = std::clamp<int64_t>(mem_mib / 4, 8, 256) << 20;
@@ -107,7 +108,9 @@ class BatchExecutor {
 
   void on_ended() {
     busy_ = false;
-    if (outcome_.result) {
+    if (outcome_.range) {
+      executor_.finished(task_, encode_range_result(*outcome_.range));
+    } else if (outcome_.result) {
       executor_.finished(task_, encode_result(*outcome_.result));
     } else if (stopped_) {
       executor_.killed(task_);
@@ -123,13 +126,19 @@ class BatchExecutor {
     stop(grace.value_or(grace_));
   }
 
-  // Everything in our process group but us: first asked, then made to end.
+  // Everything in our process group but us, and the command of an array's element: first asked,
+  // then made to end.
   void stop(Duration grace) {
     stopped_ = true;
-    signal_group(SIGTERM);
+    signal_all(SIGTERM);
     executor_.after(grace, [this] {
-      if (busy_) signal_group(SIGKILL);
+      if (busy_) signal_all(SIGKILL);
     });
+  }
+
+  void signal_all(int signal) {
+    signal_group(signal);
+    group_.signal(signal);
   }
 
   void on_shutdown() {
@@ -139,8 +148,8 @@ class BatchExecutor {
       executor_.finish();
     // Should the end not come by itself (an agent that does not acknowledge, a file system that
     // does not answer), it comes anyway.
-    executor_.after(kShutdownGrace * 2, [] {
-      signal_group(SIGKILL);
+    executor_.after(kShutdownGrace * 2, [this] {
+      signal_all(SIGKILL);
       ::_exit(1);
     });
   }
@@ -149,6 +158,7 @@ class BatchExecutor {
   TaskId task_;
   Duration grace_ = kKillGrace;
   std::atomic<bool> stopped_ = false;
+  ElementGroup group_;
   bool busy_ = false;
   Work work_;
   TaskSetting setting_;

@@ -36,11 +36,6 @@ Result<std::string> read_at(const std::string& path, int64_t offset, size_t size
   return bytes;
 }
 
-bool exists(const std::string& path) {
-  struct stat seen = {};
-  return ::stat(path.c_str(), &seen) == 0;
-}
-
 // A directory gets another name, unless something has that.
 Result<void> move_directory(const std::string& from, const std::string& to) {
   int failed = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);

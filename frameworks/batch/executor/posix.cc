@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +42,11 @@ Result<Fd> open_to_write(const std::string& path, mode_t mode) {
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, mode);
   if (fd < 0) return system_error(text("creating ", quoted(path)), errno);
   return Fd(fd);
+}
+
+bool exists(const std::string& path) {
+  struct stat seen = {};
+  return ::stat(path.c_str(), &seen) == 0;
 }
 
 Result<Pipe> make_pipe() {

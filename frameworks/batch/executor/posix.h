@@ -42,6 +42,9 @@ Result<Fd> open_to_read(const std::string& path);
 // Empties or creates it.
 Result<Fd> open_to_write(const std::string& path, mode_t mode = 0644);
 
+// Whether there is a file or directory of this name.
+bool exists(const std::string& path);
+
 struct Pipe {
   Fd read;
   Fd write;

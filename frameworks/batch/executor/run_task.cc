@@ -19,25 +19,39 @@ std::vector<std::string> to_list(const std::map<std::string, std::string>& envir
   return list;
 }
 
+// The agent's, then the task's id and what is its `own`, then the job's, then its devices: the last
+// one counts.
+std::map<std::string, std::string> environment_of(const WorkCommon& common,
+                                                  const TaskSetting& setting,
+                                                  const std::map<std::string, std::string>& own) {
+  std::map<std::string, std::string> environment = setting.environment;
+  environment["PROFFER_TASK_ID"] = setting.task;
+  for (const auto* table : {&own, &common.env, &setting.devices}) {
+    for (const auto& [name, value] : *table) environment[name] = value;
+  }
+  return environment;
+}
+
 }  // namespace
+
+std::map<std::string, std::string> element_environment(const WorkCommon& common,
+                                                       const TaskSetting& setting) {
+  return environment_of(common, setting, {});
+}
 
 // By the names of Hadoop Streaming where it has them.
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting,
                                              const Split* split) {
-  std::map<std::string, std::string> environment = setting.environment;
-  environment["LC_ALL"] = "C";
-  environment["PROFFER_TASK_ID"] = setting.task;
-  environment["PROFFER_TASK_INDEX"] = std::to_string(common.number);
-  environment["mapreduce_task_partition"] = std::to_string(common.number);
+  const std::string number = std::to_string(common.number);
+  std::map<std::string, std::string> own = {
+      {"LC_ALL", "C"}, {"PROFFER_TASK_INDEX", number}, {"mapreduce_task_partition", number}};
   if (split != nullptr && split->chunks.size() == 1) {
     const Chunk& chunk = split->chunks.front();
-    environment["mapreduce_map_input_file"] = chunk.path;
-    environment["mapreduce_map_input_start"] = std::to_string(chunk.offset);
-    environment["mapreduce_map_input_length"] = std::to_string(chunk.length);
+    own["mapreduce_map_input_file"] = chunk.path;
+    own["mapreduce_map_input_start"] = std::to_string(chunk.offset);
+    own["mapreduce_map_input_length"] = std::to_string(chunk.length);
   }
-  for (const auto& [name, value] : common.env) environment[name] = value;
-  for (const auto& [name, value] : setting.devices) environment[name] = value;
-  return to_list(environment);
+  return to_list(environment_of(common, setting, own));
 }
 
 std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& status,
@@ -101,6 +115,22 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
                                                                       : remove_output(*end);
     if (!done) return failed(done.error());
     outcome.result.emplace();
+    return outcome;
+  }
+  if (const auto* last = std::get_if<GatherWork>(&work)) {
+    TaskResult result;
+    if (Result<void> done = gather(*last, result); !done) return failed(done.error());
+    outcome.result = std::move(result);
+    return outcome;
+  }
+  if (const auto* range = std::get_if<RangeWork>(&work)) {
+    if (Result<void> ok = write_files(range->common, setting); !ok) return failed(ok.error());
+    RangeResult result;
+    if (std::optional<TaskTrouble> trouble = run_range(*range, setting, result)) {
+      outcome.message = std::move(trouble->message);
+    } else {
+      outcome.range = std::move(result);
+    }
     return outcome;
   }
   const auto* map = std::get_if<MapWork>(&work);

@@ -13,6 +13,7 @@
 #include "common/result.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/work.h"
+#include "frameworks/batch/executor/element.h"
 #include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/sources.h"
 
@@ -28,10 +29,12 @@ struct TaskSetting {
   std::map<std::string, std::string> devices = {};      // of it: its GPUs, which no job may change
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
   const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
+  ElementGroup* group = nullptr;                        // of a range: where its commands run
 };
 
 struct TaskOutcome {
   std::optional<TaskResult> result = {};  // it finished
+  std::optional<RangeResult> range = {};  // a range did
   std::string message = {};               // else why it failed, in one line
   TaskFailure failure = {};
 };
@@ -53,6 +56,9 @@ inline TaskTrouble trouble(const Error& error) { return {.message = error.messag
 // task), the job's, its devices.
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting,
                                              const Split* split = nullptr);
+// The same for a command of an array: without LC_ALL and what it works on.
+std::map<std::string, std::string> element_environment(const WorkCommon& common,
+                                                       const TaskSetting& setting);
 // Of a command that has ended; nothing if its exit code is one with which its work is done.
 // `what` as in "the mapper".
 std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& status,
@@ -80,6 +86,13 @@ Result<void> commit_output(const EndWork& work);
 Result<void> set_output_aside(const EndWork& work);
 // Removes the directory with all that is in it. Errors: kUnavailable names what cannot be removed.
 Result<void> remove_output(const EndWork& work);
+
+// An array's elements, one after the other, as many as there is time for.
+std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& setting,
+                                     RangeResult& result);
+// Makes OUTPUT/index.tsv (core/results.h), and _SUCCESS if the work says so; removes _temporary. If
+// that is done, does nothing. Errors: kFailedPrecondition if results are missing.
+Result<void> gather(const GatherWork& work, TaskResult& result);
 
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
                                    TaskResult& result);

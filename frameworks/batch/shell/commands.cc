@@ -19,6 +19,7 @@
 #include "frameworks/batch/shell/calls.h"
 #include "frameworks/batch/shell/output.h"
 #include "frameworks/batch/shell/progress.h"
+#include "frameworks/batch/shell/results.h"
 #include "frameworks/batch/shell/submit.h"
 #include "proto/json/batch_json.h"
 
@@ -27,6 +28,7 @@ namespace {
 
 // So long a master or a scheduler that is away is asked again to take a job.
 constexpr Duration kPatience = seconds(10);
+constexpr Duration kResultsEvery = milliseconds(250);
 constexpr auto kPause = std::chrono::milliseconds(200);
 constexpr int kSignalCode = 128;
 
@@ -55,6 +57,17 @@ struct Prepared {
   OutputDirectory output;
 };
 
+// An array has none.
+Result<std::vector<Split>> find_splits(const JobSpec& job) {
+  if (job.array) return std::vector<Split>();
+  const Result<std::vector<InputFile>> input = find_input(job.inputs, job.allow_empty);
+  if (!input) return input.error();
+  Result<std::vector<Split>> splits = make_splits(*input, job.split_bytes, job.by_file);
+  // That is allowed, and there is nothing to read.
+  if (splits && splits->empty()) splits->emplace_back();
+  return splits;
+}
+
 Result<Prepared> prepare(const SubmitOptions& given) {
   JobText file;
   if (!given.job_file.empty()) {
@@ -62,32 +75,36 @@ Result<Prepared> prepare(const SubmitOptions& given) {
     if (!read) return std::move(read).error();
     file = *std::move(read);
   }
-  const Result<JobSpec> job = make_job(file, given.flags);
+  const std::string plan = plan_name();
+  JobText flags = given.flags;
+  if (given.names_output && !flags.output) {
+    flags.output = text(flags.name.value_or("job"), "-", plan.substr(0, 8));
+  }
+  const Result<JobSpec> job = make_job(file, flags);
   if (!job) return job.error();
-  const Result<std::vector<InputFile>> input = find_input(job->inputs, job->allow_empty);
-  if (!input) return input.error();
-  Result<std::vector<Split>> splits = make_splits(*input, job->split_bytes, job->by_file);
+  const Result<std::vector<Split>> splits = find_splits(*job);
   if (!splits) return splits.error();
-  if (splits->empty()) splits->emplace_back();  // That is allowed, and there is nothing to read.
-  JobOrder order = make_order(*job, *splits, plan_name());
+  JobOrder order = make_order(*job, *splits, plan);
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
   Result<OutputDirectory> output = OutputDirectory::prepare(job->output);
   if (!output) return std::move(output).error();
-  if (Result<void> ok = output->write_plan(order.plan, *splits, job->files); !ok) {
+  Result<void> written = output->write_plan(order.plan, *splits, job->arguments, job->files);
+  if (written && order.array) written = output->write_order(order);
+  if (!written) {
     output->abandon();
-    return std::move(ok).error();
+    return std::move(written).error();
   }
   return Prepared{.order = std::move(order), .output = *std::move(output)};
 }
 
 // The exit code of `next`, which gets the job that was submitted; or that of what went wrong.
 int submit_and(const SubmitOptions& given, const CommandOptions& options,
-               const std::function<int(const proto::BatchJob&)>& next) {
+               const std::function<int(const proto::BatchJob&, const JobOrder&)>& next) {
   Result<Prepared> job = prepare(given);
   if (!job) return print_error(job.error(), options.json);
   const Result<proto::BatchJob> submitted = ask_for_job(
       options, {.verb = "submit", .order = encode_order(job->order)}, job->order.role, kPatience);
-  if (submitted) return next(*submitted);
+  if (submitted) return next(*submitted, job->order);
   // If it was heard after all, its tasks do not find their plan, and it fails.
   job->output.abandon();
   return print_answer(submitted.error(), options.json);
@@ -119,6 +136,12 @@ class Watcher {
  public:
   Watcher(const CommandOptions& options, bool is_silent)
       : options_(options), is_silent_(is_silent), progress_(form(options), clock_now()) {}
+  // Prints results in place of progress.
+  Watcher(const CommandOptions& options, ResultStream& results)
+      : options_(options),
+        is_silent_(false),
+        progress_(form(options), clock_now()),
+        results_(&results) {}
 
   // Until the job has ended, or a signal says otherwise; the exit code.
   int run(proto::BatchJob job) {
@@ -127,11 +150,11 @@ class Watcher {
       if (const int signal = take_signal(); signal != 0) {
         if (const std::optional<int> code = on_signal(signal, job.job)) return *code;
       }
-      Result<proto::BatchJob> next =
-          ask_for_job(options_, {.verb = "status",
-                                 .job = job.job,
-                                 .phase = std::string(to_text(job.phase)),
-                                 .wait = progress_.interval()});
+      Result<proto::BatchJob> next = ask_for_job(
+          options_, {.verb = "status",
+                     .job = job.job,
+                     .phase = std::string(to_text(job.phase)),
+                     .wait = results_ != nullptr ? kResultsEvery : progress_.interval()});
       if (next) {
         is_away_ = false;
         job = *std::move(next);
@@ -145,7 +168,12 @@ class Watcher {
       std::this_thread::sleep_for(kPause);
     }
     const Duration elapsed = job.ended_at - job.submitted_at;
-    if (job.phase == proto::BatchPhase::kFinished && !is_silent_) progress_.finish(job, elapsed);
+    if (results_ != nullptr) {
+      results_->finish();
+      note(result_text(job, elapsed));
+    } else if (job.phase == proto::BatchPhase::kFinished && !is_silent_) {
+      progress_.finish(job, elapsed);
+    }
     const int code = tell_end(job, options_.json);
     return cancelled_by_ != 0 ? kSignalCode + cancelled_by_ : code;
   }
@@ -162,6 +190,7 @@ class Watcher {
       told_ = job.note;
       if (!told_.empty()) note(text("note: ", told_));
     }
+    if (results_ != nullptr) return results_->pump();
     progress_.show(job, clock_now());
   }
 
@@ -201,6 +230,7 @@ class Watcher {
   const CommandOptions& options_;
   const bool is_silent_;
   Progress progress_;
+  ResultStream* results_ = nullptr;
   bool is_away_ = false;
   std::string told_;
   int cancelled_by_ = 0;
@@ -212,6 +242,10 @@ int watch_job(const std::string& job, const CommandOptions& options, bool is_sil
   return Watcher(options, is_silent).run(*now);
 }
 
+std::string elements_text(const proto::BatchElements& array) {
+  return text(array.done + array.failed, "/", array.total);
+}
+
 std::string stage_text(const proto::BatchStage& stage) {
   return stage.total == 0 ? "-" : text(stage.done, "/", stage.total);
 }
@@ -219,7 +253,7 @@ std::string stage_text(const proto::BatchStage& stage) {
 }  // namespace
 
 int submit(const SubmitOptions& job, const CommandOptions& options) {
-  return submit_and(job, options, [&](const proto::BatchJob& submitted) {
+  return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder&) {
     print_line(options.json ? proto::batch_job_json(submitted) : submitted.job);
     return 0;
   });
@@ -228,9 +262,82 @@ int submit(const SubmitOptions& job, const CommandOptions& options) {
 int run(const SubmitOptions& job, const CommandOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);  // A reader that went away is no reason to leave the job alone.
   catch_signals();
-  return submit_and(job, options, [&](const proto::BatchJob& submitted) {
+  return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder&) {
     return Watcher(options, false).run(submitted);
   });
+}
+
+int run_array(const SubmitOptions& job, const CommandOptions& options) {
+  if (options.json) return run(job, options);
+  ::signal(SIGPIPE, SIG_IGN);
+  catch_signals();
+  return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder& order) {
+    ResultStream results(order.output, *order.array, job.as_ended);
+    return Watcher(options, results).run(submitted);
+  });
+}
+
+namespace {
+
+// Of an array that runs: the results that are there, or all of them while they come.
+int show_first_results(const ResultsOptions& what, const proto::BatchJob& job,
+                       const CommandOptions& options) {
+  if (what.index || what.only_failed || what.of_stderr || what.as_table) {
+    return print_error(
+        Error::failed_precondition(text("job ", job.job, " has not ended"))
+            .with_hint(text("wait for it with: proffer batch wait ", job.job,
+                            "; or see all that "
+                            "its elements write with: proffer batch results --follow ",
+                            job.job)),
+        options.json);
+  }
+  const Result<JobOrder> order = read_order(job.output);
+  if (!order) return print_error(order.error(), options.json);
+  ResultStream results(job.output, *order->array, what.as_ended);
+  if (!what.follow) {
+    results.pump();
+    return 0;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  return Watcher(options, results).run(job);
+}
+
+}  // namespace
+
+int show_results(const ResultsOptions& what, const CommandOptions& options) {
+  const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "status", .job = what.job});
+  if (!job) return print_answer(job.error(), options.json);
+  const auto refused = [&](const Error& error) { return print_error(error, options.json); };
+  if (!job->array) {
+    return refused(Error::failed_precondition(text("job ", job->job, " is no array"))
+                       .with_hint("its result is in the output directory that "
+                                  "`proffer batch status` names"));
+  }
+  if (job->output.empty()) {
+    return refused(Error::permission_denied(
+        text("only user ", quoted(job->owner), " and operators see the results of ", job->job)));
+  }
+  if (!proto::has_ended(job->phase)) return show_first_results(what, *job, options);
+  const Result<std::vector<ElementResult>> results = read_results(job->output);
+  if (!results) return refused(results.error());
+  if (what.as_table) print_line(results_header().substr(0, results_header().size() - 1));
+  bool is_found = !what.index;
+  for (const ElementResult& one : *results) {
+    if (what.index && one.index != *what.index) continue;
+    is_found = true;
+    if (what.only_failed && one.end.code == 0) continue;
+    if (what.as_table) {
+      const std::string line = results_line(one.index, one.lane, one.end);
+      print_line(line.substr(0, line.size() - 1));
+      continue;
+    }
+    if (const Result<void> ok = copy_output(job->output, one, what.of_stderr, STDOUT_FILENO); !ok) {
+      return refused(ok.error());
+    }
+  }
+  if (is_found) return 0;
+  return refused(
+      Error::not_found(text("job ", job->job, " has no result of element ", *what.index)));
 }
 
 int list(bool with_ended, const CommandOptions& options) {
@@ -243,8 +350,9 @@ int list(bool with_ended, const CommandOptions& options) {
   constexpr const char* kRow = "{:<20} {:<12} {:<20} {:<10} {:>13} {:>11}";
   print_line(fmt::format(kRow, "JOB", "OWNER", "ROLE", "PHASE", "MAPS", "REDUCES"));
   for (const proto::BatchJob& job : *all) {
-    print_line(fmt::format(kRow, job.job, job.owner, job.role.str(), to_text(job.phase),
-                           stage_text(job.map), stage_text(job.reduce)));
+    print_line(fmt::format(kRow, job.job, job.owner, job.role.str(), phase_text(job),
+                           job.array ? elements_text(*job.array) : stage_text(job.map),
+                           stage_text(job.reduce)));
   }
   return 0;
 }
@@ -262,7 +370,7 @@ int show_status(const std::string& name, const CommandOptions& options) {
   row("job", job->job);
   row("owner", job->owner);
   row("role", job->role.str());
-  row("phase", std::string(to_text(job->phase)));
+  row("phase", std::string(phase_text(*job)));
   row("progress", progress_line(*job));
   row("output", job->output);
   row("note", job->note);
@@ -290,7 +398,8 @@ int cancel(const std::string& name, const CommandOptions& options) {
         job->job, " has ended already: ", to_text(job->phase),
         job->phase == proto::BatchPhase::kFinished ? "" : "; nothing is kept of what it had done"));
   } else {
-    print_line(text(job->job, " is ending: its tasks are killed and its output is taken away"));
+    print_line(text(job->job, " is ending: its tasks are killed and its output is ",
+                    job->array ? "kept as far as it is" : "taken away"));
   }
   return 0;
 }

@@ -3,6 +3,8 @@
 // What people do with jobs, from the command line to the exit code: 0 done, 1 the job failed or
 // something was refused, 2 wrong usage, 3 no master or no scheduler can be reached.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "common/result.h"
@@ -19,6 +21,9 @@ struct CommandOptions {
 struct SubmitOptions {
   std::string job_file = {};  // empty: flags only
   JobText flags = {};
+  // For an array without an output: a directory of its own where the caller is.
+  bool names_output = false;
+  bool as_ended = false;  // what elements of an array write is printed in the order of their ends
 };
 
 // Checks the job, makes its output directory with the plan in it, and hands it to the scheduler.
@@ -27,6 +32,22 @@ int submit(const SubmitOptions& job, const CommandOptions& options);
 // The same, and shows how it gets on until it has ended. A signal ends the job or leaves it alone:
 // then the exit code is 128 and the signal.
 int run(const SubmitOptions& job, const CommandOptions& options);
+// An array: the same, but prints what its elements write, in their order, in place of how it gets
+// on.
+int run_array(const SubmitOptions& job, const CommandOptions& options);
+
+struct ResultsOptions {
+  std::string job = {};
+  std::optional<uint32_t> index = {};  // of one element only
+  bool only_failed = false;
+  bool of_stderr = false;  // in place of standard output
+  bool as_table = false;   // how elements ended, in place of what they wrote
+  // Of an array that runs:
+  bool follow = false;    // until it has ended; then the exit code is that of run()
+  bool as_ended = false;  // in the order of their ends
+};
+// What the elements of an array wrote, in their order. Of one that runs: as far as it is there.
+int show_results(const ResultsOptions& what, const CommandOptions& options);
 int list(bool with_ended, const CommandOptions& options);
 int show_status(const std::string& job, const CommandOptions& options);
 // Shows how a job gets on until it has ended.

@@ -27,6 +27,16 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "resources") return one(job.resources);
   if (key == "map_accepts") return yaml::keep(yaml::texts_of(key, node), job.map_accepts);
   if (key == "reduce_accepts") return yaml::keep(yaml::texts_of(key, node), job.reduce_accepts);
+  if (key == "array") return one(job.array);
+  if (key == "at_once") return one(job.at_once);
+  if (key == "retries") return one(job.retries);
+  if (key == "retry_on") return one(job.retry_on);
+  if (key == "ok") return one(job.ok);
+  if (key == "max_failed") return one(job.max_failed);
+  if (key == "timeout") return one(job.timeout);
+  if (key == "directory") return one(job.directory);
+  if (key == "command") return yaml::keep(yaml::texts_of(key, node), job.command);
+  if (key == "arguments") return yaml::keep(yaml::texts_of(key, node), job.arguments.emplace());
   if (key == "input") return yaml::keep(yaml::texts_of(key, node), job.inputs);
   if (key == "files") return yaml::keep(yaml::texts_of(key, node), job.files);
   if (key == "fetch") return yaml::keep(yaml::texts_of(key, node), job.fetch);
@@ -42,10 +52,14 @@ Result<JobText> parse_job_file(std::string_view whole) {
   if (!document) return document.error();
   JobText job;
   Result<void> read = yaml::read_table(
-      "a job file", *document,
-      {"name", "role", "band", "priority", "map", "map_accepts", "reduce", "reduce_accepts",
-       "input", "output", "reducers", "split", "by_file", "allow_empty", "fail_if_impossible",
-       "resources", "files", "fetch", "env"},
+      "a job file", *document, {"name",     "role",        "band",       "priority",
+                                "map",      "map_accepts", "reduce",     "reduce_accepts",
+                                "input",    "output",      "reducers",   "split",
+                                "by_file",  "allow_empty", "resources",  "fail_if_impossible",
+                                "files",    "fetch",       "env",        "command",
+                                "array",    "arguments",   "at_once",    "retries",
+                                "retry_on", "ok",          "max_failed", "timeout",
+                                "directory"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, job); });
   if (!read) return std::move(read).error();
   return job;

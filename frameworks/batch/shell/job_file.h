@@ -1,7 +1,8 @@
 #pragma once
 
 // A job file: YAML (JSON is a subset) whose keys are the flags' names plus name, role, files, env
-// and resources. Strict: what is not understood is refused, never guessed.
+// and resources; of an array also command, array and arguments. Strict: what is not understood is
+// refused, never guessed.
 
 #include <map>
 #include <optional>
@@ -34,6 +35,17 @@ struct JobText {
   std::vector<std::string> files = {};  // paths; each is shipped under its last component
   std::vector<std::string> fetch = {};  // as proto::parse_fetched_file
   std::map<std::string, std::string> env = {};
+  // Of an array:
+  std::vector<std::string> command = {};
+  std::optional<std::string> array = {};                   // as parse_array
+  std::optional<std::vector<std::string>> arguments = {};  // in place of it
+  std::optional<std::string> at_once = {};
+  std::optional<std::string> retries = {};
+  std::optional<std::string> retry_on = {};    // "75,111"
+  std::optional<std::string> ok = {};          // "0,1"
+  std::optional<std::string> max_failed = {};  // "10" or "5%"
+  std::optional<std::string> timeout = {};
+  std::optional<std::string> directory = {};
 
   bool operator==(const JobText&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include "frameworks/batch/shell/output.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -108,6 +109,7 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
 }
 
 Result<void> OutputDirectory::write_plan(const std::string& name, const std::vector<Split>& splits,
+                                         const std::vector<std::string>& arguments,
                                          const ShippedFiles& files) {
   const std::string directory = plan_directory(path_, name);
   if (::mkdir(directory.c_str(), 0777) != 0) {
@@ -122,11 +124,22 @@ Result<void> OutputDirectory::write_plan(const std::string& name, const std::vec
     entries.write(entry);
   };
   for (const Split& split : splits) add(encode_split(split));
+  for (size_t first = 0; first < arguments.size(); first += kArgumentsPerEntry) {
+    const size_t end = std::min<size_t>(first + kArgumentsPerEntry, arguments.size());
+    add(encode_arguments({arguments.begin() + static_cast<std::ptrdiff_t>(first),
+                          arguments.begin() + static_cast<std::ptrdiff_t>(end)}));
+  }
   add(encode_files(files));
   if (Result<void> ok = std::move(entries).close(); !ok) return ok;
   PlanFile index_file(directory + "/index");
   index_file.write(index);
   return std::move(index_file).close();
+}
+
+Result<void> OutputDirectory::write_order(const JobOrder& order) {
+  PlanFile file(plan_directory(path_, order.plan) + "/order");
+  file.write(encode_order(order));
+  return std::move(file).close();
 }
 
 void OutputDirectory::abandon() {

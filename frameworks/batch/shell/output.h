@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "frameworks/batch/core/order.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/splits.h"
 
@@ -21,7 +22,9 @@ class OutputDirectory {
   const std::string& path() const { return path_; }
   // Writes the job's plan (plan.h) into it, durably. Errors: kUnavailable with the system's words.
   Result<void> write_plan(const std::string& name, const std::vector<Split>& splits,
-                          const ShippedFiles& files);
+                          const std::vector<std::string>& arguments, const ShippedFiles& files);
+  // Of an array: its order beside the plan.
+  Result<void> write_order(const JobOrder& order);
   // Of a job that was not submitted: removes the directory with all that is in it.
   void abandon();
 

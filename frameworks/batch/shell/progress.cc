@@ -28,8 +28,20 @@ std::string seconds_text(Duration duration) {
 int64_t permille(const proto::BatchStage& stage) {
   return stage.total == 0 ? 1'000 : stage.done * 1'000 / stage.total;
 }
+int64_t permille(const proto::BatchElements& array) {
+  return array.total == 0 ? 1'000 : (array.done + array.failed) * 1'000 / array.total;
+}
 
 // What stands beside the bar.
+std::string numbers(const proto::BatchElements& array) {
+  std::string line = fmt::format(" {:3} %  {} of {}", permille(array) / 10,
+                                 array.done + array.failed, array.total);
+  if (array.tasks > 0) line += fmt::format("  {} running", array.tasks);
+  if (array.failed > 0) line += fmt::format("  {} failed", array.failed);
+  if (array.eta && array.done + array.failed < array.total)
+    line += fmt::format("  {} left", seconds_text(*array.eta));
+  return line;
+}
 std::string numbers(const proto::BatchStage& stage) {
   std::string line =
       fmt::format(" {:3} %  {} of {}", permille(stage) / 10, stage.done, stage.total);
@@ -39,8 +51,8 @@ std::string numbers(const proto::BatchStage& stage) {
   return line;
 }
 
-std::string bar(std::string_view name, const proto::BatchStage& stage, size_t width,
-                size_t columns) {
+template <class Stage>
+std::string bar(std::string_view name, const Stage& stage, size_t width, size_t columns) {
   if (width < 5) return fmt::format("{:<7}{}", name, numbers(stage)).substr(0, columns);
   const size_t full = width * static_cast<size_t>(permille(stage)) / 1'000;
   return fmt::format("{:<7} [{}{}]{}", name, std::string(full, '#'), std::string(width - full, '-'),
@@ -68,6 +80,12 @@ Members members(std::string_view event, const proto::BatchJob& status, Duration 
   const std::optional<Duration>& eta =
       status.phase == proto::BatchPhase::kMap ? status.map.eta : status.reduce.eta;
   if (eta) all.emplace_back("phase_left_s", in_seconds(*eta));
+  if (status.array) {
+    all.emplace_back("elements", status.array->total);
+    all.emplace_back("elements_done", status.array->done);
+    all.emplace_back("elements_failed", status.array->failed);
+    all.emplace_back("element_attempts_failed", status.array->failed_attempts);
+  }
   if (!status.note.empty()) all.emplace_back("note", status.note);
   return all;
 }
@@ -86,7 +104,17 @@ void print(const std::string& output) {
 
 }  // namespace
 
+std::string_view phase_text(const proto::BatchJob& status) {
+  return status.array && status.phase == proto::BatchPhase::kMap ? "elements"
+                                                                 : to_text(status.phase);
+}
+
 std::vector<std::string> bars(const proto::BatchJob& status, size_t columns) {
+  if (status.array) {
+    const size_t around = 10 + numbers(*status.array).size();
+    const size_t width = columns > around ? std::min<size_t>(columns - around, 40) : 0;
+    return {bar("array", *status.array, width, columns)};
+  }
   const bool reduces = status.reduce.total > 0;
   const size_t beside =
       std::max(numbers(status.map).size(), reduces ? numbers(status.reduce).size() : 0);
@@ -99,6 +127,16 @@ std::vector<std::string> bars(const proto::BatchJob& status, size_t columns) {
 
 std::string progress_line(const proto::BatchJob& status) {
   if (status.phase == proto::BatchPhase::kQueued) return text(status.job, " is queued");
+  if (status.array) {
+    const proto::BatchElements& array = *status.array;
+    std::string line = fmt::format("{} of {} elements", array.done + array.failed, array.total);
+    if (array.failed > 0) line += fmt::format(", {} failed", array.failed);
+    if (array.tasks > 0) line += fmt::format(", {} running", array.tasks);
+    if (array.eta && array.eta->nanos() > 0) {
+      line += fmt::format(", {} left", seconds_text(*array.eta));
+    }
+    return line;
+  }
   std::string line = fmt::format("map {} of {}", status.map.done, status.map.total);
   if (status.reduce.total > 0) {
     line += fmt::format(", reduce {} of {}", status.reduce.done, status.reduce.total);
@@ -116,6 +154,17 @@ std::string progress_json(const proto::BatchJob& status, Duration elapsed) {
 }
 
 std::string result_text(const proto::BatchJob& status, Duration elapsed) {
+  if (status.array) {
+    const proto::BatchElements& array = *status.array;
+    return fmt::format(
+        "{} of {} elements done{}{}, {} of output in {} in {}.{} s", array.done, array.total,
+        array.failed > 0 ? fmt::format(", {} failed", array.failed) : "",
+        array.failed_attempts > array.failed
+            ? fmt::format(", {} attempts repeated", array.failed_attempts - array.failed)
+            : "",
+        print_bytes(array.bytes_out), status.output, elapsed.millis() / 1'000,
+        elapsed.millis() % 1'000 / 100);
+  }
   const int64_t parts = status.reduce.total > 0 ? status.reduce.total : status.map.total;
   const proto::BatchStage& last = status.reduce.total > 0 ? status.reduce : status.map;
   std::string again;

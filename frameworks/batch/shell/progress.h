@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/batch_status.h"
@@ -14,6 +15,8 @@ namespace proffer::batch {
 
 enum class ProgressForm : uint8_t { kBars, kLines, kJson };
 
+// The phase; "elements" while those of an array run.
+std::string_view phase_text(const proto::BatchJob& status);
 // "map     [########------]  57 %  12 of 21  3 running  8 s left" for map and reduce, each without
 // a newline and at most `columns` wide; one line only if there are no reducers.
 std::vector<std::string> bars(const proto::BatchJob& status, size_t columns);

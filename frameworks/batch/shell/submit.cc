@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,6 +21,9 @@
 
 namespace proffer::batch {
 namespace {
+
+// Of elements whose exit codes are named, if nobody says how many.
+constexpr int32_t kRetriesOfCodes = 3;
 
 Error system_error(std::string_view what, int error_number) {
   const char* words = ::strerrordesc_np(error_number);
@@ -64,6 +68,110 @@ void make_absolute(JobText& job, const std::string& base) {
   for (std::string& input : job.inputs) input = absolute(input, base);
   for (std::string& file : job.files) file = absolute(file, base);
   if (job.output) job.output = absolute(*job.output, base);
+  if (job.directory) job.directory = absolute(*job.directory, base);
+}
+
+// "0,1,75" as rising codes.
+Result<std::vector<int32_t>> parse_codes(std::string_view what, std::string_view given) {
+  std::set<int32_t> codes;
+  for (const std::string_view one : split(given, ',')) {
+    const Result<int64_t> code = parse_whole("exit code", trimmed(one), 0, 255);
+    if (!code) return Error(code.error()).in(what);
+    codes.insert(static_cast<int32_t>(*code));
+  }
+  return std::vector<int32_t>(codes.begin(), codes.end());
+}
+
+// "10", or "5%" of so many elements, rounded down.
+Result<int64_t> parse_failed_max(std::string_view given, uint32_t elements) {
+  const bool is_part = given.ends_with('%');
+  const Result<int64_t> number =
+      parse_whole("max_failed", is_part ? given.substr(0, given.size() - 1) : given, 0,
+                  is_part ? 100 : int64_t{kElementsMax});
+  if (!number) return Error(number.error()).with_hint("write 10, or 5% of the elements");
+  return is_part ? int64_t{elements} * *number / 100 : *number;
+}
+
+bool is_array(const JobText& job) { return !job.command.empty() || job.array || job.arguments; }
+
+// What both say of an array: the flags over the file.
+JobText array_text(const JobText& flags, const JobText& file) {
+  JobText both = file;
+  if (!flags.command.empty()) both.command = flags.command;
+  if (flags.array || flags.arguments) {
+    both.array = flags.array;
+    both.arguments = flags.arguments;
+  }
+  for (std::optional<std::string> JobText::*one :
+       {&JobText::at_once, &JobText::retries, &JobText::retry_on, &JobText::ok,
+        &JobText::max_failed, &JobText::timeout, &JobText::directory}) {
+    if (flags.*one) both.*one = flags.*one;
+  }
+  return both;
+}
+
+// What the array's own keys say. `here` is where its command runs if nothing says where.
+Result<void> read_array_text(const JobText& given, const std::string& here, JobSpec& job) {
+  ArrayOrder array;
+  array.command = given.command;
+  array.directory = given.directory.value_or(here);
+  if (given.array && given.arguments) {
+    return Error::invalid_argument("an array has indices or arguments, not both")
+        .with_hint("leave out array or arguments");
+  }
+  if (given.array) {
+    Result<ArrayText> parsed = parse_array(*given.array);
+    if (!parsed) return std::move(parsed).error();
+    array.indices = std::move(parsed->indices);
+    array.at_once = parsed->at_once;
+  } else {
+    if (!given.arguments || given.arguments->empty()) {
+      return Error::invalid_argument("there are no arguments to run the command for")
+          .with_hint("give them behind :::, or one a line on standard input");
+    }
+    job.arguments = *given.arguments;
+    if (job.arguments.size() > kElementsMax) {
+      return Error::invalid_argument(text(job.arguments.size(), " arguments are given; at most ",
+                                          kElementsMax, " are allowed"))
+          .with_hint("submit them as several jobs");
+    }
+    array.has_arguments = true;
+    array.indices = {{.first = 1, .step = 1, .count = static_cast<uint32_t>(job.arguments.size())}};
+    if (!has_replacement(array.command)) array.command.push_back("{}");
+  }
+  if (given.at_once) {
+    const Result<int64_t> parsed = parse_whole("at_once", *given.at_once, 1, kElementsMax);
+    if (!parsed) return parsed.error();
+    array.at_once = *parsed;
+  }
+  if (given.retry_on) {
+    Result<std::vector<int32_t>> parsed = parse_codes("retry_on", *given.retry_on);
+    if (!parsed) return std::move(parsed).error();
+    array.retry_on = *std::move(parsed);
+    array.retries = kRetriesOfCodes;
+  }
+  if (given.retries) {
+    const Result<int64_t> parsed = parse_whole("retries", *given.retries, 0, kRetriesMax);
+    if (!parsed) return parsed.error();
+    array.retries = static_cast<int32_t>(*parsed);
+  }
+  if (given.ok) {
+    Result<std::vector<int32_t>> parsed = parse_codes("ok", *given.ok);
+    if (!parsed) return std::move(parsed).error();
+    array.ok = *std::move(parsed);
+  }
+  if (given.max_failed) {
+    const Result<int64_t> parsed = parse_failed_max(*given.max_failed, array.size());
+    if (!parsed) return parsed.error();
+    array.failed_max = *parsed;
+  }
+  if (given.timeout) {
+    const Result<Duration> parsed = parse_duration(*given.timeout);
+    if (!parsed) return Error(parsed.error()).in("timeout");
+    array.timeout = *parsed;
+  }
+  job.array = std::move(array);
+  return {};
 }
 
 Result<bool> parse_truth(std::string_view what, const std::string& given) {
@@ -278,8 +386,40 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
           .with_hint("they share one directory where the tasks run; rename one");
     }
   }
+  const JobText both = array_text(given, file);
+  if (is_array(both)) {
+    if (Result<void> ok = read_array_text(both, working_directory(), job); !ok) {
+      return std::move(ok).error();
+    }
+  }
   if (Result<void> ok = check_job(job); !ok) return std::move(ok).error();
   return job;
+}
+
+Result<std::vector<std::string>> read_arguments(std::FILE* from, char end) {
+  std::vector<std::string> arguments;
+  std::string argument;
+  const auto too_long = [&] {
+    return Error::invalid_argument(text("argument ", arguments.size() + 1, " has more than ",
+                                        kArgumentBytesMax, " bytes"))
+        .with_hint("put it into a file, and give the file's name");
+  };
+  for (int c = std::getc(from); c != EOF; c = std::getc(from)) {
+    if (c != end) {
+      if (argument.size() == kArgumentBytesMax) return too_long();
+      argument += static_cast<char>(c);
+      continue;
+    }
+    arguments.push_back(std::exchange(argument, {}));
+    if (arguments.size() > kElementsMax) {
+      return Error::invalid_argument(
+                 text("more than ", kElementsMax, " arguments on standard input"))
+          .with_hint("submit them as several jobs");
+    }
+  }
+  if (std::ferror(from) != 0) return system_error("reading arguments from standard input", errno);
+  if (!argument.empty()) arguments.push_back(std::move(argument));
+  return arguments;
 }
 
 Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,

@@ -4,6 +4,7 @@
 // inputs.
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ Result<JobText> read_job_file(const std::string& path);
 // name. Relative paths of flags are taken from the working directory. Reads the files to ship.
 // Errors: kInvalidArgument for what check_job and the parsers refuse, and what read_file does.
 Result<JobSpec> make_job(const JobText& file, const JobText& flags);
+
+// Arguments that stand one behind the other, each ended by `end`; the last one need not be. Errors:
+// kInvalidArgument beyond the bounds of arguments (array.h), kUnavailable if it cannot be read.
+Result<std::vector<std::string>> read_arguments(std::FILE* from, char end);
 
 // More would have to be packed into fewer files first.
 inline constexpr size_t kInputFilesMax = 5'000'000;

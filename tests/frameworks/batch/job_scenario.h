@@ -44,6 +44,19 @@ class JobScenario {
     return order;
   }
 
+  static JobOrder array(uint32_t elements) {
+    JobOrder order;
+    order.name = "job";
+    order.output = "/out";
+    order.plan = "plan";
+    order.resources = ResourceVector::of(1'000, 256'000);
+    ArrayOrder& array = order.array.emplace();
+    array.command = {"true", "{}"};
+    array.indices = {{.first = 1, .step = 1, .count = elements}};
+    array.directory = "/";
+    return order;
+  }
+
   JobScenario(int maps, int reducers) : JobScenario(order(maps, reducers)) {}
   explicit JobScenario(JobOrder order) : order_(std::move(order)) { restart(); }
 
@@ -114,6 +127,18 @@ class JobScenario {
     result.http_address = text(task.agent.str(), ":5081");
     status(id, task.agent, State::kFinished, Reason::kNone, "", encode_result(result));
   }
+  // A range ended its first `ended` elements, these of them with a failure; each took so long.
+  void finish_range(std::string id, uint32_t ended, std::vector<ElementFailure> failures = {},
+                    Duration each = milliseconds(100)) {
+    const Running task = take(id);
+    const RangeResult result{.ended = ended,
+                             .ran = ended,
+                             .micros = each.micros() * ended,
+                             .failures = std::move(failures),
+                             .stderr_tail = "oh"};
+    status(id, task.agent, State::kFinished, Reason::kNone, "", encode_range_result(result));
+  }
+  void finish_range(const std::string& id) { finish_range(id, work_of<RangeWork>(id).count()); }
   void fail(std::string id, const std::string& message, TaskFailure failure = {}) {
     const Running task = take(id);
     status(id, task.agent, State::kFailed, Reason::kNone, message, encode_failure(failure));
@@ -145,7 +170,10 @@ class JobScenario {
     notify(update);
   }
   void finish_all() {
-    while (!running_.empty()) finish(running_.begin()->first);
+    while (!running_.empty()) {
+      const std::string id = running_.begin()->first;
+      id.starts_with("range") ? finish_range(id) : finish(id);
+    }
   }
 
   // --- time and messages -----------------------------------------------------------------------
@@ -206,6 +234,16 @@ class JobScenario {
   // What last tasks have done.
   const std::vector<EndWork::Kind>& ends() const { return ends_; }
   const std::vector<Answer>& told() const { return told_; }
+  // Since this was last asked: "job-1. a b", "job-1. everywhere".
+  std::vector<std::string> released() {
+    std::vector<std::string> lines;
+    for (const proto::ReleaseFiles& files : std::exchange(released_, {})) {
+      std::string line = files.begins.front();
+      for (const AgentId& agent : files.agents) line += " " + agent.str();
+      lines.push_back(files.agents.empty() ? line + " everywhere" : line);
+    }
+    return lines;
+  }
   const std::map<std::string, std::string>& store() const { return store_; }
   size_t unacknowledged() const { return unacknowledged_.size(); }
   Time now() const { return now_; }
@@ -226,7 +264,8 @@ class JobScenario {
   void end_by_itself() {
     if (is_ending_) return;
     is_ending_ = true;
-    if (status().phase == proto::BatchPhase::kRemoving) {
+    const bool is_ending_array = status().array && status().phase == proto::BatchPhase::kCommitting;
+    if (status().phase == proto::BatchPhase::kRemoving || is_ending_array) {
       for (const auto& [id, task] : std::map(running_)) {
         if (!task.kill_asked) continue;
         if (finishing_.count(id) != 0) {
@@ -306,6 +345,7 @@ class JobScenario {
       for (Ask& ask : asks_) ask.name = AskName(without_job(ask.name.str()));
     }
     if (const auto* request = std::get_if<proto::StoreRequest>(&command)) answer(*request);
+    if (const auto* files = std::get_if<proto::ReleaseFiles>(&command)) released_.push_back(*files);
     if (const auto* end = std::get_if<sdk::AcknowledgeEnd>(&command)) {
       unacknowledged_.erase(end->task);
     }
@@ -339,6 +379,7 @@ class JobScenario {
   std::map<std::string, std::string> store_;
   std::deque<proto::StoreResult> answers_;
   std::vector<Answer> told_;
+  std::vector<proto::ReleaseFiles> released_;
   std::map<TaskId, proto::TaskStatus> unacknowledged_;
   std::vector<EndWork::Kind> ends_;
   std::set<std::string> finishing_;

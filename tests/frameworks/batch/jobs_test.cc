@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using State = JobScenario::State;
 
 TEST(Restart, RepeatsNoMapThatHasFinishedOrRuns) {
@@ -91,6 +92,127 @@ TEST(Restart, KeepsHowOftenATaskHasFailed) {
     s.subscribe();
   }
   EXPECT_THAT(s.error(), HasSubstr("failed as attempt 4"));
+}
+
+// Map outputs are fetched until then.
+TEST(ReleasedFiles, AreThoseOfAJobThatHasEndedOnTheAgentsOfItsTasks) {
+  JobScenario s(2, 1);
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.agent("c", 0);
+  s.subscribe();
+  s.offer_all();
+  s.finish_all();
+  s.offer_all();
+  EXPECT_THAT(s.released(), IsEmpty());
+  s.finish_all();
+  ASSERT_TRUE(s.succeeded());
+  EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody b"));  // anybody ran the last task
+}
+
+TEST(ReleasedFiles, OfAnArrayAreThoseOfItsRanges) {
+  JobScenario s(JobScenario::array(10));
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  while (!s.over()) {
+    s.offer_all();
+    s.finish_all();
+  }
+  EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody b"));
+}
+
+TEST(ReleasedFiles, OfAnArrayThatWasCancelledAreThoseToo) {
+  JobScenario s(JobScenario::array(10));
+  s.agent("a", 2);
+  s.subscribe();
+  s.offer_all();
+  s.cancel();
+  EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody"));
+}
+
+// A retry fetches the map outputs of the first try.
+TEST(ReleasedFiles, AreNotThoseOfAJobThatCanBeRetried) {
+  JobScenario s(2, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.finish_all();
+  s.cancel();
+  EXPECT_THAT(s.released(), IsEmpty());
+  s.restart();
+  s.subscribe();
+  EXPECT_THAT(s.released(), IsEmpty());
+  s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
+  s.offer_all();
+  s.cancel();
+  EXPECT_THAT(s.released(), IsEmpty());
+  s.cancel();  // Nothing is kept of it any more.
+  EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
+}
+
+TEST(ReleasedFiles, AreThoseOfEachTryOfAJob) {
+  JobScenario s(2, 0);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.finish_all();
+  s.cancel();
+  s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
+  s.agent_ends("a");
+  s.agent("b", 1);
+  s.offer_all();
+  EXPECT_THAT(s.released(), IsEmpty());
+  s.finish_all();
+  ASSERT_TRUE(s.succeeded());
+  EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
+}
+
+// Where an earlier life has launched tasks is not kept.
+TEST(ReleasedFiles, AreToldEverywhereAfterARestart) {
+  JobScenario s(2, 0);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.restart();
+  s.subscribe();
+  EXPECT_THAT(s.released(), IsEmpty());
+  while (!s.over()) {
+    s.finish_all();
+    s.offer_all();
+  }
+  EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
+  s.restart();
+  s.subscribe();
+  EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));  // It may not have been said.
+  s.advance(hours(2));
+  s.restart();
+  s.subscribe();
+  EXPECT_THAT(s.released(), IsEmpty());
+}
+
+TEST(ReleasedFiles, OfATaskThatEndsAfterItsJobAreThoseToo) {
+  JobScenario s(2, 0);
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  s.offer_all();
+  const std::string late = s.running_ids().front();
+  const std::string at = s.agent_of(late);
+  s.unreachable(late);
+  s.agent_ends(at);
+  while (!s.over()) {
+    s.offer_all();
+    for (const std::string& id : s.running_ids()) {
+      if (id != late) s.finish(id);
+    }
+  }
+  s.released();
+  s.returns(late);
+  EXPECT_TRUE(s.killed(late));
+  EXPECT_THAT(s.released(), IsEmpty());
+  s.end(late, State::kKilled);
+  EXPECT_THAT(s.released(), ElementsAre(text("job-1. ", at)));
 }
 
 TEST(Cancel, EndsTheTasksAndRemovesTheOutput) {
@@ -213,6 +335,25 @@ TEST(RetryOfJobs, OfOneThatRunsOrIsUnknownIsRefused) {
   EXPECT_TRUE(s.runs("map-00000-1"));
 }
 
+// All of its results stay where they are.
+TEST(RetryOfJobs, OfAnArrayIsRefused) {
+  JobScenario s(JobScenario::array(10));
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  const auto refusal = [&] {
+    s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
+    const Answer& answer = s.told().back();
+    return answer.job ? "" : text(answer.job.error().message(), "; ", answer.job.error().hint());
+  };
+  EXPECT_THAT(refusal(), HasSubstr("is an array"));
+  s.cancel();
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
+  EXPECT_EQ(s.status().retry_until, Time());
+  EXPECT_THAT(refusal(), HasSubstr("proffer batch results job-1 --failed"));
+  EXPECT_EQ(s.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+}
+
 TEST(RetryOfJobs, KeepsWhatFinishedWhileTheJobEnded) {
   JobScenario s(2, 0);
   s.agent("a", 2);
@@ -325,6 +466,13 @@ TEST_F(ManyJobs, OfAUserWhoHasManyWaitWithoutHoldingOthersBack) {
   EXPECT_EQ(ask(WatchJob{.job = JobId(urgent)}, {.user = "bob"})->phase, proto::BatchPhase::kMap);
   EXPECT_EQ(ask(WatchJob{.job = JobId(of_bob)}, {.user = "bob"})->phase,
             proto::BatchPhase::kQueued);
+}
+
+// Else the files of job words-7.x-8 would go with those of words-7.
+TEST_F(ManyJobs, HaveNoIdThatBeginsAsTasksOfAnotherDo) {
+  JobOrder order = JobScenario::order(1, 0);
+  order.name = "words-7.x";
+  EXPECT_EQ(ask(Submit{.order = order, .role = {}}, {.user = "ada"})->job, "words-7_x-1");
 }
 
 TEST_F(ManyJobs, WithTheSamePlanAreOne) {

@@ -179,7 +179,7 @@ TEST_F(Submit, WritesThePlanIntoTheOutput) {
   Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
   ASSERT_TRUE(output);
   const std::vector<Split> splits = {{{Chunk{"/in/a", 0, 5}}}, {{Chunk{"/in/b", 7, 2}}}};
-  ASSERT_TRUE(output->write_plan("p", splits, {{"map.awk", "{ print }"}}));
+  ASSERT_TRUE(output->write_plan("p", splits, {}, {{"map.awk", "{ print }"}}));
   const std::string directory = plan_directory(at("out"), "p");
   const Result<std::string> index = read_file(directory + "/index", 1'000);
   const Result<std::string> entries = read_file(directory + "/entries", 1'000);

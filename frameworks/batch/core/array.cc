@@ -1,0 +1,381 @@
+// What an array is, from its text to its commands: parse_array, command_for, check_array.
+
+#include "frameworks/batch/core/array.h"
+
+#include <algorithm>
+#include <array>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "frameworks/batch/core/bytes.h"
+#include "frameworks/batch/core/job.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr std::string_view kArgumentsTag = "PBl1";
+constexpr std::string_view kArrayHint =
+    "write 1-10, 0-20:5 or 1,3,7-9, with %4 behind it for at most 4 at a time";
+
+Error bad_array(std::string_view given, std::string_view why) {
+  return Error::invalid_argument(text("array ", quoted(given), ": ", why))
+      .with_hint(std::string(kArrayHint));
+}
+
+std::string_view without_directory(std::string_view argument) {
+  const size_t slash = argument.rfind('/');
+  return slash == std::string_view::npos ? argument : argument.substr(slash + 1);
+}
+
+// What stands behind the last point of the last component, and the point, are taken off.
+std::string_view without_extension(std::string_view argument) {
+  const size_t dot = argument.rfind('.');
+  const bool has_one =
+      dot != std::string_view::npos && argument.find('/', dot) == std::string_view::npos;
+  return has_one ? argument.substr(0, dot) : argument;
+}
+
+std::string_view directory_of(std::string_view argument) {
+  // Slashes at the end belong to the last component.
+  const size_t end = argument.find_last_not_of('/');
+  if (end == std::string_view::npos) return argument.empty() ? "." : "/";
+  const size_t slash = argument.rfind('/', end);
+  if (slash == std::string_view::npos) return ".";
+  const size_t directory = argument.find_last_not_of('/', slash);
+  return directory == std::string_view::npos ? "/" : argument.substr(0, directory + 1);
+}
+
+struct Replacement {
+  std::string_view name;
+  std::string_view (*of)(std::string_view argument);
+};
+// {#} is the only one that is not made of the argument.
+constexpr std::string_view kIndexName = "{#}";
+constexpr std::array<Replacement, 5> kReplacements = {{
+    {"{}", [](std::string_view argument) { return argument; }},
+    {"{.}", without_extension},
+    {"{/}", without_directory},
+    {"{//}", directory_of},
+    {"{/.}",
+     [](std::string_view argument) { return without_extension(without_directory(argument)); }},
+}};
+
+Result<void> check_codes(std::string_view what, const std::vector<int32_t>& codes) {
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] < 0 || codes[i] > 255) {
+      return Error::invalid_argument(text(what, ": exit codes are from 0 to 255, not ", codes[i]));
+    }
+    if (i > 0 && codes[i] <= codes[i - 1]) {
+      return Error::invalid_argument(text(what, ": exit codes must rise"));
+    }
+  }
+  return {};
+}
+
+Result<void> check_indices(const Indices& indices) {
+  uint64_t count = 0;
+  for (const IndexRun& run : indices) {
+    const uint64_t last = run.first + uint64_t{run.step} * (std::max(run.count, 1u) - 1);
+    if (run.count == 0 || run.step == 0 || last > kIndexMax) {
+      return Error::invalid_argument(text("indices are from 0 to ", kIndexMax));
+    }
+    count += run.count;
+  }
+  if (count == 0) return Error::invalid_argument("the array has no elements");
+  if (count > kElementsMax) {
+    return Error::invalid_argument(
+               text("the array has ", count, " elements; at most ", kElementsMax, " are allowed"))
+        .with_hint("submit it as several jobs");
+  }
+  if (indices.size() > kIndexRunsMax) {
+    return Error::invalid_argument(text("the array is made of ", indices.size(),
+                                        " pieces; at most ", kIndexRunsMax, " are allowed"))
+        .with_hint("use ranges with steps, or give the values as arguments of proffer batch map");
+  }
+  return {};
+}
+
+}  // namespace
+
+// --- indices -----------------------------------------------------------------------------------
+
+uint32_t count_of(const Indices& indices) {
+  uint64_t count = 0;
+  for (const IndexRun& run : indices) count += run.count;
+  return static_cast<uint32_t>(std::min<uint64_t>(count, UINT32_MAX));
+}
+
+uint32_t index_at(const Indices& indices, uint32_t position) {
+  for (const IndexRun& run : indices) {
+    if (position < run.count) return run.first + run.step * position;
+    position -= run.count;
+  }
+  CHECK(false) << "a position behind the last element";
+  return 0;
+}
+
+Indices slice(const Indices& indices, uint32_t position, uint32_t count) {
+  Indices part;
+  for (const IndexRun& run : indices) {
+    if (count == 0) break;
+    if (position >= run.count) {
+      position -= run.count;
+      continue;
+    }
+    const uint32_t taken = std::min(count, run.count - position);
+    part.push_back({.first = run.first + run.step * position, .step = run.step, .count = taken});
+    position = 0;
+    count -= taken;
+  }
+  CHECK_EQ(count, 0u) << "a slice behind the last element";
+  return part;
+}
+
+Result<ArrayText> parse_array(std::string_view given) {
+  ArrayText array;
+  std::string_view rest = given;
+  if (const size_t percent = rest.find('%'); percent != std::string_view::npos) {
+    const Result<int64_t> at_once =
+        parse_whole("number", rest.substr(percent + 1), 1, kElementsMax);
+    if (!at_once) return bad_array(given, "behind % stands how many may run at a time, at least 1");
+    array.at_once = *at_once;
+    rest = rest.substr(0, percent);
+  }
+  uint64_t count = 0;
+  for (const std::string_view piece : split(rest, ',')) {
+    const size_t colon = piece.find(':');
+    const std::string_view ends = piece.substr(0, colon);
+    const size_t dash = ends.find('-');
+    const auto number = [](std::string_view digits, int64_t min) {
+      return parse_whole("number", digits, min, kIndexMax);
+    };
+    const Result<int64_t> first = number(ends.substr(0, dash), 0);
+    const Result<int64_t> last =
+        dash == std::string_view::npos ? first : number(ends.substr(dash + 1), 0);
+    const Result<int64_t> step =
+        colon == std::string_view::npos ? int64_t{1} : number(piece.substr(colon + 1), 1);
+    if (!first || !last || !step || (colon != std::string_view::npos && dash > colon)) {
+      return bad_array(given, text(quoted(piece), " is not an index, a range, or a range and a ",
+                                   "step; indices are from 0 to ", kIndexMax));
+    }
+    if (*last < *first) {
+      return bad_array(given, text("the range ", quoted(piece), " ends before it begins"));
+    }
+    const auto elements = static_cast<uint32_t>((*last - *first) / *step + 1);
+    count += elements;
+    array.indices.push_back({.first = static_cast<uint32_t>(*first),
+                             .step = static_cast<uint32_t>(*step),
+                             .count = elements});
+  }
+  if (Result<void> ok = check_indices(array.indices); !ok) {
+    return std::move(ok).error().in(text("array ", quoted(given)));
+  }
+  std::vector<uint32_t> all;
+  all.reserve(count);
+  for (const IndexRun& run : array.indices) {
+    for (uint32_t i = 0; i < run.count; ++i) all.push_back(run.first + run.step * i);
+  }
+  std::sort(all.begin(), all.end());
+  if (const auto twice = std::adjacent_find(all.begin(), all.end()); twice != all.end()) {
+    return bad_array(given, text("index ", *twice, " is named twice"));
+  }
+  return array;
+}
+
+// --- commands ----------------------------------------------------------------------------------
+
+bool has_replacement(const std::vector<std::string>& command) {
+  return std::any_of(command.begin(), command.end(), [](const std::string& word) {
+    return word.find(kIndexName) != std::string::npos ||
+           std::any_of(kReplacements.begin(), kReplacements.end(), [&](const Replacement& one) {
+             return word.find(one.name) != std::string::npos;
+           });
+  });
+}
+
+std::vector<std::string> command_for(const std::vector<std::string>& command,
+                                     std::string_view argument, uint32_t index) {
+  std::vector<std::string> words;
+  words.reserve(command.size());
+  for (const std::string_view word : command) {
+    std::string& made = words.emplace_back();
+    for (size_t at = 0; at < word.size();) {
+      const std::string_view rest = word.substr(at);
+      if (rest.starts_with(kIndexName)) {
+        made += std::to_string(index);
+        at += kIndexName.size();
+        continue;
+      }
+      const auto* found =
+          std::find_if(kReplacements.begin(), kReplacements.end(),
+                       [&](const Replacement& one) { return rest.starts_with(one.name); });
+      if (found == kReplacements.end()) {
+        made += word[at++];
+        continue;
+      }
+      made += found->of(argument);
+      at += found->name.size();
+    }
+  }
+  return words;
+}
+
+// --- orders ------------------------------------------------------------------------------------
+
+bool ArrayOrder::accepts(int32_t code) const {
+  return std::binary_search(ok.begin(), ok.end(), code);
+}
+
+bool ArrayOrder::retries_after(int32_t code, int32_t failures) const {
+  if (failures > retries) return false;
+  if (!retry_on.empty()) return std::binary_search(retry_on.begin(), retry_on.end(), code);
+  return code != kCannotRunCode && code != kNoSuchCommandCode;
+}
+
+Result<void> check_array(const ArrayOrder& array) {
+  if (array.command.empty() || array.command.front().empty()) {
+    return Error::invalid_argument("the array has no command").with_hint("give one behind --");
+  }
+  size_t bytes = 0;
+  for (const std::string& word : array.command) {
+    bytes += word.size() + 1;
+    if (word.find('\0') != std::string::npos) {
+      return Error::invalid_argument("the command has a NUL byte");
+    }
+  }
+  if (bytes > kStreamCommandBytesMax || array.command.size() > kCommandWordsMax) {
+    return Error::invalid_argument(text("the command has ", array.command.size(), " words of ",
+                                        bytes, " bytes; at most ", kCommandWordsMax, " of ",
+                                        kStreamCommandBytesMax, " are allowed"))
+        .with_hint("put it into a script, and the arguments behind :::");
+  }
+  if (Result<void> ok = check_indices(array.indices); !ok) return ok;
+  if (array.directory.empty() || array.directory.front() != '/' ||
+      array.directory.size() >= kPathBytesMax || array.directory.find('\0') != std::string::npos) {
+    return Error::invalid_argument(
+        text("the directory of the command must be an absolute path of less than ", kPathBytesMax,
+             " bytes, not ", quoted(array.directory)));
+  }
+  if (array.at_once < 0 || array.at_once > kElementsMax) {
+    return Error::invalid_argument(text("at most ", kElementsMax, " elements can run at a time"));
+  }
+  if (array.retries < 0 || array.retries > kRetriesMax) {
+    return Error::invalid_argument(
+        text("retries must be from 0 to ", kRetriesMax, ", not ", array.retries));
+  }
+  if (Result<void> ok = check_codes("retry_on", array.retry_on); !ok) return ok;
+  if (Result<void> ok = check_codes("ok", array.ok); !ok) return ok;
+  if (array.ok.empty()) {
+    return Error::invalid_argument("ok needs at least one exit code").with_hint("0 is usual");
+  }
+  if (array.failed_max < -1 || array.failed_max > kElementsMax) {
+    return Error::invalid_argument(
+        text("max_failed must be a number of elements, not ", array.failed_max));
+  }
+  if (array.timeout < Duration() || array.timeout > kElementTimeMax) {
+    return Error::invalid_argument(
+        text("timeout must be at most ", kElementTimeMax.millis() / 3'600'000, " hours"));
+  }
+  return {};
+}
+
+// --- bytes -------------------------------------------------------------------------------------
+
+void write(ByteWriter& out, const Indices& indices) {
+  out.number(indices.size());
+  for (const IndexRun& run : indices) {
+    out.number(run.first);
+    out.number(run.step);
+    out.number(run.count);
+  }
+}
+
+Indices read_indices(ByteReader& in) {
+  Indices indices;
+  const size_t runs = in.count(kIndexRunsMax);
+  for (size_t i = 0; in.ok() && i < runs; ++i) {
+    const uint32_t first = in.number32(kIndexMax);
+    const uint32_t step = in.number32(kIndexMax);
+    const uint32_t count = in.number32(kElementsMax);
+    indices.push_back({.first = first, .step = step, .count = count});
+  }
+  if (in.ok() && !check_indices(indices)) in.fail();
+  return indices;
+}
+
+void write_words(ByteWriter& out, const std::vector<std::string>& words) {
+  out.number(words.size());
+  for (const std::string& word : words) out.bytes(word);
+}
+
+std::vector<std::string> read_words(ByteReader& in) {
+  std::vector<std::string> words;
+  const size_t count = in.count(kCommandWordsMax);
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    words.emplace_back(in.bytes(kStreamCommandBytesMax));
+  }
+  return words;
+}
+
+void write_codes(ByteWriter& out, const std::vector<int32_t>& codes) {
+  out.number(codes.size());
+  for (const int32_t code : codes) out.signed_number(code);
+}
+
+std::vector<int32_t> read_codes(ByteReader& in) {
+  std::vector<int32_t> codes;
+  const size_t count = in.count(kExitCodesMax);
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    codes.push_back(static_cast<int32_t>(in.number(255)));
+  }
+  return codes;
+}
+
+void write(ByteWriter& out, const ArrayOrder& array) {
+  write_words(out, array.command);
+  write(out, array.indices);
+  out.number(array.has_arguments ? 1 : 0);
+  out.bytes(array.directory);
+  out.signed_number(array.at_once);
+  out.signed_number(array.retries);
+  write_codes(out, array.retry_on);
+  write_codes(out, array.ok);
+  out.signed_number(array.failed_max + 1);
+  out.signed_number(array.timeout.nanos());
+}
+
+ArrayOrder read_array(ByteReader& in) {
+  ArrayOrder array;
+  array.command = read_words(in);
+  array.indices = read_indices(in);
+  array.has_arguments = in.number(1) == 1;
+  array.directory = in.bytes(kPathBytesMax);
+  array.at_once = in.amount(kElementsMax);
+  array.retries = static_cast<int32_t>(in.amount(kRetriesMax));
+  array.retry_on = read_codes(in);
+  array.ok = read_codes(in);
+  array.failed_max = in.amount(int64_t{kElementsMax} + 1) - 1;
+  array.timeout = nanoseconds(in.amount(kElementTimeMax.nanos()));
+  return array;
+}
+
+std::string encode_arguments(const std::vector<std::string>& arguments) {
+  ByteWriter out(kArgumentsTag);
+  out.number(arguments.size());
+  for (const std::string& argument : arguments) out.bytes(argument);
+  return std::move(out).take();
+}
+
+Result<std::vector<std::string>> decode_arguments(std::string_view bytes) {
+  ByteReader in(bytes, kArgumentsTag);
+  std::vector<std::string> arguments;
+  const size_t count = in.count(kArgumentsPerEntry);
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    arguments.emplace_back(in.bytes(kArgumentBytesMax));
+    if (arguments.back().find('\0') != std::string::npos) in.fail();
+  }
+  if (!in.ended_well()) return Error::corruption("these bytes are not arguments of batch");
+  return arguments;
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,123 @@
+#pragma once
+
+// An array: one command that runs once for each element. The elements are indices ("1-100:2"), or
+// arguments, which lie in the plan (plan.h).
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "common/time.h"
+
+namespace proffer::batch {
+
+class ByteReader;
+class ByteWriter;
+
+// Every maximum with its reason; an array beyond one is refused before it starts.
+inline constexpr uint32_t kElementsMax = 500'000;  // the last task has all of the index in memory
+inline constexpr uint32_t kIndexMax = 999'999'999;
+inline constexpr size_t kIndexRunsMax = 1'000;     // sent with the order
+inline constexpr size_t kCommandWordsMax = 1'000;  // of at most kStreamCommandBytesMax together
+inline constexpr int32_t kRetriesMax = 100;
+inline constexpr size_t kExitCodesMax = 256;  // there are no others
+inline constexpr Duration kElementTimeMax = hours(10'000);
+// Exit codes as a shell tells them: 128 and the number of a signal, and these.
+inline constexpr int32_t kTimedOutCode = 124;   // as `timeout` has it
+inline constexpr int32_t kCannotRunCode = 126;  // the command cannot be executed
+inline constexpr int32_t kNoSuchCommandCode = 127;
+
+// --- indices -----------------------------------------------------------------------------------
+
+// `first`, `first + step`, … : `count` indices.
+struct IndexRun {
+  uint32_t first = 0;
+  uint32_t step = 1;
+  uint32_t count = 0;
+  bool operator==(const IndexRun&) const = default;
+};
+// In the order in which they begin. A *position* counts them from 0.
+using Indices = std::vector<IndexRun>;
+
+uint32_t count_of(const Indices& indices);
+// The index at a position below count_of().
+uint32_t index_at(const Indices& indices, uint32_t position);
+// `count` of them from a position on; all of them must be there.
+Indices slice(const Indices& indices, uint32_t position, uint32_t count);
+
+struct ArrayText {
+  Indices indices = {};
+  int64_t at_once = 0;  // at most so many run at a time; 0: no bound
+  bool operator==(const ArrayText&) const = default;
+};
+// "1-10", "0-20:5", "1,3,7-9", each with "%4" behind: at most 4 at a time. Errors: kInvalidArgument
+// names what cannot be read, an index that is named twice, and the bounds.
+Result<ArrayText> parse_array(std::string_view text);
+
+// --- commands ----------------------------------------------------------------------------------
+
+// Whether one of the words has {}, {.}, {/}, {//}, {/.} or {#}.
+bool has_replacement(const std::vector<std::string>& command);
+
+// The command for one element. In each word
+//   {}    is the argument
+//   {.}   without its extension: "a/b.tar.gz" gives "a/b.tar"
+//   {/}   without its directory: "b.tar.gz"
+//   {//}  its directory: "a", or "." if it has none
+//   {/.}  without both: "b.tar"
+//   {#}   the index
+// Text that was put in is not searched again.
+std::vector<std::string> command_for(const std::vector<std::string>& command,
+                                     std::string_view argument, uint32_t index);
+
+// --- orders ------------------------------------------------------------------------------------
+
+struct ArrayOrder {
+  std::vector<std::string> command = {};  // no shell is involved
+  Indices indices = {};
+  bool has_arguments = false;          // {} is an argument out of the plan; else it is the index
+  std::string directory = {};          // that commands run in; the same on all agents
+  int64_t at_once = 0;                 // at most so many elements run at a time; 0: no bound
+  int32_t retries = 0;                 // of an element, after its first attempt
+  std::vector<int32_t> retry_on = {};  // exit codes; none: all but 126 and 127
+  std::vector<int32_t> ok = {0};       // exit codes of an element that has done its work
+  // More failed elements end the job at once; -1: all elements run, and the job has failed if one
+  // has.
+  int64_t failed_max = -1;
+  Duration timeout = {};  // of one attempt; zero: no bound
+
+  uint32_t size() const { return count_of(indices); }
+  bool accepts(int32_t code) const;
+  // Whether an element whose attempt number `failures` ended so gets another.
+  bool retries_after(int32_t code, int32_t failures) const;
+  bool operator==(const ArrayOrder&) const = default;
+};
+
+// Errors: kInvalidArgument says which value is wrong, what is allowed and what to do.
+Result<void> check_array(const ArrayOrder& array);
+
+// The readers check only bounds: an order is checked by check_order.
+void write(ByteWriter& out, const ArrayOrder& array);
+ArrayOrder read_array(ByteReader& in);
+void write(ByteWriter& out, const Indices& indices);
+Indices read_indices(ByteReader& in);
+void write_words(ByteWriter& out, const std::vector<std::string>& words);
+std::vector<std::string> read_words(ByteReader& in);
+void write_codes(ByteWriter& out, const std::vector<int32_t>& codes);
+std::vector<int32_t> read_codes(ByteReader& in);
+
+// --- arguments ---------------------------------------------------------------------------------
+
+// The plan has the arguments in entries of so many, each a list.
+inline constexpr uint32_t kArgumentsPerEntry = 64;
+inline constexpr size_t kArgumentBytesMax = 4'096;
+constexpr uint32_t argument_entries(uint32_t elements) {
+  return (elements + kArgumentsPerEntry - 1) / kArgumentsPerEntry;
+}
+std::string encode_arguments(const std::vector<std::string>& arguments);
+// Errors: kCorruption.
+Result<std::vector<std::string>> decode_arguments(std::string_view bytes);
+
+}  // namespace proffer::batch

@@ -1,0 +1,439 @@
+// The moves of an array's elements. Read `draft` and `on_status` first.
+
+#include "frameworks/batch/core/elements.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::batch {
+
+using proto::TaskReason;
+using proto::TaskState;
+
+// --- positions ---------------------------------------------------------------------------------
+
+void Positions::add(uint32_t first, uint32_t end) {
+  if (first >= end) return;
+  remove(first, end);
+  size_ += end - first;
+  auto next = pieces_.lower_bound(first);
+  if (next != pieces_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second == first) {
+      first = before->first;
+      pieces_.erase(before);
+    }
+  }
+  if (next != pieces_.end() && next->first == end) {
+    end = next->second;
+    pieces_.erase(next);
+  }
+  pieces_[first] = end;
+}
+
+void Positions::remove(uint32_t first, uint32_t end) {
+  if (first >= end) return;
+  auto at = pieces_.upper_bound(first);
+  if (at != pieces_.begin()) --at;
+  while (at != pieces_.end() && at->first < end) {
+    const auto [from, to] = *at;
+    if (to <= first) {
+      ++at;
+      continue;
+    }
+    at = pieces_.erase(at);
+    if (from < first) pieces_[from] = first;
+    if (to > end) pieces_[end] = to;
+    size_ -= std::min(to, end) - std::max(from, first);
+  }
+}
+
+bool Positions::contains(uint32_t first, uint32_t end) const {
+  auto at = pieces_.upper_bound(first);
+  if (at == pieces_.begin()) return false;
+  --at;
+  return at->first <= first && end <= at->second;
+}
+
+// --- the life of an array ----------------------------------------------------------------------
+
+Elements::Elements(const JobId& job, const ArrayOrder& order, int32_t attempts,
+                   uint32_t attempts_before)
+    : job_(job),
+      order_(order),
+      attempts_(attempts),
+      attempts_before_(attempts_before),
+      size_(order.size()),
+      is_done_(size_),
+      is_failed_(size_),
+      failed_attempts_(size_ / kBlockElements + 1),
+      was_cut_(attempts_before > 0) {
+  if (was_cut_) launched_until_ = size_;
+  pending_.add(0, size_);
+}
+
+void Elements::restore(uint32_t block, const ElementsRecord& record) {
+  const uint64_t begin = uint64_t{block} * kBlockElements;
+  const uint64_t end = std::min<uint64_t>(begin + kBlockElements, size_);
+  if (begin >= end || record.done.size() != end - begin) return;  // It is of no block of ours.
+  for (auto position = static_cast<uint32_t>(begin); position < end; ++position) {
+    is_done_[position] = record.done[position - begin];
+    is_failed_[position] = !is_done_[position] && record.failed[position - begin];
+    if (!has_ended(position)) continue;
+    ++(is_done_[position] ? done_ : failed_);
+    pending_.remove(position, position + 1);
+  }
+  for (const auto& [place, failures] : record.failures) {
+    const auto position = static_cast<uint32_t>(begin + place);
+    if (!has_ended(position)) failures_[position] = failures;
+  }
+  failed_attempts_[block] = record.failed_attempts;
+}
+
+std::optional<ElementsRecord> Elements::block(uint32_t block) const {
+  const uint32_t begin = block * kBlockElements;
+  const uint32_t end = std::min(begin + kBlockElements, size_);
+  ElementsRecord record{.done = {is_done_.begin() + begin, is_done_.begin() + end},
+                        .failed = {is_failed_.begin() + begin, is_failed_.begin() + end},
+                        .failures = {},
+                        .failed_attempts = failed_attempts_[block]};
+  bool has_begun = record.failed_attempts > 0;
+  for (auto at = failures_.lower_bound(begin); at != failures_.end() && at->first < end; ++at) {
+    record.failures[at->first - begin] = at->second;
+  }
+  for (uint32_t position = begin; position < end && !has_begun; ++position) {
+    has_begun = has_ended(position);
+  }
+  if (!has_begun) return std::nullopt;
+  return record;
+}
+
+// --- launches ----------------------------------------------------------------------------------
+
+// Half of an equal share of what is left, so that the last ranges end together, within the bounds
+// of the time that it takes.
+uint32_t Elements::range_size() const {
+  const auto shares = 2 * static_cast<int64_t>(ranges_.size() + 1);
+  const int64_t guided = (pending_.size() + shares - 1) / shares;
+  const auto elements_in = [&](Duration time) {
+    return std::clamp<int64_t>(time.micros() / element_micros_, 1, kRangeElementsMax);
+  };
+  if (element_micros_ == 0) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(guided, 1, kRangeElementsFirst));
+  }
+  return static_cast<uint32_t>(
+      std::clamp(guided, elements_in(kRangeLeast), elements_in(kRangeTarget)));
+}
+
+int64_t Elements::wanted() const {
+  const int64_t ranges = (pending_.size() + range_size() - 1) / range_size();
+  if (order_.at_once == 0) return ranges;
+  return std::min(ranges, std::max<int64_t>(order_.at_once - std::ssize(ranges_), 0));
+}
+
+std::optional<Elements::Draft> Elements::draft() const {
+  if (wanted() == 0) return std::nullopt;
+  const auto [first, until] = pending_.front();
+  // A range has its results in one block.
+  uint32_t end = std::min(until, (first / kBlockElements + 1) * kBlockElements);
+  end = std::min(end, first + range_size());
+  auto suspect = suspects_.upper_bound(first);
+  if (suspect != suspects_.end()) end = std::min(end, suspect->first);
+  if (suspect != suspects_.begin()) {
+    --suspect;
+    const uint32_t suspect_end = suspect->first + suspect->second;
+    if (first < suspect_end) end = std::min(end, suspect_end);
+  }
+  Draft draft{.name = {.job = job_,
+                       .kind = TaskKind::kRange,
+                       .number = launches_,
+                       .attempt = attempts_before_ + 1,
+                       .first = first,
+                       .count = end - first}};
+  RangeWork& work = draft.work;
+  work.command = order_.command;
+  work.first = first;
+  work.indices = slice(order_.indices, first, end - first);
+  work.directory = order_.directory;
+  work.ok = order_.ok;
+  work.timeout = order_.timeout;
+  work.time = kRangeTime;
+  while (lanes_.contains(work.lane)) ++work.lane;
+  work.looks_back = was_cut_ && first < launched_until_;
+  for (auto at = failures_.lower_bound(first); at != failures_.end() && at->first < end; ++at) {
+    work.failures[at->first - first] = at->second;
+  }
+  return draft;
+}
+
+void Elements::launch(const Draft& draft, const AgentId& agent) {
+  const uint32_t first = draft.name.first;
+  const uint32_t end = first + draft.name.count;
+  ++launches_;
+  pending_.remove(first, end);
+  launched_until_ = std::max(launched_until_, end);
+  lanes_.insert(draft.work.lane);
+  ranges_[to_task_id(draft.name)] = {
+      .first = first, .end = end, .agent = agent, .lane = draft.work.lane};
+}
+
+void Elements::want(uint32_t first, uint32_t end) {
+  for (uint32_t position = first; position < end; ++position) {
+    if (has_ended(position)) continue;
+    uint32_t until = position + 1;
+    while (until < end && !has_ended(until)) ++until;
+    pending_.add(position, until);
+    position = until;
+  }
+}
+
+// --- updates -----------------------------------------------------------------------------------
+
+void Elements::give_up(Range& range) {
+  if (std::exchange(range.given_up, true)) return;
+  was_cut_ = true;
+  want(range.first, range.end);
+}
+
+// An earlier life has launched it: it runs its elements, if nobody else does.
+Elements::Ranges::iterator Elements::adopt(const TaskName& name, const proto::TaskStatus& status,
+                                           bool is_late) {
+  Range range{.first = name.first, .end = name.first + name.count, .agent = status.agent};
+  range.given_up = is_late || !pending_.contains(range.first, range.end);
+  if (!range.given_up) pending_.remove(range.first, range.end);
+  return ranges_.emplace(status.task, std::move(range)).first;
+}
+
+void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, bool is_late,
+                         std::vector<TaskId>& kill) {
+  auto found = ranges_.find(status.task);
+  if (found == ranges_.end()) {
+    // A duplicate, or late, or nothing that was ever launched.
+    if (name.attempt > attempts_before_ || name.count == 0 || name.count > kRangeElementsMax ||
+        uint64_t{name.first} + name.count > size_) {
+      return;
+    }
+    found = adopt(name, status, is_late);
+  }
+  Range& range = found->second;
+  range.is_unreachable = status.state == TaskState::kUnreachable;
+  const bool is_invalid =
+      status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid;
+  switch (status.state) {
+    case TaskState::kStaging:
+    case TaskState::kRunning:
+      // It was given up with its agent, and is back.
+      if (!range.given_up || range.kill_asked) return;
+      if (!is_late && pending_.contains(range.first, range.end)) {
+        range.given_up = false;
+        pending_.remove(range.first, range.end);
+        return;
+      }
+      range.kill_asked = true;
+      kill.push_back(status.task);
+      return;
+    case TaskState::kKilling:
+      return;
+    case TaskState::kUnreachable:
+      return give_up(range);
+    case TaskState::kFinished:
+    case TaskState::kFailed:
+    case TaskState::kKilled:
+    case TaskState::kLost:
+    case TaskState::kGone:
+    case TaskState::kRefused:
+      break;
+  }
+  const Range ended = range;
+  if (!ended.given_up) want(ended.first, ended.end);
+  if (status.state != TaskState::kFinished) was_cut_ = true;
+  if (ended.lane) lanes_.erase(*ended.lane);
+  ranges_.erase(found);
+  if (status.state == TaskState::kFinished) return on_finished(ended, status);
+  if ((status.state == TaskState::kFailed || is_invalid) && !ended.given_up) {
+    on_failed(ended, status);
+  }
+}
+
+// Elements that have ended already, in another task, are not counted again.
+void Elements::on_finished(const Range& range, const proto::TaskStatus& status) {
+  const Result<RangeResult> result = decode_range_result(status.data);
+  if (!result || result->ended > range.end - range.first) {
+    proto::TaskStatus told = status;
+    told.message = result ? "its executor told more elements than it had"
+                          : text("its executor told no result: ", result.error().message());
+    return on_failed(range, told);
+  }
+  if (result->ran > 0) {
+    const int64_t mean = std::max<int64_t>(result->micros / result->ran, 1);
+    element_micros_ = element_micros_ == 0 ? mean : (3 * element_micros_ + mean) / 4;
+  }
+  if (result->ended > 0) failed_in_a_row_ = 0;
+  auto failure = result->failures.begin();
+  std::string_view tail = result->stderr_tail;
+  for (uint32_t place = 0; place < result->ended; ++place) {
+    const uint32_t position = range.first + place;
+    const bool has_failed = failure != result->failures.end() && failure->place == place;
+    if (has_failed) {
+      const ElementFailure& one = *failure++;
+      on_element_failed(position, one, std::exchange(tail, {}));
+      continue;
+    }
+    if (has_ended(position)) continue;
+    pending_.remove(position, position + 1);
+    is_done_[position] = true;
+    ++done_;
+    failures_.erase(position);
+    task_failures_.erase(position);
+    note_change(position);
+  }
+  // No element of it ends its executor.
+  if (result->ended == range.end - range.first) suspects_.erase(range.first);
+}
+
+// Of each attempt one end counts, however many tasks tell of it.
+void Elements::on_element_failed(uint32_t position, const ElementFailure& failure,
+                                 std::string_view stderr_tail) {
+  const auto before = failures_.find(position);
+  const int32_t known = before == failures_.end() ? 0 : before->second;
+  if (has_ended(position) || failure.attempt != known + 1) return;
+  ++failed_attempts_[position / kBlockElements];
+  failures_[position] = failure.attempt;
+  note_change(position);
+  if (order_.retries_after(failure.code, failure.attempt)) return;  // It is pending.
+  const std::string tail = printable_tail(stderr_tail, kElementStderrBytesMax);
+  fail_for_good(position, text("exited with ", failure.code, tail.empty() ? "" : text(": ", tail)));
+}
+
+void Elements::fail_for_good(uint32_t position, std::string_view how) {
+  pending_.remove(position, position + 1);
+  is_failed_[position] = true;
+  ++failed_;
+  failures_.erase(position);
+  task_failures_.erase(position);
+  suspects_.erase(position);
+  note_change(position);
+  if (!first_failure_.empty()) return;
+  first_failure_ = text("element ", index_at(order_.indices, position), " ", how);
+}
+
+// The task failed without a result: perhaps an element ends its executor. The range is cut into
+// pieces that run alone, until that element is found.
+void Elements::on_failed(const Range& range, const proto::TaskStatus& status) {
+  ++failed_in_a_row_;
+  last_failure_ =
+      text("task ", status.task.str(), " failed on agent ", range.agent.str(), ": ",
+           status.message.empty() ? std::string(proto::to_text(status.reason))
+                                  : printable_tail(status.message, kElementStderrBytesMax));
+  const uint32_t count = range.end - range.first;
+  suspects_.erase(range.first);
+  if (count > 1) {
+    const uint32_t length = std::max(1u, count / 8);
+    for (uint32_t first = range.first; first < range.end; first += length) {
+      suspects_[first] = std::min(length, range.end - first);
+    }
+    return;
+  }
+  if (has_ended(range.first)) return;
+  suspects_[range.first] = 1;
+  if (++task_failures_[range.first] < attempts_) return;
+  fail_for_good(range.first, text("cannot be run: ", last_failure_));
+}
+
+std::vector<TaskId> Elements::kill_all() {
+  std::vector<TaskId> tasks;
+  for (auto& [id, range] : ranges_) {
+    give_up(range);
+    if (!std::exchange(range.kill_asked, true)) tasks.push_back(id);
+  }
+  return tasks;
+}
+
+bool Elements::is_quiet() const {
+  return std::all_of(ranges_.begin(), ranges_.end(),
+                     [](const auto& row) { return row.second.is_unreachable; });
+}
+
+// --- what has come of it -----------------------------------------------------------------------
+
+std::optional<Error> Elements::trouble() const {
+  if (failed_in_a_row_ >= int64_t{kFailedTasksPerAttempt} * attempts_) {
+    return Error::failed_precondition(
+        text(failed_in_a_row_, " tasks failed one after the other; the last: ", last_failure_));
+  }
+  if (order_.failed_max < 0 || failed_ <= order_.failed_max) return std::nullopt;
+  return Error::failed_precondition(text(failed_, " elements failed, and at most ",
+                                         order_.failed_max, " may; ", first_failure_))
+      .with_hint("see them with: proffer batch results --failed " + job_.str());
+}
+
+std::optional<Error> Elements::verdict() const {
+  if (order_.failed_max >= 0 || failed_ == 0) return std::nullopt;
+  return Error::failed_precondition(text(failed_, " of ", size_, " elements failed",
+                                         first_failure_.empty() ? "" : text("; ", first_failure_)))
+      .with_hint(text("see them with: proffer batch results --failed ", job_.str(),
+                      "; --max-failed says how many may fail"));
+}
+
+proto::BatchElements Elements::status() const {
+  proto::BatchElements status;
+  status.total = size_;
+  status.done = done_;
+  status.failed = failed_;
+  for (const auto& [id, range] : ranges_) {
+    ++status.tasks;
+    if (!range.given_up) status.running += range.end - range.first;
+  }
+  for (const int64_t failed : failed_attempts_) status.failed_attempts += failed;
+  if (!ranges_.empty() && element_micros_ > 0) {
+    const int64_t left = size_ - done_ - failed_;
+    status.eta = microseconds(left * element_micros_ / std::ssize(ranges_));
+  }
+  return status;
+}
+
+void Elements::check(std::vector<Violation>& out) const {
+  const auto broken = [&](uint32_t position, std::string_view what) {
+    out.push_back(Violation{text("element ", position, " ", what)});
+  };
+  std::vector<int> places(size_);
+  for (const auto& [first, end] : pending_.pieces()) {
+    for (uint32_t position = first; position < end; ++position) ++places[position];
+  }
+  std::set<uint32_t> lanes;
+  for (const auto& [id, range] : ranges_) {
+    if (range.lane) lanes.insert(*range.lane);
+    if (range.given_up) continue;
+    for (uint32_t position = range.first; position < range.end; ++position) {
+      if (!has_ended(position)) ++places[position];
+    }
+  }
+  int64_t done = 0;
+  int64_t failed = 0;
+  for (uint32_t position = 0; position < size_; ++position) {
+    done += is_done_[position];
+    failed += is_failed_[position];
+    if (places[position] + is_done_[position] + is_failed_[position] != 1) {
+      broken(position, "is pending, running, done or failed at once, or none of them");
+    }
+  }
+  for (const auto& [position, failures] : failures_) {
+    if (has_ended(position)) broken(position, "has ended and is to be tried again");
+    if (failures > order_.retries) broken(position, "has failed too often, and goes on");
+  }
+  if (done != done_ || failed != failed_) {
+    out.push_back(Violation{text("elements: counts ", done_, " done and ", failed_,
+                                 " failed; found ", done, " and ", failed)});
+  }
+  if (lanes != lanes_) out.push_back(Violation{"two ranges have a lane, or none has it"});
+  // Those of an earlier life are told, and count, but are not launched.
+  const auto launched = std::count_if(ranges_.begin(), ranges_.end(),
+                                      [](const auto& row) { return row.second.lane.has_value(); });
+  if (order_.at_once > 0 && launched > order_.at_once) {
+    out.push_back(Violation{text(launched, " ranges run, and at most ", order_.at_once, " may")});
+  }
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,159 @@
+#pragma once
+
+// The elements of an array, and the ranges of them that run as tasks. An element is pending, in a
+// running range, done, or failed for good. A range is a task: a piece of what is pending, of a size
+// by which it takes about kRangeTarget (guided self-scheduling: Polychronopoulos and Kuck, 1987).
+// Its executor ends it when its time is over; what it has not begun is pending again.
+//
+// A range that is cut off (its agent was lost, its executor killed) may have ended elements that
+// the scheduler was not told of: executors that run the rest look for these in the output
+// directory.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/result.h"
+#include "common/time.h"
+#include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/work.h"
+#include "proto/batch_status.h"
+#include "proto/messages.h"
+
+namespace proffer::batch {
+
+// The time that a range should take, so that others get their turn on its slot; and the time after
+// which its executor begins no further element.
+inline constexpr Duration kRangeTarget = milliseconds(1'500);
+inline constexpr Duration kRangeTime = seconds(2);
+// A shorter range would cost more than it saves at the end of the array.
+inline constexpr Duration kRangeLeast = milliseconds(200);
+// Elements in a range as long as it is not known how long they take.
+inline constexpr uint32_t kRangeElementsFirst = 32;
+// The job has failed after so many times as many failed tasks, one after the other, as an element
+// may have.
+inline constexpr int32_t kFailedTasksPerAttempt = 4;
+
+// Disjoint pieces of positions.
+class Positions {
+ public:
+  void add(uint32_t first, uint32_t end);
+  void remove(uint32_t first, uint32_t end);
+  bool contains(uint32_t first, uint32_t end) const;  // all of them
+  bool empty() const { return pieces_.empty(); }
+  int64_t size() const { return size_; }
+  // The first piece. Needs one.
+  std::pair<uint32_t, uint32_t> front() const { return *pieces_.begin(); }
+  const std::map<uint32_t, uint32_t>& pieces() const { return pieces_; }  // end by first
+
+ private:
+  std::map<uint32_t, uint32_t> pieces_;
+  int64_t size_ = 0;
+};
+
+class Elements {
+ public:
+  // Attempts of earlier lives of the scheduler have numbers up to `attempts_before`. An element
+  // whose task has failed `attempts` times has failed.
+  Elements(const JobId& job, const ArrayOrder& order, int32_t attempts, uint32_t attempts_before);
+
+  // What an earlier life of the scheduler has kept; before anything else.
+  void restore(uint32_t block, const ElementsRecord& record);
+
+  // --- what runs -------------------------------------------------------------------------------
+  // A range that could be launched now, or nothing. The same until something changes.
+  struct Draft {
+    TaskName name = {};
+    RangeWork work = {};  // but for what the job knows
+  };
+  std::optional<Draft> draft() const;
+  void launch(const Draft& draft, const AgentId& agent);
+  // How many ranges want an agent.
+  int64_t wanted() const;
+
+  // A range of this job ended, or its agent cannot be reached, or it runs on. `is_late`: the job is
+  // ending. `kill` gets tasks that are to be killed.
+  void on_status(const TaskName& name, const proto::TaskStatus& status, bool is_late,
+                 std::vector<TaskId>& kill);
+  // The job ends: all that run.
+  std::vector<TaskId> kill_all();
+  // No range writes into the output any more, but for those on agents that cannot be reached.
+  bool is_quiet() const;
+
+  // --- what has come of it ---------------------------------------------------------------------
+  bool all_ended() const { return done_ + failed_ == size_; }
+  int64_t done() const { return done_; }
+  int64_t failed() const { return failed_; }
+  // The reason to end the job early, if there is one.
+  std::optional<Error> trouble() const;
+  // All elements have ended: the reason why the job has failed, if it has.
+  std::optional<Error> verdict() const;
+  proto::BatchElements status() const;
+
+  std::set<uint32_t> take_changed() { return std::exchange(changed_, {}); }
+  // What is to be kept of a block; nothing, if that is as it began.
+  std::optional<ElementsRecord> block(uint32_t block) const;
+
+  void check(std::vector<Violation>& out) const;
+
+ private:
+  struct Range {
+    uint32_t first = 0;
+    uint32_t end = 0;
+    AgentId agent = {};
+    std::optional<uint32_t> lane = {};  // not of one that an earlier life has launched
+    bool given_up = false;              // its elements are pending, or have ended
+    bool kill_asked = false;
+    bool is_unreachable = false;
+  };
+  using Ranges = std::map<TaskId, Range>;
+
+  bool has_ended(uint32_t position) const { return is_done_[position] || is_failed_[position]; }
+  // Those of [first, end) that have not ended are pending.
+  void want(uint32_t first, uint32_t end);
+  uint32_t range_size() const;
+  void give_up(Range& range);
+  Ranges::iterator adopt(const TaskName& name, const proto::TaskStatus& status, bool is_late);
+  void on_finished(const Range& range, const proto::TaskStatus& status);
+  void on_failed(const Range& range, const proto::TaskStatus& status);
+  void on_element_failed(uint32_t position, const ElementFailure& failure,
+                         std::string_view stderr_tail);
+  void fail_for_good(uint32_t position, std::string_view how);
+  void note_change(uint32_t position) { changed_.insert(position / kBlockElements); }
+
+  const JobId job_;
+  const ArrayOrder& order_;
+  const int32_t attempts_;
+  const uint32_t attempts_before_;
+  const uint32_t size_;
+
+  std::vector<bool> is_done_;
+  std::vector<bool> is_failed_;
+  std::map<uint32_t, int32_t> failures_;  // of elements that have not ended
+  std::vector<int64_t> failed_attempts_;  // by block
+  int64_t done_ = 0;
+  int64_t failed_ = 0;
+  Positions pending_;
+  Ranges ranges_;
+  std::set<uint32_t> lanes_;  // of ranges_
+  std::set<uint32_t> changed_;
+
+  uint32_t launches_ = 0;
+  uint32_t launched_until_ = 0;  // behind the last position that was ever launched
+  bool was_cut_ = false;         // a range was; or an earlier life cannot tell
+  // Pieces in which a task has failed are launched alone: length by first position. So the element
+  // that ends its executor is found.
+  std::map<uint32_t, uint32_t> suspects_;
+  std::map<uint32_t, int32_t> task_failures_;  // of elements that were launched alone
+  int32_t failed_in_a_row_ = 0;
+  std::string last_failure_;
+  int64_t element_micros_ = 0;  // how long one takes, as far as is known; 0: nothing is
+  std::string first_failure_;   // for people
+};
+
+}  // namespace proffer::batch

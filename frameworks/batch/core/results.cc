@@ -1,0 +1,51 @@
+#include "frameworks/batch/core/results.h"
+
+#include <vector>
+
+#include "common/text.h"
+#include "frameworks/batch/core/bytes.h"
+
+namespace proffer::batch {
+
+std::string results_path(std::string_view output) { return text(output, "/index.tsv"); }
+
+std::string results_header() {
+  return "#index\tattempt\texit\tseconds\tlane\tstdout_offset\tstdout_length\tstderr_offset\t"
+         "stderr_length\n";
+}
+
+std::string results_line(uint32_t index, uint32_t lane, const ElementEnd& end) {
+  return text(index, "\t", end.attempt, "\t", end.code, "\t", print_milli(end.micros / 1'000), "\t",
+              lane, "\t", end.stdout_offset, "\t", end.stdout_length, "\t", end.stderr_offset, "\t",
+              end.stderr_length, "\n");
+}
+
+Result<std::optional<ElementResult>> parse_results_line(std::string_view line) {
+  if (line.starts_with('#')) return std::optional<ElementResult>();
+  const std::vector<std::string_view> fields = split(line, '\t');
+  bool is_sound = fields.size() == 9;
+  const auto number = [&](size_t field, int64_t max) {
+    const Result<int64_t> value =
+        is_sound ? parse_whole("number", fields[field], 0, max) : Result<int64_t>(int64_t{0});
+    is_sound &= value.has_value();
+    return value ? *value : 0;
+  };
+  ElementResult result;
+  result.index = static_cast<uint32_t>(number(0, kIndexMax));
+  result.end.attempt = static_cast<uint32_t>(number(1, kRetriesMax + 1));
+  result.end.code = static_cast<int32_t>(number(2, 255));
+  result.lane = static_cast<uint32_t>(number(4, kElementsMax));
+  result.end.stdout_offset = number(5, kBytesAmountMax);
+  result.end.stdout_length = number(6, kBytesAmountMax);
+  result.end.stderr_offset = number(7, kBytesAmountMax);
+  result.end.stderr_length = number(8, kBytesAmountMax);
+  if (is_sound) {
+    const Result<int64_t> took = parse_milli(fields[3]);
+    is_sound = took.has_value();
+    if (took) result.end.micros = *took * 1'000;
+  }
+  if (!is_sound) return Error::corruption(text("this is no line of index.tsv: ", quoted(line)));
+  return std::optional<ElementResult>(result);
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,196 @@
+#include "frameworks/batch/executor/element.h"
+
+#include <chrono>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "frameworks/batch/core/array.h"
+#include "frameworks/batch/executor/posix.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr Duration kTimeoutGrace = seconds(2);
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> list;
+  list.reserve(words.size() + 1);
+  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+bool is_directory(const std::string& path) {
+  struct stat seen = {};
+  return ::stat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode);
+}
+
+// A name without a slash is looked for along the path, as a shell does it: the first file that can
+// be executed. Without any, the name itself, so that the system's error is told.
+std::string program_of(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return name;
+  for (const std::string_view directory : split(path, ':')) {
+    std::string candidate = text(directory.empty() ? "." : directory, "/", name);
+    if (::access(candidate.c_str(), X_OK) == 0 && !is_directory(candidate)) return candidate;
+  }
+  return name;
+}
+
+// The actions and attributes of posix_spawn, released at the end.
+class SpawnSetting {
+ public:
+  explicit SpawnSetting(const ElementStart& start) {
+    ::posix_spawn_file_actions_init(&actions_);
+    ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions_, start.out, 1);
+    ::posix_spawn_file_actions_adddup2(&actions_, start.err, 2);
+    ::posix_spawn_file_actions_addchdir_np(&actions_, start.directory.c_str());
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigdefault(&attributes_, &all);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setpgroup(&attributes_, 0);
+    ::posix_spawnattr_setflags(
+        &attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnSetting() {
+    ::posix_spawnattr_destroy(&attributes_);
+    ::posix_spawn_file_actions_destroy(&actions_);
+  }
+  SpawnSetting(const SpawnSetting&) = delete;
+  SpawnSetting& operator=(const SpawnSetting&) = delete;
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+}  // namespace
+
+void ElementGroup::signal(int signal) {
+  const std::lock_guard lock(mutex_);
+  if (group_ > 0) ::kill(-group_, signal);
+}
+
+// A command that cannot be executed has an exit code; a machine that cannot start processes, or has
+// not the directory, is no fault of the command's.
+Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
+  const SpawnSetting setting(start);
+  const std::vector<char*> environment = pointers(start.environment);
+  const std::string program = program_of(start.command.front(), start.path);
+  pid_t pid = -1;
+  const auto try_to = [&](const std::string& path, const std::vector<std::string>& command) {
+    return ::posix_spawn(&pid, path.c_str(), setting.actions(), setting.attributes(),
+                         pointers(command).data(), environment.data());
+  };
+  int failed = try_to(program, start.command);
+  if (failed == ENOEXEC) {  // A script that does not say of what: as execvp does it.
+    std::vector<std::string> command = start.command;
+    command.front() = program;
+    command.insert(command.begin(), "/bin/sh");
+    failed = try_to("/bin/sh", command);
+  }
+  if (failed == 0) return pid;
+  if (!is_directory(start.directory)) {
+    return Error::unavailable(text("the directory ", quoted(start.directory),
+                                   " of the command is not on this agent"))
+        .with_hint("name another with --directory");
+  }
+  switch (failed) {
+    case ENOENT:
+      refused_code = kNoSuchCommandCode;
+      break;
+    case EACCES:
+    case EISDIR:
+    case ENOTDIR:
+    case ELOOP:
+    case E2BIG:
+    case ENAMETOOLONG:
+      refused_code = kCannotRunCode;
+      break;
+    default:
+      return system_error(text("starting ", quoted(start.command.front())), failed);
+  }
+  const std::string line = text(start.command.front(), ": ", ::strerrordesc_np(failed), "\n");
+  (void)write_all(start.err, line);
+  return pid_t{-1};
+}
+
+// Until it has ended; false if its time was over before.
+bool Element::wait(pid_t pid, Duration timeout) {
+  const auto ended = [pid](int options) {
+    siginfo_t info = {};
+    int waited = -1;
+    do {
+      waited = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | options);
+    } while (waited != 0 && errno == EINTR);
+    CHECK_EQ(waited, 0) << "somebody else reaped our child";
+    return info.si_pid == pid;
+  };
+  if (timeout == Duration()) return ended(0);
+  using Clock = std::chrono::steady_clock;
+  const Fd descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  const auto ends_within = [&](Duration time) {
+    const Clock::time_point until = Clock::now() + std::chrono::nanoseconds(time.nanos());
+    for (;;) {
+      if (ended(WNOHANG)) return true;
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      if (left < 0) return false;
+      // A system without pidfds is asked now and then.
+      const bool has_descriptor = descriptor.get() >= 0;
+      pollfd poll = {.fd = descriptor.get(), .events = POLLIN, .revents = 0};
+      const int64_t nap = std::min<int64_t>(left + 1, has_descriptor ? 60'000 : 10);
+      ::poll(&poll, has_descriptor ? 1 : 0, static_cast<int>(nap));
+    }
+  };
+  if (ends_within(timeout)) return true;
+  group_.signal(SIGTERM);
+  if (!ends_within(kTimeoutGrace)) {
+    group_.signal(SIGKILL);
+    ended(0);
+  }
+  return false;
+}
+
+Result<int> Element::run(const ElementStart& start, Duration timeout) {
+  int refused_code = 0;
+  const Result<pid_t> pid = spawn(start, refused_code);
+  if (!pid) return pid.error();
+  if (*pid < 0) return refused_code;
+  {
+    const std::lock_guard lock(group_.mutex_);
+    group_.group_ = *pid;
+  }
+  const bool in_time = wait(*pid, timeout);
+  group_.signal(SIGKILL);  // Its processes in the background.
+  {
+    const std::lock_guard lock(group_.mutex_);
+    group_.group_ = -1;
+  }
+  int status = 0;
+  pid_t waited = -1;
+  do {
+    waited = ::waitpid(*pid, &status, 0);
+  } while (waited < 0 && errno == EINTR);
+  CHECK_EQ(waited, *pid) << "somebody else reaped our child";
+  if (!in_time) return kTimedOutCode;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,130 @@
+// A range of an array: its elements one after the other, each as a command of its own. `run_range`
+// is the story.
+
+#include <algorithm>
+#include <chrono>
+
+#include "common/text.h"
+#include "frameworks/batch/executor/element.h"
+#include "frameworks/batch/executor/lane.h"
+#include "frameworks/batch/executor/task.h"
+
+namespace proffer::batch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+int64_t micros_since(Clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
+}
+
+// The arguments of the range; empty texts for an array that has none.
+Result<std::vector<std::string>> read_arguments(const RangeWork& work) {
+  std::vector<std::string> arguments(work.count());
+  if (work.common.maps == 0) return arguments;
+  for (uint32_t place = 0; place < arguments.size();) {
+    const uint32_t position = work.first + place;
+    const Result<std::string> entry = read_plan(work.common, position / kArgumentsPerEntry);
+    if (!entry) return entry.error();
+    Result<std::vector<std::string>> list = decode_arguments(*entry);
+    if (!list) return std::move(list).error();
+    uint32_t i = position % kArgumentsPerEntry;
+    if (i >= list->size()) return Error::corruption("the job's plan lacks an argument");
+    for (; i < list->size() && place < arguments.size(); ++i) {
+      arguments[place++] = std::move((*list)[i]);
+    }
+  }
+  return arguments;
+}
+
+// How elements of the range have ended in tasks that could not tell it; by place.
+Result<std::map<uint32_t, ElementEnd>> look_back(const RangeWork& work) {
+  std::map<uint32_t, ElementEnd> ends;
+  if (!work.looks_back) return ends;
+  const uint32_t count = work.count();
+  const auto is_ok = [&](const ElementEnd& end) {
+    return std::binary_search(work.ok.begin(), work.ok.end(), end.code);
+  };
+  const Result<void> read = read_ends(work.common.output, [&](const KeptEnd& kept) {
+    const ElementEnd& end = kept.end;
+    if (end.position < work.first || end.position - work.first >= count) return;
+    const uint32_t place = end.position - work.first;
+    const auto known = work.failures.find(place);
+    const int64_t failures = known == work.failures.end() ? 0 : known->second;
+    if (!is_ok(end) && end.attempt <= failures) return;  // That one was told.
+    const auto [other, is_first] = ends.emplace(place, end);
+    if (!is_first && !is_ok(other->second) && is_ok(end)) other->second = end;
+  });
+  if (!read) return read.error();
+  return ends;
+}
+
+}  // namespace
+
+std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& setting,
+                                     RangeResult& result) {
+  const Result<std::vector<std::string>> arguments = read_arguments(work);
+  if (!arguments) return trouble(arguments.error());
+  const Result<std::map<uint32_t, ElementEnd>> earlier = look_back(work);
+  if (!earlier) return trouble(earlier.error());
+  Result<Lane> lane = Lane::open(work.common.output, work.lane);
+  if (!lane) return trouble(lane.error());
+
+  std::map<std::string, std::string> environment = element_environment(work.common, setting);
+  ElementStart start{.command = {},
+                     .environment = {},
+                     .path = environment["PATH"],
+                     .directory = work.directory,
+                     .out = lane->out(),
+                     .err = lane->err()};
+  Element element(*setting.group);
+  const Clock::time_point began = Clock::now();
+  const auto note_failure = [&](uint32_t place, const ElementEnd& end) {
+    result.failures.push_back(
+        {.place = place, .attempt = static_cast<int32_t>(end.attempt), .code = end.code});
+  };
+  for (uint32_t place = 0; place < work.count(); ++place) {
+    if (setting.stopped->load()) return TaskTrouble{.message = "the task was killed"};
+    if (const auto found = earlier->find(place); found != earlier->end()) {
+      const ElementEnd& end = found->second;
+      if (!std::binary_search(work.ok.begin(), work.ok.end(), end.code)) note_failure(place, end);
+      ++result.ended;
+      continue;
+    }
+    if (result.ran > 0 && micros_since(began) >= work.time.micros()) break;
+    const uint32_t index = index_at(work.indices, place);
+    const auto known = work.failures.find(place);
+    ElementEnd end{
+        .position = work.first + place,
+        .attempt = known == work.failures.end() ? 1 : static_cast<uint32_t>(known->second) + 1};
+    start.command = command_for(
+        work.command, work.common.maps == 0 ? std::to_string(index) : (*arguments)[place], index);
+    environment["PROFFER_ARRAY_INDEX"] = std::to_string(index);
+    environment["PROFFER_ARRAY_ATTEMPT"] = std::to_string(end.attempt);
+    start.environment.clear();
+    for (const auto& [name, value] : environment) {
+      start.environment.push_back(text(name, "=", value));
+    }
+    if (Result<void> ok = lane->begin(); !ok) return trouble(ok.error());
+    const Clock::time_point element_began = Clock::now();
+    const Result<int> code = element.run(start, work.timeout);
+    if (!code) return trouble(code.error());
+    // An element that was stopped has not done its work, even if its exit code is 0.
+    if (setting.stopped->load()) return TaskTrouble{.message = "the task was killed"};
+    end.code = *code;
+    end.micros = micros_since(element_began);
+    if (Result<void> ok = lane->keep(end); !ok) return trouble(ok.error());
+    ++result.ended;
+    ++result.ran;
+    result.micros += end.micros;
+    if (std::binary_search(work.ok.begin(), work.ok.end(), end.code)) continue;
+    if (result.stderr_tail.empty() && result.failures.empty()) {
+      result.stderr_tail = lane->stderr_tail(end, kElementStderrBytesMax);
+    }
+    note_failure(place, end);
+  }
+  if (Result<void> ok = lane->close(); !ok) return trouble(ok.error());
+  return std::nullopt;
+}
+
+}  // namespace proffer::batch

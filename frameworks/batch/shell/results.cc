@@ -1,0 +1,151 @@
+#include "frameworks/batch/shell/results.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "frameworks/batch/shell/submit.h"
+
+namespace proffer::batch {
+namespace {
+
+// Of an index of kElementsMax elements.
+constexpr size_t kResultsBytesMax = size_t{128} << 20;
+
+struct OpenFile {
+  explicit OpenFile(const std::string& path)
+      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {}
+  ~OpenFile() {
+    if (fd >= 0) ::close(fd);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  const int fd;
+};
+
+Error cannot_read(const std::string& path, int error_number) {
+  const char* words = ::strerrordesc_np(error_number);
+  return Error::unavailable(
+      text("reading ", quoted(path), ": ", words != nullptr ? words : "unknown error"));
+}
+
+}  // namespace
+
+Result<JobOrder> read_order(const std::string& output) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(output + "/_temporary", error)) {
+    if (!entry.path().filename().string().starts_with("plan-")) continue;
+    const Result<std::string> bytes = read_file(entry.path() / "order", kOrderBytesMax);
+    if (!bytes) return bytes.error();
+    Result<JobOrder> order = decode_order(*bytes);
+    if (order && !order->array) return Error::corruption("this is the order of another job");
+    return order;
+  }
+  return Error::not_found(text("no array writes into ", quoted(output)))
+      .with_hint("the output directory must be the same on all machines");
+}
+
+Result<std::vector<ElementResult>> read_results(const std::string& output) {
+  const std::string path = results_path(output);
+  const Result<std::string> whole = read_file(path, kResultsBytesMax);
+  if (!whole) return whole.error();
+  std::vector<ElementResult> results;
+  std::string_view rest = *whole;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const Result<std::optional<ElementResult>> line = parse_results_line(rest.substr(0, end));
+    if (!line) return Error(line.error()).in(path);
+    if (*line) results.push_back(**line);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return results;
+}
+
+Result<void> copy_output(const std::string& output, const ElementResult& result, bool is_stderr,
+                         int to) {
+  const std::string path =
+      lane_path(output, is_stderr ? LaneFile::kStderr : LaneFile::kStdout, result.lane);
+  int64_t at = is_stderr ? result.end.stderr_offset : result.end.stdout_offset;
+  int64_t left = is_stderr ? result.end.stderr_length : result.end.stdout_length;
+  if (left == 0) return {};
+  const OpenFile file(path);
+  if (file.fd < 0) return cannot_read(path, errno);
+  std::string buffer(64 * 1024, '\0');
+  while (left > 0) {
+    const auto wanted = std::min<int64_t>(left, static_cast<int64_t>(buffer.size()));
+    const ssize_t got = ::pread(file.fd, buffer.data(), static_cast<size_t>(wanted), at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot_read(path, errno);
+    if (got == 0) return {};  // A command has cut the file.
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t written = ::write(to, buffer.data() + done, static_cast<size_t>(got - done));
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return Error::unavailable("writing the results failed");
+      done += written;
+    }
+    at += got;
+    left -= got;
+  }
+  return {};
+}
+
+void ResultStream::pump() {
+  struct Close {
+    void operator()(DIR* directory) const { ::closedir(directory); }
+  };
+  const std::unique_ptr<DIR, Close> directory(::opendir((output_ + "/_temporary").c_str()));
+  if (directory == nullptr) return;  // It has ended.
+  while (const dirent* entry = ::readdir(directory.get())) {
+    if (const std::optional<uint32_t> lane = parse_lane_index(entry->d_name)) read_lane(*lane);
+  }
+  for (auto at = waiting_.begin(); at != waiting_.end() && (as_ended_ || at->first == next_);
+       at = waiting_.erase(at)) {
+    print(at->second);
+    printed_.insert(at->first);
+    while (printed_.erase(next_) > 0) ++next_;
+  }
+}
+
+void ResultStream::read_lane(uint32_t lane) {
+  const OpenFile file(lane_path(output_, LaneFile::kIndex, lane));
+  if (file.fd < 0) return;
+  int64_t& at = read_[lane];
+  char bytes[kElementEndBytes];
+  while (::pread(file.fd, bytes, sizeof bytes, at) == static_cast<ssize_t>(sizeof bytes)) {
+    at += static_cast<int64_t>(sizeof bytes);
+    const Result<ElementEnd> end = decode_element_end({bytes, sizeof bytes});
+    if (!end || end->position >= array_.size() || is_printed(end->position)) continue;
+    if (!array_.accepts(end->code) &&
+        array_.retries_after(end->code, static_cast<int32_t>(end->attempt))) {
+      continue;
+    }
+    waiting_.try_emplace(end->position, ElementResult{.index = 0, .lane = lane, .end = *end});
+  }
+}
+
+void ResultStream::finish() {
+  const Result<std::vector<ElementResult>> results = read_results(output_);
+  if (!results) return;
+  uint32_t position = 0;
+  const uint32_t size = array_.size();
+  for (const ElementResult& result : *results) {
+    while (position < size && index_at(array_.indices, position) != result.index) ++position;
+    if (!is_printed(position++)) print(result);
+  }
+}
+
+void ResultStream::print(const ElementResult& result) {
+  // A reader that went away is no reason to leave the job alone.
+  (void)copy_output(output_, result, false, STDOUT_FILENO);
+  (void)copy_output(output_, result, true, STDERR_FILENO);
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,62 @@
+#pragma once
+
+// What elements of an array wrote, as it lies in the job's output directory: while the job runs,
+// and when it has ended.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "frameworks/batch/core/array.h"
+#include "frameworks/batch/core/order.h"
+#include "frameworks/batch/core/results.h"
+
+namespace proffer::batch {
+
+// The order of an array that has not ended. Errors: kNotFound, and those of decode_order.
+Result<JobOrder> read_order(const std::string& output);
+
+// The results of a job that has ended, in the order of the elements. Errors: kNotFound if it has
+// none, kUnavailable from the system, kCorruption.
+Result<std::vector<ElementResult>> read_results(const std::string& output);
+
+// What an element wrote to standard output, or to standard error; written to `to`. Errors:
+// kUnavailable from the system.
+Result<void> copy_output(const std::string& output, const ElementResult& result, bool is_stderr,
+                         int to);
+
+// Prints what elements wrote while they end, in the order of the elements or of their ends:
+// standard output to ours, standard error to ours. An element that is to be tried again is not
+// printed yet.
+class ResultStream {
+ public:
+  ResultStream(std::string output, ArrayOrder array, bool as_ended)
+      : output_(std::move(output)), array_(std::move(array)), as_ended_(as_ended) {}
+
+  // What has ended by now; in the order of the elements up to the first that has not. Call it
+  // again.
+  void pump();
+  // The job has ended: all that has not been printed.
+  void finish();
+
+ private:
+  void read_lane(uint32_t lane);
+  void print(const ElementResult& result);
+  bool is_printed(uint32_t position) const {
+    return position < next_ || printed_.contains(position);
+  }
+
+  const std::string output_;
+  const ArrayOrder array_;
+  const bool as_ended_;
+  std::map<uint32_t, int64_t> read_;           // bytes of the index, by lane
+  std::map<uint32_t, ElementResult> waiting_;  // by position
+  uint32_t next_ = 0;                          // position to print; all before it are
+  std::set<uint32_t> printed_;                 // positions behind it
+};
+
+}  // namespace proffer::batch
