@@ -279,7 +279,7 @@ class JobScenario {
       offer(AgentId("anybody"), AskName("end"), 1);
       for (const std::string& id : running_ids()) {
         if (!id.starts_with("end")) continue;
-        ends_.push_back(work_of<EndWork>(id).kind);
+        if (!order_.array) ends_.push_back(work_of<EndWork>(id).kind);
         finish(id);
       }
     }
