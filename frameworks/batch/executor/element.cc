@@ -170,13 +170,15 @@ bool Element::wait(pid_t pid, Duration timeout) {
 
 Result<int> Element::run(const ElementStart& start, Duration timeout) {
   int refused_code = 0;
-  const Result<pid_t> pid = spawn(start, refused_code);
+  const Result<pid_t> pid = [&] {
+    // As soon as the command runs, a signal finds it.
+    const std::lock_guard lock(group_.mutex_);
+    Result<pid_t> spawned = spawn(start, refused_code);
+    if (spawned) group_.group_ = *spawned;
+    return spawned;
+  }();
   if (!pid) return pid.error();
   if (*pid < 0) return refused_code;
-  {
-    const std::lock_guard lock(group_.mutex_);
-    group_.group_ = *pid;
-  }
   const bool in_time = wait(*pid, timeout);
   group_.signal(SIGKILL);  // Its processes in the background.
   {
