@@ -83,7 +83,7 @@ std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& s
 
 std::vector<std::string> sort_environment(const TaskSetting& setting) {
   std::map<std::string, std::string> environment = setting.environment;
-  environment["LC_ALL"] = "C";
+  environment.insert_or_assign("LC_ALL", std::string("C"));
   return to_list(environment);
 }
 
