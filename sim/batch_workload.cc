@@ -205,6 +205,9 @@ void BatchWorkload::go_on(Time now, Commands& out) {
                wish.ended->phase == proto::BatchPhase::kCancelled) {
       request.what = batch::Retry{batch::JobId(wish.job)};
       wish.is_retry_asked = true;
+    } else if (wish.ended && wish.ended->retry_until != Time()) {
+      request.what = batch::Cancel{batch::JobId(wish.job)};  // What is kept of it is given up.
+      wish.is_given_up = true;
     } else {
       continue;
     }
@@ -213,8 +216,9 @@ void BatchWorkload::go_on(Time now, Commands& out) {
     waiting_.insert(i);
     handle(request, now, out);
   }
-  const bool all_ended = std::all_of(wishes_.begin(), wishes_.end(), [](const Wish& wish) {
-    return wish.ended && !(wish.wants_retry && wish.ended->phase == proto::BatchPhase::kCancelled);
+  const bool all_ended = std::all_of(wishes_.begin(), wishes_.end(), [&](const Wish& wish) {
+    return wish.ended && wish.ended->retry_until == Time() &&
+           (!wish.is_given_up || has_released(wish.job));
   });
   if (!all_ended || (stays_until_ && now < *stays_until_)) return;
   is_torn_down_ = true;
@@ -234,6 +238,7 @@ void BatchWorkload::look(Time now) {
     if (job == told.end()) {
       found_.push_back({text("job ", wish.job, " is forgotten")});
     } else if (wish.ended) {
+      if (wish.is_given_up) wish.ended->retry_until = job->second.retry_until;
       if (job->second != *wish.ended && wish.is_retry_asked && wish.wants_retry) {
         note_retry(wish);
       } else if (job->second != *wish.ended) {

@@ -60,6 +60,7 @@ class BatchWorkload final : public Workload {
     std::optional<Time> cancel_at = {};
     bool wants_retry = false;     // once it was cancelled
     bool is_retry_asked = false;  // the answer may be lost
+    bool is_given_up = false;     // what is kept for a retry is to be removed
     std::string job = {};         // its id, once that was answered
     bool is_cancel_answered = false;
     std::optional<proto::BatchJob> ended = {};  // as it was told first
