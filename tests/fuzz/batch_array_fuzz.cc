@@ -27,7 +27,7 @@ void fuzz_batch_array(Input input) {
   const Result<std::optional<batch::ElementResult>> line = batch::parse_results_line(text);
   if (!line) return check_told(line.error());
   if (!*line) return;
-  std::string written = batch::results_line((*line)->index, (*line)->lane, (*line)->end);
+  std::string written = batch::results_line(**line);
   written.pop_back();
   const auto again = batch::parse_results_line(written);
   CHECK(again && *again && **again == **line);

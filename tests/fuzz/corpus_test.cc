@@ -255,7 +255,10 @@ void add_array_seeds(std::map<std::string, std::string>& seeds, const batch::Wor
     seeds[text("batch_array/", given.size(), "-bytes")] = given;
   }
   seeds["batch_array/line"] = batch::results_line(
-      17, 3, {.attempt = 2, .code = 124, .stdout_length = 20, .micros = 1'500'000});
+      {.index = 17,
+       .lane = 3,
+       .is_done = true,
+       .end = {.attempt = 2, .code = 124, .stdout_length = 20, .micros = 1'500'000}});
   seeds["batch_array/line"].pop_back();
 }
 

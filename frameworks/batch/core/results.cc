@@ -6,24 +6,32 @@
 #include "frameworks/batch/core/bytes.h"
 
 namespace proffer::batch {
+namespace {
+
+constexpr std::string_view kDone = "done";
+constexpr std::string_view kFailed = "failed";
+
+}  // namespace
 
 std::string results_path(std::string_view output) { return text(output, "/index.tsv"); }
 
 std::string results_header() {
-  return "#index\tattempt\texit\tseconds\tlane\tstdout_offset\tstdout_length\tstderr_offset\t"
-         "stderr_length\n";
+  return "#index\tattempt\texit\tresult\tseconds\tlane\tstdout_offset\tstdout_length\t"
+         "stderr_offset\tstderr_length\n";
 }
 
-std::string results_line(uint32_t index, uint32_t lane, const ElementEnd& end) {
-  return text(index, "\t", end.attempt, "\t", end.code, "\t", print_milli(end.micros / 1'000), "\t",
-              lane, "\t", end.stdout_offset, "\t", end.stdout_length, "\t", end.stderr_offset, "\t",
-              end.stderr_length, "\n");
+std::string results_line(const ElementResult& result) {
+  const ElementEnd& end = result.end;
+  return text(result.index, "\t", end.attempt, "\t", end.code, "\t",
+              result.is_done ? kDone : kFailed, "\t", print_milli(end.micros / 1'000), "\t",
+              result.lane, "\t", end.stdout_offset, "\t", end.stdout_length, "\t",
+              end.stderr_offset, "\t", end.stderr_length, "\n");
 }
 
 Result<std::optional<ElementResult>> parse_results_line(std::string_view line) {
   if (line.starts_with('#')) return std::optional<ElementResult>();
   const std::vector<std::string_view> fields = split(line, '\t');
-  bool is_sound = fields.size() == 9;
+  bool is_sound = fields.size() == 10;
   const auto number = [&](size_t field, int64_t max) {
     const Result<int64_t> value =
         is_sound ? parse_whole("number", fields[field], 0, max) : Result<int64_t>(int64_t{0});
@@ -34,14 +42,15 @@ Result<std::optional<ElementResult>> parse_results_line(std::string_view line) {
   result.index = static_cast<uint32_t>(number(0, kIndexMax));
   result.end.attempt = static_cast<uint32_t>(number(1, kRetriesMax + 1));
   result.end.code = static_cast<int32_t>(number(2, 255));
-  result.lane = static_cast<uint32_t>(number(4, kElementsMax));
-  result.end.stdout_offset = number(5, kBytesAmountMax);
-  result.end.stdout_length = number(6, kBytesAmountMax);
-  result.end.stderr_offset = number(7, kBytesAmountMax);
-  result.end.stderr_length = number(8, kBytesAmountMax);
+  result.lane = static_cast<uint32_t>(number(5, kElementsMax));
+  result.end.stdout_offset = number(6, kBytesAmountMax);
+  result.end.stdout_length = number(7, kBytesAmountMax);
+  result.end.stderr_offset = number(8, kBytesAmountMax);
+  result.end.stderr_length = number(9, kBytesAmountMax);
   if (is_sound) {
-    const Result<int64_t> took = parse_milli(fields[3]);
-    is_sound = took.has_value();
+    result.is_done = fields[3] == kDone;
+    const Result<int64_t> took = parse_milli(fields[4]);
+    is_sound = took.has_value() && (result.is_done || fields[3] == kFailed);
     if (took) result.end.micros = *took * 1'000;
   }
   if (!is_sound) return Error::corruption(text("this is no line of index.tsv: ", quoted(line)));

@@ -18,6 +18,10 @@
 namespace proffer::batch {
 namespace {
 
+bool accepts(const GatherWork& work, int32_t code) {
+  return std::binary_search(work.ok.begin(), work.ok.end(), code);
+}
+
 // Written aside, and put in place at once.
 Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& ends) {
   const std::string aside = work.common.output + "/_temporary/index.tsv";
@@ -27,8 +31,10 @@ Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& end
   WriteOutcome written = out.write(results_header());
   for (const KeptEnd& kept : ends) {
     if (!written.ok()) break;
-    written =
-        out.write(results_line(index_at(work.indices, kept.end.position), kept.lane, kept.end));
+    written = out.write(results_line({.index = index_at(work.indices, kept.end.position),
+                                      .lane = kept.lane,
+                                      .is_done = accepts(work, kept.end.code),
+                                      .end = kept.end}));
   }
   if (written.ok()) written = out.flush();
   if (written.error) return std::move(*written.error).in("the index of the results");
@@ -43,9 +49,7 @@ Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& end
 
 // One end of each element: of those with an accepted exit code the first, else the last attempt.
 std::vector<KeptEnd> choose(const GatherWork& work, std::vector<KeptEnd> ends) {
-  const auto is_ok = [&](const KeptEnd& one) {
-    return std::binary_search(work.ok.begin(), work.ok.end(), one.end.code);
-  };
+  const auto is_ok = [&](const KeptEnd& one) { return accepts(work, one.end.code); };
   std::stable_sort(ends.begin(), ends.end(), [&](const KeptEnd& a, const KeptEnd& b) {
     if (a.end.position != b.end.position) return a.end.position < b.end.position;
     if (is_ok(a) != is_ok(b)) return is_ok(a);
@@ -79,9 +83,8 @@ Result<void> gather(const GatherWork& work, TaskResult& result) {
     });
     if (!read) return read.error();
     ends = choose(work, std::move(ends));
-    const auto done = std::count_if(ends.begin(), ends.end(), [&](const KeptEnd& one) {
-      return std::binary_search(work.ok.begin(), work.ok.end(), one.end.code);
-    });
+    const auto done = std::count_if(
+        ends.begin(), ends.end(), [&](const KeptEnd& one) { return accepts(work, one.end.code); });
     if (work.commits && done < int64_t{work.done}) {
       return Error::failed_precondition(text(work.done, " elements have done their work, and ",
                                              done, " of them have a result in ", quoted(output)))

@@ -325,9 +325,9 @@ int show_results(const ResultsOptions& what, const CommandOptions& options) {
   for (const ElementResult& one : *results) {
     if (what.index && one.index != *what.index) continue;
     is_found = true;
-    if (what.only_failed && one.end.code == 0) continue;
+    if (what.only_failed && one.is_done) continue;
     if (what.as_table) {
-      const std::string line = results_line(one.index, one.lane, one.end);
+      const std::string line = results_line(one);
       print_line(line.substr(0, line.size() - 1));
       continue;
     }

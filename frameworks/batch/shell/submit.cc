@@ -388,6 +388,16 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   }
   const JobText both = array_text(given, file);
   if (is_array(both)) {
+    const std::pair<std::string_view, bool> others[] = {
+        {"reducers", given.reducers || file.reducers},
+        {"split", given.split || file.split},
+        {"by_file", given.by_file || file.by_file},
+        {"allow_empty", given.allow_empty || file.allow_empty}};
+    for (const auto& [key, is_given] : others) {
+      if (!is_given) continue;
+      return Error::invalid_argument(text(key, " is not for arrays"))
+          .with_hint("an array has no input and no reducers; leave it out");
+    }
     if (Result<void> ok = read_array_text(both, working_directory(), job); !ok) {
       return std::move(ok).error();
     }

@@ -218,21 +218,25 @@ TEST(Results, ALineOfTheIndexIsTheSameAfterItsJourney) {
                        .stderr_offset = 30,
                        .stderr_length = 40,
                        .micros = 1'500'000};
-  std::string line = results_line(17, 3, end);
-  ASSERT_EQ(line, "17\t2\t124\t1.5\t3\t10\t20\t30\t40\n");
-  line.pop_back();
-  const auto back = parse_results_line(line);
-  ASSERT_TRUE(back && *back);
-  EXPECT_EQ(**back, (ElementResult{.index = 17, .lane = 3, .end = end}));
+  for (const bool is_done : {false, true}) {
+    const ElementResult result{.index = 17, .lane = 3, .is_done = is_done, .end = end};
+    std::string line = results_line(result);
+    ASSERT_EQ(line,
+              text("17\t2\t124\t", is_done ? "done" : "failed", "\t1.5\t3\t10\t20\t30\t40\n"));
+    line.pop_back();
+    const auto back = parse_results_line(line);
+    ASSERT_TRUE(back && *back);
+    EXPECT_EQ(**back, result);
+  }
   const auto header = parse_results_line(results_header());
   EXPECT_TRUE(header && !*header);
 }
 
 TEST(Results, NoOtherLinesAreRead) {
   for (const std::string_view line :
-       {"", "1", "1\t1\t0\t0\t0\t0\t0\t0", "1\t1\t0\t0\t0\t0\t0\t0\t-1",
-        "1\t1\t256\t0\t0\t0\t0\t0\t0", "1\t1\t0\t0\t0\t0\t0\t0\t0\t0",
-        "x\t1\t0\t0\t0\t0\t0\t0\t0"}) {
+       {"", "1", "1\t1\t0\tdone\t0\t0\t0\t0\t0", "1\t1\t0\tdone\t0\t0\t0\t0\t0\t-1",
+        "1\t1\t256\tdone\t0\t0\t0\t0\t0\t0", "1\t1\t0\tdone\t0\t0\t0\t0\t0\t0\t0",
+        "1\t1\t0\tgood\t0\t0\t0\t0\t0\t0", "x\t1\t0\tdone\t0\t0\t0\t0\t0\t0"}) {
     EXPECT_FALSE(parse_results_line(line)) << line;
   }
 }

@@ -103,10 +103,11 @@ class Range : public ::testing::Test {
     EXPECT_FALSE(outcome.range);
     return outcome.message;
   }
-  TaskOutcome gather(uint32_t size, uint32_t done, bool commits = true) {
+  TaskOutcome gather(uint32_t size, uint32_t done, bool commits = true,
+                     const std::vector<int32_t>& ok = {0}) {
     return run_task(GatherWork{.common = common(),
                                .indices = {{.first = 1, .step = 1, .count = size}},
-                               .ok = {0},
+                               .ok = ok,
                                .done = done,
                                .commits = commits},
                     setting());
@@ -318,6 +319,18 @@ TEST_F(Range, OfTheEndsOfAnElementTheBestIsChosen) {
   EXPECT_EQ(results[0].end.code, 9);
   EXPECT_EQ(output_of(results[1], LaneFile::kStdout), "good\n");
   EXPECT_FALSE(fs::exists(output() + "/_SUCCESS"));
+}
+
+TEST_F(Range, TheIndexSaysOfEachElementWhetherItsExitCodeIsAccepted) {
+  run(shell("exit {}", 0, 3));
+  const TaskOutcome done = gather(3, 1, true, {1});
+  ASSERT_TRUE(done.result) << done.message;
+  const std::vector<ElementResult> results = index();
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0].end.code, 1);
+  EXPECT_TRUE(results[0].is_done);
+  EXPECT_EQ(results[1].end.code, 2);
+  EXPECT_FALSE(results[1].is_done);
 }
 
 TEST_F(Range, DoesNotCommitIfResultsAreMissing) {

@@ -82,6 +82,10 @@ TEST(ArrayJob, SaysWhatIsWrongWithIt) {
   const Row rows[] = {
       {"not both", [](JobText& j) { j.arguments = {"a"}; }},
       {"not both", [](JobText& j) { j.map = "cat"; }},
+      {"reducers is not for arrays", [](JobText& j) { j.reducers = "2"; }},
+      {"split is not for arrays", [](JobText& j) { j.split = "1MiB"; }},
+      {"by_file is not for arrays", [](JobText& j) { j.by_file = "true"; }},
+      {"allow_empty is not for arrays", [](JobText& j) { j.allow_empty = "false"; }},
       {"no arguments", [](JobText& j) { j.array.reset(); }},
       {"no command", [](JobText& j) { j.command.clear(); }},
       {"max_failed", [](JobText& j) { j.max_failed = "101%"; }},
