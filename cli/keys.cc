@@ -183,7 +183,7 @@ int rotate(const Words& words) {
   if (!member) return print_error(member.error(), json);
   const Result<Fd> lock = lock_folder(std::filesystem::path(*path).parent_path().string());
   if (!lock) return print_error(lock.error(), json);
-  member = read_member(kind);  // What it was before the lock may have changed.
+  member = read_member(kind);  // It may have changed before the lock.
   if (!member) return print_error(member.error(), json);
   Result<Masters> masters = member->masters;
   if (!master_flag.empty()) masters = master_address(master_flag);

@@ -89,9 +89,12 @@ TEST_F(Arrays, ElementsThatFailAreTriedAgainAndTold) {
   EXPECT_EQ(done.out, "line 1\nline 3\nline 5\nline 7\nline 9\n");
   const Exit failed = cluster.proffer({"batch", "results", "sweep-1", "--failed", "--table"});
   EXPECT_EQ(failed.out.find("#index\t"), 0u);
-  EXPECT_NE(failed.out.find("\n7\t2\t9\t"), std::string::npos) << failed.out;
+  EXPECT_NE(failed.out.find("\n7\t2\t9\tfailed\t"), std::string::npos) << failed.out;
   EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1", "7", "--stderr"}).out, "why\n");
   EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1", "8"}).code, 1);
+  const Exit logs = cluster.proffer({"batch", "logs", "sweep-1"});
+  EXPECT_EQ(logs.code, 1);
+  EXPECT_NE(logs.err.find("proffer batch results sweep-1 --failed --stderr"), std::string::npos);
   const Exit listed = cluster.proffer({"batch", "list", "--all"});
   EXPECT_NE(listed.out.find("5/5"), std::string::npos) << listed.out;
   EXPECT_FALSE(fs::exists(home_ / "out/_SUCCESS"));

@@ -754,7 +754,7 @@ class Job::State {
   bool is_outcome_kept_ = false;
   bool is_over_ = false;
   std::map<AskName, std::string> cannot_fit_;
-  int64_t ends_given_up_ = 0;  // ways to end of which no attempt of the last task has succeeded
+  int64_t ends_given_up_ = 0;  // ways to end that no attempt of the last task could carry out
   std::string note_;
   std::string failed_task_;
   std::optional<Time> map_started_;

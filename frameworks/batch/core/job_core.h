@@ -39,7 +39,7 @@ struct JobOptions {
   FrameworkId framework = {};  // that runs it
   std::string user = {};       // that its tasks run as; empty: the framework's own
   Time started_at = {};
-  // A job that is tried again, or of which nothing is kept any more, has its directory aside.
+  // The directory of a job that is tried again, or whose work is to be removed, is set aside.
   uint32_t retries = 0;
   bool is_aside = false;
   uint32_t attempts_before =

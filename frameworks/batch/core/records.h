@@ -49,7 +49,7 @@ struct Outcome {
   proto::BatchPhase phase = proto::BatchPhase::kFinished;  // one in which a job has ended
   std::string error = {};                                  // why, for people; empty if finished
   std::string hint = {};
-  std::string failed_task = {};  // the attempt because of which it failed
+  std::string failed_task = {};  // the attempt that ended the job
   bool is_kept = false;          // what was done is set aside for a retry, not removed
   bool operator==(const Outcome&) const = default;
 };

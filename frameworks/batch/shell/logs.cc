@@ -69,6 +69,12 @@ Result<TaskId> find_attempt(const CommandOptions& options, const proto::BatchJob
                text("job ", quoted(job.job), " is of user ", quoted(job.owner)))
         .with_hint("that user and operators of the cluster may see what its tasks write");
   }
+  if (job.array) {
+    return Error::failed_precondition(
+               text("job ", quoted(job.job), " is an array: its output lies in its results"))
+        .with_hint(text("proffer batch results ", job.job,
+                        " --failed --stderr shows what failed elements wrote"));
+  }
   if (task.empty()) {
     if (!job.failed_task.empty()) return TaskId(job.failed_task);
     return Error::not_found(text("no task of job ", quoted(job.job), " has failed"))

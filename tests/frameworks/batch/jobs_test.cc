@@ -230,7 +230,7 @@ TEST(Cancel, EndsTheTasksAndRemovesTheOutput) {
 
 // --- retry -------------------------------------------------------------------------------------
 
-// Two maps and a reduce, of which the second map fails for good.
+// Two maps and a reduce; the second map fails for good.
 class RetryOfAJob : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -255,7 +255,7 @@ TEST_F(Range, DoesNotRepeatWhatATaskThatWasCutOffHasKept) {
   EXPECT_EQ(result.ended, 4u);
   EXPECT_EQ(result.ran, 2u);
   EXPECT_THAT(result.failures, ElementsAre(ElementFailure{.place = 2, .attempt = 1, .code = 8}));
-  // What it has left is not gone on with.
+  // Nothing is appended to its lane.
   EXPECT_EQ(contents(lane_path(output(), LaneFile::kStdout, 0)), "what it wrote");
   EXPECT_EQ(contents(lane_path(output(), LaneFile::kStdout, 1)), "2\n4\n");
 }
