@@ -21,6 +21,7 @@
 #include "sdk/core/released_files.h"
 #include "sdk/core/sendable.h"
 #include "sdk/core/store_requests.h"
+#include "sdk/core/task_questions.h"
 
 namespace proffer::sdk {
 namespace {
@@ -124,7 +125,7 @@ class Driver::State {
   const FrameworkId& framework() const { return framework_; }
   bool subscribed() const { return session_ == Session::kSubscribed; }
   const std::vector<Ask>& asks() const { return asks_; }
-  bool all_tasks_known() const { return session_ == Session::kSubscribed && knowledge_.is_told; }
+  bool all_tasks_known() const { return session_ == Session::kSubscribed && questions_.is_known(); }
 
  private:
   // --- connections -----------------------------------------------------------------------------
@@ -294,12 +295,8 @@ class Driver::State {
     }
     revive_ = false;
     if (!asks_.empty()) declare(step);
-    for (const auto& [id, task] : tasks_.live()) reconcile_.insert(id);
-    reconcile_.insert(asked_.begin(), asked_.end());
-    took_over_ = took_over_ || (is_first && message.failed_over);
-    reconcile_all_ = reconcile_all_ || took_over_;
-    knowledge_ = {};
-    reconcile(step);
+    questions_.begin(tasks_, is_first && message.failed_over);
+    send_questions(step);
     tell_if_all_known(step);
     for (const auto& [task, grace] : kills_) send(step, proto::KillTask{{}, task, grace});
     for (const proto::ReleaseFiles& released : released_.newest()) send(step, released);
@@ -308,25 +305,13 @@ class Driver::State {
 
   void on_message(Step& step, const proto::Reconciled& message) {
     if (!expects(step, "reconciled")) return;
-    // The one that says that no agent is missing any more answers no question.
-    if (knowledge_.answered < knowledge_.asked) ++knowledge_.answered;
-    knowledge_.missing_agents = message.missing_agents;
-    const bool is_last = message.missing_agents == 0 && knowledge_.answered == knowledge_.asked;
-    if (is_last && !std::exchange(knowledge_.is_asked_again, true)) {
-      // Of many questions that wait for agents the master drops some.
-      reconcile_.insert(asked_.begin(), asked_.end());
-      reconcile(step);
-    }
+    questions_.answered(message.missing_agents);
+    send_questions(step);
     tell_if_all_known(step);
   }
 
   void tell_if_all_known(Step& step) {
-    if (knowledge_.is_told || is_ending() || knowledge_.missing_agents > 0 ||
-        knowledge_.answered < knowledge_.asked) {
-      return;
-    }
-    knowledge_.is_told = true;
-    tell(step, AllTasksKnown{});
+    if (!is_ending() && questions_.becomes_known()) tell(step, AllTasksKnown{});
   }
 
   void on_message(Step& step, const proto::Offers& message) {
@@ -367,7 +352,7 @@ class Driver::State {
                    {{"framework", message.framework.str()}, {"task", status.task.str()}});
     }
     bool is_redeclared = false;
-    asked_.erase(status.task);
+    questions_.heard(status.task);
     // Nothing is lost within a connection: an answer that tells an end is older than the launch.
     if (status.sequence == 0 && proto::is_terminal(status.state) &&
         tasks_.was_launched_on(status.task, connection_)) {
@@ -654,36 +639,23 @@ class Driver::State {
   }
 
   void on_command(Step& step, const proto::Reconcile& command) {
-    if (command.tasks.empty()) reconcile_all_ = true;
+    if (command.tasks.empty()) questions_.add_all();
     for (const TaskId& task : command.tasks) {
       if (!is_valid_name(task.str())) {
         unknown(step, task);
-      } else if (session_ == Session::kSubscribed || reconcile_.size() < kUnknownKeptMax) {
-        reconcile_.insert(task);
+      } else if (session_ == Session::kSubscribed || questions_.waiting() < kUnknownKeptMax) {
+        questions_.add(task);
       } else {
         trace(step, TraceLevel::kMisbehaved, "too many tasks to reconcile", {{"task", task.str()}});
       }
     }
-    if (session_ == Session::kSubscribed) reconcile(step);
+    if (session_ == Session::kSubscribed) send_questions(step);
   }
 
-  void reconcile(Step& step) {
-    if (std::exchange(reconcile_all_, false)) ask(step, {});
-    proto::Reconcile part;
-    for (const TaskId& task : reconcile_) {
-      part.tasks.push_back(task);
-      if (tasks_.is_live(task) || asked_.size() < kUnknownKeptMax + tasks_.live().size())
-        asked_.insert(task);
-      if (part.tasks.size() < kTasksPerMessageMax) continue;
-      ask(step, std::exchange(part, {}));
+  void send_questions(Step& step) {
+    for (proto::Reconcile& question : questions_.take(tasks_, kUnknownKeptMax)) {
+      send(step, std::move(question));
     }
-    if (!part.tasks.empty()) ask(step, std::move(part));
-    reconcile_.clear();
-  }
-
-  void ask(Step& step, proto::Reconcile question) {
-    ++knowledge_.asked;
-    send(step, std::move(question));
   }
 
   // What is no task id is nobody's task.
@@ -779,19 +751,7 @@ class Driver::State {
   KnownTasks tasks_;
   std::map<TaskId, proto::Acknowledge> ends_ = {};        // that the author has not acknowledged
   std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted, with their grace
-  std::set<TaskId> reconcile_ = {};                       // for the next session
-  bool reconcile_all_ = false;
-  std::set<TaskId> asked_ = {};  // without an answer yet
-  // How much this session has said of the tasks that there are.
-  struct Knowledge {
-    uint64_t asked = 0;     // questions that were sent
-    uint64_t answered = 0;  // as far as the master can
-    uint32_t missing_agents = 0;
-    bool is_asked_again = false;
-    bool is_told = false;
-  };
-  Knowledge knowledge_ = {};
-  bool took_over_ = false;  // there may be tasks that only the master knows
+  TaskQuestions questions_ = {};
 
   StoreRequests store_ = {};
   RelayedRequests requests_ = {};

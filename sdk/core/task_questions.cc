@@ -1,0 +1,48 @@
+#include "sdk/core/task_questions.h"
+
+#include <utility>
+
+namespace proffer::sdk {
+
+void TaskQuestions::begin(const KnownTasks& tasks, bool took_over) {
+  for (const auto& [id, task] : tasks.live()) next_.insert(id);
+  next_.insert(unanswered_.begin(), unanswered_.end());
+  took_over_ = took_over_ || took_over;
+  is_all_next_ = is_all_next_ || took_over_;
+  asked_ = answered_ = 0;
+  missing_agents_ = 0;
+  is_asked_again_ = is_known_ = false;
+}
+
+std::vector<proto::Reconcile> TaskQuestions::take(const KnownTasks& tasks, size_t unknown_max) {
+  std::vector<proto::Reconcile> questions;
+  if (std::exchange(is_all_next_, false)) questions.emplace_back();
+  proto::Reconcile part;
+  for (const TaskId& task : std::exchange(next_, {})) {
+    part.tasks.push_back(task);
+    if (tasks.is_live(task) || unanswered_.size() < unknown_max + tasks.live().size()) {
+      unanswered_.insert(task);
+    }
+    if (part.tasks.size() == kTasksPerMessageMax) questions.push_back(std::exchange(part, {}));
+  }
+  if (!part.tasks.empty()) questions.push_back(std::move(part));
+  asked_ += questions.size();
+  return questions;
+}
+
+void TaskQuestions::answered(uint32_t missing_agents) {
+  // The one that says that no agent is missing any more answers no question.
+  if (answered_ < asked_) ++answered_;
+  missing_agents_ = missing_agents;
+  if (missing_agents_ > 0 || answered_ < asked_ || std::exchange(is_asked_again_, true)) return;
+  // Of many questions that wait for agents the master drops some.
+  next_.insert(unanswered_.begin(), unanswered_.end());
+}
+
+bool TaskQuestions::becomes_known() {
+  if (is_known_ || missing_agents_ > 0 || answered_ < asked_) return false;
+  is_known_ = true;
+  return true;
+}
+
+}  // namespace proffer::sdk
