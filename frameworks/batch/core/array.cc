@@ -317,14 +317,14 @@ std::vector<std::string> read_words(ByteReader& in) {
   return words;
 }
 
-void write_codes(ByteWriter& out, const std::vector<int32_t>& codes) {
+void write_exit_codes(ByteWriter& out, const std::vector<int32_t>& codes) {
   out.number(codes.size());
   for (const int32_t code : codes) out.signed_number(code);
 }
 
-std::vector<int32_t> read_codes(ByteReader& in) {
+std::vector<int32_t> read_exit_codes(ByteReader& in, size_t count_max) {
   std::vector<int32_t> codes;
-  const size_t count = in.count(kExitCodesMax);
+  const size_t count = in.count(count_max);
   for (size_t i = 0; in.ok() && i < count; ++i) {
     codes.push_back(static_cast<int32_t>(in.number(255)));
   }
@@ -338,8 +338,8 @@ void write(ByteWriter& out, const ArrayOrder& array) {
   out.bytes(array.directory);
   out.signed_number(array.at_once);
   out.signed_number(array.retries);
-  write_codes(out, array.retry_on);
-  write_codes(out, array.ok);
+  write_exit_codes(out, array.retry_on);
+  write_exit_codes(out, array.ok);
   out.signed_number(array.failed_max + 1);
   out.signed_number(array.timeout.nanos());
 }
@@ -352,8 +352,8 @@ ArrayOrder read_array(ByteReader& in) {
   array.directory = in.bytes(kPathBytesMax);
   array.at_once = in.amount(kElementsMax);
   array.retries = static_cast<int32_t>(in.amount(kRetriesMax));
-  array.retry_on = read_codes(in);
-  array.ok = read_codes(in);
+  array.retry_on = read_exit_codes(in);
+  array.ok = read_exit_codes(in);
   array.failed_max = in.amount(int64_t{kElementsMax} + 1) - 1;
   array.timeout = nanoseconds(in.amount(kElementTimeMax.nanos()));
   return array;

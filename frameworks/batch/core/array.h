@@ -105,8 +105,8 @@ void write(ByteWriter& out, const Indices& indices);
 Indices read_indices(ByteReader& in);
 void write_words(ByteWriter& out, const std::vector<std::string>& words);
 std::vector<std::string> read_words(ByteReader& in);
-void write_codes(ByteWriter& out, const std::vector<int32_t>& codes);
-std::vector<int32_t> read_codes(ByteReader& in);
+void write_exit_codes(ByteWriter& out, const std::vector<int32_t>& codes);
+std::vector<int32_t> read_exit_codes(ByteReader& in, size_t count_max = kExitCodesMax);
 
 // --- arguments ---------------------------------------------------------------------------------
 

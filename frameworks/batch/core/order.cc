@@ -134,8 +134,8 @@ Result<JobOrder> decode_order(std::string_view bytes) {
       static_cast<int32_t>(in.amount(2 * proto::kBatchPriorityMax) - proto::kBatchPriorityMax);
   order.map = in.bytes(kStreamCommandBytesMax);
   order.reduce = in.bytes(kStreamCommandBytesMax);
-  order.map_accepts = read_exit_codes(in);
-  order.reduce_accepts = read_exit_codes(in);
+  order.map_accepts = read_exit_codes(in, kAcceptedExitCodesMax);
+  order.reduce_accepts = read_exit_codes(in, kAcceptedExitCodesMax);
   order.output = in.bytes(kPathBytesMax);
   order.plan = in.bytes(kPlanBytesMax);
   order.maps = in.amount(static_cast<int64_t>(kMapsMax));

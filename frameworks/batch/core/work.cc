@@ -39,7 +39,7 @@ WorkCommon read_common(ByteReader& in) {
   WorkCommon common;
   common.job = in.bytes(kNameBytesMax);
   common.command = in.bytes(kStreamCommandBytesMax);
-  common.accepts = read_exit_codes(in);
+  common.accepts = read_exit_codes(in, kAcceptedExitCodesMax);
   common.env = in.pairs(kJobEnvironmentBytesMax, kJobEnvironmentBytesMax);
   common.output = in.bytes(kPathBytesMax);
   common.plan = in.bytes(kPlanBytesMax);
@@ -73,20 +73,6 @@ uint64_t take_fixed(std::string_view& in) {
 
 }  // namespace
 
-void write_exit_codes(ByteWriter& out, const std::vector<int32_t>& codes) {
-  out.number(codes.size());
-  for (const int32_t code : codes) out.signed_number(code);
-}
-
-std::vector<int32_t> read_exit_codes(ByteReader& in) {
-  std::vector<int32_t> codes;
-  const size_t count = in.count(kAcceptedExitCodesMax);
-  for (size_t i = 0; in.ok() && i < count; ++i) {
-    codes.push_back(static_cast<int32_t>(in.amount(255)));
-  }
-  return codes;
-}
-
 std::string encode_work(const Work& work) {
   if (const auto* map = std::get_if<MapWork>(&work)) {
     ByteWriter out(kMapTag);
@@ -109,7 +95,7 @@ std::string encode_work(const Work& work) {
     out.number(range->first);
     write(out, range->indices);
     out.bytes(range->directory);
-    write_codes(out, range->ok);
+    write_exit_codes(out, range->ok);
     out.signed_number(range->timeout.nanos());
     out.signed_number(range->time.nanos());
     out.number(range->lane);
@@ -126,7 +112,7 @@ std::string encode_work(const Work& work) {
     ByteWriter out(kGatherTag);
     write_common(out, gather->common);
     write(out, gather->indices);
-    write_codes(out, gather->ok);
+    write_exit_codes(out, gather->ok);
     out.number(gather->done);
     out.number(gather->commits ? 1 : 0);
     return std::move(out).take();
@@ -154,7 +140,7 @@ Result<Work> decode_range(std::string_view bytes) {
   range.first = in.number32(kElementsMax);
   range.indices = read_indices(in);
   range.directory = in.bytes(kPathBytesMax);
-  range.ok = read_codes(in);
+  range.ok = read_exit_codes(in);
   range.timeout = nanoseconds(in.amount(kElementTimeMax.nanos()));
   range.time = nanoseconds(in.amount(kElementTimeMax.nanos()));
   range.lane = in.number32(kElementsMax);
@@ -179,7 +165,7 @@ Result<Work> decode_gather(std::string_view bytes) {
   GatherWork gather;
   gather.common = read_common(in);
   gather.indices = read_indices(in);
-  gather.ok = read_codes(in);
+  gather.ok = read_exit_codes(in);
   gather.done = in.number32(kElementsMax);
   gather.commits = in.number(1) == 1;
   if (!std::is_sorted(gather.ok.begin(), gather.ok.end())) in.fail();

@@ -138,9 +138,6 @@ struct GatherWork {
 
 using Work = std::variant<MapWork, ReduceWork, EndWork, RangeWork, GatherWork>;
 
-void write_exit_codes(ByteWriter& out, const std::vector<int32_t>& codes);
-std::vector<int32_t> read_exit_codes(ByteReader& in);
-
 std::string encode_work(const Work& work);
 Result<Work> decode_work(std::string_view bytes);
 
