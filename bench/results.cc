@@ -69,7 +69,9 @@ void write_section(const std::string& path, const std::string& name, const std::
   const std::string section = text(begin, "## ", name, "\n\n", date.data(), " · commit ",
                                    output_of("git rev-parse --short HEAD 2>/dev/null"), " · ",
                                    machine(), "\n\n    ", command, "\n\n", body, end);
+  std::fputs(section.c_str(), stdout);
   std::ifstream in(path);
+  CHECK(in.is_open()) << path << " does not exist: a misspelt argument makes no file";
   std::stringstream content;
   content << in.rdbuf();
   std::string whole = content.str();
@@ -84,7 +86,6 @@ void write_section(const std::string& path, const std::string& name, const std::
   std::ofstream out(path);
   out << whole;
   CHECK(out.good()) << path;
-  std::fputs(section.c_str(), stdout);
 }
 
 }  // namespace proffer::bench
