@@ -1,0 +1,117 @@
+#pragma once
+
+// A job that is started again and again, at the fire times of a cron expression (cron.h). A
+// *firing* is one fire time and the decision about it. Each fire time is decided once: the decision
+// and the job that it starts are kept in one transaction of the store (jobs_schedules.cc).
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/result.h"
+#include "common/time.h"
+#include "frameworks/batch/core/cron.h"
+#include "frameworks/batch/core/order.h"
+
+namespace proffer::batch {
+
+// At a fire time at which the job of an earlier one has not ended.
+enum class Overlap : uint8_t {
+  kSkip,     // the fire time is passed over
+  kQueue,    // it is started when the earlier ones have ended
+  kReplace,  // the earlier job is cancelled first
+};
+inline constexpr size_t kOverlapCount = 3;
+std::string_view to_text(Overlap overlap);  // "skip", "queue", "replace"
+std::optional<Overlap> parse_overlap(std::string_view text);
+
+// Of the fire times that passed while no scheduler ran.
+enum class CatchUp : uint8_t {
+  kNone,  // none is started
+  kLast,  // the last one
+  kAll,   // each, one after the other; needs Overlap::kQueue
+};
+inline constexpr size_t kCatchUpCount = 3;
+std::string_view to_text(CatchUp catch_up);  // "none", "last", "all"
+std::optional<CatchUp> parse_catch_up(std::string_view text);
+
+struct ScheduleOrder {
+  // Of each firing. Its output is the directory in which each firing has a directory of its own,
+  // named by firing_name().
+  JobOrder job = {};
+  std::string cron = {};
+  std::string zone = "UTC";  // a name of the time zone database
+  Overlap overlap = Overlap::kSkip;
+  CatchUp catch_up = CatchUp::kLast;
+  bool operator==(const ScheduleOrder&) const = default;
+};
+inline constexpr size_t kCronBytesMax = 256;
+inline constexpr size_t kZoneBytesMax = 64;
+
+// Errors: kInvalidArgument says which value is wrong, what is allowed and what to do. The job is
+// not looked at: check_order does that.
+Result<void> check_schedule(const ScheduleOrder& order);
+
+// "20261125T0230Z": sorts as the fire times do, and is a valid name.
+std::string firing_name(int64_t at);
+
+struct Firing {
+  enum class Result : uint8_t {
+    kStarted,
+    kSkipped,  // an earlier job had not ended
+    kMissed,   // no scheduler ran, or the schedule was paused
+    kRefused,  // the scheduler had no room for a further job
+  };
+  int64_t at = 0;    // the fire time, in seconds since the Unix epoch
+  int64_t last = 0;  // of fire times that were missed together: the last one; else `at`
+  Result result = Result::kStarted;
+  JobId job = {};  // that was started
+  bool operator==(const Firing&) const = default;
+};
+inline constexpr size_t kFiringResultCount = 4;
+std::string_view to_text(Firing::Result result);  // "started", "skipped", "missed", "refused"
+
+// A schedule as it is kept.
+struct ScheduleRecord {
+  ScheduleOrder order = {};
+  std::string owner = {};
+  uint64_t number = 0;  // its place in the order of submission
+  Time submitted_at = {};
+  bool is_paused = false;
+  int64_t decided_until = 0;          // each fire time up to this one is decided
+  std::vector<int64_t> waiting = {};  // rising: these are started one after the other
+  JobId job = {};                     // that was started last
+  std::vector<Firing> log = {};       // the last firings, the oldest first
+  bool operator==(const ScheduleRecord&) const = default;
+};
+inline constexpr size_t kFiringsKept = 30;     // in the log
+inline constexpr size_t kFiringsWaiting = 50;  // of one schedule; beyond, the oldest are skipped
+// A fire time that is decided later than this was missed.
+inline constexpr Duration kFiringLateMax = minutes(5);
+
+// What to do now.
+struct ScheduleStep {
+  ScheduleRecord record = {};         // as it is to be kept; without the job that is started
+  std::optional<int64_t> start = {};  // start a job for this fire time
+  bool cancel_running = false;        // the job that was started last
+};
+
+// The decisions that are due, or nothing. Each fire time until `now` is decided then, but for those
+// that wait for the job that was started last (`is_running`). O(log(time passed) + waiting).
+std::optional<ScheduleStep> decide(const ScheduleRecord& record, const Cron& cron, const Zone& zone,
+                                   bool is_running, int64_t now);
+// The log has one firing more.
+void add_firing(ScheduleRecord& record, Firing firing);
+
+std::string encode(const ScheduleRecord& record);
+// Errors: kCorruption, for anything that encode() does not make.
+Result<ScheduleRecord> decode_schedule(std::string_view bytes);
+// As it is sent by the CLI.
+std::string encode_schedule_order(const ScheduleOrder& order);
+// Errors: kCorruption if it is none; as check_order and check_schedule if it cannot be.
+Result<ScheduleOrder> decode_schedule_order(std::string_view bytes);
+
+}  // namespace proffer::batch
