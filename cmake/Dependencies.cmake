@@ -1,6 +1,7 @@
 # Libraries of Debian 12, each named once. tools/layers.txt says who may link them.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+find_package(absl CONFIG REQUIRED)
 find_package(CapnProto CONFIG REQUIRED)
 find_package(fmt CONFIG REQUIRED)
 find_package(GTest REQUIRED)

@@ -144,7 +144,7 @@ A master computes fair shares and offers resources to the schedulers of
 frameworks, which run tasks on agents. This package has the master, the
 agent, the schedulers of batch and service, and the command proffer.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "passwd, init-system-helpers")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "passwd, init-system-helpers, tzdata")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "proffer-doc")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <span>
 
 #include "common/check.h"
@@ -24,18 +23,37 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 // --- local time --------------------------------------------------------------------------------
 
 // Local seconds count from 1970-01-01T00:00 of the zone's clocks.
-std::chrono::year_month_day date_of(int64_t local) {
-  return std::chrono::sys_days(std::chrono::days(floor_div(local, kDay)));
+struct Date {
+  int64_t year = 0;
+  int64_t month = 0;    // 1 to 12
+  int64_t day = 0;      // 1 to 31
+  int64_t weekday = 0;  // 0 is Sunday
+};
+// Of a day counted from 1970-01-01, a Thursday. Years begin in March here, so that the leap day is
+// their last (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+Date date_of(int64_t day) {
+  constexpr int64_t kDaysOf400Years = 146'097;
+  constexpr int64_t kDaysTo1970 = 719'468;  // from 0000-03-01
+  const int64_t days = day + kDaysTo1970;
+  const int64_t era = floor_div(days, kDaysOf400Years);
+  const int64_t of_era = days - era * kDaysOf400Years;
+  const int64_t year =
+      (of_era - of_era / 1'460 + of_era / 36'524 - of_era / 146'096) / 365;  // of the era
+  const int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+  const int64_t month = (5 * of_year + 2) / 153;  // from March
+  return {.year = 400 * era + year + (month < 10 ? 0 : 1),
+          .month = month < 10 ? month + 3 : month - 9,
+          .day = of_year - (153 * month + 2) / 5 + 1,
+          .weekday = day + 4 - floor_div(day + 4, 7) * 7};
 }
 
 std::string two_digits(int64_t number) { return text(number < 10 ? "0" : "", number); }
 
 std::string civil_text(int64_t local) {
-  const std::chrono::year_month_day date = date_of(local);
+  const Date date = date_of(floor_div(local, kDay));
   const int64_t of_day = local - floor_div(local, kDay) * kDay;
-  std::string out = text(int{date.year()}, "-", two_digits(unsigned{date.month()}), "-",
-                         two_digits(unsigned{date.day()}), "T", two_digits(of_day / 3'600), ":",
-                         two_digits(of_day / kMinute % 60));
+  std::string out = text(date.year, "-", two_digits(date.month), "-", two_digits(date.day), "T",
+                         two_digits(of_day / 3'600), ":", two_digits(of_day / kMinute % 60));
   if (of_day % kMinute != 0) out += text(":", two_digits(of_day % kMinute));
   return out;
 }
@@ -156,11 +174,10 @@ Result<std::string_view> expanded(std::string_view name) {
 
 // --- matches -----------------------------------------------------------------------------------
 
-bool matches_day(const Cron& cron, std::chrono::year_month_day date) {
-  if ((cron.months >> unsigned{date.month()} & 1) == 0) return false;
-  const bool day = (cron.days >> unsigned{date.day()} & 1) != 0;
-  const unsigned weekday = std::chrono::weekday(std::chrono::sys_days(date)).c_encoding();
-  const bool of_week = (cron.weekdays >> weekday & 1) != 0;
+bool matches_day(const Cron& cron, const Date& date) {
+  if ((cron.months >> date.month & 1) == 0) return false;
+  const bool day = (cron.days >> date.day & 1) != 0;
+  const bool of_week = (cron.weekdays >> date.weekday & 1) != 0;
   if (cron.any_day || cron.any_weekday) return day && of_week;
   return day || of_week;
 }
@@ -170,7 +187,7 @@ std::optional<int64_t> next_match(const Cron& cron, int64_t from, int64_t end) {
   const int64_t first = floor_div(from + kMinute - 1, kMinute) * kMinute;
   for (int64_t day = floor_div(first, kDay), searched = 0;
        day * kDay < end && searched < kDaysSearchedMax; ++day, ++searched) {
-    if (!matches_day(cron, date_of(day * kDay))) continue;
+    if (!matches_day(cron, date_of(day))) continue;
     for (int64_t hour = 0; hour < 24; ++hour) {
       const int64_t hour_begin = day * kDay + hour * 60 * kMinute;
       if ((cron.hours >> hour & 1) == 0 || hour_begin + 60 * kMinute <= first) continue;
