@@ -171,7 +171,7 @@ TEST(Schedule, EachFireTimeIsDecidedOnce) {
       prng.chance(1, 2) ? keeper.job_ends(now) : keeper.look(now);
       ASSERT_LT(keeper.record.log.size(), kFiringsKept);
       for (const Firing& firing : std::exchange(keeper.record.log, {})) {
-        for (int64_t time = firing.at; time <= firing.last; ++time) {
+        for (int64_t time = firing.at; time <= firing.last; time += kMinute) {
           if (next_fire_time(*parse_cron("*/7 * * * *"), utc(), time - 1) == time) ++decided[time];
         }
       }
