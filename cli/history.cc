@@ -38,79 +38,10 @@ std::string gap_words(const proto::HistoryGap& gap) {
               gap.lost > 0 ? text(gap.lost, " entries are lost") : "the last entries may be lost");
 }
 
-template <class Entry>
-void add(std::vector<Entry>& to, std::vector<Entry>& from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
-
 // Milli-units times seconds as units times hours, with up to three decimals.
 std::string hours_text(int64_t milli_seconds) { return print_milli(milli_seconds / 3600); }
 
-// A master of before does not know the call: it is the only one, and answers for itself.
-Result<std::vector<proto::MasterRow>> fetch_masters(const Masters& master) {
-  const Result<CallResult> answer = call(master, "masters", "");
-  if (!answer && answer.error().code() == ErrorCode::kNotFound) {
-    return std::vector<proto::MasterRow>{{.role = proto::MasterRole::kLeads}};
-  }
-  if (!answer) return answer.error();
-  return proto::parse_masters_list(answer->json);
-}
-
-// What one master saw, the newest first.
-Result<HistoryRows> fetch_part(const Masters& master, proto::HistoryQuery query, size_t rows_max) {
-  HistoryRows all;
-  while (true) {
-    const size_t rows = all.page.tasks.size() + all.page.roles.size();
-    if (rows >= rows_max) break;
-    query.limit = std::min(rows_max - rows, kReplyRowsMax);
-    const Result<CallResult> answer =
-        call(master, "history", proto::history_query_json(query), seconds(30));
-    if (!answer) return answer.error();
-    Result<proto::HistoryPage> page = proto::parse_history_page(answer->json);
-    if (!page) return std::move(page).error();
-    add(all.page.tasks, page->tasks);
-    add(all.page.roles, page->roles);
-    add(all.page.gaps, page->gaps);
-    all.page.damaged_bytes += page->damaged_bytes;
-    all.more = !answer->next.empty();
-    if (!all.more) break;
-    query.before = answer->next;
-  }
-  return all;
-}
-
-// Whether the master could have seen something of it.
-bool is_asked_for(const proto::MasterRow& one, const proto::HistoryQuery& query) {
-  if (!one.last) return false;
-  return !query.since || !one.led_until || *one.led_until >= *query.since;
-}
-
-Time time_of(const proto::EndedTask& ended) { return ended.status.at; }
-Time time_of(const proto::RoleUse& use) { return use.until; }
-Time time_of(const proto::HistoryGap& gap) { return gap.until; }
-
-// Two lists, the newest first, as one.
-template <class Entry>
-std::vector<Entry> merged(std::vector<Entry> a, std::vector<Entry> b) {
-  std::vector<Entry> all;
-  all.reserve(a.size() + b.size());
-  std::merge(std::make_move_iterator(a.begin()), std::make_move_iterator(a.end()),
-             std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()),
-             std::back_inserter(all),
-             [](const Entry& x, const Entry& y) { return time_of(x) > time_of(y); });
-  return all;
-}
-
 }  // namespace
-
-std::string local_time(Time time) {
-  const std::time_t seconds = time.nanos() / 1'000'000'000;
-  std::tm parts = {};
-  std::array<char, 32> words = {};
-  if (::localtime_r(&seconds, &parts) == nullptr) return "?";
-  const size_t size = std::strftime(words.data(), words.size(), "%Y-%m-%d %H:%M:%S", &parts);
-  return {words.data(), size};
-}
 
 std::string bytes_text(const std::optional<int64_t>& bytes) {
   if (!bytes) return "-";
@@ -130,68 +61,6 @@ Result<Time> time_ago(std::string_view text) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const int64_t nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   return Time::from_nanos(std::max<int64_t>(0, nanos - span->nanos()));
-}
-
-Result<HistoryRows> fetch_history(const Masters& master, proto::HistoryQuery query,
-                                  size_t rows_max) {
-  const Result<std::vector<proto::MasterRow>> masters = fetch_masters(master);
-  if (!masters) return masters.error();
-  std::vector<HistoryRows> parts;
-  std::vector<proto::MasterRow> missing;
-  for (const proto::MasterRow& one : *masters) {
-    query.master = one.id;
-    Result<HistoryRows> part = one.role == proto::MasterRole::kAway
-                                   ? Result<HistoryRows>(Error::unavailable("it is away"))
-                                   : fetch_part(master, query, rows_max);
-    if (part) {
-      parts.push_back(*std::move(part));
-    } else if (one.role == proto::MasterRole::kLeads) {
-      return std::move(part).error();
-    } else if (is_asked_for(one, query)) {
-      missing.push_back(one);
-    }
-  }
-  HistoryRows all = merge_history(std::move(parts), std::move(missing), rows_max);
-  std::reverse(all.page.tasks.begin(), all.page.tasks.end());
-  std::reverse(all.page.roles.begin(), all.page.roles.end());
-  std::reverse(all.page.gaps.begin(), all.page.gaps.end());
-  return all;
-}
-
-HistoryRows merge_history(std::vector<HistoryRows> parts, std::vector<proto::MasterRow> missing,
-                          size_t rows_max) {
-  HistoryRows all;
-  all.page.missing = std::move(missing);
-  for (HistoryRows& part : parts) {
-    all.page.tasks = merged(std::move(all.page.tasks), std::move(part.page.tasks));
-    all.page.roles = merged(std::move(all.page.roles), std::move(part.page.roles));
-    all.page.gaps = merged(std::move(all.page.gaps), std::move(part.page.gaps));
-    all.page.damaged_bytes += part.page.damaged_bytes;
-    all.more |= part.more;
-  }
-  all.more |= all.page.tasks.size() > rows_max || all.page.roles.size() > rows_max;
-  if (all.page.tasks.size() > rows_max) all.page.tasks.resize(rows_max);
-  if (all.page.roles.size() > rows_max) all.page.roles.resize(rows_max);
-  // The first that told of its end stays; what the other knows is what the agent told again.
-  std::set<std::tuple<FrameworkId, TaskId, Time>> known;
-  const auto is_known = [&](const proto::EndedTask& ended) {
-    return !known.emplace(ended.framework, ended.status.task, ended.launched_at).second;
-  };
-  if (parts.size() > 1) {
-    all.page.tasks.erase(
-        all.page.tasks.begin(),
-        std::remove_if(all.page.tasks.rbegin(), all.page.tasks.rend(), is_known).base());
-  }
-  if (!all.more) return all;
-  // What is older than the oldest that is shown is not missed in it.
-  Time oldest = {};
-  if (!all.page.tasks.empty()) oldest = time_of(all.page.tasks.back());
-  if (!all.page.roles.empty()) oldest = time_of(all.page.roles.back());
-  std::erase_if(all.page.gaps, [&](const proto::HistoryGap& gap) { return gap.until < oldest; });
-  std::erase_if(all.page.missing, [&](const proto::MasterRow& one) {
-    return one.led_until && *one.led_until < oldest;
-  });
-  return all;
 }
 
 std::string missing_words(const proto::MasterRow& master) {

@@ -11,14 +11,18 @@
 #include "cli/history.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
-#include "cli/usage.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "net/http_get.h"
 #include "proto/json/json.h"
+#include "proto/shape_usage.h"
 
 namespace proffer::cli {
 namespace {
+
+using proto::by_shape;
+using proto::ShapeUsage;
+using proto::TaskSample;
 
 constexpr size_t kEndedMax = 100'000;  // tasks that are looked at, the newest
 constexpr size_t kStatusBytesMax = size_t{64} << 20;

@@ -105,12 +105,12 @@ HistoryRows rows_of(std::vector<proto::EndedTask> tasks, bool more = false) {
 TEST_F(CliHistory, MergesWhatMastersSawByTime) {
   const std::vector<HistoryRows> parts = {rows_of({ended("a3", 30), ended("a2", 20)}),
                                           rows_of({ended("b4", 40), ended("b1", 10)})};
-  EXPECT_EQ(names(merge_history(parts, {}, 100)), "b4 a3 a2 b1 ");
-  EXPECT_EQ(names(merge_history(parts, {}, 3)), "b4 a3 a2 and more");
+  EXPECT_EQ(names(sdk::merge_history(parts, {}, 100)), "b4 a3 a2 b1 ");
+  EXPECT_EQ(names(sdk::merge_history(parts, {}, 3)), "b4 a3 a2 and more");
   // Each wrote in the order of acknowledgements, which is not always that of the ends.
   EXPECT_EQ(
-      names(merge_history({rows_of({ended("a1", 10), ended("a2", 20)}), rows_of({ended("b3", 15)})},
-                          {}, 100)),
+      names(sdk::merge_history(
+          {rows_of({ended("a1", 10), ended("a2", 20)}), rows_of({ended("b3", 15)})}, {}, 100)),
       "b3 a1 a2 ");
 }
 
@@ -118,9 +118,9 @@ TEST_F(CliHistory, MergesWhatMastersSawByTime) {
 // master led: it told it again.
 TEST_F(CliHistory, ShowsATaskThatTwoMastersWroteOnce) {
   const HistoryRows all =
-      merge_history({rows_of({ended("t1", 20, 5)}), rows_of({ended("t1", 25, 5)}),
-                     rows_of({ended("t1", 90, 80)})},  // Another task of this name, later.
-                    {}, 100);
+      sdk::merge_history({rows_of({ended("t1", 20, 5)}), rows_of({ended("t1", 25, 5)}),
+                          rows_of({ended("t1", 90, 80)})},  // Another task of this name, later.
+                         {}, 100);
   EXPECT_EQ(names(all), "t1 t1 ");
   EXPECT_EQ(all.page.tasks[1].status.at, Time() + seconds(20));
 }
@@ -132,13 +132,13 @@ TEST_F(CliHistory, NamesMastersThatAreMissingUnlessTheyLedBeforeWhatIsShown) {
                               .led_until = Time() + seconds(15)};
   std::vector<HistoryRows> parts = {rows_of({ended("t3", 30), ended("t2", 20)})};
   parts[0].page.gaps.push_back({.from = Time() + seconds(8), .until = Time() + seconds(9)});
-  EXPECT_EQ(merge_history(parts, {away}, 100).page.missing.size(), 1u);
-  EXPECT_EQ(merge_history(parts, {away}, 100).page.gaps.size(), 1u);
+  EXPECT_EQ(sdk::merge_history(parts, {away}, 100).page.missing.size(), 1u);
+  EXPECT_EQ(sdk::merge_history(parts, {away}, 100).page.gaps.size(), 1u);
   parts[0].more = true;
-  EXPECT_TRUE(merge_history(parts, {away}, 100).page.missing.empty());
-  EXPECT_TRUE(merge_history(parts, {away}, 100).page.gaps.empty());
+  EXPECT_TRUE(sdk::merge_history(parts, {away}, 100).page.missing.empty());
+  EXPECT_TRUE(sdk::merge_history(parts, {away}, 100).page.gaps.empty());
   parts[0].page.tasks.push_back(ended("t1", 12));
-  EXPECT_EQ(merge_history(parts, {away}, 100).page.missing.size(), 1u);
+  EXPECT_EQ(sdk::merge_history(parts, {away}, 100).page.missing.size(), 1u);
   EXPECT_EQ(missing_words(away),
             "the master m1:5050 led from 1970-01-01 00:00:05 to 1970-01-01 00:00:15 and is away: "
             "what it saw is missing");

@@ -1,8 +1,6 @@
 #include "frameworks/batch/shell/calls.h"
 
-#include <array>
 #include <cstdio>
-#include <ctime>
 
 #include "common/text.h"
 #include "proto/json/json.h"
@@ -81,15 +79,6 @@ void print_line(const std::string& line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fputc('\n', stdout);
   std::fflush(stdout);
-}
-
-std::string local_time(Time time) {
-  const std::time_t seconds = time.nanos() / 1'000'000'000;
-  std::tm parts = {};
-  std::array<char, 32> words = {};
-  if (::localtime_r(&seconds, &parts) == nullptr) return "?";
-  const size_t size = std::strftime(words.data(), words.size(), "%Y-%m-%d %H:%M:%S", &parts);
-  return {words.data(), size};
 }
 
 }  // namespace proffer::batch

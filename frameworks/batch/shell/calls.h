@@ -35,7 +35,5 @@ bool is_away(const Error& error);
 // Returns the exit code.
 int print_answer(const Error& error, bool json);
 void print_line(const std::string& line);
-// "2026-11-25 20:15:03".
-std::string local_time(Time time);
 
 }  // namespace proffer::batch

@@ -22,6 +22,7 @@
 #include "frameworks/batch/shell/results.h"
 #include "frameworks/batch/shell/submit.h"
 #include "proto/json/batch_json.h"
+#include "sdk/shell/history.h"
 
 namespace proffer::batch {
 namespace {
@@ -376,7 +377,7 @@ int show_status(const std::string& name, const CommandOptions& options) {
   row("note", job->note);
   row("error", job->error);
   row("hint", job->hint);
-  if (job->retry_until != Time()) row("retry", text("until ", local_time(job->retry_until)));
+  if (job->retry_until != Time()) row("retry", text("until ", sdk::local_time(job->retry_until)));
   return 0;
 }
 

@@ -1,5 +1,7 @@
 // proffer batch history.
 
+#include "sdk/shell/history.h"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -46,7 +48,7 @@ int history(int64_t limit, const CommandOptions& options) {
       fmt::format(kRow, "JOB", "OWNER", "ROLE", "PHASE", "SUBMITTED", "ENDED", "TOOK_S", "CPU_S"));
   for (const proto::BatchJob& job : *jobs) {
     print_line(fmt::format(kRow, job.job, job.owner, job.role.str(), to_text(job.phase),
-                           local_time(job.submitted_at), local_time(job.ended_at),
+                           sdk::local_time(job.submitted_at), sdk::local_time(job.ended_at),
                            tenths(job.ended_at - job.submitted_at), cpu_text(job)));
   }
   if (all > jobs->size()) {

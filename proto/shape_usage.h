@@ -12,7 +12,7 @@
 #include "common/time.h"
 #include "proto/messages.h"
 
-namespace proffer::cli {
+namespace proffer::proto {
 
 // One task, running or ended.
 struct TaskSample {
@@ -21,7 +21,7 @@ struct TaskSample {
   ResourceVector asked = {};
   Duration ran = {};
   bool ended = false;
-  std::optional<proto::TaskUsage> usage = {};  // so far; nothing: it was not counted
+  std::optional<TaskUsage> usage = {};  // so far; nothing: it was not counted
 };
 
 // Tasks of one framework, ask and shape together.
@@ -49,4 +49,4 @@ struct ShapeUsage {
 // there are no others.
 std::vector<ShapeUsage> by_shape(const std::vector<TaskSample>& samples);
 
-}  // namespace proffer::cli
+}  // namespace proffer::proto

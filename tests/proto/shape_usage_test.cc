@@ -1,10 +1,10 @@
 // Advice of `proffer usage` from the use of tasks.
 
-#include "cli/usage.h"
+#include "proto/shape_usage.h"
 
 #include <gtest/gtest.h>
 
-namespace proffer::cli::usage_test {
+namespace proffer::proto::shape_usage_test {
 namespace {
 
 constexpr int64_t kMebi = int64_t{1} << 20;
@@ -91,4 +91,4 @@ TEST(Usage, OfTheLargestTasksDoesNotOverflow) {
 }
 
 }  // namespace
-}  // namespace proffer::cli::usage_test
+}  // namespace proffer::proto::shape_usage_test

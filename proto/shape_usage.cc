@@ -1,13 +1,12 @@
-#include "cli/usage.h"
+#include "proto/shape_usage.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 
-#include "cli/output.h"
 #include "common/text.h"
 
-namespace proffer::cli {
+namespace proffer::proto {
 namespace {
 
 constexpr int64_t kCpuStep = 100;             // milli-CPUs
@@ -80,7 +79,7 @@ std::vector<ShapeUsage> by_shape(const std::vector<TaskSample>& samples) {
     shape.asked = sample.asked;
     ++(sample.ended ? shape.ended : shape.running);
     if (!sample.usage) continue;
-    const proto::TaskUsage& usage = *sample.usage;
+    const TaskUsage& usage = *sample.usage;
     ++shape.counted;
     if (usage.cpu_nanos) {
       shape.cpu_nanos += *usage.cpu_nanos;
@@ -108,4 +107,4 @@ std::vector<ShapeUsage> by_shape(const std::vector<TaskSample>& samples) {
   return shapes;
 }
 
-}  // namespace proffer::cli
+}  // namespace proffer::proto
