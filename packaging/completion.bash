@@ -29,7 +29,7 @@ _proffer() {
       batch)
         case $verb in
           status | watch | wait | cancel) words=$(_proffer_names batch list) ;;
-          logs | retry) words=$(_proffer_names batch list --all) ;;
+          logs | report | results | retry) words=$(_proffer_names batch list --all) ;;
         esac
         ;;
       agent) [[ $verb != gone ]] || words=$(_proffer_names agents) ;;

@@ -78,6 +78,12 @@ class Verbs {
     logs_command->add_flag("-f,--follow", logs_.follow, "Go on until the task has ended");
     logs_command->add_flag("--stdout", logs_.use_stdout,
                            "Standard output instead of standard error");
+    CLI::App* report_command =
+        verb("report", "What the attempts of a job took, beside what they asked for",
+             [this] { return report(id_, html_, options_); });
+    report_command->add_option("JOB", id_, "The job's id, as in words-7")->required();
+    report_command->add_option("--html", html_,
+                               "Write it to this file, with a timeline of the attempts");
     CLI::App* list_command =
         verb("list", "The jobs of all users", [this] { return list(with_ended_, options_); });
     list_command->add_flag("--all", with_ended_, "Those that have ended, too");
@@ -340,6 +346,7 @@ class Verbs {
   bool with_ended_ = false;
   int64_t limit_ = 100;
   LogsOptions logs_;
+  std::string html_;  // of a report
   SchedulerOptions scheduler_;
   std::function<int()> chosen_;
 };

@@ -166,6 +166,18 @@ TEST_F(LifeOfAJob, ThatFailedIsLookedIntoAndRetriedWithoutRepeatingWhatIsDone) {
   ASSERT_EQ(rows->jobs.size(), 1u);
   EXPECT_EQ(rows->jobs[0].job, "wc-1");
   EXPECT_GT(rows->jobs[0].ended_at, rows->jobs[0].submitted_at);
+
+  // The history is written a little later.
+  EXPECT_TRUE(eventually([&] {
+    const Exit report = cluster.proffer({"batch", "report", "wc-1", "--html", home_ / "r.html"});
+    EXPECT_EQ(report.code, 0) << report.err;
+    return read_file(home_ / "r.html").find(">end<") != std::string::npos;
+  }));
+  const Exit report = cluster.proffer({"batch", "report", "wc-1"});
+  EXPECT_EQ(report.code, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("wc-1 of "));
+  EXPECT_THAT(report.out, HasSubstr("map-0, attempt 4 on "));
+  EXPECT_THAT(report.out, HasSubstr("exited with 3"));
 }
 
 // `grep` without a match, no input, a command that is not there, a cluster that is too small.

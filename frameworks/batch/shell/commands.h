@@ -58,6 +58,9 @@ int cancel(const std::string& job, const CommandOptions& options);
 int retry(const std::string& job, const CommandOptions& options);
 // The last `limit` jobs that have ended, the latest first.
 int history(int64_t limit, const CommandOptions& options);
+// What the stages and attempts of a job took beside what they asked for, from the master's history;
+// on standard output, or with a timeline as one file of HTML.
+int report(const std::string& job, const std::string& html_file, const CommandOptions& options);
 
 struct LogsOptions {
   std::string task = {};    // as in map-3 or map-00003-2; empty: the attempt that failed last
