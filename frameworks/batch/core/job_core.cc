@@ -62,11 +62,18 @@ std::optional<Time> Job::State::next_deadline() const {
     const std::optional<Time> next = stage->next_deadline();
     if (next && (!first || *next < *first)) first = next;
   }
+  for (const Speculation* speculation : {&map_speculation_, &reduce_speculation_}) {
+    const std::optional<Time>& next = speculation->look_at;
+    if (next && (!first || *next < *first)) first = next;
+  }
   return is_over_ ? std::nullopt : first;
 }
 
 void Job::State::on_time(Time now) {
   for (Stage* stage : {&maps_, &reduces_, &end_}) stage->end_waits(now);
+  look_for_stragglers(TaskKind::kMap, now);
+  look_for_stragglers(TaskKind::kReduce, now);
+  plan_look(now);
 }
 
 std::set<std::pair<TaskKind, uint32_t>> Job::State::take_changed() {
@@ -101,7 +108,7 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
   if (found == attempts_.end()) {
     // A duplicate, or late: nothing hangs on it. Or an earlier life has launched it.
     if (!stage(name.kind).is_of_earlier_life(name.attempt)) return;
-    found = adopt(name, status);
+    found = adopt(name, status, now);
   }
   const Attempt attempt = found->second;
   Stage& tasks = stage(attempt.kind);
@@ -126,7 +133,7 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
     case TaskState::kUnreachable:
       if (attempt.given_up) return;
       found->second.given_up = true;
-      tasks.lose(attempt.number);
+      tasks.lose(attempt.number, status.task);
       trace(TraceLevel::kMisbehaved, "task unreachable", status, out);
       return;
     case TaskState::kFinished:
@@ -143,7 +150,7 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
       attempts_.erase(found);
       if (attempt.given_up) return;
       trace(TraceLevel::kMisbehaved, "task lost", status, out);
-      tasks.lose(attempt.number);
+      tasks.lose(attempt.number, status.task);
       return;
     case TaskState::kRefused:
       attempts_.erase(found);
@@ -152,7 +159,7 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
         count_failure(attempt, status, status.message, TaskFailure(), now, out);
         return;
       }
-      tasks.lose(attempt.number);
+      tasks.lose(attempt.number, status.task);
       return;
   }
 }
@@ -181,9 +188,13 @@ void Job::State::end_if_done(JobOutbox& out) {
   }
 }
 
-Job::State::Attempts::iterator Job::State::adopt(const TaskName& name, const TaskStatus& status) {
-  Attempt attempt{
-      .kind = name.kind, .number = name.number, .attempt = name.attempt, .agent = status.agent};
+Job::State::Attempts::iterator Job::State::adopt(const TaskName& name, const TaskStatus& status,
+                                                 Time now) {
+  Attempt attempt{.kind = name.kind,
+                  .number = name.number,
+                  .attempt = name.attempt,
+                  .agent = status.agent,
+                  .since = now};
   Stage& tasks = stage(name.kind);
   attempt.given_up = tasks.task(name.number).state != JobTask::State::kPending || is_late(attempt);
   if (!attempt.given_up) tasks.resume(name.number, status.task);
@@ -214,11 +225,10 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
                   TaskFailure(), now, out);
     return;
   }
-  // First come, first served: another attempt at the same work need not go on.
-  if (task.state == JobTask::State::kRunning && attempt.given_up) {
-    const auto other = attempts_.find(task.active);
-    CHECK(other != attempts_.end()) << task.active.str();
-    kill(other, out);
+  // First come, first served: other attempts at the same work need not go on.
+  kill_others(attempt, status.task, out);
+  if (attempt.kind != TaskKind::kEnd && !tasks.is_of_earlier_life(attempt.attempt)) {
+    speculation_of(attempt.kind).times.add(now - attempt.since);
   }
   tasks.complete(attempt.number, attempt.attempt, attempt.agent, *std::move(result));
   trace(TraceLevel::kShortLived, "task done", status, out);
@@ -245,7 +255,7 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
     }
     trace(TraceLevel::kMisbehaved, "map outputs cannot be fetched", status, out);
     if (reduces_.fetch_failed(attempt.number) < options_.fetch_rounds) {
-      reduces_.lose(attempt.number);
+      reduces_.lose(attempt.number, status.task);
       return;
     }
   }
@@ -256,7 +266,8 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
                                std::string_view why, const TaskFailure& failure, Time now,
                                JobOutbox& out) {
   Stage& tasks = stage(attempt.kind);
-  const int32_t failures = tasks.fail(attempt.number, attempt.agent, now + options_.elsewhere_wait);
+  const int32_t failures =
+      tasks.fail(attempt.number, status.task, attempt.agent, now + options_.elsewhere_wait);
   const int64_t allowed = allowed_attempts(attempt.kind);
   out.trace.push_back(TraceEvent{.level = TraceLevel::kMisbehaved,
                                  .what = "task failed",
@@ -283,7 +294,7 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
        out);
 }
 
-int64_t allowed_attempts(TaskKind kind) const {
+int64_t Job::State::allowed_attempts(TaskKind kind) const {
   const int64_t attempts = int64_t{order().attempts} * (int64_t{options_.retries} + 1);
   return kind == TaskKind::kEnd ? std::max(kAttempts, order().attempts) : attempts;
 }
@@ -318,11 +329,21 @@ void Job::State::end(Outcome outcome, JobOutbox& out) {
   for (auto at = attempts_.begin(); at != attempts_.end(); ++at) {
     const Attempt& attempt = at->second;
     if (attempt.kind == TaskKind::kEnd || attempt.kill_asked) continue;
-    if (!attempt.given_up) stage(attempt.kind).lose(attempt.number);
+    if (!attempt.given_up) stage(attempt.kind).lose(attempt.number, at->first);
     kill(at, out);
   }
   if (!elements_) return;
   for (const TaskId& task : elements_->kill_all()) kill(task, out);
+}
+
+void Job::State::kill_others(const Attempt& attempt, const TaskId& but, JobOutbox& out) {
+  const JobTask& task = stage(attempt.kind).task(attempt.number);
+  for (const TaskId& id : {task.active, task.copy}) {
+    if (id.empty() || id == but) continue;
+    const auto other = attempts_.find(id);
+    CHECK(other != attempts_.end()) << id.str();
+    kill(other, out);
+  }
 }
 
 void Job::State::kill(Attempts::iterator attempt, JobOutbox& out) {
@@ -377,6 +398,10 @@ void Job::on_restored(JobOutbox& out) { state_->on_restored(out); }
 void Job::on_status(const TaskName& name, const proto::TaskStatus& status, Time now,
                     JobOutbox& out) {
   state_->on_status(name, status, now, out);
+  state_->plan_look(now);
+}
+void Job::on_progress(const TaskName& name, std::string_view bytes, Time now) {
+  state_->on_progress(name, bytes, now);
 }
 void Job::on_agent_lost(const AgentId& agent, JobOutbox& out) { state_->on_agent_lost(agent, out); }
 void Job::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out) {

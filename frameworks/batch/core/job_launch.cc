@@ -14,10 +14,12 @@ constexpr size_t kLaunchOverheadBytes = 1'024;
 constexpr size_t kFetchOverheadBytes = 128;
 constexpr size_t kCommandShownBytes = 200;
 
+// Behind the kind, in the names of asks: for tasks that failed, and for second attempts.
 constexpr std::string_view kElsewhere = "-elsewhere";
+constexpr std::string_view kCopy = "-copy";
 
-AskName ask_name(const JobId& job, TaskKind kind, bool elsewhere) {
-  return AskName(text(job.str(), ".", to_text(kind), elsewhere ? kElsewhere : ""));
+AskName ask_name(const JobId& job, TaskKind kind, std::string_view what = "") {
+  return AskName(text(job.str(), ".", to_text(kind), what));
 }
 
 }  // namespace
@@ -31,9 +33,10 @@ void Job::State::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out)
   }
   for (Stage* stage : {&maps_, &reduces_, &end_}) {
     // No other agent exists: one on which it failed must do.
-    if (row.ask == ask_name(options_.id, stage->kind(), true)) {
+    if (row.ask == ask_name(options_.id, stage->kind(), kElsewhere)) {
       return stage->end_waits(std::nullopt);
     }
+    if (row.ask == ask_name(options_.id, stage->kind(), kCopy)) return;
   }
   std::string& why = cannot_fit_[row.ask];
   why = row.why.empty() ? "no agent could ever run it" : row.why;
@@ -45,35 +48,39 @@ void Job::State::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out)
 
 std::vector<Ask> Job::State::asks() const {
   std::vector<Ask> asks;
-  const auto ask_for = [&](TaskKind kind, int64_t count, bool elsewhere) {
+  const auto ask_for = [&](TaskKind kind, size_t count, std::string_view what = "") {
     Ask ask;
-    ask.name = ask_name(options_.id, kind, elsewhere);
+    ask.name = ask_name(options_.id, kind, what);
     ask.role = order().role;
     ask.shape = shape(kind);
-    ask.count = count;
-    // Of one job, reduces come after maps: they use what those have left.
-    ask.priority = 2 * order().priority + (kind == TaskKind::kReduce ? 0 : 1);
+    ask.count = static_cast<int64_t>(count);
+    // Of one job, reduces come after maps: they use what those have left. Copies come last.
+    ask.priority = 3 * order().priority + (what == kCopy ? 0 : kind == TaskKind::kReduce ? 1 : 2);
     ask.band = order().band;
     return ask;
   };
-  const auto want = [&](const Stage& tasks, bool elsewhere) {
-    const size_t count = elsewhere ? tasks.elsewhere().size() : tasks.pending().size();
-    if (count == 0) return;
-    Ask ask = ask_for(tasks.kind(), static_cast<int64_t>(count), elsewhere);
-    if (elsewhere) {
-      ask.constraints.push_back(Constraint{.attribute = "host",
-                                           .op = Constraint::Operator::kNotIn,
-                                           .values = tasks.avoided(kConstraintValuesMax)});
-    }
-    asks.push_back(std::move(ask));
+  const auto not_on = [](Ask ask, std::vector<std::string> agents) {
+    ask.constraints.push_back(Constraint{
+        .attribute = "host", .op = Constraint::Operator::kNotIn, .values = std::move(agents)});
+    return ask;
   };
   for (const Stage* stage : {&maps_, &reduces_, &end_}) {
-    if (!wants(stage->kind())) continue;
-    want(*stage, false);
-    want(*stage, true);
+    const TaskKind kind = stage->kind();
+    if (!wants(kind)) continue;
+    if (!stage->pending().empty()) asks.push_back(ask_for(kind, stage->pending().size()));
+    if (!stage->elsewhere().empty()) {
+      asks.push_back(not_on(ask_for(kind, stage->elsewhere().size(), kElsewhere),
+                            stage->avoided(kConstraintValuesMax)));
+    }
+    if (kind == TaskKind::kEnd) continue;
+    // The agent of the most urgent one is avoided: on each other agent there is something to do.
+    const std::vector<uint32_t> copies = wanted_copies(kind);
+    if (copies.empty()) continue;
+    asks.push_back(
+        not_on(ask_for(kind, copies.size(), kCopy), {agent_of_active(kind, copies.front()).str()}));
   }
   if (elements_ && wants(TaskKind::kRange) && elements_->wanted() > 0) {
-    asks.push_back(ask_for(TaskKind::kRange, elements_->wanted(), false));
+    asks.push_back(ask_for(TaskKind::kRange, static_cast<size_t>(elements_->wanted())));
   }
   return asks;
 }
@@ -84,13 +91,15 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
                                                   size_t room, Time now, JobOutbox& out) {
   const std::string_view words = std::string_view(ask.str()).substr(ask.str().rfind('.') + 1);
   const bool elsewhere = words.ends_with(kElsewhere);
+  const bool is_copy = words.ends_with(kCopy);
   if (words == to_text(TaskKind::kRange)) return launch_range(ask, agent, room, now, out);
   const TaskKind kind = words.starts_with(to_text(TaskKind::kMap))      ? TaskKind::kMap
                         : words.starts_with(to_text(TaskKind::kReduce)) ? TaskKind::kReduce
                                                                         : TaskKind::kEnd;
   if (!wants(kind)) return std::nullopt;
   Stage& tasks = stage(kind);
-  const std::optional<uint32_t> number = tasks.pick(agent, elsewhere);
+  const std::optional<uint32_t> number =
+      is_copy ? pick_copy(kind, agent) : tasks.pick(agent, elsewhere);
   if (!number) return std::nullopt;
   const std::optional<uint32_t> attempt = tasks.next_attempt(*number);
   if (!attempt) {
@@ -118,13 +127,15 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   spec.id = tasks.attempt_id(*number, *attempt);
   if (message_bytes(spec) > room) return std::nullopt;
 
-  tasks.launch(*number);
+  is_copy ? tasks.launch_copy(*number) : tasks.launch(*number);
   agents_.insert(agent);
-  attempts_.emplace(spec.id,
-                    Attempt{.kind = kind, .number = *number, .attempt = *attempt, .agent = agent});
+  attempts_.emplace(
+      spec.id,
+      Attempt{.kind = kind, .number = *number, .attempt = *attempt, .agent = agent, .since = now});
   std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
   if (!started) started = now;
   trace_launch(spec, agent, out);
+  plan_look(now);
   return spec;
 }
 

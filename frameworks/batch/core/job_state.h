@@ -15,6 +15,7 @@
 #include "frameworks/batch/core/job_core.h"
 #include "frameworks/batch/core/records.h"
 #include "frameworks/batch/core/stage.h"
+#include "frameworks/batch/core/stragglers.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::batch {
@@ -46,6 +47,11 @@ class Job::State {
   std::optional<proto::TaskSpec> launch(const AskName& ask, const AgentId& agent, size_t room,
                                         Time now, JobOutbox& out);
 
+  // job_speculation.cc: second attempts.
+  void on_progress(const TaskName& name, std::string_view bytes, Time now);
+  // Behind what may have made other tasks run, or wait.
+  void plan_look(Time now);
+
   // job_status.cc: what is told of it.
   proto::BatchJob status(Time now) const;
   std::vector<Violation> violations() const;
@@ -58,6 +64,10 @@ class Job::State {
     uint32_t number = 0;
     uint32_t attempt = 0;
     AgentId agent = {};
+    Time since = {};  // its launch; of an earlier life's, when this life heard of it
+    // How far it has told that it is, and when.
+    int64_t done = 0;
+    std::optional<Time> told_at = {};
     bool given_up = false;
     bool kill_asked = false;
     bool is_unreachable = false;
@@ -75,7 +85,7 @@ class Job::State {
   // All work is done: what remains is the last task.
   void end_if_done(JobOutbox& out);
   // The cluster tells of an attempt of an earlier life: the task takes it if it wants one.
-  Attempts::iterator adopt(const TaskName& name, const proto::TaskStatus& status);
+  Attempts::iterator adopt(const TaskName& name, const proto::TaskStatus& status, Time now);
   // The job is ending, and this is none of its last tasks.
   bool is_late(const Attempt& attempt) const;
   void on_finished(const Attempt& attempt, const proto::TaskStatus& status, Time now,
@@ -91,11 +101,33 @@ class Job::State {
   void on_end_failed(int32_t failures, std::string_view why, JobOutbox& out);
   void fail(const Error& error, JobOutbox& out);
   void kill(Attempts::iterator attempt, JobOutbox& out);
+  // The attempts that run at this task, but for one.
+  void kill_others(const Attempt& attempt, const TaskId& but, JobOutbox& out);
   static void kill(const TaskId& task, JobOutbox& out);
   void trace(TraceLevel level, std::string_view what, const proto::TaskStatus& status,
              JobOutbox& out);
   // What went wrong last, for people.
   void note(const TraceEvent& event);
+
+  // --- second attempts: job_speculation.cc -------------------------------------------------------
+  struct Speculation {
+    TaskTimes times = {};
+    std::optional<Time> look_at = {};
+    std::vector<uint32_t> wanted = {};  // as of the last look
+  };
+  Speculation& speculation_of(TaskKind kind) {
+    return kind == TaskKind::kMap ? map_speculation_ : reduce_speculation_;
+  }
+  const Speculation& speculation_of(TaskKind kind) const {
+    return kind == TaskKind::kMap ? map_speculation_ : reduce_speculation_;
+  }
+  bool may_speculate(TaskKind kind) const;
+  void look_for_stragglers(TaskKind kind, Time now);
+  // Tasks that want a copy, as far as the bound allows, the most urgent first.
+  std::vector<uint32_t> wanted_copies(TaskKind kind) const;
+  // The first of them that does not run on this agent.
+  std::optional<uint32_t> pick_copy(TaskKind kind, const AgentId& agent) const;
+  const AgentId& agent_of_active(TaskKind kind, uint32_t number) const;
 
   // --- launches: job_launch.cc -------------------------------------------------------------------
   std::optional<proto::TaskSpec> launch_range(const AskName& ask, const AgentId& agent, size_t room,
@@ -117,7 +149,7 @@ class Job::State {
   WorkCommon common_work(const std::string& command, const std::vector<int32_t>& accepts,
                          uint32_t number, uint32_t attempt) const;
   Work work(TaskKind kind, uint32_t number, uint32_t attempt) const;
-  ReduceWork reduce_work(uint32_t number, uint32_t attempt) const;
+  Work reduce_work(uint32_t number, uint32_t attempt) const;
 
   const JobOptions options_;
   Stage maps_;
@@ -125,6 +157,8 @@ class Job::State {
   Stage end_;
   std::optional<Elements> elements_;  // of an array
   Attempts attempts_;
+  Speculation map_speculation_;
+  Speculation reduce_speculation_;
   std::set<AgentId> agents_;
   std::optional<Outcome> outcome_;
   bool is_outcome_kept_ = false;

@@ -28,6 +28,7 @@ proto::BatchStage stage_status(const Stage& stage) {
   status.total = static_cast<int64_t>(stage.size());
   status.done = static_cast<int64_t>(stage.done());
   status.running = static_cast<int64_t>(stage.running());
+  status.copies = static_cast<int64_t>(stage.copies());
   status.failed = stage.failed();
   status.recomputed = stage.recomputed();
   status.records_in = stage.sums().records_in;
@@ -88,18 +89,19 @@ std::vector<Violation> Job::State::violations() const {
   for (const Stage* stage : {&maps_, &reduces_, &end_}) {
     stage->check(out);
     for (uint32_t i = 0; i < stage->size(); ++i) {
-      const TaskId& active = stage->task(i).active;
-      if (active.empty()) continue;
-      const auto found = attempts_.find(active);
-      if (found == attempts_.end() || found->second.given_up) {
-        out.push_back(
-            Violation{text("task ", active.str(), " counts but is not known or given up")});
+      for (const TaskId& id : {stage->task(i).active, stage->task(i).copy}) {
+        if (id.empty()) continue;
+        const auto found = attempts_.find(id);
+        if (found == attempts_.end() || found->second.given_up) {
+          out.push_back(Violation{text("task ", id.str(), " counts but is not known or given up")});
+        }
       }
     }
   }
   if (elements_) elements_->check(out);
   for (const auto& [id, attempt] : attempts_) {
-    if (!attempt.given_up && stage(attempt.kind).task(attempt.number).active != id) {
+    const JobTask& task = stage(attempt.kind).task(attempt.number);
+    if (!attempt.given_up && task.active != id && task.copy != id) {
       out.push_back(Violation{text("task ", id.str(), " runs and does not count")});
     }
   }

@@ -178,6 +178,7 @@ void Jobs::State::on_notification(Step& step, const sdk::Notification& notificat
                    for (const Offer& offer : offers.offers) on_offer(step, offer);
                  },
                  [&](const proto::TaskStatus& status) { on_status(step, status); },
+                 [&](const proto::FrameworkMessage& message) { on_progress(step, message); },
                  [&](const proto::AskReport& report) { on_ask_report(step, report); },
                  [&](const proto::Failure& failure) {
                    if (!failure.executor.empty()) return;
@@ -653,6 +654,14 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
       changed_.find({.job = name->job, .kind = name->kind, .block = block_of(*name)});
   if (block == changed_.end()) return acknowledge();  // It has left no trace.
   block->second.push_back(status.task);
+}
+
+// An executor has one task, whose id it has.
+void Jobs::State::on_progress(Step& step, const proto::FrameworkMessage& message) {
+  const std::optional<TaskName> name = parse_task_id(TaskId(message.executor.str()));
+  const auto known = name ? jobs_.find(name->job) : jobs_.end();
+  if (known == jobs_.end() || !known->second.job) return;
+  known->second.job->on_progress(*name, message.data, step.now);
 }
 
 // The tasks of a job that has ended: agents keep nothing but the output of those that failed.

@@ -95,6 +95,7 @@ class Jobs::State {
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
   void on_offer(Step& step, const Offer& offer);
   void on_status(Step& step, const proto::TaskStatus& status);
+  void on_progress(Step& step, const proto::FrameworkMessage& message);
   void on_ask_report(Step& step, const proto::AskReport& report);
   void load_more();
   void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
