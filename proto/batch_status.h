@@ -34,6 +34,7 @@ struct BatchStage {
   int64_t total = 0;
   int64_t done = 0;
   int64_t running = 0;
+  int64_t copies = 0;      // of those that run: twice, since the first attempt is slow
   int64_t failed = 0;      // attempts that failed so far
   int64_t recomputed = 0;  // tasks whose output was lost
   int64_t records_in = 0;  // these four of the tasks that are done

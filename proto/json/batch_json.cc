@@ -44,6 +44,7 @@ void fields(F& f, typename F::template Of<BatchStage>& stage) {
   f.whole("running", stage.running);
   f.whole("failed", stage.failed);
   f.whole("recomputed", stage.recomputed);
+  f.whole("copies", stage.copies);
   f.whole("records_in", stage.records_in);
   f.whole("bytes_in", stage.bytes_in);
   f.whole("records_out", stage.records_out);

@@ -63,6 +63,9 @@ struct JobSpec {
   int32_t attempts = kAttempts;  // a task that fails so often ends the job
   // The job fails if, before its first task begins, no agent could ever run one; else it waits.
   bool fail_if_impossible = false;
+  // A task that is much slower than others gets a second attempt beside its first (stragglers.h).
+  // Elements of an array do not: what they do may not be done twice.
+  bool speculates = true;
   // In place of map, reduce and inputs; with the arguments of its elements, if it has any.
   std::optional<ArrayOrder> array = {};
   std::vector<std::string> arguments = {};

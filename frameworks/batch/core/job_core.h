@@ -12,6 +12,7 @@
 //
 // A task is pending, running (one attempt counts) or done (one attempt won, only its output is
 // used). What failed is tried elsewhere first; what was lost through nobody's fault is not counted.
+// A task that would hold up the job gets a second attempt beside the first (stragglers.h).
 // The last task, as the job's user, commits the output, or sets aside what there is for a retry, or
 // removes it.
 //
@@ -76,6 +77,8 @@ class Job {
   // --- what happens ------------------------------------------------------------------------------
   // Of one of its tasks.
   void on_status(const TaskName& name, const proto::TaskStatus& status, Time now, JobOutbox& out);
+  // How far one of its tasks is, by its executor.
+  void on_progress(const TaskName& name, std::string_view bytes, Time now);
   void on_agent_lost(const AgentId& agent, JobOutbox& out);
   // Of one of its asks.
   void on_ask_report(const proto::AskReport::Row& row, JobOutbox& out);

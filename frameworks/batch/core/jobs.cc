@@ -90,9 +90,7 @@ bool Jobs::State::ByNumber::operator()(const JobId& a, const JobId& b) const {
 
 void Jobs::State::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
   Step step{now, out};
-  for (auto& [id, known] : jobs_) {
-    if (known.job) known.job->on_time(now);
-  }
+  while (const std::optional<JobId> due = wakes_.pop(now)) touch(*due).job->on_time(now);
   std::visit(
       Overloaded{
           [&](const sdk::Notification& notification) { on_notification(step, notification); },
@@ -101,15 +99,17 @@ void Jobs::State::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
       },
       event);
   settle(step);
+  take_changed();
   keep_decisions(step);
   begin_jobs(step);
-  next_removal_ = next_removal(now);
+  keep_decisions(step);  // Of a retry all may be done.
   write_progress();
   if (std::optional<proto::StoreRequest> request = journal_.next(now)) {
     out.commands.push_back(*std::move(request));
   }
-  declare_asks(step);
   answer_watches(step);
+  note_touched();
+  declare_asks(step);
 }
 
 std::optional<Time> Jobs::State::next_deadline() const {
@@ -117,9 +117,7 @@ std::optional<Time> Jobs::State::next_deadline() const {
   const auto at = [&next](const std::optional<Time>& time) {
     if (time) next = next ? std::min(*next, *time) : *time;
   };
-  for (const auto& [id, known] : jobs_) {
-    if (known.job) at(known.job->next_deadline());
-  }
+  at(wakes_.next());
   for (const auto& [relay, watch] : watches_) at(watch.until);
   at(next_removal_);
   return next;
@@ -127,7 +125,48 @@ std::optional<Time> Jobs::State::next_deadline() const {
 
 KnownJob* Jobs::State::find(const JobId& job) {
   const auto found = jobs_.find(job);
-  return found == jobs_.end() ? nullptr : &found->second;
+  if (found == jobs_.end()) return nullptr;
+  touched_.insert(job);
+  return &found->second;
+}
+
+KnownJob& Jobs::State::touch(const JobId& job) {
+  KnownJob* known = find(job);
+  CHECK(known != nullptr) << job.str();
+  return *known;
+}
+
+// What tasks have done since the last look.
+void Jobs::State::take_changed() {
+  for (const JobId& id : touched_) {
+    const auto known = jobs_.find(id);
+    if (known == jobs_.end() || !known->second.job) continue;
+    for (const auto& [kind, block] : known->second.job->take_changed()) {
+      changed_[{.job = id, .kind = kind, .block = block}];
+    }
+  }
+}
+
+// The end of a step: what this scheduler holds of the touched jobs, beside them, is made anew.
+void Jobs::State::note_touched() {
+  for (const JobId& id : std::exchange(touched_, {})) {
+    const auto known = jobs_.find(id);
+    const Job* job = known == jobs_.end() ? nullptr : known->second.job.get();
+    const std::optional<Time> wake = job != nullptr ? job->next_deadline() : std::nullopt;
+    if (wake) {
+      wakes_.arm(id, *wake);
+    } else {
+      wakes_.cancel(id);
+    }
+    std::vector<Ask> asks;
+    if (job != nullptr && may_run(known->second)) asks = job->asks();
+    if (asks.empty()) {
+      asks_.erase(id);
+    } else {
+      asks_[id] = std::move(asks);
+    }
+    asks_touched_ = true;
+  }
 }
 
 // --- sessions ----------------------------------------------------------------------------------
@@ -139,29 +178,29 @@ void Jobs::State::on_notification(Step& step, const sdk::Notification& notificat
                    for (const Offer& offer : offers.offers) on_offer(step, offer);
                  },
                  [&](const proto::TaskStatus& status) { on_status(step, status); },
+                 [&](const proto::FrameworkMessage& message) { on_progress(step, message); },
                  [&](const proto::AskReport& report) { on_ask_report(step, report); },
                  [&](const proto::Failure& failure) {
                    if (!failure.executor.empty()) return;
                    for (auto& [id, known] : jobs_) {
-                     if (known.job) known.job->on_agent_lost(failure.agent, step.out);
+                     if (!known.job) continue;
+                     touched_.insert(id);
+                     known.job->on_agent_lost(failure.agent, step.out);
                    }
                  },
-                 [&](const sdk::AllTasksKnown&) { tasks_known_ = true; },
+                 [&](const sdk::AllTasksKnown&) {
+                   tasks_known_ = true;
+                   begin_stale_ = true;
+                   for (const auto& [id, known] : jobs_) touched_.insert(id);
+                 },
                  [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
                  [&](const sdk::Disconnected&) { connected_ = false; },
                  // Each offer is answered when it comes, so a rescind finds nothing. What is killed
                  // for a revoke is tried again elsewhere: its update says so. Requests come as
-                 // events of their own; there are no executors that talk.
+                 // events of their own.
                  [](const auto&) {},
              },
              notification);
-  // What tasks have done since the last look.
-  for (auto& [id, known] : jobs_) {
-    if (!known.job) continue;
-    for (const auto& [kind, block] : known.job->take_changed()) {
-      changed_[{.job = id, .kind = kind, .block = block}];
-    }
-  }
 }
 
 void Jobs::State::on_subscribed(Step& step, const proto::Subscribed& subscribed) {
@@ -260,6 +299,7 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
          });
   }
   for (auto& [id, known] : jobs_) {
+    touched_.insert(id);
     if (known.job) known.job->on_restored(step.out);
   }
   trace(step, TraceLevel::kLongLived, "jobs read from the store",
@@ -275,6 +315,7 @@ void Jobs::State::settle(Step& step) {
       trace(step, TraceLevel::kOperator, "the store refuses",
             {{"error", settled.error->message()}});
     }
+    begin_stale_ |= !std::holds_alternative<Progress>(waiting.mapped());
     on_settled(step, waiting.mapped(), settled);
   }
 }
@@ -305,7 +346,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
             for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
           },
           [&](const Submitted& submitted) {
-            KnownJob& known = jobs_.at(submitted.job);
+            KnownJob& known = touch(submitted.job);
             for (const uint64_t relay : std::exchange(known.submits, {})) {
               if (is_done) {
                 answer(step, relay, picture(submitted.job, known, step.now));
@@ -322,7 +363,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
                   {{"job", submitted.job.str()}, {"owner", known.record.owner}});
           },
           [&](const OutcomeKept& kept) {
-            KnownJob& known = jobs_.at(kept.job);
+            KnownJob& known = touch(kept.job);
             known.is_outcome_asked = false;
             for (const auto& [relay, by] : std::exchange(known.cancels, {})) {
               if (is_done) {
@@ -339,6 +380,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
           },
           [&](const Progress& progress) {
             is_writing_progress_ = false;
+            for (const JobId& job : std::exchange(waits_for_progress_, {})) find(job);
             for (const auto& [block, ends] : progress.blocks) {
               if (is_done) {
                 for (const TaskId& task : ends) {
@@ -352,7 +394,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
           },
           [&](const Ended& ended) {
             if (is_done) return on_ended(step, ended);
-            jobs_.at(ended.job).is_end_asked = false;
+            touch(ended.job).is_end_asked = false;
           },
           [&](const Retried& retried) { on_retried(step, retried.job, settled.error); },
       },
@@ -361,7 +403,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
 
 // Its end is kept: those of its tasks need not be told again.
 void Jobs::State::on_ended(Step& step, const Ended& ended) {
-  KnownJob& known = jobs_.at(ended.job);
+  KnownJob& known = touch(ended.job);
   known.is_end_asked = false;
   for (const TaskId& task : std::exchange(known.last_ends, {})) {
     step.out.commands.push_back(sdk::AcknowledgeEnd{task});
@@ -419,7 +461,10 @@ void Jobs::State::write_progress() {
 }
 
 void Jobs::State::keep_decisions(Step& step) {
-  for (auto& [id, known] : jobs_) {
+  for (const JobId& id : touched_) {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) continue;
+    KnownJob& known = found->second;
     if (!known.job || !known.job->outcome() || known.is_outcome_asked || known.is_end_asked) {
       continue;
     }
@@ -427,12 +472,16 @@ void Jobs::State::keep_decisions(Step& step) {
       if (known.state.outcome == known.job->outcome()) continue;
       known.state.outcome = known.job->outcome();
       known.is_outcome_asked = true;
+      begin_stale_ = true;  // It needs no place among those that run any more.
       continuations_[journal_.add({sdk::put(state_key(id), encode(known.state))})] =
           OutcomeKept{id};
       continue;
     }
     const bool is_kept = known.job->outcome()->is_kept;
-    if (is_kept && has_unwritten(id)) continue;  // A retry relies on all that was done.
+    if (is_kept && has_unwritten(id)) {  // A retry relies on all that was done.
+      waits_for_progress_.insert(id);
+      continue;
+    }
     known.is_end_asked = true;
     Ended ended{.job = id,
                 .picture = known.ended ? *known.ended : ended_picture(*known.job, step.now)};
@@ -466,7 +515,9 @@ void Jobs::State::keep_decisions(Step& step) {
 // --- jobs begin --------------------------------------------------------------------------------
 
 void Jobs::State::begin_jobs(Step& step) {
-  if (!loaded_) return;
+  if (next_removal_ && *next_removal_ <= step.now) begin_stale_ = true;
+  if (!loaded_ || !std::exchange(begin_stale_, false)) return;
+  next_removal_ = next_removal(step.now);
   while (const JobId* id = next_to_begin(step.now)) begin(step, JobId(*id), jobs_.at(*id));
 }
 
@@ -474,6 +525,7 @@ void Jobs::State::begin_jobs(Step& step) {
 // begun, its tasks will tell.
 void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
   if (known.job) return;
+  touched_.insert(id);
   const bool is_new = known.state.started_at == Time();
   bool is_retry = false;
   if (known.life == 0) known.life = self_.lives;
@@ -584,6 +636,7 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
     }
     return acknowledge();
   }
+  if (!known->job) begin_stale_ = true;
   begin(step, name->job, *known);  // It had begun in an earlier life.
   // Whether the master lowered the ask for it is not for us to guess.
   if (status.state == proto::TaskState::kRefused) asks_stale_ = true;
@@ -601,6 +654,14 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
       changed_.find({.job = name->job, .kind = name->kind, .block = block_of(*name)});
   if (block == changed_.end()) return acknowledge();  // It has left no trace.
   block->second.push_back(status.task);
+}
+
+// An executor has one task, whose id it has.
+void Jobs::State::on_progress(Step& step, const proto::FrameworkMessage& message) {
+  const std::optional<TaskName> name = parse_task_id(TaskId(message.executor.str()));
+  const auto known = name ? jobs_.find(name->job) : jobs_.end();
+  if (known == jobs_.end() || !known->second.job) return;
+  known->second.job->on_progress(*name, message.data, step.now);
 }
 
 // The tasks of a job that has ended: agents keep nothing but the output of those that failed.
@@ -624,11 +685,11 @@ void Jobs::State::on_ask_report(Step& step, const proto::AskReport& report) {
 // `declared_` is what the master has, lowered by what was launched since.
 void Jobs::State::declare_asks(Step& step) {
   if (!connected_ || !loaded_) return;
+  if (!asks_stale_ && !std::exchange(asks_touched_, false)) return;
   std::vector<Ask> asks;
-  for (const auto& [id, known] : jobs_) {
-    if (!known.job || !may_run(known)) continue;
-    for (Ask& ask : known.job->asks()) {
-      if (asks.size() < kAsksMax) asks.push_back(std::move(ask));
+  for (const auto& [id, of_job] : asks_) {
+    for (const Ask& ask : of_job) {
+      if (asks.size() < kAsksMax) asks.push_back(ask);
     }
   }
   if (!asks_stale_ && asks == declared_) return;
@@ -644,6 +705,14 @@ std::vector<Violation> Jobs::State::violations() const {
     if (!known.job) continue;
     for (Violation& violation : known.job->violations()) {
       found.push_back({text("job ", id.str(), ": ", violation.what)});
+    }
+    if (wakes_.time_of(id) != known.job->next_deadline()) {
+      found.push_back({text("job ", id.str(), " changed and its deadline was not noted")});
+    }
+    const auto asks = asks_.find(id);
+    if ((asks == asks_.end() ? std::vector<Ask>() : asks->second) !=
+        (may_run(known) ? known.job->asks() : std::vector<Ask>())) {
+      found.push_back({text("job ", id.str(), " changed and its asks were not noted")});
     }
   }
   for (const auto& [block, ends] : changed_) {

@@ -34,6 +34,7 @@ size_t keys_of(const JobOrder& order) {
 }  // namespace
 
 void Jobs::State::on_request(Step& step, const Request& request) {
+  begin_stale_ = true;
   if (!loaded_) {
     return answer(step, request.relay,
                   Error::unavailable("the batch scheduler is reading its jobs from the store")
@@ -51,6 +52,7 @@ void Jobs::State::on_request(Step& step, const Request& request) {
   const auto& watch = std::get<WatchJob>(request.what);
   const Duration wait =
       watches_.size() < kWatchesMax ? std::min(watch.wait, kWatchMax) : Duration();
+  touched_.insert(watch.job);
   watches_[request.relay] = {.what = watch, .by = request.by, .until = step.now + wait};
 }
 
@@ -140,11 +142,9 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
     }
     return answer(step, relay, shown_to(by, ended->second));  // There is nothing to end.
   }
-  const auto found = jobs_.find(cancel.job);
-  if (found == jobs_.end() || !found->second.is_kept) {
-    return answer(step, relay, unknown_job(cancel.job));
-  }
-  KnownJob& known = found->second;
+  KnownJob* found = find(cancel.job);
+  if (found == nullptr || !found->is_kept) return answer(step, relay, unknown_job(cancel.job));
+  KnownJob& known = *found;
   if (Result<void> ok = may("end", known.record.owner, cancel.job, by); !ok) {
     return answer(step, relay, ok.error());
   }
@@ -257,6 +257,10 @@ std::vector<proto::BatchJob> Jobs::State::list(const Caller& by, bool with_ended
 void Jobs::State::answer_watches(Step& step) {
   for (auto at = watches_.begin(); at != watches_.end();) {
     const Watch& watch = at->second;
+    if (!touched_.contains(watch.what.job) && step.now < watch.until) {
+      ++at;
+      continue;
+    }
     std::optional<proto::BatchJob> job = picture(watch.what.job, step.now);
     if (job && job->phase == watch.what.phase && step.now < watch.until) {
       ++at;

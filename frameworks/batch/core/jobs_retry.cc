@@ -73,7 +73,7 @@ void Jobs::State::on_retry(Step& step, uint64_t relay, const Retry& retry, const
 }
 
 void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<Error>& error) {
-  KnownJob& known = jobs_.at(job);
+  KnownJob& known = touch(job);
   const std::vector<std::pair<uint64_t, Caller>> asked = std::exchange(known.retries, {});
   if (!error) {
     known.state.retries += 1;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/deadlines.h"
 #include "frameworks/batch/core/jobs.h"
 #include "frameworks/batch/core/records.h"
 #include "sdk/store_journal.h"
@@ -94,6 +95,7 @@ class Jobs::State {
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
   void on_offer(Step& step, const Offer& offer);
   void on_status(Step& step, const proto::TaskStatus& status);
+  void on_progress(Step& step, const proto::FrameworkMessage& message);
   void on_ask_report(Step& step, const proto::AskReport& report);
   void load_more();
   void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
@@ -110,7 +112,11 @@ class Jobs::State {
   void declare_asks(Step& step);
   void release_files(Step& step, const JobId& job, const std::set<AgentId>& agents,
                      bool on_all_agents) const;
+  // A job that may be changed by what follows is *touched*: the rest of the step looks at it.
   KnownJob* find(const JobId& job);
+  KnownJob& touch(const JobId& job);  // it is known
+  void take_changed();
+  void note_touched();
   bool may_run(const KnownJob& known) const { return tasks_known_ || !known.is_restored; }
 
   // jobs_retry.cc: jobs that have ended and can be retried.
@@ -154,7 +160,8 @@ class Jobs::State {
   std::map<sdk::StoreJournal::Ticket, Continuation> continuations_;
   std::optional<sdk::StoreLoader> loader_;
   bool is_writing_progress_ = false;
-  std::optional<Time> next_removal_;  // of what was done of a job
+  std::set<JobId> waits_for_progress_;  // to be written, so that they can end
+  std::optional<Time> next_removal_;    // of what was done of a job
 
   bool connected_ = false;
   bool loaded_ = false;
@@ -167,6 +174,12 @@ class Jobs::State {
   std::map<BlockName, std::vector<TaskId>> changed_;  // not yet being written
   std::map<TaskId, proto::TaskStatus> early_;         // told before the store was read
 
+  // The work of a step grows with the jobs that it touches.
+  std::set<JobId, ByNumber> touched_;
+  DeadlineQueue<JobId> wakes_;  // next_deadline() of each job
+  std::map<JobId, std::vector<Ask>, ByNumber> asks_;
+  bool asks_touched_ = false;
+  bool begin_stale_ = false;  // others may begin now
   bool asks_stale_ = true;
   std::vector<Ask> declared_;  // as the master has it, lowered by what was launched since
 

@@ -56,6 +56,7 @@ JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::
   order.resources = spec.resources;
   order.attempts = spec.attempts;
   order.fail_if_impossible = spec.fail_if_impossible;
+  order.speculates = spec.speculates;
   if (spec.array) {
     order.array = spec.array;
     order.reducers = 0;
@@ -118,7 +119,7 @@ std::string encode_order(const JobOrder& order) {
   out.pairs(order.env);
   for (const ResourceKind kind : kResourceKinds) out.signed_number(order.resources[kind]);
   out.signed_number(order.attempts);
-  out.number(order.fail_if_impossible ? 1 : 0);
+  out.number((order.fail_if_impossible ? 1 : 0) | (order.speculates ? 0 : 2));
   if (order.array) write(out, *order.array);
   return std::move(out).take();
 }
@@ -156,7 +157,9 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   order.env = in.pairs(kJobEnvironmentBytesMax, kJobEnvironmentBytesMax);
   for (const ResourceKind kind : kResourceKinds) order.resources[kind] = in.amount(kAmountMax);
   order.attempts = static_cast<int32_t>(in.amount(kCountMax));
-  order.fail_if_impossible = in.number(1) == 1;
+  const uint64_t flags = in.number(3);
+  order.fail_if_impossible = (flags & 1) != 0;
+  order.speculates = (flags & 2) == 0;
   if (is_array) order.array = read_array(in);
   if (!in.ended_well()) return Error::corruption("these bytes are not an order of batch");
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();

@@ -57,6 +57,16 @@ TaskId Stage::launch(uint32_t number) {
   return id;
 }
 
+TaskId Stage::launch_copy(uint32_t number) {
+  const std::optional<uint32_t> attempt = next_attempt(number);
+  CHECK(attempt) << to_text(kind_) << " " << number;
+  ++tasks_[number].launches;
+  ++copied_;
+  TaskId id = attempt_id(number, *attempt);
+  resume_copy(number, id);
+  return id;
+}
+
 void Stage::restore(uint32_t number, const TaskRecord& kept) {
   tasks_[number].failures = kept.failures;
   failed_ += kept.failures;
@@ -95,20 +105,39 @@ void Stage::resume(uint32_t number, TaskId id) {
   ++running_;
 }
 
-void Stage::lose(uint32_t number) {
-  CHECK(tasks_[number].state == JobTask::State::kRunning) << number;
+void Stage::resume_copy(uint32_t number, TaskId id) {
+  JobTask& task = tasks_[number];
+  CHECK(task.state == JobTask::State::kRunning && task.copy.empty()) << id.str();
+  task.copy = std::move(id);
+  ++copies_;
+}
+
+bool Stage::runs_without(JobTask& task, const TaskId& id) {
+  CHECK(task.state == JobTask::State::kRunning) << id.str();
+  CHECK(id == task.active || id == task.copy) << id.str();
+  if (task.copy.empty()) return false;
+  if (id == task.active) task.active = std::move(task.copy);
+  task.copy = {};
+  --copies_;
+  return true;
+}
+
+void Stage::lose(uint32_t number, const TaskId& id) {
+  if (runs_without(tasks_[number], id)) return;
   --running_;
   want(number);
 }
 
-int32_t Stage::fail(uint32_t number, const AgentId& agent, std::optional<Time> elsewhere_until) {
+int32_t Stage::fail(uint32_t number, const TaskId& id, const AgentId& agent,
+                    std::optional<Time> elsewhere_until) {
   JobTask& task = tasks_[number];
-  CHECK(task.state == JobTask::State::kRunning) << number;
-  --running_;
   ++failed_;
   if (!agent.empty()) task.failed_on.insert(agent);
-  task.elsewhere_until = elsewhere_until;
-  want(number);
+  if (!runs_without(task, id)) {
+    --running_;
+    task.elsewhere_until = elsewhere_until;
+    want(number);
+  }
   note_change(number);
   return ++task.failures;
 }
@@ -120,8 +149,10 @@ void Stage::complete(uint32_t number, uint32_t attempt, const AgentId& agent, Ta
     --running_;
   else
     unwant(number);
+  if (!task.copy.empty()) --copies_;
   task.state = JobTask::State::kDone;
   task.active = {};
+  task.copy = {};
   task.winner = attempt;
   task.winner_agent = agent;
   task.result = std::move(result);
@@ -197,6 +228,7 @@ void Stage::check(std::vector<Violation>& out) const {
   };
   size_t running = 0;
   size_t done = 0;
+  size_t copies = 0;
   size_t with_output = 0;
   for (uint32_t i = 0; i < tasks_.size(); ++i) {
     const JobTask& task = tasks_[i];
@@ -209,6 +241,10 @@ void Stage::check(std::vector<Violation>& out) const {
     }
     if (is_elsewhere != task.elsewhere_until.has_value()) broken(i, "its wait for another agent");
     if ((task.state == JobTask::State::kRunning) == task.active.empty()) broken(i, "its attempt");
+    copies += !task.copy.empty();
+    if (!task.copy.empty() && (task.active.empty() || task.copy == task.active)) {
+      broken(i, "its copy");
+    }
     if ((task.state == JobTask::State::kDone) != (task.winner != 0)) broken(i, "its winner");
     if (task.winner > attempts_before_ + task.launches) {
       broken(i, "a winner that was never launched");
@@ -219,10 +255,10 @@ void Stage::check(std::vector<Violation>& out) const {
     }
   }
   for (const auto& [agent, numbers] : outputs_) with_output += numbers.size();
-  if (running != running_ || done != done_ || with_output != done_) {
-    out.push_back(
-        Violation{text(to_text(kind_), " tasks: counts ", running_, " running, ", done_, " done, ",
-                       with_output, " outputs; found ", running, " and ", done)});
+  if (running != running_ || copies != copies_ || done != done_ || with_output != done_) {
+    out.push_back(Violation{text(to_text(kind_), " tasks: counts ", running_, " running, ", copies_,
+                                 " twice, ", done_, " done, ", with_output, " outputs; found ",
+                                 running, " and ", done)});
   }
 }
 

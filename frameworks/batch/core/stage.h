@@ -27,6 +27,7 @@ struct JobTask {
   std::set<AgentId> failed_on = {};
   std::optional<Time> elsewhere_until = {};  // pending, and only for agents not in failed_on
   TaskId active = {};                        // the attempt that counts, while running
+  TaskId copy = {};                          // another at the same time (stragglers.h), or none
   uint32_t winner = 0;                       // these three once done
   AgentId winner_agent = {};
   TaskResult result = {};
@@ -50,6 +51,9 @@ class Stage {
   const JobTask& task(uint32_t number) const { return tasks_[number]; }
   size_t done() const { return done_; }
   size_t running() const { return running_; }
+  // Tasks that run twice now, and the second attempts that were ever launched in this life.
+  size_t copies() const { return copies_; }
+  int64_t copied() const { return copied_; }
   bool all_done() const { return done_ == tasks_.size(); }
   int64_t failed() const { return failed_; }
   int64_t recomputed() const { return recomputed_; }
@@ -77,6 +81,8 @@ class Stage {
   }
   // The task gets a further attempt, next_attempt(); its id.
   TaskId launch(uint32_t number);
+  // The same of a task that runs, once.
+  TaskId launch_copy(uint32_t number);
   TaskId attempt_id(uint32_t number, uint32_t attempt) const {
     return to_task_id({.job = job_, .kind = kind_, .number = number, .attempt = attempt});
   }
@@ -92,10 +98,14 @@ class Stage {
 
   // An attempt that was given up counts again; only of a pending task.
   void resume(uint32_t number, TaskId id);
-  // The attempt that counted is no more; nobody's fault.
-  void lose(uint32_t number);
-  // The attempt that counted failed. Returns how often the task has.
-  int32_t fail(uint32_t number, const AgentId& agent, std::optional<Time> elsewhere_until);
+  // An attempt that is not known runs beside the one that counts; only of a task without a copy.
+  void resume_copy(uint32_t number, TaskId id);
+  // An attempt of a running task is no more; nobody's fault. The other one, if there is one, counts
+  // from now on; else the task is pending.
+  void lose(uint32_t number, const TaskId& id);
+  // The same by its own fault. Returns how often the task has failed.
+  int32_t fail(uint32_t number, const TaskId& id, const AgentId& agent,
+               std::optional<Time> elsewhere_until);
   int32_t fetch_failed(uint32_t number) { return ++tasks_[number].fetch_failures; }
   // This attempt won, whether it counted or not. Not of a task that is done.
   void complete(uint32_t number, uint32_t attempt, const AgentId& agent, TaskResult result);
@@ -115,6 +125,8 @@ class Stage {
  private:
   void want(uint32_t number);
   void unwant(uint32_t number);
+  // Whether the task still runs without this attempt.
+  bool runs_without(JobTask& task, const TaskId& id);
   void add_to_sums(const TaskResult& result, int64_t sign);
 
   void note_change(uint32_t number) { changed_.insert(number / kBlockTasks); }
@@ -128,6 +140,8 @@ class Stage {
   std::set<uint32_t> elsewhere_;
   std::map<AgentId, std::set<uint32_t>> outputs_;
   size_t running_ = 0;
+  size_t copies_ = 0;
+  int64_t copied_ = 0;
   size_t done_ = 0;
   int64_t failed_ = 0;
   int64_t recomputed_ = 0;

@@ -18,6 +18,7 @@ constexpr std::string_view kReduceTag = "PBr3";
 constexpr std::string_view kEndTag = "PBe2";
 constexpr std::string_view kRangeTag = "PBa2";
 constexpr std::string_view kGatherTag = "PBg2";
+constexpr std::string_view kProgressTag = "PBv1";
 constexpr std::string_view kRangeResultTag = "PBh1";
 constexpr std::string_view kResultTag = "PBo1";
 constexpr std::string_view kFailureTag = "PBf2";
@@ -317,6 +318,19 @@ Result<TaskFailure> decode_failure(std::string_view bytes) {
   }
   if (!in.ended_well()) return corrupt("a failure");
   return failure;
+}
+
+std::string encode_progress(const TaskProgress& progress) {
+  ByteWriter out(kProgressTag);
+  out.signed_number(std::clamp<int64_t>(progress.done, 0, kProgressWhole));
+  return std::move(out).take();
+}
+
+Result<TaskProgress> decode_progress(std::string_view bytes) {
+  ByteReader in(bytes, kProgressTag);
+  const TaskProgress progress{.done = in.amount(kProgressWhole)};
+  if (!in.ended_well()) return corrupt("progress");
+  return progress;
 }
 
 std::string encode_range_result(const RangeResult& result) {

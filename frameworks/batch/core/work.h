@@ -141,6 +141,19 @@ using Work = std::variant<MapWork, ReduceWork, EndWork, RangeWork, GatherWork>;
 std::string encode_work(const Work& work);
 Result<Work> decode_work(std::string_view bytes);
 
+// --- progress ----------------------------------------------------------------------------------
+
+// What the executor of a map or reduce task says to the scheduler (FrameworkMessage.data) while it
+// runs, so often. A report may be lost, and is kept nowhere.
+inline constexpr Duration kProgressEvery = seconds(5);
+inline constexpr int64_t kProgressWhole = 10'000;
+struct TaskProgress {
+  int64_t done = 0;  // of kProgressWhole
+  bool operator==(const TaskProgress&) const = default;
+};
+std::string encode_progress(const TaskProgress& progress);
+Result<TaskProgress> decode_progress(std::string_view bytes);
+
 // --- results -----------------------------------------------------------------------------------
 
 // Of a task that finished. Lines and bytes.

@@ -93,6 +93,7 @@ class BatchExecutor {
     for (const auto& [name, value] : task.spec.environment) setting_.environment[name] = value;
     setting_.stopped = &stopped_;
     setting_.group = &group_;
+    setting_.done = &done_;
     // A quarter of the task's memory; the rest is for the command.
     const int64_t mem_mib = task.assignment.resources.amounts[ResourceKind::kMem] / 1'000;
     if (mem_mib > 0) setting_.sort_bytes = std::clamp<int64_t>(mem_mib / 4, 8, 256) << 20;
@@ -104,6 +105,15 @@ class BatchExecutor {
     executor_.running(task_);
     executor_.run_aside([this] { outcome_ = run_task(work_, setting_); }, [this] { on_ended(); });
     busy_ = true;
+    if (std::holds_alternative<MapWork>(work_)) tell_progress();
+  }
+
+  void tell_progress() {
+    executor_.after(kProgressEvery, [this] {
+      if (!busy_) return;
+      executor_.message(encode_progress({.done = done_.load(std::memory_order_relaxed)}));
+      tell_progress();
+    });
   }
 
   void on_ended() {
@@ -158,6 +168,7 @@ class BatchExecutor {
   TaskId task_;
   Duration grace_ = kKillGrace;
   std::atomic<bool> stopped_ = false;
+  std::atomic<int64_t> done_ = 0;
   ElementGroup group_;
   bool busy_ = false;
   Work work_;

@@ -32,8 +32,8 @@ void put_prefix(std::array<char, kPrefixBytes>& prefix, uint32_t partition) {
 // Writes the split's lines to the mapper, on a thread of its own.
 class Feeder {
  public:
-  Feeder(const Split& split, Fd to, const std::atomic<bool>& stopped)
-      : split_(split), to_(std::move(to)), stopped_(stopped) {
+  Feeder(const Split& split, Fd to, const TaskSetting& setting)
+      : split_(split), to_(std::move(to)), setting_(setting) {
     thread_ = std::thread([this] {
       for (const Chunk& chunk : split_.chunks) {
         if (!feed(chunk)) break;
@@ -61,7 +61,7 @@ class Feeder {
     ChunkLines lines(chunk);
     int64_t at = lines.begin();
     buffer_.resize(256 * 1024);
-    while (!lines.done() && !stopped_.load(std::memory_order_relaxed)) {
+    while (!lines.done() && !setting_.stopped->load(std::memory_order_relaxed)) {
       const ssize_t got = ::pread(file->get(), buffer_.data(), buffer_.size(), at);
       if (got < 0) {
         if (errno == EINTR) continue;
@@ -82,6 +82,7 @@ class Feeder {
     if (written.closed) return false;
     records_ += std::count(bytes.begin(), bytes.end(), '\n');
     bytes_ += static_cast<int64_t>(bytes.size());
+    note_done(setting_, kFeedPhase, bytes_, split_.bytes());
     return true;
   }
 
@@ -92,7 +93,7 @@ class Feeder {
 
   const Split& split_;
   Fd to_;
-  const std::atomic<bool>& stopped_;
+  const TaskSetting& setting_;
   std::thread thread_;
   std::string buffer_;
   std::optional<Error> error_;
@@ -223,7 +224,7 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   to_mapper->read.reset();
   from_mapper->write.reset();
 
-  Feeder feeder(*split, std::move(to_mapper->write), *setting.stopped);
+  Feeder feeder(*split, std::move(to_mapper->write), setting);
   const Result<void> passed =
       is_last
           ? write_part(work.common, setting, from_mapper->read.get(), result)

@@ -54,6 +54,15 @@ std::vector<std::string> command_environment(const WorkCommon& common, const Tas
   return to_list(environment_of(common, setting, own));
 }
 
+void note_done(const TaskSetting& setting, const Phase& phase, int64_t part, int64_t whole) {
+  if (setting.done == nullptr || whole <= 0) return;
+  // In a thousandth of the phase: no product leaves 63 bits.
+  const int64_t share = part >= whole ? 1'000 : part / std::max<int64_t>(whole / 1'000, 1);
+  const int64_t done =
+      phase.begin + (phase.end - phase.begin) * std::min<int64_t>(share, 1'000) / 1'000;
+  setting.done->store(done, std::memory_order_relaxed);
+}
+
 std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& status,
                                       const WorkCommon& common) {
   if (status.ok()) return std::nullopt;

@@ -30,7 +30,20 @@ struct TaskSetting {
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
   const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
   ElementGroup* group = nullptr;                        // of a range: where its commands run
+  std::atomic<int64_t>* done = nullptr;  // how far a map or reduce is, of kProgressWhole; note_done
 };
+
+// What a map or reduce task goes through, as parts of kProgressWhole. A reduce that fetches has
+// most of its work before it.
+struct Phase {
+  int64_t begin = 0;
+  int64_t end = kProgressWhole;
+};
+inline constexpr Phase kFeedPhase = {0, 9'000};  // of a map: then its output is sorted and written
+inline constexpr Phase kFetchPhase = {0, 3'000};
+inline constexpr Phase kReducePhase = {3'000, kProgressWhole};
+// So much of the work of this phase is done; the scheduler is told now and then.
+void note_done(const TaskSetting& setting, const Phase& phase, int64_t part, int64_t whole);
 
 struct TaskOutcome {
   std::optional<TaskResult> result = {};  // it finished

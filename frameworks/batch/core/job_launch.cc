@@ -1,0 +1,272 @@
+// What a job wants to run, and what it tells the tasks. Read `asks` and `launch` first.
+
+#include <algorithm>
+#include <utility>
+
+#include "common/text.h"
+#include "frameworks/batch/core/job_state.h"
+#include "frameworks/batch/core/plan.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr size_t kLaunchOverheadBytes = 1'024;
+constexpr size_t kFetchOverheadBytes = 128;
+constexpr size_t kCommandShownBytes = 200;
+
+// Behind the kind, in the names of asks: for tasks that failed, and for second attempts.
+constexpr std::string_view kElsewhere = "-elsewhere";
+constexpr std::string_view kCopy = "-copy";
+
+AskName ask_name(const JobId& job, TaskKind kind, std::string_view what = "") {
+  return AskName(text(job.str(), ".", to_text(kind), what));
+}
+
+}  // namespace
+
+// --- asks ------------------------------------------------------------------------------------
+
+void Job::State::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out) {
+  if (row.could_ever_fit) {
+    cannot_fit_.erase(row.ask);
+    return;
+  }
+  for (Stage* stage : {&maps_, &reduces_, &end_}) {
+    // No other agent exists: one on which it failed must do.
+    if (row.ask == ask_name(options_.id, stage->kind(), kElsewhere)) {
+      return stage->end_waits(std::nullopt);
+    }
+    if (row.ask == ask_name(options_.id, stage->kind(), kCopy)) return;
+  }
+  std::string& why = cannot_fit_[row.ask];
+  why = row.why.empty() ? "no agent could ever run it" : row.why;
+  if (!order().fail_if_impossible || map_started_ || outcome_) return;
+  fail(Error::failed_precondition(text("no agent of the cluster could run a task: ", why))
+           .with_hint("without --fail-if-impossible the job waits for an agent that can"),
+       out);
+}
+
+std::vector<Ask> Job::State::asks() const {
+  std::vector<Ask> asks;
+  const auto ask_for = [&](TaskKind kind, size_t count, std::string_view what = "") {
+    Ask ask;
+    ask.name = ask_name(options_.id, kind, what);
+    ask.role = order().role;
+    ask.shape = shape(kind);
+    ask.count = static_cast<int64_t>(count);
+    // Of one job, reduces come after maps: they use what those have left. Copies come last.
+    ask.priority = 3 * order().priority + (what == kCopy ? 0 : kind == TaskKind::kReduce ? 1 : 2);
+    ask.band = order().band;
+    return ask;
+  };
+  const auto not_on = [](Ask ask, std::vector<std::string> agents) {
+    ask.constraints.push_back(Constraint{
+        .attribute = "host", .op = Constraint::Operator::kNotIn, .values = std::move(agents)});
+    return ask;
+  };
+  for (const Stage* stage : {&maps_, &reduces_, &end_}) {
+    const TaskKind kind = stage->kind();
+    if (!wants(kind)) continue;
+    if (!stage->pending().empty()) asks.push_back(ask_for(kind, stage->pending().size()));
+    if (!stage->elsewhere().empty()) {
+      asks.push_back(not_on(ask_for(kind, stage->elsewhere().size(), kElsewhere),
+                            stage->avoided(kConstraintValuesMax)));
+    }
+    if (kind == TaskKind::kEnd) continue;
+    // The agent of the most urgent one is avoided: on each other agent there is something to do.
+    const std::vector<uint32_t> copies = wanted_copies(kind);
+    if (copies.empty()) continue;
+    asks.push_back(
+        not_on(ask_for(kind, copies.size(), kCopy), {agent_of_active(kind, copies.front()).str()}));
+  }
+  if (elements_ && wants(TaskKind::kRange) && elements_->wanted() > 0) {
+    asks.push_back(ask_for(TaskKind::kRange, static_cast<size_t>(elements_->wanted())));
+  }
+  return asks;
+}
+
+// --- launches --------------------------------------------------------------------------------
+
+std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const AgentId& agent,
+                                                  size_t room, Time now, JobOutbox& out) {
+  const std::string_view words = std::string_view(ask.str()).substr(ask.str().rfind('.') + 1);
+  const bool elsewhere = words.ends_with(kElsewhere);
+  const bool is_copy = words.ends_with(kCopy);
+  if (words == to_text(TaskKind::kRange)) return launch_range(ask, agent, room, now, out);
+  const TaskKind kind = words.starts_with(to_text(TaskKind::kMap))      ? TaskKind::kMap
+                        : words.starts_with(to_text(TaskKind::kReduce)) ? TaskKind::kReduce
+                                                                        : TaskKind::kEnd;
+  if (!wants(kind)) return std::nullopt;
+  Stage& tasks = stage(kind);
+  const std::optional<uint32_t> number =
+      is_copy ? pick_copy(kind, agent) : tasks.pick(agent, elsewhere);
+  if (!number) return std::nullopt;
+  const std::optional<uint32_t> attempt = tasks.next_attempt(*number);
+  if (!attempt) {
+    fail(Error::failed_precondition(text("a ", to_text(kind), " task was lost ",
+                                         kAttemptsPerLife - 1, " times: task ", *number)),
+         out);
+    return std::nullopt;
+  }
+  proto::TaskSpec spec;
+  spec.data = encode_work(work(kind, *number, *attempt));
+  if (spec.data.size() > kPayloadBytesMax) {
+    fail(Error::resource_exhausted(text("what task ", tasks.attempt_id(*number, *attempt).str(),
+                                        " must be told has ", spec.data.size(), " bytes; at most ",
+                                        kPayloadBytesMax, " are allowed"))
+             .with_hint("use larger splits"),
+         out);
+    return std::nullopt;
+  }
+  describe(spec, ask, kind);
+  spec.command = (kind == TaskKind::kMap      ? order().map
+                  : kind == TaskKind::kReduce ? order().reduce
+                  : elements_                 ? "index the results"
+                                              : end_words())
+                     .substr(0, kCommandShownBytes);  // For people; the work item has all of it.
+  spec.id = tasks.attempt_id(*number, *attempt);
+  if (message_bytes(spec) > room) return std::nullopt;
+
+  is_copy ? tasks.launch_copy(*number) : tasks.launch(*number);
+  agents_.insert(agent);
+  attempts_.emplace(
+      spec.id,
+      Attempt{.kind = kind, .number = *number, .attempt = *attempt, .agent = agent, .since = now});
+  std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
+  if (!started) started = now;
+  trace_launch(spec, agent, out);
+  plan_look(now);
+  return spec;
+}
+
+std::optional<proto::TaskSpec> Job::State::launch_range(const AskName& ask, const AgentId& agent,
+                                                        size_t room, Time now, JobOutbox& out) {
+  if (!wants(TaskKind::kRange)) return std::nullopt;
+  std::optional<Elements::Draft> draft = elements_->draft();
+  if (!draft) return std::nullopt;
+  draft->work.common = common_work("", {}, draft->name.number, draft->name.attempt);
+  proto::TaskSpec spec;
+  spec.id = to_task_id(draft->name);
+  spec.data = encode_work(draft->work);
+  describe(spec, ask, TaskKind::kRange);
+  for (const std::string& word : order().array->command) {
+    if (spec.command.size() > kCommandShownBytes) break;
+    spec.command += text(spec.command.empty() ? "" : " ", word);
+  }
+  spec.command.resize(std::min(spec.command.size(), kCommandShownBytes));
+  if (message_bytes(spec) > room) return std::nullopt;
+  elements_->launch(*draft, agent);
+  agents_.insert(agent);
+  if (!map_started_) map_started_ = now;
+  trace_launch(spec, agent, out);
+  return spec;
+}
+
+void Job::State::describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const {
+  spec.ask = ask;
+  spec.shape = shape(kind);
+  spec.executor = std::string(proto::kBatchExecutor);
+  if (kind != TaskKind::kEnd) spec.fetch = order().fetch;
+  spec.user = options_.user;
+}
+
+void Job::State::trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out) {
+  out.trace.push_back(TraceEvent{.level = TraceLevel::kShortLived,
+                                 .what = "task launched",
+                                 .fields = {{"task", spec.id.str()}, {"agent", agent.str()}}});
+}
+
+ResourceVector Job::State::shape(TaskKind kind) const {
+  return kind == TaskKind::kEnd
+             ? ResourceVector::of(kEndMilliCpus, elements_ ? kGatherMilliMem : kEndMilliMem)
+             : order().resources;
+}
+
+bool Job::State::wants(TaskKind kind) const {
+  if (is_over_) return false;
+  if (kind != TaskKind::kEnd) {
+    return !outcome_ && (kind != TaskKind::kReduce || maps_.all_done());
+  }
+  if (!outcome_ || !is_outcome_kept_) return false;
+  if (elements_ && !elements_->is_quiet()) return false;
+  return commits() || std::all_of(attempts_.begin(), attempts_.end(), [](const auto& row) {
+           return row.second.kind == TaskKind::kEnd || row.second.is_unreachable;
+         });
+}
+
+EndWork::Kind Job::State::end_kind() const {
+  if (commits()) return EndWork::Kind::kCommit;
+  return outcome_->is_kept ? EndWork::Kind::kSetAside : EndWork::Kind::kRemove;
+}
+std::string Job::State::end_words() const {
+  switch (end_kind()) {
+    case EndWork::Kind::kCommit:
+      return "commit the output";
+    case EndWork::Kind::kSetAside:
+      return "set the output aside";
+    case EndWork::Kind::kRemove:
+      break;
+  }
+  return "remove the output";
+}
+
+std::string Job::State::aside() const {
+  return aside_directory(order().output, options_.id, order().plan);
+}
+WorkCommon Job::State::common_work(const std::string& command, const std::vector<int32_t>& accepts,
+                                   uint32_t number, uint32_t attempt) const {
+  return WorkCommon{.job = options_.id.str(),
+                    .command = command,
+                    .accepts = accepts,
+                    .env = order().env,
+                    .output = directory(),
+                    .plan = order().plan,
+                    .maps = static_cast<uint32_t>(order().maps),
+                    .number = number,
+                    .attempt = attempt};
+}
+
+Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
+  switch (kind) {
+    case TaskKind::kMap:
+      return MapWork{.common = common_work(order().map, order().map_accepts, number, attempt),
+                     .reducers = static_cast<uint32_t>(order().reducers)};
+    case TaskKind::kReduce:
+      return reduce_work(number, attempt);
+    case TaskKind::kEnd:
+    case TaskKind::kRange:
+      break;
+  }
+  if (elements_) {
+    return GatherWork{.common = common_work("", {}, number, attempt),
+                      .indices = order().array->indices,
+                      .ok = order().array->ok,
+                      .done = static_cast<uint32_t>(elements_->done()),
+                      .commits = commits()};
+  }
+  return EndWork{.common = common_work("", {}, number, attempt),
+                 .kind = end_kind(),
+                 .place = commits() ? order().output : aside(),
+                 .parts = static_cast<uint32_t>(order().parts())};
+}
+
+Work Job::State::reduce_work(uint32_t number, uint32_t attempt) const {
+  ReduceWork work{.common = common_work(order().reduce, order().reduce_accepts, number, attempt)};
+  std::map<std::string, uint32_t> known;
+  for (uint32_t i = 0; i < maps_.size(); ++i) {
+    const JobTask& map = maps_.task(i);
+    const auto [address, added] = known.emplace(map.result.http_address, known.size());
+    if (added) work.addresses.push_back(map.result.http_address);
+    work.maps.push_back(MapOutput{.agent = address->second, .attempt = map.winner});
+  }
+  return work;
+}
+size_t Job::message_bytes(const proto::TaskSpec& task) {
+  size_t bytes = task.data.size() + kLaunchOverheadBytes;
+  for (const proto::FetchedFile& file : task.fetch) {
+    bytes += file.uri.size() + file.name.size() + kFetchOverheadBytes;
+  }
+  return bytes;
+}
+
+}  // namespace proffer::batch

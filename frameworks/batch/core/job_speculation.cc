@@ -1,0 +1,90 @@
+// Second attempts at tasks that would hold up their job (stragglers.h). Once no task of a kind
+// waits for an agent, the running ones are looked at every second (look_for_stragglers); those that
+// are found have an ask of their own, and the first attempt that finishes is the task's.
+
+#include <algorithm>
+
+#include "frameworks/batch/core/job_state.h"
+
+namespace proffer::batch {
+
+// The first time that is due, if running tasks are to be looked at.
+void Job::State::plan_look(Time now) {
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    Speculation& speculation = speculation_of(kind);
+    if (!may_speculate(kind)) {
+      speculation = Speculation{.times = std::move(speculation.times)};
+    } else if (!speculation.look_at) {
+      speculation.look_at = now + kStragglersEvery;
+    }
+  }
+}
+
+bool Job::State::may_speculate(TaskKind kind) const {
+  const Stage& tasks = stage(kind);
+  const bool can_compare = tasks.running() > 1 || !speculation_of(kind).times.newest().empty();
+  return order().speculates && !outcome_ && tasks.running() > 0 && can_compare &&
+         tasks.pending().empty() && tasks.elsewhere().empty();
+}
+
+void Job::State::look_for_stragglers(TaskKind kind, Time now) {
+  Speculation& speculation = speculation_of(kind);
+  if (!speculation.look_at || *speculation.look_at > now) return;
+  speculation.look_at.reset();
+  speculation.wanted.clear();
+  if (!may_speculate(kind)) return;
+  const Stage& tasks = stage(kind);
+  std::vector<RunningTask> running;
+  for (const auto& [id, attempt] : attempts_) {
+    if (attempt.kind != kind || attempt.given_up || tasks.task(attempt.number).active != id) {
+      continue;
+    }
+    RunningTask task{.number = attempt.number,
+                     .age = now - attempt.since,
+                     .done = attempt.done,
+                     .has_copy = !tasks.task(attempt.number).copy.empty()};
+    if (attempt.told_at) task.told_ago = now - *attempt.told_at;
+    running.push_back(task);
+  }
+  speculation.wanted = stragglers(running, speculation.times);
+}
+
+std::vector<uint32_t> Job::State::wanted_copies(TaskKind kind) const {
+  std::vector<uint32_t> wanted;
+  if (!may_speculate(kind)) return wanted;
+  const Stage& tasks = stage(kind);
+  const size_t max = copies_max(tasks.running());
+  for (const uint32_t number : speculation_of(kind).wanted) {
+    if (tasks.copies() + wanted.size() >= max) break;
+    const JobTask& task = tasks.task(number);
+    // What has had so many attempts is not made to use up its numbers.
+    if (task.state != JobTask::State::kRunning || !task.copy.empty() ||
+        task.launches >= kAttemptsPerLife / 2) {
+      continue;
+    }
+    wanted.push_back(number);
+  }
+  return wanted;
+}
+
+std::optional<uint32_t> Job::State::pick_copy(TaskKind kind, const AgentId& agent) const {
+  for (const uint32_t number : wanted_copies(kind)) {
+    if (agent_of_active(kind, number) != agent) return number;
+  }
+  return std::nullopt;
+}
+
+const AgentId& Job::State::agent_of_active(TaskKind kind, uint32_t number) const {
+  return attempts_.at(stage(kind).task(number).active).agent;
+}
+
+// News of an attempt that is not known, or counts no more, means nothing.
+void Job::State::on_progress(const TaskName& name, std::string_view bytes, Time now) {
+  const auto found = attempts_.find(to_task_id(name));
+  const Result<TaskProgress> progress = decode_progress(bytes);
+  if (found == attempts_.end() || !progress) return;
+  found->second.done = progress->done;
+  found->second.told_at = now;
+}
+
+}  // namespace proffer::batch

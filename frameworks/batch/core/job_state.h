@@ -1,0 +1,174 @@
+#pragma once
+
+// What is known of one job, and its handlers: one file for each story. Inside of this folder only.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "frameworks/batch/core/elements.h"
+#include "frameworks/batch/core/job_core.h"
+#include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/stage.h"
+#include "frameworks/batch/core/stragglers.h"
+#include "frameworks/batch/core/work.h"
+
+namespace proffer::batch {
+
+class Job::State {
+ public:
+  explicit State(JobOptions options);
+
+  // job_core.cc: what an earlier life has kept, time, updates, losses, the end.
+  void restore(uint32_t block, const ElementsRecord& record);
+  void restore(TaskKind kind, const BlockRecord& block);
+  void restore(const Outcome& outcome);
+  void on_restored(JobOutbox& out) { end_if_done(out); }
+  std::optional<Time> next_deadline() const;
+  void on_time(Time now);
+  void on_status(const TaskName& name, const proto::TaskStatus& status, Time now, JobOutbox& out);
+  void on_agent_lost(const AgentId& agent, JobOutbox& out);
+  void end(Outcome outcome, JobOutbox& out);
+  void on_outcome_kept() { is_outcome_kept_ = true; }
+  const std::optional<Outcome>& outcome() const { return outcome_; }
+  bool is_over() const { return is_over_; }
+  const std::set<AgentId>& agents() const { return agents_; }
+  std::set<std::pair<TaskKind, uint32_t>> take_changed();
+  std::string block(TaskKind kind, uint32_t block) const;
+
+  // job_launch.cc: what is wanted, and what it is told.
+  std::vector<Ask> asks() const;
+  void on_ask_report(const proto::AskReport::Row& row, JobOutbox& out);
+  std::optional<proto::TaskSpec> launch(const AskName& ask, const AgentId& agent, size_t room,
+                                        Time now, JobOutbox& out);
+
+  // job_speculation.cc: second attempts.
+  void on_progress(const TaskName& name, std::string_view bytes, Time now);
+  // Behind what may have made other tasks run, or wait.
+  void plan_look(Time now);
+
+  // job_status.cc: what is told of it.
+  proto::BatchJob status(Time now) const;
+  std::vector<Violation> violations() const;
+
+ private:
+  // From its launch to its end. One that is given up no longer counts: its agent is unreachable, or
+  // another attempt won; should it finish first after all, its output is as good.
+  struct Attempt {
+    TaskKind kind = TaskKind::kMap;
+    uint32_t number = 0;
+    uint32_t attempt = 0;
+    AgentId agent = {};
+    Time since = {};  // its launch; of an earlier life's, when this life heard of it
+    // How far it has told that it is, and when.
+    int64_t done = 0;
+    std::optional<Time> told_at = {};
+    bool given_up = false;
+    bool kill_asked = false;
+    bool is_unreachable = false;
+  };
+  using Attempts = std::map<TaskId, Attempt>;
+
+  const JobOrder& order() const { return options_.record.order; }
+  Stage& stage(TaskKind kind) { return const_cast<Stage&>(std::as_const(*this).stage(kind)); }
+  const Stage& stage(TaskKind kind) const {
+    return kind == TaskKind::kMap ? maps_ : kind == TaskKind::kReduce ? reduces_ : end_;
+  }
+
+  // --- updates, ends: job_core.cc ----------------------------------------------------------------
+  void on_range_status(const TaskName& name, const proto::TaskStatus& status, JobOutbox& out);
+  // All work is done: what remains is the last task.
+  void end_if_done(JobOutbox& out);
+  // The cluster tells of an attempt of an earlier life: the task takes it if it wants one.
+  Attempts::iterator adopt(const TaskName& name, const proto::TaskStatus& status, Time now);
+  // The job is ending, and this is none of its last tasks.
+  bool is_late(const Attempt& attempt) const;
+  void on_finished(const Attempt& attempt, const proto::TaskStatus& status, Time now,
+                   JobOutbox& out);
+  void on_failed(const Attempt& attempt, const proto::TaskStatus& status, Time now, JobOutbox& out);
+  // An attempt that counted has failed by its own fault: another, elsewhere, or the end of the job.
+  void count_failure(const Attempt& attempt, const proto::TaskStatus& status, std::string_view why,
+                     const TaskFailure& failure, Time now, JobOutbox& out);
+  // Each retry has as many again.
+  int64_t allowed_attempts(TaskKind kind) const;
+  // An output that cannot be committed is set aside, one that cannot be set aside is removed, and
+  // one that cannot be removed stays.
+  void on_end_failed(int32_t failures, std::string_view why, JobOutbox& out);
+  void fail(const Error& error, JobOutbox& out);
+  void kill(Attempts::iterator attempt, JobOutbox& out);
+  // The attempts that run at this task, but for one.
+  void kill_others(const Attempt& attempt, const TaskId& but, JobOutbox& out);
+  static void kill(const TaskId& task, JobOutbox& out);
+  void trace(TraceLevel level, std::string_view what, const proto::TaskStatus& status,
+             JobOutbox& out);
+  // What went wrong last, for people.
+  void note(const TraceEvent& event);
+
+  // --- second attempts: job_speculation.cc -------------------------------------------------------
+  struct Speculation {
+    TaskTimes times = {};
+    std::optional<Time> look_at = {};
+    std::vector<uint32_t> wanted = {};  // as of the last look
+  };
+  Speculation& speculation_of(TaskKind kind) {
+    return kind == TaskKind::kMap ? map_speculation_ : reduce_speculation_;
+  }
+  const Speculation& speculation_of(TaskKind kind) const {
+    return kind == TaskKind::kMap ? map_speculation_ : reduce_speculation_;
+  }
+  bool may_speculate(TaskKind kind) const;
+  void look_for_stragglers(TaskKind kind, Time now);
+  // Tasks that want a copy, as far as the bound allows, the most urgent first.
+  std::vector<uint32_t> wanted_copies(TaskKind kind) const;
+  // The first of them that does not run on this agent.
+  std::optional<uint32_t> pick_copy(TaskKind kind, const AgentId& agent) const;
+  const AgentId& agent_of_active(TaskKind kind, uint32_t number) const;
+
+  // --- launches: job_launch.cc -------------------------------------------------------------------
+  std::optional<proto::TaskSpec> launch_range(const AskName& ask, const AgentId& agent, size_t room,
+                                              Time now, JobOutbox& out);
+  // What tasks of a kind have in common.
+  void describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const;
+  static void trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out);
+  ResourceVector shape(TaskKind kind) const;
+  // Whether tasks of this kind may be launched now. While others write into the output, it is not
+  // removed; those on agents that cannot be reached are not waited for.
+  bool wants(TaskKind kind) const;
+  // Whether the output is to be committed, once the last task runs.
+  bool commits() const { return outcome_ && outcome_->phase == proto::BatchPhase::kFinished; }
+  EndWork::Kind end_kind() const;
+  std::string end_words() const;
+  std::string aside() const;
+  // Where its tasks write.
+  std::string directory() const { return options_.is_aside ? aside() : order().output; }
+  WorkCommon common_work(const std::string& command, const std::vector<int32_t>& accepts,
+                         uint32_t number, uint32_t attempt) const;
+  Work work(TaskKind kind, uint32_t number, uint32_t attempt) const;
+  Work reduce_work(uint32_t number, uint32_t attempt) const;
+
+  const JobOptions options_;
+  Stage maps_;
+  Stage reduces_;
+  Stage end_;
+  std::optional<Elements> elements_;  // of an array
+  Attempts attempts_;
+  Speculation map_speculation_;
+  Speculation reduce_speculation_;
+  std::set<AgentId> agents_;
+  std::optional<Outcome> outcome_;
+  bool is_outcome_kept_ = false;
+  bool is_over_ = false;
+  std::map<AskName, std::string> cannot_fit_;
+  int64_t ends_given_up_ = 0;  // ways to end that no attempt of the last task could carry out
+  std::string note_;
+  std::string failed_task_;
+  std::optional<Time> map_started_;
+  std::optional<Time> reduce_started_;
+};
+
+}  // namespace proffer::batch
