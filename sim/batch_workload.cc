@@ -8,7 +8,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
-#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/core/fnv.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::sim {

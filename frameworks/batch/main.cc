@@ -146,8 +146,9 @@ class Verbs {
   void add_job(CLI::App* command) {
     command->footer(
         "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
-        "map_accepts, reduce,\nreduce_accepts, input, output, reducers, split, by_file, "
-        "allow_empty, fail_if_impossible, resources,\nfiles, fetch, env; or of an array: command, "
+        "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
+        "sort, sort_memory, input, output,\nreducers, split, by_file, allow_empty, "
+        "fail_if_impossible, resources, files, fetch, env; or of an array: command, "
         "array, arguments, at_once, retries, retry_on, ok,\nmax_failed, timeout, directory. Flags "
         "say more than the file. Example:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
@@ -169,6 +170,18 @@ class Verbs {
     command->add_option("--output", flags.output, "Directory to make for the result");
     command->add_option("--reducers", flags.reducers, "Number of parts, 0 for mappers only [1]");
     command->add_option("--split", flags.split, "Bytes of input for each map task [8MiB]");
+    command->add_option("--combine", flags.combine,
+                        "Combiner: a shell command line that shortens the sorted lines of a map "
+                        "task, and writes lines as the mapper does");
+    command->add_option("--sort-memory", flags.sort_memory,
+                        "Of each task, for sorting [a quarter of its memory]");
+    command->add_option("--key-fields", flags.key_fields,
+                        "Fields of a line that are its key [1]");
+    command->add_option("--partition-fields", flags.partition_fields,
+                        "Of these, the first ones that choose the reducer [all]");
+    command->add_option("--separator", flags.separator, "Between fields [tab]");
+    command->add_option("--sort", flags.sort,
+                        "How keys are sorted, as in '-k1,1 -k2,2nr' [by their bytes]");
     truth(command, "--by-file", flags.by_file,
           "No map task reads of more than one file, which $mapreduce_map_input_file names");
     truth(command, "--allow-empty", flags.allow_empty,

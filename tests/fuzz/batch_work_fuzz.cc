@@ -1,7 +1,7 @@
 // What a batch scheduler tells its executors and hears from them, and entries of indices.
 
 #include "common/check.h"
-#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/core/fnv.h"
 #include "frameworks/batch/core/work.h"
 #include "tests/fuzz/laws.h"
 
@@ -46,6 +46,7 @@ void fuzz_batch_work(Input input) {
   batch_work_fuzz::check(bytes, batch::decode_range_result, batch::encode_range_result);
   batch_work_fuzz::check(bytes, batch::decode_element_end, batch::encode_element_end);
   batch_work_fuzz::check(bytes, batch::decode_arguments, batch::encode_arguments);
+  batch_work_fuzz::check(bytes, batch::decode_block_header, batch::encode_block_header);
   if (bytes.size() == batch::kElementEndBytes - 8) {
     batch_work_fuzz::check(std::string_view(batch_work_fuzz::sealed(bytes)),
                            batch::decode_element_end, batch::encode_element_end);

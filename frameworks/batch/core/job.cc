@@ -141,6 +141,28 @@ Result<void> check_shipped_name(std::string_view name) {
 
 namespace {
 
+Result<void> check_shuffle(const JobSpec& spec) {
+  const Shuffle& shuffle = spec.shuffle;
+  if (Result<void> ok = check_command("the combiner", shuffle.combine); !ok) return ok;
+  if (Result<void> ok = check_keys(shuffle.keys); !ok) return ok;
+  if (spec.reducers == 0 && shuffle != Shuffle{.is_packed = shuffle.is_packed}) {
+    return Error::invalid_argument(
+               "combine, key_fields, partition_fields, separator, sort and sort_memory are for jobs "
+               "with reducers")
+        .with_hint("without reducers no line is sorted: leave them out");
+  }
+  const int64_t mem = spec.resources[ResourceKind::kMem] / 1'000 << 20;
+  const int64_t max = mem > 0 ? std::min(mem / 2, kSortBytesMax) : kSortBytesMax;
+  if (shuffle.sort_bytes != 0 && (shuffle.sort_bytes < kSortBytesMin || shuffle.sort_bytes > max)) {
+    return Error::invalid_argument(text("sort_memory must be from ", print_bytes(kSortBytesMin),
+                                        " to ", print_bytes(max),
+                                        mem > 0 ? ", half of the task's memory," : "", " not ",
+                                        print_bytes(shuffle.sort_bytes)))
+        .with_hint("give the tasks more memory with resources, as in cpus:1;mem:1GiB");
+  }
+  return {};
+}
+
 Result<void> check_map_reduce(const JobSpec& spec) {
   if (spec.map.empty()) {
     return Error::invalid_argument("the job has no mapper")
@@ -174,6 +196,7 @@ Result<void> check_map_reduce(const JobSpec& spec) {
   for (const std::string& input : spec.inputs) {
     if (Result<void> ok = check_path("input", input); !ok) return ok;
   }
+  if (Result<void> ok = check_shuffle(spec); !ok) return ok;
   if (spec.split_bytes < 1) {
     return Error::invalid_argument(text("split must be at least 1 byte, not ", spec.split_bytes));
   }
@@ -197,6 +220,12 @@ Result<void> check_no_map_reduce(const JobSpec& spec) {
   if (!spec.map_accepts.empty() || !spec.reduce_accepts.empty()) {
     return Error::invalid_argument("map_accepts and reduce_accepts are not for arrays")
         .with_hint("name the exit codes that are as good as 0 with ok");
+  }
+  if (spec.shuffle != Shuffle()) {
+    return Error::invalid_argument(
+               "combine, key_fields, partition_fields, separator, sort and sort_memory are not for "
+               "arrays")
+        .with_hint("an array has no lines between map and reduce; leave them out");
   }
   if (spec.map.empty() && spec.reduce.empty() && spec.inputs.empty()) return {};
   return Error::invalid_argument("a job is an array or has map, reduce and input, not both")

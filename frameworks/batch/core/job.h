@@ -14,6 +14,7 @@
 #include "common/resources.h"
 #include "common/result.h"
 #include "frameworks/batch/core/array.h"
+#include "frameworks/batch/core/shuffle.h"
 #include "proto/messages.h"
 
 namespace proffer::batch {
@@ -54,6 +55,7 @@ struct JobSpec {
   std::string output = {};
   int64_t reducers = 1;  // 0: the mappers' output is the result
   int64_t split_bytes = kSplitBytes;
+  Shuffle shuffle = {};
   bool by_file = false;      // no split has more than one file
   bool allow_empty = false;  // input without a byte is one split; else it is refused
   std::map<std::string, std::string> files = {};  // contents by name, put into each sandbox

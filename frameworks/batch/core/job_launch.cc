@@ -230,7 +230,8 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
   switch (kind) {
     case TaskKind::kMap:
       return MapWork{.common = common_work(order().map, order().map_accepts, number, attempt),
-                     .reducers = static_cast<uint32_t>(order().reducers)};
+                     .reducers = static_cast<uint32_t>(order().reducers),
+                     .shuffle = order().shuffle};
     case TaskKind::kReduce:
       return reduce_work(number, attempt);
     case TaskKind::kEnd:
@@ -251,7 +252,9 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
 }
 
 Work Job::State::reduce_work(uint32_t number, uint32_t attempt) const {
-  ReduceWork work{.common = common_work(order().reduce, order().reduce_accepts, number, attempt)};
+  ReduceWork work{.common = common_work(order().reduce, order().reduce_accepts, number, attempt),
+                  .shuffle = order().shuffle};
+  work.shuffle.combine.clear();
   std::map<std::string, uint32_t> known;
   for (uint32_t i = 0; i < maps_.size(); ++i) {
     const JobTask& map = maps_.task(i);

@@ -8,7 +8,8 @@
 namespace proffer::batch {
 namespace {
 
-constexpr std::string_view kOrderTag = "PBj2";
+constexpr std::string_view kOrderTag = "PBj3";
+constexpr std::string_view kPlainOrderTag = "PBj2";  // of a job whose shuffle is not packed
 constexpr std::string_view kArrayOrderTag = "PBw2";
 constexpr int64_t kCountMax = std::numeric_limits<int32_t>::max();
 
@@ -26,6 +27,7 @@ JobSpec spec_of(const JobOrder& order) {
   if (!order.array) spec.inputs = {"/"};  // They are in the plan.
   spec.output = order.output;
   spec.reducers = order.reducers;
+  spec.shuffle = order.shuffle;
   spec.fetch = order.fetch;
   spec.env = order.env;
   spec.resources = order.resources;
@@ -50,6 +52,7 @@ JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::
   order.plan = std::move(plan);
   order.maps = static_cast<int64_t>(splits.size());
   order.reducers = spec.reducers;
+  order.shuffle = spec.shuffle;
   for (const Split& split : splits) order.input_bytes += split.bytes();
   order.fetch = spec.fetch;
   order.env = spec.env;
@@ -94,7 +97,9 @@ Result<void> check_order(const JobOrder& order) {
 }
 
 std::string encode_order(const JobOrder& order) {
-  ByteWriter out(order.array ? kArrayOrderTag : kOrderTag);
+  ByteWriter out(order.array                 ? kArrayOrderTag
+                 : order.shuffle.is_packed ? kOrderTag
+                                           : kPlainOrderTag);
   out.bytes(order.name);
   out.bytes(order.role.str());
   out.number(static_cast<uint64_t>(order.band));
@@ -120,14 +125,20 @@ std::string encode_order(const JobOrder& order) {
   for (const ResourceKind kind : kResourceKinds) out.signed_number(order.resources[kind]);
   out.signed_number(order.attempts);
   out.number((order.fail_if_impossible ? 1 : 0) | (order.speculates ? 0 : 2));
-  if (order.array) write(out, *order.array);
+  if (order.array) {
+    write(out, *order.array);
+  } else if (order.shuffle.is_packed) {
+    write(out, order.shuffle);
+  }
   return std::move(out).take();
 }
 
 Result<JobOrder> decode_order(std::string_view bytes) {
   const bool is_array = bytes.starts_with(kArrayOrderTag);
-  ByteReader in(bytes, is_array ? kArrayOrderTag : kOrderTag);
+  const bool is_plain = bytes.starts_with(kPlainOrderTag);
+  ByteReader in(bytes, is_array ? kArrayOrderTag : is_plain ? kPlainOrderTag : kOrderTag);
   JobOrder order;
+  order.shuffle.is_packed = !is_plain;
   order.name = in.bytes(kNameBytesMax);
   order.role = RoleName(std::string(in.bytes(kRoleBytesMax)));
   order.band = static_cast<Band>(in.number(kBandCount - 1));
@@ -160,7 +171,11 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   const uint64_t flags = in.number(3);
   order.fail_if_impossible = (flags & 1) != 0;
   order.speculates = (flags & 2) == 0;
-  if (is_array) order.array = read_array(in);
+  if (is_array) {
+    order.array = read_array(in);
+  } else if (!is_plain) {
+    order.shuffle = read_shuffle(in);
+  }
   if (!in.ended_well()) return Error::corruption("these bytes are not an order of batch");
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
   return order;

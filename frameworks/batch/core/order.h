@@ -33,6 +33,7 @@ struct JobOrder {
   int64_t maps = 0;       // at least one
   int64_t reducers = 0;
   int64_t input_bytes = 0;
+  Shuffle shuffle = {};
   std::vector<proto::FetchedFile> fetch = {};
   proto::Environment env = {};
   ResourceVector resources = {};

@@ -2,7 +2,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/bytes.h"
-#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/core/fnv.h"
 
 namespace proffer::batch {
 namespace {

@@ -8,13 +8,18 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/bytes.h"
-#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/core/fnv.h"
 
 namespace proffer::batch {
 namespace {
 
-constexpr std::string_view kMapTag = "PBm3";
-constexpr std::string_view kReduceTag = "PBr3";
+constexpr std::string_view kMapTag = "PBm4";
+constexpr std::string_view kReduceTag = "PBr4";
+// Of jobs whose shuffle is not packed.
+constexpr std::string_view kPlainMapTag = "PBm3";
+constexpr std::string_view kPlainReduceTag = "PBr3";
+// In the field of an index entry that has the number of records.
+constexpr uint64_t kPackedMark = uint64_t{1} << 63;
 constexpr std::string_view kEndTag = "PBe2";
 constexpr std::string_view kRangeTag = "PBa2";
 constexpr std::string_view kGatherTag = "PBg2";
@@ -76,9 +81,10 @@ uint64_t take_fixed(std::string_view& in) {
 
 std::string encode_work(const Work& work) {
   if (const auto* map = std::get_if<MapWork>(&work)) {
-    ByteWriter out(kMapTag);
+    ByteWriter out(map->shuffle.is_packed ? kMapTag : kPlainMapTag);
     write_common(out, map->common);
     out.number(map->reducers);
+    if (map->shuffle.is_packed) write(out, map->shuffle);
     return std::move(out).take();
   }
   if (const auto* end = std::get_if<EndWork>(&work)) {
@@ -119,7 +125,7 @@ std::string encode_work(const Work& work) {
     return std::move(out).take();
   }
   const auto& reduce = std::get<ReduceWork>(work);
-  ByteWriter out(kReduceTag);
+  ByteWriter out(reduce.shuffle.is_packed ? kReduceTag : kPlainReduceTag);
   write_common(out, reduce.common);
   out.number(reduce.addresses.size());
   for (const std::string& address : reduce.addresses) out.bytes(address);
@@ -128,6 +134,7 @@ std::string encode_work(const Work& work) {
     out.number(map.agent);
     out.number(map.attempt);
   }
+  if (reduce.shuffle.is_packed) write(out, reduce.shuffle);
   return std::move(out).take();
 }
 
@@ -179,11 +186,13 @@ Result<Work> decode_gather(std::string_view bytes) {
 Result<Work> decode_work(std::string_view bytes) {
   if (bytes.substr(0, kRangeTag.size()) == kRangeTag) return decode_range(bytes);
   if (bytes.substr(0, kGatherTag.size()) == kGatherTag) return decode_gather(bytes);
-  if (bytes.substr(0, kMapTag.size()) == kMapTag) {
-    ByteReader in(bytes, kMapTag);
+  if (bytes.starts_with(kMapTag) || bytes.starts_with(kPlainMapTag)) {
     MapWork map;
+    map.shuffle.is_packed = bytes.starts_with(kMapTag);
+    ByteReader in(bytes, map.shuffle.is_packed ? kMapTag : kPlainMapTag);
     map.common = read_common(in);
     map.reducers = in.number32(static_cast<uint32_t>(kReducersMax));
+    if (map.shuffle.is_packed) map.shuffle = read_shuffle(in);
     if (!in.ended_well()) return corrupt("a map task");
     return Work(std::move(map));
   }
@@ -197,8 +206,9 @@ Result<Work> decode_work(std::string_view bytes) {
     if (!in.ended_well()) return corrupt("the last task");
     return Work(std::move(end));
   }
-  ByteReader in(bytes, kReduceTag);
   ReduceWork reduce;
+  reduce.shuffle.is_packed = !bytes.starts_with(kPlainReduceTag);
+  ByteReader in(bytes, reduce.shuffle.is_packed ? kReduceTag : kPlainReduceTag);
   reduce.common = read_common(in);
   const size_t addresses = in.count(kMapsMax);
   for (size_t i = 0; in.ok() && i < addresses; ++i) {
@@ -212,6 +222,7 @@ Result<Work> decode_work(std::string_view bytes) {
     if (output.agent >= reduce.addresses.size()) in.fail();
     reduce.maps.push_back(output);
   }
+  if (reduce.shuffle.is_packed) reduce.shuffle = read_shuffle(in);
   if (!in.ended_well()) return corrupt("a task");
   return Work(std::move(reduce));
 }
@@ -433,7 +444,7 @@ std::string encode_index_entry(const IndexEntry& entry) {
   std::string out;
   put_fixed(out, static_cast<uint64_t>(entry.offset));
   put_fixed(out, static_cast<uint64_t>(entry.length));
-  put_fixed(out, static_cast<uint64_t>(entry.records));
+  put_fixed(out, static_cast<uint64_t>(entry.records) | (entry.is_packed ? kPackedMark : 0));
   put_fixed(out, entry.checksum);
   Fnv1a64 seal;
   seal.add(out);
@@ -448,10 +459,13 @@ Result<IndexEntry> decode_index_entry(std::string_view bytes) {
   IndexEntry entry;
   const uint64_t offset = take_fixed(bytes);
   const uint64_t length = take_fixed(bytes);
-  const uint64_t records = take_fixed(bytes);
+  const uint64_t marked = take_fixed(bytes);
+  entry.is_packed = (marked & kPackedMark) != 0;
+  const uint64_t records = marked & ~kPackedMark;
   entry.checksum = take_fixed(bytes);
   constexpr auto kMax = static_cast<uint64_t>(kBytesAmountMax);
-  if (take_fixed(bytes) != seal.value() || offset > kMax || length > kMax || records > length) {
+  if (take_fixed(bytes) != seal.value() || offset > kMax || length > kMax || 
+      records > (entry.is_packed ? kMax : length)) {
     return corrupt("an index entry");
   }
   entry.offset = static_cast<int64_t>(offset);

@@ -18,6 +18,7 @@
 #include "common/result.h"
 #include "frameworks/batch/core/array.h"
 #include "frameworks/batch/core/job.h"
+#include "frameworks/batch/core/shuffle.h"
 
 namespace proffer::batch {
 
@@ -72,6 +73,7 @@ struct WorkCommon {
 struct MapWork {
   WorkCommon common = {};
   uint32_t reducers = 0;  // 0: the output is a part of the result
+  Shuffle shuffle = {};
   bool operator==(const MapWork&) const = default;
 };
 
@@ -87,6 +89,7 @@ struct ReduceWork {
   WorkCommon common = {};
   std::vector<std::string> addresses = {};  // of the agents' files, as in TaskResult
   std::vector<MapOutput> maps = {};         // by number of the map task
+  Shuffle shuffle = {};                     // without its combiner
   bool operator==(const ReduceWork&) const = default;
 };
 
@@ -260,7 +263,8 @@ struct IndexEntry {
   int64_t offset = 0;
   int64_t length = 0;
   int64_t records = 0;
-  uint64_t checksum = 0;  // Fnv1a64 of the bytes
+  uint64_t checksum = 0;   // Fnv1a64 of the bytes
+  bool is_packed = false;  // the bytes are blocks (shuffle.h), else lines
   bool operator==(const IndexEntry&) const = default;
 };
 inline constexpr size_t kIndexEntryBytes = 40;

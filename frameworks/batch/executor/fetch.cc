@@ -1,5 +1,6 @@
 // Fetching over HTTP with Range: first the index entry of our partition, then the bytes that it
-// names. `Fetcher::fetch_one` is one map's; `fetch_share` runs four of them side by side.
+// names. `Fetcher::fetch_one` is one map's; `fetch_share` runs four of them side by side. Download
+// knows how much of one map's share is here and right.
 
 #include "frameworks/batch/executor/fetch.h"
 
@@ -10,10 +11,12 @@
 #include <mutex>
 #include <thread>
 
+#include <errno.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "common/text.h"
-#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/core/fnv.h"
 #include "frameworks/batch/executor/posix.h"
 #include "net/http_get.h"
 
@@ -34,6 +37,104 @@ std::string id_of(const FetchPlan& plan, uint32_t map, uint32_t attempt) {
   return to_task_id({.job = plan.job, .number = map, .attempt = attempt}).str();
 }
 
+// One map's share on its way to disk. Of blocks each is checked as it comes, and a further try goes
+// on behind the last that was right; plain lines are checked when all are here.
+class Download {
+ public:
+  Download(const IndexEntry& entry, uint32_t partition, Fd file)
+      : entry_(entry), partition_(partition), file_(std::move(file)) {}
+
+  // Back behind what is right; where in map.out to go on.
+  Result<int64_t> begin() {
+    header_.clear();
+    in_block_ = 0;
+    if (!entry_.is_packed) right_ = records_ = 0;
+    here_ = right_;
+    whole_ = right_ == 0 ? Fnv1a64() : right_whole_;
+    if (::ftruncate(file_.get(), static_cast<off_t>(right_)) != 0 ||
+        ::lseek(file_.get(), 0, SEEK_END) < 0) {
+      return system_error("preparing the file of a map's output", errno);
+    }
+    return entry_.offset + right_;
+  }
+  int64_t missing() const { return entry_.length - here_; }
+  int64_t right() const { return right_; }
+
+  // Errors: kCorruption, and what the system says.
+  Result<void> take(std::string_view piece) {
+    if (static_cast<int64_t>(piece.size()) > missing()) {
+      return Error::corruption("the answer was too long");
+    }
+    if (const WriteOutcome written = write_all(file_.get(), piece); written.error) {
+      return *written.error;
+    }
+    here_ += static_cast<int64_t>(piece.size());
+    if (!entry_.is_packed) {
+      whole_.add(piece);
+      records_ += std::count(piece.begin(), piece.end(), '\n');
+      return {};
+    }
+    while (!piece.empty()) {
+      if (Result<void> ok = take_of_block(piece); !ok) return ok;
+    }
+    return {};
+  }
+  // Behind the last piece. Errors: kCorruption.
+  Result<void> end() const {
+    if (missing() != 0 || in_block_ != 0 || !header_.empty()) {
+      return Error::corruption("the answer was too short");
+    }
+    if (whole_.value() != entry_.checksum || records_ != entry_.records) {
+      return Error::corruption("its checksum is wrong");
+    }
+    return {};
+  }
+
+ private:
+  // Removes from `piece` what belongs to the block that is coming.
+  Result<void> take_of_block(std::string_view& piece) {
+    if (header_.size() < kBlockHeaderBytes) {
+      const size_t size = std::min(kBlockHeaderBytes - header_.size(), piece.size());
+      header_ += piece.substr(0, size);
+      piece.remove_prefix(size);
+      if (header_.size() < kBlockHeaderBytes) return {};
+      const Result<BlockHeader> header = decode_block_header(header_);
+      if (!header || header->partition != partition_) {
+        return Error::corruption("the header of a block is damaged");
+      }
+      block_ = *header;
+      sum_ = begin_block_checksum(block_);
+      return {};
+    }
+    const size_t size = std::min(block_.stored_bytes - in_block_, piece.size());
+    sum_.add(piece.substr(0, size));
+    in_block_ += size;
+    piece.remove_prefix(size);
+    if (in_block_ < block_.stored_bytes) return {};
+    if (sum_.value() != block_.checksum) return Error::corruption("its checksum is wrong");
+    right_ += static_cast<int64_t>(kBlockHeaderBytes + in_block_);
+    records_ += block_.records;
+    whole_.add(header_);
+    right_whole_ = whole_;
+    header_.clear();
+    in_block_ = 0;
+    return {};
+  }
+
+  const IndexEntry entry_;
+  const uint32_t partition_;
+  Fd file_;
+  int64_t right_ = 0;     // of the bytes here, those of whole blocks
+  int64_t here_ = 0;      // bytes in the file
+  int64_t records_ = 0;   // of what is right
+  Fnv1a64 whole_;         // as in the index
+  Fnv1a64 right_whole_;   // of what is right
+  std::string header_;    // of the block that is coming, as far as it is here
+  BlockHeader block_;     // the same, once all of it is here
+  size_t in_block_ = 0;   // of its stored bytes
+  Fnv1a64 sum_;
+};
+
 class Fetcher {
  public:
   Fetcher(const FetchPlan& plan, Sources& sources, const std::atomic<bool>& stopped)
@@ -48,12 +149,17 @@ class Fetcher {
 
   One fetch_one(uint32_t map, const std::string& path) {
     One one;
-    for (size_t round = 0;; ++round) {
-      one = try_once(map, path, round > 0);
+    std::optional<Download> download;
+    for (size_t round = 0, tries = 0;; ++round, ++tries) {
+      const int64_t right = download ? download->right() : 0;
+      one = try_once(map, path, tries > 0, download);
       if (one.error || one.trial == Trial::kDone || one.trial == Trial::kNever ||
-          round == kRetryAfterMillis.size() || stopped_.load()) {
+          stopped_.load()) {
         return one;
       }
+      // What brings something may break as often as it likes.
+      if (download && download->right() > right) round = 0;
+      if (round == kRetryAfterMillis.size()) return one;
       std::this_thread::sleep_for(std::chrono::milliseconds(kRetryAfterMillis[round]));
     }
   }
@@ -65,45 +171,46 @@ class Fetcher {
     std::string folder = {};
   };
 
-  // Where a response's bytes go: a string or a file, never more than was asked for.
+  // Where a response's bytes go: a string or a download, never more than was asked for.
   struct Sink {
     int64_t room = 0;
     std::string* text = nullptr;
-    BufferedWriter* file = nullptr;
-    Fnv1a64 checksum = {};
-    int64_t records = 0;
-    bool is_over = false;  // more came than was asked for
+    Download* download = nullptr;
     std::optional<Error> error = {};
   };
 
-  One try_once(uint32_t map, const std::string& path, bool is_refused) {
+  One try_once(uint32_t map, const std::string& path, bool is_refused,
+               std::optional<Download>& download) {
     const MapOutput& source = plan_.maps[map];
     const Result<HttpPlace> agent = sources_.place(source.agent, is_refused);
     if (!agent) return {.trial = Trial::kNoAgent, .why = agent.error().message()};
     const Place base{
         .agent = *agent,
         .folder = text("/v1/files/", plan_.framework, "/", id_of(plan_, map, source.attempt), "/")};
-    std::string entry_bytes;
-    Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
-    One one = get(base, "map.index",
-                  int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes), to_text);
-    if (one.trial != Trial::kDone) return one;
-    const Result<IndexEntry> entry = decode_index_entry(entry_bytes);
-    if (!entry) return {.trial = Trial::kAgain, .why = "its map.index is damaged"};
-    if (entry->length == 0) return {.trial = Trial::kDone};
-
-    Result<Fd> file = open_to_write(path);
-    if (!file) return {.error = std::move(file).error()};
-    BufferedWriter writer(file->get());
-    Sink to_file{.room = entry->length, .file = &writer};
-    one = get(base, "map.out", entry->offset, to_file);
-    if (one.error || one.trial != Trial::kDone) return one;
-    if (const WriteOutcome flushed = writer.flush(); flushed.error)
-      return {.error = *flushed.error};
-    if (to_file.checksum.value() != entry->checksum || to_file.records != entry->records) {
-      return {.trial = Trial::kAgain, .why = "its checksum is wrong"};
+    One one;
+    if (!download) {
+      std::string entry_bytes;
+      Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
+      one = get(base, "map.index", int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes),
+                to_text);
+      if (one.trial != Trial::kDone) return one;
+      const Result<IndexEntry> entry = decode_index_entry(entry_bytes);
+      if (!entry) return {.trial = Trial::kAgain, .why = "its map.index is damaged"};
+      entry_ = *entry;
+      if (entry->length == 0) return {.trial = Trial::kDone};
+      Result<Fd> file = open_to_write(path);
+      if (!file) return {.error = std::move(file).error()};
+      download.emplace(*entry, plan_.partition, *std::move(file));
     }
-    one.entry = *entry;
+    const Result<int64_t> offset = download->begin();
+    if (!offset) return {.error = offset.error()};
+    Sink to_file{.room = download->missing(), .download = &*download};
+    one = get(base, "map.out", *offset, to_file);
+    if (one.error || one.trial != Trial::kDone) return one;
+    if (const Result<void> whole = download->end(); !whole) {
+      return {.trial = Trial::kAgain, .why = whole.error().message()};
+    }
+    one.entry = entry_;
     return one;
   }
 
@@ -120,8 +227,10 @@ class Fetcher {
     if (!get) return {.trial = Trial::kNoAgent, .why = get.error().message()};
     while (true) {
       const Result<bool> whole = get->go_on();
+      if (sink.error && sink.error->code() == ErrorCode::kCorruption) {
+        return {.trial = Trial::kAgain, .why = sink.error->message()};
+      }
       if (sink.error) return {.error = std::move(sink.error)};
-      if (sink.is_over) return {.trial = Trial::kAgain, .why = "the answer was too long"};
       if (!whole) {
         return {.trial = get->is_sent() ? Trial::kAgain : Trial::kNoAgent,
                 .why = whole.error().message()};
@@ -153,22 +262,21 @@ class Fetcher {
   }
 
   static void write(Sink& sink, std::string_view piece) {
-    if (sink.error || sink.is_over) return;
-    sink.is_over = static_cast<int64_t>(piece.size()) > sink.room;
-    if (sink.is_over) return;
+    if (sink.error) return;
+    if (static_cast<int64_t>(piece.size()) > sink.room) {
+      sink.error = Error::corruption("the answer was too long");
+      return;
+    }
     sink.room -= static_cast<int64_t>(piece.size());
     if (sink.text != nullptr) *sink.text += piece;
-    if (sink.file == nullptr) return;
-    sink.checksum.add(piece);
-    sink.records += std::count(piece.begin(), piece.end(), '\n');
-    if (const WriteOutcome written = sink.file->write(piece); written.error) {
-      sink.error = written.error;
-    }
+    if (sink.download == nullptr) return;
+    if (Result<void> ok = sink.download->take(piece); !ok) sink.error = std::move(ok).error();
   }
 
   const FetchPlan& plan_;
   Sources& sources_;
   const std::atomic<bool>& stopped_;
+  IndexEntry entry_ = {};  // of the map that is being fetched
 };
 
 // What the threads share.
@@ -179,7 +287,7 @@ class Share {
         stopped_(stopped),
         sources_(plan.framework, plan.addresses, plan.own),
         no_agent_(plan.addresses.size()),
-        paths_(plan.maps.size()) {}
+        runs_(plan.maps.size()) {}
 
   void work() {
     Fetcher fetcher(plan_, sources_, stopped_);
@@ -208,7 +316,8 @@ class Share {
         }
         fetched_.missing.push_back(attempt);
       } else if (one.entry.length > 0) {
-        paths_[map] = path;
+        runs_[map] = {
+            .path = path, .is_packed = one.entry.is_packed, .partition = plan_.partition};
         fetched_.records += one.entry.records;
         fetched_.bytes += one.entry.length;
       }
@@ -216,8 +325,8 @@ class Share {
   }
 
   Fetched take() && {
-    for (std::string& path : paths_) {
-      if (!path.empty()) fetched_.files.push_back(std::move(path));
+    for (Run& run : runs_) {
+      if (!run.path.empty()) fetched_.runs.push_back(std::move(run));
     }
     std::sort(fetched_.missing.begin(), fetched_.missing.end());
     return std::move(fetched_);
@@ -231,7 +340,7 @@ class Share {
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;
-  std::vector<std::string> paths_;
+  std::vector<Run> runs_;
   Fetched fetched_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "common/result.h"
 #include "frameworks/batch/core/work.h"
+#include "frameworks/batch/executor/sort.h"
 #include "frameworks/batch/executor/sources.h"
 
 namespace proffer::batch {
@@ -25,7 +26,7 @@ struct FetchPlan {
 };
 
 struct Fetched {
-  std::vector<std::string> files = {};  // in order of the maps; none for an empty share
+  std::vector<Run> runs = {};  // in order of the maps; none for an empty share
   int64_t records = 0;
   int64_t bytes = 0;
   std::vector<MapAttempt> missing = {};  // could not be had, after retries; in order
@@ -33,7 +34,8 @@ struct Fetched {
   std::optional<Error> error = {};       // of this host: its disk, say
 };
 
-// Four at a time, each retried three times with back-off, verified by its checksum, held on disk.
+// Four at a time, verified by checksums, held on disk. What breaks goes on behind the last block that
+// was right; after three tries, with back-off, that bring no further block it is given up.
 // An agent that cannot be connected to is not tried again and again for each of its maps. Ends
 // early when `stopped`.
 Fetched fetch_share(const FetchPlan& plan, const std::atomic<bool>& stopped);

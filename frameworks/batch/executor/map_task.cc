@@ -1,8 +1,7 @@
-// A map task: chunks → mapper → partition → sort → map.out and map.index. `run_map` is the story;
-// each arrow is a pipe, so nothing grows with the input but sort's temporary files.
+// A map task: chunks → mapper → partition → sort, by way of the combiner → map.out and map.index.
+// `run_map` is the story; nothing grows with the input but the runs of the sort, which are files.
 
 #include <algorithm>
-#include <array>
 #include <thread>
 
 #include <fcntl.h>
@@ -10,24 +9,50 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/executor/blocks.h"
+#include "frameworks/batch/executor/combine.h"
 #include "frameworks/batch/executor/posix.h"
+#include "frameworks/batch/executor/sort.h"
 #include "frameworks/batch/executor/task.h"
 
 namespace proffer::batch {
 namespace {
 
-// Lines go through sort as "00012<TAB>key<TAB>value": one sort puts them in order of partition and
-// key.
-constexpr size_t kPrefixBytes = 6;
-
-void put_prefix(std::array<char, kPrefixBytes>& prefix, uint32_t partition) {
-  for (size_t i = kPrefixBytes - 1; i-- > 0;) {
-    prefix[i] = static_cast<char>('0' + partition % 10);
-    partition /= 10;
+// What sorts the mapper's lines, by way of a combiner if there is one.
+class MapSort {
+ public:
+  MapSort(const MapWork& work, const TaskSetting& setting, const Split& split, int stderr_fd) {
+    const Shuffle& shuffle = work.shuffle;
+    const int64_t bytes = shuffle.sort_bytes > 0 ? shuffle.sort_bytes : setting.sort_bytes;
+    if (shuffle.combine.empty()) {
+      plain_.emplace(scratch_directory(setting), bytes, shuffle.keys);
+    } else {
+      combining_.emplace(
+          CombiningSort::Options{.directory = scratch_directory(setting),
+                                 .bytes = bytes,
+                                 .partitions = work.reducers,
+                                 .command = shuffle.combine,
+                                 .environment = command_environment(work.common, setting, &split),
+                                 .stderr_fd = stderr_fd},
+          shuffle.keys);
+    }
   }
-  prefix[kPrefixBytes - 1] = '\t';
-}
+  LineSink& sink() { return plain_ ? static_cast<LineSink&>(*plain_) : *combining_; }
+  Result<void> finish(LineSink& out) {
+    return plain_ ? plain_->finish(out) : combining_->finish(out);
+  }
+  // A line that is too long is so for each attempt at the same input.
+  TaskTrouble trouble_of(const Error& error) const {
+    if (combining_ && combining_->trouble()) return *combining_->trouble();
+    TaskTrouble trouble{.message = error.message()};
+    if (error.code() == ErrorCode::kResourceExhausted) trouble.blame = Blame::kInput;
+    return trouble;
+  }
+
+ private:
+  std::optional<ExternalSort> plain_;
+  std::optional<CombiningSort> combining_;
+};
 
 // Writes the split's lines to the mapper, on a thread of its own.
 class Feeder {
@@ -101,85 +126,41 @@ class Feeder {
   int64_t bytes_ = 0;
 };
 
-// From the mapper's lines to sort's. Ends early if sort does.
-Result<void> partition_lines(int from, int to, uint32_t reducers, TaskResult& result) {
+// From the mapper's lines to the sort.
+Result<void> partition_lines(int from, LineSink& to, const MapWork& work, TaskResult& result) {
   LineReader lines(from);
-  BufferedWriter out(to);
-  std::array<char, kPrefixBytes> prefix;
   for (;;) {
     const Result<std::optional<std::string_view>> line = lines.next();
     if (!line) return line.error();
-    if (!*line) break;
-    put_prefix(prefix, partition_of(**line, reducers));
-    for (const std::string_view part :
-         {std::string_view(prefix.data(), prefix.size()), **line, std::string_view("\n")}) {
-      const WriteOutcome written = out.write(part);
-      if (written.error) return *written.error;
-      if (written.closed) return {};  // How sort ended says why.
-    }
+    if (!*line) return {};
+    const Result<bool> put =
+        to.put(partition_of(**line, work.shuffle.keys, work.reducers), **line);
+    if (!put) return put.error();
     ++result.records_out;
   }
-  const WriteOutcome flushed = out.flush();
-  if (flushed.error) return *flushed.error;
-  return {};
 }
 
-// From sort's lines to the two files.
-Result<void> write_map_output(int from, uint32_t reducers, const TaskSetting& setting,
+// From the sorted lines to the two files.
+Result<void> write_map_output(const MapWork& work, const TaskSetting& setting, MapSort& sort,
                               TaskResult& result) {
   Result<Fd> file = open_to_write(text(setting.sandbox, "/map.out"));
   if (!file) return std::move(file).error();
-  BufferedWriter out(file->get());
-  std::string index;
-  IndexEntry entry;
-  Fnv1a64 checksum;
-  uint32_t open = 0;  // the partition being written
-  const auto close_until = [&](uint32_t partition) {
-    for (; open < partition; ++open) {
-      entry.checksum = checksum.value();
-      index += encode_index_entry(entry);
-      entry = IndexEntry{.offset = entry.offset + entry.length};
-      checksum = Fnv1a64();
-    }
+  MapIndex index(work.reducers, work.shuffle.is_packed);
+  const auto write = [&](auto writer) -> Result<void> {
+    if (Result<void> ok = sort.finish(writer); !ok) return ok;
+    return writer.finish();
   };
-  LineReader lines(from);
-  for (;;) {
-    const Result<std::optional<std::string_view>> next = lines.next();
-    if (!next) return next.error();
-    if (!*next) break;
-    std::string_view line = **next;
-    uint32_t partition = 0;
-    for (size_t i = 0; i + 1 < kPrefixBytes && i < line.size(); ++i) {
-      partition = partition * 10 + static_cast<uint32_t>(line[i] - '0');
-    }
-    if (line.size() < kPrefixBytes || partition < open || partition >= reducers) {
-      return Error::internal("sort gave back other lines than it was given");
-    }
-    close_until(partition);
-    line.remove_prefix(kPrefixBytes);
-    for (const std::string_view part : {line, std::string_view("\n")}) {
-      if (const WriteOutcome written = out.write(part); written.error) return *written.error;
-      checksum.add(part);
-      entry.length += static_cast<int64_t>(part.size());
-    }
-    ++entry.records;
-  }
-  close_until(reducers);
-  if (const WriteOutcome flushed = out.flush(); flushed.error) return *flushed.error;
-  result.bytes_out = entry.offset;
+  const Result<void> written = work.shuffle.is_packed ? write(BlockWriter(file->get(), &index))
+                                                      : write(LineWriter(file->get(), &index));
+  if (!written) return written;
+  const std::string entries = index.take();
+  result.bytes_out = index.bytes();
   Result<Fd> index_file = open_to_write(text(setting.sandbox, "/map.index"));
   if (!index_file) return std::move(index_file).error();
-  if (const WriteOutcome written = write_all(index_file->get(), index); written.error) {
-    return *written.error;
+  if (const WriteOutcome ended = write_all(index_file->get(), entries); ended.error) {
+    return *ended.error;
   }
   return {};
-}
-
-// A line that is too long is so for each attempt at the same input.
-TaskTrouble trouble_of_lines(const Error& error) {
-  TaskTrouble trouble{.message = error.message()};
-  if (error.code() == ErrorCode::kResourceExhausted) trouble.blame = Blame::kInput;
-  return trouble;
 }
 
 }  // namespace
@@ -202,21 +183,8 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   if (!to_mapper) return trouble(to_mapper.error());
   Result<Pipe> from_mapper = make_pipe();
   if (!from_mapper) return trouble(from_mapper.error());
-  Result<Pipe> to_sort = make_pipe();
-  if (!to_sort) return trouble(to_sort.error());
-  Result<Pipe> from_sort = make_pipe();
-  if (!from_sort) return trouble(from_sort.error());
-
-  Result<Child> sort = Child();  // None, if we are the last.
-  if (!is_last) {
-    sort = Child::start(
-        {"sort", "-s", "-t", "\t", "-k1,2", "-S", text(setting.sort_bytes / 1'024, "K"), "-T",
-         setting.sandbox, "--parallel=1"},
-        sort_environment(setting), to_sort->read.get(), from_sort->write.get(), stderr_fd);
-    if (!sort) return trouble(sort.error());
-  }
-  to_sort->read.reset();
-  from_sort->write.reset();
+  if (Result<void> ok = make_scratch_directory(setting); !ok) return trouble(ok.error());
+  MapSort sort(work, setting, *split, stderr_fd);
   Result<Child> mapper = Child::start({"/bin/sh", "-c", work.common.command},
                                       command_environment(work.common, setting, &*split),
                                       to_mapper->read.get(), from_mapper->write.get(), stderr_fd);
@@ -226,20 +194,17 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
 
   Feeder feeder(*split, std::move(to_mapper->write), setting);
   const Result<void> passed =
-      is_last
-          ? write_part(work.common, setting, from_mapper->read.get(), result)
-          : partition_lines(from_mapper->read.get(), to_sort->write.get(), work.reducers, result);
+      is_last ? write_part(work.common, setting, from_mapper->read.get(), result)
+              : partition_lines(from_mapper->read.get(), sort.sink(), work, result);
   if (!passed) signal_group(SIGKILL);  // They may be waiting for us to read on.
   from_mapper->read.reset();
-  to_sort->write.reset();
   const ExitStatus mapped = mapper->wait();
   if (std::optional<TaskTrouble> wrong = trouble_of("the mapper", mapped, work.common);
       wrong && passed) {
-    sort->kill(SIGKILL);
     return wrong;
   }
   feeder.join();
-  if (!passed) return trouble_of_lines(passed.error());
+  if (!passed) return sort.trouble_of(passed.error());
   if (feeder.error()) return trouble(*feeder.error());
   result.records_in = feeder.records();
   result.bytes_in = feeder.bytes();
@@ -249,13 +214,9 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
     if (Result<void> ok = commit_part(work.common, setting); !ok) return trouble(ok.error());
     return std::nullopt;
   }
-  const Result<void> written =
-      write_map_output(from_sort->read.get(), work.reducers, setting, result);
-  from_sort->read.reset();
-  if (!written) sort->kill(SIGKILL);
-  const ExitStatus sorted = sort->wait();
-  if (!written) return trouble_of_lines(written.error());
-  if (!sorted.ok()) return TaskTrouble{.message = text("sort ", to_text(sorted))};
+  if (Result<void> ok = write_map_output(work, setting, sort, result); !ok) {
+    return sort.trouble_of(ok.error());
+  }
   return std::nullopt;
 }
 

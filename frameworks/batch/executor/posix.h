@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "common/result.h"
+#include "frameworks/batch/core/shuffle.h"
 
 namespace proffer::batch {
 
@@ -74,13 +75,11 @@ class BufferedWriter {
   std::string buffer_;
 };
 
-// A line longer than this fails its task: it would have to be held in memory.
-inline constexpr size_t kLineBytesMax = size_t{64} << 20;
-
 // Cuts a descriptor's bytes into lines.
 class LineReader {
  public:
-  explicit LineReader(int fd) : fd_(fd), buffer_(256 * 1024, '\0') {}
+  explicit LineReader(int fd, size_t buffer_bytes = 256 * 1024)
+      : fd_(fd), buffer_(buffer_bytes, '\0') {}
   // The next line without its newline, a view that the next call ends; nothing at the end. A last
   // line without a newline is a line. Errors: kUnavailable from the system, kResourceExhausted for
   // a line of more than kLineBytesMax.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -90,10 +91,14 @@ std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& s
   return trouble;
 }
 
-std::vector<std::string> sort_environment(const TaskSetting& setting) {
-  std::map<std::string, std::string> environment = setting.environment;
-  environment.insert_or_assign("LC_ALL", std::string("C"));
-  return to_list(environment);
+std::string scratch_directory(const TaskSetting& setting) {
+  return text(setting.sandbox, "/.proffer");
+}
+
+Result<void> make_scratch_directory(const TaskSetting& setting) {
+  const std::string path = scratch_directory(setting);
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return system_error(text("making ", quoted(path)), errno);
 }
 
 Result<void> write_files(const WorkCommon& common, const TaskSetting& setting) {

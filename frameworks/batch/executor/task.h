@@ -76,8 +76,10 @@ std::map<std::string, std::string> element_environment(const WorkCommon& common,
 // `what` as in "the mapper".
 std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& status,
                                       const WorkCommon& common);
-// For sort: always under LC_ALL=C.
-std::vector<std::string> sort_environment(const TaskSetting& setting);
+// In the sandbox, for what a task makes and nobody else reads.
+std::string scratch_directory(const TaskSetting& setting);
+// Errors: kUnavailable from the system.
+Result<void> make_scratch_directory(const TaskSetting& setting);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
 // The shipped files, executable, into the sandbox.

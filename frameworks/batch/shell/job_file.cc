@@ -21,6 +21,12 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "output") return one(job.output);
   if (key == "reducers") return one(job.reducers);
   if (key == "split") return one(job.split);
+  if (key == "combine") return one(job.combine);
+  if (key == "sort_memory") return one(job.sort_memory);
+  if (key == "key_fields") return one(job.key_fields);
+  if (key == "partition_fields") return one(job.partition_fields);
+  if (key == "separator") return one(job.separator);
+  if (key == "sort") return one(job.sort);
   if (key == "by_file") return one(job.by_file);
   if (key == "allow_empty") return one(job.allow_empty);
   if (key == "fail_if_impossible") return one(job.fail_if_impossible);
@@ -59,7 +65,9 @@ Result<JobText> parse_job_file(std::string_view whole) {
                                 "files",    "fetch",       "env",        "command",
                                 "array",    "arguments",   "at_once",    "retries",
                                 "retry_on", "ok",          "max_failed", "timeout",
-                                "directory"},
+                                "directory",
+                                "combine",  "sort_memory", "key_fields", "partition_fields",
+                                "separator", "sort"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, job); });
   if (!read) return std::move(read).error();
   return job;

@@ -174,6 +174,52 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
   return {};
 }
 
+// One byte, or "tab".
+Result<char> parse_separator(const std::string& given) {
+  if (given == "tab" || given == "\\t") return '\t';
+  if (given.size() == 1) return given[0];
+  return Error::invalid_argument(text("separator must be one byte, not ", quoted(given)))
+      .with_hint("write tab, or the byte itself");
+}
+
+// What the keys of the shuffle say.
+Result<void> read_shuffle_text(const JobText& flags, const JobText& file, Shuffle& shuffle) {
+  const auto given = [&](std::optional<std::string> JobText::*one) {
+    return flags.*one ? flags.*one : file.*one;
+  };
+  shuffle.combine = given(&JobText::combine).value_or("");
+  if (const auto memory = given(&JobText::sort_memory)) {
+    const Result<int64_t> parsed = parse_bytes("sort_memory", *memory);
+    if (!parsed) return parsed.error();
+    shuffle.sort_bytes = *parsed;
+  }
+  struct Count {
+    std::string_view what;
+    std::optional<std::string> given;
+    uint32_t* place;
+  };
+  const Count counts[] = {
+      {"key_fields", given(&JobText::key_fields), &shuffle.keys.fields},
+      {"partition_fields", given(&JobText::partition_fields), &shuffle.keys.partition_fields}};
+  for (const Count& one : counts) {
+    if (!one.given) continue;
+    const Result<int64_t> parsed = parse_whole(one.what, *one.given, 1, kKeyFieldsMax);
+    if (!parsed) return parsed.error();
+    *one.place = static_cast<uint32_t>(*parsed);
+  }
+  if (const auto separator = given(&JobText::separator)) {
+    const Result<char> parsed = parse_separator(*separator);
+    if (!parsed) return parsed.error();
+    shuffle.keys.separator = *parsed;
+  }
+  if (const auto sort = given(&JobText::sort)) {
+    Result<std::vector<SortRule>> parsed = parse_sort(*sort);
+    if (!parsed) return std::move(parsed).error();
+    shuffle.keys.sort = *std::move(parsed);
+  }
+  return {};
+}
+
 Result<bool> parse_truth(std::string_view what, const std::string& given) {
   if (given == "true" || given == "false") return given == "true";
   return Error::invalid_argument(text(what, " must be true or false, not ", quoted(given)));
@@ -331,6 +377,9 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     const Result<int64_t> parsed = parse_bytes("split", *split);
     if (!parsed) return parsed.error();
     job.split_bytes = *parsed;
+  }
+  if (Result<void> ok = read_shuffle_text(given, file, job.shuffle); !ok) {
+    return std::move(ok).error();
   }
   struct Truth {
     std::string_view what;

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "common/prng.h"
+#include "frameworks/batch/core/fnv.h"
 #include "frameworks/batch/core/job.h"
-#include "frameworks/batch/core/partition.h"
 
 namespace proffer::batch::splits_test {
 namespace {
@@ -157,15 +157,7 @@ TEST(ChunkLines, AreReadExactlyOnceWhereverTheCutsAre) {
   }
 }
 
-TEST(Partition, IsOfTheKeyAlone) {
-  EXPECT_EQ(key_of("key\tvalue\tmore"), "key");
-  EXPECT_EQ(key_of("all of it"), "all of it");
-  EXPECT_EQ(key_of("\tvalue"), "");
-  for (const uint32_t reducers : {1u, 2u, 7u, 10'000u}) {
-    EXPECT_EQ(partition_of("word\t1", reducers), partition_of("word\t2", reducers));
-    EXPECT_EQ(partition_of("word", reducers), partition_of("word\t", reducers));
-    EXPECT_LT(partition_of("word", reducers), reducers);
-  }
+TEST(Fnv, IsTheOneThatIsPublished) {
   // The published test vectors of FNV-1a, 64 bits.
   const auto hash = [](std::string_view text) {
     Fnv1a64 fnv;

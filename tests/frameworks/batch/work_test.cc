@@ -32,9 +32,27 @@ WorkCommon random_common(Prng& random) {
   return common;
 }
 
+Shuffle random_shuffle(Prng& random) {
+  if (random.chance(1, 4)) return {.is_packed = false};
+  Shuffle shuffle{.combine = random_text(random, 20),
+                  .sort_bytes = random.between(0, kSortBytesMax)};
+  shuffle.keys.separator = random.chance(1, 2) ? ',' : '\t';
+  shuffle.keys.fields = static_cast<uint32_t>(random.below(4) + 1);
+  shuffle.keys.partition_fields =
+      static_cast<uint32_t>(random.below(uint64_t{shuffle.keys.fields} + 1));
+  for (uint64_t i = random.below(3); i > 0; --i) {
+    const auto field = static_cast<uint32_t>(random.below(shuffle.keys.fields) + 1);
+    shuffle.keys.sort.push_back({.first = field,
+                                 .last = shuffle.keys.fields,
+                                 .is_numeric = random.chance(1, 2),
+                                 .is_reverse = random.chance(1, 2)});
+  }
+  return shuffle;
+}
+
 Work random_work(Prng& random) {
   if (random.chance(1, 2)) {
-    MapWork map{.common = random_common(random)};
+    MapWork map{.common = random_common(random), .shuffle = random_shuffle(random)};
     map.reducers = static_cast<uint32_t>(random.below(10'001));
     return map;
   }
@@ -44,7 +62,7 @@ Work random_work(Prng& random) {
                    .place = random_text(random, 40),
                    .parts = static_cast<uint32_t>(random.below(50'001))};
   }
-  ReduceWork reduce{.common = random_common(random)};
+  ReduceWork reduce{.common = random_common(random), .shuffle = random_shuffle(random)};
   for (uint64_t i = random.below(4); i > 0; --i)
     reduce.addresses.push_back("h:" + std::to_string(i));
   for (uint64_t i = reduce.addresses.empty() ? 0 : random.below(300); i > 0; --i) {
@@ -210,6 +228,13 @@ TEST(Results, SurviveMutation) {
       ASSERT_LE(failure->fetch_failed.size(), kFetchFailedMax);
     }
   }
+}
+
+TEST(Index, HasMoreLinesThanBytesOnlyIfTheyArePacked) {
+  IndexEntry entry{.length = 50, .records = 51};
+  EXPECT_FALSE(decode_index_entry(encode_index_entry(entry)));
+  entry.is_packed = true;
+  EXPECT_TRUE(*decode_index_entry(encode_index_entry(entry)) == entry);
 }
 
 TEST(Index, NoticesEveryChangedByte) {

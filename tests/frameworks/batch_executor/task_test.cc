@@ -5,19 +5,22 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/prng.h"
 #include "common/text.h"
-#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/executor/blocks.h"
 #include "frameworks/batch/executor/fetch.h"
 #include "frameworks/batch/executor/posix.h"
 #include "net/http_server.h"
@@ -155,6 +158,19 @@ class BatchTask : public ::testing::Test {
     work.maps.assign(maps, MapOutput{.agent = 0, .attempt = 1});
     return work;
   }
+  // What a map task left for its reducers.
+  std::string output_of(const std::string& task) const {
+    const std::string path = (root_ / task / "map.out").string();
+    Unpacker unpacker;
+    BlockReader reader(*open_to_read(path), path, unpacker);
+    std::string lines;
+    for (;;) {
+      const Result<bool> more = reader.next();
+      EXPECT_TRUE(more) << more.error().message();
+      if (!more || !*more) return lines;
+      lines += text(reader.line(), "\n");
+    }
+  }
   std::string part(uint32_t number) const { return contents(root_ / "out" / part_name(number)); }
 
   fs::path root_;
@@ -193,7 +209,10 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
     const auto reducers = static_cast<uint32_t>(random.below(4) + 1);
     int64_t records = 0;
     for (uint32_t m = 0; m < splits->size(); ++m) {
-      const TaskOutcome outcome = map(MapWork{.common = common("cat", m, 1), .reducers = reducers});
+      // Jobs of before have plain outputs; a retry may find both.
+      const TaskOutcome outcome = map(MapWork{.common = common("cat", m, 1),
+                                              .reducers = reducers,
+                                              .shuffle = {.is_packed = random.chance(2, 3)}});
       ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
       EXPECT_EQ(outcome.result->records_in, outcome.result->records_out);
       EXPECT_EQ(outcome.result->http_address, address());
@@ -205,11 +224,11 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
       ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
       std::vector<std::string> expected;
       for (const std::string& line : all) {
-        if (partition_of(line, reducers) == r) expected.push_back(line);
+        if (partition_of(line, {}, reducers) == r) expected.push_back(line);
       }
       std::stable_sort(expected.begin(), expected.end(),
                        [](const std::string& a, const std::string& b) {
-                         return key_of(a) < key_of(b);  // As unsigned bytes.
+                         return key_of(a, {}) < key_of(b, {});  // As unsigned bytes.
                        });
       ASSERT_EQ(lines_of(part(r)), expected) << "round " << round << ", part " << r;
       EXPECT_EQ(outcome.result->records_out, static_cast<int64_t>(expected.size()));
@@ -224,7 +243,7 @@ TEST_F(BatchTask, HasItsFilesItsEnvironmentAndTheCLocale) {
   work.common.env["COLOUR"] = "blue";
   const TaskOutcome outcome = map(work);
   ASSERT_TRUE(outcome.result) << outcome.message;
-  EXPECT_EQ(contents(root_ / "job-1.map-00000-1/map.out"), "C blue x\n");
+  EXPECT_EQ(output_of("job-1.map-00000-1"), "C blue x\n");
 }
 
 TEST_F(BatchTask, FailsWithItsCommandAndTellsTheEndOfStandardError) {
@@ -403,20 +422,20 @@ TEST_F(BatchTask, TellsItsCommandWhichPartOfWhichFileItReads) {
       "cat >/dev/null; echo \"$PROFFER_TASK_INDEX $mapreduce_task_partition "
       "${mapreduce_map_input_file##*/} $mapreduce_map_input_start $mapreduce_map_input_length\"";
   ASSERT_TRUE(map(map_of(show, "a\nb\n")).result);
-  EXPECT_EQ(contents(root_ / "job-1.map-00000-1/map.out"), "0 0 only 0 4\n");
+  EXPECT_EQ(output_of("job-1.map-00000-1"), "0 0 only 0 4\n");
   const std::string path = (root_ / "in/only").string();
   plan({{{Chunk{path, 0, 2}}}, {{Chunk{path, 2, 2}}}, {{Chunk{path, 0, 2}, Chunk{path, 2, 2}}}});
   ASSERT_TRUE(map(MapWork{.common = common(show, 1, 1), .reducers = 1}).result);
-  EXPECT_EQ(contents(root_ / "job-1.map-00001-1/map.out"), "1 1 only 2 2\n");
+  EXPECT_EQ(output_of("job-1.map-00001-1"), "1 1 only 2 2\n");
   // Of several files none is named.
   ASSERT_TRUE(map(MapWork{.common = common(show, 2, 1), .reducers = 1}).result);
-  EXPECT_EQ(contents(root_ / "job-1.map-00002-1/map.out"), "2 2   \n");
+  EXPECT_EQ(output_of("job-1.map-00002-1"), "2 2   \n");
 }
 
 TEST_F(BatchTask, ReadsNothingWithoutAnError) {
   plan({Split()});
   ASSERT_TRUE(map(MapWork{.common = common("wc -l", 0, 1), .reducers = 1}).result);
-  EXPECT_EQ(contents(root_ / "job-1.map-00000-1/map.out"), "0\n");
+  EXPECT_EQ(output_of("job-1.map-00000-1"), "0\n");
 }
 
 TEST_F(BatchTask, NoticesADamagedPlan) {
@@ -455,6 +474,158 @@ TEST_F(BatchTask, NoticesADamagedMapOutput) {
   EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
   fs::resize_file(root_ / "job-1.map-00000-1/map.out", 4);
   EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
+}
+
+// --- combiner and keys -------------------------------------------------------------------------
+
+constexpr std::string_view kCount =
+    "awk -F '\\t' '{n[$1] += $2} END {for (k in n) printf \"%s\\t%d\\n\", k, n[k]}'";
+
+TEST_F(BatchTask, CombinesTheLinesOfAMapWhateverItsMemory) {
+  std::string words;
+  std::map<std::string, int> counts;
+  Prng random(4);
+  while (words.size() < 300'000) {
+    const std::string word = text("word-", random.below(50));
+    ++counts[word];
+    words += text(word, "\t1\n");
+  }
+  std::string expected;
+  for (const auto& [word, count] : counts) expected += text(word, "\t", count, "\n");
+  for (const int64_t bytes : {int64_t{64} << 20, int64_t{60'000}}) {
+    MapWork work = map_of("cat", words);
+    work.shuffle.combine = kCount;  // awk writes its table in no order.
+    work.shuffle.sort_bytes = bytes;
+    const TaskOutcome outcome = map(work);
+    ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
+    const std::string combined = output_of("job-1.map-00000-1");
+    // In little memory the combiner runs more than once.
+    if (bytes > 1'000'000) {
+      EXPECT_EQ(combined, expected);
+    }
+    EXPECT_LT(combined.size(), words.size() / 2);
+    ReduceWork last = reduce_of(std::string(kCount) + " | sort", 0, 1);
+    fs::remove(root_ / "out/part-00000");
+    ASSERT_TRUE(reduce(last).result);
+    EXPECT_EQ(part(0), expected);
+  }
+}
+
+TEST_F(BatchTask, SaysThatItsCombinerFailed) {
+  MapWork work = map_of("cat", "a\t1\n");
+  work.shuffle.combine = "cat >/dev/null; echo no >&2; exit 7";
+  TaskOutcome outcome = map(work);
+  EXPECT_EQ(outcome.message, "the combiner exited with 7");
+  EXPECT_EQ(outcome.failure.blame, Blame::kAttempt);
+  EXPECT_EQ(outcome.failure.stderr_tail, "no\n");
+  work.shuffle.combine = "no-such-program-anywhere";
+  outcome = map(work);
+  EXPECT_EQ(outcome.failure.blame, Blame::kCommand);
+}
+
+// A secondary sort: the reducer of a host reads its lines with the largest number first.
+TEST_F(BatchTask, SortsByFieldsAndDividesByTheFirstOfThem) {
+  KeyRule keys{.separator = ',', .fields = 2, .partition_fields = 1};
+  keys.sort = *parse_sort("-k1,1 -k2,2nr");
+  MapWork work = map_of("cat", "b,2,x\na,9,y\nb,10,z\na,10\na,9,before? no, after\n", 3);
+  work.shuffle.keys = keys;
+  ASSERT_TRUE(map(work).result);
+  std::string all;
+  for (uint32_t r = 0; r < 3; ++r) {
+    ReduceWork reduces = reduce_of("cat", r, 1);
+    reduces.shuffle.keys = keys;
+    ASSERT_TRUE(reduce(reduces).result);
+    const std::string lines = part(r);
+    EXPECT_EQ(lines.find("a,") != std::string::npos, lines.find("a,10") != std::string::npos);
+    all += lines;
+  }
+  EXPECT_THAT(all, HasSubstr("a,10\na,9,y\na,9,before? no, after\n"));
+  EXPECT_THAT(all, HasSubstr("b,10,z\nb,2,x\n"));
+}
+
+// --- fetching ----------------------------------------------------------------------------------
+
+// Passes connections on to a server and ends each after so many bytes of its answers.
+class BreakingProxy {
+ public:
+  BreakingProxy(uint16_t server, size_t bytes_each) : server_(server), bytes_each_(bytes_each) {
+    listener_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in place = loopback(0);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+    EXPECT_EQ(::listen(listener_.get(), 16), 0);
+    socklen_t size = sizeof place;
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&place), &size);
+    port_ = ntohs(place.sin_port);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~BreakingProxy() {
+    ::shutdown(listener_.get(), SHUT_RDWR);
+    thread_.join();
+  }
+  uint16_t port() const { return port_; }
+  size_t passed() const { return passed_; }
+
+ private:
+  static sockaddr_in loopback(uint16_t port) {
+    sockaddr_in place = {};
+    place.sin_family = AF_INET;
+    place.sin_port = htons(port);
+    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return place;
+  }
+  void serve() {
+    for (;;) {
+      const Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (client.get() < 0) return;
+      const Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+      sockaddr_in place = loopback(server_);
+      if (::connect(server.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) != 0) return;
+      std::string buffer(16 * 1024, '\0');
+      const ssize_t asked = ::read(client.get(), buffer.data(), buffer.size());
+      if (asked <= 0) continue;
+      if (!write_all(server.get(), std::string_view(buffer.data(), static_cast<size_t>(asked)))
+               .ok()) {
+        continue;
+      }
+      for (size_t room = bytes_each_; room > 0;) {
+        const ssize_t got = ::read(server.get(), buffer.data(), std::min(room, buffer.size()));
+        if (got <= 0) break;
+        room -= static_cast<size_t>(got);
+        passed_ += static_cast<size_t>(got);
+        if (!write_all(client.get(), std::string_view(buffer.data(), static_cast<size_t>(got)))
+                 .ok()) {
+          break;
+        }
+      }
+    }
+  }
+
+  const uint16_t server_;
+  const size_t bytes_each_;
+  uint16_t port_ = 0;
+  Fd listener_;
+  std::atomic<size_t> passed_ = 0;
+  std::thread thread_;
+};
+
+// Each connection brings a part; what was right is not fetched again.
+TEST_F(BatchTask, GoesOnFetchingWhereAConnectionBroke) {
+  std::string input;
+  Prng random(12);
+  while (input.size() < 500'000) input += text(random.next(), "\n");
+  ASSERT_TRUE(map(map_of("cat", input)).result);
+  const size_t size = fs::file_size(root_ / "job-1.map-00000-1/map.out");
+  // More breaks than a fetch without progress may have.
+  BreakingProxy proxy(server_->port(), 35'000);
+  ASSERT_GT(size, 5u * 35'000u);
+  ReduceWork work = reduce_of("cat", 0, 1);
+  work.addresses = {text("127.0.0.1:", proxy.port())};
+  const TaskOutcome outcome = reduce(work);
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  std::vector<std::string> expected = lines_of(input);
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(lines_of(part(0)), expected);
+  EXPECT_LT(proxy.passed(), 2 * size);
 }
 
 TEST_F(BatchTask, LeavesNoProcessBehind) {

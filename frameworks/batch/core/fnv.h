@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace proffer::batch {
+
+// FNV-1a, 64 bits: of a key it chooses the partition, of bytes it is the checksum.
+class Fnv1a64 {
+ public:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) {
+      value_ ^= static_cast<unsigned char>(c);
+      value_ *= 0x100000001B3u;
+    }
+  }
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0xCBF29CE484222325u;
+};
+
+}  // namespace proffer::batch

@@ -1,0 +1,57 @@
+#pragma once
+
+// Lines on their way through a task, each with the partition that it belongs to.
+
+#include <cstdint>
+#include <string_view>
+
+#include "common/result.h"
+#include "frameworks/batch/core/keys.h"
+
+namespace proffer::batch {
+
+class LineSink {
+ public:
+  virtual ~LineSink() = default;
+  // A line without its newline. False: the sink wants no further lines, which is no error.
+  virtual Result<bool> put(uint32_t partition, std::string_view line) = 0;
+};
+
+class LineSource {
+ public:
+  virtual ~LineSource() = default;
+  // Goes to the next line, the first one at first. False at the end.
+  virtual Result<bool> next() = 0;
+  // Of the line that next() went to; views that it ends.
+  virtual uint32_t partition() const = 0;
+  virtual std::string_view line() const = 0;
+};
+
+// Of one line against others of the same task: by partition, then by key. For one KeyRule.
+class LineOrder {
+ public:
+  explicit LineOrder(const KeyRule& rule) : rule_(rule) {}
+  struct Place {
+    uint32_t partition = 0;
+    uint64_t prefix = 0;
+    std::string_view key = {};
+  };
+  Place place(uint32_t partition, std::string_view line) const {
+    const std::string_view key = key_of(line, rule_);
+    return {.partition = partition,
+            .prefix = rule_.sort.empty() ? key_prefix(key) : 0,
+            .key = key};
+  }
+  // Below zero if `a` comes before `b`, zero if their input order decides.
+  int compare(const Place& a, const Place& b) const {
+    if (a.partition != b.partition) return a.partition < b.partition ? -1 : 1;
+    if (a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
+    return compare_keys(a.key, b.key, rule_);
+  }
+  const KeyRule& rule() const { return rule_; }
+
+ private:
+  const KeyRule& rule_;
+};
+
+}  // namespace proffer::batch

@@ -1,0 +1,90 @@
+#pragma once
+
+// Sorting more lines than fit into memory: a buffer, runs on disk, and their merge. Lines of equal
+// keys keep their order.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "frameworks/batch/core/keys.h"
+#include "frameworks/batch/executor/blocks.h"
+#include "frameworks/batch/executor/lines.h"
+
+namespace proffer::batch {
+
+// Files that are merged at once, in so much memory.
+size_t merge_width(int64_t bytes);
+
+// The lines of all sources, each of which is sorted, in order; of equal keys those of an earlier
+// source first. Ends early if `out` wants no more.
+Result<void> merge(std::vector<std::unique_ptr<LineSource>> sources, const KeyRule& keys,
+                   LineSink& out);
+
+// A sorted file of lines.
+struct Run {
+  std::string path = {};
+  bool is_packed = true;   // blocks, else plain lines
+  uint32_t partition = 0;  // of plain lines; blocks name theirs
+};
+// The lines of all runs in order, in passes of `width` files. Runs are removed once they are
+// merged; those of further passes are made in `directory`, which exists. Errors: kUnavailable from
+// the system, kCorruption of a file.
+Result<void> merge_runs(std::vector<Run> runs, const KeyRule& keys, size_t width,
+                        const std::string& directory, LineSink& out);
+
+// Lines in memory, in one piece of a given size: texts from its front, their places from its back.
+class SortBuffer {
+ public:
+  SortBuffer(int64_t bytes, const KeyRule& keys);
+  // False: there is no room for it.
+  bool add(uint32_t partition, std::string_view line);
+  bool empty() const { return count_ == 0; }
+  // Sorts what was added, and gives it; then the buffer is empty.
+  Result<void> drain(LineSink& out);
+  // Gives its memory back: there is no room for anything from now on.
+  void release();
+
+ private:
+  // Where a line is, and what of it is compared first.
+  struct Entry {
+    uint64_t prefix;
+    uint32_t partition;
+    uint32_t offset;
+    uint32_t size;
+    uint32_t key_size;
+  };
+  Entry* first() const;
+
+  LineOrder order_;
+  size_t entries_max_;
+  std::unique_ptr<Entry[]> memory_;
+  size_t text_bytes_ = 0;
+  size_t count_ = 0;
+};
+
+// Takes lines of any number, then gives them sorted.
+class ExternalSort : public LineSink {
+ public:
+  // Its runs lie in `directory`, which exists. `keys` outlives it.
+  ExternalSort(std::string directory, int64_t bytes, const KeyRule& keys);
+  ~ExternalSort() override;
+  Result<bool> put(uint32_t partition, std::string_view line) override;
+  // Once, behind the last line.
+  Result<void> finish(LineSink& out);
+  size_t runs() const { return runs_.size(); }  // that it left on disk
+
+ private:
+  Result<void> spill(const std::function<Result<void>(LineSink&)>& lines);
+
+  const std::string directory_;
+  const int64_t bytes_;
+  const KeyRule& keys_;
+  SortBuffer buffer_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace proffer::batch
