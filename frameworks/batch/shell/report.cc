@@ -309,7 +309,9 @@ th { font-weight: 600; border-bottom: 1px solid #8888; white-space: nowrap; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1rem; } dd { margin: 0; }
 dt { opacity: .7; } svg { width: 100%; height: auto; }
 svg text { fill: currentColor; font-size: 11px; }
-.map, .range { fill: #4c78a8; } .reduce { fill: #54a24b; } @@ { stroke: Canvas; stroke-width: .5; } .bad { fill: #e45756; } .grid { stroke: #8886; }
+svg rect { stroke: Canvas; stroke-width: .5; } .grid { stroke: #8886; }
+.map, .range { fill: #4c78a8; } .reduce { fill: #54a24b; } .end, .plan { fill: #9d9d9d; }
+.bad { fill: #e45756; }
 .key { display: inline-block; width: .8em; height: .8em; }
 )";
 
