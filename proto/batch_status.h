@@ -74,6 +74,7 @@ struct BatchJob {
   Time started_at = {};   // zero until it is
   Time ended_at = {};     // zero until it has
   Time retry_until = {};  // a retry goes on with what it had done; zero: nothing of it is kept
+  std::vector<std::string> avoided_agents = {};  // for a time: its tasks failed there
   // Shown to its owner and to operators only:
   std::string output = {};
   std::string note = {};   // what went wrong last, or what it waits for

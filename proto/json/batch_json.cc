@@ -81,6 +81,7 @@ void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.seconds("started_at_s", job.started_at);
   f.seconds("ended_at_s", job.ended_at);
   f.seconds("retry_until_s", job.retry_until);
+  f.texts_if_any("avoided_agents", job.avoided_agents);
   f.text_if_any("output", job.output);
   f.text_if_any("note", job.note);
   f.text_if_any("error", job.error);

@@ -25,6 +25,10 @@ bool tells_lost_agent(const TaskStatus& status) {
           status.reason == TaskReason::kAgentUnreachable);
 }
 
+bool is_of_executor(TaskReason reason) {
+  return reason == TaskReason::kExecutorEnded || reason == TaskReason::kOutOfMemory;
+}
+
 }  // namespace
 
 Job::State::State(JobOptions options)
@@ -62,8 +66,8 @@ std::optional<Time> Job::State::next_deadline() const {
     const std::optional<Time> next = stage->next_deadline();
     if (next && (!first || *next < *first)) first = next;
   }
-  for (const Speculation* speculation : {&map_speculation_, &reduce_speculation_}) {
-    const std::optional<Time>& next = speculation->look_at;
+  for (const std::optional<Time>& next :
+       {map_speculation_.look_at, reduce_speculation_.look_at, avoided_.next_deadline()}) {
     if (next && (!first || *next < *first)) first = next;
   }
   return is_over_ ? std::nullopt : first;
@@ -71,6 +75,7 @@ std::optional<Time> Job::State::next_deadline() const {
 
 void Job::State::on_time(Time now) {
   for (Stage* stage : {&maps_, &reduces_, &end_}) stage->end_waits(now);
+  avoided_.forgive(now);
   look_for_stragglers(TaskKind::kMap, now);
   look_for_stragglers(TaskKind::kReduce, now);
   plan_look(now);
@@ -101,7 +106,7 @@ std::string Job::State::block(TaskKind kind, uint32_t block) const {
 
 void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time now,
                            JobOutbox& out) {
-  if (name.kind == TaskKind::kRange) return on_range_status(name, status, out);
+  if (name.kind == TaskKind::kRange) return on_range_status(name, status, now, out);
   if (name.number >= stage(name.kind).size() || is_over_) return;
   if (tells_lost_agent(status)) on_agent_lost(status.agent, out);
   auto found = attempts_.find(status.task);
@@ -164,13 +169,17 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
   }
 }
 
-void Job::State::on_range_status(const TaskName& name, const TaskStatus& status, JobOutbox& out) {
+void Job::State::on_range_status(const TaskName& name, const TaskStatus& status, Time now,
+                                 JobOutbox& out) {
   if (!elements_ || is_over_) return;
   if (!status.agent.empty()) agents_.insert(status.agent);
   std::vector<TaskId> to_kill;
   elements_->on_status(name, status, outcome_.has_value(), to_kill);
   for (const TaskId& task : to_kill) kill(task, out);
   if (proto::is_terminal(status.state)) {
+    if (status.state == TaskState::kFailed) {
+      avoid_if_bad(status.agent, name.kind, name.first, now, out);
+    }
     const bool is_fine = status.state == TaskState::kFinished;
     trace(is_fine ? TraceLevel::kShortLived : TraceLevel::kMisbehaved,
           is_fine ? "task done" : "task ended early", status, out);
@@ -243,6 +252,8 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
                            JobOutbox& out) {
   const Result<TaskFailure> told = decode_failure(status.data);
   TaskFailure failure = told ? *told : TaskFailure{};
+  // It says nothing itself if its executor was killed: by what it did, perhaps.
+  if (!told && is_of_executor(status.reason)) failure.stderr_tail = status.data;
   if (attempt.kind == TaskKind::kReduce && !failure.fetch_failed.empty()) {
     // Not its fault, up to a point: outputs that cannot be had are made again. What has been made
     // again since is left alone.
@@ -278,6 +289,9 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
                                             {"reason", std::string(why)}}});
   note(out.trace.back());
   if (attempt.kind == TaskKind::kEnd) return on_end_failed(failures, why, out);
+  if (status.state == TaskState::kFailed) {
+    avoid_if_bad(attempt.agent, attempt.kind, attempt.number, now, out);
+  }
   failed_task_ = status.task.str();
   const bool is_hopeless =
       failure.blame == Blame::kInput || (failure.blame == Blame::kCommand && tasks.done() == 0);
@@ -292,6 +306,15 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
                            " shows all of it; proffer batch retry ", options_.id.str(),
                            " does what is missing")),
        out);
+}
+
+void Job::State::avoid_if_bad(const AgentId& agent, TaskKind kind, uint32_t number, Time now,
+                              JobOutbox& out) {
+  if (!avoided_.add_failure(agent, kind, number, now, agents_.size())) return;
+  out.trace.push_back(TraceEvent{.level = TraceLevel::kMisbehaved,
+                                 .what = "agent avoided: tasks of the job failed there",
+                                 .fields = {{"job", options_.id.str()}, {"agent", agent.str()}}});
+  note(out.trace.back());
 }
 
 int64_t Job::State::allowed_attempts(TaskKind kind) const {

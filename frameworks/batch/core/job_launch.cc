@@ -31,8 +31,9 @@ void Job::State::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out)
     cannot_fit_.erase(row.ask);
     return;
   }
+  // No other agent exists: one on which tasks failed must do.
+  if (!avoided_.all().empty()) return avoided_.forgive_all();
   for (Stage* stage : {&maps_, &reduces_, &end_}) {
-    // No other agent exists: one on which it failed must do.
     if (row.ask == ask_name(options_.id, stage->kind(), kElsewhere)) {
       return stage->end_waits(std::nullopt);
     }
@@ -59,7 +60,13 @@ std::vector<Ask> Job::State::asks() const {
     ask.band = order().band;
     return ask;
   };
-  const auto not_on = [](Ask ask, std::vector<std::string> agents) {
+  // Not on these agents, nor on those that the job avoids.
+  const auto not_on = [&](std::vector<std::string> agents, Ask ask) {
+    for (const AgentId& agent : avoided_.all()) {
+      const bool is_named = std::find(agents.begin(), agents.end(), agent.str()) != agents.end();
+      if (!is_named && agents.size() < kConstraintValuesMax) agents.push_back(agent.str());
+    }
+    if (agents.empty()) return ask;
     ask.constraints.push_back(Constraint{
         .attribute = "host", .op = Constraint::Operator::kNotIn, .values = std::move(agents)});
     return ask;
@@ -67,20 +74,22 @@ std::vector<Ask> Job::State::asks() const {
   for (const Stage* stage : {&maps_, &reduces_, &end_}) {
     const TaskKind kind = stage->kind();
     if (!wants(kind)) continue;
-    if (!stage->pending().empty()) asks.push_back(ask_for(kind, stage->pending().size()));
+    if (!stage->pending().empty()) {
+      asks.push_back(not_on({}, ask_for(kind, stage->pending().size())));
+    }
     if (!stage->elsewhere().empty()) {
-      asks.push_back(not_on(ask_for(kind, stage->elsewhere().size(), kElsewhere),
-                            stage->avoided(kConstraintValuesMax)));
+      asks.push_back(not_on(stage->avoided(kConstraintValuesMax / 2),
+                            ask_for(kind, stage->elsewhere().size(), kElsewhere)));
     }
     if (kind == TaskKind::kEnd) continue;
     // The agent of the most urgent one is avoided: on each other agent there is something to do.
     const std::vector<uint32_t> copies = wanted_copies(kind);
     if (copies.empty()) continue;
     asks.push_back(
-        not_on(ask_for(kind, copies.size(), kCopy), {agent_of_active(kind, copies.front()).str()}));
+        not_on({agent_of_active(kind, copies.front()).str()}, ask_for(kind, copies.size(), kCopy)));
   }
   if (elements_ && wants(TaskKind::kRange) && elements_->wanted() > 0) {
-    asks.push_back(ask_for(TaskKind::kRange, static_cast<size_t>(elements_->wanted())));
+    asks.push_back(not_on({}, ask_for(TaskKind::kRange, static_cast<size_t>(elements_->wanted()))));
   }
   return asks;
 }
@@ -92,6 +101,7 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   const std::string_view words = std::string_view(ask.str()).substr(ask.str().rfind('.') + 1);
   const bool elsewhere = words.ends_with(kElsewhere);
   const bool is_copy = words.ends_with(kCopy);
+  if (avoided_.contains(agent)) return std::nullopt;  // Offered before the ask said so.
   if (words == to_text(TaskKind::kRange)) return launch_range(ask, agent, room, now, out);
   const TaskKind kind = words.starts_with(to_text(TaskKind::kMap))      ? TaskKind::kMap
                         : words.starts_with(to_text(TaskKind::kReduce)) ? TaskKind::kReduce

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "frameworks/batch/core/avoided_agents.h"
 #include "frameworks/batch/core/elements.h"
 #include "frameworks/batch/core/job_core.h"
 #include "frameworks/batch/core/records.h"
@@ -81,7 +82,8 @@ class Job::State {
   }
 
   // --- updates, ends: job_core.cc ----------------------------------------------------------------
-  void on_range_status(const TaskName& name, const proto::TaskStatus& status, JobOutbox& out);
+  void on_range_status(const TaskName& name, const proto::TaskStatus& status, Time now,
+                       JobOutbox& out);
   // All work is done: what remains is the last task.
   void end_if_done(JobOutbox& out);
   // The cluster tells of an attempt of an earlier life: the task takes it if it wants one.
@@ -94,6 +96,7 @@ class Job::State {
   // An attempt that counted has failed by its own fault: another, elsewhere, or the end of the job.
   void count_failure(const Attempt& attempt, const proto::TaskStatus& status, std::string_view why,
                      const TaskFailure& failure, Time now, JobOutbox& out);
+  void avoid_if_bad(const AgentId& agent, TaskKind kind, uint32_t number, Time now, JobOutbox& out);
   // Each retry has as many again.
   int64_t allowed_attempts(TaskKind kind) const;
   // An output that cannot be committed is set aside, one that cannot be set aside is removed, and
@@ -157,6 +160,7 @@ class Job::State {
   Stage end_;
   std::optional<Elements> elements_;  // of an array
   Attempts attempts_;
+  AvoidedAgents avoided_;
   Speculation map_speculation_;
   Speculation reduce_speculation_;
   std::set<AgentId> agents_;

@@ -77,6 +77,7 @@ proto::BatchJob Job::State::status(Time now) const {
                                   static_cast<int64_t>(reduces_.size()));
   }
   status.note = note_;
+  for (const AgentId& agent : avoided_.all()) status.avoided_agents.push_back(agent.str());
   for (const auto& [ask, why] : cannot_fit_) {
     status.note =
         text("no agent of the cluster could run a task now: ", why, "; waiting for one that can");

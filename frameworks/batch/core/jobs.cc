@@ -74,6 +74,7 @@ proto::BatchJob ended_picture(const Job& job, Time now) {
   picture.map.eta.reset();
   picture.reduce.eta.reset();
   picture.note.clear();
+  picture.avoided_agents.clear();
   for (std::string* text : {&picture.error, &picture.hint}) {
     *text = text->substr(0, kEndedErrorBytesMax);
   }

@@ -1,0 +1,130 @@
+// Agents on which several tasks of a job failed are avoided for a time.
+
+#include "frameworks/batch/core/avoided_agents.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frameworks/batch/job_scenario.h"
+
+namespace proffer::batch::avoided_agents_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using State = proto::TaskState;
+
+const AgentId kBad("bad");
+
+// Twelve maps on four agents of three slots; those on "bad" have failed.
+class BadAgent : public ::testing::Test {
+ protected:
+  BadAgent() : s(12, 1) {
+    for (const char* name : {"a", "b", "bad", "c"}) s.agent(name, 3);
+    s.subscribe();
+    s.offer_all();
+    for (const std::string& id : s.running_ids()) {
+      if (s.agent_of(id) == "bad") s.fail(id, "the disk is full");
+    }
+  }
+  void finish_all_but_on(const std::string& agent) {
+    for (const std::string& id : s.running_ids()) {
+      if (s.agent_of(id) != agent) s.finish(id);
+    }
+  }
+
+  JobScenario s;
+};
+
+}  // namespace
+
+TEST(AvoidedAgents, AreThoseOnWhichThreeTasksFailed) {
+  AvoidedAgents agents;
+  EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, 1, Time(), 9));
+  // The same task again says nothing new of the agent.
+  EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, 1, Time(), 9));
+  EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kReduce, 1, Time(), 9));
+  EXPECT_TRUE(agents.add_failure(kBad, TaskKind::kMap, 2, Time(), 9));
+  EXPECT_TRUE(agents.contains(kBad));
+  EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, 3, Time(), 9));
+}
+
+TEST(AvoidedAgents, AreAThirdOfAllAtMost) {
+  EXPECT_EQ(avoided_max(2), 0U);
+  EXPECT_EQ(avoided_max(3), 1U);
+  EXPECT_LT(avoided_max(1'000'000), kConstraintValuesMax);
+  AvoidedAgents agents;
+  for (int agent = 0; agent < 6; ++agent) {
+    for (uint32_t task = 0; task < 10; ++task) {
+      agents.add_failure(AgentId(text("a", agent)), TaskKind::kMap, task, Time(), 6);
+    }
+  }
+  EXPECT_THAT(agents.all(), ElementsAre(AgentId("a0"), AgentId("a1")));
+}
+
+TEST(AvoidedAgents, AreForgivenAfterATime) {
+  AvoidedAgents agents;
+  for (uint32_t task = 0; task < 3; ++task) {
+    agents.add_failure(kBad, TaskKind::kMap, task, Time(), 3);
+  }
+  ASSERT_EQ(agents.next_deadline(), Time() + kAvoidFor);
+  agents.forgive(Time() + kAvoidFor - milliseconds(1));
+  EXPECT_TRUE(agents.contains(kBad));
+  agents.forgive(Time() + kAvoidFor);
+  EXPECT_FALSE(agents.contains(kBad));
+  EXPECT_EQ(agents.next_deadline(), std::nullopt);
+  // It begins anew.
+  EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, 7, Time() + kAvoidFor, 3));
+}
+
+TEST(AvoidedAgents, OldFailuresDoNotAddUp) {
+  AvoidedAgents agents;
+  for (uint32_t task = 0; task < 10; ++task) {
+    EXPECT_FALSE(agents.add_failure(kBad, TaskKind::kMap, task, Time() + kAvoidFor * task, 9));
+  }
+}
+
+TEST_F(BadAgent, GetsNoFurtherTaskAndIsShown) {
+  EXPECT_THAT(s.status().avoided_agents, ElementsAre("bad"));
+  s.advance(seconds(2));  // Any agent on which a task has failed would do now.
+  EXPECT_EQ(s.asked("map"), 3);
+  EXPECT_EQ(s.offer_all(), 0);
+  EXPECT_EQ(s.offer(kBad, AskName("map"), 3), 0);
+  finish_all_but_on("bad");
+  s.offer_all();
+  for (const std::string& id : s.running_ids()) EXPECT_NE(s.agent_of(id), "bad");
+  s.finish_all();
+  s.offer_all();
+  EXPECT_NE(s.agent_of("reduce-00000-1"), "bad");
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+  EXPECT_THAT(s.status().avoided_agents, IsEmpty());
+}
+
+TEST_F(BadAgent, IsTakenAgainAfterATime) {
+  s.advance(kAvoidFor);
+  EXPECT_THAT(s.status().avoided_agents, IsEmpty());
+  EXPECT_EQ(s.offer_all(), 3);
+}
+
+TEST_F(BadAgent, IsTakenAtOnceIfNoOtherCouldRunTheTasks) {
+  s.notify(proto::AskReport{
+      .rows = {{.ask = AskName("job-1.map"), .could_ever_fit = false, .why = "no other agent"}}});
+  EXPECT_THAT(s.status().avoided_agents, IsEmpty());
+  s.advance(seconds(2));
+  EXPECT_EQ(s.offer_all(), 3);
+}
+
+TEST(AvoidedAgentsOfAnArray, AreThoseWhereItsTasksFailed) {
+  JobScenario s(JobScenario::array(1'000));
+  for (const char* name : {"a", "b", "bad"}) s.agent(name, 3);
+  s.subscribe();
+  s.offer_all();
+  for (const std::string& id : s.running_ids()) {
+    if (s.agent_of(id) == "bad") s.end(id, State::kFailed, proto::TaskReason::kExecutorEnded);
+  }
+  EXPECT_THAT(s.status().avoided_agents, ElementsAre("bad"));
+  EXPECT_EQ(s.offer_all(), 0);
+}
+
+}  // namespace proffer::batch::avoided_agents_test
