@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/fnv.h"
+#include "frameworks/batch/core/stragglers.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::sim {
@@ -31,6 +32,18 @@ int32_t exit_code(const std::string& plan, uint32_t position, uint32_t attempt) 
   batch::Fnv1a64 hash;
   hash.add(text(plan, " ", position, " ", attempt));
   return hash.value() % 5 == 0 ? 75 : 0;
+}
+
+// Some attempts are slow, and some stand still for long: first ones, so that others are not.
+constexpr Duration kStandsFor = seconds(120);
+constexpr int64_t kSlower = 6;
+enum class Pace { kNormal, kSlow, kStandsStill };
+Pace pace_of(const batch::WorkCommon& common, batch::TaskKind kind) {
+  if (common.attempt != 1) return Pace::kNormal;
+  batch::Fnv1a64 hash;
+  hash.add(text("pace of ", common.plan, " ", to_text(kind), " ", common.number));
+  const uint64_t one = hash.value() % 10;
+  return one == 0 ? Pace::kStandsStill : one == 1 ? Pace::kSlow : Pace::kNormal;
 }
 
 // A part of the jobs are arrays; what others are does not depend on it.
@@ -138,6 +151,7 @@ void BatchWorkload::handle(const batch::JobsEvent& event, Time now, Commands& ou
   batch::JobsOutbox outbox;
   jobs_->handle(event, now, outbox);
   for (sdk::Command& command : outbox.commands) {
+    if (const auto* accept = std::get_if<proto::Accept>(&command)) check_copies(*accept, now);
     if (const auto* files = std::get_if<proto::ReleaseFiles>(&command)) check_released(*files, now);
     out.push_back(std::move(command));
   }
@@ -154,6 +168,28 @@ void BatchWorkload::check_released(const proto::ReleaseFiles& released, Time now
       found_.push_back(
           {text("the files of job ", job.job, " are released, and the job ",
                 job.retry_until == Time() ? "is " : "can be retried: it is ", to_text(job.phase))});
+    }
+  }
+}
+
+// Second attempts beside slow ones keep their bound.
+void BatchWorkload::check_copies(const proto::Accept& accept, Time now) {
+  std::set<std::string> copied;  // jobs
+  for (const proto::Operation& operation : accept.operations) {
+    const auto* launch = std::get_if<proto::Launch>(&operation);
+    if (launch == nullptr) continue;
+    for (const proto::TaskSpec& task : launch->tasks) {
+      const std::optional<batch::TaskName> name = batch::parse_task_id(task.id);
+      if (name && is_copy(task)) copied.insert(name->job.str());
+    }
+  }
+  if (copied.empty()) return;
+  for (const proto::BatchJob& job : jobs_->list(kSomebody, false, {}, 1'000, now)) {
+    if (!copied.contains(job.job)) continue;
+    for (const proto::BatchStage& stage : {job.map, job.reduce}) {
+      if (stage.copies <= static_cast<int64_t>(batch::copies_max(stage.running))) continue;
+      found_.push_back({text("job ", job.job, " runs ", stage.running, " tasks, ", stage.copies,
+                             " of them twice")});
     }
   }
 }
@@ -379,6 +415,34 @@ TaskScript gather_script(const batch::GatherWork& work, const Results& results) 
 
 }  // namespace
 
+namespace {
+
+// One that is slow tells how far it is; one that stands still, and one that ends soon, does not.
+void set_pace(TaskScript& script, Pace pace) {
+  if (pace == Pace::kStandsStill) script.task.runs = kStandsFor;
+  if (pace == Pace::kSlow) script.task.runs = script.task.runs * kSlower;
+  if (pace == Pace::kStandsStill) return;
+  for (Duration at = batch::kProgressEvery; at < script.task.runs;
+       at = at + batch::kProgressEvery) {
+    const int64_t done = batch::kProgressWhole * at.millis() / script.task.runs.millis();
+    script.messages.emplace_back(at, batch::encode_progress({.done = done}));
+  }
+}
+
+// The output is committed when each part is in place.
+void check_parts(const batch::EndWork& work, const Results& results) {
+  if (work.kind != batch::EndWork::Kind::kCommit) return;
+  const std::multimap<uint32_t, KeptElement>& parts = results.read(work.common.plan);
+  for (uint32_t part = 0; part < work.parts; ++part) {
+    if (parts.contains(part)) continue;
+    results.violated({text(work.common.plan, " is committed, and part ", part, " is not there")});
+  }
+}
+
+}  // namespace
+
+bool is_copy(const proto::TaskSpec& task) { return task.ask.str().ends_with("-copy"); }
+
 // A map task writes, for each reducer, as many bytes as its split has; so what reducers have read
 // in the end must be what the maps wrote, neither more nor less.
 TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const Shuffle& shuffle,
@@ -394,6 +458,7 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
   TaskScript script;
   script.task.runs = milliseconds(chance.between(100, 10'000));
   if (const auto* map = std::get_if<batch::MapWork>(&*work)) {
+    set_pace(script, pace_of(map->common, batch::TaskKind::kMap));
     const int64_t bytes = split_bytes(map->common.plan, map->common.number);
     shuffle.write({run.framework, run.spec.id}, bytes);
     script.data = batch::encode_result({.records_in = bytes / kRecordBytes,
@@ -403,11 +468,13 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
                                         .http_address = text(machine.str(), ":5081")});
     return script;
   }
-  if (std::holds_alternative<batch::EndWork>(*work)) {
+  if (const auto* end = std::get_if<batch::EndWork>(&*work)) {
+    check_parts(*end, results);
     script.data = batch::encode_result({});
     return script;
   }
   const auto& reduce = std::get<batch::ReduceWork>(*work);
+  set_pace(script, pace_of(reduce.common, batch::TaskKind::kReduce));
   batch::TaskResult result;
   batch::TaskFailure failure;
   for (uint32_t number = 0; number < reduce.maps.size(); ++number) {
@@ -424,6 +491,8 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
   }
   if (failure.fetch_failed.empty()) {
     script.data = batch::encode_result(result);
+    results.keep({run.framework, run.spec.id}, reduce.common.plan, script.task.runs,
+                 reduce.common.number, {.attempt = reduce.common.attempt});
   } else {
     script.task.exit_code = 1;
     script.data = batch::encode_failure(failure);

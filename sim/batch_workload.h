@@ -68,6 +68,7 @@ class BatchWorkload final : public Workload {
 
   void handle(const batch::JobsEvent& event, Time now, Commands& out);
   void check_released(const proto::ReleaseFiles& released, Time now);
+  void check_copies(const proto::Accept& accept, Time now);
   void on_answer(const batch::Answer& answer);
   void go_on(Time now, Commands& out);
   void look(Time now);
@@ -103,7 +104,8 @@ struct KeptElement {
 struct Results {
   // Of the job with this plan; by position.
   std::function<const std::multimap<uint32_t, KeptElement>&(const std::string& plan)> read = {};
-  // So long after its start a task keeps this, if it still runs then.
+  // So long after its start a task keeps this, if it still runs then. Of other jobs the parts of
+  // the output are kept so, by number.
   std::function<void(const TaskKey& task, const std::string& plan, Duration after,
                      uint32_t position, KeptElement)>
       keep = {};
@@ -112,6 +114,8 @@ struct Results {
   std::function<void(const Violation&)> violated = {};
 };
 
+// Whether it was launched as a second attempt beside another one.
+bool is_copy(const proto::TaskSpec& task);
 // What a task of a job does on `machine`.
 TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const Shuffle& shuffle,
                         const Results& results, Prng& chance);

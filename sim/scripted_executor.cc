@@ -85,6 +85,11 @@ void ScriptedExecutor::start_task(const proto::RunTask& run) {
           {.task = task, .state = proto::TaskState::kRunning, .healthy = is_healthy, .at = now()}});
     });
   }
+  for (const auto& [after, data] : script.messages) {
+    later(after, [this, task = run.spec.id, data = data] {
+      if (tasks_.contains(task)) step(sdk::TellMessage{data});
+    });
+  }
   later(microseconds(3'000) + script.task.runs, [this, task = run.spec.id, how = script.task] {
     end_now(task, how.signal != 0 ? Ending::kSignalled : Ending::kExited);
   });

@@ -24,6 +24,8 @@ struct TaskScript {
   std::string first_data = {};  // of the update `running`
   // What its health check finds: healthy or not, so long after its start.
   std::vector<std::pair<Duration, bool>> health = {};
+  // What it says to its scheduler while it runs, so long after its start.
+  std::vector<std::pair<Duration, std::string>> messages = {};
 };
 using TaskScripts =
     std::function<TaskScript(const proto::RunTask& run, const AgentId& machine, Prng& chance)>;

@@ -350,7 +350,7 @@ TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine,
   if (run.spec.executor != proto::kBatchExecutor) {
     return TaskScript{.task = parse_sim_task(run.spec.command)};
   }
-  watch_maps({run.framework, run.spec.id});
+  if (!is_copy(run.spec)) watch_maps({run.framework, run.spec.id});
   Shuffle shuffle;
   shuffle.write = [this](const TaskKey& map, int64_t bytes) { map_outputs_[map] = bytes; };
   shuffle.read = [this](const std::string& address, const TaskKey& map) -> std::optional<int64_t> {
