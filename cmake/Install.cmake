@@ -31,7 +31,8 @@ add_custom_target(from_help DEPENDS ${made}/stamp)
 install(DIRECTORY ${made}/man DESTINATION share COMPONENT runtime)
 install(FILES ${made}/completions/proffer DESTINATION share/bash-completion/completions
         COMPONENT runtime)
-install(DIRECTORY examples/wordcount examples/scenarios
+install(FILES frameworks/batch/shell/job.schema.json DESTINATION share/proffer COMPONENT runtime)
+install(DIRECTORY examples/wordcount examples/pipeline examples/scenarios
         DESTINATION share/doc/proffer/examples COMPONENT runtime)
 
 # Settings and units name the places where they are installed, which `cmake --install --prefix` may

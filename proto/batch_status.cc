@@ -4,7 +4,8 @@ namespace proffer::proto {
 namespace {
 
 constexpr std::array<std::string_view, kBatchPhaseCount> kPhases = {
-    "queued", "map", "reduce", "committing", "removing", "finished", "failed", "cancelled"};
+    "queued", "map",       "reduce",  "committing", "removing", "finished",
+    "failed", "cancelled", "skipped", "waiting",    "planning"};
 
 }  // namespace
 

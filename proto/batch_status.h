@@ -22,13 +22,18 @@ enum class BatchPhase : uint8_t {
   kFinished,    // from here on it has ended
   kFailed,
   kCancelled,
+  kSkipped,   // what it waited for can never be; it has not begun
+  kWaiting,   // for other jobs; from here on it has not ended
+  kPlanning,  // its first task looks what there is to read
 };
-inline constexpr size_t kBatchPhaseCount = 8;
+inline constexpr size_t kBatchPhaseCount = 11;
 // Priorities of jobs are from -100 to 100.
 inline constexpr int64_t kBatchPriorityMax = 100;
 std::string_view to_text(BatchPhase phase);  // "queued", "map", …
 std::optional<BatchPhase> parse_batch_phase(std::string_view text);
-constexpr bool has_ended(BatchPhase phase) { return phase >= BatchPhase::kFinished; }
+constexpr bool has_ended(BatchPhase phase) {
+  return phase >= BatchPhase::kFinished && phase <= BatchPhase::kSkipped;
+}
 
 struct BatchStage {
   int64_t total = 0;
@@ -59,6 +64,14 @@ struct BatchElements {
   bool operator==(const BatchElements&) const = default;
 };
 
+// What a job waits for, or has waited for.
+struct BatchDependency {
+  std::string job = {};
+  std::string on = {};    // "finished", "failed" or "ended"
+  std::string fate = {};  // "open", "met" or "never"
+  bool operator==(const BatchDependency&) const = default;
+};
+
 struct BatchJob {
   std::string job = {};
   std::string owner = {};
@@ -70,6 +83,9 @@ struct BatchJob {
   BatchStage reduce = {};
   std::optional<BatchElements> array = {};  // in place of map and reduce
   int64_t input_bytes = 0;                  // of all splits
+  std::string pipeline = {};                // whose stage it is; empty: of none
+  std::string stage = {};
+  std::vector<BatchDependency> after = {};
   Time submitted_at = {};
   Time started_at = {};   // zero until it is
   Time ended_at = {};     // zero until it has

@@ -76,6 +76,42 @@ int64_t failing(const std::string& plan, const batch::ArrayOrder& array) {
   return count;
 }
 
+// How many map tasks a plan says, and what they read.
+int64_t plan_maps(const std::string& plan) {
+  batch::Fnv1a64 hash;
+  hash.add(plan);
+  return static_cast<int64_t>(hash.value() % 5 + 1);
+}
+int64_t plan_bytes(const std::string& plan) {
+  int64_t bytes = 0;
+  for (uint32_t map = 0; map < plan_maps(plan); ++map) bytes += split_bytes(plan, map);
+  return bytes;
+}
+
+// Mappers of stages that fail, always or in half of the lives of the scheduler; each retry is a
+// life.
+constexpr std::string_view kFails = "fails";
+constexpr std::string_view kFlaky = "flaky";
+bool fails(const batch::WorkCommon& common) {
+  if (common.command == kFails) return true;
+  batch::Fnv1a64 hash;
+  hash.add(text(common.plan, " ", common.attempt / 1'000));
+  return common.command == kFlaky && hash.value() % 2 == 0;
+}
+
+// By how another stage ends, in words of its own: batch::fate_of is what is tested.
+bool is_met(batch::Condition condition, proto::BatchPhase ended) {
+  switch (condition) {
+    case batch::Condition::kFinished:
+      return ended == proto::BatchPhase::kFinished;
+    case batch::Condition::kFailed:
+      return ended == proto::BatchPhase::kFailed || ended == proto::BatchPhase::kCancelled;
+    case batch::Condition::kEnded:
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(options)) {
@@ -106,6 +142,91 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
     wishes_.push_back(std::move(wish));
     at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
   }
+  Prng of_pipelines(options_.seed ^ 0x57A6E);
+  if (of_pipelines.chance(1, 2)) {
+    wish_for_pipeline(of_pipelines,
+                      Time() + milliseconds(of_pipelines.between(0, options_.every.millis())));
+  }
+}
+
+// Stages wait for stages before them.
+void BatchWorkload::wish_for_pipeline(Prng& chance, Time at) {
+  const size_t first = wishes_.size();
+  const auto stages = static_cast<size_t>(chance.between(2, 5));
+  for (size_t i = 0; i < stages; ++i) {
+    Wish wish{.at = at, .first = first};
+    wish.stage.stage = text("s", i);
+    batch::JobOrder& order = wish.order;
+    order.name = wish.stage.stage;
+    order.reduce = "reduce";
+    order.output = text("/stage", i);
+    order.plan = text("stage", i, "-", chance.below(1'000'000));
+    order.reducers = options_.reducers;
+    order.resources = ResourceVector::of(250, 128'000);
+    order.attempts = 100;
+    wish.is_flaky = chance.chance(1, 4);
+    const bool fails = !wish.is_flaky && chance.chance(1, 4);
+    order.map = wish.is_flaky ? kFlaky : fails ? kFails : "map";
+    for (size_t other = 0; other < i; ++other) {
+      if (!chance.chance(1, 2)) continue;
+      // What ended once and is retried must not have been enough.
+      const Wish& before = wishes_[first + other];
+      const bool may_change = before.is_flaky || before.may_wait_again;
+      const auto condition = static_cast<batch::Condition>(may_change ? 0 : chance.between(0, 2));
+      wish.may_wait_again |= may_change;
+      wish.stage.after.push_back({.job = text("s", other), .on = condition});
+    }
+    wish.stage.takes_any = chance.chance(1, 4);
+    size_t met = 0;
+    for (const batch::StageDependency& one : wish.stage.after) {
+      const Wish& other = wishes_[first + static_cast<size_t>(one.job[1] - '0')];
+      met += is_met(one.on, other.expected);
+    }
+    const size_t needed =
+        wish.stage.takes_any && !wish.stage.after.empty() ? 1 : wish.stage.after.size();
+    if (met < needed) {
+      wish.expected = proto::BatchPhase::kSkipped;
+    } else if (fails) {
+      wish.expected = proto::BatchPhase::kFailed;
+    }
+    if (wish.stage.after.empty()) {
+      order.maps = plan_maps(order.plan);
+      order.input_bytes = plan_bytes(order.plan);
+    }
+    wish.stage.order = order;
+    wishes_.push_back(std::move(wish));
+  }
+}
+
+batch::Submission BatchWorkload::submission(size_t first) const {
+  batch::Submission all{.pipeline = "pipe"};
+  for (const Wish& wish : wishes_) {
+    if (wish.first == first) all.stages.push_back(wish.stage);
+  }
+  return all;
+}
+
+std::optional<batch::Request> BatchWorkload::ask_of_stage(size_t number) {
+  Wish& wish = wishes_[number];
+  batch::Request request{.relay = 0, .what = batch::Cancel{}, .by = kSomebody};
+  if (wish.job.empty()) {
+    if (wish.first != number) return std::nullopt;  // The first one tells of it.
+    request.what = batch::SubmitStages{.stages = submission(number), .role = {}};
+    return request;
+  }
+  if (!wish.ended || wish.ended->retry_until == Time()) return std::nullopt;
+  if (wish.is_flaky && wish.ended->phase == proto::BatchPhase::kFailed) {
+    request.what = batch::Retry{batch::JobId(wish.job)};
+    return request;
+  }
+  // What is kept is given up once all of the pipeline has ended as it is to end.
+  for (const Wish& other : wishes_) {
+    if (other.first != wish.first) continue;
+    if (!other.ended || other.ended->phase != other.expected) return std::nullopt;
+  }
+  request.what = batch::Cancel{batch::JobId(wish.job)};
+  wish.is_given_up = true;
+  return request;
 }
 
 sdk::DriverOptions BatchWorkload::options() const {
@@ -205,17 +326,25 @@ void BatchWorkload::on_answer(const batch::Answer& answer) {
   if (!answer.job) {
     if (answer.job.error().code() == ErrorCode::kUnavailable) return;  // It is asked again.
     // It was retried by an earlier life, which could not say so.
+    if (wish.is_flaky && answer.job.error().code() == ErrorCode::kFailedPrecondition) {
+      wish.ended.reset();
+      return;
+    }
+    // It was retried by an earlier life, which could not say so.
     if (wish.is_retry_asked && answer.job.error().code() == ErrorCode::kFailedPrecondition) {
       return note_retry(wish);
     }
     found_.push_back({text("a request was refused: ", answer.job.error().message())});
   } else if (wish.job.empty()) {
     wish.job = answer.job->job;
+    wish.pipeline = answer.job->pipeline;
     for (const Wish& other : wishes_) {
       if (&other != &wish && other.job == wish.job) {
         found_.push_back({text("two jobs are ", wish.job)});
       }
     }
+  } else if (answer.job->job == wish.job && wish.is_flaky && !wish.is_given_up) {
+    wish.ended.reset();
   } else if (answer.job->job == wish.job && wish.is_retry_asked && wish.wants_retry) {
     note_retry(wish);
   } else if (answer.job->job == wish.job) {
@@ -231,7 +360,11 @@ void BatchWorkload::go_on(Time now, Commands& out) {
     Wish& wish = wishes_[i];
     if (waiting_.contains(i) || wish.at > now) continue;
     batch::Request request{.relay = 0, .what = batch::Cancel{}, .by = kSomebody};
-    if (wish.job.empty()) {
+    if (wish.first) {
+      const std::optional<batch::Request> asked = ask_of_stage(i);
+      if (!asked) continue;
+      request = *asked;
+    } else if (wish.job.empty()) {
       request.what = batch::Submit{.order = wish.order, .role = {}};
     } else if (wish.cancel_after && !wish.is_cancel_answered && !wish.ended) {
       if (!wish.cancel_at) wish.cancel_at = now + *wish.cancel_after;
@@ -269,13 +402,21 @@ void BatchWorkload::look(Time now) {
     told[job.job] = std::move(job);
   }
   for (Wish& wish : wishes_) {
+    if (wish.first) look_at_stage(wish, told);
     if (wish.job.empty()) continue;
     const auto job = told.find(wish.job);
     if (job == told.end()) {
       found_.push_back({text("job ", wish.job, " is forgotten")});
     } else if (wish.ended) {
       if (wish.is_given_up) wish.ended->retry_until = job->second.retry_until;
-      if (job->second != *wish.ended && wish.is_retry_asked && wish.wants_retry) {
+      // A flaky stage before it was retried.
+      if (wish.ended->phase == proto::BatchPhase::kSkipped && wish.may_wait_again &&
+          job->second != *wish.ended) {
+        wish.ended.reset();
+      } else if (wish.is_flaky && wish.ended->phase == proto::BatchPhase::kFailed &&
+                 job->second != *wish.ended) {
+        wish.ended.reset();
+      } else if (job->second != *wish.ended && wish.is_retry_asked && wish.wants_retry) {
         note_retry(wish);
       } else if (job->second != *wish.ended) {
         found_.push_back({text("job ", wish.job, " was told as ", to_text(wish.ended->phase),
@@ -291,6 +432,32 @@ void BatchWorkload::look(Time now) {
   }
 }
 
+// Nothing of a stage is done before what it waits for has ended as it says.
+void BatchWorkload::look_at_stage(Wish& wish, const std::map<std::string, proto::BatchJob>& told) {
+  const std::string& pipeline = wishes_[*wish.first].pipeline;
+  if (pipeline.empty()) return;
+  std::map<std::string, const proto::BatchJob*> stages;
+  for (const auto& [id, job] : told) {
+    if (job.pipeline == pipeline) stages[job.stage] = &job;
+  }
+  const auto own = stages.find(wish.stage.stage);
+  if (own == stages.end()) return;  // look() says so.
+  if (wish.job.empty()) wish.job = own->second->job;
+  const proto::BatchPhase phase = own->second->phase;
+  if (phase == proto::BatchPhase::kWaiting || phase == proto::BatchPhase::kSkipped ||
+      phase == proto::BatchPhase::kRemoving || wish.stage.after.empty()) {
+    return;
+  }
+  size_t met = 0;
+  for (const batch::StageDependency& one : wish.stage.after) {
+    const proto::BatchJob& other = *stages.at(one.job);
+    met += proto::has_ended(other.phase) && is_met(one.on, other.phase);
+  }
+  if (met == wish.stage.after.size() || (wish.stage.takes_any && met > 0)) return;
+  found_.push_back({text("stage ", wish.job, " is ", to_text(phase), ", and of ",
+                         wish.stage.after.size(), " that it waits for ", met, " are met")});
+}
+
 // From now on it is to end as any other job.
 void BatchWorkload::note_retry(Wish& wish) {
   wish.ended.reset();
@@ -300,6 +467,24 @@ void BatchWorkload::note_retry(Wish& wish) {
 }
 
 void BatchWorkload::check_ended(const Wish& wish, const proto::BatchJob& job) {
+  if (wish.first) {
+    const bool may_go_on = job.phase == proto::BatchPhase::kSkipped ||
+                           (wish.is_flaky && job.phase == proto::BatchPhase::kFailed);
+    if (job.phase != wish.expected && !(may_go_on && job.retry_until != Time())) {
+      found_.push_back({text("stage ", job.job, " ", to_text(job.phase), " and not ",
+                             to_text(wish.expected), ": ", job.error)});
+    }
+    const std::string& plan = wish.order.plan;
+    if (job.phase == proto::BatchPhase::kFinished &&
+        (job.map.bytes_in != plan_bytes(plan) || job.map.done != plan_maps(plan) ||
+         job.reduce.bytes_in != job.map.bytes_out)) {
+      found_.push_back(
+          {text("stage ", job.job, " read ", job.map.bytes_in, " of ", plan_bytes(plan),
+                " bytes in ", job.map.done, " of ", plan_maps(plan), " maps, and its reducers ",
+                job.reduce.bytes_in, " of ", job.map.bytes_out)});
+    }
+    return;
+  }
   if (job.phase == proto::BatchPhase::kCancelled && wish.cancel_after) return;
   if (job.phase != proto::BatchPhase::kFinished) {
     found_.push_back({text("job ", job.job, " ", to_text(job.phase), ": ", job.error)});
@@ -457,6 +642,17 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
   }
   TaskScript script;
   script.task.runs = milliseconds(chance.between(100, 10'000));
+  if (const auto* plan = std::get_if<batch::PlanWork>(&*work)) {
+    script.data = batch::encode_plan_result(
+        {.maps = plan_maps(plan->common.plan), .input_bytes = plan_bytes(plan->common.plan)});
+    return script;
+  }
+  const auto* failing = std::get_if<batch::MapWork>(&*work);
+  if (failing != nullptr && fails(failing->common)) {
+    script.task.exit_code = 1;
+    script.data = batch::encode_failure({.blame = batch::Blame::kInput});
+    return script;
+  }
   if (const auto* map = std::get_if<batch::MapWork>(&*work)) {
     set_pace(script, pace_of(map->common, batch::TaskKind::kMap));
     const int64_t bytes = split_bytes(map->common.plan, map->common.number);

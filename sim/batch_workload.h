@@ -64,6 +64,14 @@ class BatchWorkload final : public Workload {
     std::string job = {};         // its id, once that was answered
     bool is_cancel_answered = false;
     std::optional<proto::BatchJob> ended = {};  // as it was told first
+
+    // Of a stage of a pipeline:
+    std::optional<size_t> first = {};  // the wish of its first stage, which is asked for
+    std::string pipeline = {};         // its id, of the first stage once that was answered
+    batch::StageOrder stage = {};
+    proto::BatchPhase expected = proto::BatchPhase::kFinished;  // how it ends at last
+    bool is_flaky = false;                                      // it fails, until it is retried
+    bool may_wait_again = false;                                // for such a one, or what does
   };
 
   void handle(const batch::JobsEvent& event, Time now, Commands& out);
@@ -73,6 +81,11 @@ class BatchWorkload final : public Workload {
   void go_on(Time now, Commands& out);
   void look(Time now);
   void check_ended(const Wish& wish, const proto::BatchJob& job);
+  void wish_for_pipeline(Prng& chance, Time at);
+  batch::Submission submission(size_t first) const;
+  // What is to be asked of a stage now, if anything.
+  std::optional<batch::Request> ask_of_stage(size_t number);
+  void look_at_stage(Wish& wish, const std::map<std::string, proto::BatchJob>& told);
   static void note_retry(Wish& wish);
 
   BatchWorkloadOptions options_;

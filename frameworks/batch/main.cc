@@ -36,6 +36,18 @@ Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
   return {};
 }
 
+// `--parameter NAME=value`. Errors: kInvalidArgument.
+Result<void> read_parameters(const std::vector<std::string>& given, Parameters& parameters) {
+  for (const std::string& one : given) {
+    const size_t equals = one.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Error::invalid_argument(text("--parameter ", quoted(one), " must be NAME=value"));
+    }
+    parameters[one.substr(0, equals)] = one.substr(equals + 1);
+  }
+  return {};
+}
+
 // A command's own name, as far as a job can have it.
 std::string job_name(std::string_view program) {
   std::string name(program.substr(program.rfind('/') + 1).substr(0, kJobNameBytes));
@@ -111,6 +123,9 @@ class Verbs {
     if (Result<void> ok = read_env(env_, job_.flags); !ok) {
       return print_error(ok.error(), options_.json);
     }
+    if (Result<void> ok = read_parameters(parameters_, job_.parameters); !ok) {
+      return print_error(ok.error(), options_.json);
+    }
     if (is_array_) {
       if (Result<void> ok = read_command(); !ok) return print_error(ok.error(), options_.json);
     }
@@ -140,7 +155,8 @@ class Verbs {
   void of_job(const std::string& name, const std::string& what,
               int (*action)(const std::string&, const CommandOptions&)) {
     CLI::App* command = verb(name, what, [this, action] { return action(id_, options_); });
-    command->add_option("JOB", id_, "The job's id, as in words-7")->required();
+    command->add_option("JOB", id_, "The job's id, as in words-7, or that of a pipeline")
+        ->required();
   }
 
   void add_job(CLI::App* command) {
@@ -149,12 +165,17 @@ class Verbs {
         "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
         "sort, sort_memory, input, output,\nreducers, split, by_file, allow_empty, "
         "fail_if_impossible, resources, files, fetch, env; or of an array: command, "
-        "array, arguments, at_once, retries, retry_on, ok,\nmax_failed, timeout, directory. Flags "
+        "array, arguments, each_line, each_file, at_once, retries,\nretry_on, ok, max_failed, "
+        "timeout, directory; or run. Of a pipeline it has stages, each with these keys. Flags "
         "say more than the file. Example:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
         "/tmp/words");
     JobText& flags = job_.flags;
-    command->add_option("JOB", job_.job_file, "Job file (YAML)");
+    command->add_option("JOB", job_.job_file, "Job file (YAML), or the file of a pipeline");
+    command
+        ->add_option("-p,--parameter", parameters_,
+                     "NAME=value for ~{NAME} in the job file, which declares it; can be repeated")
+        ->allow_extra_args(false);
     command->add_option("--map", flags.map, "Mapper: a shell command line");
     command->add_option("--reduce", flags.reduce, "Reducer: a shell command line");
     command
@@ -175,8 +196,7 @@ class Verbs {
                         "task, and writes lines as the mapper does");
     command->add_option("--sort-memory", flags.sort_memory,
                         "Of each task, for sorting [a quarter of its memory]");
-    command->add_option("--key-fields", flags.key_fields,
-                        "Fields of a line that are its key [1]");
+    command->add_option("--key-fields", flags.key_fields, "Fields of a line that are its key [1]");
     command->add_option("--partition-fields", flags.partition_fields,
                         "Of these, the first ones that choose the reducer [all]");
     command->add_option("--separator", flags.separator, "Between fields [tab]");
@@ -192,6 +212,7 @@ class Verbs {
   // Options of jobs of all kinds.
   void add_common(CLI::App* command) {
     JobText& flags = job_.flags;
+    add_dependencies(command);
     command->add_option("--name", flags.name, "Name of the job, which its id begins with [job]");
     command->add_option(
         "--role", flags.role,
@@ -214,6 +235,20 @@ class Verbs {
         ->allow_extra_args(false);
     command->add_option("--env", env_, "NAME=value for the tasks; can be repeated")
         ->allow_extra_args(false);
+  }
+
+  // What the job waits for.
+  void add_dependencies(CLI::App* command) {
+    JobText& flags = job_.flags;
+    const auto jobs = [&](const std::string& name, std::vector<std::string>& place,
+                          const std::string& what) {
+      command->add_option(name, place, what)->allow_extra_args(false);
+    };
+    jobs("--after", flags.after, "Begin when this job has finished; can be repeated");
+    jobs("--after-failure", flags.after_failure,
+         "Begin when this job has failed or was cancelled; can be repeated");
+    jobs("--after-any", flags.after_any, "Begin when this job has ended; can be repeated");
+    command->add_option("--when", flags.when, "all or any: how many of these must be met [all]");
   }
 
   static void truth(CLI::App* command, const std::string& name, std::optional<std::string>& place,
@@ -348,6 +383,7 @@ class Verbs {
   CommandOptions options_;
   SubmitOptions job_;
   std::vector<std::string> env_;
+  std::vector<std::string> parameters_;
   std::vector<std::string> words_;  // behind "--"
   std::string verb_;                // of an array
   bool is_array_ = false;

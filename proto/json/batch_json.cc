@@ -66,6 +66,13 @@ void fields(F& f, typename F::template Of<BatchElements>& array) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<BatchDependency>& one) {
+  f.text("job", one.job);
+  f.text("on", one.on);
+  f.text("fate", one.fate);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.text("job", job.job);
   f.text_if_any("owner", job.owner);
@@ -77,6 +84,9 @@ void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.value("reduce", job.reduce);
   f.value("array", job.array);
   f.whole("input_bytes", job.input_bytes);
+  f.text_if_any("pipeline", job.pipeline);
+  f.text_if_any("stage", job.stage);
+  f.rows_if_any("after", job.after);
   f.seconds("submitted_at_s", job.submitted_at);
   f.seconds("started_at_s", job.started_at);
   f.seconds("ended_at_s", job.ended_at);
@@ -107,6 +117,7 @@ std::string batch_call_json(const BatchCall& call) {
   if (!call.order.empty()) out["order"] = to_hex(call.order);
   if (call.ended) out["ended"] = true;
   if (!call.after.empty()) out["after"] = call.after;
+  if (!call.pipeline.empty()) out["pipeline"] = call.pipeline;
   if (!call.phase.empty()) out["phase"] = call.phase;
   if (call.wait > Duration()) out["wait_s"] = print_seconds(call.wait);
   return to_json_text(out);
@@ -116,13 +127,14 @@ Result<BatchCall> parse_batch_call(std::string_view json) {
   BatchCall call;
   std::string order;
   Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"verb", "job", "order", "ended", "after", "phase", "wait_s"});
+    in.only({"verb", "job", "order", "ended", "after", "pipeline", "phase", "wait_s"});
     in.require("verb");
     in.text("verb", call.verb);
     in.text("job", call.job);
     in.text("order", order);
     in.truth("ended", call.ended);
     in.text("after", call.after);
+    in.text("pipeline", call.pipeline);
     in.text("phase", call.phase);
     in.seconds("wait_s", call.wait);
   });

@@ -13,8 +13,8 @@
 namespace proffer::proto {
 
 // {"job","owner","role","priority","phase","framework","map":{…},"reduce":{…},"array":{…},
-// "input_bytes","submitted_at_s","started_at_s","ended_at_s","retry_until_s","output","note",
-// "error","hint","failed_task"}
+// "input_bytes","pipeline","stage","after":[{"job","on","fate"}],"submitted_at_s","started_at_s",
+// "ended_at_s","retry_until_s","output","note","error","hint","failed_task"}
 std::string batch_job_json(const BatchJob& job);
 Result<BatchJob> parse_batch_job(std::string_view json);
 // {"jobs":[…],"next"}: `next` is the last of them if others follow.
@@ -27,13 +27,14 @@ std::string batch_page_json(const BatchPage& page);
 Result<BatchPage> parse_batch_page(std::string_view json);
 
 // What somebody asks of the scheduler: "submit" (order), "cancel" and "retry" (job), "list" (after,
-// ended), "status" (job, phase, wait).
+// ended, pipeline), "status" (job, phase, wait).
 struct BatchCall {
   std::string verb = {};
   std::string job = {};
-  std::string order = {};  // as bytes; hexadecimal in JSON
-  bool ended = false;      // list those that have ended, too
-  std::string after = {};  // the page behind this job
+  std::string order = {};     // as bytes; hexadecimal in JSON
+  bool ended = false;         // list those that have ended, too
+  std::string after = {};     // the page behind this job
+  std::string pipeline = {};  // list only its stages
   // Status: the answer waits until the job is in another phase than this, at most so long.
   std::string phase = {};
   Duration wait = {};

@@ -19,6 +19,11 @@ void fuzz_batch_plan(Input input) {
   } else {
     check_told(files.error());
   }
+  if (const Result<batch::PlanRequest> request = batch::decode_plan_request(bytes)) {
+    CHECK(*batch::decode_plan_request(batch::encode_plan_request(*request)) == *request);
+  } else {
+    check_told(request.error());
+  }
 }
 
 }  // namespace proffer::fuzz

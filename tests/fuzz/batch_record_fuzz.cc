@@ -2,6 +2,7 @@
 
 #include "common/check.h"
 #include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/waiting.h"
 #include "tests/fuzz/laws.h"
 
 namespace proffer::fuzz {
@@ -30,6 +31,13 @@ void fuzz_batch_record(Input input) {
   batch_record_fuzz::check(bytes, batch::decode_block);
   batch_record_fuzz::check(bytes, batch::decode_elements);
   batch_record_fuzz::check(bytes, batch::decode_ended);
+  batch_record_fuzz::check(bytes, batch::decode_waiting);
+  if (const Result<batch::Submission> stages = batch::decode_submission(bytes)) {
+    CHECK(batch::check_submission(*stages));
+    CHECK(*batch::decode_submission(batch::encode_submission(*stages)) == *stages);
+  } else {
+    check_told(stages.error());
+  }
   const Result<batch::JobOrder> order = batch::decode_order(bytes);
   if (!order) return check_told(order.error());
   CHECK(batch::check_order(*order));

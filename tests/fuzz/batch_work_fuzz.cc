@@ -41,6 +41,7 @@ void fuzz_batch_work(Input input) {
   const std::string_view bytes = text_of(input);
   batch_work_fuzz::check(bytes, batch::decode_work, batch::encode_work);
   batch_work_fuzz::check(bytes, batch::decode_result, batch::encode_result);
+  batch_work_fuzz::check(bytes, batch::decode_plan_result, batch::encode_plan_result);
   batch_work_fuzz::check(bytes, batch::decode_failure, batch::encode_failure);
   batch_work_fuzz::check(bytes, batch::decode_index_entry, batch::encode_index_entry);
   batch_work_fuzz::check(bytes, batch::decode_range_result, batch::encode_range_result);

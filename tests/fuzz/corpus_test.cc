@@ -19,6 +19,7 @@
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/records.h"
 #include "frameworks/batch/core/results.h"
+#include "frameworks/batch/core/waiting.h"
 #include "frameworks/batch/core/work.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
@@ -307,8 +308,8 @@ std::map<std::string, std::string> made_seeds() {
                          .sort_bytes = 9 << 20};
   shuffle.keys.sort = {{.first = 1, .last = 2},
                        {.first = 3, .last = 3, .is_numeric = true, .is_reverse = true}};
-  seeds["batch_work/map_keys"] = batch::encode_work(
-      batch::MapWork{.common = common, .reducers = 3, .shuffle = shuffle});
+  seeds["batch_work/map_keys"] =
+      batch::encode_work(batch::MapWork{.common = common, .reducers = 3, .shuffle = shuffle});
   seeds["batch_work/map_plain"] = batch::encode_work(
       batch::MapWork{.common = common, .reducers = 3, .shuffle = {.is_packed = false}});
   seeds["batch_work/block_header"] = batch::encode_block_header({.partition = 7,
@@ -321,6 +322,14 @@ std::map<std::string, std::string> made_seeds() {
                                         .kind = batch::EndWork::Kind::kSetAside,
                                         .place = "/tmp/.unfinished-words-7-5e1f",
                                         .parts = 3});
+  seeds["batch_work/plan"] = batch::encode_work(batch::PlanWork{.common = common, .place = "/out"});
+  seeds["batch_work/plan_result"] =
+      batch::encode_plan_result({.maps = 9, .elements = 7, .input_bytes = 1 << 20});
+  seeds["batch_plan/request"] = batch::encode_plan_request({.inputs = {"/in/a", "/in/b"},
+                                                            .split_bytes = 1 << 20,
+                                                            .by_file = true,
+                                                            .files = {{"map.awk", "{}"}},
+                                                            .lines_of = "/in/list"});
   seeds["batch_plan/split"] =
       batch::encode_split({.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}});
   seeds["batch_plan/files"] = batch::encode_files({{"map.awk", "{ print $1 }\n"}, {"x", ""}});
@@ -360,6 +369,26 @@ std::map<std::string, std::string> made_seeds() {
   ended.job.job = "words-7";
   ended.job.phase = proto::BatchPhase::kCancelled;
   seeds["batch_record/ended"] = batch::encode(ended);
+  ended.job.pipeline = "etl-5";
+  ended.job.stage = "words";
+  ended.job.after = {{.job = "etl-clean-6", .on = "finished", .fate = "met"}};
+  seeds["batch_record/ended_stage"] = batch::encode(ended);
+  seeds["batch_record/waiting"] = batch::encode(
+      batch::Waiting{.pipeline = "etl-5",
+                     .stage = "words",
+                     .after = {{.job = JobId("etl-clean-6"), .on = batch::Condition::kEnded}},
+                     .takes_any = true});
+  batch::JobOrder waits = order.order;
+  waits.maps = 0;
+  waits.plan = "5e20";
+  waits.output = "/tmp/next";
+  seeds["batch_record/submission"] = batch::encode_submission(
+      {.pipeline = "etl",
+       .stages = {{.stage = "clean", .order = order.order},
+                  {.stage = "words",
+                   .order = waits,
+                   .after = {{.job = "clean"}, {.job = "other-3", .on = batch::Condition::kFailed}},
+                   .takes_any = true}}});
   seeds["batch_call/submit"] =
       proto::batch_call_json({.verb = "submit", .order = batch::encode_order(order.order)});
   seeds["batch_call/status"] = proto::batch_call_json(

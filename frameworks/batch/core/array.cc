@@ -249,7 +249,8 @@ Result<void> check_array(const ArrayOrder& array) {
                                         kStreamCommandBytesMax, " are allowed"))
         .with_hint("put it into a script, and the arguments behind :::");
   }
-  if (Result<void> ok = check_indices(array.indices); !ok) return ok;
+  const bool awaits_plan = array.has_arguments && array.indices.empty();
+  if (Result<void> ok = check_indices(array.indices); !awaits_plan && !ok) return ok;
   if (array.directory.empty() || array.directory.front() != '/' ||
       array.directory.size() >= kPathBytesMax || array.directory.find('\0') != std::string::npos) {
     return Error::invalid_argument(
@@ -299,7 +300,7 @@ Indices read_indices(ByteReader& in) {
     const uint32_t count = in.number32(kElementsMax);
     indices.push_back({.first = first, .step = step, .count = count});
   }
-  if (in.ok() && !check_indices(indices)) in.fail();
+  if (in.ok() && runs > 0 && !check_indices(indices)) in.fail();
   return indices;
 }
 

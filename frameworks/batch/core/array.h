@@ -76,13 +76,13 @@ std::vector<std::string> command_for(const std::vector<std::string>& command,
 
 struct ArrayOrder {
   std::vector<std::string> command = {};  // no shell is involved
-  Indices indices = {};
-  bool has_arguments = false;          // {} is an argument out of the plan; else it is the index
-  std::string directory = {};          // that commands run in; the same on all agents
-  int64_t at_once = 0;                 // at most so many elements run at a time; 0: no bound
-  int32_t retries = 0;                 // of an element, after its first attempt
-  std::vector<int32_t> retry_on = {};  // exit codes; none: all but 126 and 127
-  std::vector<int32_t> ok = {0};       // exit codes of an element that has done its work
+  Indices indices = {};                   // none: its arguments are found when it is planned
+  bool has_arguments = false;             // {} is an argument out of the plan; else it is the index
+  std::string directory = {};             // that commands run in; the same on all agents
+  int64_t at_once = 0;                    // at most so many elements run at a time; 0: no bound
+  int32_t retries = 0;                    // of an element, after its first attempt
+  std::vector<int32_t> retry_on = {};     // exit codes; none: all but 126 and 127
+  std::vector<int32_t> ok = {0};          // exit codes of an element that has done its work
   // More failed elements end the job at once; -1: all elements run, and the job has failed if one
   // has.
   int64_t failed_max = -1;

@@ -71,6 +71,9 @@ struct JobSpec {
   // In place of map, reduce and inputs; with the arguments of its elements, if it has any.
   std::optional<ArrayOrder> array = {};
   std::vector<std::string> arguments = {};
+  // Or what these are: the lines of a file, or the files of these inputs.
+  std::string lines_of = {};
+  std::vector<std::string> files_of = {};
 
   bool operator==(const JobSpec&) const = default;
 };

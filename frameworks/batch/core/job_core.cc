@@ -33,16 +33,30 @@ bool is_of_executor(TaskReason reason) {
 
 Job::State::State(JobOptions options)
     : options_(std::move(options)),
-      maps_(options_.id, TaskKind::kMap, static_cast<size_t>(order().array ? 0 : order().maps),
+      plan_(options_.id, TaskKind::kPlan, options_.begins_with_plan ? 1 : 0,
             options_.attempts_before),
+      is_planned_(!options_.begins_with_plan),
+      maps_(options_.id, TaskKind::kMap, maps(), options_.attempts_before),
       reduces_(options_.id, TaskKind::kReduce, static_cast<size_t>(order().reducers),
                options_.attempts_before),
       end_(options_.id, TaskKind::kEnd, 1, options_.attempts_before) {
   const Result<void> valid = check_order(order());
   CHECK(valid.has_value()) << valid.error().message();
-  if (order().array) {
-    elements_.emplace(options_.id, *order().array, order().attempts, options_.attempts_before);
-  }
+  CHECK(!order().awaits_plan() || options_.begins_with_plan);
+  if (is_planned_) make_elements();
+}
+
+void Job::State::make_elements() {
+  if (!order().array) return;
+  elements_.emplace(options_.id, *order().array, order().attempts, options_.attempts_before);
+}
+
+void Job::State::on_planned(JobOrder planned) {
+  CHECK(!is_planned_) << options_.id.str();
+  options_.record.order = std::move(planned);
+  is_planned_ = true;
+  maps_ = Stage(options_.id, TaskKind::kMap, maps(), options_.attempts_before);
+  make_elements();
 }
 
 void Job::State::restore(uint32_t block, const ElementsRecord& record) {
@@ -58,11 +72,13 @@ void Job::State::restore(const Outcome& outcome) {
   outcome_ = outcome;
   failed_task_ = outcome.failed_task;
   is_outcome_kept_ = true;
+  // What waits for it is where it was.
+  if (!is_planned_ && !options_.has_begun && outcome.is_kept) is_over_ = true;
 }
 
 std::optional<Time> Job::State::next_deadline() const {
   std::optional<Time> first;
-  for (const Stage* stage : {&maps_, &reduces_, &end_}) {
+  for (const Stage* stage : {&plan_, &maps_, &reduces_, &end_}) {
     const std::optional<Time> next = stage->next_deadline();
     if (next && (!first || *next < *first)) first = next;
   }
@@ -74,7 +90,7 @@ std::optional<Time> Job::State::next_deadline() const {
 }
 
 void Job::State::on_time(Time now) {
-  for (Stage* stage : {&maps_, &reduces_, &end_}) stage->end_waits(now);
+  for (Stage* stage : {&plan_, &maps_, &reduces_, &end_}) stage->end_waits(now);
   avoided_.forgive(now);
   look_for_stragglers(TaskKind::kMap, now);
   look_for_stragglers(TaskKind::kReduce, now);
@@ -189,6 +205,7 @@ void Job::State::on_range_status(const TaskName& name, const TaskStatus& status,
 }
 
 void Job::State::end_if_done(JobOutbox& out) {
+  if (!is_planned_) return;
   if (elements_ && elements_->all_ended()) {
     if (const std::optional<Error> verdict = elements_->verdict()) fail(*verdict, out);
   }
@@ -223,7 +240,14 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
   if (task.state == JobTask::State::kDone) return;  // Another attempt won.
   // What finishes while the job is ending is done: a retry need not do it again.
   if (attempt.kind == TaskKind::kEnd && !outcome_) return;
-  Result<TaskResult> result = decode_result(status.data);
+  Result<TaskResult> result = TaskResult();
+  if (attempt.kind == TaskKind::kPlan) {
+    const Result<PlanResult> plan = decode_plan_result(status.data);
+    if (plan && !plan_result_) plan_result_ = *plan;
+    if (!plan) result = plan.error();
+  } else {
+    result = decode_result(status.data);
+  }
   const bool lacks_address = result && attempt.kind == TaskKind::kMap && reduces_.size() > 0 &&
                              result->http_address.empty();
   if (!result || lacks_address) {
@@ -236,7 +260,8 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
   }
   // First come, first served: other attempts at the same work need not go on.
   kill_others(attempt, status.task, out);
-  if (attempt.kind != TaskKind::kEnd && !tasks.is_of_earlier_life(attempt.attempt)) {
+  const bool is_timed = attempt.kind == TaskKind::kMap || attempt.kind == TaskKind::kReduce;
+  if (is_timed && !tasks.is_of_earlier_life(attempt.attempt)) {
     speculation_of(attempt.kind).times.add(now - attempt.since);
   }
   tasks.complete(attempt.number, attempt.attempt, attempt.agent, *std::move(result));
@@ -434,6 +459,8 @@ void Job::on_time(Time now) { state_->on_time(now); }
 std::optional<Time> Job::next_deadline() const { return state_->next_deadline(); }
 void Job::end(Outcome outcome, JobOutbox& out) { state_->end(std::move(outcome), out); }
 void Job::on_outcome_kept() { state_->on_outcome_kept(); }
+std::optional<PlanResult> Job::plan() const { return state_->plan(); }
+void Job::on_planned(JobOrder order) { state_->on_planned(std::move(order)); }
 std::vector<Ask> Job::asks() const { return state_->asks(); }
 std::optional<proto::TaskSpec> Job::launch(const AskName& ask, const AgentId& agent, size_t room,
                                            Time now, JobOutbox& out) {

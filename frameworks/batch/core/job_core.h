@@ -16,6 +16,9 @@
 // The last task, as the job's user, commits the output, or sets aside what there is for a retry, or
 // removes it.
 //
+// The input of some jobs is not known when they are submitted: their first task makes the plan
+// (plan.h), and when that is kept, the maps begin.
+//
 // An array has ranges of elements in place of maps and reduces (elements.h). Its last task makes
 // the index of the results, and removes nothing; it is not retried.
 
@@ -43,6 +46,8 @@ struct JobOptions {
   // The directory of a job that is tried again, or whose work is to be removed, is set aside.
   uint32_t retries = 0;
   bool is_aside = false;
+  bool begins_with_plan = false;  // its directory waits where its plan is made
+  bool has_begun = true;          // a task of it may have run
   uint32_t attempts_before =
       0;  // numbers of attempts that earlier lives of the scheduler have used
   // How long what failed waits for an agent on which it has not, before any agent will do.
@@ -60,6 +65,9 @@ struct JobOutbox {
 inline constexpr int64_t kEndMilliCpus = 100;
 inline constexpr int64_t kEndMilliMem = 64'000;
 inline constexpr int64_t kGatherMilliMem = 128'000;  // of an array: it has the whole index
+// And the first: it has the paths of all files.
+inline constexpr int64_t kPlanMilliCpus = 100;
+inline constexpr int64_t kPlanMilliMem = 256'000;
 
 class Job {
  public:
@@ -86,6 +94,10 @@ class Job {
   std::optional<Time> next_deadline() const;
   // Ends it so, unless it is ending already.
   void end(Outcome outcome, JobOutbox& out);
+  // What its plan says, until the order is kept that says the same (planned_order); then
+  // on_planned().
+  std::optional<PlanResult> plan() const;
+  void on_planned(JobOrder order);
   // Its outcome is kept: the last task may run.
   void on_outcome_kept();
 

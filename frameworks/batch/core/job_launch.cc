@@ -33,7 +33,7 @@ void Job::State::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out)
   }
   // No other agent exists: one on which tasks failed must do.
   if (!avoided_.all().empty()) return avoided_.forgive_all();
-  for (Stage* stage : {&maps_, &reduces_, &end_}) {
+  for (Stage* stage : {&plan_, &maps_, &reduces_, &end_}) {
     if (row.ask == ask_name(options_.id, stage->kind(), kElsewhere)) {
       return stage->end_waits(std::nullopt);
     }
@@ -71,7 +71,7 @@ std::vector<Ask> Job::State::asks() const {
         .attribute = "host", .op = Constraint::Operator::kNotIn, .values = std::move(agents)});
     return ask;
   };
-  for (const Stage* stage : {&maps_, &reduces_, &end_}) {
+  for (const Stage* stage : {&plan_, &maps_, &reduces_, &end_}) {
     const TaskKind kind = stage->kind();
     if (!wants(kind)) continue;
     if (!stage->pending().empty()) {
@@ -81,7 +81,7 @@ std::vector<Ask> Job::State::asks() const {
       asks.push_back(not_on(stage->avoided(kConstraintValuesMax / 2),
                             ask_for(kind, stage->elsewhere().size(), kElsewhere)));
     }
-    if (kind == TaskKind::kEnd) continue;
+    if (kind == TaskKind::kEnd || kind == TaskKind::kPlan) continue;
     // The agent of the most urgent one is avoided: on each other agent there is something to do.
     const std::vector<uint32_t> copies = wanted_copies(kind);
     if (copies.empty()) continue;
@@ -105,6 +105,7 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   if (words == to_text(TaskKind::kRange)) return launch_range(ask, agent, room, now, out);
   const TaskKind kind = words.starts_with(to_text(TaskKind::kMap))      ? TaskKind::kMap
                         : words.starts_with(to_text(TaskKind::kReduce)) ? TaskKind::kReduce
+                        : words.starts_with(to_text(TaskKind::kPlan))   ? TaskKind::kPlan
                                                                         : TaskKind::kEnd;
   if (!wants(kind)) return std::nullopt;
   Stage& tasks = stage(kind);
@@ -131,6 +132,7 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   describe(spec, ask, kind);
   spec.command = (kind == TaskKind::kMap      ? order().map
                   : kind == TaskKind::kReduce ? order().reduce
+                  : kind == TaskKind::kPlan   ? "plan the job"
                   : elements_                 ? "index the results"
                                               : end_words())
                      .substr(0, kCommandShownBytes);  // For people; the work item has all of it.
@@ -142,8 +144,10 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   attempts_.emplace(
       spec.id,
       Attempt{.kind = kind, .number = *number, .attempt = *attempt, .agent = agent, .since = now});
-  std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
-  if (!started) started = now;
+  if (kind != TaskKind::kPlan) {
+    std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
+    if (!started) started = now;
+  }
   trace_launch(spec, agent, out);
   plan_look(now);
   return spec;
@@ -176,7 +180,7 @@ void Job::State::describe(proto::TaskSpec& spec, const AskName& ask, TaskKind ki
   spec.ask = ask;
   spec.shape = shape(kind);
   spec.executor = std::string(proto::kBatchExecutor);
-  if (kind != TaskKind::kEnd) spec.fetch = order().fetch;
+  if (kind != TaskKind::kEnd && kind != TaskKind::kPlan) spec.fetch = order().fetch;
   spec.user = options_.user;
 }
 
@@ -187,6 +191,7 @@ void Job::State::trace_launch(const proto::TaskSpec& spec, const AgentId& agent,
 }
 
 ResourceVector Job::State::shape(TaskKind kind) const {
+  if (kind == TaskKind::kPlan) return ResourceVector::of(kPlanMilliCpus, kPlanMilliMem);
   return kind == TaskKind::kEnd
              ? ResourceVector::of(kEndMilliCpus, elements_ ? kGatherMilliMem : kEndMilliMem)
              : order().resources;
@@ -194,8 +199,9 @@ ResourceVector Job::State::shape(TaskKind kind) const {
 
 bool Job::State::wants(TaskKind kind) const {
   if (is_over_) return false;
+  if (kind == TaskKind::kPlan) return !outcome_;
   if (kind != TaskKind::kEnd) {
-    return !outcome_ && (kind != TaskKind::kReduce || maps_.all_done());
+    return !outcome_ && is_planned_ && (kind != TaskKind::kReduce || maps_.all_done());
   }
   if (!outcome_ || !is_outcome_kept_) return false;
   if (elements_ && !elements_->is_quiet()) return false;
@@ -223,6 +229,7 @@ std::string Job::State::end_words() const {
 std::string Job::State::aside() const {
   return aside_directory(order().output, options_.id, order().plan);
 }
+std::string Job::State::waiting() const { return waiting_directory(order().output, order().plan); }
 WorkCommon Job::State::common_work(const std::string& command, const std::vector<int32_t>& accepts,
                                    uint32_t number, uint32_t attempt) const {
   return WorkCommon{.job = options_.id.str(),
@@ -244,6 +251,11 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
                      .shuffle = order().shuffle};
     case TaskKind::kReduce:
       return reduce_work(number, attempt);
+    case TaskKind::kPlan: {
+      PlanWork work{.common = common_work("", {}, number, attempt), .place = directory()};
+      work.common.output = waiting();
+      return work;
+    }
     case TaskKind::kEnd:
     case TaskKind::kRange:
       break;
@@ -255,10 +267,16 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
                       .done = static_cast<uint32_t>(elements_->done()),
                       .commits = commits()};
   }
-  return EndWork{.common = common_work("", {}, number, attempt),
-                 .kind = end_kind(),
-                 .place = commits() ? order().output : aside(),
-                 .parts = static_cast<uint32_t>(order().parts())};
+  EndWork work{.common = common_work("", {}, number, attempt),
+               .kind = end_kind(),
+               .place = commits() ? order().output : aside(),
+               .parts = static_cast<uint32_t>(order().parts())};
+  if (!is_planned_) {
+    // What it waits with goes back to where it waited, or away.
+    work.place = waiting();
+    if (work.kind == EndWork::Kind::kRemove) work.common.output = waiting();
+  }
+  return work;
 }
 
 Work Job::State::reduce_work(uint32_t number, uint32_t attempt) const {

@@ -36,6 +36,10 @@ class Job::State {
   void on_agent_lost(const AgentId& agent, JobOutbox& out);
   void end(Outcome outcome, JobOutbox& out);
   void on_outcome_kept() { is_outcome_kept_ = true; }
+  std::optional<PlanResult> plan() const {
+    return is_planned_ || outcome_ ? std::nullopt : plan_result_;
+  }
+  void on_planned(JobOrder planned);
   const std::optional<Outcome>& outcome() const { return outcome_; }
   bool is_over() const { return is_over_; }
   const std::set<AgentId>& agents() const { return agents_; }
@@ -78,7 +82,10 @@ class Job::State {
   const JobOrder& order() const { return options_.record.order; }
   Stage& stage(TaskKind kind) { return const_cast<Stage&>(std::as_const(*this).stage(kind)); }
   const Stage& stage(TaskKind kind) const {
-    return kind == TaskKind::kMap ? maps_ : kind == TaskKind::kReduce ? reduces_ : end_;
+    return kind == TaskKind::kMap      ? maps_
+           : kind == TaskKind::kReduce ? reduces_
+           : kind == TaskKind::kPlan   ? plan_
+                                       : end_;
   }
 
   // --- updates, ends: job_core.cc ----------------------------------------------------------------
@@ -147,14 +154,23 @@ class Job::State {
   EndWork::Kind end_kind() const;
   std::string end_words() const;
   std::string aside() const;
-  // Where its tasks write.
-  std::string directory() const { return options_.is_aside ? aside() : order().output; }
+  std::string waiting() const;
+  // Where its tasks write, once it is planned. An array is never aside.
+  std::string directory() const {
+    return options_.is_aside && !order().array ? aside() : order().output;
+  }
+  // An array has none.
+  size_t maps() const { return static_cast<size_t>(order().array ? 0 : order().maps); }
+  void make_elements();
   WorkCommon common_work(const std::string& command, const std::vector<int32_t>& accepts,
                          uint32_t number, uint32_t attempt) const;
   Work work(TaskKind kind, uint32_t number, uint32_t attempt) const;
   Work reduce_work(uint32_t number, uint32_t attempt) const;
 
-  const JobOptions options_;
+  JobOptions options_;
+  Stage plan_;  // of a job that begins with it
+  bool is_planned_;
+  std::optional<PlanResult> plan_result_;
   Stage maps_;
   Stage reduces_;
   Stage end_;

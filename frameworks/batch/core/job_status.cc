@@ -57,9 +57,12 @@ proto::BatchJob Job::State::status(Time now) const {
   status.output = order().output;
   status.phase =
       maps_.all_done() && !elements_ ? proto::BatchPhase::kReduce : proto::BatchPhase::kMap;
+  if (!is_planned_) status.phase = proto::BatchPhase::kPlanning;
   if (elements_) {
     status.array = elements_->status();
     status.array->bytes_out = end_.sums().bytes_out;
+  } else if (order().array) {
+    status.array.emplace().total = order().array->size();
   }
   if (outcome_) {
     status.phase = outcome_->phase == proto::BatchPhase::kFinished || elements_
@@ -87,7 +90,7 @@ proto::BatchJob Job::State::status(Time now) const {
 
 std::vector<Violation> Job::State::violations() const {
   std::vector<Violation> out;
-  for (const Stage* stage : {&maps_, &reduces_, &end_}) {
+  for (const Stage* stage : {&plan_, &maps_, &reduces_, &end_}) {
     stage->check(out);
     for (uint32_t i = 0; i < stage->size(); ++i) {
       for (const TaskId& id : {stage->task(i).active, stage->task(i).copy}) {

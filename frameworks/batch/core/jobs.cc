@@ -39,13 +39,14 @@ static_assert(kBlockElements * (kBitsPerElement + 8 * kRetriedElementBytes) / 8 
 constexpr size_t kForgottenAtOnce = 8;  // jobs that ended long ago
 // The files of jobs that ended so long ago are released again by each life of the scheduler.
 constexpr Duration kReleaseAgain = hours(1);
-static_assert(kBlocksMax + kForgottenAtOnce + 3 <= kStoreOperationsMax);
+static_assert(kBlocksMax + kForgottenAtOnce + 4 <= kStoreOperationsMax);
 
 sdk::StoreLoader new_loader() {
   return sdk::StoreLoader({{std::string(kReducesPrefix), kBlockBytesMax},
                            {std::string(kMapsPrefix), kBlockBytesMax},
                            {std::string(kElementsPrefix), kBlockBytesMax},
                            {std::string(kStatesPrefix), kSmallRecordBytesMax},
+                           {std::string(kWaitsPrefix), kSmallRecordBytesMax},
                            {std::string(kOrdersPrefix), kOrderBytesMax + 1'024},
                            {std::string(kEndedPrefix), kSmallRecordBytesMax},
                            {std::string(kSchedulerKey), kSmallRecordBytesMax}});
@@ -265,12 +266,18 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     known.ended = std::move(ended->second);
     ended_.erase(ended);
   });
+  each(kWaitsPrefix, [&](const std::string& id, const std::string& value) {
+    Result<Waiting> waiting = decode_waiting(value);
+    KnownJob* known = find(JobId(id));
+    if (waiting && known != nullptr) add_waiting(JobId(id), *known, *std::move(waiting));
+  });
   each(kStatesPrefix, [&](const std::string& id, const std::string& value) {
     Result<StateRecord> record = decode_state(value);
     KnownJob* known = find(JobId(id));
     if (!record || known == nullptr) return;
     known->state = *std::move(record);
-    if (!known->ended) begin(step, JobId(id), *known);
+    const bool has_begun = known->state.started_at != Time() || known->state.outcome;
+    if (!known->ended && has_begun) begin(step, JobId(id), *known);
   });
   each(kElementsPrefix, [&](const std::string& rest, const std::string& value) {
     const size_t slash = rest.rfind('/');
@@ -345,23 +352,29 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
               }
             }
             for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
+            restore_waits(step);
           },
           [&](const Submitted& submitted) {
-            KnownJob& known = touch(submitted.job);
-            for (const uint64_t relay : std::exchange(known.submits, {})) {
+            const JobId& first = submitted.jobs.front();
+            for (const uint64_t relay : std::exchange(jobs_.at(first).submits, {})) {
               if (is_done) {
-                answer(step, relay, picture(submitted.job, known, step.now));
+                answer(step, relay, picture(first, jobs_.at(first), step.now));
               } else {
                 answer(step, relay, Error(*settled.error).in("the job cannot be kept"));
               }
             }
-            if (!is_done) {
-              jobs_.erase(submitted.job);
-              return;
+            for (const JobId& id : submitted.jobs) {
+              KnownJob& known = touch(id);
+              if (!is_done) {
+                forget_waiting(id, known);
+                jobs_.erase(id);
+                continue;
+              }
+              known.is_kept = true;
+              trace(step, TraceLevel::kLongLived, "job submitted",
+                    {{"job", id.str()}, {"owner", known.record.owner}});
+              decide_wait(step, id, known);
             }
-            known.is_kept = true;
-            trace(step, TraceLevel::kLongLived, "job submitted",
-                  {{"job", submitted.job.str()}, {"owner", known.record.owner}});
           },
           [&](const OutcomeKept& kept) {
             KnownJob& known = touch(kept.job);
@@ -378,6 +391,15 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
             } else if (known.job && known.job->outcome() == known.state.outcome) {
               known.job->on_outcome_kept();
             }
+          },
+          [&](const PlanKept& kept) {
+            KnownJob& known = touch(kept.job);
+            known.is_plan_asked = false;
+            if (!is_done) return;
+            known.record.order = kept.order;
+            if (known.waiting) known.waiting->is_planned = true;
+            // One that ends now does so as a job that was planned.
+            if (known.job) known.job->on_planned(kept.order);
           },
           [&](const Progress& progress) {
             is_writing_progress_ = false;
@@ -410,7 +432,8 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
     step.out.commands.push_back(sdk::AcknowledgeEnd{task});
   }
   const bool is_kept = known.job->outcome()->is_kept;
-  if (!known.ended) {
+  const bool ends_now = !known.ended;
+  if (ends_now) {
     trace(step, TraceLevel::kLongLived, "job ended",
           {{"job", ended.job.str()},
            {"owner", known.record.owner},
@@ -426,13 +449,20 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
     }
     at = changed_.erase(at);
   }
-  if (is_kept) return make_retryable(step, ended, known);
+  if (is_kept) {
+    make_retryable(step, ended, known);
+    // What it waited for may have been retried before this end was kept.
+    wait_again(step, ended.job, known);
+    return on_dependency_ended(step, ended.job, ended.picture.phase);
+  }
   // Where an earlier life, or an earlier try, has launched its tasks is not kept.
   const bool is_everywhere = known.is_restored || known.state.retries > 0 || known.ended;
   release_files(step, ended.job, known.job->agents(), is_everywhere);
+  forget_waiting(ended.job, known);
   jobs_.erase(ended.job);
   ended_.emplace(ended.job, ended.picture);
   ended_bytes_ += encode(EndedRecord{ended.picture}).size();
+  if (ends_now) on_dependency_ended(step, ended.job, ended.picture.phase);
 }
 
 // One group at a time: what changes meanwhile goes with the next.
@@ -466,6 +496,7 @@ void Jobs::State::keep_decisions(Step& step) {
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;
     KnownJob& known = found->second;
+    if (known.job && known.job->plan() && !known.is_plan_asked) keep_plan(step, id, known);
     if (!known.job || !known.job->outcome() || known.is_outcome_asked || known.is_end_asked) {
       continue;
     }
@@ -486,6 +517,7 @@ void Jobs::State::keep_decisions(Step& step) {
     known.is_end_asked = true;
     Ended ended{.job = id,
                 .picture = known.ended ? *known.ended : ended_picture(*known.job, step.now)};
+    if (!known.ended) say_what_it_waited_for(known.waiting, ended.picture);
     std::vector<proto::StoreOperation> operations = {
         sdk::put(ended_key(id), encode(EndedRecord{ended.picture}))};
     if (is_kept) {
@@ -498,6 +530,7 @@ void Jobs::State::keep_decisions(Step& step) {
     }
     operations.push_back(sdk::erase(order_key(id)));
     operations.push_back(sdk::erase(state_key(id)));
+    if (known.waiting) operations.push_back(sdk::erase(waits_key(id)));
     for (std::string& key : block_keys(id, known.record.order)) {
       operations.push_back(sdk::erase(std::move(key)));
     }
@@ -543,6 +576,8 @@ void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
                                        .started_at = known.state.started_at,
                                        .retries = known.state.retries,
                                        .is_aside = known.state.retries > 0 || known.ended,
+                                       .begins_with_plan = known.begins_with_plan(),
+                                       .has_begun = !is_new,
                                        .attempts_before = (known.life - 1) * kAttemptsPerLife,
                                        .elsewhere_wait = options_.elsewhere_wait,
                                        .fetch_rounds = options_.fetch_rounds});
@@ -570,7 +605,8 @@ const JobId* Jobs::State::next_to_begin(Time now) const {
   std::pair<size_t, int64_t> best_rank;
   for (const auto& [id, known] : jobs_) {
     if (known.job || !known.is_kept || known.is_outcome_asked || !may_run(known)) continue;
-    if (known.ended && (!known.retries.empty() || now < known.retry_until)) continue;
+    if (known.is_waiting() && !known.has_outcome()) continue;
+    if (known.ended && (known.is_retry_asked || now < known.retry_until)) continue;
     if (known.has_outcome()) {
       if (ending < kJobsEndingMax) return &id;
       continue;
@@ -627,7 +663,8 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
   };
   const std::optional<TaskName> name = parse_task_id(status.task);
   KnownJob* known = name ? find(name->job) : nullptr;
-  if (known == nullptr || known->is_end_asked || known->is_retryable()) {
+  const bool is_waiting = known != nullptr && !known->job && known->is_waiting();
+  if (known == nullptr || known->is_end_asked || known->is_retryable() || is_waiting) {
     // Of a job that has ended: nothing that it does is wanted.
     if (has_ended && known == nullptr && name)
       release_files(step, name->job, {status.agent}, false);
@@ -704,6 +741,9 @@ std::vector<Violation> Jobs::State::violations() const {
   for (const auto& [id, known] : jobs_) {
     if (ended_.contains(id)) found.push_back({text("job ", id.str(), " has ended and has not")});
     if (!known.job) continue;
+    if (known.is_waiting() && !known.has_outcome()) {
+      found.push_back({text("job ", id.str(), " has begun and waits for others")});
+    }
     for (Violation& violation : known.job->violations()) {
       found.push_back({text("job ", id.str(), ": ", violation.what)});
     }
@@ -737,8 +777,8 @@ bool Jobs::connected() const { return state_->connected(); }
 bool Jobs::loaded() const { return state_->loaded(); }
 const FrameworkId& Jobs::framework() const { return state_->framework(); }
 std::vector<proto::BatchJob> Jobs::list(const Caller& by, bool with_ended, const JobId& after,
-                                        size_t limit, Time now) const {
-  return state_->list(by, with_ended, after, limit, now);
+                                        size_t limit, Time now, const std::string& pipeline) const {
+  return state_->list(by, with_ended, after, limit, now, pipeline);
 }
 std::vector<Violation> Jobs::violations() const { return state_->violations(); }
 

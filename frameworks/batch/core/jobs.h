@@ -9,6 +9,9 @@
 //                              ↑                                                       │
 //                              └──────── retry of one that failed or was cancelled ────┘
 //
+// A job that waits for others (waiting.h) is queued when these have ended as it says. If they never
+// can, it has ended as skipped; a retry of theirs makes it wait again.
+//
 // What tasks have done is kept in groups while they run, and the end of a task is acknowledged when
 // that is kept: a process that takes over is told of the others again. It launches nothing of the
 // jobs that it finds before it knows what runs.
@@ -24,6 +27,7 @@
 #include "common/trace.h"
 #include "frameworks/batch/core/job_core.h"
 #include "frameworks/batch/core/order.h"
+#include "frameworks/batch/core/waiting.h"
 #include "proto/batch_status.h"
 #include "sdk/notifications.h"
 #include "sdk/store_loader.h"
@@ -75,6 +79,12 @@ struct Submit {
   JobOrder order = {};  // CHECKed with check_order
   RoleName role = {};   // that the master has checked; empty: none was named
 };
+// A job that waits for others, or a pipeline: all of it is kept, or nothing. Answered with a
+// picture of the first stage.
+struct SubmitStages {
+  Submission stages = {};  // CHECKed with check_submission
+  RoleName role = {};
+};
 // Of a job that has ended and can be retried: what it has done is removed.
 struct Cancel {
   JobId job = {};
@@ -99,7 +109,7 @@ struct Caller {
 // The SDK sees to it that what is asked twice comes once.
 struct Request {
   uint64_t relay = 0;  // repeated in the answer
-  std::variant<Submit, Cancel, Retry, WatchJob> what = {};
+  std::variant<Submit, SubmitStages, Cancel, Retry, WatchJob> what = {};
   Caller by = {};
 };
 struct Tick {};
@@ -131,9 +141,9 @@ class Jobs {
   bool loaded() const;
   const FrameworkId& framework() const;
   // At most `limit` jobs behind `after`, in order of their ids' numbers; with those that have ended
-  // or without.
+  // or without; of all, or the stages of one pipeline.
   std::vector<proto::BatchJob> list(const Caller& by, bool with_ended, const JobId& after,
-                                    size_t limit, Time now) const;
+                                    size_t limit, Time now, const std::string& pipeline = {}) const;
   // Broken invariants; O(tasks). For tests and the simulator.
   std::vector<Violation> violations() const;
 

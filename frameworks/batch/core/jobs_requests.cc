@@ -27,8 +27,17 @@ size_t bytes_of(const JobOrder& order) {
 }
 
 size_t keys_of(const JobOrder& order) {
-  if (order.array) return 4 + order.array->size() / kBlockElements;
-  return 4 + static_cast<size_t>((order.maps + order.reducers) / kBlockTasks);
+  if (order.array) return 5 + order.array->size() / kBlockElements;
+  return 5 + static_cast<size_t>((order.maps + order.reducers) / kBlockTasks);
+}
+
+Error no_room_in_store(const JobOrder& order, std::string_view hint) {
+  return Error::resource_exhausted(
+             text("with this job of ",
+                  order.array ? text(order.array->size(), " elements")
+                              : text(order.maps + order.reducers, " tasks"),
+                  ", the state of all jobs would not fit into the scheduler's store"))
+      .with_hint(text(hint, order.array ? ", or make it smaller" : ", or use larger splits"));
 }
 
 }  // namespace
@@ -41,15 +50,20 @@ void Jobs::State::on_request(Step& step, const Request& request) {
                       .with_hint("try again in a moment"));
   }
   if (const auto* submit = std::get_if<Submit>(&request.what)) {
-    return on_submit(step, request.relay, *submit, request.by);
+    const Submission one{.stages = {{.order = submit->order}}};
+    return on_submit(step, request.relay, one, submit->role, request.by);
+  }
+  if (const auto* stages = std::get_if<SubmitStages>(&request.what)) {
+    return on_submit(step, request.relay, stages->stages, stages->role, request.by);
   }
   if (const auto* cancel = std::get_if<Cancel>(&request.what)) {
-    return on_cancel(step, request.relay, *cancel, request.by);
+    return on_cancel(step, request.relay, {resolved(cancel->job)}, request.by);
   }
   if (const auto* retry = std::get_if<Retry>(&request.what)) {
-    return on_retry(step, request.relay, *retry, request.by);
+    return on_retry(step, request.relay, {resolved(retry->job)}, request.by);
   }
-  const auto& watch = std::get<WatchJob>(request.what);
+  WatchJob watch = std::get<WatchJob>(request.what);
+  watch.job = resolved(watch.job);
   const Duration wait =
       watches_.size() < kWatchesMax ? std::min(watch.wait, kWatchMax) : Duration();
   touched_.insert(watch.job);
@@ -58,44 +72,85 @@ void Jobs::State::on_request(Step& step, const Request& request) {
 
 // --- submit ------------------------------------------------------------------------------------
 
-void Jobs::State::on_submit(Step& step, uint64_t relay, const Submit& submit, const Caller& by) {
-  const Result<void> valid = check_order(submit.order);
+void Jobs::State::on_submit(Step& step, uint64_t relay, const Submission& stages,
+                            const RoleName& role, const Caller& by) {
+  const Result<void> valid = check_submission(stages);
   CHECK(valid.has_value()) << valid.error().message();
   // The same plan again is the same job: its submitter got no answer the first time.
   for (auto& [id, known] : jobs_) {
-    if (known.record.owner != by.user || known.record.order.plan != submit.order.plan) continue;
+    if (known.record.owner != by.user ||
+        known.record.order.plan != stages.stages.front().order.plan) {
+      continue;
+    }
     if (!known.is_kept) return known.submits.push_back(relay);
     return answer(step, relay, picture(id, known, step.now));
   }
-  if (Result<void> ok = has_room(submit.order, by.user); !ok)
-    return answer(step, relay, ok.error());
-  self_.jobs += 1;
-  // Without dots: no id of a job is the beginning of another one's task ids (release_files).
-  std::string name = submit.order.name.substr(0, kNameInIdBytesMax);
-  std::replace(name.begin(), name.end(), '.', '_');
-  const JobId id(text(name, "-", self_.jobs));
-  OrderRecord record{
-      .order = submit.order, .owner = by.user, .number = self_.jobs, .submitted_at = step.now};
-  // Users share by roles of their own, unless they say otherwise.
-  record.order.role = submit.role;
-  if (submit.role.empty()) {
-    const Result<RoleName> own = parse_role(text(options_.role.str(), "/", by.user));
-    record.order.role = options_.serves_users && own ? *own : options_.role;
+  std::vector<const JobOrder*> orders;
+  for (const StageOrder& stage : stages.stages) orders.push_back(&stage.order);
+  if (Result<void> ok = has_room(orders, by.user); !ok) return answer(step, relay, ok.error());
+  const bool is_pipeline = !stages.pipeline.empty();
+  uint64_t number = self_.jobs;
+  const std::string pipeline = is_pipeline ? text(stages.pipeline, "-", ++number) : "";
+  std::vector<JobId> ids;
+  for (const StageOrder& stage : stages.stages) {
+    // Without dots: no id of a job is the beginning of another one's task ids (release_files).
+    std::string name = is_pipeline ? text(stages.pipeline, "-", stage.stage)
+                                   : stage.order.name.substr(0, kNameInIdBytesMax);
+    std::replace(name.begin(), name.end(), '.', '_');
+    ids.emplace_back(text(name, "-", ++number));
   }
-  const sdk::StoreJournal::Ticket ticket =
-      journal_.add({sdk::put(std::string(kSchedulerKey), encode(self_)),
-                    sdk::put(order_key(id), encode(record))});
-  continuations_[ticket] = Submitted{id};
-  KnownJob& known = jobs_[id];
-  known.record = std::move(record);
-  known.submits = {relay};
+  Result<std::vector<Waiting>> waits = waits_of(stages, ids);
+  if (!waits) return answer(step, relay, waits.error());
+  // Users share by roles of their own, unless they say otherwise.
+  RoleName charged = role;
+  if (role.empty()) {
+    const Result<RoleName> own = parse_role(text(options_.role.str(), "/", by.user));
+    charged = options_.serves_users && own ? *own : options_.role;
+  }
+  const uint64_t first = number - ids.size();
+  self_.jobs = number;
+  std::vector<proto::StoreOperation> operations = {
+      sdk::put(std::string(kSchedulerKey), encode(self_))};
+  for (size_t i = 0; i < ids.size(); ++i) {
+    KnownJob& known = jobs_[ids[i]];
+    known.record = {.order = stages.stages[i].order,
+                    .owner = by.user,
+                    .number = first + i + 1,
+                    .submitted_at = step.now};
+    known.record.order.role = charged;
+    operations.push_back(sdk::put(order_key(ids[i]), encode(known.record)));
+    Waiting& waiting = (*waits)[i];
+    if (!is_pipeline && waiting.after.empty()) continue;
+    waiting.pipeline = pipeline;
+    operations.push_back(sdk::put(waits_key(ids[i]), encode(waiting)));
+    add_waiting(ids[i], known, std::move(waiting));
+  }
+  jobs_.at(ids.front()).submits = {relay};
+  continuations_[journal_.add(std::move(operations))] = Submitted{std::move(ids)};
 }
 
-Result<void> Jobs::State::has_room(const JobOrder& order, const std::string& owner) const {
-  size_t of_user = 0;
-  size_t jobs = 0;
+Result<void> Jobs::State::has_room_for_plan(const JobId& job, const JobOrder& order) const {
   size_t bytes = bytes_of(order);
   size_t keys = keys_of(order);
+  for (const auto& [id, known] : jobs_) {
+    if (known.ended || id == job) continue;
+    bytes += bytes_of(known.record.order);
+    keys += keys_of(known.record.order);
+  }
+  if (bytes <= kJobsBytesMax && keys <= kJobsKeysMax) return {};
+  return no_room_in_store(order, "retry it when other jobs have ended");
+}
+
+Result<void> Jobs::State::has_room(const std::vector<const JobOrder*>& orders,
+                                   const std::string& owner) const {
+  size_t of_user = 0;
+  size_t jobs = 0;
+  size_t bytes = 0;
+  size_t keys = 0;
+  for (const JobOrder* order : orders) {
+    bytes += bytes_of(*order);
+    keys += keys_of(*order);
+  }
   for (const auto& [id, known] : jobs_) {
     if (known.ended) continue;  // It has bounds of its own.
     ++jobs;
@@ -104,23 +159,19 @@ Result<void> Jobs::State::has_room(const JobOrder& order, const std::string& own
     keys += keys_of(known.record.order);
   }
   constexpr std::string_view kHint = "wait until some have ended, or cancel one";
-  if (of_user >= kJobsPerUserMax) {
+  const size_t more = orders.size() - 1;
+  if (of_user + more >= kJobsPerUserMax) {
     return Error::resource_exhausted(text("user ", quoted(owner), " has ", of_user,
                                           " jobs that have not ended, the most"))
         .with_hint(std::string(kHint));
   }
-  if (jobs >= kJobsMax) {
+  if (jobs + more >= kJobsMax) {
     return Error::resource_exhausted(
                text("there are ", jobs, " jobs that have not ended, the most"))
         .with_hint(std::string(kHint));
   }
   if (bytes > kJobsBytesMax || keys > kJobsKeysMax) {
-    return Error::resource_exhausted(
-               text("with this job of ",
-                    order.array ? text(order.array->size(), " elements")
-                                : text(order.maps + order.reducers, " tasks"),
-                    ", the state of all jobs would not fit into the scheduler's store"))
-        .with_hint(text(kHint, order.array ? ", or make it smaller" : ", or use larger splits"));
+    return no_room_in_store(*orders.front(), kHint);
   }
   return {};
 }
@@ -161,7 +212,8 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
   }
   Outcome outcome{.phase = proto::BatchPhase::kCancelled,
                   .error = text("the job was cancelled by user ", quoted(by.user)),
-                  .is_kept = !known.record.order.array};
+                  .is_kept = !known.record.order.array ||
+                             (known.record.order.awaits_plan() && !known.is_plan_asked)};
   trace(step, TraceLevel::kLongLived, "job cancelled",
         {{"job", cancel.job.str()}, {"by", by.user}});
   known.cancels.emplace_back(relay, by);
@@ -184,13 +236,48 @@ Error Jobs::State::unknown_job(const JobId& job) const {
                               : text("did you mean ", quoted(near), "?"));
 }
 
+void Jobs::State::say_what_it_waited_for(const std::optional<Waiting>& waiting,
+                                         proto::BatchJob& job) {
+  if (!waiting) return;
+  job.pipeline = waiting->pipeline;
+  job.stage = waiting->stage;
+  job.after.clear();
+  for (const Dependency& one : waiting->after) {
+    job.after.push_back({.job = one.job.str(),
+                         .on = std::string(to_text(one.on)),
+                         .fate = std::string(to_text(one.fate))});
+  }
+}
+
+// "etl-7.clean"; names of pipelines and stages have no dots.
+JobId Jobs::State::resolved(const JobId& job) const {
+  if (jobs_.contains(job) || ended_.contains(job)) return job;
+  const size_t dot = job.str().rfind('.');
+  if (dot == std::string::npos) return job;
+  const std::string pipeline = job.str().substr(0, dot);
+  const std::string stage = job.str().substr(dot + 1);
+  for (const auto& [id, known] : jobs_) {
+    if (known.waiting && known.waiting->pipeline == pipeline && known.waiting->stage == stage) {
+      return id;
+    }
+  }
+  for (const auto& [id, ended] : ended_) {
+    if (ended.pipeline == pipeline && ended.stage == stage) return id;
+  }
+  return job;
+}
+
 proto::BatchJob Jobs::State::picture(const JobId& id, const KnownJob& known, Time now) const {
   if (known.ended) {
     proto::BatchJob job = *known.ended;
     if (known.is_retryable() && now < known.retry_until) job.retry_until = known.retry_until;
     return job;
   }
-  if (known.job) return known.job->status(now);
+  if (known.job) {
+    proto::BatchJob job = known.job->status(now);
+    say_what_it_waited_for(known.waiting, job);
+    return job;
+  }
   proto::BatchJob job;
   job.job = id.str();
   job.owner = known.record.owner;
@@ -206,9 +293,13 @@ proto::BatchJob Jobs::State::picture(const JobId& id, const KnownJob& known, Tim
   job.input_bytes = known.record.order.input_bytes;
   job.submitted_at = known.record.submitted_at;
   job.output = known.record.order.output;
+  say_what_it_waited_for(known.waiting, job);
   if (known.state.outcome) {
     job.phase = job.array ? proto::BatchPhase::kCommitting : proto::BatchPhase::kRemoving;
     job.error = known.state.outcome->error;
+  } else if (known.is_waiting()) {
+    job.phase = proto::BatchPhase::kWaiting;
+    job.note = text("waits for ", waits_for(*known.waiting, Fate::kOpen));
   } else if (!may_run(known)) {
     job.note = "waits until the agents of a restarted master are back";
   }
@@ -233,7 +324,8 @@ proto::BatchJob Jobs::State::shown_to(const Caller& by, proto::BatchJob job) con
 }
 
 std::vector<proto::BatchJob> Jobs::State::list(const Caller& by, bool with_ended,
-                                               const JobId& after, size_t limit, Time now) const {
+                                               const JobId& after, size_t limit, Time now,
+                                               const std::string& pipeline) const {
   std::vector<proto::BatchJob> jobs;
   auto live = after.empty() ? jobs_.begin() : jobs_.upper_bound(after);
   auto ended = !with_ended     ? ended_.end()
@@ -242,12 +334,16 @@ std::vector<proto::BatchJob> Jobs::State::list(const Caller& by, bool with_ended
   const ByNumber is_before;
   while (jobs.size() < limit && (live != jobs_.end() || ended != ended_.end())) {
     if (ended == ended_.end() || (live != jobs_.end() && is_before(live->first, ended->first))) {
-      if (live->second.is_kept && (with_ended || !live->second.ended)) {
+      const std::optional<Waiting>& waiting = live->second.waiting;
+      const bool is_meant = pipeline.empty() || (waiting && waiting->pipeline == pipeline);
+      if (is_meant && live->second.is_kept && (with_ended || !live->second.ended)) {
         jobs.push_back(shown_to(by, picture(live->first, live->second, now)));
       }
       ++live;
     } else {
-      jobs.push_back(shown_to(by, ended->second));
+      if (pipeline.empty() || ended->second.pipeline == pipeline) {
+        jobs.push_back(shown_to(by, ended->second));
+      }
       ++ended;
     }
   }

@@ -37,7 +37,9 @@ void Jobs::State::on_retry(Step& step, uint64_t relay, const Retry& retry, const
   const std::string& owner = known != nullptr ? known->record.owner : ended->second.owner;
   if (Result<void> ok = may("retry", owner, retry.job, by); !ok) return refuse(ok.error());
   const std::string name = text("job ", quoted(retry.job.str()));
-  if (known != nullptr ? known->record.order.array.has_value() : ended->second.array.has_value()) {
+  const bool is_array =
+      known != nullptr ? known->record.order.array.has_value() : ended->second.array.has_value();
+  if (is_array && (known == nullptr || !known->record.order.awaits_plan())) {
     return refuse(
         Error::failed_precondition(text(name,
                                         " is an array: only jobs of map and reduce tasks can "
@@ -62,25 +64,47 @@ void Jobs::State::on_retry(Step& step, uint64_t relay, const Retry& retry, const
                       .with_hint(text("proffer batch wait ", retry.job.str(),
                                       " returns when it has; only then it can be retried")));
   }
-  if (Result<void> ok = has_room(known->record.order, owner); !ok) return refuse(ok.error());
+  const std::optional<Waiting> waiting =
+      known->waiting ? looked_at_again(*known->waiting) : known->waiting;
+  if (waiting && verdict(*waiting) == Fate::kNever) {
+    return refuse(
+        Error::failed_precondition(
+            text(name, " waits for ", waits_for(*waiting, Fate::kNever), ", and that can never be"))
+            .with_hint("retry that job: those that wait for it wait again"));
+  }
+  if (Result<void> ok = has_room({&known->record.order}, owner); !ok) return refuse(ok.error());
   known->retries.emplace_back(relay, by);
   if (known->retries.size() > 1) return;
-  StateRecord again = known->state;
+  ask_for_retry(retry.job, *known);
+}
+
+void Jobs::State::ask_for_retry(const JobId& job, KnownJob& known) {
+  known.is_retry_asked = true;
+  StateRecord again = known.state;
   again.retries += 1;
   again.outcome.reset();
-  continuations_[journal_.add({sdk::put(state_key(retry.job), encode(again)),
-                               sdk::erase(ended_key(retry.job))})] = Retried{retry.job};
+  if (known.begins_with_plan()) again.started_at = Time();
+  std::vector<proto::StoreOperation> operations = {sdk::put(state_key(job), encode(again)),
+                                                   sdk::erase(ended_key(job))};
+  if (known.waiting) {
+    operations.push_back(sdk::put(waits_key(job), encode(looked_at_again(*known.waiting))));
+  }
+  continuations_[journal_.add(std::move(operations))] = Retried{job};
 }
 
 void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<Error>& error) {
   KnownJob& known = touch(job);
+  known.is_retry_asked = false;
   const std::vector<std::pair<uint64_t, Caller>> asked = std::exchange(known.retries, {});
   if (!error) {
     known.state.retries += 1;
     known.state.outcome.reset();
     known.ended.reset();
+    if (known.waiting) known.waiting = looked_at_again(*known.waiting);
+    // Nothing of it has begun that its directory would tell of.
+    if (known.begins_with_plan()) known.state.started_at = Time();
     trace(step, TraceLevel::kLongLived, "job retried",
-          {{"job", job.str()}, {"by", asked.front().second.user}});
+          {{"job", job.str()}, {"by", asked.empty() ? "" : asked.front().second.user}});
   }
   for (const auto& [relay, by] : asked) {
     if (error) {
@@ -89,6 +113,9 @@ void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<E
       answer(step, relay, shown_to(by, picture(job, known, step.now)));
     }
   }
+  if (error) return;
+  decide_wait(step, job, known);
+  on_dependency_retried(step, job);
 }
 
 // Its end is kept, and so is all that it has done.
@@ -122,7 +149,7 @@ void Jobs::State::give_up_oldest(Time now) {
   for (const auto& [ended_at, row] : by_end) {
     if (all.bytes <= kRetryBytesMax && all.keys <= kRetryKeysMax) return;
     const auto& [known, use] = row;
-    if (!known->retries.empty()) continue;
+    if (known->is_retry_asked) continue;
     known->retry_until = now;
     all.bytes -= use.bytes;
     all.keys -= use.keys;

@@ -14,6 +14,7 @@
 #include "common/deadlines.h"
 #include "frameworks/batch/core/jobs.h"
 #include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/waiting.h"
 #include "sdk/store_journal.h"
 #include "sdk/store_loader.h"
 
@@ -22,13 +23,15 @@ namespace proffer::batch {
 // A job that has not ended, or whose end is not kept yet; or one that can be retried.
 struct KnownJob {
   OrderRecord record = {};
-  bool is_kept = false;                // its order is
-  std::vector<uint64_t> submits = {};  // that wait for that
-  std::unique_ptr<Job> job = {};       // once it has begun
+  std::optional<Waiting> waiting = {};  // of a job that waits, or is a stage
+  bool is_kept = false;                 // its order is
+  std::vector<uint64_t> submits = {};   // that wait for that
+  std::unique_ptr<Job> job = {};        // once it has begun
   uint32_t life = 0;              // by which its attempts are numbered; 0: that of this scheduler
   bool is_restored = false;       // found in the store: its tasks may run
   StateRecord state = {};         // as it is kept, or being written
   bool is_outcome_asked = false;  // the outcome is being written
+  bool is_plan_asked = false;     // what its plan says is
   std::vector<std::pair<uint64_t, Caller>> cancels = {};  // that wait for that
   bool is_end_asked = false;                              // its end is being written
   std::vector<TaskId> last_ends = {};                     // acknowledged when that is done
@@ -38,7 +41,13 @@ struct KnownJob {
   Time retry_until = {};                                             // then that begins
   std::map<std::pair<TaskKind, uint32_t>, std::string> blocks = {};  // of its tasks, as kept
   std::vector<std::pair<uint64_t, Caller>> retries = {};             // that wait for the store
+  bool is_retry_asked = false;                                       // it is being written
 
+  bool begins_with_plan() const {
+    return record.order.awaits_plan() ||
+           (waiting && !waiting->after.empty() && !waiting->is_planned);
+  }
+  bool is_waiting() const { return waiting && verdict(*waiting) != Fate::kMet; }
   bool is_retryable() const { return ended && !job; }
   bool has_outcome() const { return ended || state.outcome || (job && job->outcome()); }
 };
@@ -53,7 +62,7 @@ class Jobs::State {
   bool loaded() const { return loaded_; }
   const FrameworkId& framework() const { return framework_; }
   std::vector<proto::BatchJob> list(const Caller& by, bool with_ended, const JobId& after,
-                                    size_t limit, Time now) const;
+                                    size_t limit, Time now, const std::string& pipeline) const;
   std::vector<Violation> violations() const;
 
  private:
@@ -72,10 +81,14 @@ class Jobs::State {
   struct Load {};
   struct Begin {};  // this life is counted
   struct Submitted {
-    JobId job = {};
+    std::vector<JobId> jobs = {};  // the first of them is told
   };
   struct OutcomeKept {
     JobId job = {};
+  };
+  struct PlanKept {
+    JobId job = {};
+    JobOrder order = {};  // as planned
   };
   struct Progress {
     std::map<BlockName, std::vector<TaskId>> blocks = {};  // with the ends that each has taken in
@@ -88,7 +101,8 @@ class Jobs::State {
   struct Retried {
     JobId job = {};
   };
-  using Continuation = std::variant<Load, Begin, Submitted, OutcomeKept, Progress, Ended, Retried>;
+  using Continuation =
+      std::variant<Load, Begin, Submitted, OutcomeKept, PlanKept, Progress, Ended, Retried>;
 
   // jobs.cc: sessions, the store, time, asks, offers, updates.
   void on_notification(Step& step, const sdk::Notification& notification);
@@ -121,24 +135,51 @@ class Jobs::State {
 
   // jobs_retry.cc: jobs that have ended and can be retried.
   void on_retry(Step& step, uint64_t relay, const Retry& retry, const Caller& by);
+  void ask_for_retry(const JobId& job, KnownJob& known);
   void on_retried(Step& step, const JobId& job, const std::optional<Error>& error);
   void make_retryable(Step& step, const Ended& ended, KnownJob& known);
   void give_up_oldest(Time now);
   std::optional<Time> next_removal(Time now) const;
   bool has_unwritten(const JobId& job) const;
 
+  // jobs_waiting.cc: jobs that wait for others, and for their plans.
+  void keep_plan(Step& step, const JobId& id, KnownJob& known);
+  // A job has ended, or will go on with what it has not: what waits for it.
+  void on_dependency_ended(Step& step, const JobId& job, proto::BatchPhase phase);
+  void on_dependency_retried(Step& step, const JobId& job);
+  void restore_waits(Step& step);
+  // It was skipped: if what it waits for can be after all, it waits again.
+  void wait_again(Step& step, const JobId& id, KnownJob& known);
+  // Ends it as skipped, if what it waits for can never be.
+  void decide_wait(Step& step, const JobId& id, KnownJob& known);
+  // The phase in which a job has ended, or nothing; kSkipped if nobody knows of it any more.
+  std::optional<proto::BatchPhase> end_of(const JobId& job) const;
+  void write_waiting(const JobId& id, const KnownJob& known);
+  // Its fates as they are now.
+  Waiting looked_at_again(const Waiting& waiting) const;
+  void add_waiting(const JobId& id, KnownJob& known, Waiting waiting);
+  void forget_waiting(const JobId& id, const KnownJob& known);
+  Result<std::vector<Waiting>> waits_of(const Submission& stages,
+                                        const std::vector<JobId>& ids) const;
+
   // jobs_requests.cc: what people want, and see.
   void on_request(Step& step, const Request& request);
-  void on_submit(Step& step, uint64_t relay, const Submit& submit, const Caller& by);
+  void on_submit(Step& step, uint64_t relay, const Submission& stages, const RoleName& role,
+                 const Caller& by);
   void on_cancel(Step& step, uint64_t relay, const Cancel& cancel, const Caller& by);
   void answer_watches(Step& step);
-  Result<void> has_room(const JobOrder& order, const std::string& owner) const;
+  Result<void> has_room(const std::vector<const JobOrder*>& orders, const std::string& owner) const;
+  // "etl-7.clean" is the stage of a pipeline.
+  JobId resolved(const JobId& job) const;
+  // In place of the order that this job has.
+  Result<void> has_room_for_plan(const JobId& job, const JobOrder& order) const;
   // `what` as in "end".
   Result<void> may(std::string_view what, const std::string& owner, const JobId& job,
                    const Caller& by) const;
   Error unknown_job(const JobId& job) const;
   std::optional<proto::BatchJob> picture(const JobId& job, Time now) const;
   proto::BatchJob picture(const JobId& id, const KnownJob& known, Time now) const;
+  static void say_what_it_waited_for(const std::optional<Waiting>& waiting, proto::BatchJob& job);
   proto::BatchJob shown_to(const Caller& by, proto::BatchJob job) const;
   void answer(Step& step, uint64_t relay, Result<proto::BatchJob> job) const {
     step.out.answers.push_back({relay, std::move(job)});
@@ -169,6 +210,7 @@ class Jobs::State {
   FrameworkId framework_;
   SchedulerRecord self_;
   std::map<JobId, KnownJob, ByNumber> jobs_;
+  std::map<JobId, std::set<JobId>> dependents_;  // of jobs_, by what they wait for
   std::map<JobId, proto::BatchJob, ByNumber> ended_;
   size_t ended_bytes_ = 0;
   std::map<BlockName, std::vector<TaskId>> changed_;  // not yet being written

@@ -68,6 +68,23 @@ JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::
   return order;
 }
 
+Result<JobOrder> planned_order(JobOrder order, const PlanResult& plan) {
+  CHECK(order.awaits_plan());
+  if (order.array) {
+    const auto elements = static_cast<uint32_t>(plan.elements);
+    order.array->indices = {{.first = 1, .step = 1, .count = elements}};
+    order.maps = argument_entries(elements);
+  } else {
+    order.maps = plan.maps;
+    order.input_bytes = plan.input_bytes;
+  }
+  if (order.awaits_plan() || (order.array && plan.elements == 0)) {
+    return Error::invalid_argument("the plan of the job has nothing to do");
+  }
+  if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
+  return order;
+}
+
 Result<void> check_order(const JobOrder& order) {
   if (Result<void> ok = check_job(spec_of(order)); !ok) return ok;
   if (order.array) {
@@ -75,9 +92,10 @@ Result<void> check_order(const JobOrder& order) {
     if (order.maps != entries || order.reducers != 0 || order.input_bytes != 0) {
       return Error::invalid_argument(text("an array has neither map nor reduce tasks"));
     }
-  } else if (order.maps < 1 || order.maps > static_cast<int64_t>(kMapsMax)) {
+  } else if (order.maps < 0 || order.maps > static_cast<int64_t>(kMapsMax) ||
+             (order.awaits_plan() && order.input_bytes != 0)) {
     return Error::invalid_argument(
-        text("a job has from 1 to ", kMapsMax, " map tasks, not ", order.maps));
+        text("a job has from 1 to ", kMapsMax, " map tasks, or awaits its plan; not ", order.maps));
   }
   if (order.output.find_first_not_of('/') == std::string::npos) {
     return Error::invalid_argument("the output cannot be the root directory");

@@ -30,7 +30,7 @@ struct JobOrder {
   std::vector<int32_t> reduce_accepts = {};
   std::string output = {};
   std::string plan = {};  // its name
-  int64_t maps = 0;       // at least one
+  int64_t maps = 0;       // at least one, once the job is planned
   int64_t reducers = 0;
   int64_t input_bytes = 0;
   Shuffle shuffle = {};
@@ -44,6 +44,10 @@ struct JobOrder {
   // entries with arguments.
   std::optional<ArrayOrder> array = {};
 
+  // What it reads is not known yet: its first task makes the plan (plan.h).
+  bool awaits_plan() const {
+    return array ? array->has_arguments && array->indices.empty() : maps == 0;
+  }
   int64_t parts() const { return reducers > 0 ? reducers : maps; }
   bool operator==(const JobOrder&) const = default;
 };
@@ -51,7 +55,10 @@ struct JobOrder {
 // As bytes an order is not larger: it is kept as one entry of the store, and sent as one request.
 inline constexpr size_t kOrderBytesMax = 120 * 1024;
 
+// Without splits, or without indices of an array: of a job that awaits its plan.
 JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::string plan);
+// The order of a job that awaited its plan, with what that says. Errors: as check_order.
+Result<JobOrder> planned_order(JobOrder order, const PlanResult& plan);
 
 // An order comes from a process of a user: it is hostile until this has looked at it. Errors:
 // kInvalidArgument.

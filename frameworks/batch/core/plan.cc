@@ -9,6 +9,16 @@ namespace {
 
 constexpr std::string_view kSplitTag = "PBs1";
 constexpr std::string_view kFilesTag = "PBp1";
+constexpr std::string_view kRequestTag = "PBd1";
+
+// These become files in the sandbox: nothing that leads out of it.
+ShippedFiles read_files(ByteReader& in) {
+  ShippedFiles files = in.pairs(kShippedFilesMax, kShippedBytesMax);
+  for (const auto& [name, content] : files) {
+    if (!check_shipped_name(name)) in.fail();
+  }
+  return files;
+}
 
 }  // namespace
 
@@ -19,6 +29,12 @@ std::string plan_directory(std::string_view output, std::string_view plan) {
 std::string aside_directory(std::string_view output, const JobId& job, std::string_view plan) {
   return text(output.substr(0, output.rfind('/')), "/.unfinished-", job.str(), "-", plan);
 }
+
+std::string waiting_directory(std::string_view output, std::string_view plan) {
+  return text(output.substr(0, output.rfind('/')), "/.waiting-", plan);
+}
+
+std::string made_plan(std::string_view plan_directory) { return text(plan_directory, "/made"); }
 
 std::string encode_split(const Split& split) {
   ByteWriter out(kSplitTag);
@@ -67,13 +83,41 @@ std::string encode_files(const ShippedFiles& files) {
 
 Result<ShippedFiles> decode_files(std::string_view bytes) {
   ByteReader in(bytes, kFilesTag);
-  ShippedFiles files = in.pairs(kShippedFilesMax, kShippedBytesMax);
-  // These become files in the sandbox: nothing that leads out of it.
-  for (const auto& [name, content] : files) {
-    if (!check_shipped_name(name)) in.fail();
-  }
+  ShippedFiles files = read_files(in);
   if (!in.ended_well()) return Error::corruption("these bytes are not the shipped files of batch");
   return files;
+}
+
+std::string encode_plan_request(const PlanRequest& request) {
+  ByteWriter out(kRequestTag);
+  out.number(request.inputs.size());
+  for (const std::string& input : request.inputs) out.bytes(input);
+  out.signed_number(request.split_bytes);
+  out.number((request.by_file ? 1 : 0) | (request.allow_empty ? 2 : 0));
+  out.pairs(request.files);
+  out.bytes(request.lines_of);
+  return std::move(out).take();
+}
+
+Result<PlanRequest> decode_plan_request(std::string_view bytes) {
+  ByteReader in(bytes, kRequestTag);
+  PlanRequest request;
+  const size_t inputs = in.count(kInputsMax);
+  const auto read_path = [&in] {
+    std::string path(in.bytes(kPathBytesMax));
+    if (path.find('\0') != std::string::npos) in.fail();
+    return path;
+  };
+  for (size_t i = 0; in.ok() && i < inputs; ++i) request.inputs.push_back(read_path());
+  request.split_bytes = in.amount();
+  if (request.split_bytes < 1) in.fail();
+  const uint64_t flags = in.number(3);
+  request.by_file = (flags & 1) != 0;
+  request.allow_empty = (flags & 2) != 0;
+  request.files = read_files(in);
+  request.lines_of = read_path();
+  if (!in.ended_well()) return corrupt("the request for a plan");
+  return request;
 }
 
 IndexEntry plan_entry(int64_t offset, std::string_view bytes) {

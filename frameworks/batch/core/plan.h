@@ -9,6 +9,17 @@
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
 //   OUTPUT/_temporary/plan-<name>/order    of an array: its order, for `proffer batch results`
 //
+// What a job reads that waits for others is not there when it is submitted: its plan is made in the
+// cluster, by its first task. Until then all of its directory waits beside OUTPUT and has
+//
+//   PARENT/.waiting-<name>/_temporary/plan-<name>/request   a PlanRequest
+//   PARENT/.waiting-<name>/_temporary/plan-<name>/order     of an array
+//
+// The task writes `index`, `entries`, `order` and `result`, a PlanResult, into
+// `plan-<name>/made`, which appears at once: whichever attempt is the first, its plan counts. Then
+// it moves the directory to OUTPUT. A job whose plan was known has one in its waiting directory,
+// and no request.
+//
 // Entry i is the split of map task i, or the i-th list of an array's arguments (array.h); behind
 // them comes one with the shipped files.
 //
@@ -19,8 +30,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/result.h"
+#include "frameworks/batch/core/job.h"
 #include "frameworks/batch/core/splits.h"
 #include "frameworks/batch/core/work.h"
 
@@ -31,13 +44,34 @@ std::string plan_directory(std::string_view output, std::string_view plan);
 // Beside the output, ".unfinished-<job>-<plan>".
 std::string aside_directory(std::string_view output, const JobId& job, std::string_view plan);
 
+// Beside the output, ".waiting-<plan>".
+std::string waiting_directory(std::string_view output, std::string_view plan);
+// In a plan's directory, what its first task has made there.
+std::string made_plan(std::string_view plan_directory);
+
 using ShippedFiles = std::map<std::string, std::string>;  // contents by name
+
+// What a plan is made of. Of an array only the last of these.
+struct PlanRequest {
+  std::vector<std::string> inputs = {};
+  int64_t split_bytes = kSplitBytes;
+  bool by_file = false;
+  bool allow_empty = false;
+  ShippedFiles files = {};
+  // Arguments of an array are the lines of a file, or the files of these inputs.
+  std::string lines_of = {};
+  bool operator==(const PlanRequest&) const = default;
+};
+inline constexpr size_t kPlanRequestBytesMax =
+    kInputsMax * (kPathBytesMax + 4) + 2 * kShippedBytesMax;
 
 // Errors of decoders: kCorruption, for anything that encode does not make.
 std::string encode_split(const Split& split);
 Result<Split> decode_split(std::string_view bytes);
 std::string encode_files(const ShippedFiles& files);
 Result<ShippedFiles> decode_files(std::string_view bytes);
+std::string encode_plan_request(const PlanRequest& request);
+Result<PlanRequest> decode_plan_request(std::string_view bytes);
 
 // An entry is never larger.
 inline constexpr size_t kPlanEntryBytesMax = kShippedBytesMax + 256 * 1024;

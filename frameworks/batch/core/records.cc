@@ -6,6 +6,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/bytes.h"
+#include "frameworks/batch/core/waiting.h"
 
 namespace proffer::batch {
 namespace {
@@ -17,6 +18,7 @@ constexpr std::string_view kBlockTag = "PBb2";
 constexpr std::string_view kElementsTag = "PBc1";
 constexpr std::string_view kEndedTag = "PBz2";
 constexpr std::string_view kEndedArrayTag = "PBy2";
+constexpr std::string_view kEndedStageTag = "PBx1";
 constexpr int64_t kAnyAmount = std::numeric_limits<int64_t>::max();
 constexpr uint32_t kAnyNumber = std::numeric_limits<uint32_t>::max();
 
@@ -115,6 +117,7 @@ std::string key(std::string_view prefix, const JobId& job) { return text(prefix,
 
 std::string order_key(const JobId& job) { return key(kOrdersPrefix, job); }
 std::string state_key(const JobId& job) { return key(kStatesPrefix, job); }
+std::string waits_key(const JobId& job) { return key(kWaitsPrefix, job); }
 std::string ended_key(const JobId& job) { return key(kEndedPrefix, job); }
 std::string block_key(const JobId& job, TaskKind kind, uint32_t block) {
   const std::string_view prefix = kind == TaskKind::kMap      ? kMapsPrefix
@@ -310,8 +313,58 @@ Result<ElementsRecord> decode_elements(std::string_view bytes) {
   return record;
 }
 
+namespace {
+
+// Of a job that waited for others, or was a stage: what it says of that, then all else.
+std::string encode_stage(const proto::BatchJob& job) {
+  ByteWriter out(kEndedStageTag);
+  out.bytes(job.pipeline);
+  out.bytes(job.stage);
+  out.number(job.after.size());
+  for (const proto::BatchDependency& one : job.after) {
+    out.bytes(one.job);
+    out.bytes(one.on);
+    out.bytes(one.fate);
+  }
+  EndedRecord rest{job};
+  rest.job.pipeline.clear();
+  rest.job.stage.clear();
+  rest.job.after.clear();
+  out.bytes(encode(rest));
+  return std::move(out).take();
+}
+
+Result<EndedRecord> decode_ended_stage(std::string_view bytes) {
+  ByteReader in(bytes, kEndedStageTag);
+  const std::string pipeline(in.bytes(kNameBytesMax));
+  const std::string stage(in.bytes(kNameBytesMax));
+  std::vector<proto::BatchDependency> after;
+  const size_t count = in.count(kDependenciesMax);
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    proto::BatchDependency one;
+    one.job = in.bytes(kNameBytesMax);
+    one.on = in.bytes(kNameBytesMax);
+    one.fate = in.bytes(kNameBytesMax);
+    after.push_back(std::move(one));
+  }
+  const std::string_view rest = in.bytes(kStoreEntryBytesMax);
+  if (!in.ended_well() || rest.starts_with(kEndedStageTag) ||
+      (pipeline.empty() && stage.empty() && after.empty())) {
+    return corrupt("a job that has ended");
+  }
+  Result<EndedRecord> record = decode_ended(rest);
+  if (!record) return record;
+  record->job.pipeline = pipeline;
+  record->job.stage = stage;
+  record->job.after = std::move(after);
+  return record;
+}
+
+}  // namespace
+
 std::string encode(const EndedRecord& record) {
   const proto::BatchJob& job = record.job;
+  if (!job.pipeline.empty() || !job.stage.empty() || !job.after.empty()) return encode_stage(job);
   ByteWriter out(job.array ? kEndedArrayTag : kEndedTag);
   out.bytes(job.job);
   out.bytes(job.owner);
@@ -334,6 +387,7 @@ std::string encode(const EndedRecord& record) {
 }
 
 Result<EndedRecord> decode_ended(std::string_view bytes) {
+  if (bytes.starts_with(kEndedStageTag)) return decode_ended_stage(bytes);
   const bool is_array = bytes.starts_with(kEndedArrayTag);
   ByteReader in(bytes, is_array ? kEndedArrayTag : kEndedTag);
   EndedRecord record;

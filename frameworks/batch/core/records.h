@@ -5,6 +5,7 @@
 //   scheduler               SchedulerRecord
 //   orders/<job>            OrderRecord, of each job that has not ended
 //   states/<job>            StateRecord, from its start on
+//   waits/<job>             Waiting (waiting.h), of a job that waits for others, or is a stage
 //   maps/<job>/<block>      BlockRecord: the map tasks of one block that are done or have failed
 //   reduces/<job>/<block>   the same of reduce tasks
 //   elements/<job>/<block>  ElementsRecord, of an array: the elements of one block
@@ -95,12 +96,14 @@ struct EndedRecord {
 inline constexpr std::string_view kSchedulerKey = "scheduler";
 inline constexpr std::string_view kOrdersPrefix = "orders/";
 inline constexpr std::string_view kStatesPrefix = "states/";
+inline constexpr std::string_view kWaitsPrefix = "waits/";
 inline constexpr std::string_view kMapsPrefix = "maps/";
 inline constexpr std::string_view kReducesPrefix = "reduces/";
 inline constexpr std::string_view kElementsPrefix = "elements/";
 inline constexpr std::string_view kEndedPrefix = "ended/";
 std::string order_key(const JobId& job);
 std::string state_key(const JobId& job);
+std::string waits_key(const JobId& job);
 std::string block_key(const JobId& job, TaskKind kind, uint32_t block);
 // The block that the end of this task changes.
 uint32_t block_of(const TaskName& name);

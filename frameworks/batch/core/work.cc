@@ -24,7 +24,9 @@ constexpr std::string_view kEndTag = "PBe2";
 constexpr std::string_view kRangeTag = "PBa2";
 constexpr std::string_view kGatherTag = "PBg2";
 constexpr std::string_view kProgressTag = "PBv1";
+constexpr std::string_view kPlanTag = "PBl1";
 constexpr std::string_view kRangeResultTag = "PBh1";
+constexpr std::string_view kPlanResultTag = "PBn1";
 constexpr std::string_view kResultTag = "PBo1";
 constexpr std::string_view kFailureTag = "PBf2";
 constexpr int64_t kNumberMax = std::numeric_limits<uint32_t>::max();
@@ -124,6 +126,12 @@ std::string encode_work(const Work& work) {
     out.number(gather->commits ? 1 : 0);
     return std::move(out).take();
   }
+  if (const auto* plan = std::get_if<PlanWork>(&work)) {
+    ByteWriter out(kPlanTag);
+    write_common(out, plan->common);
+    out.bytes(plan->place);
+    return std::move(out).take();
+  }
   const auto& reduce = std::get<ReduceWork>(work);
   ByteWriter out(reduce.shuffle.is_packed ? kReduceTag : kPlainReduceTag);
   write_common(out, reduce.common);
@@ -154,7 +162,7 @@ Result<Work> decode_range(std::string_view bytes) {
   range.lane = in.number32(kElementsMax);
   range.looks_back = in.number(1) == 1;
   const uint32_t count = range.count();
-  if (count > kRangeElementsMax || range.command.empty()) in.fail();
+  if (count == 0 || count > kRangeElementsMax || range.command.empty()) in.fail();
   const size_t failures = in.count(count);
   uint64_t place = 0;
   for (size_t i = 0; in.ok() && i < failures; ++i) {
@@ -195,6 +203,14 @@ Result<Work> decode_work(std::string_view bytes) {
     if (map.shuffle.is_packed) map.shuffle = read_shuffle(in);
     if (!in.ended_well()) return corrupt("a map task");
     return Work(std::move(map));
+  }
+  if (bytes.substr(0, kPlanTag.size()) == kPlanTag) {
+    ByteReader in(bytes, kPlanTag);
+    PlanWork plan;
+    plan.common = read_common(in);
+    plan.place = in.bytes(kPathBytesMax);
+    if (!in.ended_well()) return corrupt("a plan task");
+    return Work(std::move(plan));
   }
   if (bytes.substr(0, kEndTag.size()) == kEndTag) {
     ByteReader in(bytes, kEndTag);
@@ -237,6 +253,8 @@ std::string_view to_text(TaskKind kind) {
       return "end";
     case TaskKind::kRange:
       return "range";
+    case TaskKind::kPlan:
+      return "plan";
   }
   return "end";
 }
@@ -268,7 +286,7 @@ std::optional<TaskName> parse_task_id(const TaskId& task) {
     name.count = static_cast<uint32_t>(*count);
   }
   for (const TaskKind kind :
-       {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd, TaskKind::kRange}) {
+       {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd, TaskKind::kRange, TaskKind::kPlan}) {
     name.kind = kind;
     // There is one text of each name.
     if (to_task_id(name) == task) return name;
@@ -297,6 +315,24 @@ Result<TaskResult> decode_result(std::string_view bytes) {
   result.bytes_out = in.amount(kResultMax);
   result.http_address = in.bytes(kNameBytesMax * 2);
   if (!in.ended_well()) return corrupt("a result");
+  return result;
+}
+
+std::string encode_plan_result(const PlanResult& result) {
+  ByteWriter out(kPlanResultTag);
+  out.signed_number(result.maps);
+  out.signed_number(result.elements);
+  out.signed_number(result.input_bytes);
+  return std::move(out).take();
+}
+
+Result<PlanResult> decode_plan_result(std::string_view bytes) {
+  ByteReader in(bytes, kPlanResultTag);
+  PlanResult result;
+  result.maps = in.amount(static_cast<int64_t>(kMapsMax));
+  result.elements = in.amount(kElementsMax);
+  result.input_bytes = in.amount();
+  if (!in.ended_well()) return corrupt("the result of a plan task");
   return result;
 }
 

@@ -34,8 +34,9 @@ enum class TaskKind : uint8_t {
   kReduce,
   kEnd,    // commits the job's output, sets it aside, or removes it
   kRange,  // some elements of an array, one after the other
+  kPlan,   // looks what there is to read, and says who reads what (plan.h)
 };
-std::string_view to_text(TaskKind kind);  // "map", "reduce", "end", "range"
+std::string_view to_text(TaskKind kind);  // "map", "reduce", "end", "range", "plan"
 
 struct TaskName {
   JobId job = {};
@@ -139,7 +140,14 @@ struct GatherWork {
   bool operator==(const GatherWork&) const = default;
 };
 
-using Work = std::variant<MapWork, ReduceWork, EndWork, RangeWork, GatherWork>;
+// The first task of a job that is planned in the cluster. `output` is where its directory waits.
+struct PlanWork {
+  WorkCommon common = {};
+  std::string place = {};  // the directory is moved there
+  bool operator==(const PlanWork&) const = default;
+};
+
+using Work = std::variant<MapWork, ReduceWork, EndWork, RangeWork, GatherWork, PlanWork>;
 
 std::string encode_work(const Work& work);
 Result<Work> decode_work(std::string_view bytes);
@@ -219,6 +227,17 @@ struct RangeResult {
   bool operator==(const RangeResult&) const = default;
 };
 inline constexpr size_t kElementStderrBytesMax = 1'024;
+
+// Of a plan task that finished: what its job has to do.
+struct PlanResult {
+  int64_t maps = 0;         // map tasks
+  int64_t elements = 0;     // of an array, if these were not known before
+  int64_t input_bytes = 0;  // that the map tasks read together
+  bool operator==(const PlanResult&) const = default;
+};
+
+std::string encode_plan_result(const PlanResult& result);
+Result<PlanResult> decode_plan_result(std::string_view bytes);
 
 std::string encode_range_result(const RangeResult& result);
 Result<RangeResult> decode_range_result(std::string_view bytes);

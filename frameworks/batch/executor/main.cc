@@ -120,6 +120,8 @@ class BatchExecutor {
     busy_ = false;
     if (outcome_.range) {
       executor_.finished(task_, encode_range_result(*outcome_.range));
+    } else if (outcome_.plan) {
+      executor_.finished(task_, encode_plan_result(*outcome_.plan));
     } else if (outcome_.result) {
       executor_.finished(task_, encode_result(*outcome_.result));
     } else if (stopped_) {

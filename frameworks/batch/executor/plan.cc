@@ -36,7 +36,8 @@ Result<std::string> read_at(const std::string& path, int64_t offset, size_t size
   return bytes;
 }
 
-// A directory gets another name, unless something has that.
+}  // namespace
+
 Result<void> move_directory(const std::string& from, const std::string& to) {
   int failed = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (failed != 0 && errno == EINVAL) {  // The file system does not know the flag.
@@ -54,10 +55,9 @@ Result<void> move_directory(const std::string& from, const std::string& to) {
   return system_error(text("moving ", quoted(from), " to ", quoted(to)), errno);
 }
 
-}  // namespace
-
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {
-  const std::string directory = plan_directory(common.output, common.plan);
+  std::string directory = plan_directory(common.output, common.plan);
+  if (const std::string made = made_plan(directory); exists(made)) directory = made;
   const auto told = [](Error error) {
     return std::move(error)
         .in("the job's plan")

@@ -137,6 +137,16 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
     outcome.result = std::move(result);
     return outcome;
   }
+  if (const auto* plan = std::get_if<PlanWork>(&work)) {
+    PlanResult result;
+    if (std::optional<TaskTrouble> trouble = make_plan(*plan, result)) {
+      outcome.message = std::move(trouble->message);
+      outcome.failure.blame = trouble->blame;
+    } else {
+      outcome.plan = result;
+    }
+    return outcome;
+  }
   if (const auto* range = std::get_if<RangeWork>(&work)) {
     if (Result<void> ok = write_files(range->common, setting); !ok) return failed(ok.error());
     RangeResult result;

@@ -48,6 +48,7 @@ void note_done(const TaskSetting& setting, const Phase& phase, int64_t part, int
 struct TaskOutcome {
   std::optional<TaskResult> result = {};  // it finished
   std::optional<RangeResult> range = {};  // a range did
+  std::optional<PlanResult> plan = {};    // a plan task did
   std::string message = {};               // else why it failed, in one line
   TaskFailure failure = {};
 };
@@ -80,6 +81,12 @@ std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& s
 std::string scratch_directory(const TaskSetting& setting);
 // Errors: kUnavailable from the system.
 Result<void> make_scratch_directory(const TaskSetting& setting);
+// A directory gets another name, unless something has that. Errors: kAlreadyExists, kNotFound,
+// kUnavailable.
+Result<void> move_directory(const std::string& from, const std::string& to);
+// Makes the job's plan, if it awaits that, and moves its directory to its place (core/plan.h). If
+// that is done, tells again what the plan says.
+std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
 // The shipped files, executable, into the sandbox.

@@ -41,12 +41,13 @@ Result<proto::BatchJob> ask_for_job(const CommandOptions& options, const proto::
   return job;
 }
 
-Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options, bool with_ended) {
+Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options, bool with_ended,
+                                                  const std::string& pipeline) {
   std::vector<proto::BatchJob> all;
   std::string after;
   do {
     const Result<std::string> answer =
-        ask(options, {.verb = "list", .ended = with_ended, .after = after});
+        ask(options, {.verb = "list", .ended = with_ended, .after = after, .pipeline = pipeline});
     if (!answer) return answer.error();
     Result<proto::BatchPage> page = proto::parse_batch_page(*answer);
     if (!page) return std::move(page).error().in("the scheduler's answer");

@@ -27,8 +27,9 @@ Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& c
                         const RoleName& role = {}, Duration patience = {});
 Result<proto::BatchJob> ask_for_job(const CommandOptions& options, const proto::BatchCall& call,
                                     const RoleName& role = {}, Duration patience = {});
-// All pages, the oldest job first.
-Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options, bool with_ended);
+// All pages, the oldest job first; of all jobs, or of the stages of a pipeline.
+Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options, bool with_ended,
+                                                  const std::string& pipeline = {});
 
 // What was asked got no answer.
 bool is_away(const Error& error);

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#include <random>
 #include <thread>
 
 #include <fmt/format.h>
@@ -18,8 +17,11 @@
 #include "frameworks/batch/core/order.h"
 #include "frameworks/batch/shell/calls.h"
 #include "frameworks/batch/shell/output.h"
+#include "frameworks/batch/shell/pipelines.h"
+#include "frameworks/batch/shell/prepare.h"
 #include "frameworks/batch/shell/progress.h"
 #include "frameworks/batch/shell/results.h"
+#include "frameworks/batch/shell/signals.h"
 #include "frameworks/batch/shell/submit.h"
 #include "proto/json/batch_json.h"
 #include "sdk/shell/history.h"
@@ -31,7 +33,6 @@ namespace {
 constexpr Duration kPatience = seconds(10);
 constexpr Duration kResultsEvery = milliseconds(250);
 constexpr auto kPause = std::chrono::milliseconds(200);
-constexpr int kSignalCode = 128;
 
 // The last word about a job that has ended; the exit code for it.
 int tell_end(const proto::BatchJob& job, bool json) {
@@ -45,87 +46,21 @@ int tell_end(const proto::BatchJob& job, bool json) {
 
 // --- submit ------------------------------------------------------------------------------------
 
-std::string plan_name() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device random;
-  std::string name;
-  for (int i = 0; i < 24; ++i) name += kDigits[random() & 15];
-  return name;
-}
-
-struct Prepared {
-  JobOrder order = {};
-  OutputDirectory output;
-};
-
-// An array has none.
-Result<std::vector<Split>> find_splits(const JobSpec& job) {
-  if (job.array) return std::vector<Split>();
-  const Result<std::vector<InputFile>> input = find_input(job.inputs, job.allow_empty);
-  if (!input) return input.error();
-  Result<std::vector<Split>> splits = make_splits(*input, job.split_bytes, job.by_file);
-  // That is allowed, and there is nothing to read.
-  if (splits && splits->empty()) splits->emplace_back();
-  return splits;
-}
-
-Result<Prepared> prepare(const SubmitOptions& given) {
-  JobText file;
-  if (!given.job_file.empty()) {
-    Result<JobText> read = read_job_file(given.job_file);
-    if (!read) return std::move(read).error();
-    file = *std::move(read);
-  }
-  const std::string plan = plan_name();
-  JobText flags = given.flags;
-  if (given.names_output && !flags.output) {
-    flags.output = text(flags.name.value_or("job"), "-", plan.substr(0, 8));
-  }
-  const Result<JobSpec> job = make_job(file, flags);
-  if (!job) return job.error();
-  const Result<std::vector<Split>> splits = find_splits(*job);
-  if (!splits) return splits.error();
-  JobOrder order = make_order(*job, *splits, plan);
-  if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
-  Result<OutputDirectory> output = OutputDirectory::prepare(job->output);
-  if (!output) return std::move(output).error();
-  Result<void> written = output->write_plan(order.plan, *splits, job->arguments, job->files);
-  if (written && order.array) written = output->write_order(order);
-  if (!written) {
-    output->abandon();
-    return std::move(written).error();
-  }
-  return Prepared{.order = std::move(order), .output = *std::move(output)};
-}
-
-// The exit code of `next`, which gets the job that was submitted; or that of what went wrong.
+// The exit code of `next`, which gets the job that was submitted, or the first stage of the
+// pipeline; or that of what went wrong.
 int submit_and(const SubmitOptions& given, const CommandOptions& options,
                const std::function<int(const proto::BatchJob&, const JobOrder&)>& next) {
   Result<Prepared> job = prepare(given);
   if (!job) return print_error(job.error(), options.json);
-  const Result<proto::BatchJob> submitted = ask_for_job(
-      options, {.verb = "submit", .order = encode_order(job->order)}, job->order.role, kPatience);
-  if (submitted) return next(*submitted, job->order);
+  const Result<proto::BatchJob> submitted =
+      ask_for_job(options, {.verb = "submit", .order = job->encoded()}, job->role, kPatience);
+  if (submitted) return next(*submitted, job->stages.stages.front().order);
   // If it was heard after all, its tasks do not find their plan, and it fails.
-  job->output.abandon();
+  for (OutputDirectory& output : job->outputs) output.abandon();
   return print_answer(submitted.error(), options.json);
 }
 
 // --- watch -------------------------------------------------------------------------------------
-
-volatile std::sig_atomic_t caught_signal = 0;
-
-void catch_signals() {
-  struct sigaction action = {};
-  action.sa_handler = [](int signal) { caught_signal = signal; };
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-}
-
-int take_signal() {
-  const int signal = caught_signal;
-  caught_signal = 0;
-  return signal;
-}
 
 Time clock_now() {
   return Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -239,6 +174,9 @@ class Watcher {
 
 int watch_job(const std::string& job, const CommandOptions& options, bool is_silent) {
   const Result<proto::BatchJob> now = ask_for_job(options, {.verb = "status", .job = job});
+  if (!now && is_pipeline(job, now.error(), options)) {
+    return watch_pipeline(job, options, is_silent);
+  }
   if (!now) return print_answer(now.error(), options.json);
   return Watcher(options, is_silent).run(*now);
 }
@@ -255,7 +193,9 @@ std::string stage_text(const proto::BatchStage& stage) {
 
 int submit(const SubmitOptions& job, const CommandOptions& options) {
   return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder&) {
-    print_line(options.json ? proto::batch_job_json(submitted) : submitted.job);
+    print_line(options.json                 ? proto::batch_job_json(submitted)
+               : submitted.pipeline.empty() ? submitted.job
+                                            : submitted.pipeline);
     return 0;
   });
 }
@@ -264,6 +204,7 @@ int run(const SubmitOptions& job, const CommandOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);  // A reader that went away is no reason to leave the job alone.
   catch_signals();
   return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder&) {
+    if (!submitted.pipeline.empty()) return run_pipeline(submitted.pipeline, options);
     return Watcher(options, false).run(submitted);
   });
 }
@@ -360,6 +301,7 @@ int list(bool with_ended, const CommandOptions& options) {
 
 int show_status(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "status", .job = name});
+  if (!job && is_pipeline(name, job.error(), options)) return show_pipeline(name, options);
   if (!job) return print_answer(job.error(), options.json);
   if (options.json) {
     print_line(proto::batch_job_json(*job));
@@ -371,6 +313,10 @@ int show_status(const std::string& name, const CommandOptions& options) {
   row("job", job->job);
   row("owner", job->owner);
   row("role", job->role.str());
+  if (!job->pipeline.empty()) row("stage", text(job->pipeline, ".", job->stage));
+  for (const proto::BatchDependency& one : job->after) {
+    row("after", text(one.job, " ", one.on, " (", one.fate, ")"));
+  }
   row("phase", std::string(phase_text(*job)));
   row("progress", progress_line(*job));
   row("output", job->output);
@@ -391,6 +337,7 @@ int wait(const std::string& job, const CommandOptions& options) {
 
 int cancel(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "cancel", .job = name});
+  if (!job && is_pipeline(name, job.error(), options)) return cancel_pipeline(name, options);
   if (!job) return print_answer(job.error(), options.json);
   if (options.json) {
     print_line(proto::batch_job_json(*job));
@@ -407,6 +354,7 @@ int cancel(const std::string& name, const CommandOptions& options) {
 
 int retry(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> before = ask_for_job(options, {.verb = "status", .job = name});
+  if (!before && is_pipeline(name, before.error(), options)) return retry_pipeline(name, options);
   if (!before) return print_answer(before.error(), options.json);
   // Found out now, not when all is done.
   if (before->retry_until != Time() && ::access(before->output.c_str(), F_OK) == 0) {

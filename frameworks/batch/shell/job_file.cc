@@ -1,5 +1,9 @@
 #include "frameworks/batch/shell/job_file.h"
 
+#include "common/ids.h"
+#include "common/text.h"
+#include "frameworks/batch/shell/job_schema.h"
+#include "frameworks/batch/shell/parameters.h"
 #include "yaml/read.h"
 
 namespace proffer::batch {
@@ -41,6 +45,13 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "max_failed") return one(job.max_failed);
   if (key == "timeout") return one(job.timeout);
   if (key == "directory") return one(job.directory);
+  if (key == "each_line") return one(job.each_line);
+  if (key == "each_file") return yaml::keep(yaml::texts_of(key, node), job.each_file);
+  if (key == "run") return one(job.run);
+  if (key == "after") return yaml::keep(yaml::texts_of(key, node), job.after);
+  if (key == "after_failure") return yaml::keep(yaml::texts_of(key, node), job.after_failure);
+  if (key == "after_any") return yaml::keep(yaml::texts_of(key, node), job.after_any);
+  if (key == "when") return one(job.when);
   if (key == "command") return yaml::keep(yaml::texts_of(key, node), job.command);
   if (key == "arguments") return yaml::keep(yaml::texts_of(key, node), job.arguments.emplace());
   if (key == "input") return yaml::keep(yaml::texts_of(key, node), job.inputs);
@@ -51,26 +62,111 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   });
 }
 
+const yaml::Node* row_of(const yaml::Node& table, std::string_view key) {
+  for (const yaml::Row& row : table.rows) {
+    if (row.key == key) return &row.value;
+  }
+  return nullptr;
+}
+
+// What the file declares, with what was given over it.
+Result<Parameters> read_parameters(const yaml::Node& file, const Parameters& given) {
+  Parameters values;
+  if (const yaml::Node* table = row_of(file, "parameters")) {
+    Result<void> read = yaml::read_table(
+        "parameters", *table, {}, [&](const std::string& name, const yaml::Node& value) {
+          if (Result<void> ok = check_name("parameter", name);
+              !ok || name.find('.') != std::string::npos) {
+            return Result<void>(
+                yaml::at(value, text("parameter ", quoted(name), " must be of A-Z a-z 0-9 _ -")));
+          }
+          return yaml::read_text(name, value, values[name]);
+        });
+    if (!read) return std::move(read).error();
+  }
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : values) names.push_back(name);
+  for (const auto& [name, value] : given) {
+    const auto declared = values.find(name);
+    if (declared == values.end()) {
+      const std::string_view near = nearest(name, names);
+      return Error::invalid_argument(
+                 text("the job file declares no parameter ", quoted(name),
+                      near.empty() ? "" : text("; did you mean ", quoted(near), "?")))
+          .with_hint("parameters: {NAME: VALUE} in the file declares it");
+    }
+    declared->second = value;
+  }
+  return values;
+}
+
+// ~{STAGE.output} of the stages that name theirs, which may have parameters.
+Result<void> add_outputs(const yaml::Node& stages, std::string_view directory, Parameters& values,
+                         size_t& room) {
+  Parameters outputs;
+  for (const yaml::Row& stage : stages.rows) {
+    const yaml::Node* output = row_of(stage.value, "output");
+    if (output == nullptr || output->kind != yaml::Node::Kind::kText) continue;
+    yaml::Node made = *output;
+    if (Result<void> ok = fill_in(made, "output", values, room); !ok) return ok;
+    outputs[stage.key + ".output"] =
+        made.text.starts_with('/') ? made.text : text(directory, "/", made.text);
+  }
+  values.merge(outputs);
+  return {};
+}
+
+Result<void> read_stages(const yaml::Node& node, JobFile& file) {
+  return yaml::read_table(
+      "stages", node, {}, [&](const std::string& name, const yaml::Node& value) {
+        StageText& stage = file.stages.emplace_back();
+        stage.name = name;
+        stage.line = value.line;
+        return yaml::read_table(text("stage ", quoted(name)), value, {},
+                                [&](const std::string& key, const yaml::Node& row) {
+                                  return read_row(key, row, stage.job);
+                                });
+      });
+}
+
 }  // namespace
 
-Result<JobText> parse_job_file(std::string_view whole) {
-  const Result<yaml::Node> document = yaml::parse_document(whole, "a job file", kJobFileBytesMax);
+const yaml::Schema& job_file_schema() {
+  static const yaml::Schema schema(kJobSchema);
+  return schema;
+}
+
+Result<JobFile> parse_job_file(std::string_view whole, const Parameters& given,
+                               std::string_view directory) {
+  Result<yaml::Node> document = yaml::parse_document(whole, "a job file", kJobFileBytesMax);
   if (!document) return document.error();
-  JobText job;
+  Result<Parameters> values = read_parameters(*document, given);
+  if (!values) return std::move(values).error();
+  size_t room = kFilledBytesMax;
+  const yaml::Node* stages = row_of(*document, "stages");
+  if (stages != nullptr) {
+    if (Result<void> ok = add_outputs(*stages, directory, *values, room); !ok) {
+      return std::move(ok).error();
+    }
+  }
+  for (yaml::Row& row : document->rows) {
+    if (row.key == "parameters") continue;
+    if (Result<void> ok = fill_in(row.value, row.key, *values, room); !ok) {
+      return std::move(ok).error();
+    }
+  }
+  if (Result<void> ok = job_file_schema().check(*document); !ok) return std::move(ok).error();
+  JobFile file;
   Result<void> read = yaml::read_table(
-      "a job file", *document, {"name",     "role",        "band",       "priority",
-                                "map",      "map_accepts", "reduce",     "reduce_accepts",
-                                "input",    "output",      "reducers",   "split",
-                                "by_file",  "allow_empty", "resources",  "fail_if_impossible",
-                                "files",    "fetch",       "env",        "command",
-                                "array",    "arguments",   "at_once",    "retries",
-                                "retry_on", "ok",          "max_failed", "timeout",
-                                "directory",
-                                "combine",  "sort_memory", "key_fields", "partition_fields",
-                                "separator", "sort"},
-      [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, job); });
+      "a job file", *document, {}, [&](const std::string& key, const yaml::Node& node) {
+        if (key == "parameters") return Result<void>();
+        return key == "stages" ? read_stages(node, file) : read_row(key, node, file.job);
+      });
   if (!read) return std::move(read).error();
-  return job;
+  if (stages != nullptr && file.stages.empty()) {
+    return yaml::at(*stages, "a pipeline has at least one stage");
+  }
+  return file;
 }
 
 }  // namespace proffer::batch

@@ -1,8 +1,11 @@
 #pragma once
 
 // A job file: YAML (JSON is a subset) whose keys are the flags' names plus name, role, files, env
-// and resources; of an array also command, array and arguments. Strict: what is not understood is
-// refused, never guessed.
+// and resources; of an array also command, array and arguments. Of a pipeline it has these for each
+// stage. Strict: what is not understood is refused, never guessed.
+//
+// ~{NAME} in a value is a parameter that the file declares, ~{STAGE.output} the output of a stage;
+// ~~{ stands for ~{.
 
 #include <map>
 #include <optional>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "yaml/schema.h"
 
 namespace proffer::batch {
 
@@ -33,7 +37,7 @@ struct JobText {
   std::optional<std::string> key_fields = {};
   std::optional<std::string> partition_fields = {};
   std::optional<std::string> separator = {};
-  std::optional<std::string> sort = {};  // as parse_sort
+  std::optional<std::string> sort = {};     // as parse_sort
   std::optional<std::string> by_file = {};  // "true" or "false", as the next two
   std::optional<std::string> allow_empty = {};
   std::optional<std::string> fail_if_impossible = {};
@@ -52,14 +56,47 @@ struct JobText {
   std::optional<std::string> max_failed = {};  // "10" or "5%"
   std::optional<std::string> timeout = {};
   std::optional<std::string> directory = {};
+  std::optional<std::string> each_line = {};  // in place of arguments: the lines of a file,
+  std::vector<std::string> each_file = {};    // or the files of these inputs
+  std::optional<std::string> run = {};        // in place of all of it: a shell command line, once
+  // What it waits for: stages of its pipeline, or jobs.
+  std::vector<std::string> after = {};
+  std::vector<std::string> after_failure = {};
+  std::vector<std::string> after_any = {};
+  std::optional<std::string> when = {};  // "all" or "any" of them
 
+  // It is an array; `run` is one, too.
+  bool says_array() const {
+    return !command.empty() || array || arguments || each_line || !each_file.empty() || run;
+  }
   bool operator==(const JobText&) const = default;
 };
 
 inline constexpr size_t kJobFileBytesMax = size_t{1} << 20;
 
-// Errors: kInvalidArgument with the line: not YAML, more than one document, an unknown key (naming
-// the nearest), a key given twice, a value of a wrong type, more than kJobFileBytesMax.
-Result<JobText> parse_job_file(std::string_view yaml);
+struct StageText {
+  std::string name = {};
+  int line = 0;
+  JobText job = {};
+  bool operator==(const StageText&) const = default;
+};
+
+struct JobFile {
+  JobText job = {};                    // with stages: what all of them have in common
+  std::vector<StageText> stages = {};  // none: it is one job
+  bool operator==(const JobFile&) const = default;
+};
+
+// The rules of a job file, for editors, too: share/proffer/job.schema.json.
+const yaml::Schema& job_file_schema();
+
+using Parameters = std::map<std::string, std::string>;
+
+// `given` parameters count more than the file's; relative outputs of stages that are named in it
+// are below `directory`. Errors: kInvalidArgument with the line: not YAML, more than one document,
+// an unknown key or parameter (naming the nearest), a key given twice, a value of a wrong type,
+// more than kJobFileBytesMax.
+Result<JobFile> parse_job_file(std::string_view yaml, const Parameters& given = {},
+                               std::string_view directory = "/");
 
 }  // namespace proffer::batch

@@ -2,19 +2,16 @@
 
 #include "frameworks/batch/shell/output.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/text.h"
-#include "frameworks/batch/core/work.h"
+#include "frameworks/batch/planning/plan_files.h"
 
 namespace proffer::batch {
 namespace {
@@ -28,55 +25,6 @@ bool exists(const std::string& path) {
   struct stat seen = {};
   return ::stat(path.c_str(), &seen) == 0;
 }
-
-// Written from begin to end; what goes wrong first is told by close().
-class PlanFile {
- public:
-  explicit PlanFile(std::string path)
-      : path_(std::move(path)),
-        fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
-    check(fd_ >= 0);
-  }
-  ~PlanFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  PlanFile(const PlanFile&) = delete;
-  PlanFile& operator=(const PlanFile&) = delete;
-
-  void write(std::string_view bytes) {
-    buffer_ += bytes;
-    if (buffer_.size() >= kBufferBytes) flush();
-  }
-  // The tasks find all of it, on whatever machine they are.
-  Result<void> close() && {
-    flush();
-    if (!error_number_) check(::fsync(fd_) == 0 || errno == EINVAL || errno == EROFS);
-    if (!error_number_) return {};
-    return Error::unavailable(text("writing ", quoted(path_), ": ", words(*error_number_)));
-  }
-
- private:
-  static constexpr size_t kBufferBytes = 256 * 1024;
-
-  void check(bool is_ok) {
-    if (!is_ok && !error_number_) error_number_ = errno;
-  }
-  void flush() {
-    std::string_view rest = buffer_;
-    while (!rest.empty() && !error_number_) {
-      const ssize_t written = ::write(fd_, rest.data(), rest.size());
-      if (written < 0 && errno == EINTR) continue;
-      check(written >= 0);
-      if (written > 0) rest.remove_prefix(static_cast<size_t>(written));
-    }
-    buffer_.clear();
-  }
-
-  const std::string path_;
-  const int fd_;
-  std::string buffer_;
-  std::optional<int> error_number_ = {};
-};
 
 }  // namespace
 
@@ -115,31 +63,19 @@ Result<void> OutputDirectory::write_plan(const std::string& name, const std::vec
   if (::mkdir(directory.c_str(), 0777) != 0) {
     return Error::unavailable(text("making ", quoted(directory), ": ", words(errno)));
   }
-  PlanFile entries(directory + "/entries");
-  std::string index;
-  int64_t offset = 0;
-  const auto add = [&](const std::string& entry) {
-    index += encode_index_entry(plan_entry(offset, entry));
-    offset += static_cast<int64_t>(entry.size());
-    entries.write(entry);
-  };
-  for (const Split& split : splits) add(encode_split(split));
-  for (size_t first = 0; first < arguments.size(); first += kArgumentsPerEntry) {
-    const size_t end = std::min<size_t>(first + kArgumentsPerEntry, arguments.size());
-    add(encode_arguments({arguments.begin() + static_cast<std::ptrdiff_t>(first),
-                          arguments.begin() + static_cast<std::ptrdiff_t>(end)}));
+  return write_plan_files(directory, splits, arguments, files);
+}
+
+Result<void> OutputDirectory::write_request(const std::string& name, const PlanRequest& request) {
+  const std::string directory = plan_directory(path_, name);
+  if (::mkdir(directory.c_str(), 0777) != 0) {
+    return Error::unavailable(text("making ", quoted(directory), ": ", words(errno)));
   }
-  add(encode_files(files));
-  if (Result<void> ok = std::move(entries).close(); !ok) return ok;
-  PlanFile index_file(directory + "/index");
-  index_file.write(index);
-  return std::move(index_file).close();
+  return write_whole(directory + "/request", encode_plan_request(request));
 }
 
 Result<void> OutputDirectory::write_order(const JobOrder& order) {
-  PlanFile file(plan_directory(path_, order.plan) + "/order");
-  file.write(encode_order(order));
-  return std::move(file).close();
+  return write_whole(plan_directory(path_, order.plan) + "/order", encode_order(order));
 }
 
 void OutputDirectory::abandon() {

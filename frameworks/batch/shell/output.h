@@ -23,6 +23,8 @@ class OutputDirectory {
   // Writes the job's plan (plan.h) into it, durably. Errors: kUnavailable with the system's words.
   Result<void> write_plan(const std::string& name, const std::vector<Split>& splits,
                           const std::vector<std::string>& arguments, const ShippedFiles& files);
+  // In place of it, of a job that awaits its plan: what that is made of.
+  Result<void> write_request(const std::string& name, const PlanRequest& request);
   // Of an array: its order beside the plan.
   Result<void> write_order(const JobOrder& order);
   // Of a job that was not submitted: removes the directory with all that is in it.

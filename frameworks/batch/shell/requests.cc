@@ -13,16 +13,24 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
   Result<proto::BatchCall> call = proto::parse_batch_call(request.data);
   if (!call) return std::move(call).error();
   if (call->verb == "list") {
-    return Asked(ListJobs{.with_ended = call->ended, .after = JobId(call->after)});
+    return Asked(ListJobs{
+        .with_ended = call->ended, .after = JobId(call->after), .pipeline = call->pipeline});
   }
   Request asked{.relay = request.relay, .by = caller_of(request)};
   if (call->verb == "submit") {
-    Result<JobOrder> order = decode_order(call->order);
-    if (!order && order.error().code() == ErrorCode::kCorruption) {
+    const auto refused = [](Error error) {
+      if (error.code() != ErrorCode::kCorruption) return error;
       return Error::invalid_argument("this is not an order of a job that this scheduler knows")
           .with_hint("proffer must not be newer than the scheduler that it asks");
+    };
+    if (is_submission(call->order)) {
+      Result<Submission> stages = decode_submission(call->order);
+      if (!stages) return refused(std::move(stages).error());
+      asked.what = SubmitStages{.stages = *std::move(stages), .role = request.role};
+      return Asked(std::move(asked));
     }
-    if (!order) return std::move(order).error();
+    Result<JobOrder> order = decode_order(call->order);
+    if (!order) return refused(std::move(order).error());
     asked.what = Submit{.order = *std::move(order), .role = request.role};
     return Asked(std::move(asked));
   }
@@ -46,7 +54,7 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
 
 std::string show(const Jobs& jobs, const ListJobs& asked, const Caller& by, Time now) {
   proto::BatchPage page;
-  page.jobs = jobs.list(by, asked.with_ended, asked.after, kJobsPerPage, now);
+  page.jobs = jobs.list(by, asked.with_ended, asked.after, kJobsPerPage, now, asked.pipeline);
   if (page.jobs.size() == kJobsPerPage) page.next = page.jobs.back().job;
   return proto::batch_page_json(page);
 }

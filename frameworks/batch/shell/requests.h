@@ -19,6 +19,7 @@ inline constexpr size_t kJobsPerPage = 20;
 struct ListJobs {
   bool with_ended = false;
   JobId after = {};
+  std::string pipeline = {};  // of all jobs if empty
 };
 // A picture of all jobs is answered at once; the others are the core's to answer.
 using Asked = std::variant<Request, ListJobs>;

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "frameworks/batch/shell/submit.h"
+#include "frameworks/batch/core/plan.h"
+#include "frameworks/batch/planning/input.h"
 
 namespace proffer::batch {
 namespace {
@@ -43,7 +44,10 @@ Result<JobOrder> read_order(const std::string& output) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(output + "/_temporary", error)) {
     if (!entry.path().filename().string().starts_with("plan-")) continue;
-    const Result<std::string> bytes = read_file(entry.path() / "order", kOrderBytesMax);
+    const std::string made = made_plan(entry.path().string()) + "/order";
+    const bool is_made = std::filesystem::exists(made, error);
+    const Result<std::string> bytes =
+        read_file(is_made ? made : entry.path().string() + "/order", kOrderBytesMax);
     if (!bytes) return bytes.error();
     Result<JobOrder> order = decode_order(*bytes);
     if (order && !order->array) return Error::corruption("this is the order of another job");

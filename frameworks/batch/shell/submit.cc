@@ -1,21 +1,16 @@
-// Everything that is checked before a job starts. `make_job` puts it together, `find_input` walks
-// the inputs.
+// Everything that is checked before a job starts. `make_job` puts it together.
 
 #include "frameworks/batch/shell/submit.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/roles.h"
 #include "common/text.h"
+#include "frameworks/batch/planning/input.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
 
@@ -24,23 +19,6 @@ namespace {
 
 // Of elements whose exit codes are named, if nobody says how many.
 constexpr int32_t kRetriesOfCodes = 3;
-
-Error system_error(std::string_view what, int error_number) {
-  const char* words = ::strerrordesc_np(error_number);
-  std::string message = text(what, ": ", words != nullptr ? words : "unknown error");
-  if (error_number == ENOENT) return Error::not_found(std::move(message));
-  return Error::unavailable(std::move(message));
-}
-
-struct CloseFd {
-  explicit CloseFd(int descriptor) : fd(descriptor) {}
-  ~CloseFd() {
-    if (fd >= 0) ::close(fd);
-  }
-  CloseFd(const CloseFd&) = delete;
-  CloseFd& operator=(const CloseFd&) = delete;
-  const int fd;
-};
 
 std::string working_directory() {
   std::string buffer(kPathBytesMax, '\0');
@@ -67,6 +45,8 @@ std::string absolute(const std::string& path, const std::string& base) {
 void make_absolute(JobText& job, const std::string& base) {
   for (std::string& input : job.inputs) input = absolute(input, base);
   for (std::string& file : job.files) file = absolute(file, base);
+  for (std::string& file : job.each_file) file = absolute(file, base);
+  if (job.each_line) job.each_line = absolute(*job.each_line, base);
   if (job.output) job.output = absolute(*job.output, base);
   if (job.directory) job.directory = absolute(*job.directory, base);
 }
@@ -92,16 +72,17 @@ Result<int64_t> parse_failed_max(std::string_view given, uint32_t elements) {
   return is_part ? int64_t{elements} * *number / 100 : *number;
 }
 
-bool is_array(const JobText& job) { return !job.command.empty() || job.array || job.arguments; }
-
 // What both say of an array: the flags over the file.
 JobText array_text(const JobText& flags, const JobText& file) {
   JobText both = file;
   if (!flags.command.empty()) both.command = flags.command;
-  if (flags.array || flags.arguments) {
+  if (flags.array || flags.arguments || flags.each_line || !flags.each_file.empty()) {
     both.array = flags.array;
     both.arguments = flags.arguments;
+    both.each_line = flags.each_line;
+    both.each_file = flags.each_file;
   }
+  if (flags.run) both.run = flags.run;
   for (std::optional<std::string> JobText::*one :
        {&JobText::at_once, &JobText::retries, &JobText::retry_on, &JobText::ok,
         &JobText::max_failed, &JobText::timeout, &JobText::directory}) {
@@ -115,11 +96,30 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
   ArrayOrder array;
   array.command = given.command;
   array.directory = given.directory.value_or(here);
-  if (given.array && given.arguments) {
-    return Error::invalid_argument("an array has indices or arguments, not both")
-        .with_hint("leave out array or arguments");
+  const int sources = (given.array ? 1 : 0) + (given.arguments ? 1 : 0) +
+                      (given.each_line ? 1 : 0) + (given.each_file.empty() ? 0 : 1);
+  if (sources > 1 || (given.run && (sources > 0 || !given.command.empty()))) {
+    return Error::invalid_argument(
+               "an array has one of array, arguments, each_line and each_file; run stands alone")
+        .with_hint("leave out all but one");
   }
-  if (given.array) {
+  if (given.run) {
+    if (given.run->size() > kArgumentBytesMax) {
+      return Error::invalid_argument(text("run has ", given.run->size(), " bytes; at most ",
+                                          kArgumentBytesMax, " are allowed"))
+          .with_hint("put it into a script and ship that with files");
+    }
+    // As an argument, so that nothing in it is replaced.
+    array.command = {"/bin/sh", "-c", "{}"};
+    array.has_arguments = true;
+    array.indices = {{.first = 1, .step = 1, .count = 1}};
+    job.arguments = {*given.run};
+  } else if (given.each_line || !given.each_file.empty()) {
+    array.has_arguments = true;
+    job.lines_of = given.each_line.value_or("");
+    job.files_of = given.each_file;
+    if (!has_replacement(array.command)) array.command.push_back("{}");
+  } else if (given.array) {
     Result<ArrayText> parsed = parse_array(*given.array);
     if (!parsed) return std::move(parsed).error();
     array.indices = std::move(parsed->indices);
@@ -161,7 +161,14 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
     array.ok = *std::move(parsed);
   }
   if (given.max_failed) {
-    const Result<int64_t> parsed = parse_failed_max(*given.max_failed, array.size());
+    if (array.indices.empty() && given.max_failed->ends_with('%')) {
+      return Error::invalid_argument(text("max_failed ", *given.max_failed,
+                                          ": how many elements there are is not "
+                                          "known yet"))
+          .with_hint("give it as a number");
+    }
+    const Result<int64_t> parsed =
+        parse_failed_max(*given.max_failed, array.indices.empty() ? kElementsMax : array.size());
     if (!parsed) return parsed.error();
     array.failed_max = *parsed;
   }
@@ -239,103 +246,19 @@ Result<std::vector<int32_t>> parse_exit_codes(std::string_view what,
   return codes;
 }
 
-// What `find -type f` lists under a path.
-class Walk {
- public:
-  Result<void> add(const std::string& path) {
-    struct stat seen = {};
-    // A link that is named as an input is meant; those found on the way are not followed.
-    if (::stat(path.c_str(), &seen) != 0) return system_error(text("input ", quoted(path)), errno);
-    if (!S_ISDIR(seen.st_mode) && !S_ISREG(seen.st_mode)) {
-      return Error::invalid_argument(
-          text("input ", quoted(path), " is neither a regular file nor a directory"));
-    }
-    if (S_ISREG(seen.st_mode)) return add_file(path, seen);
-    std::vector<std::string> directories = {path};
-    while (!directories.empty()) {
-      const std::string directory = std::move(directories.back());
-      directories.pop_back();
-      if (Result<void> ok = add_directory(directory, directories); !ok) return ok;
-    }
-    return {};
-  }
-  std::vector<InputFile> take() && {
-    std::sort(files_.begin(), files_.end(),
-              [](const InputFile& a, const InputFile& b) { return a.path < b.path; });
-    return std::move(files_);
-  }
-
- private:
-  Result<void> add_directory(const std::string& path, std::vector<std::string>& directories) {
-    struct Close {
-      void operator()(DIR* directory) const { ::closedir(directory); }
-    };
-    const std::unique_ptr<DIR, Close> directory(::opendir(path.c_str()));
-    if (directory == nullptr) return system_error(text("input directory ", quoted(path)), errno);
-    errno = 0;
-    while (const dirent* entry = ::readdir(directory.get())) {
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      const std::string child = text(path == "/" ? "" : path, "/", name);
-      struct stat seen = {};
-      if (::fstatat(::dirfd(directory.get()), entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) continue;  // Gone since it was listed.
-        return system_error(text("input ", quoted(child)), errno);
-      }
-      if (S_ISDIR(seen.st_mode)) directories.push_back(child);
-      if (S_ISREG(seen.st_mode)) {
-        if (Result<void> ok = add_file(child, seen); !ok) return ok;
-      }
-      errno = 0;
-    }
-    if (errno != 0) return system_error(text("input directory ", quoted(path)), errno);
-    return {};
-  }
-
-  Result<void> add_file(const std::string& path, const struct stat& seen) {
-    if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
-      return system_error(text("input file ", quoted(path)), errno);
-    }
-    if (files_.size() >= kInputFilesMax) {
-      return Error::resource_exhausted(
-          text("the inputs have more than ", kInputFilesMax, " files; pack them together first"));
-    }
-    files_.push_back(InputFile{path, static_cast<int64_t>(seen.st_size)});
-    return {};
-  }
-
-  std::vector<InputFile> files_;
-};
-
 }  // namespace
 
-Result<std::string> read_file(const std::string& path, size_t bytes_max) {
-  const CloseFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (file.fd < 0) return system_error(text("reading ", quoted(path)), errno);
-  std::string content;
-  char buffer[16 * 1024];
-  for (;;) {
-    const ssize_t got = ::read(file.fd, buffer, sizeof buffer);
-    if (got == 0) return content;
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return system_error(text("reading ", quoted(path)), errno);
-    content.append(buffer, static_cast<size_t>(got));
-    if (content.size() > bytes_max) {
-      return Error::resource_exhausted(
-          text(quoted(path), " has more than ", bytes_max, " bytes, which is the most allowed"));
-    }
-  }
-}
-
-Result<JobText> read_job_file(const std::string& path) {
+Result<JobFile> read_job_file(const std::string& path, const Parameters& parameters) {
   const Result<std::string> yaml = read_file(path, kJobFileBytesMax);
   if (!yaml) return yaml.error();
-  Result<JobText> job = parse_job_file(*yaml);
-  if (!job) return std::move(job).error().in(path);
-  const std::string file = absolute(path, working_directory());
-  const size_t slash = file.rfind('/');
-  make_absolute(*job, slash == 0 ? "/" : file.substr(0, slash));
-  return job;
+  const std::string whole_path = absolute(path, working_directory());
+  const size_t slash = whole_path.rfind('/');
+  const std::string directory = slash == 0 ? "/" : whole_path.substr(0, slash);
+  Result<JobFile> file = parse_job_file(*yaml, parameters, directory);
+  if (!file) return std::move(file).error().in(path);
+  make_absolute(file->job, directory);
+  for (StageText& stage : file->stages) make_absolute(stage.job, directory);
+  return file;
 }
 
 Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
@@ -436,7 +359,7 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     }
   }
   const JobText both = array_text(given, file);
-  if (is_array(both)) {
+  if (both.says_array()) {
     const std::pair<std::string_view, bool> others[] = {
         {"reducers", given.reducers || file.reducers},
         {"split", given.split || file.split},
@@ -476,27 +399,9 @@ Result<std::vector<std::string>> read_arguments(std::FILE* from, char end) {
           .with_hint("submit them as several jobs");
     }
   }
-  if (std::ferror(from) != 0) return system_error("reading arguments from standard input", errno);
+  if (std::ferror(from) != 0) return Error::unavailable("standard input cannot be read");
   if (!argument.empty()) arguments.push_back(std::move(argument));
   return arguments;
-}
-
-Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,
-                                          bool allow_empty) {
-  Walk walk;
-  for (const std::string& input : inputs) {
-    if (Result<void> ok = walk.add(input); !ok) return std::move(ok).error();
-  }
-  std::vector<InputFile> files = std::move(walk).take();
-  for (const InputFile& file : files) {
-    if (file.size > 0) return files;
-  }
-  if (allow_empty) return files;
-  return Error::failed_precondition(
-             text("nothing to read: the inputs have ", files.size(), " regular files, all empty"))
-      .with_hint(
-          "links inside directories are not followed: name what they point to; with "
-          "--allow-empty the result is that of no lines");
 }
 
 }  // namespace proffer::batch

@@ -122,10 +122,16 @@ class JobScenario {
   // --- what tasks do ---------------------------------------------------------------------------
   // Ids by value: they may be keys of what changes.
   void finish(std::string id) {
+    if (id.starts_with("plan")) return finish_plan(id, {.maps = 1});
     const Running task = take(id);
     TaskResult result{.records_in = 10, .bytes_in = 1'000, .records_out = 20, .bytes_out = 500};
     result.http_address = text(task.agent.str(), ":5081");
     status(id, task.agent, State::kFinished, Reason::kNone, "", encode_result(result));
+  }
+  // A plan task found this.
+  void finish_plan(std::string id, PlanResult result) {
+    const Running task = take(id);
+    status(id, task.agent, State::kFinished, Reason::kNone, "", encode_plan_result(result));
   }
   // A range ended its first `ended` elements, these of them with a failure; each took so long.
   void finish_range(std::string id, uint32_t ended, std::vector<ElementFailure> failures = {},

@@ -396,8 +396,7 @@ class ManyJobs : public ::testing::Test {
       for (const Answer& answer : out.answers) answers_.push_back(answer);
     }
   }
-  Result<proto::BatchJob> ask(std::variant<Submit, Cancel, Retry, WatchJob> what,
-                              const Caller& by) {
+  Result<proto::BatchJob> ask(decltype(Request::what) what, const Caller& by) {
     answers_.clear();
     handle(Request{.relay = ++relays_, .what = std::move(what), .by = by});
     EXPECT_EQ(answers_.size(), 1u);

@@ -80,7 +80,7 @@ TEST(ArrayJob, SaysWhatIsWrongWithIt) {
     void (*change)(JobText& job);
   };
   const Row rows[] = {
-      {"not both", [](JobText& j) { j.arguments = {"a"}; }},
+      {"has one of array, arguments", [](JobText& j) { j.arguments = {"a"}; }},
       {"not both", [](JobText& j) { j.map = "cat"; }},
       {"reducers is not for arrays", [](JobText& j) { j.reducers = "2"; }},
       {"split is not for arrays", [](JobText& j) { j.split = "1MiB"; }},
@@ -106,9 +106,10 @@ TEST(ArrayJob, SaysWhatIsWrongWithIt) {
 }
 
 TEST(ArrayJob, IsReadFromAFile) {
-  const Result<JobText> job = parse_job_file(
+  const Result<JobFile> file = parse_job_file(
       "command: [./simulate, --seed, '{}']\narray: 1-9%2\nok: 0,1\ntimeout: 1h\noutput: out\n");
-  ASSERT_TRUE(job) << job.error().message();
+  ASSERT_TRUE(file) << file.error().message();
+  const JobText* job = &file->job;
   EXPECT_THAT(job->command, ElementsAre("./simulate", "--seed", "{}"));
   EXPECT_EQ(job->array, "1-9%2");
   EXPECT_EQ(job->ok, "0,1");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "frameworks/batch/planning/input.h"
 #include "frameworks/batch/shell/output.h"
 
 namespace proffer::batch::submit_test {
@@ -102,13 +103,13 @@ TEST_F(Submit, TakesPathsOfAJobFileFromItsDirectory) {
       "map: sh m.sh\nreduce: cat\ninput: data/./\noutput: out\nfiles: m.sh\nfetch: file:///w\n"
       "env: {A: 1, B: 2}\n");
   put("jobs/m.sh", "cat");
-  const Result<JobText> file = read_job_file(at("jobs/job.yaml"));
+  const Result<JobFile> file = read_job_file(at("jobs/job.yaml"));
   ASSERT_TRUE(file) << file.error().message();
   JobText flags;
   flags.output = at("other");
   flags.split = "1KiB";
   flags.env["B"] = "3";
-  const Result<JobSpec> job = make_job(*file, flags);
+  const Result<JobSpec> job = make_job(file->job, flags);
   ASSERT_TRUE(job) << job.error().message();
   EXPECT_THAT(job->inputs, ElementsAre(at("jobs/data")));
   EXPECT_EQ(job->output, at("other"));
@@ -120,7 +121,7 @@ TEST_F(Submit, TakesPathsOfAJobFileFromItsDirectory) {
 
 TEST_F(Submit, NamesTheJobFileThatIsWrong) {
   put("job.yaml", "map: a\nmapp: b\n");
-  const Result<JobText> file = read_job_file(at("job.yaml"));
+  const Result<JobFile> file = read_job_file(at("job.yaml"));
   ASSERT_FALSE(file);
   EXPECT_EQ(
       file.error().message(),

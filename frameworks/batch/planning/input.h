@@ -1,0 +1,33 @@
+#pragma once
+
+// What there is to read: the files of a job's inputs, and of one file all of it.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "frameworks/batch/core/splits.h"
+
+namespace proffer::batch {
+
+// The whole of a file of at most `bytes_max` bytes. Errors: kNotFound, kUnavailable with the
+// system's words, kResourceExhausted.
+Result<std::string> read_file(const std::string& path, size_t bytes_max);
+
+// More would have to be packed into fewer files first.
+inline constexpr size_t kInputFilesMax = 5'000'000;
+
+// All regular files of the inputs, directories walked recursively, sorted bytewise; links in them
+// are not followed. Errors: kNotFound, kUnavailable naming the path that cannot be read and why;
+// kFailedPrecondition if there is not a byte to read, unless that is allowed; kResourceExhausted.
+Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,
+                                          bool allow_empty = false);
+
+// The arguments of an array: the lines of a file, or the paths of the files of these inputs.
+// Errors: kInvalidArgument and kResourceExhausted for what no array can have, kFailedPrecondition
+// if there are none, and what find_input and read_file say.
+Result<std::vector<std::string>> find_arguments(const std::string& lines_of,
+                                                const std::vector<std::string>& files_of);
+
+}  // namespace proffer::batch

@@ -1,0 +1,232 @@
+// Read `prepare` first: a job, or the stages of a pipeline; then `add_stage`.
+
+#include "frameworks/batch/shell/prepare.h"
+
+#include <random>
+#include <utility>
+
+#include <unistd.h>
+
+#include "common/roles.h"
+#include "common/text.h"
+#include "frameworks/batch/planning/input.h"
+#include "frameworks/batch/shell/submit.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr size_t kPlanInOutputBytes = 8;
+
+std::string plan_name() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 24; ++i) name += kDigits[random() & 15];
+  return name;
+}
+
+// An array has none.
+Result<std::vector<Split>> find_splits(const JobSpec& job) {
+  if (job.array) return std::vector<Split>();
+  const Result<std::vector<InputFile>> input = find_input(job.inputs, job.allow_empty);
+  if (!input) return input.error();
+  Result<std::vector<Split>> splits = make_splits(*input, job.split_bytes, job.by_file);
+  // That is allowed, and there is nothing to read.
+  if (splits && splits->empty()) splits->emplace_back();
+  return splits;
+}
+
+// Of an array that has the lines or the files of something.
+Result<void> find_elements(JobSpec& job) {
+  if (!job.array || (job.lines_of.empty() && job.files_of.empty())) return {};
+  Result<std::vector<std::string>> found = find_arguments(job.lines_of, job.files_of);
+  if (!found) return std::move(found).error();
+  job.arguments = *std::move(found);
+  job.array->indices = {
+      {.first = 1, .step = 1, .count = static_cast<uint32_t>(job.arguments.size())}};
+  return {};
+}
+
+PlanRequest request_of(const JobSpec& job) {
+  return {.inputs = job.array ? job.files_of : job.inputs,
+          .split_bytes = job.split_bytes,
+          .by_file = job.by_file,
+          .allow_empty = job.allow_empty,
+          .files = job.files,
+          .lines_of = job.lines_of};
+}
+
+Result<void> write_directory(const JobSpec& job, const JobOrder& order,
+                             const std::vector<Split>& splits, OutputDirectory& output) {
+  Result<void> written = order.awaits_plan()
+                             ? output.write_request(order.plan, request_of(job))
+                             : output.write_plan(order.plan, splits, job.arguments, job.files);
+  if (written && order.array) written = output.write_order(order);
+  return written;
+}
+
+std::vector<StageDependency> dependencies(const JobText& text) {
+  std::vector<StageDependency> all;
+  for (const std::string& one : text.after) all.push_back({.job = one});
+  for (const std::string& one : text.after_failure) {
+    all.push_back({.job = one, .on = Condition::kFailed});
+  }
+  for (const std::string& one : text.after_any) {
+    all.push_back({.job = one, .on = Condition::kEnded});
+  }
+  return all;
+}
+
+Result<bool> takes_any(const JobText& text) {
+  const std::string when = text.when.value_or("all");
+  if (when == "all" || when == "any") return when == "any";
+  return Error::invalid_argument(proffer::text("when must be all or any, not ", quoted(when)));
+}
+
+// A stage, or the only job, by what the file and the flags say of it.
+struct StageSpec {
+  JobSpec job = {};
+  std::vector<Split> splits = {};
+  std::string plan = {};
+};
+
+Result<StageSpec> read_stage(const JobText& file, JobText over, const std::string& name,
+                             bool names_output, StageOrder& stage) {
+  StageSpec spec{.plan = plan_name()};
+  if (names_output && !over.output && !file.output) {
+    over.output = text(name, "-", spec.plan.substr(0, kPlanInOutputBytes));
+  }
+  Result<JobSpec> job = make_job(file, over);
+  if (!job) return std::move(job).error();
+  spec.job = *std::move(job);
+  const bool is_over =
+      !(over.after.empty() && over.after_failure.empty() && over.after_any.empty());
+  const JobText& waits = is_over ? over : file;
+  stage.after = dependencies(waits);
+  const Result<bool> any = takes_any(waits);
+  if (!any) return any.error();
+  stage.takes_any = *any;
+  // What others are to write is not there yet.
+  if (stage.after.empty()) {
+    Result<std::vector<Split>> splits = find_splits(spec.job);
+    if (!splits) return std::move(splits).error();
+    spec.splits = *std::move(splits);
+    if (Result<void> ok = find_elements(spec.job); !ok) return std::move(ok).error();
+  }
+  stage.order = make_order(spec.job, spec.splits, spec.plan);
+  if (Result<void> ok = check_order(stage.order); !ok) return std::move(ok).error();
+  return spec;
+}
+
+bool is_waiting(const StageOrder& stage) {
+  return !stage.after.empty() || stage.order.awaits_plan();
+}
+
+Result<OutputDirectory> make_directory(const StageSpec& spec, const StageOrder& stage) {
+  const std::string& place = stage.order.output;
+  const bool waits = is_waiting(stage);
+  if (waits && ::access(place.c_str(), F_OK) == 0) {
+    return Error::already_exists(text("output ", quoted(place), " exists already"))
+        .with_hint("remove it, or name another");
+  }
+  Result<OutputDirectory> output =
+      OutputDirectory::prepare(waits ? waiting_directory(place, stage.order.plan) : place);
+  if (!output) return std::move(output).error();
+  if (Result<void> ok = write_directory(spec.job, stage.order, spec.splits, *output); !ok) {
+    output->abandon();
+    return std::move(ok).error();
+  }
+  return output;
+}
+
+// What a file says of all stages, as a file of one of them.
+JobText shared_text(const JobFile& file) {
+  JobText shared = file.job;
+  shared.name.reset();
+  shared.role.reset();
+  return shared;
+}
+
+// Flags that are for pipelines, too.
+Result<void> check_flags(const JobText& flags) {
+  JobText others = flags;
+  others.name.reset();
+  others.role.reset();
+  if (others == JobText()) return {};
+  return Error::invalid_argument("for a pipeline there are --name, --role and --parameter only")
+      .with_hint("write all else into the file, to the stage that it is for");
+}
+
+Result<void> add_stages(const SubmitOptions& given, const JobFile& file, Prepared& prepared,
+                        std::vector<StageSpec>& specs) {
+  if (file.stages.empty()) {
+    JobText flags = given.flags;
+    const std::string name = flags.name.value_or("job");
+    Result<StageSpec> spec = read_stage(file.job, flags, name, given.names_output,
+                                        prepared.stages.stages.emplace_back());
+    if (!spec) return std::move(spec).error();
+    prepared.role = spec->job.role;
+    specs.push_back(*std::move(spec));
+    return check_submission(prepared.stages);
+  }
+  if (Result<void> ok = check_flags(given.flags); !ok) return ok;
+  const JobText& over = given.flags;
+  Submission& pipeline = prepared.stages;
+  pipeline.pipeline = over.name ? *over.name : file.job.name.value_or("pipeline");
+  if (const std::optional<std::string>& role = over.role ? over.role : file.job.role) {
+    Result<RoleName> parsed = parse_role(*role);
+    if (!parsed) return std::move(parsed).error();
+    prepared.role = *std::move(parsed);
+  }
+  const JobText shared = shared_text(file);
+  for (const StageText& one : file.stages) {
+    StageOrder& stage = pipeline.stages.emplace_back();
+    stage.stage = one.name;
+    JobText said = one.job;
+    said.name = one.name;
+    const bool is_array = said.says_array();
+    Result<StageSpec> spec =
+        read_stage(shared, said, text(pipeline.pipeline, "-", one.name), is_array, stage);
+    if (!spec) {
+      return std::move(spec).error().in(text("line ", one.line, ": stage ", quoted(one.name)));
+    }
+    specs.push_back(*std::move(spec));
+  }
+  return check_submission(pipeline);
+}
+
+}  // namespace
+
+std::string Prepared::encoded() const {
+  const StageOrder& first = stages.stages.front();
+  const bool is_order = stages.pipeline.empty() && first.after.empty();
+  return is_order ? encode_order(first.order) : encode_submission(stages);
+}
+
+Result<Prepared> prepare(const SubmitOptions& given) {
+  JobFile file;
+  if (!given.job_file.empty()) {
+    Result<JobFile> read = read_job_file(given.job_file, given.parameters);
+    if (!read) return std::move(read).error();
+    file = *std::move(read);
+  } else if (!given.parameters.empty()) {
+    return Error::invalid_argument("--parameter is for a job file that declares it");
+  }
+  Prepared prepared;
+  std::vector<StageSpec> specs;
+  if (Result<void> ok = add_stages(given, file, prepared, specs); !ok) return std::move(ok).error();
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const StageOrder& stage = prepared.stages.stages[i];
+    Result<OutputDirectory> output = make_directory(specs[i], stage);
+    if (output) {
+      prepared.outputs.push_back(*std::move(output));
+      continue;
+    }
+    for (OutputDirectory& made : prepared.outputs) made.abandon();
+    Error error = std::move(output).error();
+    return stage.stage.empty() ? error : std::move(error).in(text("stage ", quoted(stage.stage)));
+  }
+  return prepared;
+}
+
+}  // namespace proffer::batch

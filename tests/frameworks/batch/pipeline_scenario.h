@@ -1,0 +1,254 @@
+#pragma once
+
+// The batch scheduler with several jobs, a store, and a cluster that has room for all tasks: each
+// runs until `run` says how it ends. violations() is checked after each step.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "frameworks/batch/core/jobs.h"
+#include "tests/frameworks/batch/job_scenario.h"
+
+namespace proffer::batch {
+
+class PipelineScenario {
+ public:
+  using State = proto::TaskState;
+
+  PipelineScenario() { restart(); }
+
+  // A new process of the scheduler, which is told of what runs.
+  void restart() {
+    jobs_ = std::make_unique<Jobs>(JobsOptions());
+    asks_.clear();
+    answers_.clear();
+    step(sdk::Notification(proto::Subscribed{.framework = FrameworkId("batch-1-1"),
+                                             .session = SessionEpoch(++sessions_)}));
+    answer_store();
+    for (const auto& [task, spec] : std::map(running_)) tell(task, State::kRunning);
+    step(sdk::Notification(sdk::AllTasksKnown{}));
+    answer_store();
+  }
+  // The store loses what it was asked to write last and was not answered; then restart().
+  void crash_before_next_write() { crashes_ = true; }
+  bool has_crashed() const { return has_crashed_; }
+
+  // --- what people ask -------------------------------------------------------------------------
+  static StageOrder stage(const std::string& name, std::vector<StageDependency> after = {}) {
+    StageOrder stage{.stage = name, .order = JobScenario::order(1, 0), .after = std::move(after)};
+    stage.order.name = name.empty() ? "job" : name;
+    stage.order.output = "/out-" + name;
+    stage.order.plan = "plan-" + name;
+    if (!stage.after.empty()) {
+      stage.order.maps = 0;
+      stage.order.input_bytes = 0;
+    }
+    return stage;
+  }
+  Result<proto::BatchJob> submit(std::vector<StageOrder> stages, const std::string& name = "p") {
+    return ask(SubmitStages{.stages = {.pipeline = name, .stages = std::move(stages)}, .role = {}});
+  }
+  Result<proto::BatchJob> ask(decltype(Request::what) what) {
+    last_answer_.reset();
+    step(Request{.relay = ++relays_, .what = std::move(what), .by = {.user = "ada"}});
+    answer_store();
+    EXPECT_TRUE(last_answer_ || has_crashed_) << "a request was not answered";
+    return last_answer_ ? *last_answer_ : Error::unavailable("the scheduler has crashed");
+  }
+  Result<proto::BatchJob> retry(const std::string& job) { return ask(Retry{JobId(job)}); }
+  Result<proto::BatchJob> cancel(const std::string& job) { return ask(Cancel{JobId(job)}); }
+
+  // --- what tasks do ---------------------------------------------------------------------------
+  // Tasks of jobs with this in their id fail, as often as it takes.
+  void fails(const std::string& part) { failing_.insert(part); }
+  void works(const std::string& part) { failing_.erase(part); }
+  // What plan tasks find.
+  void finds(PlanResult result) { found_ = result; }
+  // The plan task of this job ends.
+  void run_until_planned(const std::string& job) {
+    launch();
+    for (const auto& [task, spec] : std::map(running_)) {
+      if (task.str().starts_with(job + ".plan")) end(task);
+    }
+  }
+  // Launches what is asked for, and ends it, until nothing happens any more.
+  void run() {
+    for (int round = 0; round < 1'000 && !has_crashed_; ++round) {
+      if (!launch() && running_.empty()) {
+        if (!jobs_->next_deadline() || *jobs_->next_deadline() > now_ + seconds(10)) return;
+        now_ = *jobs_->next_deadline();
+        step(Tick{});
+        answer_store();
+        continue;
+      }
+      if (!running_.empty()) end(running_.begin()->first);
+    }
+  }
+  // One offer for each ask; whether something was launched.
+  bool launch() {
+    const size_t before = running_.size();
+    for (const Ask& ask : std::vector<Ask>(asks_)) {
+      Offer offer{.id = OfferId(++offers_), .agent = AgentId("a")};
+      offer.fills.push_back({ask.name, ask.count});
+      step(sdk::Notification(proto::Offers{{offer}}));
+      answer_store();
+    }
+    return running_.size() > before;
+  }
+  void end(TaskId task) {
+    const auto found = running_.find(task);
+    const Result<Work> work = decode_work(found->second.data);
+    running_.erase(found);
+    bool fails = !std::holds_alternative<EndWork>(*work);
+    fails &= std::any_of(failing_.begin(), failing_.end(), [&](const std::string& part) {
+      return task.str().find(part) != std::string::npos;
+    });
+    if (killed_.contains(task)) return tell(task, State::kKilled);
+    if (fails) {
+      return tell(task, State::kFailed, encode_failure({.blame = Blame::kInput}));
+    }
+    if (std::holds_alternative<PlanWork>(*work)) {
+      return tell(task, State::kFinished, encode_plan_result(found_));
+    }
+    tell(task, State::kFinished, encode_result({.bytes_in = 1, .http_address = "a:1"}));
+  }
+
+  // --- what one sees ---------------------------------------------------------------------------
+  proto::BatchJob job(const std::string& id) const {
+    for (proto::BatchJob& job : jobs_->list({}, true, {}, 1'000, now_)) {
+      if (job.job == id) return std::move(job);
+    }
+    return {};
+  }
+  std::string phase(const std::string& id) const { return std::string(to_text(job(id).phase)); }
+  // "a finished, b skipped": of a pipeline, in the order of its stages.
+  std::string phases(const std::string& pipeline = "p-1") const {
+    std::string line;
+    for (const proto::BatchJob& job : jobs_->list({}, true, {}, 1'000, now_, pipeline)) {
+      line += text(line.empty() ? "" : ", ", job.stage, " ", to_text(job.phase));
+    }
+    return line;
+  }
+  // "p-a-2.map-00000-1": the first launch of each job, in their order.
+  const std::vector<std::string>& begun() const { return begun_; }
+  const std::map<std::string, std::string>& store() const { return store_; }
+  std::map<TaskId, proto::TaskSpec>& running() { return running_; }
+  Jobs& jobs() { return *jobs_; }
+  void advance(Duration duration) {
+    now_ = now_ + duration;
+    step(Tick{});
+    answer_store();
+  }
+
+ private:
+  void step(const JobsEvent& event) {
+    if (has_crashed_) return;
+    JobsOutbox out;
+    jobs_->handle(event, now_, out);
+    for (const sdk::Command& command : out.commands) apply(command);
+    for (Answer& answer : out.answers) last_answer_ = std::move(answer.job);
+    for (const Violation& violation : jobs_->violations()) ADD_FAILURE() << violation.what;
+  }
+  void answer_store() {
+    while (!answers_.empty()) {
+      const proto::StoreResult answer = answers_.front();
+      answers_.pop_front();
+      step(sdk::Notification(answer));
+    }
+  }
+  void tell(const TaskId& task, State state, const std::string& data = "") {
+    proto::TaskStatus status;
+    status.task = task;
+    status.agent = AgentId("a");
+    status.state = state;
+    status.data = data;
+    step(sdk::Notification(status));
+    answer_store();
+  }
+  void apply(const sdk::Command& command) {
+    if (const auto* declare = std::get_if<proto::DeclareAsks>(&command)) asks_ = declare->asks;
+    if (const auto* request = std::get_if<proto::StoreRequest>(&command)) write(*request);
+    if (const auto* kill = std::get_if<proto::KillTask>(&command)) killed_.insert(kill->task);
+    const auto* accept = std::get_if<proto::Accept>(&command);
+    if (accept == nullptr) return;
+    for (const proto::Operation& operation : accept->operations) {
+      for (const proto::TaskSpec& spec : std::get<proto::Launch>(operation).tasks) {
+        EXPECT_TRUE(ever_.insert(spec.id.str()).second) << spec.id.str() << " was launched twice";
+        const std::string id = spec.id.str().substr(0, spec.id.str().rfind('.'));
+        if (jobs_begun_.insert(id).second) begun_.push_back(spec.id.str());
+        running_[spec.id] = spec;
+      }
+    }
+  }
+  void write(const proto::StoreRequest& request) {
+    const bool writes =
+        std::any_of(request.operations.begin(), request.operations.end(), [](const auto& one) {
+          return one.kind == proto::StoreOperation::Kind::kPut ||
+                 one.kind == proto::StoreOperation::Kind::kDelete;
+        });
+    if (writes && std::exchange(crashes_, false)) has_crashed_ = true;
+    if (has_crashed_) return;
+    proto::StoreResult result{.id = request.id};
+    for (const proto::StoreOperation& one : request.operations) {
+      proto::StoreResult::Outcome& outcome = result.outcomes.emplace_back();
+      switch (one.kind) {
+        case proto::StoreOperation::Kind::kGet:
+          if (const auto found = store_.find(one.key); found != store_.end()) {
+            outcome = {.version = 1, .value = found->second};
+          }
+          break;
+        case proto::StoreOperation::Kind::kPut:
+          store_[one.key] = one.value;
+          outcome.version = 1;
+          break;
+        case proto::StoreOperation::Kind::kDelete:
+          store_.erase(one.key);
+          break;
+        case proto::StoreOperation::Kind::kList:
+          for (const auto& [key, value] : store_) {
+            if (key.starts_with(one.key)) outcome.entries.push_back({key, 1});
+          }
+          break;
+      }
+    }
+    answers_.push_back(std::move(result));
+  }
+
+ public:
+  // After has_crashed(): the next process.
+  void come_back() {
+    has_crashed_ = false;
+    crashes_ = false;
+    restart();
+  }
+
+ private:
+  std::unique_ptr<Jobs> jobs_;
+  std::map<std::string, std::string> store_;
+  std::deque<proto::StoreResult> answers_;
+  std::optional<Result<proto::BatchJob>> last_answer_;
+  std::vector<Ask> asks_;
+  std::map<TaskId, proto::TaskSpec> running_;
+  std::set<TaskId> killed_;
+  PlanResult found_ = {.maps = 2, .input_bytes = 2};
+  std::set<std::string> failing_;
+  std::set<std::string> ever_;
+  std::set<std::string> jobs_begun_;
+  std::vector<std::string> begun_;
+  Time now_ = Time::from_nanos(1'000'000'000);
+  uint64_t relays_ = 0;
+  uint64_t offers_ = 0;
+  uint64_t sessions_ = 0;
+  bool crashes_ = false;
+  bool has_crashed_ = false;
+};
+
+}  // namespace proffer::batch

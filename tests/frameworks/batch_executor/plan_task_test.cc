@@ -1,0 +1,155 @@
+// The first task of a job whose input was not known when it was submitted.
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "common/text.h"
+#include "frameworks/batch/core/order.h"
+#include "frameworks/batch/executor/task.h"
+#include "frameworks/batch/planning/plan_files.h"
+
+namespace proffer::batch::plan_task_test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+void put(const fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+class PlanTask : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string place = (fs::temp_directory_path() / "proffer-plan-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(place.data()), nullptr);
+    root_ = place;
+    fs::create_directories(root_ / "in");
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  std::string out() const { return (root_ / "out").string(); }
+  fs::path waiting() const { return waiting_directory(out(), "p"); }
+  void request(const PlanRequest& request, const std::string& order = "") {
+    const fs::path directory = plan_directory(waiting().string(), "p");
+    fs::create_directories(directory);
+    put(directory / "request", encode_plan_request(request));
+    if (!order.empty()) put(directory / "order", order);
+  }
+  PlanWork work(uint32_t attempt = 1) const {
+    PlanWork work{.common = {.job = "job-1", .plan = "p", .attempt = attempt}, .place = out()};
+    work.common.output = waiting().string();
+    return work;
+  }
+  // What the plan says; of a failure what went wrong, in `trouble_`.
+  PlanResult plan(uint32_t attempt = 1) {
+    PlanResult result;
+    trouble_ = make_plan(work(attempt), result);
+    return result;
+  }
+  Result<std::string> entry(uint32_t number) const {
+    return read_plan({.output = out(), .plan = "p"}, number);
+  }
+
+  fs::path root_;
+  std::optional<TaskTrouble> trouble_;
+};
+
+TEST_F(PlanTask, FindsTheInputAndTakesTheDirectoryToItsPlace) {
+  put(root_ / "in/a", std::string(100, 'a'));
+  put(root_ / "in/b", std::string(50, 'b'));
+  request({.inputs = {(root_ / "in").string()}, .split_bytes = 100, .files = {{"run.sh", "x"}}});
+  const PlanResult result = plan();
+  ASSERT_FALSE(trouble_) << trouble_->message;
+  EXPECT_EQ(result, (PlanResult{.maps = 2, .input_bytes = 150}));
+  EXPECT_FALSE(fs::exists(waiting()));
+  const Result<Split> second = decode_split(*entry(1));
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->chunks.front().path, (root_ / "in/b").string());
+  EXPECT_EQ(decode_files(*entry(2))->at("run.sh"), "x");
+}
+
+// The input has changed between them: what the first one found is what all tasks read.
+TEST_F(PlanTask, OfASecondAttemptTellsWhatTheFirstOneFound) {
+  put(root_ / "in/a", "x\n");
+  request({.inputs = {(root_ / "in").string()}, .split_bytes = 1});
+  const PlanResult first = plan(1);
+  put(root_ / "in/b", "y\n");
+  EXPECT_EQ(plan(2), first);
+  EXPECT_FALSE(trouble_);
+}
+
+// It made a plan, and was killed before the directory was moved.
+TEST_F(PlanTask, GoesOnWithWhatACutOffAttemptLeft) {
+  put(root_ / "in/a", "x\n");
+  request({.inputs = {(root_ / "in").string()}, .split_bytes = 1});
+  fs::create_directories(root_ / "out/of another");
+  plan(1);
+  ASSERT_TRUE(trouble_);
+  EXPECT_THAT(trouble_->message, HasSubstr("exists"));
+  EXPECT_EQ(trouble_->blame, Blame::kInput);
+  fs::remove_all(root_ / "out");
+  put(root_ / "in/b", "y\n");
+  EXPECT_EQ(plan(2).maps, 2);  // of the two bytes of a
+  EXPECT_FALSE(trouble_);
+}
+
+TEST_F(PlanTask, SaysWhatIsMissing) {
+  request({.inputs = {(root_ / "nowhere").string()}});
+  plan();
+  ASSERT_TRUE(trouble_);
+  EXPECT_THAT(trouble_->message, HasSubstr("nowhere"));
+  EXPECT_EQ(trouble_->blame, Blame::kAttempt);  // A file system may be behind.
+  EXPECT_TRUE(fs::exists(waiting()));
+  request({.inputs = {(root_ / "in").string()}});
+  plan();
+  ASSERT_TRUE(trouble_);
+  EXPECT_THAT(trouble_->message, HasSubstr("nothing to read"));
+}
+
+TEST_F(PlanTask, OfAnArrayReadsItsArguments) {
+  JobOrder order;
+  order.name = "job";
+  order.output = out();
+  order.plan = "p";
+  order.resources = ResourceVector::of(1'000, 256'000);
+  order.array.emplace();
+  order.array->command = {"true", "{}"};
+  order.array->has_arguments = true;
+  order.array->directory = "/";
+  put(root_ / "list", "one\ntwo\nthree");
+  request({.lines_of = (root_ / "list").string()}, encode_order(order));
+  const PlanResult result = plan();
+  ASSERT_FALSE(trouble_) << trouble_->message;
+  EXPECT_EQ(result.elements, 3);
+  EXPECT_THAT(*decode_arguments(*entry(0)), ::testing::ElementsAre("one", "two", "three"));
+  std::ifstream file(made_plan(plan_directory(out(), "p")) + "/order", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(decode_order(bytes)->array->size(), 3u);
+}
+
+TEST_F(PlanTask, OfAJobWhosePlanIsKnownOnlyMovesItsDirectory) {
+  const std::string directory = plan_directory(waiting().string(), "p");
+  fs::create_directories(directory);
+  ASSERT_TRUE(write_plan_files(directory, {}, {"a", "b"}, {}));
+  EXPECT_EQ(plan(), PlanResult());
+  EXPECT_FALSE(trouble_);
+  EXPECT_THAT(*decode_arguments(*entry(0)), ::testing::ElementsAre("a", "b"));
+  EXPECT_EQ(plan(2), PlanResult());
+  EXPECT_FALSE(trouble_);
+}
+
+TEST_F(PlanTask, RefusesARequestThatWasChanged) {
+  request({});
+  put(fs::path(plan_directory(waiting().string(), "p")) / "request", "rubbish");
+  plan();
+  ASSERT_TRUE(trouble_);
+  EXPECT_EQ(trouble_->blame, Blame::kInput);
+}
+
+}  // namespace
+}  // namespace proffer::batch::plan_task_test

@@ -1,0 +1,164 @@
+// Pipelines on real clusters.
+
+#include <csignal>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "proto/json/batch_json.h"
+#include "tests/integration/word_count.h"
+
+namespace proffer::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Pipelines : public WordCount {
+ protected:
+  void SetUp() override {
+    fs::create_directories(home_ / "in");
+    write_file(home_ / "in/text", "b a\na c\na\n");
+  }
+  // As somebody does that reads what `proffer dev` prints.
+  static std::string words_of_start(const Cluster& cluster) {
+    const auto ended = cluster.dev().line_with("\"again\"");
+    const size_t from = ended ? ended->find("\"again\":\"") + 9 : 0;
+    return ended ? ended->substr(from, ended->find('"', from) - from) : "";
+  }
+  // "clean finished, count skipped".
+  static std::string phases(const Cluster& cluster, const std::string& pipeline) {
+    const Exit shown = cluster.proffer({"batch", "status", "--json", pipeline});
+    const Result<proto::BatchPage> page = proto::parse_batch_page(shown.out);
+    std::string line;
+    if (!page) return shown.err;
+    for (const proto::BatchJob& job : page->jobs) {
+      line += text(line.empty() ? "" : ", ", job.stage, " ", to_text(job.phase));
+    }
+    return line;
+  }
+  Exit submit(const Cluster& cluster, const std::string& yaml) const {
+    write_file(home_ / "pipeline.yaml", yaml);
+    return cluster.proffer({"batch", "submit", home_ / "pipeline.yaml"});
+  }
+};
+
+// The words of docs/concepts/batch.md and the example are the same.
+TEST_F(Pipelines, OfTheExampleRunsAsTheDocumentationSays) {
+  const std::string root = PROFFER_SOURCE_DIR;
+  const std::string example = read_file(root + "/examples/pipeline/licences.yaml");
+  const std::string guide = read_file(root + "/docs/concepts/batch.md");
+  const size_t from = guide.find("# examples/pipeline/licences.yaml\n");
+  ASSERT_NE(from, std::string::npos);
+  const size_t begin = guide.find('\n', from) + 1;
+  EXPECT_THAT(example, HasSubstr(guide.substr(begin, guide.find("```", begin) - begin)));
+
+  Cluster cluster({.agents = 2, .batch = true});
+  const Exit done =
+      cluster.proffer({"batch", "run", root + "/examples/pipeline/licences.yaml", "-p",
+                       "texts=" + (home_ / "in"), "-p", "out=" + (home_ / "out"), "-p", "top=2"},
+                      Seconds(120));
+  EXPECT_EQ(done.code, 0) << done.err << done.out;
+  EXPECT_THAT(done.out, HasSubstr("licences-1 has finished"));
+  EXPECT_EQ(phases(cluster, "licences-1"),
+            "words finished, counts finished, report finished, alarm skipped");
+  const Exit report = cluster.proffer({"batch", "results", "licences-1.report"});
+  EXPECT_EQ(report.code, 0) << report.err;
+  EXPECT_EQ(report.out, "      3 a\n      1 b\n");
+  EXPECT_FALSE(fs::exists(home_ / "out-alarm"));
+}
+
+TEST_F(Pipelines, GoOnWithASchedulerThatWasKilled) {
+  Cluster cluster({.agents = 2, .batch = true});
+  const std::string yaml = text(
+      "name: p\nstages:\n"
+      "  first: {run: \"while [ ! -e ",
+      home_.path(),
+      "/go ]; do sleep 0.05; done\", output: first}\n"
+      "  second: {after: first, input: in, map: cat, reducers: 0, output: second}\n"
+      "  third: {after: second, each_file: second, command: [wc, -l], output: third}\n");
+  const Exit submitted = submit(cluster, yaml);
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  EXPECT_EQ(submitted.out, "p-1\n");
+  EXPECT_FALSE(fs::exists(home_ / "second"));
+  ASSERT_TRUE(eventually([&] {
+    return phases(cluster, "p-1") == "first map, second waiting, third waiting";
+  })) << phases(cluster, "p-1");
+  ::kill(scheduler_of(cluster), SIGKILL);
+  const std::string words = words_of_start(cluster);
+  ASSERT_THAT(words, HasSubstr("proffer batch scheduler"));
+  write_file(home_ / "go", "");
+  const std::string bin = fs::path(program("proffer")).parent_path();
+  const Process scheduler({"/bin/sh", "-c", "PATH=\"" + bin + ":$PATH\"; exec " + words});
+  const Exit done = cluster.proffer({"batch", "wait", "p-1"}, Seconds(120));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(phases(cluster, "p-1"), "first finished, second finished, third finished");
+  const Exit lines = cluster.proffer({"batch", "results", "p-1.third"});
+  EXPECT_THAT(lines.out, HasSubstr("3 " + (home_ / "second/part-00000"))) << lines.err;
+}
+
+TEST_F(Pipelines, ThatFailAreRetriedFromWhereTheyFailed) {
+  Cluster cluster({.agents = 2, .batch = true});
+  write_file(home_ / "map.sh", "exit 2\n");
+  const Exit submitted = submit(
+      cluster, text("name: p\nstages:\n"
+                    "  a: {input: in, map: sh ",
+                    home_.path(),
+                    "/map.sh, reducers: 0, output: a}\n"
+                    "  b: {after: a, input: \"~{a.output}\", map: cat, reducers: 0, output: b}\n"
+                    "  c: {after_failure: a, run: echo oh, output: c}\n"));
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  const Exit failed = cluster.proffer({"batch", "wait", "p-1"}, Seconds(60));
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_THAT(failed.err, HasSubstr("stage a of p-1"));
+  EXPECT_EQ(phases(cluster, "p-1"), "a failed, b skipped, c finished");
+  write_file(home_ / "map.sh", "cat\n");
+  const Exit retried = cluster.proffer({"batch", "retry", "p-1"});
+  EXPECT_EQ(retried.code, 0) << retried.err;
+  const Exit done = cluster.proffer({"batch", "wait", "p-1"}, Seconds(60));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(phases(cluster, "p-1"), "a finished, b finished, c finished");
+  EXPECT_EQ(read_file(home_ / "b/part-00000"), "b a\na c\na\n");
+}
+
+TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {
+  const Cluster cluster({.batch = true});
+  const auto refused = [&](const std::string& yaml) {
+    const Exit exit = submit(cluster, yaml);
+    EXPECT_NE(exit.code, 0) << yaml;
+    EXPECT_FALSE(fs::exists(home_ / "a")) << yaml;
+    return exit.err;
+  };
+  EXPECT_THAT(refused("stages:\n  a: {input: in, map: cat, reducers: 0, output: a}\n"
+                      "  b: {after: gone, input: a, map: cat, reducers: 0, output: b}\n"),
+              HasSubstr("there is no job 'gone'"));
+  EXPECT_THAT(refused("stages:\n  a: {input: in, map: cat, reducers: 0, output: a}\n"
+                      "  b: {input: nowhere, map: cat, reducers: 0, output: b}\n"),
+              HasSubstr("stage 'b'"));
+  EXPECT_THAT(refused("stages:\n  a: {after: b, run: x, output: a}\n"
+                      "  b: {after: a, run: x, output: b}\n"),
+              HasSubstr("in a circle"));
+  for (const auto& entry : fs::directory_iterator(home_.path())) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".waiting")) << entry.path();
+  }
+}
+
+TEST_F(Pipelines, AJobWaitsForOneThatThereIs) {
+  Cluster cluster({.batch = true});
+  Words first = {"batch", "array", "1-2", "--detach", "--name", "one", "--output", home_ / "one"};
+  first.insert(first.end(), {"--", "true"});
+  ASSERT_EQ(cluster.proffer(first).code, 0);
+  Words next = {"batch", "submit",   "--after", "one-1",   "--name",     "two",      "--map",
+                "cat",   "--reduce", "cat",     "--input", home_ / "in", "--output", home_ / "two"};
+  const Exit submitted = cluster.proffer(next);
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  const Exit done = cluster.proffer({"batch", "wait", "two-2"}, Seconds(60));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(fs::exists(home_ / "two/_SUCCESS"));
+  EXPECT_THAT(cluster.proffer({"batch", "status", "two-2"}).out, HasSubstr("one-1 finished (met)"));
+}
+
+}  // namespace
+}  // namespace proffer::test
