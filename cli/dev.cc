@@ -119,6 +119,11 @@ std::string even_part(int64_t agents) {
   return text("cpus:", cpus, ";mem:", mem, ";disk:", std::max<int64_t>(disk, 1));
 }
 
+// A scheduler that ended is started again after the first of these, then after twice as long, up to
+// the last; one that ran longer than the last begins anew.
+constexpr Duration kRestartFirst = milliseconds(500);
+constexpr Duration kRestartLast = seconds(30);
+
 class Dev {
  public:
   explicit Dev(DevOptions options)
@@ -132,6 +137,7 @@ class Dev {
   Result<void> start_master();
   Result<void> start_agent(int64_t number);
   Result<void> start_scheduler(const std::string& name);
+  Result<void> launch_scheduler(const std::string& name);
   Result<void> wait_for(const std::string& name, const std::string& dir, Addresses* addresses);
   Result<void> wait_for_agents();
   Result<void> start_all();
@@ -149,7 +155,13 @@ class Dev {
   Loop loop_;
   Children children_;
   std::vector<std::string> agents_;
-  std::map<std::string, std::string> schedulers_;  // with their command lines, for people
+  struct Scheduler {
+    Time started_at = {};
+    Duration pause = kRestartFirst;  // before it is started again
+    std::unique_ptr<Timer> restart = {};
+  };
+  std::map<std::string, Scheduler> schedulers_;
+  bool is_ready_ = false;
   std::vector<std::string> sockets_;
   Addresses master_;
   bool asked_to_end_ = false;
@@ -167,6 +179,7 @@ int Dev::go() {
   if (const Result<void> started = start_all(); !started) {
     if (!asked_to_end_) status = print_error(started.error(), options_.json);
   } else {
+    is_ready_ = true;
     say_where();
     while (!asked_to_end_ && children_.running() > 0) loop_.run();
     if (!asked_to_end_) {
@@ -243,24 +256,22 @@ Result<void> Dev::start_agent(int64_t number) {
   return children_.start(name, std::move(command), dir_of(name + ".log"));
 }
 
+Result<void> Dev::launch_scheduler(const std::string& name) {
+  const Result<std::string> program = find_program(name);
+  if (!program) return program.error();
+  schedulers_[name].started_at = loop_.now();
+  return children_.start(name,
+                         {*program, "scheduler", "--master", text_of(master_, "address"),
+                          "--session-file", dir_of(name + ".session"), "--serve-users"},
+                         dir_of(name + ".log"));
+}
+
 // The scheduler that `proffer service` or `proffer batch` asks; it is there when the master knows
 // it.
 Result<void> Dev::start_scheduler(const std::string& name) {
-  const Result<std::string> program = find_program(name);
-  if (!program) return program.error();
-  const std::string master = text_of(master_, "address");
-  const std::string session = dir_of(name + ".session");
   const std::string log = dir_of(name + ".log");
-  schedulers_[name] = text("proffer ", name, " scheduler --master ", master, " --session-file ",
-                           session, " --serve-users");
-  if (Result<void> started = children_.start(
-          name,
-          {*program, "scheduler", "--master", master, "--session-file", session, "--serve-users"},
-          log);
-      !started) {
-    return started;
-  }
-  const Result<Masters> address = master_address(master);
+  if (Result<void> started = launch_scheduler(name); !started) return started;
+  const Result<Masters> address = master_address(text_of(master_, "address"));
   if (!address) return address.error();
   bool ended = false;
   const Result<void> turned = turn_until(text("the ", name, " scheduler"), [&] {
@@ -351,7 +362,7 @@ void Dev::say_where() {
     const std::optional<Addresses> addresses = read_addresses(dir_of(name) + "/address.json");
     print_line(text(name, "  HTTP at ", addresses ? text_of(*addresses, "http") : "?"));
   }
-  for (const auto& [name, command] : schedulers_) {
+  for (const auto& [name, scheduler] : schedulers_) {
     print_line(
         text(name, name == "batch" ? "    " : "  ", "the scheduler of `proffer ", name, "`"));
   }
@@ -370,18 +381,32 @@ void Dev::say_where() {
   print_line("ready; Ctrl-C ends everything");
 }
 
+// Schedulers are started again, and find their tasks as they were; masters and agents are not.
 void Dev::on_ended(const std::string& name, const std::string& how) {
   if (stopping_) return;
   const auto scheduler = schedulers_.find(name);
-  const std::string again = scheduler != schedulers_.end() ? scheduler->second : "";
+  const bool starts_again = is_ready_ && scheduler != schedulers_.end();
+  Duration pause;
+  if (starts_again) {
+    Scheduler& one = scheduler->second;
+    const bool was_well = loop_.now() - one.started_at > kRestartLast;
+    pause = was_well ? kRestartFirst : one.pause;
+    one.pause = std::min(pause * 2, kRestartLast);
+    one.restart = std::make_unique<Timer>(loop_, [this, name] {
+      const Result<void> started = launch_scheduler(name);
+      if (!started) say(text(name, " cannot be started again: ", started.error().message()));
+    });
+    one.restart->arm(loop_.now() + pause);
+  }
   if (options_.json) {
     std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
         {"event", std::string("ended")}, {"process", name}, {"how", how}};
-    if (!again.empty()) members.emplace_back("again", again);
+    if (starts_again) members.emplace_back("again_in_s", proto::MilliNumber{pause.millis()});
     print_line(proto::json_line(members));
   }
-  say(text(name, " ended: ", how,
-           again.empty() ? "" : text("; its tasks run on; start it again with: ", again)));
+  say(text(
+      name, " ended: ", how,
+      starts_again ? text("; its tasks run on, and it is started again in ", to_text(pause)) : ""));
   loop_.stop();
 }
 
@@ -398,7 +423,10 @@ void Dev::stop_all() {
       loop_.run();
     }
   };
-  for (const auto& [name, command] : schedulers_) children_.signal(name, SIGTERM);
+  for (auto& [name, scheduler] : schedulers_) {
+    scheduler.restart.reset();
+    children_.signal(name, SIGTERM);
+  }
   for (const std::string& name : agents_) children_.signal(name, SIGTERM);
   turn_for(kStopTimeout,
            [&] { return children_.running() == (children_.is_running("master") ? 1u : 0u); });

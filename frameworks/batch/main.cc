@@ -104,6 +104,7 @@ class Verbs {
     of_job("wait", "Return when a job has ended, with 0 if it has finished", &wait);
     of_job("cancel", "End a job and take its output away; an array keeps it", &cancel);
     of_job("retry", "Do what is missing of a job that failed or was cancelled", &retry);
+    add_cron();
     add_scheduler();
   }
 
@@ -141,7 +142,11 @@ class Verbs {
 
  private:
   CLI::App* verb(const std::string& name, const std::string& what, std::function<int()> action) {
-    CLI::App* command = app_.add_subcommand(name, what);
+    return verb(app_, name, what, std::move(action));
+  }
+  CLI::App* verb(CLI::App& parent, const std::string& name, const std::string& what,
+                 std::function<int()> action) {
+    CLI::App* command = parent.add_subcommand(name, what);
     command->add_option("--master", options_.master,
                         "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
     if (name != "scheduler") {
@@ -157,6 +162,28 @@ class Verbs {
     CLI::App* command = verb(name, what, [this, action] { return action(id_, options_); });
     command->add_option("JOB", id_, "The job's id, as in words-7, or that of a pipeline")
         ->required();
+  }
+
+  void add_cron() {
+    CLI::App* cron = app_.add_subcommand("cron", "Jobs that are started again and again");
+    cron->require_subcommand(1);
+    cron->footer(
+        "A job or pipeline whose file has a `schedule` becomes one with "
+        "`proffer batch submit FILE`; submitted\nagain it replaces that of its name.");
+    verb(*cron, "list", "The schedules of all users", [this] { return list_schedules(options_); });
+    CLI::App* next = verb(*cron, "next", "The last firings of a schedule, and fire times to come",
+                          [this] { return show_fire_times(id_, count_, options_); });
+    next->add_option("NAME", id_, "The schedule's name")->required();
+    next->add_option("--count", count_, "So many to come")->capture_default_str();
+    const std::pair<std::string, std::string> changes[] = {
+        {"pause", "Start nothing until it is resumed; fire times until then are passed over"},
+        {"resume", "Start jobs again"},
+        {"remove", "Forget the schedule; its jobs stay"}};
+    for (const auto& [name, what] : changes) {
+      CLI::App* command = verb(
+          *cron, name, what, [this, name = name] { return change_schedule(id_, name, options_); });
+      command->add_option("NAME", id_, "The schedule's name")->required();
+    }
   }
 
   void add_job(CLI::App* command) {
@@ -395,7 +422,8 @@ class Verbs {
   bool with_ended_ = false;
   int64_t limit_ = 100;
   LogsOptions logs_;
-  std::string html_;  // of a report
+  std::string html_;   // of a report
+  int64_t count_ = 5;  // of fire times
   SchedulerOptions scheduler_;
   std::function<int()> chosen_;
 };

@@ -118,6 +118,7 @@ std::string batch_call_json(const BatchCall& call) {
   if (call.ended) out["ended"] = true;
   if (!call.after.empty()) out["after"] = call.after;
   if (!call.pipeline.empty()) out["pipeline"] = call.pipeline;
+  if (call.count != 1) out["count"] = call.count;
   if (!call.phase.empty()) out["phase"] = call.phase;
   if (call.wait > Duration()) out["wait_s"] = print_seconds(call.wait);
   return to_json_text(out);
@@ -127,7 +128,7 @@ Result<BatchCall> parse_batch_call(std::string_view json) {
   BatchCall call;
   std::string order;
   Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"verb", "job", "order", "ended", "after", "pipeline", "phase", "wait_s"});
+    in.only({"verb", "job", "order", "ended", "after", "pipeline", "count", "phase", "wait_s"});
     in.require("verb");
     in.text("verb", call.verb);
     in.text("job", call.job);
@@ -135,6 +136,7 @@ Result<BatchCall> parse_batch_call(std::string_view json) {
     in.truth("ended", call.ended);
     in.text("after", call.after);
     in.text("pipeline", call.pipeline);
+    in.whole("count", 0, 100, call.count);
     in.text("phase", call.phase);
     in.seconds("wait_s", call.wait);
   });

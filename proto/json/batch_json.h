@@ -27,7 +27,8 @@ std::string batch_page_json(const BatchPage& page);
 Result<BatchPage> parse_batch_page(std::string_view json);
 
 // What somebody asks of the scheduler: "submit" (order), "cancel" and "retry" (job), "list" (after,
-// ended, pipeline), "status" (job, phase, wait).
+// ended, pipeline), "status" (job, phase, wait); of schedules "schedules" (after, count), "pause",
+// "resume" and "remove" (job: its name).
 struct BatchCall {
   std::string verb = {};
   std::string job = {};
@@ -35,6 +36,7 @@ struct BatchCall {
   bool ended = false;         // list those that have ended, too
   std::string after = {};     // the page behind this job
   std::string pipeline = {};  // list only its stages
+  int64_t count = 1;          // of fire times to come, of each schedule; at most 100
   // Status: the answer waits until the job is in another phase than this, at most so long.
   std::string phase = {};
   Duration wait = {};

@@ -41,27 +41,15 @@ TEST_F(LifeOfAJob, GoesOnWithAMasterThatWasKilledAndRepeatsNoMap) {
   for (const auto& [map, attempts] : attempts_of_maps(cluster)) EXPECT_EQ(attempts, 1) << map;
 }
 
-// As somebody does that reads what `proffer dev` prints.
-TEST_F(LifeOfAJob, GoesOnWithASchedulerThatIsStartedAgainByTheWordsOfDev) {
+TEST_F(LifeOfAJob, GoesOnWithASchedulerThatWasKilledAndDevStartsAgain) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
   const Exit submitted = cluster.proffer(submission("sh slow_map.sh"));
   ASSERT_EQ(submitted.code, 0) << submitted.err;
   ASSERT_TRUE(eventually([&] { return status(cluster).map.done >= 1; }));
   ::kill(scheduler_of(cluster), SIGKILL);
-  const auto ended = cluster.dev().line_with("\"again\"");
-  ASSERT_TRUE(ended.has_value());
-  const size_t from = ended->find("\"again\":\"") + 9;
-  const std::string words = ended->substr(from, ended->find('"', from) - from);
-  ASSERT_TRUE(words.starts_with("proffer batch scheduler ")) << *ended;
-
-  const Exit away = cluster.proffer({"batch", "status", "wc-1"});
-  EXPECT_EQ(away.code, 3);
-  EXPECT_THAT(away.err, HasSubstr("start it again"));
-  EXPECT_THAT(away.err, Not(HasSubstr("same id")));
-  const std::string bin = fs::path(program("proffer")).parent_path();
-  Process scheduler({"/bin/sh", "-c", "PATH=\"" + bin + ":$PATH\"; exec " + words});
+  EXPECT_TRUE(cluster.dev().line_with("\"again_in_s\"").has_value());
   const Exit done = cluster.proffer({"batch", "wait", "wc-1"}, Seconds(180));
-  EXPECT_EQ(done.code, 0) << done.err << scheduler.err();
+  EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(counted(), expected_);
   for (const auto& [map, attempts] : attempts_of_maps(cluster)) EXPECT_EQ(attempts, 1) << map;
 }

@@ -76,7 +76,17 @@ TEST_F(WordCount, WithoutAnyAgentItWaitsAndFinishesWhenOneReturns) {
 
 // Both are killed in the middle, without a word.
 TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
-  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048", .batch = true});
+  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048"});
+  const Words command = {program("proffer"),
+                         "batch",
+                         "scheduler",
+                         "--master",
+                         cluster.master(),
+                         "--session-file",
+                         cluster.dir() + "/batch.session",
+                         "--serve-users"};
+  Process scheduler(command);
+  ASSERT_TRUE(eventually([&] { return cluster.proffer({"batch", "list"}).code == 0; }));
   const auto running = cluster.start(job("sh slow_map.sh"));
   ASSERT_TRUE(running->line_with("map").has_value());
   running->kill(SIGKILL);
@@ -84,11 +94,12 @@ TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
   ASSERT_TRUE(eventually([&] { return status(cluster).map.done >= 3; }));
 
   // The scheduler: the tasks run on, and another process takes over.
-  ::kill(scheduler_of(cluster), SIGKILL);
-  ASSERT_TRUE(cluster.dev().line_with("\"batch\"").has_value());
-  EXPECT_EQ(cluster.proffer({"batch", "list"}).code, 3);
-  Process scheduler({program("proffer"), "batch", "scheduler", "--master", cluster.master(),
-                     "--session-file", cluster.dir() + "/batch.session", "--serve-users"});
+  scheduler.kill(SIGKILL);
+  scheduler.wait();
+  const Exit away = cluster.proffer({"batch", "list"});
+  EXPECT_EQ(away.code, 3);
+  EXPECT_NE(away.err.find("start it again"), std::string::npos) << away.err;
+  Process successor(command);
   ASSERT_TRUE(eventually([&] { return status(cluster).map.done >= 5; }));
   for (const auto& [map, attempts] : attempts_of_maps(cluster)) EXPECT_EQ(attempts, 1) << map;
 

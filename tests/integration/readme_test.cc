@@ -45,6 +45,27 @@ TEST(Readme, TheTourWorksAsWritten) {
   EXPECT_GE(run_here, 7);
 }
 
+// All blocks of the guide, as one script.
+TEST(Readme, TheGuideToBatchWorksAsWritten) {
+  const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/batch.md");
+  std::string script = "set -e\n";
+  for (const std::string& line :
+       commands_between(guide, "## Many commands", "## What was called otherwise")) {
+    script += line + "\n";
+  }
+  Cluster cluster({.agents = 2, .batch = true});
+  const TemporaryDirectory home;
+  const Exit done =
+      run({"bash", "-c", script},
+          {{"PROFFER_MASTER", cluster.master()}, {"PATH", program("") + ":/usr/bin:/bin"}},
+          home.path(), Seconds(120));
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  for (const char* says : {"12 squared is 144", "51 texts/", "words-4 ", "      3 50",
+                           "2026", "has finished"}) {
+    EXPECT_NE(done.out.find(says), std::string::npos) << says << "\n" << done.out << done.err;
+  }
+}
+
 // A stranger has run ./quickstart and nothing else.
 TEST(Readme, TheProgramsThatUsersReadOfAreThoseThatQuickstartBuilds) {
   const std::string source = PROFFER_SOURCE_DIR;

@@ -47,6 +47,7 @@ struct JobOptions {
   uint32_t retries = 0;
   bool is_aside = false;
   bool begins_with_plan = false;  // its directory waits where its plan is made
+  std::string model = {};         // its plan is made from this one (schedule.h)
   bool has_begun = true;          // a task of it may have run
   uint32_t attempts_before =
       0;  // numbers of attempts that earlier lives of the scheduler have used

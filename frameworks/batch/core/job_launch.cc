@@ -252,7 +252,9 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
     case TaskKind::kReduce:
       return reduce_work(number, attempt);
     case TaskKind::kPlan: {
-      PlanWork work{.common = common_work("", {}, number, attempt), .place = directory()};
+      PlanWork work{.common = common_work("", {}, number, attempt),
+                    .place = directory(),
+                    .model = options_.model};
       work.common.output = waiting();
       return work;
     }

@@ -45,6 +45,7 @@ sdk::StoreLoader new_loader() {
   return sdk::StoreLoader({{std::string(kReducesPrefix), kBlockBytesMax},
                            {std::string(kMapsPrefix), kBlockBytesMax},
                            {std::string(kElementsPrefix), kBlockBytesMax},
+                           {std::string(kSchedulesPrefix), kSubmissionBytesMax + 16 * 1'024},
                            {std::string(kStatesPrefix), kSmallRecordBytesMax},
                            {std::string(kWaitsPrefix), kSmallRecordBytesMax},
                            {std::string(kOrdersPrefix), kOrderBytesMax + 1'024},
@@ -98,9 +99,11 @@ void Jobs::State::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
           [&](const sdk::Notification& notification) { on_notification(step, notification); },
           [&](const Request& request) { on_request(step, request); },
           [](const Tick&) {},
+          [&](const ZoneRead& read) { on_zone(step, read); },
       },
       event);
   settle(step);
+  fire(step);
   take_changed();
   keep_decisions(step);
   begin_jobs(step);
@@ -120,6 +123,7 @@ std::optional<Time> Jobs::State::next_deadline() const {
     if (time) next = next ? std::min(*next, *time) : *time;
   };
   at(wakes_.next());
+  if (loaded_) at(schedules_.next_deadline());
   for (const auto& [relay, watch] : watches_) at(watch.until);
   at(next_removal_);
   return next;
@@ -310,6 +314,13 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     touched_.insert(id);
     if (known.job) known.job->on_restored(step.out);
   }
+  each(kSchedulesPrefix, [&](const std::string& name, const std::string& value) {
+    Result<ScheduleRecord> record = decode_schedule(value);
+    if (record) schedules_.put(name, *std::move(record), step.now);
+  });
+  for (const auto& [id, known] : jobs_) {
+    if (known.waiting && !known.ended) schedules_.on_job_started(known.waiting->schedule, id);
+  }
   trace(step, TraceLevel::kLongLived, "jobs read from the store",
         {{"jobs", std::to_string(jobs_.size())}, {"ended", std::to_string(ended_.size())}});
 }
@@ -354,28 +365,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
             for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
             restore_waits(step);
           },
-          [&](const Submitted& submitted) {
-            const JobId& first = submitted.jobs.front();
-            for (const uint64_t relay : std::exchange(jobs_.at(first).submits, {})) {
-              if (is_done) {
-                answer(step, relay, picture(first, jobs_.at(first), step.now));
-              } else {
-                answer(step, relay, Error(*settled.error).in("the job cannot be kept"));
-              }
-            }
-            for (const JobId& id : submitted.jobs) {
-              KnownJob& known = touch(id);
-              if (!is_done) {
-                forget_waiting(id, known);
-                jobs_.erase(id);
-                continue;
-              }
-              known.is_kept = true;
-              trace(step, TraceLevel::kLongLived, "job submitted",
-                    {{"job", id.str()}, {"owner", known.record.owner}});
-              decide_wait(step, id, known);
-            }
-          },
+          [&](const Submitted& submitted) { on_submitted(step, submitted.jobs, settled.error); },
           [&](const OutcomeKept& kept) {
             KnownJob& known = touch(kept.job);
             known.is_outcome_asked = false;
@@ -420,6 +410,8 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
             touch(ended.job).is_end_asked = false;
           },
           [&](const Retried& retried) { on_retried(step, retried.job, settled.error); },
+          [&](const ScheduleKept& kept) { on_schedule_kept(step, kept, settled.error); },
+          [&](const Fired& fired) { on_fired(step, fired, settled.error); },
       },
       continuation);
 }
@@ -433,6 +425,9 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
   }
   const bool is_kept = known.job->outcome()->is_kept;
   const bool ends_now = !known.ended;
+  if (ends_now && known.waiting) {
+    schedules_.on_job_ended(known.waiting->schedule, ended.job, step.now);
+  }
   if (ends_now) {
     trace(step, TraceLevel::kLongLived, "job ended",
           {{"job", ended.job.str()},
@@ -577,6 +572,7 @@ void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
                                        .retries = known.state.retries,
                                        .is_aside = known.state.retries > 0 || known.ended,
                                        .begins_with_plan = known.begins_with_plan(),
+                                       .model = known.waiting ? known.waiting->model : "",
                                        .has_begun = !is_new,
                                        .attempts_before = (known.life - 1) * kAttemptsPerLife,
                                        .elsewhere_wait = options_.elsewhere_wait,
@@ -779,6 +775,10 @@ const FrameworkId& Jobs::framework() const { return state_->framework(); }
 std::vector<proto::BatchJob> Jobs::list(const Caller& by, bool with_ended, const JobId& after,
                                         size_t limit, Time now, const std::string& pipeline) const {
   return state_->list(by, with_ended, after, limit, now, pipeline);
+}
+std::vector<proto::BatchSchedule> Jobs::schedules(const Caller& by, const std::string& after,
+                                                  size_t limit, size_t fire_times, Time now) const {
+  return state_->schedules(by, after, limit, fire_times, now);
 }
 std::vector<Violation> Jobs::violations() const { return state_->violations(); }
 

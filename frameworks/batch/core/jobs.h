@@ -27,6 +27,7 @@
 #include "common/trace.h"
 #include "frameworks/batch/core/job_core.h"
 #include "frameworks/batch/core/order.h"
+#include "frameworks/batch/core/schedules.h"
 #include "frameworks/batch/core/waiting.h"
 #include "proto/batch_status.h"
 #include "sdk/notifications.h"
@@ -100,6 +101,18 @@ struct WatchJob {
   Duration wait = {};
 };
 
+// A schedule (schedule.h), in place of one of this name that the user has. Answered when it is
+// kept.
+struct SubmitSchedule {
+  ScheduleOrder order = {};  // CHECKed with check_schedule
+  RoleName role = {};        // that is charged for its jobs
+};
+struct ChangeSchedule {
+  enum class What : uint8_t { kPause, kResume, kRemove };
+  std::string name = {};
+  What what = What::kPause;
+};
+
 // A user that asks, as the master names it.
 struct Caller {
   std::string user = {};
@@ -109,19 +122,32 @@ struct Caller {
 // The SDK sees to it that what is asked twice comes once.
 struct Request {
   uint64_t relay = 0;  // repeated in the answer
-  std::variant<Submit, SubmitStages, Cancel, Retry, WatchJob> what = {};
+  std::variant<Submit, SubmitStages, Cancel, Retry, WatchJob, SubmitSchedule, ChangeSchedule> what =
+      {};
   Caller by = {};
 };
 struct Tick {};
-using JobsEvent = std::variant<sdk::Notification, Request, Tick>;
+// The answer to JobsOutbox::zones_wanted.
+struct ZoneRead {
+  std::string name = {};
+  Result<Zone> zone = Zone();
+};
+using JobsEvent = std::variant<sdk::Notification, Request, Tick, ZoneRead>;
 
 struct Answer {
   uint64_t relay = 0;
   Result<proto::BatchJob> job = proto::BatchJob();  // as the caller may see it
 };
+// To a request about a schedule that was not refused.
+struct ScheduleAnswer {
+  uint64_t relay = 0;
+  proto::BatchSchedule schedule = {};
+};
 
 struct JobsOutbox : JobOutbox {
   std::vector<Answer> answers = {};
+  std::vector<ScheduleAnswer> schedule_answers = {};
+  std::vector<std::string> zones_wanted = {};  // time zones to be read
 };
 
 // --- the core ----------------------------------------------------------------------------------
@@ -144,6 +170,9 @@ class Jobs {
   // or without; of all, or the stages of one pipeline.
   std::vector<proto::BatchJob> list(const Caller& by, bool with_ended, const JobId& after,
                                     size_t limit, Time now, const std::string& pipeline = {}) const;
+  // At most `limit` schedules behind `after`, by name, each with so many fire times to come.
+  std::vector<proto::BatchSchedule> schedules(const Caller& by, const std::string& after,
+                                              size_t limit, size_t fire_times, Time now) const;
   // Broken invariants; O(tasks). For tests and the simulator.
   std::vector<Violation> violations() const;
 

@@ -62,6 +62,12 @@ void Jobs::State::on_request(Step& step, const Request& request) {
   if (const auto* retry = std::get_if<Retry>(&request.what)) {
     return on_retry(step, request.relay, {resolved(retry->job)}, request.by);
   }
+  if (const auto* schedule = std::get_if<SubmitSchedule>(&request.what)) {
+    return on_schedule(step, request.relay, *schedule, request.by);
+  }
+  if (const auto* change = std::get_if<ChangeSchedule>(&request.what)) {
+    return on_schedule_change(step, request.relay, *change, request.by);
+  }
   WatchJob watch = std::get<WatchJob>(request.what);
   watch.job = resolved(watch.job);
   const Duration wait =
@@ -85,9 +91,28 @@ void Jobs::State::on_submit(Step& step, uint64_t relay, const Submission& stages
     if (!known.is_kept) return known.submits.push_back(relay);
     return answer(step, relay, picture(id, known, step.now));
   }
+  Submission charged = stages;
+  for (StageOrder& stage : charged.stages) stage.order.role = charged_role(role, by.user);
+  std::vector<proto::StoreOperation> operations;
+  Result<std::vector<JobId>> ids = add_jobs(step, charged, by.user, "", operations);
+  if (!ids) return answer(step, relay, ids.error());
+  jobs_.at(ids->front()).submits = {relay};
+  continuations_[journal_.add(std::move(operations))] = Submitted{*std::move(ids)};
+}
+
+RoleName Jobs::State::charged_role(const RoleName& role, const std::string& user) const {
+  if (!role.empty()) return role;
+  const Result<RoleName> own = parse_role(text(options_.role.str(), "/", user));
+  return options_.serves_users && own ? *own : options_.role;
+}
+
+Result<std::vector<JobId>> Jobs::State::add_jobs(Step& step, const Submission& stages,
+                                                 const std::string& owner,
+                                                 const std::string& schedule,
+                                                 std::vector<proto::StoreOperation>& operations) {
   std::vector<const JobOrder*> orders;
   for (const StageOrder& stage : stages.stages) orders.push_back(&stage.order);
-  if (Result<void> ok = has_room(orders, by.user); !ok) return answer(step, relay, ok.error());
+  if (Result<void> ok = has_room(orders, owner); !ok) return std::move(ok).error();
   const bool is_pipeline = !stages.pipeline.empty();
   uint64_t number = self_.jobs;
   const std::string pipeline = is_pipeline ? text(stages.pipeline, "-", ++number) : "";
@@ -100,38 +125,54 @@ void Jobs::State::on_submit(Step& step, uint64_t relay, const Submission& stages
     ids.emplace_back(text(name, "-", ++number));
   }
   Result<std::vector<Waiting>> waits = waits_of(stages, ids);
-  if (!waits) return answer(step, relay, waits.error());
-  // Users share by roles of their own, unless they say otherwise.
-  RoleName charged = role;
-  if (role.empty()) {
-    const Result<RoleName> own = parse_role(text(options_.role.str(), "/", by.user));
-    charged = options_.serves_users && own ? *own : options_.role;
-  }
+  if (!waits) return std::move(waits).error();
   const uint64_t first = number - ids.size();
   self_.jobs = number;
-  std::vector<proto::StoreOperation> operations = {
-      sdk::put(std::string(kSchedulerKey), encode(self_))};
+  operations.push_back(sdk::put(std::string(kSchedulerKey), encode(self_)));
   for (size_t i = 0; i < ids.size(); ++i) {
+    const JobOrder& order = stages.stages[i].order;
     KnownJob& known = jobs_[ids[i]];
-    known.record = {.order = stages.stages[i].order,
-                    .owner = by.user,
-                    .number = first + i + 1,
-                    .submitted_at = step.now};
-    known.record.order.role = charged;
+    known.record = {
+        .order = order, .owner = owner, .number = first + i + 1, .submitted_at = step.now};
     operations.push_back(sdk::put(order_key(ids[i]), encode(known.record)));
     Waiting& waiting = (*waits)[i];
-    if (!is_pipeline && waiting.after.empty()) continue;
+    if (!is_pipeline && waiting.after.empty() && schedule.empty()) continue;
     waiting.pipeline = pipeline;
+    waiting.schedule = schedule;
+    if (!schedule.empty()) waiting.model = model_of(order);
     operations.push_back(sdk::put(waits_key(ids[i]), encode(waiting)));
     add_waiting(ids[i], known, std::move(waiting));
   }
-  jobs_.at(ids.front()).submits = {relay};
-  continuations_[journal_.add(std::move(operations))] = Submitted{std::move(ids)};
+  return ids;
+}
+
+void Jobs::State::on_submitted(Step& step, const std::vector<JobId>& jobs,
+                               const std::optional<Error>& error) {
+  const JobId& first = jobs.front();
+  for (const uint64_t relay : std::exchange(jobs_.at(first).submits, {})) {
+    if (error) {
+      answer(step, relay, Error(*error).in("the job cannot be kept"));
+    } else {
+      answer(step, relay, picture(first, jobs_.at(first), step.now));
+    }
+  }
+  for (const JobId& id : jobs) {
+    KnownJob& known = touch(id);
+    if (error) {
+      forget_waiting(id, known);
+      jobs_.erase(id);
+      continue;
+    }
+    known.is_kept = true;
+    trace(step, TraceLevel::kLongLived, "job submitted",
+          {{"job", id.str()}, {"owner", known.record.owner}});
+    decide_wait(step, id, known);
+  }
 }
 
 Result<void> Jobs::State::has_room_for_plan(const JobId& job, const JobOrder& order) const {
-  size_t bytes = bytes_of(order);
-  size_t keys = keys_of(order);
+  size_t bytes = bytes_of(order) + schedules_.bytes();
+  size_t keys = keys_of(order) + schedules_.size();
   for (const auto& [id, known] : jobs_) {
     if (known.ended || id == job) continue;
     bytes += bytes_of(known.record.order);
@@ -145,8 +186,8 @@ Result<void> Jobs::State::has_room(const std::vector<const JobOrder*>& orders,
                                    const std::string& owner) const {
   size_t of_user = 0;
   size_t jobs = 0;
-  size_t bytes = 0;
-  size_t keys = 0;
+  size_t bytes = schedules_.bytes();
+  size_t keys = schedules_.size();
   for (const JobOrder* order : orders) {
     bytes += bytes_of(*order);
     keys += keys_of(*order);
@@ -210,19 +251,23 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
     }
     return answer(step, relay, shown_to(by, picture(cancel.job, known, step.now)));
   }
+  known.cancels.emplace_back(relay, by);
+  end_as_cancelled(step, cancel.job, known,
+                   text("the job was cancelled by user ", quoted(by.user)));
+}
+
+void Jobs::State::end_as_cancelled(Step& step, const JobId& id, KnownJob& known,
+                                   const std::string& why) {
   Outcome outcome{.phase = proto::BatchPhase::kCancelled,
-                  .error = text("the job was cancelled by user ", quoted(by.user)),
+                  .error = why,
                   .is_kept = !known.record.order.array ||
                              (known.record.order.awaits_plan() && !known.is_plan_asked)};
-  trace(step, TraceLevel::kLongLived, "job cancelled",
-        {{"job", cancel.job.str()}, {"by", by.user}});
-  known.cancels.emplace_back(relay, by);
-  if (known.job)
-    return known.job->end(std::move(outcome), step.out);  // keep_decisions does the rest
+  trace(step, TraceLevel::kLongLived, "job cancelled", {{"job", id.str()}, {"reason", why}});
+  // keep_decisions does the rest.
+  if (known.job) return known.job->end(std::move(outcome), step.out);
   known.state.outcome = std::move(outcome);
   known.is_outcome_asked = true;
-  continuations_[journal_.add({sdk::put(state_key(cancel.job), encode(known.state))})] =
-      OutcomeKept{cancel.job};
+  continuations_[journal_.add({sdk::put(state_key(id), encode(known.state))})] = OutcomeKept{id};
 }
 
 // --- pictures ----------------------------------------------------------------------------------

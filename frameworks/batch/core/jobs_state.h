@@ -44,8 +44,8 @@ struct KnownJob {
   bool is_retry_asked = false;                                       // it is being written
 
   bool begins_with_plan() const {
-    return record.order.awaits_plan() ||
-           (waiting && !waiting->after.empty() && !waiting->is_planned);
+    return record.order.awaits_plan() || (waiting && !waiting->is_planned &&
+                                          (!waiting->after.empty() || !waiting->model.empty()));
   }
   bool is_waiting() const { return waiting && verdict(*waiting) != Fate::kMet; }
   bool is_retryable() const { return ended && !job; }
@@ -63,6 +63,8 @@ class Jobs::State {
   const FrameworkId& framework() const { return framework_; }
   std::vector<proto::BatchJob> list(const Caller& by, bool with_ended, const JobId& after,
                                     size_t limit, Time now, const std::string& pipeline) const;
+  std::vector<proto::BatchSchedule> schedules(const Caller& by, const std::string& after,
+                                              size_t limit, size_t fire_times, Time now) const;
   std::vector<Violation> violations() const;
 
  private:
@@ -101,8 +103,19 @@ class Jobs::State {
   struct Retried {
     JobId job = {};
   };
-  using Continuation =
-      std::variant<Load, Begin, Submitted, OutcomeKept, PlanKept, Progress, Ended, Retried>;
+  struct ScheduleKept {
+    std::string name = {};
+    std::optional<ScheduleRecord> record = {};  // none: it is removed
+    uint64_t relay = 0;
+    Caller by = {};
+  };
+  struct Fired {
+    std::string schedule = {};
+    ScheduleRecord record = {};
+    std::vector<JobId> jobs = {};  // that were started
+  };
+  using Continuation = std::variant<Load, Begin, Submitted, OutcomeKept, PlanKept, Progress, Ended,
+                                    Retried, ScheduleKept, Fired>;
 
   // jobs.cc: sessions, the store, time, asks, offers, updates.
   void on_notification(Step& step, const sdk::Notification& notification);
@@ -162,10 +175,34 @@ class Jobs::State {
   Result<std::vector<Waiting>> waits_of(const Submission& stages,
                                         const std::vector<JobId>& ids) const;
 
+  // jobs_schedules.cc: jobs that are started again and again.
+  void on_schedule(Step& step, uint64_t relay, const SubmitSchedule& submit, const Caller& by);
+  void on_schedule_change(Step& step, uint64_t relay, const ChangeSchedule& change,
+                          const Caller& by);
+  void write_schedule(const std::string& name, ScheduleRecord record, uint64_t relay,
+                      const Caller& by);
+  void on_schedule_kept(Step& step, const ScheduleKept& kept, const std::optional<Error>& error);
+  static Error busy_schedule(const std::string& name);
+  proto::BatchSchedule shown_to(const Caller& by, proto::BatchSchedule schedule) const;
+  void on_zone(Step& step, const ZoneRead& read);
+  // What is due is decided.
+  void fire(Step& step);
+  void on_fired(Step& step, const Fired& fired, const std::optional<Error>& error);
+
   // jobs_requests.cc: what people want, and see.
   void on_request(Step& step, const Request& request);
   void on_submit(Step& step, uint64_t relay, const Submission& stages, const RoleName& role,
                  const Caller& by);
+  // Its jobs, not yet kept: `operations` get what keeps them. `fired` is the schedule that starts
+  // them, if one does; their roles are known then. Errors: kResourceExhausted; kNotFound, a job to
+  // wait for.
+  Result<std::vector<JobId>> add_jobs(Step& step, const Submission& stages,
+                                      const std::string& owner, const std::string& schedule,
+                                      std::vector<proto::StoreOperation>& operations);
+  void on_submitted(Step& step, const std::vector<JobId>& jobs, const std::optional<Error>& error);
+  // Users share by roles of their own, unless they say otherwise.
+  RoleName charged_role(const RoleName& role, const std::string& user) const;
+  void end_as_cancelled(Step& step, const JobId& id, KnownJob& known, const std::string& why);
   void on_cancel(Step& step, uint64_t relay, const Cancel& cancel, const Caller& by);
   void answer_watches(Step& step);
   Result<void> has_room(const std::vector<const JobOrder*>& orders, const std::string& owner) const;
@@ -212,6 +249,7 @@ class Jobs::State {
   std::map<JobId, KnownJob, ByNumber> jobs_;
   std::map<JobId, std::set<JobId>> dependents_;  // of jobs_, by what they wait for
   std::map<JobId, proto::BatchJob, ByNumber> ended_;
+  Schedules schedules_;
   size_t ended_bytes_ = 0;
   std::map<BlockName, std::vector<TaskId>> changed_;  // not yet being written
   std::map<TaskId, proto::TaskStatus> early_;         // told before the store was read

@@ -6,12 +6,13 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/bytes.h"
+#include "frameworks/batch/core/plan.h"
 
 namespace proffer::batch {
 namespace {
 
 constexpr std::string_view kScheduleTag = "PBd1";
-constexpr std::string_view kScheduleOrderTag = "PBu1";
+constexpr std::string_view kScheduleOrderTag = "PBv1";
 
 constexpr std::array<std::string_view, kOverlapCount> kOverlaps = {"skip", "queue", "replace"};
 constexpr std::array<std::string_view, kCatchUpCount> kCatchUps = {"none", "last", "all"};
@@ -103,7 +104,25 @@ Result<void> check_schedule(const ScheduleOrder& order) {
                                         " would pass over them"))
         .with_hint("set overlap to queue, or catch_up to last or none");
   }
+  if (Result<void> ok = check_submission(order.stages); !ok) return ok;
+  for (const StageOrder& stage : order.stages.stages) {
+    for (const StageDependency& one : stage.after) {
+      const auto is_stage = [&one](const StageOrder& other) { return other.stage == one.job; };
+      if (std::any_of(order.stages.stages.begin(), order.stages.stages.end(), is_stage)) continue;
+      return Error::invalid_argument(text("a job of a schedule cannot wait for ", quoted(one.job)))
+          .with_hint("it may wait for stages of its own pipeline");
+    }
+  }
+  // What each firing adds to names must have room.
+  if (Result<void> ok = check_submission(firing_of(order, 0)); !ok) {
+    return std::move(ok).error().in("at its fire times");
+  }
   return {};
+}
+
+std::string schedule_name(const ScheduleOrder& order) {
+  return order.stages.pipeline.empty() ? order.stages.stages.front().order.name
+                                       : order.stages.pipeline;
 }
 
 std::string firing_name(int64_t at) {
@@ -111,6 +130,27 @@ std::string firing_name(int64_t at) {
   std::erase(name, '-');
   std::erase(name, ':');
   return name;
+}
+
+Submission firing_of(const ScheduleOrder& order, int64_t at) {
+  Submission firing = order.stages;
+  const std::string name = firing_name(at);
+  for (StageOrder& stage : firing.stages) {
+    stage.order.output += text("/", name);
+    stage.order.plan += text("-", name);
+    stage.order.env["PROFFER_FIRE_TIME"] = utc_text(at);
+  }
+  return firing;
+}
+
+std::string model_directory(std::string_view output, std::string_view plan) {
+  return text(output, "/.schedule-", plan);
+}
+
+std::string model_of(const JobOrder& fired) {
+  const std::string output = fired.output.substr(0, fired.output.rfind('/'));
+  const std::string plan = fired.plan.substr(0, fired.plan.rfind('-'));
+  return plan_directory(model_directory(output, plan), plan);
 }
 
 void add_firing(ScheduleRecord& record, Firing firing) {
@@ -202,30 +242,32 @@ namespace {
 constexpr int64_t kUnixMax = int64_t{1} << 40;
 
 void write(ByteWriter& out, const ScheduleOrder& order) {
-  out.bytes(encode_order(order.job));
+  out.bytes(encode_submission(order.stages));
   out.bytes(order.cron);
   out.bytes(order.zone);
   out.number(static_cast<uint64_t>(order.overlap));
   out.number(static_cast<uint64_t>(order.catch_up));
 }
 
-// Errors: as check_order and check_schedule; what is no order at all fails `in`.
+// Errors: kCorruption; as check_schedule.
 Result<ScheduleOrder> read_schedule_order(ByteReader& in) {
   ScheduleOrder order;
-  const std::string_view job = in.bytes(kOrderBytesMax);
+  const std::string_view stages = in.bytes(kSubmissionBytesMax);
   order.cron = in.bytes(kCronBytesMax);
   order.zone = in.bytes(kZoneBytesMax);
   order.overlap = static_cast<Overlap>(in.number(kOverlapCount - 1));
   order.catch_up = static_cast<CatchUp>(in.number(kCatchUpCount - 1));
   if (!in.ok()) return corrupt("a schedule");
-  Result<JobOrder> decoded = decode_order(job);
+  Result<Submission> decoded = decode_submission(stages);
   if (!decoded) return std::move(decoded).error();
-  order.job = *std::move(decoded);
+  order.stages = *std::move(decoded);
   if (Result<void> ok = check_schedule(order); !ok) return std::move(ok).error();
   return order;
 }
 
 }  // namespace
+
+std::string schedule_key(const std::string& name) { return text(kSchedulesPrefix, name); }
 
 std::string encode(const ScheduleRecord& record) {
   ByteWriter out(kScheduleTag);
@@ -283,6 +325,8 @@ std::string encode_schedule_order(const ScheduleOrder& order) {
   write(out, order);
   return std::move(out).take();
 }
+
+bool is_schedule_order(std::string_view bytes) { return bytes.starts_with(kScheduleOrderTag); }
 
 Result<ScheduleOrder> decode_schedule_order(std::string_view bytes) {
   ByteReader in(bytes, kScheduleOrderTag);

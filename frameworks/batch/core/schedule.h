@@ -14,7 +14,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "frameworks/batch/core/cron.h"
-#include "frameworks/batch/core/order.h"
+#include "frameworks/batch/core/waiting.h"
 
 namespace proffer::batch {
 
@@ -39,9 +39,9 @@ std::string_view to_text(CatchUp catch_up);  // "none", "last", "all"
 std::optional<CatchUp> parse_catch_up(std::string_view text);
 
 struct ScheduleOrder {
-  // Of each firing. Its output is the directory in which each firing has a directory of its own,
-  // named by firing_name().
-  JobOrder job = {};
+  // Of each firing: a job or a pipeline. Its outputs are directories in which each firing has one
+  // of its own, named by firing_name(), and its plans are models (model_directory).
+  Submission stages = {};
   std::string cron = {};
   std::string zone = "UTC";  // a name of the time zone database
   Overlap overlap = Overlap::kSkip;
@@ -51,12 +51,24 @@ struct ScheduleOrder {
 inline constexpr size_t kCronBytesMax = 256;
 inline constexpr size_t kZoneBytesMax = 64;
 
-// Errors: kInvalidArgument says which value is wrong, what is allowed and what to do. The job is
-// not looked at: check_order does that.
+// A schedule comes from a process of a user: it is hostile until this has looked at it. Errors:
+// kInvalidArgument says which value is wrong, what is allowed and what to do.
 Result<void> check_schedule(const ScheduleOrder& order);
+
+// That of its pipeline or of its job. The scheduler has one schedule of a name.
+std::string schedule_name(const ScheduleOrder& order);
 
 // "20261125T0230Z": sorts as the fire times do, and is a valid name.
 std::string firing_name(int64_t at);
+// What is submitted at a fire time, with $PROFFER_FIRE_TIME ("2026-11-25T02:30Z") for its commands.
+Submission firing_of(const ScheduleOrder& order, int64_t at);
+
+// The CLI writes the directory of a stage that awaits its plan (plan.h) in here, once:
+// "OUTPUT/.schedule-<plan>". The first task of each firing makes a copy of it, aside, and goes on
+// with that.
+std::string model_directory(std::string_view output, std::string_view plan);
+// Of a stage of a firing: the directory of the plan to copy.
+std::string model_of(const JobOrder& fired);
 
 struct Firing {
   enum class Result : uint8_t {
@@ -68,7 +80,7 @@ struct Firing {
   int64_t at = 0;    // the fire time, in seconds since the Unix epoch
   int64_t last = 0;  // of fire times that were missed together: the last one; else `at`
   Result result = Result::kStarted;
-  JobId job = {};  // that was started
+  JobId job = {};  // that was started, or a pipeline
   bool operator==(const Firing&) const = default;
 };
 inline constexpr size_t kFiringResultCount = 4;
@@ -83,7 +95,7 @@ struct ScheduleRecord {
   bool is_paused = false;
   int64_t decided_until = 0;          // each fire time up to this one is decided
   std::vector<int64_t> waiting = {};  // rising: these are started one after the other
-  JobId job = {};                     // that was started last
+  JobId job = {};                     // or the pipeline, that was started last
   std::vector<Firing> log = {};       // the last firings, the oldest first
   bool operator==(const ScheduleRecord&) const = default;
 };
@@ -106,12 +118,15 @@ std::optional<ScheduleStep> decide(const ScheduleRecord& record, const Cron& cro
 // The log has one firing more.
 void add_firing(ScheduleRecord& record, Firing firing);
 
+inline constexpr std::string_view kSchedulesPrefix = "schedules/";
+std::string schedule_key(const std::string& name);
 std::string encode(const ScheduleRecord& record);
 // Errors: kCorruption, for anything that encode() does not make.
 Result<ScheduleRecord> decode_schedule(std::string_view bytes);
 // As it is sent by the CLI.
 std::string encode_schedule_order(const ScheduleOrder& order);
-// Errors: kCorruption if it is none; as check_order and check_schedule if it cannot be.
+bool is_schedule_order(std::string_view bytes);
+// Errors: kCorruption if it is none; as check_schedule if it cannot be.
 Result<ScheduleOrder> decode_schedule_order(std::string_view bytes);
 
 }  // namespace proffer::batch

@@ -113,6 +113,8 @@ std::string encode(const Waiting& waiting) {
     out.number(static_cast<uint64_t>(one.fate));
   }
   out.number((waiting.takes_any ? 1 : 0) | (waiting.is_planned ? 2 : 0));
+  out.bytes(waiting.schedule);
+  out.bytes(waiting.model);
   return std::move(out).take();
 }
 
@@ -132,6 +134,8 @@ Result<Waiting> decode_waiting(std::string_view bytes) {
   const uint64_t flags = in.number(3);
   waiting.takes_any = (flags & 1) != 0;
   waiting.is_planned = (flags & 2) != 0;
+  waiting.schedule = in.bytes(kNameBytesMax);
+  waiting.model = in.bytes(kPathBytesMax);
   if (!in.ended_well()) return corrupt("what a job waits for");
   return waiting;
 }

@@ -49,13 +49,17 @@ struct Dependency {
   bool operator==(const Dependency&) const = default;
 };
 
-// Of a job that waits, or has waited, or is a stage.
+// Of a job that waits, or has waited, or is a stage, or was started by a schedule.
 struct Waiting {
   std::string pipeline = {};  // its id; empty: the job is no stage
   std::string stage = {};
   std::vector<Dependency> after = {};
   bool takes_any = false;   // it begins once one of them is met; else once all are
   bool is_planned = false;  // its directory is in its place
+  // Of a job that a schedule has started: its name, and the directory of the plan that the first
+  // task makes a copy of (schedule.h).
+  std::string schedule = {};
+  std::string model = {};
   bool operator==(const Waiting&) const = default;
 };
 

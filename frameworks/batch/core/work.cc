@@ -130,6 +130,7 @@ std::string encode_work(const Work& work) {
     ByteWriter out(kPlanTag);
     write_common(out, plan->common);
     out.bytes(plan->place);
+    out.bytes(plan->model);
     return std::move(out).take();
   }
   const auto& reduce = std::get<ReduceWork>(work);
@@ -209,6 +210,7 @@ Result<Work> decode_work(std::string_view bytes) {
     PlanWork plan;
     plan.common = read_common(in);
     plan.place = in.bytes(kPathBytesMax);
+    plan.model = in.bytes(kPathBytesMax);
     if (!in.ended_well()) return corrupt("a plan task");
     return Work(std::move(plan));
   }
@@ -500,7 +502,7 @@ Result<IndexEntry> decode_index_entry(std::string_view bytes) {
   const uint64_t records = marked & ~kPackedMark;
   entry.checksum = take_fixed(bytes);
   constexpr auto kMax = static_cast<uint64_t>(kBytesAmountMax);
-  if (take_fixed(bytes) != seal.value() || offset > kMax || length > kMax || 
+  if (take_fixed(bytes) != seal.value() || offset > kMax || length > kMax ||
       records > (entry.is_packed ? kMax : length)) {
     return corrupt("an index entry");
   }

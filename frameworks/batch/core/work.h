@@ -144,6 +144,9 @@ struct GatherWork {
 struct PlanWork {
   WorkCommon common = {};
   std::string place = {};  // the directory is moved there
+  // If `output` is not there, a copy of this plan is put there first, for a job that a schedule has
+  // started; empty: of others.
+  std::string model = {};
   bool operator==(const PlanWork&) const = default;
 };
 

@@ -93,11 +93,56 @@ std::optional<TaskTrouble> plan_in(const std::string& directory, const PlanWork&
   return std::nullopt;
 }
 
+// The order of an array is that of the firing, not of its schedule.
+std::optional<TaskTrouble> change_order(const std::string& path, const PlanWork& work) {
+  const Result<std::string> bytes = read_file(path, kOrderBytesMax);
+  if (!bytes) return trouble(bytes.error());
+  Result<JobOrder> order = decode_order(*bytes);
+  if (!order) return hopeless(Error(order.error()).in("the order in the schedule's plan"));
+  order->output = work.place;
+  order->plan = work.common.plan;
+  order->env = work.common.env;
+  fs::remove(path);
+  if (Result<void> ok = write_whole(path, encode_order(*order)); !ok) return trouble(ok.error());
+  return std::nullopt;
+}
+
+// Puts a copy of a schedule's plan where the job's directory waits, at once.
+std::optional<TaskTrouble> copy_model(const PlanWork& work) {
+  if (!exists(work.model)) {
+    return hopeless(Error::not_found(text("the schedule's directory ", quoted(work.model),
+                                          " is gone; submit the schedule again")));
+  }
+  const std::string own = text(work.common.output, "-", work.common.attempt);
+  const std::string plan = plan_directory(own, work.common.plan);
+  std::error_code error;
+  fs::remove_all(own, error);  // of an attempt of this number that an agent has launched twice
+  fs::create_directories(plan, error);
+  if (!error) fs::copy(work.model, plan, fs::copy_options::recursive, error);
+  std::optional<TaskTrouble> wrong;
+  if (error) {
+    wrong = trouble(Error::unavailable(
+        text("copying ", quoted(work.model), " to ", quoted(plan), ": ", error.message())));
+  } else if (const std::string path = plan + "/order"; exists(path)) {
+    wrong = change_order(path, work);
+  }
+  if (!wrong) {
+    const Result<void> moved = move_directory(own, work.common.output);
+    if (moved) return std::nullopt;
+    if (moved.error().code() != ErrorCode::kAlreadyExists) wrong = trouble(moved.error());
+  }
+  fs::remove_all(own, error);
+  return wrong;
+}
+
 }  // namespace
 
 std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result) {
   const std::string waiting = plan_directory(work.common.output, work.common.plan);
   const std::string placed = plan_directory(work.place, work.common.plan);
+  if (!work.model.empty() && !exists(waiting) && !exists(placed)) {
+    if (auto wrong = copy_model(work)) return wrong;
+  }
   const bool waits = work.common.output != work.place && exists(waiting);
   if (waits) {
     if (auto wrong = plan_in(waiting, work)) return wrong;

@@ -27,7 +27,7 @@ Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& c
   if (is_away(answer.error()) && !says("cannot reach a master")) {
     return std::move(answer).error().with_hint(
         "tasks of its jobs run on; start it again as before, with the same --session-file (proffer "
-        "dev has printed how, the installed package does it by itself), then try again");
+        "dev and the installed package do it by themselves), then try again");
   }
   return answer;
 }

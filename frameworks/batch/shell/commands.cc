@@ -24,6 +24,7 @@
 #include "frameworks/batch/shell/signals.h"
 #include "frameworks/batch/shell/submit.h"
 #include "proto/json/batch_json.h"
+#include "proto/json/batch_schedule_json.h"
 #include "sdk/shell/history.h"
 
 namespace proffer::batch {
@@ -46,12 +47,27 @@ int tell_end(const proto::BatchJob& job, bool json) {
 
 // --- submit ------------------------------------------------------------------------------------
 
+// `run` of it would not end.
+int submit_schedule(Prepared& job, const CommandOptions& options) {
+  const Result<std::string> answer =
+      ask(options, {.verb = "submit", .order = job.encoded()}, job.role, kPatience);
+  const Result<proto::BatchSchedule> schedule =
+      answer ? proto::parse_batch_schedule(*answer) : answer.error();
+  if (!schedule) {
+    for (OutputDirectory& output : job.outputs) output.abandon();
+    return print_answer(schedule.error(), options.json);
+  }
+  print_line(options.json ? *answer : schedule->name);
+  return 0;
+}
+
 // The exit code of `next`, which gets the job that was submitted, or the first stage of the
 // pipeline; or that of what went wrong.
 int submit_and(const SubmitOptions& given, const CommandOptions& options,
                const std::function<int(const proto::BatchJob&, const JobOrder&)>& next) {
   Result<Prepared> job = prepare(given);
   if (!job) return print_error(job.error(), options.json);
+  if (job->schedule) return submit_schedule(*job, options);
   const Result<proto::BatchJob> submitted =
       ask_for_job(options, {.verb = "submit", .order = job->encoded()}, job->role, kPatience);
   if (submitted) return next(*submitted, job->stages.stages.front().order);
@@ -173,7 +189,8 @@ class Watcher {
 };
 
 int watch_job(const std::string& job, const CommandOptions& options, bool is_silent) {
-  const Result<proto::BatchJob> now = ask_for_job(options, {.verb = "status", .job = job});
+  const Result<proto::BatchJob> now =
+      ask_for_job(options, {.verb = "status", .job = job}, {}, kPatience);
   if (!now && is_pipeline(job, now.error(), options)) {
     return watch_pipeline(job, options, is_silent);
   }

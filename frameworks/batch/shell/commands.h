@@ -63,6 +63,13 @@ int history(int64_t limit, const CommandOptions& options);
 // on standard output, or with a timeline as one file of HTML.
 int report(const std::string& job, const std::string& html_file, const CommandOptions& options);
 
+// Schedules: all of them; the log of one and its next `count` fire times; `verb` is "pause",
+// "resume" or "remove".
+int list_schedules(const CommandOptions& options);
+int show_fire_times(const std::string& name, int64_t count, const CommandOptions& options);
+int change_schedule(const std::string& name, const std::string& verb,
+                    const CommandOptions& options);
+
 struct LogsOptions {
   std::string task = {};    // as in map-3 or map-00003-2; empty: the attempt that failed last
   bool use_stdout = false;  // else standard error

@@ -129,6 +129,21 @@ Result<void> read_stages(const yaml::Node& node, JobFile& file) {
       });
 }
 
+// "0 3 * * *", or a table.
+Result<void> read_schedule(const yaml::Node& node, ScheduleText& schedule) {
+  const auto one = [](const std::string& key, const yaml::Node& value,
+                      std::optional<std::string>& place) {
+    return yaml::read_text(key, value, place.emplace());
+  };
+  if (node.kind == yaml::Node::Kind::kText) return one("schedule", node, schedule.cron);
+  return yaml::read_table("schedule", node, {}, [&](const std::string& key, const yaml::Node& row) {
+    if (key == "cron") return one(key, row, schedule.cron);
+    if (key == "zone") return one(key, row, schedule.zone);
+    if (key == "overlap") return one(key, row, schedule.overlap);
+    return one(key, row, schedule.catch_up);
+  });
+}
+
 }  // namespace
 
 const yaml::Schema& job_file_schema() {
@@ -160,6 +175,7 @@ Result<JobFile> parse_job_file(std::string_view whole, const Parameters& given,
   Result<void> read = yaml::read_table(
       "a job file", *document, {}, [&](const std::string& key, const yaml::Node& node) {
         if (key == "parameters") return Result<void>();
+        if (key == "schedule") return read_schedule(node, file.schedule.emplace());
         return key == "stages" ? read_stages(node, file) : read_row(key, node, file.job);
       });
   if (!read) return std::move(read).error();

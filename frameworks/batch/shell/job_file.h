@@ -81,9 +81,19 @@ struct StageText {
   bool operator==(const StageText&) const = default;
 };
 
+// When the job, or the pipeline, is started again and again.
+struct ScheduleText {
+  std::optional<std::string> cron = {};
+  std::optional<std::string> zone = {};
+  std::optional<std::string> overlap = {};   // as parse_overlap
+  std::optional<std::string> catch_up = {};  // as parse_catch_up
+  bool operator==(const ScheduleText&) const = default;
+};
+
 struct JobFile {
   JobText job = {};                    // with stages: what all of them have in common
   std::vector<StageText> stages = {};  // none: it is one job
+  std::optional<ScheduleText> schedule = {};
   bool operator==(const JobFile&) const = default;
 };
 

@@ -2,15 +2,20 @@
 
 #include "frameworks/batch/shell/prepare.h"
 
+#include <cerrno>
+#include <cstring>
+#include <ctime>
 #include <random>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/roles.h"
 #include "common/text.h"
 #include "frameworks/batch/planning/input.h"
 #include "frameworks/batch/shell/submit.h"
+#include "frameworks/batch/shell/zones.h"
 
 namespace proffer::batch {
 namespace {
@@ -91,7 +96,7 @@ struct StageSpec {
 };
 
 Result<StageSpec> read_stage(const JobText& file, JobText over, const std::string& name,
-                             bool names_output, StageOrder& stage) {
+                             bool names_output, bool is_scheduled, StageOrder& stage) {
   StageSpec spec{.plan = plan_name()};
   if (names_output && !over.output && !file.output) {
     over.output = text(name, "-", spec.plan.substr(0, kPlanInOutputBytes));
@@ -106,8 +111,8 @@ Result<StageSpec> read_stage(const JobText& file, JobText over, const std::strin
   const Result<bool> any = takes_any(waits);
   if (!any) return any.error();
   stage.takes_any = *any;
-  // What others are to write is not there yet.
-  if (stage.after.empty()) {
+  // What others are to write is not there yet, and what is there at the fire times is not known.
+  if (stage.after.empty() && !is_scheduled) {
     Result<std::vector<Split>> splits = find_splits(spec.job);
     if (!splits) return std::move(splits).error();
     spec.splits = *std::move(splits);
@@ -139,6 +144,38 @@ Result<OutputDirectory> make_directory(const StageSpec& spec, const StageOrder& 
   return output;
 }
 
+// That of a schedule is a model: its output gets a directory for each firing.
+Result<OutputDirectory> make_model(const StageSpec& spec, const StageOrder& stage) {
+  const std::string& place = stage.order.output;
+  if (::mkdir(place.c_str(), 0777) != 0 && errno != EEXIST) {
+    return Error::unavailable(text("making ", quoted(place), ": ", std::strerror(errno)));
+  }
+  Result<OutputDirectory> model =
+      OutputDirectory::prepare(model_directory(place, stage.order.plan));
+  if (!model) return std::move(model).error();
+  if (Result<void> ok = write_directory(spec.job, stage.order, spec.splits, *model); !ok) {
+    model->abandon();
+    return std::move(ok).error();
+  }
+  return model;
+}
+
+Result<ScheduleOrder> make_schedule(const ScheduleText& given, const Submission& stages) {
+  ScheduleOrder order{.stages = stages, .cron = given.cron.value_or("")};
+  order.zone = given.zone.value_or(order.zone);
+  if (given.overlap) order.overlap = *parse_overlap(*given.overlap);  // the schema has them
+  if (given.catch_up) order.catch_up = *parse_catch_up(*given.catch_up);
+  if (!given.cron) {
+    return Error::invalid_argument("schedule has no cron expression")
+        .with_hint("write schedule: {cron: 30 3 * * *, zone: Europe/Berlin}");
+  }
+  if (Result<void> ok = check_schedule(order); !ok) return std::move(ok).error().in("schedule");
+  if (Result<Zone> zone = read_zone(order.zone, std::time(nullptr)); !zone) {
+    return std::move(zone).error().in("schedule");
+  }
+  return order;
+}
+
 // What a file says of all stages, as a file of one of them.
 JobText shared_text(const JobFile& file) {
   JobText shared = file.job;
@@ -162,8 +199,9 @@ Result<void> add_stages(const SubmitOptions& given, const JobFile& file, Prepare
   if (file.stages.empty()) {
     JobText flags = given.flags;
     const std::string name = flags.name.value_or("job");
-    Result<StageSpec> spec = read_stage(file.job, flags, name, given.names_output,
-                                        prepared.stages.stages.emplace_back());
+    Result<StageSpec> spec =
+        read_stage(file.job, flags, name, given.names_output, file.schedule.has_value(),
+                   prepared.stages.stages.emplace_back());
     if (!spec) return std::move(spec).error();
     prepared.role = spec->job.role;
     specs.push_back(*std::move(spec));
@@ -185,8 +223,8 @@ Result<void> add_stages(const SubmitOptions& given, const JobFile& file, Prepare
     JobText said = one.job;
     said.name = one.name;
     const bool is_array = said.says_array();
-    Result<StageSpec> spec =
-        read_stage(shared, said, text(pipeline.pipeline, "-", one.name), is_array, stage);
+    Result<StageSpec> spec = read_stage(shared, said, text(pipeline.pipeline, "-", one.name),
+                                        is_array, file.schedule.has_value(), stage);
     if (!spec) {
       return std::move(spec).error().in(text("line ", one.line, ": stage ", quoted(one.name)));
     }
@@ -198,6 +236,7 @@ Result<void> add_stages(const SubmitOptions& given, const JobFile& file, Prepare
 }  // namespace
 
 std::string Prepared::encoded() const {
+  if (schedule) return encode_schedule_order(*schedule);
   const StageOrder& first = stages.stages.front();
   const bool is_order = stages.pipeline.empty() && first.after.empty();
   return is_order ? encode_order(first.order) : encode_submission(stages);
@@ -215,9 +254,15 @@ Result<Prepared> prepare(const SubmitOptions& given) {
   Prepared prepared;
   std::vector<StageSpec> specs;
   if (Result<void> ok = add_stages(given, file, prepared, specs); !ok) return std::move(ok).error();
+  if (file.schedule) {
+    Result<ScheduleOrder> schedule = make_schedule(*file.schedule, prepared.stages);
+    if (!schedule) return std::move(schedule).error();
+    prepared.schedule = *std::move(schedule);
+  }
   for (size_t i = 0; i < specs.size(); ++i) {
     const StageOrder& stage = prepared.stages.stages[i];
-    Result<OutputDirectory> output = make_directory(specs[i], stage);
+    Result<OutputDirectory> output =
+        prepared.schedule ? make_model(specs[i], stage) : make_directory(specs[i], stage);
     if (output) {
       prepared.outputs.push_back(*std::move(output));
       continue;

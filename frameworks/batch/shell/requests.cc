@@ -2,6 +2,7 @@
 
 #include "common/text.h"
 #include "proto/json/batch_json.h"
+#include "proto/json/batch_schedule_json.h"
 
 namespace proffer::batch {
 
@@ -16,6 +17,10 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
     return Asked(ListJobs{
         .with_ended = call->ended, .after = JobId(call->after), .pipeline = call->pipeline});
   }
+  if (call->verb == "schedules") {
+    const auto fire_times = static_cast<size_t>(call->count);
+    return Asked(ListSchedules{.after = call->after, .fire_times = fire_times});
+  }
   Request asked{.relay = request.relay, .by = caller_of(request)};
   if (call->verb == "submit") {
     const auto refused = [](Error error) {
@@ -27,6 +32,12 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
       Result<Submission> stages = decode_submission(call->order);
       if (!stages) return refused(std::move(stages).error());
       asked.what = SubmitStages{.stages = *std::move(stages), .role = request.role};
+      return Asked(std::move(asked));
+    }
+    if (is_schedule_order(call->order)) {
+      Result<ScheduleOrder> schedule = decode_schedule_order(call->order);
+      if (!schedule) return refused(std::move(schedule).error());
+      asked.what = SubmitSchedule{.order = *std::move(schedule), .role = request.role};
       return Asked(std::move(asked));
     }
     Result<JobOrder> order = decode_order(call->order);
@@ -48,8 +59,16 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
         WatchJob{.job = job, .phase = proto::parse_batch_phase(call->phase), .wait = call->wait};
     return Asked(std::move(asked));
   }
+  using What = ChangeSchedule::What;
+  for (const auto& [verb, what] :
+       {std::pair{"pause", What::kPause}, {"resume", What::kResume}, {"remove", What::kRemove}}) {
+    if (call->verb != verb) continue;
+    asked.what = ChangeSchedule{.name = call->job, .what = what};
+    return Asked(std::move(asked));
+  }
   return Error::invalid_argument(text("unknown request ", quoted(call->verb),
-                                      "; there are submit, list, status, cancel and retry"));
+                                      "; there are submit, list, status, cancel, retry, "
+                                      "schedules, pause, resume and remove"));
 }
 
 std::string show(const Jobs& jobs, const ListJobs& asked, const Caller& by, Time now) {
@@ -57,6 +76,13 @@ std::string show(const Jobs& jobs, const ListJobs& asked, const Caller& by, Time
   page.jobs = jobs.list(by, asked.with_ended, asked.after, kJobsPerPage, now, asked.pipeline);
   if (page.jobs.size() == kJobsPerPage) page.next = page.jobs.back().job;
   return proto::batch_page_json(page);
+}
+
+std::string show(const Jobs& jobs, const ListSchedules& asked, const Caller& by, Time now) {
+  proto::BatchSchedulePage page;
+  page.schedules = jobs.schedules(by, asked.after, kSchedulesPerPage, asked.fire_times, now);
+  if (page.schedules.size() == kSchedulesPerPage) page.next = page.schedules.back().name;
+  return proto::batch_schedule_page_json(page);
 }
 
 }  // namespace proffer::batch

@@ -18,8 +18,10 @@
 #include "frameworks/batch/core/jobs.h"
 #include "frameworks/batch/shell/commands.h"
 #include "frameworks/batch/shell/requests.h"
+#include "frameworks/batch/shell/zones.h"
 #include "net/trace_log.h"
 #include "proto/json/batch_json.h"
+#include "proto/json/batch_schedule_json.h"
 #include "sdk/scheduler.h"
 
 namespace proffer::batch {
@@ -60,6 +62,13 @@ class Daemon {
     for (sdk::Command& command : out.commands) scheduler_.command(std::move(command));
     trace_.write(out.trace, scheduler_.now().nanos() / seconds(1).nanos());
     for (const Answer& answer : out.answers) on_answer(answer);
+    for (const ScheduleAnswer& answer : out.schedule_answers) {
+      callers_.erase(answer.relay);
+      scheduler_.respond(answer.relay, proto::batch_schedule_json(answer.schedule));
+    }
+    for (const std::string& zone : out.zones_wanted) {
+      step(ZoneRead{zone, read_zone(zone, unix_seconds(scheduler_.now()))});
+    }
     arm();
     if (!jobs_.loaded() || waiting_.empty()) return;
     for (const proto::FrameworkRequest& request : std::exchange(waiting_, {})) on_request(request);
@@ -90,8 +99,11 @@ class Daemon {
       if (!std::holds_alternative<WatchJob>(one->what)) callers_[request.relay] = request.principal;
       return step(*one);
     }
-    scheduler_.respond(request.relay, show(jobs_, std::get<ListJobs>(*asked), caller_of(request),
-                                           scheduler_.now()));
+    const auto show_list = [&](const auto& list) {
+      scheduler_.respond(request.relay, show(jobs_, list, caller_of(request), scheduler_.now()));
+    };
+    if (const auto* jobs = std::get_if<ListJobs>(&*asked)) return show_list(*jobs);
+    show_list(std::get<ListSchedules>(*asked));
   }
 
   void on_answer(const Answer& answer) {

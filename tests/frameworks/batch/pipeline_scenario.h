@@ -63,6 +63,10 @@ class PipelineScenario {
     EXPECT_TRUE(last_answer_ || has_crashed_) << "a request was not answered";
     return last_answer_ ? *last_answer_ : Error::unavailable("the scheduler has crashed");
   }
+  Result<proto::BatchSchedule> ask_schedule(decltype(Request::what) what) {
+    const Result<proto::BatchJob> answer = ask(std::move(what));
+    return answer ? Result<proto::BatchSchedule>(last_schedule_) : answer.error();
+  }
   Result<proto::BatchJob> retry(const std::string& job) { return ask(Retry{JobId(job)}); }
   Result<proto::BatchJob> cancel(const std::string& job) { return ask(Cancel{JobId(job)}); }
 
@@ -142,6 +146,7 @@ class PipelineScenario {
   const std::map<std::string, std::string>& store() const { return store_; }
   std::map<TaskId, proto::TaskSpec>& running() { return running_; }
   Jobs& jobs() { return *jobs_; }
+  Time now() const { return now_; }
   void advance(Duration duration) {
     now_ = now_ + duration;
     step(Tick{});
@@ -155,6 +160,14 @@ class PipelineScenario {
     jobs_->handle(event, now_, out);
     for (const sdk::Command& command : out.commands) apply(command);
     for (Answer& answer : out.answers) last_answer_ = std::move(answer.job);
+    for (ScheduleAnswer& answer : out.schedule_answers) {
+      last_schedule_ = std::move(answer.schedule);
+      last_answer_ = proto::BatchJob();
+    }
+    for (const std::string& zone : out.zones_wanted) {
+      step(ZoneRead{zone, zone == "Nowhere" ? Result<Zone>(Error::not_found("no such zone"))
+                                            : Zone{.end = int64_t{1} << 33, .offsets = {{0, 0}}}});
+    }
     for (const Violation& violation : jobs_->violations()) ADD_FAILURE() << violation.what;
   }
   void answer_store() {
@@ -235,6 +248,7 @@ class PipelineScenario {
   std::map<std::string, std::string> store_;
   std::deque<proto::StoreResult> answers_;
   std::optional<Result<proto::BatchJob>> last_answer_;
+  proto::BatchSchedule last_schedule_;
   std::vector<Ask> asks_;
   std::map<TaskId, proto::TaskSpec> running_;
   std::set<TaskId> killed_;

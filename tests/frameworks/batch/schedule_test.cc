@@ -21,7 +21,7 @@ constexpr int64_t kHour = 60 * kMinute;
 
 Zone utc() { return {.begin = 0, .end = int64_t{1} << 33, .offsets = {{0, 0}}}; }
 
-JobOrder job() {
+Submission job() {
   JobOrder order;
   order.name = "report";
   order.output = "/data/report";
@@ -31,12 +31,12 @@ JobOrder job() {
   order.array->command = {"true"};
   order.array->indices = {{.first = 0, .step = 1, .count = 1}};
   order.array->directory = "/";
-  return order;
+  return {.stages = {{.order = order}}};
 }
 
 ScheduleRecord hourly(Overlap overlap, CatchUp catch_up) {
   ScheduleRecord record;
-  record.order = {.job = job(), .cron = "0 * * * *", .overlap = overlap, .catch_up = catch_up};
+  record.order = {.stages = job(), .cron = "0 * * * *", .overlap = overlap, .catch_up = catch_up};
   record.owner = "ann";
   record.decided_until = kMidnight;
   return record;
@@ -214,11 +214,11 @@ TEST(Schedule, SaysWhatIsWrong) {
     std::string_view why;
   };
   const Row rows[] = {
-      {{.job = job(), .cron = "0 0 * *"}, "4 fields"},
-      {{.job = job(), .cron = "@daily", .zone = "../etc/passwd"}, "'../etc/passwd'"},
-      {{.job = job(), .cron = "@daily", .zone = ""}, "''"},
-      {{.job = job(), .cron = "@daily", .catch_up = CatchUp::kAll}, "overlap: skip"},
-      {{.job = job(), .cron = std::string(300, ' ')}, "300 bytes"},
+      {{.stages = job(), .cron = "0 0 * *"}, "4 fields"},
+      {{.stages = job(), .cron = "@daily", .zone = "../etc/passwd"}, "'../etc/passwd'"},
+      {{.stages = job(), .cron = "@daily", .zone = ""}, "''"},
+      {{.stages = job(), .cron = "@daily", .catch_up = CatchUp::kAll}, "overlap: skip"},
+      {{.stages = job(), .cron = std::string(300, ' ')}, "300 bytes"},
   };
   for (const Row& row : rows) {
     const Result<void> ok = check_schedule(row.order);

@@ -1,0 +1,43 @@
+#pragma once
+
+// Schedules of the batch framework, as people see them.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/time.h"
+
+namespace proffer::proto {
+
+// A fire time, or several that were missed together, and what was decided.
+struct BatchFiring {
+  Time at = {};
+  Time last = {};
+  std::string result = {};  // "started", "skipped", "missed", "refused"
+  std::string job = {};     // that was started: a job or a pipeline
+  bool operator==(const BatchFiring&) const = default;
+};
+
+struct BatchSchedule {
+  std::string name = {};
+  std::string owner = {};
+  RoleName role = {};  // that is charged
+  std::string cron = {};
+  std::string zone = {};
+  std::string overlap = {};
+  std::string catch_up = {};
+  bool is_paused = false;
+  Time submitted_at = {};
+  int64_t running = 0;                 // jobs that it has started and that have not ended
+  int64_t waiting = 0;                 // fire times that wait for these
+  std::vector<BatchFiring> next = {};  // fire times to come; only their times are set
+  std::vector<BatchFiring> log = {};   // the last firings, the oldest first
+  // Shown to its owner and to operators only:
+  std::string output = {};
+  std::string note = {};  // why it cannot fire
+  bool operator==(const BatchSchedule&) const = default;
+};
+
+}  // namespace proffer::proto
