@@ -138,9 +138,9 @@ TEST(Schema, HasTheKeysThatAreRead) {
     if (key == "parameters" || key == "stages") continue;
     const Result<JobFile> file = parse_job_file(text(key, ": ", value_of(key), "\n"));
     ASSERT_TRUE(file) << file.error().message();
-    EXPECT_FALSE(file->job == JobText()) << key;
+    EXPECT_FALSE(*file == JobFile()) << key;
     EXPECT_TRUE(std::none_of(seen.begin(), seen.end(), [&](const std::string& other) {
-      return parse_job_file(other)->job == file->job;
+      return *parse_job_file(other) == *file;
     })) << key;
     seen.insert(text(key, ": ", value_of(key), "\n"));
   }
@@ -153,6 +153,22 @@ TEST(Schema, HasTheKeysThatAreRead) {
                 parse_job_file(text(key, ": ", value_of(key), "\n"))->job)
         << key;
   }
+}
+
+TEST(JobFile, HasACronExpressionAsItsScheduleOrATable) {
+  const Result<JobFile> brief = parse_job_file("run: x\nschedule: '@daily'\n");
+  ASSERT_TRUE(brief) << brief.error().message();
+  EXPECT_EQ(brief->schedule, (ScheduleText{.cron = "@daily"}));
+  const Result<JobFile> whole = parse_job_file(
+      "run: x\nschedule:\n  cron: 5 4 * * *\n  zone: Asia/Tokyo\n  overlap: queue\n"
+      "  catch_up: all\n");
+  ASSERT_TRUE(whole) << whole.error().message();
+  EXPECT_EQ(whole->schedule,
+            (ScheduleText{
+                .cron = "5 4 * * *", .zone = "Asia/Tokyo", .overlap = "queue", .catch_up = "all"}));
+  EXPECT_THAT(error_of("run: x\nschedule: {cron: '@daily', overlap: never}\n"),
+              HasSubstr("line 2"));
+  EXPECT_THAT(error_of("run: x\nschedule: [a]\n"), HasSubstr("line 2"));
 }
 
 TEST(Schema, SaysWhatIsAllowedWithLineAndKey) {
