@@ -373,11 +373,11 @@ std::map<std::string, std::string> made_seeds() {
   ended.job.stage = "words";
   ended.job.after = {{.job = "etl-clean-6", .on = "finished", .fate = "met"}};
   seeds["batch_record/ended_stage"] = batch::encode(ended);
-  seeds["batch_record/waiting"] = batch::encode(
-      batch::Waiting{.pipeline = "etl-5",
-                     .stage = "words",
-                     .after = {{.job = JobId("etl-clean-6"), .on = batch::Condition::kEnded}},
-                     .takes_any = true});
+  seeds["batch_record/waiting"] = batch::encode(batch::Waiting{
+      .pipeline = "etl-5",
+      .stage = "words",
+      .after = {{.job = batch::JobId("etl-clean-6"), .on = batch::Condition::kEnded}},
+      .takes_any = true});
   batch::JobOrder waits = order.order;
   waits.maps = 0;
   waits.plan = "5e20";
