@@ -43,6 +43,8 @@ std::vector<uint32_t> stragglers(const std::vector<RunningTask>& running, const 
     if (in_all && *in_all < kDurationMax) all.push_back(*in_all);
   }
   if (all.empty()) return {};
+  // Those that finished first are the short ones: they are no measure for many that run.
+  const bool is_measured = times.newest().size() >= std::min(running.size(), kTaskTimesMax);
   const Duration slow = at_part(all, 3, 4);
   const Duration typical = at_part(all, 1, 2);
   const Duration worthwhile = typical + std::max(typical / 4, seconds(1));
@@ -56,8 +58,10 @@ std::vector<uint32_t> stragglers(const std::vector<RunningTask>& running, const 
         left = *in_all - task.age;
         if (*in_all < slow || left <= worthwhile) continue;
       }
-    } else if (task.age <= slow + slow / 2 && (!any_tells || task.age < kStragglerSilence)) {
-      continue;
+    } else {
+      const bool is_overdue = task.age > slow + slow / 2;
+      const bool is_silent = task.age >= kStragglerSilence;
+      if (!(is_overdue && (is_measured || is_silent)) && !(any_tells && is_silent)) continue;
     }
     found.emplace_back(left, task.number);
   }

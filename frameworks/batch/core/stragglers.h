@@ -62,8 +62,9 @@ struct RunningTask {
 //     finished or has told how far it is, nothing can be compared;
 //   - a copy would end clearly earlier: the time to its end is longer than tasks take (their
 //     median), and a quarter of that or a second. No end is in sight of a task that stands
-//     still, and of one that has told nothing though others have, or though it is half as old again
-//     as the slowest quarter gets.
+//     still. Nor of one that has told nothing yet, if it is half as old again as the slowest
+//     quarter gets (then as many must have finished as run, or it is older than kStragglerSilence),
+//     or if it is older than that and others have told something.
 // O(n log n) in the running tasks.
 std::vector<uint32_t> stragglers(const std::vector<RunningTask>& running, const TaskTimes& times);
 

@@ -176,6 +176,23 @@ TEST(Array, ARangeThatWasCutOffIsLookedForInTheOutput) {
   EXPECT_TRUE(looks);
 }
 
+TEST(Array, APreemptedRangeIsNoFailureAndKeepsWhatHasEnded) {
+  JobScenario s(JobScenario::array(8));
+  s.agent("a", 1);
+  s.subscribe();
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_EQ(s.offer_all(), 1) << i;
+    const std::string id = s.running().begin()->first;
+    EXPECT_EQ(s.work_of<RangeWork>(id).looks_back, i > 0);
+    s.end(id, State::kKilled, JobScenario::Reason::kRevoked);
+  }
+  EXPECT_EQ(s.status().array->failed_attempts, 0);
+  s.offer_all();
+  s.finish_all();
+  while (!s.over() && s.offer_all() > 0) s.finish_all();
+  EXPECT_TRUE(s.succeeded()) << s.error();
+}
+
 // Two tasks tell of the same attempt of an element: one end counts.
 TEST(Array, CountsTheEndOfAnAttemptOnce) {
   JobOrder order = JobScenario::array(2);
