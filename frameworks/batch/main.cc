@@ -175,8 +175,7 @@ class Verbs {
                         "task, and writes lines as the mapper does");
     command->add_option("--sort-memory", flags.sort_memory,
                         "Of each task, for sorting [a quarter of its memory]");
-    command->add_option("--key-fields", flags.key_fields,
-                        "Fields of a line that are its key [1]");
+    command->add_option("--key-fields", flags.key_fields, "Fields of a line that are its key [1]");
     command->add_option("--partition-fields", flags.partition_fields,
                         "Of these, the first ones that choose the reducer [all]");
     command->add_option("--separator", flags.separator, "Between fields [tab]");

@@ -302,20 +302,6 @@ std::map<std::string, std::string> made_seeds() {
                                     .number = 7,
                                     .attempt = 1};
   seeds["batch_work/map"] = batch::encode_work(batch::MapWork{.common = common, .reducers = 3});
-  batch::Shuffle shuffle{.keys = {.separator = ',', .fields = 3, .partition_fields = 1},
-                         .combine = "awk -f combine.awk",
-                         .sort_bytes = 9 << 20};
-  shuffle.keys.sort = {{.first = 1, .last = 2},
-                       {.first = 3, .last = 3, .is_numeric = true, .is_reverse = true}};
-  seeds["batch_work/map_keys"] = batch::encode_work(
-      batch::MapWork{.common = common, .reducers = 3, .shuffle = shuffle});
-  seeds["batch_work/map_plain"] = batch::encode_work(
-      batch::MapWork{.common = common, .reducers = 3, .shuffle = {.is_packed = false}});
-  seeds["batch_work/block_header"] = batch::encode_block_header({.partition = 7,
-                                                                 .records = 20,
-                                                                 .raw_bytes = 4'000,
-                                                                 .stored_bytes = 900,
-                                                                 .checksum = 0x0123456789abcdef});
   seeds["batch_work/end"] =
       batch::encode_work(batch::EndWork{.common = common,
                                         .kind = batch::EndWork::Kind::kSetAside,
@@ -334,9 +320,6 @@ std::map<std::string, std::string> made_seeds() {
   order.order.resources = ResourceVector::of(1'000, 256'000);
   order.order.env = common.env;
   order.order.fetch = {{.uri = "https://host/x", .is_executable = true}};
-  order.order.reduce = "wc -l";
-  order.order.reducers = 2;
-  order.order.shuffle = shuffle;
   order.owner = "ada";
   seeds["batch_record/order"] = batch::encode(order);
   seeds["batch_record/bare_order"] = batch::encode_order(order.order);
@@ -349,8 +332,8 @@ std::map<std::string, std::string> made_seeds() {
                                                    .failed_task = "words-7.map-00007-1",
                                                    .is_kept = true}});
   batch::BlockRecord block;
-  block[3].failures = 1;
-  block[200] = {.winner = 1'001,
+  block.tasks[3].failures = 1;
+  block.tasks[200] = {.winner = 1'001,
                 .failures = 0,
                 .cpu = milliseconds(70),
                 .agent = AgentId("a"),

@@ -33,7 +33,7 @@ struct JobText {
   std::optional<std::string> key_fields = {};
   std::optional<std::string> partition_fields = {};
   std::optional<std::string> separator = {};
-  std::optional<std::string> sort = {};  // as parse_sort
+  std::optional<std::string> sort = {};     // as parse_sort
   std::optional<std::string> by_file = {};  // "true" or "false", as the next two
   std::optional<std::string> allow_empty = {};
   std::optional<std::string> fail_if_impossible = {};
