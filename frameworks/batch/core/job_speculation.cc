@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/text.h"
 #include "frameworks/batch/core/job_state.h"
 
 namespace proffer::batch {
