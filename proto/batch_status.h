@@ -72,6 +72,14 @@ struct BatchDependency {
   bool operator==(const BatchDependency&) const = default;
 };
 
+// What tasks counted of themselves, of one stage or job.
+struct BatchCounter {
+  std::string group = {};
+  std::string name = {};
+  int64_t amount = 0;
+  bool operator==(const BatchCounter&) const = default;
+};
+
 struct BatchJob {
   std::string job = {};
   std::string owner = {};
@@ -92,6 +100,8 @@ struct BatchJob {
   Time retry_until = {};  // a retry goes on with what it had done; zero: nothing of it is kept
   std::vector<std::string> avoided_agents = {};  // for a time: its tasks failed there
   // Shown to its owner and to operators only:
+  std::vector<BatchCounter> counters = {};  // by group and name; each task counts once
+  std::string task_status = {};             // what a running task said of itself last
   std::string output = {};
   std::string note = {};   // what went wrong last, or what it waits for
   std::string error = {};  // why it failed or was cancelled

@@ -1,6 +1,7 @@
 #include "proto/json/batch_json.h"
 
 #include <cstdint>
+#include <limits>
 
 #include "proto/json/json_text.h"
 
@@ -73,6 +74,14 @@ void fields(F& f, typename F::template Of<BatchDependency>& one) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<BatchCounter>& counter) {
+  f.text("group", counter.group);
+  f.text("name", counter.name);
+  f.whole("amount", std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(),
+          counter.amount);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.text("job", job.job);
   f.text_if_any("owner", job.owner);
@@ -92,6 +101,8 @@ void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.seconds("ended_at_s", job.ended_at);
   f.seconds("retry_until_s", job.retry_until);
   f.texts_if_any("avoided_agents", job.avoided_agents);
+  f.rows_if_any("counters", job.counters);
+  f.text_if_any("task_status", job.task_status);
   f.text_if_any("output", job.output);
   f.text_if_any("note", job.note);
   f.text_if_any("error", job.error);

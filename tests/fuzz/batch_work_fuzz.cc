@@ -47,11 +47,23 @@ void fuzz_batch_work(Input input) {
   batch_work_fuzz::check(bytes, batch::decode_range_result, batch::encode_range_result);
   batch_work_fuzz::check(bytes, batch::decode_element_end, batch::encode_element_end);
   batch_work_fuzz::check(bytes, batch::decode_arguments, batch::encode_arguments);
+  batch_work_fuzz::check(bytes, batch::decode_progress, batch::encode_progress);
   batch_work_fuzz::check(bytes, batch::decode_block_header, batch::encode_block_header);
   if (bytes.size() == batch::kElementEndBytes - 8) {
     batch_work_fuzz::check(std::string_view(batch_work_fuzz::sealed(bytes)),
                            batch::decode_element_end, batch::encode_element_end);
   }
+  // However its standard error is cut: what is no report is passed on, the rest is counted.
+  batch::ReportLines whole;
+  std::string passed = whole.feed(bytes);
+  passed += whole.finish();
+  batch::ReportLines pieces;
+  std::string passed_in_pieces = pieces.feed(bytes.substr(0, bytes.size() / 2));
+  passed_in_pieces += pieces.feed(bytes.substr(bytes.size() / 2));
+  passed_in_pieces += pieces.finish();
+  CHECK(passed == passed_in_pieces && whole.counters() == pieces.counters());
+  CHECK(whole.status() == pieces.status());
+  CHECK_LE(whole.counters().size(), batch::kCountersMax);
   if (bytes.size() != batch::kIndexEntryBytes - 8) return;
   batch_work_fuzz::check(std::string_view(batch_work_fuzz::sealed(bytes)),
                          batch::decode_index_entry, batch::encode_index_entry);

@@ -343,9 +343,6 @@ std::map<std::string, std::string> made_seeds() {
   order.order.resources = ResourceVector::of(1'000, 256'000);
   order.order.env = common.env;
   order.order.fetch = {{.uri = "https://host/x", .is_executable = true}};
-  order.order.reduce = "wc -l";
-  order.order.reducers = 2;
-  order.order.shuffle = shuffle;
   order.owner = "ada";
   seeds["batch_record/order"] = batch::encode(order);
   seeds["batch_record/bare_order"] = batch::encode_order(order.order);
@@ -358,12 +355,12 @@ std::map<std::string, std::string> made_seeds() {
                                                    .failed_task = "words-7.map-00007-1",
                                                    .is_kept = true}});
   batch::BlockRecord block;
-  block[3].failures = 1;
-  block[200] = {.winner = 1'001,
-                .failures = 0,
-                .cpu = milliseconds(70),
-                .agent = AgentId("a"),
-                .result = {.bytes_in = 9}};
+  block.tasks[3].failures = 1;
+  block.tasks[200] = {.winner = 1'001,
+                      .failures = 0,
+                      .cpu = milliseconds(70),
+                      .agent = AgentId("a"),
+                      .result = {.bytes_in = 9}};
   seeds["batch_record/block"] = batch::encode(block);
   batch::EndedRecord ended;
   ended.job.job = "words-7";

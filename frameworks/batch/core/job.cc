@@ -147,7 +147,8 @@ Result<void> check_shuffle(const JobSpec& spec) {
   if (Result<void> ok = check_keys(shuffle.keys); !ok) return ok;
   if (spec.reducers == 0 && shuffle != Shuffle{.is_packed = shuffle.is_packed}) {
     return Error::invalid_argument(
-               "combine, key_fields, partition_fields, separator, sort and sort_memory are for jobs "
+               "combine, key_fields, partition_fields, separator, sort and sort_memory are for "
+               "jobs "
                "with reducers")
         .with_hint("without reducers no line is sorted: leave them out");
   }

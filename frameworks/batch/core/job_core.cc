@@ -63,9 +63,7 @@ void Job::State::restore(uint32_t block, const ElementsRecord& record) {
   if (elements_) elements_->restore(block, record);
 }
 void Job::State::restore(TaskKind kind, const BlockRecord& block) {
-  for (const auto& [number, kept] : block) {
-    if (number < stage(kind).size()) stage(kind).restore(number, kept);
-  }
+  stage(kind).restore(block);
   (kind == TaskKind::kMap ? map_started_ : reduce_started_) = options_.started_at;
 }
 void Job::State::restore(const Outcome& outcome) {
@@ -115,7 +113,7 @@ std::string Job::State::block(TaskKind kind, uint32_t block) const {
     return record ? encode(*record) : "";
   }
   const BlockRecord record = stage(kind).block(block);
-  return record.empty() ? "" : encode(record);
+  return record.tasks.empty() ? "" : encode(record);
 }
 
 // --- updates ---------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/text.h"
 #include "frameworks/batch/core/job_state.h"
 
 namespace proffer::batch {
@@ -83,8 +84,14 @@ void Job::State::on_progress(const TaskName& name, std::string_view bytes, Time 
   const auto found = attempts_.find(to_task_id(name));
   const Result<TaskProgress> progress = decode_progress(bytes);
   if (found == attempts_.end() || !progress) return;
-  found->second.done = progress->done;
-  found->second.told_at = now;
+  if (name.kind == TaskKind::kMap) {  // Reduces tell nothing but a status.
+    found->second.done = progress->done;
+    found->second.told_at = now;
+  }
+  if (progress->status.empty()) return;
+  task_status_ = printable_tail(
+      text(found->first.str().substr(options_.id.str().size() + 1), ": ", progress->status),
+      kTaskStatusBytesMax + kNameBytesMax);
 }
 
 }  // namespace proffer::batch

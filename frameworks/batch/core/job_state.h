@@ -186,6 +186,7 @@ class Job::State {
   std::map<AskName, std::string> cannot_fit_;
   int64_t ends_given_up_ = 0;  // ways to end that no attempt of the last task could carry out
   std::string note_;
+  std::string task_status_;  // of the task that told one last
   std::string failed_task_;
   std::optional<Time> map_started_;
   std::optional<Time> reduce_started_;

@@ -79,6 +79,10 @@ proto::BatchJob Job::State::status(Time now) const {
     status.reduce.eta = time_left(now - *reduce_started_, static_cast<int64_t>(reduces_.done()),
                                   static_cast<int64_t>(reduces_.size()));
   }
+  Counters counters = maps_.counters();
+  add_counters(reduces_.counters(), counters);
+  status.counters = to_rows(counters);
+  if (!outcome_) status.task_status = task_status_;
   status.note = note_;
   for (const AgentId& agent : avoided_.all()) status.avoided_agents.push_back(agent.str());
   for (const auto& [ask, why] : cannot_fit_) {

@@ -29,7 +29,8 @@ constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
 static_assert(kAcceptBytesMax > kPayloadBytesMax);
 // What records can have, for reading them back.
 constexpr size_t kSmallRecordBytesMax = 16 * 1024;
-constexpr size_t kBlockBytesMax = kBlockTasks * (3 * kNameBytesMax + kTaskRecordBytes);
+constexpr size_t kBlockBytesMax =
+    kBlockTasks * (3 * kNameBytesMax + kTaskRecordBytes) + kCountersBytesMax;
 // Records of blocks that are written at once.
 constexpr size_t kProgressBytesMax = kStoreRequestBytesMax - 2 * kBlockBytesMax;
 // Blocks that a job can have, and so entries that its end erases.

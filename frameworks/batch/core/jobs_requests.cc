@@ -23,7 +23,9 @@ size_t bytes_of(const JobOrder& order) {
            (order.array->retries > 0 ? elements * kRetriedElementBytes : 0) + 1'024;
   }
   const size_t tasks = static_cast<size_t>(order.maps + order.reducers);
-  return encode_order(order).size() + tasks * kTaskRecordBytes + 1'024;
+  const size_t blocks = static_cast<size_t>((order.maps + kBlockTasks - 1) / kBlockTasks +
+                                            (order.reducers + kBlockTasks - 1) / kBlockTasks);
+  return encode_order(order).size() + tasks * kTaskRecordBytes + blocks * kCountersBytesMax + 1'024;
 }
 
 size_t keys_of(const JobOrder& order) {
@@ -361,9 +363,11 @@ std::optional<proto::BatchJob> Jobs::State::picture(const JobId& job, Time now) 
 
 proto::BatchJob Jobs::State::shown_to(const Caller& by, proto::BatchJob job) const {
   if (options_.serves_users && !by.is_operator && job.owner != by.user) {
-    for (std::string* text : {&job.output, &job.note, &job.error, &job.hint, &job.failed_task}) {
+    for (std::string* text :
+         {&job.output, &job.note, &job.error, &job.hint, &job.failed_task, &job.task_status}) {
       text->clear();
     }
+    job.counters.clear();
   }
   return job;
 }

@@ -182,8 +182,8 @@ Result<void> check_keys(const KeyRule& rule) {
         .with_hint("lines with the same key must go to the same reducer");
   }
   if (rule.sort.size() > kSortRulesMax) {
-    return Error::invalid_argument(text("sort has ", rule.sort.size(), " rules; at most ",
-                                        kSortRulesMax, " are allowed"));
+    return Error::invalid_argument(
+        text("sort has ", rule.sort.size(), " rules; at most ", kSortRulesMax, " are allowed"));
   }
   for (const SortRule& sort : rule.sort) {
     if (sort.first >= 1 && sort.first <= sort.last && sort.last <= rule.fields) continue;

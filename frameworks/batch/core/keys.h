@@ -28,8 +28,8 @@ struct SortRule {
 struct KeyRule {
   char separator = '\t';
   uint32_t fields = 1;
-  uint32_t partition_fields = 0;     // of the key, those that choose the reducer; 0: all of it
-  std::vector<SortRule> sort = {};   // keys that these leave equal are sorted by their bytes
+  uint32_t partition_fields = 0;    // of the key, those that choose the reducer; 0: all of it
+  std::vector<SortRule> sort = {};  // keys that these leave equal are sorted by their bytes
   bool operator==(const KeyRule&) const = default;
 };
 inline constexpr uint32_t kKeyFieldsMax = 100;

@@ -115,7 +115,7 @@ Result<void> check_order(const JobOrder& order) {
 }
 
 std::string encode_order(const JobOrder& order) {
-  ByteWriter out(order.array                 ? kArrayOrderTag
+  ByteWriter out(order.array               ? kArrayOrderTag
                  : order.shuffle.is_packed ? kOrderTag
                                            : kPlainOrderTag);
   out.bytes(order.name);

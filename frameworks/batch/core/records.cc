@@ -15,8 +15,10 @@ constexpr std::string_view kSchedulerTag = "PBk1";
 constexpr std::string_view kOrderRecordTag = "PBq1";
 constexpr std::string_view kStateTag = "PBt2";
 constexpr std::string_view kBlockTag = "PBb2";
+constexpr std::string_view kCountedBlockTag = "PBb3";  // with counters
 constexpr std::string_view kElementsTag = "PBc1";
 constexpr std::string_view kEndedTag = "PBz2";
+constexpr std::string_view kCountedEndedTag = "PBz3";  // with counters
 constexpr std::string_view kEndedArrayTag = "PBy2";
 constexpr std::string_view kEndedStageTag = "PBx1";
 constexpr int64_t kAnyAmount = std::numeric_limits<int64_t>::max();
@@ -205,9 +207,12 @@ Result<StateRecord> decode_state(std::string_view bytes) {
 
 // Agents and their addresses stand once, before the tasks.
 std::string encode(const BlockRecord& record) {
-  ByteWriter out(kBlockTag);
+  const bool is_counted = !record.counters.empty() ||
+                          std::any_of(record.tasks.begin(), record.tasks.end(),
+                                      [](const auto& row) { return row.second.is_counted; });
+  ByteWriter out(is_counted ? kCountedBlockTag : kBlockTag);
   std::map<std::pair<std::string, std::string>, uint64_t> places;
-  for (const auto& [number, task] : record) {
+  for (const auto& [number, task] : record.tasks) {
     if (task.winner != 0) places.emplace(std::pair(task.agent.str(), task.result.http_address), 0);
   }
   out.number(places.size());
@@ -217,12 +222,13 @@ std::string encode(const BlockRecord& record) {
     out.bytes(place.first);
     out.bytes(place.second);
   }
-  out.number(record.size());
+  out.number(record.tasks.size());
   uint32_t before = 0;
-  for (const auto& [number, task] : record) {
+  for (const auto& [number, task] : record.tasks) {
     out.number(number - before);
     before = number;
-    out.signed_number(task.failures);
+    const auto failures = static_cast<uint64_t>(task.failures);
+    out.number(is_counted ? failures << 1 | (task.is_counted ? 1 : 0) : failures);
     write(out, task.cpu);
     out.number(task.winner);
     if (task.winner == 0) continue;
@@ -232,11 +238,13 @@ std::string encode(const BlockRecord& record) {
     out.signed_number(task.result.records_out);
     out.signed_number(task.result.bytes_out);
   }
+  if (is_counted) write(out, record.counters);
   return std::move(out).take();
 }
 
 Result<BlockRecord> decode_block(std::string_view bytes) {
-  ByteReader in(bytes, kBlockTag);
+  const bool is_counted = bytes.starts_with(kCountedBlockTag);
+  ByteReader in(bytes, is_counted ? kCountedBlockTag : kBlockTag);
   BlockRecord record;
   std::vector<std::pair<std::string, std::string>> places;
   std::vector<bool> used;
@@ -256,7 +264,9 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
     number += step;
     if ((i > 0 && step == 0) || number > kAnyNumber) in.fail();
     TaskRecord task;
-    task.failures = static_cast<int32_t>(in.amount(std::numeric_limits<int32_t>::max()));
+    const uint64_t failures = in.number(std::numeric_limits<int32_t>::max() >> 1);
+    task.failures = static_cast<int32_t>(is_counted ? failures >> 1 : failures);
+    task.is_counted = is_counted && (failures & 1) != 0;
     task.cpu = read_duration(in);
     task.winner = in.number32(kAnyNumber);
     if (task.winner != 0) {
@@ -271,8 +281,11 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
       task.agent = AgentId(places[place].first);
       task.result.http_address = places[place].second;
     }
-    if (in.ok()) record.emplace_hint(record.end(), static_cast<uint32_t>(number), std::move(task));
+    if (in.ok()) {
+      record.tasks.emplace_hint(record.tasks.end(), static_cast<uint32_t>(number), std::move(task));
+    }
   }
+  if (is_counted) record.counters = read_counters(in);
   if (std::find(used.begin(), used.end(), false) != used.end()) in.fail();
   if (!in.ended_well()) return corrupt("a block of tasks");
   return record;
@@ -365,7 +378,7 @@ Result<EndedRecord> decode_ended_stage(std::string_view bytes) {
 std::string encode(const EndedRecord& record) {
   const proto::BatchJob& job = record.job;
   if (!job.pipeline.empty() || !job.stage.empty() || !job.after.empty()) return encode_stage(job);
-  ByteWriter out(job.array ? kEndedArrayTag : kEndedTag);
+  ByteWriter out(job.array ? kEndedArrayTag : job.counters.empty() ? kEndedTag : kCountedEndedTag);
   out.bytes(job.job);
   out.bytes(job.owner);
   out.bytes(job.role.str());
@@ -382,14 +395,19 @@ std::string encode(const EndedRecord& record) {
                      .error = job.error.substr(0, kEndedErrorBytesMax),
                      .hint = job.hint.substr(0, kEndedErrorBytesMax),
                      .failed_task = job.failed_task});
-  if (job.array) write(out, *job.array);
+  if (job.array) {
+    write(out, *job.array);
+  } else if (!job.counters.empty()) {
+    write(out, from_rows(job.counters));
+  }
   return std::move(out).take();
 }
 
 Result<EndedRecord> decode_ended(std::string_view bytes) {
   if (bytes.starts_with(kEndedStageTag)) return decode_ended_stage(bytes);
   const bool is_array = bytes.starts_with(kEndedArrayTag);
-  ByteReader in(bytes, is_array ? kEndedArrayTag : kEndedTag);
+  const bool has_counters = bytes.starts_with(kCountedEndedTag);
+  ByteReader in(bytes, is_array ? kEndedArrayTag : has_counters ? kCountedEndedTag : kEndedTag);
   EndedRecord record;
   proto::BatchJob& job = record.job;
   job.job = in.bytes(kNameBytesMax);
@@ -411,6 +429,7 @@ Result<EndedRecord> decode_ended(std::string_view bytes) {
   job.failed_task = outcome.failed_task;
   if (outcome.error != job.error || outcome.hint != job.hint || outcome.is_kept) in.fail();
   if (is_array) job.array = read_elements(in);
+  if (has_counters) job.counters = to_rows(read_counters(in));
   if (!in.ended_well()) return corrupt("a job that has ended");
   return record;
 }

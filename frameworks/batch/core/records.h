@@ -63,15 +63,19 @@ struct StateRecord {
 };
 
 struct TaskRecord {
-  uint32_t winner = 0;   // the attempt that finished; 0: none
-  int32_t failures = 0;  // attempts that failed by their own fault
-  Duration cpu = {};     // that its attempts have used, in milliseconds
-  AgentId agent = {};    // these two of the winner
-  TaskResult result = {};
+  uint32_t winner = 0;      // the attempt that finished; 0: none
+  int32_t failures = 0;     // attempts that failed by their own fault
+  Duration cpu = {};        // that its attempts have used, in milliseconds
+  AgentId agent = {};       // these two of the winner
+  TaskResult result = {};   // without its counters
+  bool is_counted = false;  // its counters are in the sum of its block
   bool operator==(const TaskRecord&) const = default;
 };
-// By number.
-using BlockRecord = std::map<uint32_t, TaskRecord>;
+struct BlockRecord {
+  std::map<uint32_t, TaskRecord> tasks = {};  // by number
+  Counters counters = {};                     // the sum of those tasks that are counted
+  bool operator==(const BlockRecord&) const = default;
+};
 
 // Elements of one block share a record, as tasks do.
 inline constexpr uint32_t kBlockElements = 8'192;

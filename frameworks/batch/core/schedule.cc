@@ -11,8 +11,8 @@
 namespace proffer::batch {
 namespace {
 
-constexpr std::string_view kScheduleTag = "PBd1";
-constexpr std::string_view kScheduleOrderTag = "PBv1";
+constexpr std::string_view kScheduleTag = "PCs1";
+constexpr std::string_view kScheduleOrderTag = "PCo1";
 
 constexpr std::array<std::string_view, kOverlapCount> kOverlaps = {"skip", "queue", "replace"};
 constexpr std::array<std::string_view, kCatchUpCount> kCatchUps = {"none", "last", "all"};

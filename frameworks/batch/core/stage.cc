@@ -67,7 +67,15 @@ TaskId Stage::launch_copy(uint32_t number) {
   return id;
 }
 
+void Stage::restore(const BlockRecord& kept) {
+  for (const auto& [number, task] : kept.tasks) {
+    if (number < tasks_.size()) restore(number, task);
+  }
+  if (!kept.tasks.empty()) count(kept.tasks.begin()->first / kBlockTasks, kept.counters);
+}
+
 void Stage::restore(uint32_t number, const TaskRecord& kept) {
+  tasks_[number].is_counted = kept.is_counted;
   tasks_[number].failures = kept.failures;
   failed_ += kept.failures;
   if (kept.cpu > Duration()) add_cpu(number, kept.cpu);
@@ -77,12 +85,13 @@ void Stage::restore(uint32_t number, const TaskRecord& kept) {
 
 std::optional<TaskRecord> Stage::kept(uint32_t number) const {
   const JobTask& task = tasks_[number];
-  if (task.winner == 0 && task.failures == 0) return std::nullopt;
+  if (task.winner == 0 && task.failures == 0 && !task.is_counted) return std::nullopt;
   return TaskRecord{.winner = task.winner,
                     .failures = task.failures,
                     .cpu = task.cpu.value_or(Duration()),
                     .agent = task.winner_agent,
-                    .result = task.result};
+                    .result = task.result,
+                    .is_counted = task.is_counted};
 }
 
 BlockRecord Stage::block(uint32_t block) const {
@@ -90,9 +99,12 @@ BlockRecord Stage::block(uint32_t block) const {
   const size_t end = std::min<size_t>(tasks_.size(), size_t{block + 1} * kBlockTasks);
   for (size_t number = size_t{block} * kBlockTasks; number < end; ++number) {
     if (std::optional<TaskRecord> task = kept(static_cast<uint32_t>(number))) {
-      record.emplace_hint(record.end(), static_cast<uint32_t>(number), *std::move(task));
+      record.tasks.emplace_hint(record.tasks.end(), static_cast<uint32_t>(number),
+                                *std::move(task));
     }
   }
+  const auto counters = block_counters_.find(block);
+  if (counters != block_counters_.end()) record.counters = counters->second;
   return record;
 }
 
@@ -156,6 +168,11 @@ void Stage::complete(uint32_t number, uint32_t attempt, const AgentId& agent, Ta
   task.winner = attempt;
   task.winner_agent = agent;
   task.result = std::move(result);
+  if (!task.result.counters.empty() && !task.is_counted) {
+    task.is_counted = true;
+    count(number / kBlockTasks, task.result.counters);
+  }
+  task.result.counters.clear();
   outputs_[agent].insert(number);
   ++done_;
   add_to_sums(task.result, 1);
@@ -220,6 +237,13 @@ void Stage::add_to_sums(const TaskResult& result, int64_t sign) {
   sums_.bytes_in += sign * result.bytes_in;
   sums_.records_out += sign * result.records_out;
   sums_.bytes_out += sign * result.bytes_out;
+}
+
+void Stage::count(uint32_t block, const Counters& counters) {
+  for (const auto& [name, amount] : counters) {
+    const Counters one = {{name, amount}};
+    if (add_counters(one, counters_)) add_counters(one, block_counters_[block]);
+  }
 }
 
 void Stage::check(std::vector<Violation>& out) const {

@@ -31,6 +31,7 @@ struct JobTask {
   uint32_t winner = 0;                       // these three once done
   AgentId winner_agent = {};
   TaskResult result = {};
+  bool is_counted = false;           // by its first winner
   std::optional<Duration> cpu = {};  // of all its attempts, as far as it was counted
 };
 
@@ -59,6 +60,9 @@ class Stage {
   int64_t recomputed() const { return recomputed_; }
   // Sums of the results of the tasks that are done.
   const TaskResult& sums() const { return sums_; }
+  // What the tasks counted. Each is counted once, by the attempt that first won with counters: one
+  // whose output is lost and computed again stays counted.
+  const Counters& counters() const { return counters_; }
   // Of all attempts that have ended, as far as it was counted.
   const std::optional<Duration>& cpu() const { return cpu_; }
 
@@ -88,8 +92,9 @@ class Stage {
   }
   // Whether an earlier life of the scheduler has launched an attempt of this number.
   bool is_of_earlier_life(uint32_t attempt) const { return attempt <= attempts_before_; }
-  // What an earlier life of the scheduler has kept; only of a task that is as it began.
-  void restore(uint32_t number, const TaskRecord& kept);
+  // What an earlier life of the scheduler has kept; only of tasks that are as they began. Numbers
+  // beyond the last task are ignored.
+  void restore(const BlockRecord& kept);
   // What is to be kept of a task; nothing, as long as it is as it began.
   std::optional<TaskRecord> kept(uint32_t number) const;
   // Blocks whose kept tasks have changed since this was last called.
@@ -128,6 +133,9 @@ class Stage {
   // Whether the task still runs without this attempt.
   bool runs_without(JobTask& task, const TaskId& id);
   void add_to_sums(const TaskResult& result, int64_t sign);
+  void restore(uint32_t number, const TaskRecord& kept);
+  // As far as the stage's counters have room.
+  void count(uint32_t block, const Counters& counters);
 
   void note_change(uint32_t number) { changed_.insert(number / kBlockTasks); }
 
@@ -146,6 +154,8 @@ class Stage {
   int64_t failed_ = 0;
   int64_t recomputed_ = 0;
   TaskResult sums_;
+  Counters counters_;                            // of all tasks
+  std::map<uint32_t, Counters> block_counters_;  // the same of each block of them
   std::optional<Duration> cpu_;
 };
 

@@ -25,9 +25,11 @@ constexpr std::string_view kRangeTag = "PBa2";
 constexpr std::string_view kGatherTag = "PBg2";
 constexpr std::string_view kProgressTag = "PBv1";
 constexpr std::string_view kPlanTag = "PBl1";
+constexpr std::string_view kStatusTag = "PBv2";  // progress with a status
 constexpr std::string_view kRangeResultTag = "PBh1";
 constexpr std::string_view kPlanResultTag = "PBn1";
 constexpr std::string_view kResultTag = "PBo1";
+constexpr std::string_view kCountedResultTag = "PBo2";  // with counters
 constexpr std::string_view kFailureTag = "PBf2";
 constexpr int64_t kNumberMax = std::numeric_limits<uint32_t>::max();
 
@@ -299,23 +301,26 @@ std::optional<TaskName> parse_task_id(const TaskId& task) {
 std::string part_name(uint32_t number) { return numbered("part", number); }
 
 std::string encode_result(const TaskResult& result) {
-  ByteWriter out(kResultTag);
+  ByteWriter out(result.counters.empty() ? kResultTag : kCountedResultTag);
   out.signed_number(result.records_in);
   out.signed_number(result.bytes_in);
   out.signed_number(result.records_out);
   out.signed_number(result.bytes_out);
   out.bytes(result.http_address);
+  if (!result.counters.empty()) write(out, result.counters);
   return std::move(out).take();
 }
 
 Result<TaskResult> decode_result(std::string_view bytes) {
-  ByteReader in(bytes, kResultTag);
+  const bool has_counters = bytes.starts_with(kCountedResultTag);
+  ByteReader in(bytes, has_counters ? kCountedResultTag : kResultTag);
   TaskResult result;
   result.records_in = in.amount(kResultMax);
   result.bytes_in = in.amount(kResultMax);
   result.records_out = in.amount(kResultMax);
   result.bytes_out = in.amount(kResultMax);
   result.http_address = in.bytes(kNameBytesMax * 2);
+  if (has_counters) result.counters = read_counters(in);
   if (!in.ended_well()) return corrupt("a result");
   return result;
 }
@@ -370,14 +375,20 @@ Result<TaskFailure> decode_failure(std::string_view bytes) {
 }
 
 std::string encode_progress(const TaskProgress& progress) {
-  ByteWriter out(kProgressTag);
+  ByteWriter out(progress.status.empty() ? kProgressTag : kStatusTag);
   out.signed_number(std::clamp<int64_t>(progress.done, 0, kProgressWhole));
+  if (!progress.status.empty()) {
+    out.bytes(std::string_view(progress.status).substr(0, kTaskStatusBytesMax));
+  }
   return std::move(out).take();
 }
 
 Result<TaskProgress> decode_progress(std::string_view bytes) {
-  ByteReader in(bytes, kProgressTag);
-  const TaskProgress progress{.done = in.amount(kProgressWhole)};
+  const bool has_status = bytes.starts_with(kStatusTag);
+  ByteReader in(bytes, has_status ? kStatusTag : kProgressTag);
+  TaskProgress progress{.done = in.amount(kProgressWhole)};
+  if (has_status) progress.status = in.bytes(kTaskStatusBytesMax);
+  if (has_status && progress.status.empty()) in.fail();
   if (!in.ended_well()) return corrupt("progress");
   return progress;
 }

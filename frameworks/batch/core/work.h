@@ -17,6 +17,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "frameworks/batch/core/array.h"
+#include "frameworks/batch/core/counters.h"
 #include "frameworks/batch/core/job.h"
 #include "frameworks/batch/core/shuffle.h"
 
@@ -162,7 +163,8 @@ Result<Work> decode_work(std::string_view bytes);
 inline constexpr Duration kProgressEvery = seconds(5);
 inline constexpr int64_t kProgressWhole = 10'000;
 struct TaskProgress {
-  int64_t done = 0;  // of kProgressWhole
+  int64_t done = 0;         // of kProgressWhole
+  std::string status = {};  // what its command said of itself last: ReportLines::status
   bool operator==(const TaskProgress&) const = default;
 };
 std::string encode_progress(const TaskProgress& progress);
@@ -179,6 +181,7 @@ struct TaskResult {
   // Of the agent's files; of a map task: host:port, the path of a socket, or "agent/NAME", which
   // reducers ask their own agents for.
   std::string http_address = {};
+  Counters counters = {};
   bool operator==(const TaskResult&) const = default;
 };
 

@@ -175,8 +175,7 @@ Result<bool> BlockReader::read_block() {
   Result<size_t> got = read_all(kBlockHeaderBytes);
   if (!got) return std::move(got).error();
   if (*got == 0) return false;
-  const Result<BlockHeader> header =
-      decode_block_header(std::string_view(stored_).substr(0, *got));
+  const Result<BlockHeader> header = decode_block_header(std::string_view(stored_).substr(0, *got));
   if (!header) return damaged("its header is damaged");
   header_ = *header;
   got = read_all(header_.stored_bytes);

@@ -124,14 +124,14 @@ class Download {
   const IndexEntry entry_;
   const uint32_t partition_;
   Fd file_;
-  int64_t right_ = 0;     // of the bytes here, those of whole blocks
-  int64_t here_ = 0;      // bytes in the file
-  int64_t records_ = 0;   // of what is right
-  Fnv1a64 whole_;         // as in the index
-  Fnv1a64 right_whole_;   // of what is right
-  std::string header_;    // of the block that is coming, as far as it is here
-  BlockHeader block_;     // the same, once all of it is here
-  size_t in_block_ = 0;   // of its stored bytes
+  int64_t right_ = 0;    // of the bytes here, those of whole blocks
+  int64_t here_ = 0;     // bytes in the file
+  int64_t records_ = 0;  // of what is right
+  Fnv1a64 whole_;        // as in the index
+  Fnv1a64 right_whole_;  // of what is right
+  std::string header_;   // of the block that is coming, as far as it is here
+  BlockHeader block_;    // the same, once all of it is here
+  size_t in_block_ = 0;  // of its stored bytes
   Fnv1a64 sum_;
 };
 
@@ -153,8 +153,7 @@ class Fetcher {
     for (size_t round = 0, tries = 0;; ++round, ++tries) {
       const int64_t right = download ? download->right() : 0;
       one = try_once(map, path, tries > 0, download);
-      if (one.error || one.trial == Trial::kDone || one.trial == Trial::kNever ||
-          stopped_.load()) {
+      if (one.error || one.trial == Trial::kDone || one.trial == Trial::kNever || stopped_.load()) {
         return one;
       }
       // What brings something may break as often as it likes.
@@ -191,8 +190,8 @@ class Fetcher {
     if (!download) {
       std::string entry_bytes;
       Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
-      one = get(base, "map.index", int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes),
-                to_text);
+      one = get(base, "map.index",
+                int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes), to_text);
       if (one.trial != Trial::kDone) return one;
       const Result<IndexEntry> entry = decode_index_entry(entry_bytes);
       if (!entry) return {.trial = Trial::kAgain, .why = "its map.index is damaged"};
@@ -316,8 +315,7 @@ class Share {
         }
         fetched_.missing.push_back(attempt);
       } else if (one.entry.length > 0) {
-        runs_[map] = {
-            .path = path, .is_packed = one.entry.is_packed, .partition = plan_.partition};
+        runs_[map] = {.path = path, .is_packed = one.entry.is_packed, .partition = plan_.partition};
         fetched_.records += one.entry.records;
         fetched_.bytes += one.entry.length;
       }

@@ -34,10 +34,10 @@ struct Fetched {
   std::optional<Error> error = {};       // of this host: its disk, say
 };
 
-// Four at a time, verified by checksums, held on disk. What breaks goes on behind the last block that
-// was right; after three tries, with back-off, that bring no further block it is given up.
-// An agent that cannot be connected to is not tried again and again for each of its maps. Ends
-// early when `stopped`.
+// Four at a time, verified by checksums, held on disk. What breaks goes on behind the last block
+// that was right; after three tries, with back-off, that bring no further block it is given up. An
+// agent that cannot be connected to is not tried again and again for each of its maps. Ends early
+// when `stopped`.
 Fetched fetch_share(const FetchPlan& plan, const std::atomic<bool>& stopped);
 
 }  // namespace proffer::batch

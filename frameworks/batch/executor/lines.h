@@ -38,9 +38,7 @@ class LineOrder {
   };
   Place place(uint32_t partition, std::string_view line) const {
     const std::string_view key = key_of(line, rule_);
-    return {.partition = partition,
-            .prefix = rule_.sort.empty() ? key_prefix(key) : 0,
-            .key = key};
+    return {.partition = partition, .prefix = rule_.sort.empty() ? key_prefix(key) : 0, .key = key};
   }
   // Below zero if `a` comes before `b`, zero if their input order decides.
   int compare(const Place& a, const Place& b) const {

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <mutex>
 #include <string>
 
 #include <signal.h>
@@ -94,6 +95,10 @@ class BatchExecutor {
     setting_.stopped = &stopped_;
     setting_.group = &group_;
     setting_.done = &done_;
+    setting_.on_task_status = [this](const std::string& status) {
+      const std::lock_guard lock(status_mutex_);
+      status_ = status;
+    };
     // A quarter of the task's memory; the rest is for the command.
     const int64_t mem_mib = task.assignment.resources.amounts[ResourceKind::kMem] / 1'000;
     if (mem_mib > 0) setting_.sort_bytes = std::clamp<int64_t>(mem_mib / 4, 8, 256) << 20;
@@ -105,13 +110,19 @@ class BatchExecutor {
     executor_.running(task_);
     executor_.run_aside([this] { outcome_ = run_task(work_, setting_); }, [this] { on_ended(); });
     busy_ = true;
-    if (std::holds_alternative<MapWork>(work_)) tell_progress();
+    tells_done_ = std::holds_alternative<MapWork>(work_);
+    if (tells_done_ || std::holds_alternative<ReduceWork>(work_)) tell_progress();
   }
 
   void tell_progress() {
     executor_.after(kProgressEvery, [this] {
       if (!busy_) return;
-      executor_.message(encode_progress({.done = done_.load(std::memory_order_relaxed)}));
+      TaskProgress progress{.done = done_.load(std::memory_order_relaxed)};
+      {
+        const std::lock_guard lock(status_mutex_);
+        if (status_ != told_status_) progress.status = told_status_ = status_;
+      }
+      if (tells_done_ || !progress.status.empty()) executor_.message(encode_progress(progress));
       tell_progress();
     });
   }
@@ -170,6 +181,10 @@ class BatchExecutor {
   TaskId task_;
   Duration grace_ = kKillGrace;
   std::atomic<bool> stopped_ = false;
+  bool tells_done_ = false;
+  std::string told_status_;
+  std::mutex status_mutex_;
+  std::string status_;  // that the command reported last; guarded by the mutex
   std::atomic<int64_t> done_ = 0;
   ElementGroup group_;
   bool busy_ = false;

@@ -133,8 +133,7 @@ Result<void> partition_lines(int from, LineSink& to, const MapWork& work, TaskRe
     const Result<std::optional<std::string_view>> line = lines.next();
     if (!line) return line.error();
     if (!*line) return {};
-    const Result<bool> put =
-        to.put(partition_of(**line, work.shuffle.keys, work.reducers), **line);
+    const Result<bool> put = to.put(partition_of(**line, work.shuffle.keys, work.reducers), **line);
     if (!put) return put.error();
     ++result.records_out;
   }

@@ -223,18 +223,34 @@ void signal_group(int signal) {
   }
 }
 
-StderrTail::StderrTail(Fd read, size_t bytes_max) : read_(std::move(read)), bytes_max_(bytes_max) {
-  thread_ = std::thread([this] {
+StderrTail::StderrTail(Fd read, size_t bytes_max, bool reports,
+                       std::function<void(const std::string&)> on_status)
+    : read_(std::move(read)), bytes_max_(bytes_max) {
+  thread_ = std::thread([this, reports, on_status = std::move(on_status)] {
     std::vector<char> buffer(16 * 1024);
+    std::string told;
     for (;;) {
       const Result<size_t> got = read_some(read_.get(), buffer.data(), buffer.size());
-      if (!got || *got == 0) return;
-      // What the sandbox's file cannot take is no reason to stop the command.
-      (void)write_all(STDERR_FILENO, std::string_view(buffer.data(), *got));
-      tail_.append(buffer.data(), *got);
-      if (tail_.size() > bytes_max_) tail_.erase(0, tail_.size() - bytes_max_);
+      if (!got || *got == 0) break;
+      const std::string_view bytes(buffer.data(), *got);
+      if (!reports) {
+        pass_on(bytes);
+        continue;
+      }
+      pass_on(lines_.feed(bytes));
+      if (lines_.status() == told || !on_status) continue;
+      told = lines_.status();
+      on_status(told);
     }
+    pass_on(lines_.finish());
   });
+}
+
+void StderrTail::pass_on(std::string_view bytes) {
+  // What the sandbox's file cannot take is no reason to stop the command.
+  (void)write_all(STDERR_FILENO, bytes);
+  tail_ += bytes;
+  if (tail_.size() > bytes_max_) tail_.erase(0, tail_.size() - bytes_max_);
 }
 
 std::string StderrTail::join() {

@@ -3,6 +3,7 @@
 // Descriptors, pipes, children and buffered lines: what tasks need of the system.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <sys/types.h>
 
 #include "common/result.h"
+#include "frameworks/batch/core/counters.h"
 #include "frameworks/batch/core/shuffle.h"
 
 namespace proffer::batch {
@@ -126,19 +128,27 @@ class Child {
 // Signals every process of our process group but us; nothing if the group is not our own.
 void signal_group(int signal);
 
-// Passes a pipe on to our standard error and keeps the end of it.
+// Passes a pipe on to our standard error and keeps the end of it, without what it reports if
+// `reports`.
 class StderrTail {
  public:
-  explicit StderrTail(Fd read, size_t bytes_max);
+  // Each status that is reported goes to `on_status`, on a thread of its own.
+  StderrTail(Fd read, size_t bytes_max, bool reports = false,
+             std::function<void(const std::string&)> on_status = {});
   ~StderrTail() { join(); }
   StderrTail(const StderrTail&) = delete;
   StderrTail& operator=(const StderrTail&) = delete;
   // Waits until all writers have closed it.
   std::string join();
+  // After join().
+  const Counters& counters() const { return lines_.counters(); }
 
  private:
+  void pass_on(std::string_view bytes);
+
   Fd read_;
   size_t bytes_max_;
+  ReportLines lines_;
   std::string tail_;
   std::thread thread_;
 };

@@ -73,9 +73,9 @@ std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting&
   if (!to_reducer) return trouble(to_reducer.error());
   Result<Pipe> from_reducer = make_pipe();
   if (!from_reducer) return trouble(from_reducer.error());
-  Result<Child> reducer = Child::start({"/bin/sh", "-c", work.common.command},
-                                       command_environment(work.common, setting),
-                                       to_reducer->read.get(), from_reducer->write.get(), stderr_fd);
+  Result<Child> reducer = Child::start(
+      {"/bin/sh", "-c", work.common.command}, command_environment(work.common, setting),
+      to_reducer->read.get(), from_reducer->write.get(), stderr_fd);
   if (!reducer) return trouble(reducer.error());
   to_reducer->read.reset();
   from_reducer->write.reset();

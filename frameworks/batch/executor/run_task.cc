@@ -162,7 +162,9 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
   if (Result<void> ok = write_files(common, setting); !ok) return failed(ok.error());
   Result<Pipe> errors = make_pipe();
   if (!errors) return failed(errors.error());
-  StderrTail tail(std::move(errors->read), kStderrTailBytesMax);
+  const Shuffle& shuffle = map != nullptr ? map->shuffle : std::get<ReduceWork>(work).shuffle;
+  StderrTail tail(std::move(errors->read), kStderrTailBytesMax, shuffle.is_packed,
+                  setting.on_task_status);
 
   TaskResult result;
   std::optional<TaskTrouble> trouble =
@@ -177,6 +179,7 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
     outcome.failure.fetch_failed = std::move(trouble->fetch_failed);
     outcome.failure.blame = trouble->blame;
   } else {
+    result.counters = tail.counters();
     outcome.result = std::move(result);
   }
   return outcome;

@@ -22,7 +22,8 @@ Result<std::unique_ptr<LineSource>> open_run(const Run& run, Unpacker& unpacker)
   Result<Fd> file = open_to_read(run.path);
   if (!file) return std::move(file).error();
   if (!run.is_packed) {
-    return std::unique_ptr<LineSource>(std::make_unique<PlainReader>(*std::move(file), run.partition));
+    return std::unique_ptr<LineSource>(
+        std::make_unique<PlainReader>(*std::move(file), run.partition));
   }
   return std::unique_ptr<LineSource>(
       std::make_unique<BlockReader>(*std::move(file), run.path, unpacker));

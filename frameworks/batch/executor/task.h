@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ struct TaskSetting {
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
   const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
   ElementGroup* group = nullptr;                        // of a range: where its commands run
+  // Hears each status that the command reports, on another thread.
+  std::function<void(const std::string&)> on_task_status = {};
   std::atomic<int64_t>* done = nullptr;  // how far a map or reduce is, of kProgressWhole; note_done
 };
 

@@ -336,7 +336,9 @@ int show_status(const std::string& name, const CommandOptions& options) {
   }
   row("phase", std::string(phase_text(*job)));
   row("progress", progress_line(*job));
+  row("status", job->task_status);
   row("output", job->output);
+  for (const std::string& line : counter_lines(*job)) print_line(line);
   row("note", job->note);
   row("error", job->error);
   row("hint", job->hint);

@@ -86,6 +86,7 @@ Members members(std::string_view event, const proto::BatchJob& status, Duration 
     all.emplace_back("elements_failed", status.array->failed);
     all.emplace_back("element_attempts_failed", status.array->failed_attempts);
   }
+  if (!status.task_status.empty()) all.emplace_back("task_status", status.task_status);
   if (!status.note.empty()) all.emplace_back("note", status.note);
   return all;
 }
@@ -151,6 +152,15 @@ std::string progress_line(const proto::BatchJob& status) {
 
 std::string progress_json(const proto::BatchJob& status, Duration elapsed) {
   return proto::json_line(members("progress", status, elapsed));
+}
+
+std::vector<std::string> counter_lines(const proto::BatchJob& status) {
+  std::vector<std::string> lines;
+  for (const proto::BatchCounter& counter : status.counters) {
+    lines.push_back(
+        fmt::format("{:<9} {},{}  {}", "counter", counter.group, counter.name, counter.amount));
+  }
+  return lines;
 }
 
 std::string result_text(const proto::BatchJob& status, Duration elapsed) {
@@ -238,6 +248,7 @@ void Progress::finish(const proto::BatchJob& job, Duration elapsed) {
   }
   show(job, started_);
   print(result_text(job, elapsed) + "\n");
+  for (const std::string& line : counter_lines(job)) print(line + "\n");
 }
 
 void Progress::erase_bars() {

@@ -24,6 +24,8 @@ std::vector<std::string> bars(const proto::BatchJob& status, size_t columns);
 std::string progress_line(const proto::BatchJob& status);
 std::string progress_json(const proto::BatchJob& status, Duration elapsed);
 // What was read, shuffled and written, where to, and how long it took.
+// "counter   GROUP,NAME  12" for each that tasks have counted.
+std::vector<std::string> counter_lines(const proto::BatchJob& status);
 std::string result_text(const proto::BatchJob& status, Duration elapsed);
 std::string result_json(const proto::BatchJob& status, Duration elapsed);
 

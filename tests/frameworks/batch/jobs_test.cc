@@ -494,11 +494,14 @@ TEST(Records, ComeBackAsTheyWere) {
   order.order.fail_if_impossible = true;
   EXPECT_TRUE(*decode_order_record(encode(order)) == order);
   BlockRecord block;
-  block[3] = {.failures = 2};
-  block[200] = {.winner = 1'001,
-                .cpu = milliseconds(1'500),
-                .agent = AgentId("a"),
-                .result = {.bytes_in = 5}};
+  block.tasks[3] = {.failures = 2};
+  block.tasks[200] = {.winner = 1'001,
+                      .cpu = milliseconds(1'500),
+                      .agent = AgentId("a"),
+                      .result = {.bytes_in = 5}};
+  EXPECT_TRUE(*decode_block(encode(block)) == block);
+  block.tasks[3].is_counted = true;
+  block.counters = {{{"words", "long"}, -5}};
   EXPECT_TRUE(*decode_block(encode(block)) == block);
   const StateRecord state{.started_at = Time::from_nanos(1),
                           .retries = 3,
@@ -514,19 +517,21 @@ TEST(Records, ComeBackAsTheyWere) {
   ended.job.reduce.cpu = seconds(9);
   ended.job.failed_task = "job-1.reduce-00000-4";
   EXPECT_TRUE(*decode_ended(encode(ended)) == ended);
+  ended.job.counters = {{.group = "words", .name = "long", .amount = -5}};
+  EXPECT_TRUE(*decode_ended(encode(ended)) == ended);
 }
 
 TEST(Records, OfAFullBlockKeepTheirBound) {
   BlockRecord block;
   for (uint32_t i = 0; i < kBlockTasks; ++i) {
-    block[50'000 - kBlockTasks + i] = {.winner = 4'000'000'000,
-                                       .failures = 100,
-                                       .cpu = hours(24),
-                                       .agent = AgentId("agent"),
-                                       .result = {.records_in = int64_t{1} << 40,
-                                                  .bytes_in = int64_t{1} << 45,
-                                                  .records_out = int64_t{1} << 40,
-                                                  .bytes_out = int64_t{1} << 45}};
+    block.tasks[50'000 - kBlockTasks + i] = {.winner = 4'000'000'000,
+                                             .failures = 100,
+                                             .cpu = hours(24),
+                                             .agent = AgentId("agent"),
+                                             .result = {.records_in = int64_t{1} << 40,
+                                                        .bytes_in = int64_t{1} << 45,
+                                                        .records_out = int64_t{1} << 40,
+                                                        .bytes_out = int64_t{1} << 45}};
   }
   EXPECT_LE(encode(block).size(), kBlockTasks * kTaskRecordBytes);
 }

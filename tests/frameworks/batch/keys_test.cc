@@ -26,10 +26,14 @@ TEST(Keys, AreTheFirstFieldsOfALine) {
     std::string key;
   };
   const Row rows[] = {
-      {"key\tvalue\tmore", '\t', 1, "key"}, {"key\tvalue\tmore", '\t', 2, "key\tvalue"},
-      {"key\tvalue", '\t', 2, "key\tvalue"}, {"key\tvalue", '\t', 9, "key\tvalue"},
-      {"all of it", '\t', 1, "all of it"},   {"all of it", ' ', 2, "all of"},
-      {"\tvalue", '\t', 1, ""},              {"", '\t', 3, ""},
+      {"key\tvalue\tmore", '\t', 1, "key"},
+      {"key\tvalue\tmore", '\t', 2, "key\tvalue"},
+      {"key\tvalue", '\t', 2, "key\tvalue"},
+      {"key\tvalue", '\t', 9, "key\tvalue"},
+      {"all of it", '\t', 1, "all of it"},
+      {"all of it", ' ', 2, "all of"},
+      {"\tvalue", '\t', 1, ""},
+      {"", '\t', 3, ""},
       {"a,,b", ',', 2, "a,"},
   };
   for (const Row& row : rows) {
@@ -69,8 +73,8 @@ TEST(SortOfKeys, FollowsItsRules) {
       {"-k2,3", 3, {"z\ta\tb", "a\ta\tc", "b\ta\tc"}},
   };
   for (const Row& row : rows) {
-    const KeyRule rule = row.rules.empty() ? KeyRule{.fields = row.fields}
-                                           : sorted_by(row.rules, row.fields);
+    const KeyRule rule =
+        row.rules.empty() ? KeyRule{.fields = row.fields} : sorted_by(row.rules, row.fields);
     ASSERT_TRUE(check_keys(rule)) << row.rules;
     for (size_t i = 0; i + 1 < row.sorted.size(); ++i) {
       EXPECT_LT(compare_keys(row.sorted[i], row.sorted[i + 1], rule), 0)
@@ -121,7 +125,8 @@ TEST(SortOfKeys, IsReadAsItIsWrittenForSort) {
               ElementsAre(SortRule{.first = 1, .last = 1},
                           SortRule{.first = 2, .last = 2, .is_numeric = true, .is_reverse = true}));
   EXPECT_THAT(*parse_sort("3r"), ElementsAre(SortRule{.first = 3, .last = 3, .is_reverse = true}));
-  for (const char* wrong : {"", " ", "k1", "-k", "-k1,", "-k0", "-k1x", "-k1nn", "-k1.2", "-k101"}) {
+  for (const char* wrong :
+       {"", " ", "k1", "-k", "-k1,", "-k0", "-k1x", "-k1nn", "-k1.2", "-k101"}) {
     EXPECT_FALSE(parse_sort(wrong)) << wrong;
   }
 }

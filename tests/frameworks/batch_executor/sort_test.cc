@@ -134,8 +134,8 @@ TEST_F(Sort, MergesMoreRunsThanItOpensAtOnce) {
 }
 
 TEST_F(Sort, TakesLinesThatAreLongerThanItsMemory) {
-  const std::vector<Line> lines = {{0, "b"}, {0, std::string(5'000, 'x')}, {0, "a"},
-                                   {0, std::string(200'000, 'c')}, {0, ""}};
+  const std::vector<Line> lines = {
+      {0, "b"}, {0, std::string(5'000, 'x')}, {0, "a"}, {0, std::string(200'000, 'c')}, {0, ""}};
   const KeyRule keys;
   ExternalSort small(root_.string(), 1'000, keys);
   for (const Line& line : lines) ASSERT_TRUE(small.put(line.partition, line.text));

@@ -543,6 +543,30 @@ TEST_F(BatchTask, SortsByFieldsAndDividesByTheFirstOfThem) {
   EXPECT_THAT(all, HasSubstr("b,10,z\nb,2,x\n"));
 }
 
+// --- reports -----------------------------------------------------------------------------------
+
+TEST_F(BatchTask, CountsWhatItsCommandsReport) {
+  MapWork work = map_of(
+      "cat; echo reporter:counter:words,read,2 >&2; echo seen >&2; echo reporter:status:half >&2",
+      "a\n");
+  work.shuffle.combine = "cat; echo reporter:counter:words,combined,1 >&2";
+  std::string status;
+  TaskSetting its = setting("job-1.map-00000-1");
+  its.on_task_status = [&status](const std::string& told) { status = told; };
+  TaskOutcome outcome = run_task(work, its);
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(outcome.result->counters,
+            (Counters{{{"words", "read"}, 2}, {{"words", "combined"}, 1}}));
+  EXPECT_EQ(outcome.failure.stderr_tail, "seen\n");
+  EXPECT_EQ(status, "half");
+  // A scheduler of before could not read a result with counters.
+  work.shuffle = {.is_packed = false};
+  outcome = map(work);
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_TRUE(outcome.result->counters.empty());
+  EXPECT_THAT(outcome.failure.stderr_tail, HasSubstr("reporter:counter:words,read,2"));
+}
+
 // --- fetching ----------------------------------------------------------------------------------
 
 // Passes connections on to a server and ends each after so many bytes of its answers.
