@@ -171,7 +171,8 @@ Result<ScheduleOrder> make_schedule(const ScheduleText& given, const Submission&
   }
   if (Result<void> ok = check_schedule(order); !ok) return std::move(ok).error().in("schedule");
   if (Result<Zone> zone = read_zone(order.zone, std::time(nullptr)); !zone) {
-    return std::move(zone).error().in("schedule");
+    return Error::invalid_argument(text("schedule: ", zone.error().message()))
+        .with_hint(zone.error().hint());
   }
   return order;
 }
