@@ -1,5 +1,6 @@
 // A mapper and a reducer that were written for Hadoop Streaming, in Python, as they are.
 
+#include <filesystem>
 #include <map>
 
 #include <gtest/gtest.h>
