@@ -2,6 +2,7 @@
 
 #include "common/check.h"
 #include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/schedule.h"
 #include "frameworks/batch/core/waiting.h"
 #include "tests/fuzz/laws.h"
 
@@ -32,6 +33,13 @@ void fuzz_batch_record(Input input) {
   batch_record_fuzz::check(bytes, batch::decode_elements);
   batch_record_fuzz::check(bytes, batch::decode_ended);
   batch_record_fuzz::check(bytes, batch::decode_waiting);
+  batch_record_fuzz::check(bytes, batch::decode_schedule);
+  if (const Result<batch::ScheduleOrder> schedule = batch::decode_schedule_order(bytes)) {
+    CHECK(batch::check_schedule(*schedule));
+    CHECK(*batch::decode_schedule_order(batch::encode_schedule_order(*schedule)) == *schedule);
+  } else {
+    check_told(schedule.error());
+  }
   if (const Result<batch::Submission> stages = batch::decode_submission(bytes)) {
     CHECK(batch::check_submission(*stages));
     CHECK(*batch::decode_submission(batch::encode_submission(*stages)) == *stages);

@@ -19,6 +19,7 @@
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/records.h"
 #include "frameworks/batch/core/results.h"
+#include "frameworks/batch/core/schedule.h"
 #include "frameworks/batch/core/waiting.h"
 #include "frameworks/batch/core/work.h"
 #include "proto/codec/codec.h"
@@ -386,6 +387,19 @@ std::map<std::string, std::string> made_seeds() {
                    .order = waits,
                    .after = {{.job = "clean"}, {.job = "other-3", .on = batch::Condition::kFailed}},
                    .takes_any = true}}});
+  batch::ScheduleRecord schedule;
+  schedule.order = {.stages = {.stages = {{.order = order.order}}},
+                    .cron = "30 3 * * mon-fri",
+                    .zone = "Europe/Berlin",
+                    .overlap = batch::Overlap::kQueue,
+                    .catch_up = batch::CatchUp::kAll};
+  schedule.owner = "ada";
+  schedule.decided_until = 1'795'651'200;
+  schedule.waiting = {1'795'651'200};
+  schedule.job = batch::JobId("words-8");
+  schedule.log = {{.at = 1'795'564'800, .last = 1'795'564'800, .job = schedule.job}};
+  seeds["batch_record/schedule"] = batch::encode(schedule);
+  seeds["batch_record/schedule_order"] = batch::encode_schedule_order(schedule.order);
   seeds["batch_call/submit"] =
       proto::batch_call_json({.verb = "submit", .order = batch::encode_order(order.order)});
   seeds["batch_call/status"] = proto::batch_call_json(
