@@ -23,6 +23,7 @@
 #include "frameworks/batch/shell/results.h"
 #include "frameworks/batch/shell/signals.h"
 #include "frameworks/batch/shell/submit.h"
+#include "frameworks/batch/shell/why.h"
 #include "proto/json/batch_json.h"
 #include "proto/json/batch_schedule_json.h"
 #include "sdk/shell/history.h"
@@ -337,6 +338,14 @@ int show_status(const std::string& name, const CommandOptions& options) {
   row("phase", std::string(phase_text(*job)));
   row("progress", progress_line(*job));
   row("status", job->task_status);
+  if (!proto::has_ended(job->phase)) {
+    // What is not this user's to see is left out.
+    const Result<proto::Explanation> why = ask_why(options, *job);
+    std::string head = "waits";
+    for (const std::string& line : why ? why_lines(job->job, *why) : std::vector<std::string>()) {
+      row(std::exchange(head, ""), line);
+    }
+  }
   row("output", job->output);
   for (const std::string& line : counter_lines(*job)) print_line(line);
   row("note", job->note);
