@@ -156,7 +156,9 @@ struct TaskStatus {
   // ones. Zero: an answer to reconcile, not to be acknowledged.
   uint64_t sequence = 0;
   std::string message = {};  // for people
-  std::string data = {};     // from the executor to its scheduler
+  // From the executor to its scheduler. If the executor ended, and had this task for itself: the
+  // end of its standard error.
+  std::string data = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
   std::optional<bool> healthy = {};  // by its health check; none: it has none, or not looked yet

@@ -190,8 +190,8 @@ class Verbs {
     command->footer(
         "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
         "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
-        "sort, sort_memory, input, output,\nreducers, split, by_file, allow_empty, "
-        "fail_if_impossible, resources, files, fetch, env; or of an array: command, "
+        "sort, sort_memory, input, output,\nreducers, split, speculation, by_file, "
+        "allow_empty, fail_if_impossible, resources, files, fetch, env; or of an array: command, "
         "array, arguments, each_line, each_file, at_once, retries,\nretry_on, ok, max_failed, "
         "timeout, directory; or run. Of a pipeline it has stages, each with these keys. Flags "
         "say more than the file. Example:\n"
@@ -229,6 +229,8 @@ class Verbs {
     command->add_option("--separator", flags.separator, "Between fields [tab]");
     command->add_option("--sort", flags.sort,
                         "How keys are sorted, as in '-k1,1 -k2,2nr' [by their bytes]");
+    command->add_option("--speculation", flags.speculation,
+                        "on or off: a slow task gets a second attempt elsewhere [on]");
     truth(command, "--by-file", flags.by_file,
           "No map task reads of more than one file, which $mapreduce_map_input_file names");
     truth(command, "--allow-empty", flags.allow_empty,

@@ -139,7 +139,10 @@ struct ExecutorExited {
   std::optional<int32_t> signal = {};
   std::optional<OutOfMemory> out_of_memory = {};
   std::optional<proto::TaskUsage> usage = {};
+  // Of one that did not end well, at most kStderrTailBytesMax.
+  std::string stderr_tail = {};
 };
+inline constexpr size_t kStderrTailBytesMax = 2 * 1024;
 // What EndLeftover asked is done: the process and its session are no more.
 struct LeftoverEnded {
   FrameworkId framework = {};

@@ -114,7 +114,7 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
     }
   }
   executor_gone({exited.framework, exited.executor}, reason, how,
-                {exited.exit_code, exited.signal, exited.usage}, step);
+                {exited.exit_code, exited.signal, exited.usage, exited.stderr_tail}, step);
 }
 
 // The process is no more, or never was. Its live tasks end with it; those that waited for it to
@@ -131,7 +131,10 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
                          .signal = ending.signal};
   if (at->second.away) told = lost_with(key, at->second);
   // What a shared one used is not of one of its tasks.
-  if (at->second.own) told.usage = ending.usage;
+  if (at->second.own) {
+    told.usage = ending.usage;
+    told.data = ending.stderr_tail;
+  }
   const std::set<TaskId> tasks = std::move(at->second.tasks);
   std::vector<TaskId> waiting = std::move(at->second.waiting);
   executors_.erase(at);

@@ -122,6 +122,7 @@ class Agent::State {
     std::optional<int32_t> exit_code = {};
     std::optional<int32_t> signal = {};
     std::optional<proto::TaskUsage> usage = {};
+    std::string stderr_tail = {};
   };
 
   // agent.cc

@@ -20,6 +20,7 @@
 #include "net/users.h"
 #include "slave/executor/task_environment.h"
 #include "slave/shell/shell_program.h"
+#include "slave/shell/stderr_tail.h"
 
 namespace proffer::agent {
 namespace {
@@ -413,6 +414,9 @@ void Supervisor::reap() {
     live_sandboxes_.erase(at->second.sandbox);
     live_runs_.erase({exited.framework, exited.executor, exited.run});
     uncount_run(at->second.uid);
+    if (exited.exit_code != 0 && !is_fetch) {
+      exited.stderr_tail = stderr_tail(at->second.sandbox, kStderrTailBytesMax);
+    }
     runs_.erase(at);
     ended_.push_back({std::move(exited), loop_.now(), is_fetch});
   }

@@ -56,6 +56,7 @@ std::string members(const batch::JobText& job) {
   one("separator", job.separator);
   one("sort", job.sort);
   one("split", job.split);
+  one("speculation", job.speculation);
   one("by_file", job.by_file);
   one("allow_empty", job.allow_empty);
   one("fail_if_impossible", job.fail_if_impossible);

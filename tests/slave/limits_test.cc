@@ -109,6 +109,22 @@ TEST(Limits, WantOfMemoryIsToldAlikeWhetherTheTaskOrItsExecutorWasEnded) {
   EXPECT_EQ(told_at_last(killed).reason, proto::TaskReason::kCommandSignalled);
 }
 
+// Nobody else can tell why.
+TEST(Limits, OfATaskWhoseExecutorEndedTheEndOfItsStandardErrorIsTold) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.step(ExecutorExited{.framework = kBatch,
+                        .executor = ExecutorId("t1"),
+                        .run = 1,
+                        .signal = 9,
+                        .stderr_tail = "the disk is on fire"});
+  const proto::TaskStatus told = told_at_last(s);
+  EXPECT_EQ(told.state, TaskState::kFailed);
+  EXPECT_EQ(told.reason, proto::TaskReason::kExecutorEnded);
+  EXPECT_EQ(told.data, "the disk is on fire");
+}
+
 TEST(Limits, AKilledTaskIsKilledWhateverMemoryItUsed) {
   AgentScenario s;
   s.registered();

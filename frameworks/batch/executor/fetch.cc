@@ -314,10 +314,14 @@ class Share {
                               plan_.addresses[source.agent], ": ", one.why);
         }
         fetched_.missing.push_back(attempt);
-      } else if (one.entry.length > 0) {
-        runs_[map] = {.path = path, .is_packed = one.entry.is_packed, .partition = plan_.partition};
-        fetched_.records += one.entry.records;
-        fetched_.bytes += one.entry.length;
+      } else {
+        if (one.entry.length > 0) {
+          runs_[map] = {
+              .path = path, .is_packed = one.entry.is_packed, .partition = plan_.partition};
+          fetched_.records += one.entry.records;
+          fetched_.bytes += one.entry.length;
+        }
+        if (plan_.on_fetched) plan_.on_fetched(++maps_here_);
       }
     }
   }
@@ -340,6 +344,7 @@ class Share {
   std::mutex mutex_;
   std::vector<Run> runs_;
   Fetched fetched_;
+  int64_t maps_here_ = 0;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct FetchPlan {
   OwnAgent own = {};
   std::vector<MapOutput> maps = {};
   std::string directory = {};  // exists; gets one file for each map with something for us
+  // Called by several threads, one at a time: outputs of so many maps are here.
+  std::function<void(int64_t maps)> on_fetched = {};
 };
 
 struct Fetched {

@@ -110,8 +110,9 @@ class BatchExecutor {
     executor_.running(task_);
     executor_.run_aside([this] { outcome_ = run_task(work_, setting_); }, [this] { on_ended(); });
     busy_ = true;
-    tells_done_ = std::holds_alternative<MapWork>(work_);
-    if (tells_done_ || std::holds_alternative<ReduceWork>(work_)) tell_progress();
+    if (std::holds_alternative<MapWork>(work_) || std::holds_alternative<ReduceWork>(work_)) {
+      tell_progress();
+    }
   }
 
   void tell_progress() {
@@ -122,7 +123,7 @@ class BatchExecutor {
         const std::lock_guard lock(status_mutex_);
         if (status_ != told_status_) progress.status = told_status_ = status_;
       }
-      if (tells_done_ || !progress.status.empty()) executor_.message(encode_progress(progress));
+      executor_.message(encode_progress(progress));
       tell_progress();
     });
   }
@@ -181,7 +182,6 @@ class BatchExecutor {
   TaskId task_;
   Duration grace_ = kKillGrace;
   std::atomic<bool> stopped_ = false;
-  bool tells_done_ = false;
   std::string told_status_;
   std::mutex status_mutex_;
   std::string status_;  // that the command reported last; guarded by the mutex

@@ -14,19 +14,40 @@
 namespace proffer::batch {
 namespace {
 
+// Passes lines on, and notes how many of all have gone by.
+class CountedLines final : public LineSink {
+ public:
+  CountedLines(LineSink& to, int64_t records, const TaskSetting& setting)
+      : to_(to), records_(records), setting_(setting) {}
+  Result<bool> put(uint32_t partition, std::string_view line) override {
+    if (++count_ % kNotedEvery == 0) note_done(setting_, kReducePhase, count_, records_);
+    return to_.put(partition, line);
+  }
+
+ private:
+  static constexpr int64_t kNotedEvery = 1'024;
+  LineSink& to_;
+  const int64_t records_;
+  const TaskSetting& setting_;
+  int64_t count_ = 0;
+};
+
 // Merges the shares of all maps and writes the lines to the reducer, on a thread of its own. The
 // order of the maps stays among equal keys, whatever the number of files.
 class MergedFeeder {
  public:
-  MergedFeeder(std::vector<Run> runs, const ReduceWork& work, const TaskSetting& setting, Fd to)
+  // `records`: of all runs.
+  MergedFeeder(std::vector<Run> runs, int64_t records, const ReduceWork& work,
+               const TaskSetting& setting, Fd to)
       : to_(std::move(to)) {
     const int64_t bytes =
         work.shuffle.sort_bytes > 0 ? work.shuffle.sort_bytes : setting.sort_bytes;
-    thread_ = std::thread([this, runs = std::move(runs), &work, bytes,
+    thread_ = std::thread([this, runs = std::move(runs), records, &work, &setting, bytes,
                            directory = scratch_directory(setting)]() mutable {
       LineWriter writer(to_.get());
+      CountedLines counted(writer, records, setting);
       outcome_ =
-          merge_runs(std::move(runs), work.shuffle.keys, merge_width(bytes), directory, writer);
+          merge_runs(std::move(runs), work.shuffle.keys, merge_width(bytes), directory, counted);
       if (outcome_) outcome_ = writer.finish();
       to_.reset();
     });
@@ -52,14 +73,18 @@ class MergedFeeder {
 std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting& setting,
                                       int stderr_fd, TaskResult& result) {
   if (Result<void> ok = make_scratch_directory(setting); !ok) return trouble(ok.error());
-  const Fetched fetched = fetch_share(FetchPlan{.framework = setting.framework,
-                                                .job = JobId(work.common.job),
-                                                .partition = work.common.number,
-                                                .addresses = work.addresses,
-                                                .own = setting.agent,
-                                                .maps = work.maps,
-                                                .directory = scratch_directory(setting)},
-                                      *setting.stopped);
+  const Fetched fetched = fetch_share(
+      FetchPlan{
+          .framework = setting.framework,
+          .job = JobId(work.common.job),
+          .partition = work.common.number,
+          .addresses = work.addresses,
+          .own = setting.agent,
+          .maps = work.maps,
+          .directory = scratch_directory(setting),
+          .on_fetched =
+              [&](int64_t maps) { note_done(setting, kFetchPhase, maps, std::ssize(work.maps)); }},
+      *setting.stopped);
   if (fetched.error) return trouble(*fetched.error);
   if (!fetched.missing.empty()) {
     return TaskTrouble{
@@ -80,7 +105,7 @@ std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting&
   to_reducer->read.reset();
   from_reducer->write.reset();
 
-  MergedFeeder feeder(fetched.runs, work, setting, std::move(to_reducer->write));
+  MergedFeeder feeder(fetched.runs, fetched.records, work, setting, std::move(to_reducer->write));
   const Result<void> written = write_part(work.common, setting, from_reducer->read.get(), result);
   if (!written) signal_group(SIGKILL);
   from_reducer->read.reset();

@@ -348,6 +348,11 @@ int show_status(const std::string& name, const CommandOptions& options) {
   }
   row("output", job->output);
   for (const std::string& line : counter_lines(*job)) print_line(line);
+  std::string avoided;
+  for (const std::string& agent : job->avoided_agents) {
+    avoided += text(avoided.empty() ? "" : ", ", agent);
+  }
+  row("avoids", avoided);
   row("note", job->note);
   row("error", job->error);
   row("hint", job->hint);

@@ -33,6 +33,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "sort") return one(job.sort);
   if (key == "by_file") return one(job.by_file);
   if (key == "allow_empty") return one(job.allow_empty);
+  if (key == "speculation") return one(job.speculation);
   if (key == "fail_if_impossible") return one(job.fail_if_impossible);
   if (key == "resources") return one(job.resources);
   if (key == "map_accepts") return yaml::keep(yaml::texts_of(key, node), job.map_accepts);

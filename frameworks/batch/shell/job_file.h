@@ -41,6 +41,7 @@ struct JobText {
   std::optional<std::string> by_file = {};  // "true" or "false", as the next two
   std::optional<std::string> allow_empty = {};
   std::optional<std::string> fail_if_impossible = {};
+  std::optional<std::string> speculation = {};  // "on" or "off"
   std::optional<std::string> resources = {};
   std::vector<std::string> files = {};  // paths; each is shipped under its last component
   std::vector<std::string> fetch = {};  // as proto::parse_fetched_file

@@ -144,6 +144,8 @@ std::string progress_line(const proto::BatchJob& status) {
   }
   const int64_t running = status.map.running + status.reduce.running;
   if (running > 0) line += fmt::format(", {} running", running);
+  const int64_t copies = status.map.copies + status.reduce.copies;
+  if (copies > 0) line += fmt::format(", {} of them twice", copies);
   const std::optional<Duration>& eta =
       status.phase == proto::BatchPhase::kMap ? status.map.eta : status.reduce.eta;
   if (eta && eta->nanos() > 0) line += fmt::format(", {} left", seconds_text(*eta));

@@ -301,6 +301,13 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     if (!parsed) return parsed.error();
     job.split_bytes = *parsed;
   }
+  if (const auto speculation = prefer(given.speculation, file.speculation)) {
+    if (*speculation != "on" && *speculation != "off") {
+      return Error::invalid_argument(
+          text("speculation must be on or off, not ", quoted(*speculation)));
+    }
+    job.speculates = *speculation == "on";
+  }
   if (Result<void> ok = read_shuffle_text(given, file, job.shuffle); !ok) {
     return std::move(ok).error();
   }
@@ -364,6 +371,7 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
         {"reducers", given.reducers || file.reducers},
         {"split", given.split || file.split},
         {"by_file", given.by_file || file.by_file},
+        {"speculation", given.speculation || file.speculation},
         {"allow_empty", given.allow_empty || file.allow_empty}};
     for (const auto& [key, is_given] : others) {
       if (!is_given) continue;

@@ -197,6 +197,26 @@ TEST(Job, FailsAfterFourAttemptsWithTheEndOfStandardError) {
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
 }
 
+// The executor cannot tell it any more: its agent does.
+TEST(Job, FailsWithTheLastWordsOfATaskThatEndsItsExecutor) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    s.advance(seconds(2));
+    ASSERT_EQ(s.offer_all(), 1) << attempt;
+    const std::string id = text("map-00000-", attempt);
+    const std::string agent = s.agent_of(id);
+    s.end(id, State::kFailed, Reason::kExecutorEnded, "the executor ended by signal 9",
+          "the disk of " + agent + " is on fire\n");
+  }
+  EXPECT_TRUE(s.over());
+  EXPECT_THAT(s.error(), HasSubstr("failed as attempt 4"));
+  EXPECT_THAT(s.error(), HasSubstr("the executor ended by signal 9"));
+  EXPECT_THAT(s.error(), HasSubstr("is on fire"));
+}
+
 TEST(Job, DoesNotCountWhatWasNobodysFault) {
   JobScenario s(1, 1);
   s.agent("a", 1);

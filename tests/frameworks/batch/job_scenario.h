@@ -150,9 +150,9 @@ class JobScenario {
     status(id, task.agent, State::kFailed, Reason::kNone, message, encode_failure(failure));
   }
   void end(std::string id, State state, Reason reason = Reason::kNone,
-           const std::string& message = "") {
+           const std::string& message = "", const std::string& data = "") {
     const Running task = take(id);
-    status(id, task.agent, state, reason, message);
+    status(id, task.agent, state, reason, message, data);
   }
   // Its agent is past its timeout; the task may still run there.
   void unreachable(const std::string& id) {

@@ -36,6 +36,7 @@ split: 8MiB
 map_accepts: [1, 3]
 reduce_accepts: 2
 by_file: true
+speculation: off
 allow_empty: false
 fail_if_impossible: true
 resources: cpus:1;mem:256
@@ -57,6 +58,7 @@ env: {COLOUR: yes, NUMBER: 010}
   EXPECT_THAT(job->map_accepts, ElementsAre("1", "3"));
   EXPECT_THAT(job->reduce_accepts, ElementsAre("2"));
   EXPECT_EQ(job->by_file, "true");
+  EXPECT_EQ(job->speculation, "off");
   EXPECT_EQ(job->allow_empty, "false");
   EXPECT_EQ(job->fail_if_impossible, "true");
   EXPECT_EQ(job->resources, "cpus:1;mem:256");
@@ -127,6 +129,7 @@ std::string value_of(std::string_view key) {
   if (key == "stages") return "{a: {run: x}}";
   if (key == "band") return "free";
   if (key == "when") return "any";
+  if (key == "speculation") return "off";
   if (key == "by_file" || key == "allow_empty" || key == "fail_if_impossible") return "true";
   return "\"7\"";
 }

@@ -84,6 +84,7 @@ TEST(ArrayJob, SaysWhatIsWrongWithIt) {
       {"not both", [](JobText& j) { j.map = "cat"; }},
       {"reducers is not for arrays", [](JobText& j) { j.reducers = "2"; }},
       {"split is not for arrays", [](JobText& j) { j.split = "1MiB"; }},
+      {"speculation is not for arrays", [](JobText& j) { j.speculation = "on"; }},
       {"by_file is not for arrays", [](JobText& j) { j.by_file = "true"; }},
       {"allow_empty is not for arrays", [](JobText& j) { j.allow_empty = "false"; }},
       {"no arguments", [](JobText& j) { j.array.reset(); }},

@@ -1,0 +1,68 @@
+// The last words of a task, out of a sandbox that is its user's.
+
+#include "slave/shell/stderr_tail.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+namespace proffer::agent {
+namespace stderr_tail_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class StderrTail : public testing::Test {
+ protected:
+  StderrTail() {
+    std::string pattern = (fs::temp_directory_path() / "proffer-tail-XXXXXX").string();
+    home_ = ::mkdtemp(pattern.data());
+    fs::create_directory(home_ / "sandbox");
+  }
+  ~StderrTail() override { fs::remove_all(home_); }
+  static void write(const fs::path& path, const std::string& content) {
+    std::ofstream(path) << content;
+  }
+  std::string tail(size_t bytes_max = 100) const {
+    return stderr_tail((home_ / "sandbox").string(), bytes_max);
+  }
+  fs::path place() const { return home_ / "sandbox" / "stderr"; }
+
+  fs::path home_;
+};
+
+}  // namespace
+
+TEST_F(StderrTail, IsTheEndOfTheFile) {
+  EXPECT_EQ(tail(), "");
+  write(place(), "oh no");
+  EXPECT_EQ(tail(), "oh no");
+  EXPECT_EQ(tail(2), "no");
+}
+
+TEST_F(StderrTail, IsOfNoOtherFileThatTheUserPutsThere) {
+  write(home_ / "secret", "secret");
+  fs::create_symlink(home_ / "secret", place());
+  EXPECT_EQ(tail(), "");
+  fs::remove(place());
+  fs::create_hard_link(home_ / "secret", place());
+  EXPECT_EQ(tail(), "");
+  fs::remove(place());
+  ASSERT_EQ(::mkfifo(place().c_str(), 0600), 0);
+  EXPECT_EQ(tail(), "");
+  fs::remove(place());
+  fs::create_directory(place());
+  EXPECT_EQ(tail(), "");
+}
+
+TEST_F(StderrTail, IsNothingIfTheSandboxIsALink) {
+  write(place(), "oh no");
+  fs::create_directory_symlink(home_ / "sandbox", home_ / "link");
+  EXPECT_EQ(stderr_tail((home_ / "link").string(), 100), "");
+}
+
+}  // namespace stderr_tail_test
+}  // namespace proffer::agent
