@@ -301,6 +301,11 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     if (!parsed) return parsed.error();
     job.split_bytes = *parsed;
   }
+  if (const auto format = prefer(given.input_format, file.input_format)) {
+    const Result<InputFormat> parsed = parse_input_format(*format);
+    if (!parsed) return parsed.error();
+    job.input_format = *parsed;
+  }
   if (Result<void> ok = read_shuffle_text(given, file, job.shuffle); !ok) {
     return std::move(ok).error();
   }
@@ -311,6 +316,7 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   };
   const Truth truths[] = {
       {"by_file", prefer(given.by_file, file.by_file), &job.by_file},
+      {"decompress", prefer(given.decompress, file.decompress), &job.decompresses},
       {"allow_empty", prefer(given.allow_empty, file.allow_empty), &job.allow_empty},
       {"fail_if_impossible", prefer(given.fail_if_impossible, file.fail_if_impossible),
        &job.fail_if_impossible},
@@ -363,6 +369,8 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     const std::pair<std::string_view, bool> others[] = {
         {"reducers", given.reducers || file.reducers},
         {"split", given.split || file.split},
+        {"input_format", given.input_format || file.input_format},
+        {"decompress", given.decompress || file.decompress},
         {"by_file", given.by_file || file.by_file},
         {"allow_empty", given.allow_empty || file.allow_empty}};
     for (const auto& [key, is_given] : others) {

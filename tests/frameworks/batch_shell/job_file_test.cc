@@ -127,7 +127,10 @@ std::string value_of(std::string_view key) {
   if (key == "stages") return "{a: {run: x}}";
   if (key == "band") return "free";
   if (key == "when") return "any";
-  if (key == "by_file" || key == "allow_empty" || key == "fail_if_impossible") return "true";
+  if (key == "by_file" || key == "allow_empty" || key == "fail_if_impossible" ||
+      key == "decompress") {
+    return "true";
+  }
   return "\"7\"";
 }
 
