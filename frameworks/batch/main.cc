@@ -190,8 +190,9 @@ class Verbs {
     command->footer(
         "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
         "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
-        "sort, sort_memory, input, output,\nreducers, split, speculation, by_file, "
-        "allow_empty, fail_if_impossible, resources, files, fetch, env; or of an array: command, "
+        "sort, sort_memory, input, input_format, decompress, output,\nreducers, split, "
+        "speculation, by_file, allow_empty, fail_if_impossible, resources, files, fetch, env; or "
+        "of an array: command, "
         "array, arguments, each_line, each_file, at_once, retries,\nretry_on, ok, max_failed, "
         "timeout, directory; or run. Of a pipeline it has stages, each with these keys. Flags "
         "say more than the file. Example:\n"
@@ -218,6 +219,11 @@ class Verbs {
     command->add_option("--output", flags.output, "Directory to make for the result");
     command->add_option("--reducers", flags.reducers, "Number of parts, 0 for mappers only [1]");
     command->add_option("--split", flags.split, "Bytes of input for each map task [8MiB]");
+    command->add_option("--input-format", flags.input_format,
+                        "Records of the input: lines, nul or fixed:BYTES [lines]");
+    command->add_flag_callback(
+        "--no-decompress", [&flags] { flags.decompress = "false"; },
+        "Mappers read .gz and .zst files as they stand, not unpacked");
     command->add_option("--combine", flags.combine,
                         "Combiner: a shell command line that shortens the sorted lines of a map "
                         "task, and writes lines as the mapper does");

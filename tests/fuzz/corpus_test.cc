@@ -333,6 +333,9 @@ std::map<std::string, std::string> made_seeds() {
                                                             .lines_of = "/in/list"});
   seeds["batch_plan/split"] =
       batch::encode_split({.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}});
+  seeds["batch_plan/split_formatted"] =
+      batch::encode_split({.chunks = {{"/in/a.gz", 0, 100, batch::Codec::kGzip}, {"/in/ab", 5, 9}},
+                           .format = {.kind = batch::InputFormat::Kind::kFixed, .bytes = 9}});
   seeds["batch_plan/files"] = batch::encode_files({{"map.awk", "{ print $1 }\n"}, {"x", ""}});
   batch::OrderRecord order;
   order.order.name = "words";
@@ -344,6 +347,9 @@ std::map<std::string, std::string> made_seeds() {
   order.order.resources = ResourceVector::of(1'000, 256'000);
   order.order.env = common.env;
   order.order.fetch = {{.uri = "https://host/x", .is_executable = true}};
+  order.order.reduce = "wc -l";
+  order.order.reducers = 2;
+  order.order.shuffle = shuffle;
   order.owner = "ada";
   seeds["batch_record/order"] = batch::encode(order);
   seeds["batch_record/bare_order"] = batch::encode_order(order.order);
@@ -363,6 +369,9 @@ std::map<std::string, std::string> made_seeds() {
                       .agent = AgentId("a"),
                       .result = {.bytes_in = 9}};
   seeds["batch_record/block"] = batch::encode(block);
+  block.tasks[3].is_counted = true;
+  block.counters = {{{"words", "long"}, -70}, {{"words", "short"}, 1}};
+  seeds["batch_record/block_counted"] = batch::encode(block);
   batch::EndedRecord ended;
   ended.job.job = "words-7";
   ended.job.phase = proto::BatchPhase::kCancelled;
@@ -400,6 +409,8 @@ std::map<std::string, std::string> made_seeds() {
   schedule.log = {{.at = 1'795'564'800, .last = 1'795'564'800, .job = schedule.job}};
   seeds["batch_record/schedule"] = batch::encode(schedule);
   seeds["batch_record/schedule_order"] = batch::encode_schedule_order(schedule.order);
+  ended.job.counters = batch::to_rows(block.counters);
+  seeds["batch_record/ended_counted"] = batch::encode(ended);
   seeds["batch_call/submit"] =
       proto::batch_call_json({.verb = "submit", .order = batch::encode_order(order.order)});
   seeds["batch_call/status"] = proto::batch_call_json(
@@ -413,6 +424,12 @@ std::map<std::string, std::string> made_seeds() {
                                                      .records_out = 70'000,
                                                      .bytes_out = int64_t{1} << 40,
                                                      .http_address = "127.0.0.1:8080"});
+  seeds["batch_work/result_counted"] =
+      batch::encode_result({.records_in = 1, .counters = block.counters});
+  seeds["batch_work/reports"] =
+      "x\nreporter:counter:a,b,1\nreporter:status:half\nreporter:counter:a,b,-4\nend";
+  seeds["batch_work/progress_status"] =
+      batch::encode_progress({.done = 5'000, .status = "reading chapter 4"});
   seeds["batch_work/failure"] = batch::encode_failure({.blame = batch::Blame::kCommand,
                                                        .stderr_tail = "map.awk: line 1\n",
                                                        .fetch_failed = {{1, 2}, {9, 0}}});

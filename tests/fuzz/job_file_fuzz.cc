@@ -49,6 +49,8 @@ std::string members(const batch::JobText& job) {
   list("input", job.inputs);
   one("output", job.output);
   one("reducers", job.reducers);
+  one("input_format", job.input_format);
+  one("decompress", job.decompress);
   one("combine", job.combine);
   one("sort_memory", job.sort_memory);
   one("key_fields", job.key_fields);

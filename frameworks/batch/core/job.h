@@ -15,6 +15,7 @@
 #include "common/result.h"
 #include "frameworks/batch/core/array.h"
 #include "frameworks/batch/core/shuffle.h"
+#include "frameworks/batch/core/splits.h"
 #include "proto/messages.h"
 
 namespace proffer::batch {
@@ -56,6 +57,8 @@ struct JobSpec {
   int64_t reducers = 1;  // 0: the mappers' output is the result
   int64_t split_bytes = kSplitBytes;
   Shuffle shuffle = {};
+  InputFormat input_format = {};
+  bool decompresses = true;  // packed files are unpacked for the mapper
   bool by_file = false;      // no split has more than one file
   bool allow_empty = false;  // input without a byte is one split; else it is refused
   std::map<std::string, std::string> files = {};  // contents by name, put into each sandbox

@@ -1,5 +1,7 @@
 #include "frameworks/batch/core/plan.h"
 
+#include <algorithm>
+
 #include "common/text.h"
 #include "frameworks/batch/core/bytes.h"
 #include "frameworks/batch/core/fnv.h"
@@ -8,8 +10,22 @@ namespace proffer::batch {
 namespace {
 
 constexpr std::string_view kSplitTag = "PBs1";
+// Of packed files, or of records that are no lines.
+constexpr std::string_view kFormattedSplitTag = "PBs2";
 constexpr std::string_view kFilesTag = "PBp1";
 constexpr std::string_view kRequestTag = "PBd1";
+
+void write(ByteWriter& out, const InputFormat& format) {
+  out.number(static_cast<uint64_t>(format.kind));
+  out.signed_number(format.bytes);
+}
+
+InputFormat read_format(ByteReader& in) {
+  InputFormat format{.kind = static_cast<InputFormat::Kind>(in.number(2)),
+                     .bytes = in.amount(kFixedBytesMax)};
+  if ((format.kind == InputFormat::Kind::kFixed) != (format.bytes > 0)) in.fail();
+  return format;
+}
 
 // These become files in the sandbox: nothing that leads out of it.
 ShippedFiles read_files(ByteReader& in) {
@@ -37,7 +53,14 @@ std::string waiting_directory(std::string_view output, std::string_view plan) {
 std::string made_plan(std::string_view plan_directory) { return text(plan_directory, "/made"); }
 
 std::string encode_split(const Split& split) {
-  ByteWriter out(kSplitTag);
+  const bool is_formatted =
+      split.format != InputFormat() ||
+      std::any_of(split.chunks.begin(), split.chunks.end(),
+                  [](const Chunk& chunk) { return chunk.codec != Codec::kNone; });
+  ByteWriter out(is_formatted ? kFormattedSplitTag : kSplitTag);
+  if (is_formatted) {
+    write(out, split.format);
+  }
   out.number(split.chunks.size());
   std::string_view before;
   for (const Chunk& chunk : split.chunks) {
@@ -46,14 +69,19 @@ std::string encode_split(const Split& split) {
     out.bytes(std::string_view(chunk.path).substr(shared));
     out.signed_number(chunk.offset);
     out.signed_number(chunk.length);
+    if (is_formatted) out.number(static_cast<uint64_t>(chunk.codec));
     before = chunk.path;
   }
   return std::move(out).take();
 }
 
 Result<Split> decode_split(std::string_view bytes) {
-  ByteReader in(bytes, kSplitTag);
+  const bool is_formatted = bytes.starts_with(kFormattedSplitTag);
+  ByteReader in(bytes, is_formatted ? kFormattedSplitTag : kSplitTag);
   Split split;
+  if (is_formatted) {
+    split.format = read_format(in);
+  }
   const size_t count = in.count(kChunksPerSplitMax);
   std::string before;
   for (size_t i = 0; in.ok() && i < count; ++i) {
@@ -69,6 +97,7 @@ Result<Split> decode_split(std::string_view bytes) {
     chunk.path = before;
     chunk.offset = in.amount();
     chunk.length = in.amount();
+    if (is_formatted) chunk.codec = static_cast<Codec>(in.number(kCodecCount - 1));
     split.chunks.push_back(std::move(chunk));
   }
   if (!in.ended_well()) return Error::corruption("these bytes are not a split of batch");
@@ -93,7 +122,10 @@ std::string encode_plan_request(const PlanRequest& request) {
   out.number(request.inputs.size());
   for (const std::string& input : request.inputs) out.bytes(input);
   out.signed_number(request.split_bytes);
-  out.number((request.by_file ? 1 : 0) | (request.allow_empty ? 2 : 0));
+  const bool has_format = request.format != InputFormat();
+  out.number((request.by_file ? 1 : 0) | (request.allow_empty ? 2 : 0) |
+             (request.decompresses ? 0 : 4) | (has_format ? 8 : 0));
+  if (has_format) write(out, request.format);
   out.pairs(request.files);
   out.bytes(request.lines_of);
   return std::move(out).take();
@@ -111,9 +143,14 @@ Result<PlanRequest> decode_plan_request(std::string_view bytes) {
   for (size_t i = 0; in.ok() && i < inputs; ++i) request.inputs.push_back(read_path());
   request.split_bytes = in.amount();
   if (request.split_bytes < 1) in.fail();
-  const uint64_t flags = in.number(3);
+  const uint64_t flags = in.number(15);
   request.by_file = (flags & 1) != 0;
   request.allow_empty = (flags & 2) != 0;
+  request.decompresses = (flags & 4) == 0;
+  if ((flags & 8) != 0) {
+    request.format = read_format(in);
+    if (request.format == InputFormat()) in.fail();
+  }
   request.files = read_files(in);
   request.lines_of = read_path();
   if (!in.ended_well()) return corrupt("the request for a plan");

@@ -57,6 +57,8 @@ struct PlanRequest {
   int64_t split_bytes = kSplitBytes;
   bool by_file = false;
   bool allow_empty = false;
+  InputFormat format = {};
+  bool decompresses = true;
   ShippedFiles files = {};
   // Arguments of an array are the lines of a file, or the files of these inputs.
   std::string lines_of = {};

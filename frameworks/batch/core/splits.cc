@@ -1,9 +1,10 @@
-// How input is divided among map tasks. `make_splits` packs and cuts; `ChunkLines` is the rule by
-// which a line that crosses a cut is read by one side only.
+// How input is divided among map tasks. `make_splits` packs and cuts; `ChunkRecords` is the rule by
+// which a record that crosses a cut is read by one side only.
 
 #include "frameworks/batch/core/splits.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -17,7 +18,8 @@ constexpr size_t kChunkNumbersBytes = 24;  // two varints and two lengths, at mo
 // Fills splits one after the other, so that they keep the order of the files.
 class Packer {
  public:
-  explicit Packer(int64_t split_bytes) : split_bytes_(split_bytes) {}
+  Packer(int64_t split_bytes, const InputFormat& format)
+      : split_bytes_(split_bytes), format_(format) {}
 
   void add(Chunk chunk) {
     const size_t told = told_bytes(chunk);
@@ -33,6 +35,7 @@ class Packer {
 
   void close() {
     if (open_.chunks.empty()) return;
+    open_.format = format_;
     splits_.push_back(std::move(open_));
     open_ = {};
     bytes_ = 0;
@@ -50,6 +53,7 @@ class Packer {
   }
 
   int64_t split_bytes_;
+  const InputFormat& format_;
   std::vector<Split> splits_;
   Split open_;
   int64_t bytes_ = 0;
@@ -72,15 +76,20 @@ size_t common_prefix(std::string_view a, std::string_view b) {
 }
 
 Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int64_t split_bytes,
-                                       bool by_file) {
+                                       bool by_file, const InputFormat& format) {
   CHECK_GE(split_bytes, 1);
-  Packer packer(split_bytes);
+  Packer packer(split_bytes, format);
+  // Cuts between records of a fixed length cost nothing.
+  const int64_t cut_bytes = format.kind == InputFormat::Kind::kFixed
+                                ? std::max<int64_t>(split_bytes / format.bytes, 1) * format.bytes
+                                : split_bytes;
   int64_t total = 0;
   for (const InputFile& file : files) total += file.size;
   for (const InputFile& file : files) {
     if (by_file) packer.close();
-    for (int64_t at = 0; at < file.size; at += split_bytes) {
-      packer.add(Chunk{file.path, at, std::min(split_bytes, file.size - at)});
+    const int64_t step = file.codec == Codec::kNone ? cut_bytes : file.size;
+    for (int64_t at = 0; at < file.size; at += step) {
+      packer.add(Chunk{file.path, at, std::min(step, file.size - at), file.codec});
       if (packer.count() < kMapsMax) continue;  // And one more is open.
       // Twice what an even division would need leaves room for what does not pack well.
       const int64_t enough = total / static_cast<int64_t>(kMapsMax / 2) + 1;
@@ -95,24 +104,73 @@ Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int6
   return std::move(packer).take();
 }
 
-ChunkLines::ChunkLines(const Chunk& chunk)
-    : begin_(std::max<int64_t>(chunk.offset - 1, 0)),
-      end_(chunk.offset + chunk.length),
+Codec codec_of(std::string_view path, std::string_view first_bytes) {
+  constexpr std::string_view kGzipMagic = "\x1f\x8b";
+  constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
+  if (path.ends_with(".gz") && first_bytes.starts_with(kGzipMagic)) return Codec::kGzip;
+  if (path.ends_with(".zst") && first_bytes.starts_with(kZstdMagic)) return Codec::kZstd;
+  return Codec::kNone;
+}
+
+bool may_be_packed(std::string_view path) {
+  return path.ends_with(".gz") || path.ends_with(".zst");
+}
+
+Result<InputFormat> parse_input_format(std::string_view given) {
+  constexpr std::string_view kFixed = "fixed:";
+  if (given == "lines") return InputFormat();
+  if (given == "nul") return InputFormat{.kind = InputFormat::Kind::kNul};
+  if (!given.starts_with(kFixed)) {
+    return Error::invalid_argument(
+               text("input_format must be lines, nul or fixed:BYTES, not ", quoted(given)))
+        .with_hint("fixed:100 is for records of 100 bytes");
+  }
+  const Result<int64_t> bytes = parse_whole("input_format: bytes of a record",
+                                            given.substr(kFixed.size()), 1, kFixedBytesMax);
+  if (!bytes) return bytes.error();
+  return InputFormat{.kind = InputFormat::Kind::kFixed, .bytes = *bytes};
+}
+
+ChunkRecords::ChunkRecords(const Chunk& chunk, const InputFormat& format)
+    : format_(format),
+      begin_(std::max<int64_t>(chunk.offset - 1, 0)),
+      end_(chunk.codec == Codec::kNone ? chunk.offset + chunk.length
+                                       : std::numeric_limits<int64_t>::max()),
       at_(begin_),
       inside_(chunk.offset == 0),
-      done_(chunk.length <= 0) {}
+      done_(chunk.length <= 0) {
+  if (format_.kind != InputFormat::Kind::kFixed) return;
+  // The first one that starts in the chunk, and the first one behind it.
+  const auto next_start = [&](int64_t at) {
+    return at / format_.bytes * format_.bytes + (at % format_.bytes == 0 ? 0 : format_.bytes);
+  };
+  begin_ = at_ = next_start(chunk.offset);
+  if (chunk.codec == Codec::kNone) end_ = next_start(end_);
+  done_ = done_ || begin_ >= end_;
+}
 
-std::string_view ChunkLines::feed(std::string_view bytes) {
+std::string_view ChunkRecords::feed_fixed(std::string_view bytes) {
+  bytes = bytes.substr(
+      0, static_cast<size_t>(std::min<int64_t>(static_cast<int64_t>(bytes.size()), end_ - at_)));
+  at_ += static_cast<int64_t>(bytes.size());
+  records_ = (at_ - begin_) / format_.bytes;
+  done_ = at_ == end_;
+  return bytes;
+}
+
+std::string_view ChunkRecords::feed(std::string_view bytes) {
   if (done_) return {};
+  if (format_.kind == InputFormat::Kind::kFixed) return feed_fixed(bytes);
+  const char end = format_.end();
   if (!inside_) {
-    // The line that started before is the chunk's before; its newline may be the byte before ours.
-    const size_t newline = bytes.find('\n');
-    if (newline == std::string_view::npos) {
+    // The record that started before is the chunk's before; its end may be the byte before ours.
+    const size_t found = bytes.find(end);
+    if (found == std::string_view::npos) {
       at_ += static_cast<int64_t>(bytes.size());
       return {};
     }
-    bytes.remove_prefix(newline + 1);
-    at_ += static_cast<int64_t>(newline) + 1;
+    bytes.remove_prefix(found + 1);
+    at_ += static_cast<int64_t>(found) + 1;
     if (at_ >= end_) {
       done_ = true;
       return {};
@@ -120,19 +178,21 @@ std::string_view ChunkLines::feed(std::string_view bytes) {
     inside_ = true;
   }
   if (bytes.empty()) return {};
-  // The last line is the one that ends at or after the chunk's last byte.
+  // The last record is the one that ends at or after the chunk's last byte.
   const size_t from = end_ - 1 > at_ ? static_cast<size_t>(end_ - 1 - at_) : 0;
   size_t size = bytes.size();
   if (from < bytes.size()) {
-    const size_t newline = bytes.find('\n', from);
-    if (newline != std::string_view::npos) {
-      size = newline + 1;
+    const size_t found = bytes.find(end, from);
+    if (found != std::string_view::npos) {
+      size = found + 1;
       done_ = true;
     }
   }
   at_ += static_cast<int64_t>(size);
-  at_line_start_ = bytes[size - 1] == '\n';
-  return bytes.substr(0, size);
+  at_start_ = bytes[size - 1] == end;
+  bytes = bytes.substr(0, size);
+  records_ += std::count(bytes.begin(), bytes.end(), end);
+  return bytes;
 }
 
 }  // namespace proffer::batch

@@ -14,6 +14,7 @@
 #include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/sort.h"
 #include "frameworks/batch/executor/task.h"
+#include "frameworks/batch/executor/unpack.h"
 
 namespace proffer::batch {
 namespace {
@@ -81,33 +82,36 @@ class Feeder {
  private:
   // Whether to go on. A mapper that has read enough is no error.
   bool feed(const Chunk& chunk) {
-    Result<Fd> file = open_to_read(chunk.path);
-    if (!file) return fail(std::move(file).error());
-    ChunkLines lines(chunk);
-    int64_t at = lines.begin();
-    buffer_.resize(256 * 1024);
-    while (!lines.done() && !setting_.stopped->load(std::memory_order_relaxed)) {
-      const ssize_t got = ::pread(file->get(), buffer_.data(), buffer_.size(), at);
-      if (got < 0) {
-        if (errno == EINTR) continue;
-        return fail(system_error(text("reading ", quoted(chunk.path)), errno));
-      }
-      if (got == 0) break;
-      at += got;
-      const std::string_view owned =
-          lines.feed(std::string_view(buffer_.data(), static_cast<size_t>(got)));
+    ChunkRecords records(chunk, split_.format);
+    Result<std::unique_ptr<InputReader>> reader = InputReader::open(chunk, records.begin());
+    if (!reader) return fail(std::move(reader).error());
+    while (!records.done() && !setting_.stopped->load(std::memory_order_relaxed)) {
+      const Result<std::string_view> bytes = (*reader)->next();
+      if (!bytes) return fail(bytes.error());
+      if (bytes->empty()) break;
+      const std::string_view owned = records.feed(*bytes);
       if (!owned.empty() && !put(owned)) return false;
+      note_done(setting_, kFeedPhase, read_ + (*reader)->bytes_read(), split_.bytes());
     }
-    return !lines.lacks_newline() || put("\n");
+    read_ += (*reader)->bytes_read();
+    records_ += records.records();
+    if (records.left_over() > 0) {
+      return fail(Error::corruption(text("input ", quoted(chunk.path),
+                                         " ends inside a record: ", records.left_over(), " of ",
+                                         split_.format.bytes, " bytes are left at its end"))
+                      .with_hint("fixed:BYTES is for files of whole records"));
+    }
+    if (!records.lacks_end()) return true;
+    ++records_;
+    const char end = split_.format.end();
+    return put(std::string_view(&end, 1));
   }
 
   bool put(std::string_view bytes) {
     WriteOutcome written = write_all(to_.get(), bytes);
     if (written.error) return fail(*std::move(written.error));
     if (written.closed) return false;
-    records_ += std::count(bytes.begin(), bytes.end(), '\n');
     bytes_ += static_cast<int64_t>(bytes.size());
-    note_done(setting_, kFeedPhase, bytes_, split_.bytes());
     return true;
   }
 
@@ -120,8 +124,8 @@ class Feeder {
   Fd to_;
   const TaskSetting& setting_;
   std::thread thread_;
-  std::string buffer_;
   std::optional<Error> error_;
+  int64_t read_ = 0;  // of the files of chunks that are done
   int64_t records_ = 0;
   int64_t bytes_ = 0;
 };
@@ -198,11 +202,15 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   if (!passed) signal_group(SIGKILL);  // They may be waiting for us to read on.
   from_mapper->read.reset();
   const ExitStatus mapped = mapper->wait();
+  feeder.join();
+  // What the mapper makes of the half of a damaged file is not its fault.
+  if (feeder.error() && feeder.error()->code() == ErrorCode::kCorruption) {
+    return TaskTrouble{.message = feeder.error()->message(), .blame = Blame::kInput};
+  }
   if (std::optional<TaskTrouble> wrong = trouble_of("the mapper", mapped, work.common);
       wrong && passed) {
     return wrong;
   }
-  feeder.join();
   if (!passed) return sort.trouble_of(passed.error());
   if (feeder.error()) return trouble(*feeder.error());
   result.records_in = feeder.records();

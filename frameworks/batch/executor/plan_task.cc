@@ -43,9 +43,11 @@ std::optional<TaskTrouble> write_plan(const PlanRequest& request, const std::str
     arguments = *std::move(found);
     result.elements = static_cast<int64_t>(arguments.size());
   } else {
-    const Result<std::vector<InputFile>> files = find_input(request.inputs, request.allow_empty);
+    const Result<std::vector<InputFile>> files =
+        find_input(request.inputs, request.allow_empty, request.decompresses);
     if (!files) return trouble(files.error());
-    Result<std::vector<Split>> cut = make_splits(*files, request.split_bytes, request.by_file);
+    Result<std::vector<Split>> cut =
+        make_splits(*files, request.split_bytes, request.by_file, request.format);
     if (!cut) return hopeless(cut.error());
     splits = *std::move(cut);
     if (splits.empty()) splits.emplace_back();

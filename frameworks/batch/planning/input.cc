@@ -3,6 +3,7 @@
 #include "frameworks/batch/planning/input.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 #include <dirent.h>
@@ -38,6 +39,8 @@ struct CloseFd {
 // What `find -type f` lists under a path.
 class Walk {
  public:
+  // Looks for files that are packed, or not.
+  explicit Walk(bool decompresses) : decompresses_(decompresses) {}
   Result<void> add(const std::string& path) {
     struct stat seen = {};
     // A link that is named as an input is meant; those found on the way are not followed.
@@ -96,10 +99,19 @@ class Walk {
       return Error::resource_exhausted(
           text("the inputs have more than ", kInputFilesMax, " files; pack them together first"));
     }
-    files_.push_back(InputFile{path, static_cast<int64_t>(seen.st_size)});
+    InputFile file{path, static_cast<int64_t>(seen.st_size)};
+    if (decompresses_ && may_be_packed(path)) {
+      const CloseFd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+      std::array<char, kMagicBytes> first = {};
+      const ssize_t got = opened.fd < 0 ? -1 : ::pread(opened.fd, first.data(), first.size(), 0);
+      if (got < 0) return system_error(text("reading input ", quoted(path)), errno);
+      file.codec = codec_of(path, std::string_view(first.data(), static_cast<size_t>(got)));
+    }
+    files_.push_back(std::move(file));
     return {};
   }
 
+  const bool decompresses_;
   std::vector<InputFile> files_;
 };
 
@@ -138,9 +150,9 @@ Result<std::string> read_file(const std::string& path, size_t bytes_max) {
   }
 }
 
-Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,
-                                          bool allow_empty) {
-  Walk walk;
+Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs, bool allow_empty,
+                                          bool decompresses) {
+  Walk walk(decompresses);
   for (const std::string& input : inputs) {
     if (Result<void> ok = walk.add(input); !ok) return std::move(ok).error();
   }

@@ -19,10 +19,11 @@ Result<std::string> read_file(const std::string& path, size_t bytes_max);
 inline constexpr size_t kInputFilesMax = 5'000'000;
 
 // All regular files of the inputs, directories walked recursively, sorted bytewise; links in them
-// are not followed. Errors: kNotFound, kUnavailable naming the path that cannot be read and why;
-// kFailedPrecondition if there is not a byte to read, unless that is allowed; kResourceExhausted.
+// are not followed. Packed files are known as such, unless nobody unpacks them. Errors: kNotFound,
+// kUnavailable naming the path that cannot be read and why; kFailedPrecondition if there is not a
+// byte to read, unless that is allowed; kResourceExhausted.
 Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,
-                                          bool allow_empty = false);
+                                          bool allow_empty = false, bool decompresses = true);
 
 // The arguments of an array: the lines of a file, or the paths of the files of these inputs.
 // Errors: kInvalidArgument and kResourceExhausted for what no array can have, kFailedPrecondition

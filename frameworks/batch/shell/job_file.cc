@@ -25,6 +25,8 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "output") return one(job.output);
   if (key == "reducers") return one(job.reducers);
   if (key == "split") return one(job.split);
+  if (key == "input_format") return one(job.input_format);
+  if (key == "decompress") return one(job.decompress);
   if (key == "combine") return one(job.combine);
   if (key == "sort_memory") return one(job.sort_memory);
   if (key == "key_fields") return one(job.key_fields);

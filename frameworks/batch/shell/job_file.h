@@ -32,6 +32,8 @@ struct JobText {
   std::optional<std::string> output = {};
   std::optional<std::string> reducers = {};
   std::optional<std::string> split = {};
+  std::optional<std::string> input_format = {};  // as parse_input_format
+  std::optional<std::string> decompress = {};    // "true" or "false"
   std::optional<std::string> combine = {};
   std::optional<std::string> sort_memory = {};
   std::optional<std::string> key_fields = {};

@@ -33,9 +33,11 @@ std::string plan_name() {
 // An array has none.
 Result<std::vector<Split>> find_splits(const JobSpec& job) {
   if (job.array) return std::vector<Split>();
-  const Result<std::vector<InputFile>> input = find_input(job.inputs, job.allow_empty);
+  const Result<std::vector<InputFile>> input =
+      find_input(job.inputs, job.allow_empty, job.decompresses);
   if (!input) return input.error();
-  Result<std::vector<Split>> splits = make_splits(*input, job.split_bytes, job.by_file);
+  Result<std::vector<Split>> splits =
+      make_splits(*input, job.split_bytes, job.by_file, job.input_format);
   // That is allowed, and there is nothing to read.
   if (splits && splits->empty()) splits->emplace_back();
   return splits;
@@ -57,6 +59,8 @@ PlanRequest request_of(const JobSpec& job) {
           .split_bytes = job.split_bytes,
           .by_file = job.by_file,
           .allow_empty = job.allow_empty,
+          .format = job.input_format,
+          .decompresses = job.decompresses,
           .files = job.files,
           .lines_of = job.lines_of};
 }

@@ -308,6 +308,11 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     }
     job.speculates = *speculation == "on";
   }
+  if (const auto format = prefer(given.input_format, file.input_format)) {
+    const Result<InputFormat> parsed = parse_input_format(*format);
+    if (!parsed) return parsed.error();
+    job.input_format = *parsed;
+  }
   if (Result<void> ok = read_shuffle_text(given, file, job.shuffle); !ok) {
     return std::move(ok).error();
   }
@@ -318,6 +323,7 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   };
   const Truth truths[] = {
       {"by_file", prefer(given.by_file, file.by_file), &job.by_file},
+      {"decompress", prefer(given.decompress, file.decompress), &job.decompresses},
       {"allow_empty", prefer(given.allow_empty, file.allow_empty), &job.allow_empty},
       {"fail_if_impossible", prefer(given.fail_if_impossible, file.fail_if_impossible),
        &job.fail_if_impossible},
@@ -370,6 +376,8 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     const std::pair<std::string_view, bool> others[] = {
         {"reducers", given.reducers || file.reducers},
         {"split", given.split || file.split},
+        {"input_format", given.input_format || file.input_format},
+        {"decompress", given.decompress || file.decompress},
         {"by_file", given.by_file || file.by_file},
         {"speculation", given.speculation || file.speculation},
         {"allow_empty", given.allow_empty || file.allow_empty}};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "frameworks/batch/core/order.h"
+#include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::batch::shuffle_test {
@@ -57,6 +58,15 @@ constexpr std::string_view kReduceOfBefore =
 constexpr std::string_view kOrderOfBefore =
     "50426a3205776f7264730001640363617400010100082f746d702f6f75740435653166090000010e68747470733a2f"
     "2f686f73742f78000005020141013101420374776fe80780d00f00000400";
+
+constexpr std::string_view kSplitOfBefore = "504273310200052f696e2f61006405016205808040";
+
+TEST(Upgrade, PlansOfBeforeHaveLinesOfFilesAsTheyStand) {
+  const Result<Split> split = decode_split(from_hex(kSplitOfBefore));
+  ASSERT_TRUE(split) << split.error().message();
+  EXPECT_TRUE(*split == (Split{.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}}));
+  EXPECT_EQ(encode_split(*split), from_hex(kSplitOfBefore));
+}
 
 // A job that was submitted before goes on as it began: executors of before may run its tasks.
 TEST(Upgrade, JobsOfBeforeKeepPlainMapOutputs) {

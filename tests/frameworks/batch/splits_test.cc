@@ -79,7 +79,7 @@ TEST(MakeSplits, RefusesMoreMapsThanAJobMayHaveAndNamesASizeThatWorks) {
 
 // What a mapper is fed for one chunk, if its file comes in pieces of `piece` bytes.
 std::string read_chunk(const Chunk& chunk, const std::string& content, size_t piece) {
-  ChunkLines lines(chunk);
+  ChunkRecords lines(chunk);
   std::string owned;
   auto at = static_cast<size_t>(lines.begin());
   while (!lines.done() && at < content.size()) {
@@ -87,11 +87,11 @@ std::string read_chunk(const Chunk& chunk, const std::string& content, size_t pi
     owned += lines.feed(bytes);
     at += bytes.size();
   }
-  if (lines.lacks_newline()) owned += '\n';
+  if (lines.lacks_end()) owned += '\n';
   return owned;
 }
 
-TEST(ChunkLines, BelongToTheChunkInWhichTheyStart) {
+TEST(ChunkRecords, BelongToTheChunkInWhichTheyStart) {
   const std::string content = "one\ntwo\nthree\n";
   struct Row {
     int64_t offset;
@@ -117,7 +117,7 @@ TEST(ChunkLines, BelongToTheChunkInWhichTheyStart) {
   }
 }
 
-TEST(ChunkLines, OfAFileThatGotShorterAreWhatIsLeft) {
+TEST(ChunkRecords, OfAFileThatGotShorterAreWhatIsLeft) {
   EXPECT_EQ(read_chunk({"/f", 0, 100}, "only\nthis", 4), "only\nthis\n");
   EXPECT_EQ(read_chunk({"/f", 50, 50}, "only\nthis", 4), "");
   EXPECT_EQ(read_chunk({"/f", 0, 100}, "", 4), "");
@@ -125,7 +125,7 @@ TEST(ChunkLines, OfAFileThatGotShorterAreWhatIsLeft) {
 
 // The law that everything rests on: whatever the files and the size of a split, the splits read one
 // after the other are the files' lines, each once and in order.
-TEST(ChunkLines, AreReadExactlyOnceWhereverTheCutsAre) {
+TEST(ChunkRecords, AreReadExactlyOnceWhereverTheCutsAre) {
   Prng random(20);
   for (int round = 0; round < 400; ++round) {
     std::map<std::string, std::string> contents;
@@ -154,6 +154,84 @@ TEST(ChunkLines, AreReadExactlyOnceWhereverTheCutsAre) {
       }
     }
     ASSERT_EQ(found, expected) << "round " << round << ", split " << split_bytes;
+  }
+}
+
+// --- other records -----------------------------------------------------------------------------
+
+std::string read_records(const Chunk& chunk, const InputFormat& format, std::string_view content,
+                         size_t piece) {
+  ChunkRecords records(chunk, format);
+  std::string found;
+  for (auto at = static_cast<size_t>(records.begin()); at < content.size() && !records.done();
+       at += piece) {
+    found += records.feed(content.substr(at, piece));
+  }
+  if (records.lacks_end()) found += format.end();
+  return found;
+}
+
+TEST(ChunkRecords, OfAnyFormatAreReadExactlyOnceWhereverTheCutsAre) {
+  Prng random(21);
+  for (int round = 0; round < 400; ++round) {
+    const bool is_fixed = random.chance(1, 2);
+    InputFormat format{.kind = InputFormat::Kind::kNul};
+    if (is_fixed) format = {.kind = InputFormat::Kind::kFixed, .bytes = random.between(1, 9)};
+    std::string content;
+    const std::string letters("ab\n\0", 4);
+    const int64_t size = is_fixed ? format.bytes * random.between(1, 30) : random.between(1, 200);
+    while (static_cast<int64_t>(content.size()) < size) content += letters[random.below(4)];
+    std::string expected = content;
+    if (!is_fixed && content.back() != '\0') expected += '\0';
+    const Result<std::vector<Split>> splits =
+        make_splits({{"/f", size}}, random.between(1, 40), false, format);
+    ASSERT_TRUE(splits);
+    std::string found;
+    for (const Split& split : *splits) {
+      EXPECT_TRUE(split.format == format);
+      for (const Chunk& chunk : split.chunks) {
+        if (is_fixed) {
+          EXPECT_EQ(chunk.offset % format.bytes, 0);
+        }
+        found += read_records(chunk, format, content, random.below(7) + 1);
+      }
+    }
+    ASSERT_EQ(found, expected) << "round " << round;
+  }
+}
+
+TEST(ChunkRecords, OfAFixedLengthTellWhatIsLeftOver) {
+  const InputFormat format{.kind = InputFormat::Kind::kFixed, .bytes = 4};
+  ChunkRecords records({"/f", 0, 10}, format);
+  records.feed("0123456789");
+  EXPECT_EQ(records.records(), 2);
+  EXPECT_EQ(records.left_over(), 2);
+}
+
+TEST(Splits, DoNotCutPackedFiles) {
+  const Result<std::vector<Split>> splits = make_splits(
+      {{"/a.gz", 1'000, Codec::kGzip}, {"/b", 1'000}, {"/c.zst", 30, Codec::kZstd}}, 400);
+  ASSERT_TRUE(splits);
+  ASSERT_EQ(splits->size(), 4u);
+  EXPECT_EQ(splits->front().chunks.front().length, 1'000);
+  EXPECT_TRUE(splits->back().chunks.back().codec == Codec::kZstd);
+}
+
+TEST(Codecs, AreToldByNameAndFirstBytes) {
+  EXPECT_TRUE(codec_of("/a.gz", "\x1f\x8b\x08") == Codec::kGzip);
+  EXPECT_TRUE(codec_of("/a.zst", "\x28\xb5\x2f\xfd") == Codec::kZstd);
+  EXPECT_TRUE(codec_of("/a.gz", "text") == Codec::kNone);
+  EXPECT_TRUE(codec_of("/a.gz", "") == Codec::kNone);
+  EXPECT_TRUE(codec_of("/a.txt", "\x1f\x8b\x08") == Codec::kNone);
+}
+
+TEST(InputFormats, AreReadOrRefused) {
+  EXPECT_TRUE(*parse_input_format("lines") == InputFormat());
+  EXPECT_TRUE(parse_input_format("nul")->kind == InputFormat::Kind::kNul);
+  EXPECT_EQ(parse_input_format("fixed:100")->bytes, 100);
+  for (const char* wrong :
+       {"", "line", "fixed", "fixed:", "fixed:0", "fixed:x", "fixed:99999999999"}) {
+    EXPECT_FALSE(parse_input_format(wrong)) << wrong;
   }
 }
 

@@ -135,6 +135,10 @@ TEST(Plan, ComesBackAsItWas) {
       split.chunks.push_back(
           Chunk{path, random.between(0, int64_t{1} << 60), random.between(0, 99)});
     }
+    if (random.chance(1, 2)) split.format = {.kind = InputFormat::Kind::kFixed, .bytes = 7};
+    for (Chunk& chunk : split.chunks) {
+      if (random.chance(1, 4)) chunk.codec = Codec::kGzip;
+    }
     const std::string bytes = encode_split(split);
     EXPECT_TRUE(*decode_split(bytes) == split);
     const IndexEntry entry = plan_entry(5, bytes);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "common/prng.h"
 #include "common/text.h"
@@ -541,6 +542,89 @@ TEST_F(BatchTask, SortsByFieldsAndDividesByTheFirstOfThem) {
   }
   EXPECT_THAT(all, HasSubstr("a,10\na,9,y\na,9,before? no, after\n"));
   EXPECT_THAT(all, HasSubstr("b,10,z\nb,2,x\n"));
+}
+
+// --- input formats -----------------------------------------------------------------------------
+
+std::string packed_by(Codec codec, const fs::path& place, const std::string& input) {
+  if (codec == Codec::kZstd) {
+    std::string packed(::ZSTD_compressBound(input.size()), '\0');
+    packed.resize(::ZSTD_compress(packed.data(), packed.size(), input.data(), input.size(), 3));
+    return packed;
+  }
+  put(place, input);
+  EXPECT_EQ(::system(("gzip -f '" + place.string() + "'").c_str()), 0);
+  return contents(place.string() + ".gz");
+}
+
+TEST_F(BatchTask, ReadsPackedFilesWhole) {
+  std::string lines;
+  Prng random(31);
+  while (lines.size() < 700'000) lines += text(random.below(1'000'000), "\n");
+  const std::string gzip = packed_by(Codec::kGzip, root_ / "in/a", lines);
+  const std::string zstd = packed_by(Codec::kZstd, root_ / "in/b", lines);
+  put(root_ / "in/a.gz",
+      gzip + gzip + std::string(700, '\0'));  // Members, then what fills a block.
+  put(root_ / "in/b.zst", zstd + zstd);
+  const auto size = [&](const char* name) {
+    return static_cast<int64_t>(fs::file_size(root_ / "in" / name));
+  };
+  plan({{{Chunk{(root_ / "in/a.gz").string(), 0, size("a.gz"), Codec::kGzip},
+          Chunk{(root_ / "in/b.zst").string(), 0, size("b.zst"), Codec::kZstd}}}});
+  const TaskOutcome outcome = map(MapWork{.common = common("cat", 0, 1)});
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_TRUE(part(0) == lines + lines + lines + lines);
+  EXPECT_EQ(outcome.result->records_in, 4 * std::count(lines.begin(), lines.end(), '\n'));
+}
+
+TEST_F(BatchTask, SaysWhereAPackedFileIsDamaged) {
+  std::string lines;
+  Prng random(32);
+  while (lines.size() < 300'000) lines += text(random.next(), "\n");
+  struct Row {
+    std::string name;
+    Codec codec;
+  };
+  for (const Row& row : {Row{"a.gz", Codec::kGzip}, Row{"b.zst", Codec::kZstd}}) {
+    const fs::path path = root_ / "in" / row.name;
+    const std::string good = packed_by(row.codec, root_ / "in/x", lines);
+    std::string changed = good;
+    changed[good.size() / 2] = static_cast<char>(changed[good.size() / 2] ^ 0x55);
+    for (const std::string& damaged :
+         {changed, good.substr(0, good.size() / 2), good + "garbage"}) {
+      put(path, damaged);
+      plan({{{Chunk{path.string(), 0, static_cast<int64_t>(damaged.size()), row.codec}}}});
+      // The mapper fails at what it gets, too: that is not its fault.
+      const TaskOutcome outcome = map(MapWork{.common = common("cat >/dev/null; exit 3", 0, 1)});
+      EXPECT_FALSE(outcome.result) << row.name;
+      EXPECT_EQ(outcome.failure.blame, Blame::kInput) << outcome.message;
+      EXPECT_THAT(outcome.message, HasSubstr(path.string()));
+      EXPECT_THAT(outcome.message, HasSubstr("is damaged at byte "));
+    }
+  }
+}
+
+TEST_F(BatchTask, GivesItsMapperRecordsAsTheyStand) {
+  const std::string path = (root_ / "in/only").string();
+  put(path, std::string("a\nb\0c", 5));
+  plan({{.chunks = {{path, 0, 5}}, .format = {.kind = InputFormat::Kind::kNul}}});
+  TaskOutcome outcome = map(MapWork{.common = common("tr '\\0\\n' '|.'", 0, 1)});
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(outcome.result->records_in, 2);
+  EXPECT_EQ(part(0), "a.b|c|\n");
+
+  put(path, "aabbccd");
+  const InputFormat pairs{.kind = InputFormat::Kind::kFixed, .bytes = 2};
+  plan({{.chunks = {{path, 0, 6}}, .format = pairs}});
+  fs::remove(root_ / "out/part-00000");
+  outcome = map(MapWork{.common = common("fold -w2", 0, 1)});
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(outcome.result->records_in, 3);
+  EXPECT_EQ(part(0), "aa\nbb\ncc\n");
+  plan({{.chunks = {{path, 0, 7}}, .format = pairs}});
+  outcome = map(MapWork{.common = common("cat", 0, 1)});
+  EXPECT_EQ(outcome.failure.blame, Blame::kInput);
+  EXPECT_THAT(outcome.message, HasSubstr("ends inside a record: 1 of 2 bytes"));
 }
 
 // --- reports -----------------------------------------------------------------------------------

@@ -130,7 +130,10 @@ std::string value_of(std::string_view key) {
   if (key == "band") return "free";
   if (key == "when") return "any";
   if (key == "speculation") return "off";
-  if (key == "by_file" || key == "allow_empty" || key == "fail_if_impossible") return "true";
+  if (key == "by_file" || key == "allow_empty" || key == "fail_if_impossible" ||
+      key == "decompress") {
+    return "true";
+  }
   return "\"7\"";
 }
 

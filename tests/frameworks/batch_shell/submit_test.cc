@@ -56,6 +56,63 @@ TEST_F(Submit, FindsRegularFilesAsFindDoes) {
   EXPECT_EQ(find_input({at("in/b.txt"), at("in/link")})->size(), 2u);
 }
 
+TEST_F(Submit, KnowsPackedFilesByNameAndFirstBytes) {
+  put("in/a.gz", std::string("\x1f\x8b\x08", 3));
+  put("in/b.gz", "text");
+  put("in/c.gz", "");
+  put("in/d.zst", std::string("\x28\xb5\x2f\xfd", 4));
+  EXPECT_THAT(*find_input({at("in")}),
+              ElementsAre(InputFile{at("in/a.gz"), 3, Codec::kGzip}, InputFile{at("in/b.gz"), 4},
+                          InputFile{at("in/c.gz"), 0}, InputFile{at("in/d.zst"), 4, Codec::kZstd}));
+  EXPECT_THAT(*find_input({at("in")}, false, false),
+              ElementsAre(InputFile{at("in/a.gz"), 3}, InputFile{at("in/b.gz"), 4},
+                          InputFile{at("in/c.gz"), 0}, InputFile{at("in/d.zst"), 4}));
+}
+
+TEST_F(Submit, ReadsWhatIsSaidOfTheShuffle) {
+  JobText flags{.map = "cat", .reduce = "cat", .inputs = {"in"}, .output = "out"};
+  flags.input_format = "fixed:8";
+  flags.decompress = "false";
+  flags.combine = "uniq -c";
+  flags.key_fields = "2";
+  flags.partition_fields = "1";
+  flags.separator = ",";
+  flags.sort = "-k1,1 -k2,2nr";
+  flags.sort_memory = "16MiB";
+  const Result<JobSpec> job = make_job({}, flags);
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(job->input_format.bytes, 8);
+  EXPECT_FALSE(job->decompresses);
+  EXPECT_EQ(job->shuffle.combine, "uniq -c");
+  EXPECT_EQ(job->shuffle.keys.fields, 2u);
+  EXPECT_EQ(job->shuffle.keys.partition_fields, 1u);
+  EXPECT_EQ(job->shuffle.keys.separator, ',');
+  EXPECT_EQ(job->shuffle.keys.sort, *parse_sort("1 2nr"));
+  EXPECT_EQ(job->shuffle.sort_bytes, int64_t{16} << 20);
+  struct Row {
+    std::optional<std::string> JobText::*key;
+    std::string value;
+    std::string says;
+  };
+  const Row rows[] = {
+      {&JobText::input_format, "xml", "input_format must be lines, nul or fixed:BYTES"},
+      {&JobText::key_fields, "0", "key_fields"},
+      {&JobText::partition_fields, "3", "partition_fields must be from 1 to key_fields"},
+      {&JobText::separator, "ab", "separator must be one byte, not"},
+      {&JobText::sort, "-k3", "not fields of the key, which has 2"},
+      {&JobText::sort_memory, "200MiB", "sort_memory must be from"},
+      {&JobText::reducers, "0", "are for jobs with reducers"},
+      {&JobText::decompress, "no", "decompress must be true or false"},
+  };
+  for (const Row& row : rows) {
+    JobText wrong = flags;
+    wrong.*row.key = row.value;
+    const Result<JobSpec> refused = make_job({}, wrong);
+    ASSERT_FALSE(refused) << row.value;
+    EXPECT_THAT(refused.error().message(), HasSubstr(row.says));
+  }
+}
+
 TEST_F(Submit, SaysWhatCannotBeRead) {
   const Result<std::vector<InputFile>> missing = find_input({at("nowhere")});
   ASSERT_FALSE(missing);
