@@ -73,6 +73,7 @@ std::string members(const batch::JobText& job) {
   if (job.arguments && job.arguments->empty()) member("arguments", "[]");
   one("each_line", job.each_line);
   list("each_file", job.each_file);
+  one("gang", job.gang);
   one("run", job.run);
   one("at_once", job.at_once);
   one("retries", job.retries);

@@ -150,5 +150,31 @@ TEST_F(Pipelines, AJobWaitsForOneThatThereIs) {
   EXPECT_THAT(cluster.proffer({"batch", "status", "two-2"}).out, HasSubstr("one-1 finished (met)"));
 }
 
+// Each rank waits until all are there: were they not started together, none would end.
+TEST_F(Pipelines, StartTheRanksOfAGangTogetherAndAllAgainIfOneFails) {
+  Cluster cluster({.agents = 2, .resources = "cpus:2;mem:1024", .batch = true});
+  write_file(home_ / "rank.sh",
+             "echo $PROFFER_RANK of $PROFFER_SIZE on $PROFFER_HOSTS\n"
+             "here=$1/try-$PROFFER_ARRAY_ATTEMPT; mkdir -p $here; touch $here/$PROFFER_RANK\n"
+             "while [ $(ls $here | wc -l) -lt $PROFFER_SIZE ]; do sleep 0.05; done\n"
+             "[ $PROFFER_RANK = 1 ] && [ ! -e $1/failed ] && touch $1/failed && exit 7\n"
+             "[ -e $1/failed ] || exec sleep 100\n"
+             "exit 0\n");
+  const Exit submitted =
+      submit(cluster, text("name: p\nstages:\n"
+                           "  ranks: {gang: 3, command: [sh, ",
+                           home_.path(), "/rank.sh, ", home_.path(),
+                           "], retries: 1, resources: \"cpus:1;mem:64\", output: ranks}\n"
+                           "  next: {after: ranks, run: cat ",
+                           home_.path(), "/ranks/stdout-*, output: n}\n"));
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  const Exit done = cluster.proffer({"batch", "wait", "p-1"}, Seconds(60));
+  EXPECT_EQ(done.code, 0) << done.err;
+  const std::string results = cluster.proffer({"batch", "results", "p-1.ranks"}).out;
+  for (const char* rank : {"0 of 3 on ", "1 of 3 on ", "2 of 3 on "}) {
+    EXPECT_THAT(results, HasSubstr(rank));
+  }
+}
+
 }  // namespace
 }  // namespace proffer::test

@@ -257,6 +257,16 @@ Result<void> check_array(const ArrayOrder& array) {
         text("the directory of the command must be an absolute path of less than ", kPathBytesMax,
              " bytes, not ", quoted(array.directory)));
   }
+  if (array.is_gang) {
+    if (array.size() < 1 || array.size() > kGangMax || array.has_arguments) {
+      return Error::invalid_argument(text("a gang has from 1 to ", kGangMax, " ranks, not ",
+                                          array.size(), ", and no arguments"));
+    }
+    if (array.at_once != 0 || array.failed_max != -1) {
+      return Error::invalid_argument("at_once and max_failed are not for a gang")
+          .with_hint("all of its ranks run together, and it has failed if one has");
+    }
+  }
   if (array.at_once < 0 || array.at_once > kElementsMax) {
     return Error::invalid_argument(text("at most ", kElementsMax, " elements can run at a time"));
   }
@@ -335,7 +345,7 @@ std::vector<int32_t> read_exit_codes(ByteReader& in, size_t count_max) {
 void write(ByteWriter& out, const ArrayOrder& array) {
   write_words(out, array.command);
   write(out, array.indices);
-  out.number(array.has_arguments ? 1 : 0);
+  out.number((array.has_arguments ? 1 : 0) | (array.is_gang ? 2 : 0));
   out.bytes(array.directory);
   out.signed_number(array.at_once);
   out.signed_number(array.retries);
@@ -349,7 +359,9 @@ ArrayOrder read_array(ByteReader& in) {
   ArrayOrder array;
   array.command = read_words(in);
   array.indices = read_indices(in);
-  array.has_arguments = in.number(1) == 1;
+  const uint64_t flags = in.number(3);
+  array.has_arguments = (flags & 1) != 0;
+  array.is_gang = (flags & 2) != 0;
   array.directory = in.bytes(kPathBytesMax);
   array.at_once = in.amount(kElementsMax);
   array.retries = static_cast<int32_t>(in.amount(kRetriesMax));

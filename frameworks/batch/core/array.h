@@ -19,6 +19,7 @@ class ByteWriter;
 // Every maximum with its reason; an array beyond one is refused before it starts.
 inline constexpr uint32_t kElementsMax = 500'000;  // the last task has all of the index in memory
 inline constexpr uint32_t kIndexMax = 999'999'999;
+inline constexpr uint32_t kGangMax = 256;          // each rank is told the hosts of all
 inline constexpr size_t kIndexRunsMax = 1'000;     // sent with the order
 inline constexpr size_t kCommandWordsMax = 1'000;  // of at most kStreamCommandBytesMax together
 inline constexpr int32_t kRetriesMax = 100;
@@ -77,6 +78,7 @@ std::vector<std::string> command_for(const std::vector<std::string>& command,
 struct ArrayOrder {
   std::vector<std::string> command = {};  // no shell is involved
   Indices indices = {};                   // none: its arguments are found when it is planned
+  bool is_gang = false;                   // its elements are ranks, which run all at the same time
   bool has_arguments = false;             // {} is an argument out of the plan; else it is the index
   std::string directory = {};             // that commands run in; the same on all agents
   int64_t at_once = 0;                    // at most so many elements run at a time; 0: no bound

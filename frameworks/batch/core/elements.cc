@@ -87,7 +87,8 @@ void Elements::restore(uint32_t block, const ElementsRecord& record) {
   }
   for (const auto& [place, failures] : record.failures) {
     const auto position = static_cast<uint32_t>(begin + place);
-    if (!has_ended(position)) failures_[position] = failures;
+    // Those of a gang are kept with its first rank.
+    if (order_.is_gang || !has_ended(position)) failures_[position] = failures;
   }
   failed_attempts_[block] = record.failed_attempts;
 }
@@ -128,6 +129,7 @@ uint32_t Elements::range_size() const {
 }
 
 int64_t Elements::wanted() const {
+  if (order_.is_gang) return pending_.size() == size_ && is_quiet() ? size_ : 0;
   const int64_t ranges = (pending_.size() + range_size() - 1) / range_size();
   if (order_.at_once == 0) return ranges;
   return std::min(ranges, std::max<int64_t>(order_.at_once - std::ssize(ranges_), 0));
@@ -168,6 +170,29 @@ std::optional<Elements::Draft> Elements::draft() const {
   return draft;
 }
 
+// Attempts of a gang are numbered through all lives of the scheduler: of a rank the last one
+// counts.
+Elements::Draft Elements::draft_rank() const {
+  const uint32_t rank = pending_.front().first;
+  Draft draft{.name = {.job = job_,
+                       .kind = TaskKind::kRange,
+                       .number = launches_,
+                       .attempt = attempts_before_ + 1,
+                       .first = rank,
+                       .count = 1}};
+  RangeWork& work = draft.work;
+  work.command = order_.command;
+  work.first = rank;
+  work.indices = slice(order_.indices, rank, 1);
+  work.directory = order_.directory;
+  work.ok = order_.ok;
+  work.timeout = order_.timeout;
+  work.time = kRangeTime;
+  while (lanes_.contains(work.lane)) ++work.lane;
+  work.failures[0] = static_cast<int32_t>(attempts_before_ + gang_launches_);
+  return draft;
+}
+
 void Elements::launch(const Draft& draft, const AgentId& agent) {
   const uint32_t first = draft.name.first;
   const uint32_t end = first + draft.name.count;
@@ -177,6 +202,7 @@ void Elements::launch(const Draft& draft, const AgentId& agent) {
   lanes_.insert(draft.work.lane);
   ranges_[to_task_id(draft.name)] = {
       .first = first, .end = end, .agent = agent, .lane = draft.work.lane};
+  if (order_.is_gang && pending_.empty()) ++gang_launches_;
 }
 
 void Elements::want(uint32_t first, uint32_t end) {
@@ -237,6 +263,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
     case TaskState::kKilling:
       return;
     case TaskState::kUnreachable:
+      if (order_.is_gang && !range.given_up && !is_late) break_gang({}, "", kill);
       return give_up(range);
     case TaskState::kFinished:
     case TaskState::kFailed:
@@ -251,10 +278,66 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
   if (status.state != TaskState::kFinished) was_cut_ = true;
   if (ended.lane) lanes_.erase(*ended.lane);
   ranges_.erase(found);
+  if (order_.is_gang) {
+    if (!ended.given_up && !is_late) on_rank_ended(ended, status, kill);
+    return;
+  }
   if (status.state == TaskState::kFinished) return on_finished(ended, status);
   if ((status.state == TaskState::kFailed || is_invalid) && !ended.given_up) {
     on_failed(ended, status);
   }
+}
+
+void Elements::on_rank_ended(const Range& range, const proto::TaskStatus& status,
+                             std::vector<TaskId>& kill) {
+  if (all_ended()) return;
+  const std::string task = text("task ", status.task.str(), " on agent ", range.agent.str());
+  const bool is_invalid =
+      status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid;
+  if (status.state == TaskState::kFailed || is_invalid) {
+    const std::string why = printable_tail(status.message, kElementStderrBytesMax);
+    return break_gang(0, text("cannot be run: ", task, ": ", why), kill);
+  }
+  if (status.state != TaskState::kFinished) return break_gang({}, "", kill);
+  const Result<RangeResult> result = decode_range_result(status.data);
+  if (!result || result->ended != 1) {
+    return break_gang(0, text("cannot be run: ", task, " told no result"), kill);
+  }
+  if (!result->failures.empty()) {
+    const int32_t code = result->failures.front().code;
+    const std::string tail = printable_tail(result->stderr_tail, kElementStderrBytesMax);
+    return break_gang(
+        code,
+        text("rank ", range.first, " exited with ", code, tail.empty() ? "" : text(": ", tail)),
+        kill);
+  }
+  pending_.remove(range.first, range.end);
+  is_done_[range.first] = true;
+  ++done_;
+  note_change(range.first);
+}
+
+void Elements::break_gang(std::optional<int32_t> code, std::string_view how,
+                          std::vector<TaskId>& kill) {
+  for (auto& [id, range] : ranges_) {
+    give_up(range);
+    if (!std::exchange(range.kill_asked, true)) kill.push_back(id);
+  }
+  for (uint32_t rank = 0; rank < size_; ++rank) is_done_[rank] = false;
+  done_ = 0;
+  pending_.add(0, size_);
+  note_change(0);
+  if (!code) return;
+  ++failed_attempts_[0];
+  const int32_t failures = ++failures_[0];
+  if (order_.retries_after(*code, failures)) return;
+  if (first_failure_.empty()) first_failure_ = how;
+  for (uint32_t rank = 0; rank < size_; ++rank) fail_for_good(rank, how);
+}
+
+void Elements::on_tasks_known(std::vector<TaskId>& kill) {
+  if (!order_.is_gang || all_ended() || pending_.empty() || pending_.size() == size_) return;
+  break_gang({}, "", kill);
 }
 
 // Elements that have ended already, in another task, are not counted again.
@@ -420,7 +503,9 @@ void Elements::check(std::vector<Violation>& out) const {
     }
   }
   for (const auto& [position, failures] : failures_) {
-    if (has_ended(position)) broken(position, "has ended and is to be tried again");
+    if (!order_.is_gang && has_ended(position)) {
+      broken(position, "has ended and is to be tried again");
+    }
     if (failures > order_.retries) broken(position, "has failed too often, and goes on");
   }
   if (done != done_ || failed != failed_) {

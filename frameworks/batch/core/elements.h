@@ -8,6 +8,9 @@
 // A range that is cut off (its agent was lost, its executor killed) may have ended elements that
 // the scheduler was not told of: executors that run the rest look for these in the output
 // directory.
+//
+// The elements of a gang are its ranks, each a range of its own. They are launched all at the same
+// time; if one ends otherwise than well, the others are killed, and all of them begin again.
 
 #include <cstdint>
 #include <map>
@@ -73,6 +76,8 @@ class Elements {
   };
   std::optional<Draft> draft() const;
   void launch(const Draft& draft, const AgentId& agent);
+  // The next rank of a gang that is being launched.
+  Draft draft_rank() const;
   // How many ranges want an agent.
   int64_t wanted() const;
 
@@ -80,6 +85,8 @@ class Elements {
   // ending. `kill` gets tasks that are to be killed.
   void on_status(const TaskName& name, const proto::TaskStatus& status, bool is_late,
                  std::vector<TaskId>& kill);
+  // All that earlier lives have launched was told: a gang of which a part runs is begun again.
+  void on_tasks_known(std::vector<TaskId>& kill);
   // The job ends: all that run.
   std::vector<TaskId> kill_all();
   // No range writes into the output any more, but for those on agents that cannot be reached.
@@ -123,6 +130,10 @@ class Elements {
   void on_failed(const Range& range, const proto::TaskStatus& status);
   void on_element_failed(uint32_t position, const ElementFailure& failure,
                          std::string_view stderr_tail);
+  void on_rank_ended(const Range& range, const proto::TaskStatus& status,
+                     std::vector<TaskId>& kill);
+  // All ranks begin again. `code` and `how` of an attempt that failed by its own fault.
+  void break_gang(std::optional<int32_t> code, std::string_view how, std::vector<TaskId>& kill);
   void fail_for_good(uint32_t position, std::string_view how);
   void note_change(uint32_t position) { changed_.insert(position / kBlockElements); }
 
@@ -144,6 +155,7 @@ class Elements {
   std::set<uint32_t> changed_;
 
   uint32_t launches_ = 0;
+  uint32_t gang_launches_ = 0;
   uint32_t launched_until_ = 0;  // behind the last position that was ever launched
   bool was_cut_ = false;         // a range was; or an earlier life cannot tell
   // Pieces in which a task has failed are launched alone: length by first position. So the element

@@ -202,6 +202,13 @@ void Job::State::on_range_status(const TaskName& name, const TaskStatus& status,
   end_if_done(out);
 }
 
+void Job::State::on_tasks_known(JobOutbox& out) {
+  if (!elements_ || outcome_) return;
+  std::vector<TaskId> to_kill;
+  elements_->on_tasks_known(to_kill);
+  for (const TaskId& task : to_kill) kill(task, out);
+}
+
 void Job::State::end_if_done(JobOutbox& out) {
   if (!is_planned_) return;
   if (elements_ && elements_->all_ended()) {
@@ -456,6 +463,12 @@ void Job::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out) {
 void Job::on_time(Time now) { state_->on_time(now); }
 std::optional<Time> Job::next_deadline() const { return state_->next_deadline(); }
 void Job::end(Outcome outcome, JobOutbox& out) { state_->end(std::move(outcome), out); }
+void Job::on_tasks_known(JobOutbox& out) { state_->on_tasks_known(out); }
+std::vector<proto::TaskSpec> Job::launch_gang(const AskName& ask,
+                                              const std::vector<AgentId>& agents, size_t room,
+                                              Time now, JobOutbox& out) {
+  return state_->launch_gang(ask, agents, room, now, out);
+}
 void Job::on_outcome_kept() { state_->on_outcome_kept(); }
 std::optional<PlanResult> Job::plan() const { return state_->plan(); }
 void Job::on_planned(JobOrder order) { state_->on_planned(std::move(order)); }

@@ -89,6 +89,8 @@ class Job {
   // How far one of its tasks is, by its executor.
   void on_progress(const TaskName& name, std::string_view bytes, Time now);
   void on_agent_lost(const AgentId& agent, JobOutbox& out);
+  // All that earlier lives have launched was told.
+  void on_tasks_known(JobOutbox& out);
   // Of one of its asks.
   void on_ask_report(const proto::AskReport::Row& row, JobOutbox& out);
   void on_time(Time now);
@@ -108,6 +110,10 @@ class Job {
   // `room` bytes of a message.
   std::optional<proto::TaskSpec> launch(const AskName& ask, const AgentId& agent, size_t room,
                                         Time now, JobOutbox& out);
+  // The ranks of a gang, each on the agent at its place; nothing if these are not as many as are
+  // wanted, or take more than `room` bytes together.
+  std::vector<proto::TaskSpec> launch_gang(const AskName& ask, const std::vector<AgentId>& agents,
+                                           size_t room, Time now, JobOutbox& out);
   // Bytes of a message that this task takes.
   static size_t message_bytes(const proto::TaskSpec& task);
   // Where its tasks were launched, as far as this life of the scheduler knows.

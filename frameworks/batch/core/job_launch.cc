@@ -90,6 +90,7 @@ std::vector<Ask> Job::State::asks() const {
   }
   if (elements_ && wants(TaskKind::kRange) && elements_->wanted() > 0) {
     asks.push_back(not_on({}, ask_for(TaskKind::kRange, static_cast<size_t>(elements_->wanted()))));
+    if (order().array->is_gang) asks.back().gang = asks.back().count;
   }
   return asks;
 }
@@ -155,25 +156,62 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
 
 std::optional<proto::TaskSpec> Job::State::launch_range(const AskName& ask, const AgentId& agent,
                                                         size_t room, Time now, JobOutbox& out) {
-  if (!wants(TaskKind::kRange)) return std::nullopt;
+  if (!wants(TaskKind::kRange) || order().array->is_gang) return std::nullopt;
   std::optional<Elements::Draft> draft = elements_->draft();
   if (!draft) return std::nullopt;
-  draft->work.common = common_work("", {}, draft->name.number, draft->name.attempt);
+  proto::TaskSpec spec = range_task(ask, *draft);
+  if (message_bytes(spec) > room) return std::nullopt;
+  on_range_launched(*draft, spec, agent, now, out);
+  return spec;
+}
+
+proto::TaskSpec Job::State::range_task(const AskName& ask, Elements::Draft& draft) const {
+  proto::Environment own = std::move(draft.work.common.env);
+  draft.work.common = common_work("", {}, draft.name.number, draft.name.attempt);
+  for (auto& [name, value] : own) draft.work.common.env[name] = std::move(value);
   proto::TaskSpec spec;
-  spec.id = to_task_id(draft->name);
-  spec.data = encode_work(draft->work);
+  spec.id = to_task_id(draft.name);
+  spec.data = encode_work(draft.work);
   describe(spec, ask, TaskKind::kRange);
   for (const std::string& word : order().array->command) {
     if (spec.command.size() > kCommandShownBytes) break;
     spec.command += text(spec.command.empty() ? "" : " ", word);
   }
   spec.command.resize(std::min(spec.command.size(), kCommandShownBytes));
-  if (message_bytes(spec) > room) return std::nullopt;
-  elements_->launch(*draft, agent);
+  return spec;
+}
+
+void Job::State::on_range_launched(const Elements::Draft& draft, const proto::TaskSpec& spec,
+                                   const AgentId& agent, Time now, JobOutbox& out) {
+  elements_->launch(draft, agent);
   agents_.insert(agent);
   if (!map_started_) map_started_ = now;
   trace_launch(spec, agent, out);
-  return spec;
+}
+
+std::vector<proto::TaskSpec> Job::State::launch_gang(const AskName& ask,
+                                                     const std::vector<AgentId>& agents,
+                                                     size_t room, Time now, JobOutbox& out) {
+  if (!wants(TaskKind::kRange) || !order().array->is_gang ||
+      elements_->wanted() != std::ssize(agents)) {
+    return {};
+  }
+  std::string hosts;
+  for (const AgentId& agent : agents) hosts += text(hosts.empty() ? "" : ",", agent.str());
+  std::vector<proto::TaskSpec> ranks;
+  size_t bytes = 0;
+  for (size_t rank = 0; rank < agents.size(); ++rank) {
+    Elements::Draft draft = elements_->draft_rank();
+    draft.work.common.env = {{"PROFFER_RANK", std::to_string(rank)},
+                             {"PROFFER_SIZE", std::to_string(agents.size())},
+                             {"PROFFER_HOSTS", hosts}};
+    ranks.push_back(range_task(ask, draft));
+    bytes += message_bytes(ranks.back());
+    // All of them, or none: the first tells how large the others are.
+    if (rank == 0 && bytes * agents.size() > room) return {};
+    on_range_launched(draft, ranks.back(), agents[rank], now, out);
+  }
+  return ranks;
 }
 
 void Job::State::describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const {
@@ -267,7 +305,8 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
                       .indices = order().array->indices,
                       .ok = order().array->ok,
                       .done = static_cast<uint32_t>(elements_->done()),
-                      .commits = commits()};
+                      .commits = commits(),
+                      .is_gang = order().array->is_gang};
   }
   EndWork work{.common = common_work("", {}, number, attempt),
                .kind = end_kind(),

@@ -34,6 +34,7 @@ class Job::State {
   void on_time(Time now);
   void on_status(const TaskName& name, const proto::TaskStatus& status, Time now, JobOutbox& out);
   void on_agent_lost(const AgentId& agent, JobOutbox& out);
+  void on_tasks_known(JobOutbox& out);
   void end(Outcome outcome, JobOutbox& out);
   void on_outcome_kept() { is_outcome_kept_ = true; }
   std::optional<PlanResult> plan() const {
@@ -51,6 +52,9 @@ class Job::State {
   void on_ask_report(const proto::AskReport::Row& row, JobOutbox& out);
   std::optional<proto::TaskSpec> launch(const AskName& ask, const AgentId& agent, size_t room,
                                         Time now, JobOutbox& out);
+
+  std::vector<proto::TaskSpec> launch_gang(const AskName& ask, const std::vector<AgentId>& agents,
+                                           size_t room, Time now, JobOutbox& out);
 
   // job_speculation.cc: second attempts.
   void on_progress(const TaskName& name, std::string_view bytes, Time now);
@@ -142,6 +146,9 @@ class Job::State {
   // --- launches: job_launch.cc -------------------------------------------------------------------
   std::optional<proto::TaskSpec> launch_range(const AskName& ask, const AgentId& agent, size_t room,
                                               Time now, JobOutbox& out);
+  proto::TaskSpec range_task(const AskName& ask, Elements::Draft& draft) const;
+  void on_range_launched(const Elements::Draft& draft, const proto::TaskSpec& spec,
+                         const AgentId& agent, Time now, JobOutbox& out);
   // What tasks of a kind have in common.
   void describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const;
   static void trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out);

@@ -181,9 +181,7 @@ void Jobs::State::note_touched() {
 void Jobs::State::on_notification(Step& step, const sdk::Notification& notification) {
   std::visit(Overloaded{
                  [&](const proto::Subscribed& subscribed) { on_subscribed(step, subscribed); },
-                 [&](const proto::Offers& offers) {
-                   for (const Offer& offer : offers.offers) on_offer(step, offer);
-                 },
+                 [&](const proto::Offers& offers) { on_offers(step, offers.offers); },
                  [&](const proto::TaskStatus& status) { on_status(step, status); },
                  [&](const proto::FrameworkMessage& message) { on_progress(step, message); },
                  [&](const proto::AskReport& report) { on_ask_report(step, report); },
@@ -198,7 +196,10 @@ void Jobs::State::on_notification(Step& step, const sdk::Notification& notificat
                  [&](const sdk::AllTasksKnown&) {
                    tasks_known_ = true;
                    begin_stale_ = true;
-                   for (const auto& [id, known] : jobs_) touched_.insert(id);
+                   for (const auto& [id, known] : jobs_) {
+                     touched_.insert(id);
+                     if (known.job) known.job->on_tasks_known(step.out);
+                   }
                  },
                  [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
                  [&](const sdk::Disconnected&) { connected_ = false; },
@@ -619,6 +620,52 @@ const JobId* Jobs::State::next_to_begin(Time now) const {
 }
 
 // --- offers ------------------------------------------------------------------------------------
+
+void Jobs::State::on_offers(Step& step, const std::vector<Offer>& offers) {
+  std::map<uint64_t, std::vector<const Offer*>> gangs;
+  for (const Offer& offer : offers) {
+    if (offer.gang == 0) {
+      on_offer(step, offer);
+    } else {
+      gangs[offer.gang].push_back(&offer);
+    }
+  }
+  for (const auto& [gang, all] : gangs) on_gang_offers(step, all);
+}
+
+// The ranks are numbered in the order of the offers.
+void Jobs::State::on_gang_offers(Step& step, const std::vector<const Offer*>& offers) {
+  std::vector<OfferId> ids;
+  std::vector<AgentId> agents;
+  AskName ask;
+  for (const Offer* offer : offers) {
+    ids.push_back(offer->id);
+    for (const AskFill& fill : offer->fills) {
+      ask = fill.ask;
+      agents.insert(agents.end(), static_cast<size_t>(fill.count), offer->agent);
+    }
+  }
+  KnownJob* known = find(JobId(ask.str().substr(0, ask.str().rfind('.'))));
+  std::vector<proto::TaskSpec> ranks;
+  if (known != nullptr && known->job) {
+    ranks = known->job->launch_gang(ask, agents, kAcceptBytesMax, step.now, step.out);
+  }
+  if (ranks.empty()) {
+    step.out.commands.push_back(proto::Decline{.offers = std::move(ids), .refusal = {}});
+    return;
+  }
+  std::erase_if(declared_, [&](const Ask& one) { return one.name == ask; });
+  proto::Accept accept{.offers = std::move(ids), .operations = {}, .refusal = {}};
+  size_t rank = 0;
+  for (const Offer* offer : offers) {
+    proto::Launch launch{.agent = offer->agent, .tasks = {}};
+    for (const AskFill& fill : offer->fills) {
+      for (int64_t i = 0; i < fill.count; ++i) launch.tasks.push_back(std::move(ranks[rank++]));
+    }
+    accept.operations.emplace_back(std::move(launch));
+  }
+  step.out.commands.push_back(std::move(accept));
+}
 
 void Jobs::State::on_offer(Step& step, const Offer& offer) {
   proto::Launch launch{.agent = offer.agent, .tasks = {}};

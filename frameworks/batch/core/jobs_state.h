@@ -120,7 +120,9 @@ class Jobs::State {
   // jobs.cc: sessions, the store, time, asks, offers, updates.
   void on_notification(Step& step, const sdk::Notification& notification);
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
+  void on_offers(Step& step, const std::vector<Offer>& offers);
   void on_offer(Step& step, const Offer& offer);
+  void on_gang_offers(Step& step, const std::vector<const Offer*>& offers);
   void on_status(Step& step, const proto::TaskStatus& status);
   void on_progress(Step& step, const proto::FrameworkMessage& message);
   void on_ask_report(Step& step, const proto::AskReport& report);

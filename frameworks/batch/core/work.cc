@@ -125,7 +125,7 @@ std::string encode_work(const Work& work) {
     write(out, gather->indices);
     write_exit_codes(out, gather->ok);
     out.number(gather->done);
-    out.number(gather->commits ? 1 : 0);
+    out.number((gather->commits ? 1 : 0) | (gather->is_gang ? 2 : 0));
     return std::move(out).take();
   }
   if (const auto* plan = std::get_if<PlanWork>(&work)) {
@@ -172,7 +172,8 @@ Result<Work> decode_range(std::string_view bytes) {
     const uint32_t step = in.number32(count);
     place += step;
     if ((i > 0 && step == 0) || place >= count) in.fail();
-    range.failures[static_cast<uint32_t>(place)] = static_cast<int32_t>(in.amount(kRetriesMax + 1));
+    range.failures[static_cast<uint32_t>(place)] =
+        static_cast<int32_t>(in.amount(kElementAttemptMax));
   }
   if (!std::is_sorted(range.ok.begin(), range.ok.end())) in.fail();
   if (!in.ended_well()) return corrupt("a range of an array");
@@ -186,7 +187,9 @@ Result<Work> decode_gather(std::string_view bytes) {
   gather.indices = read_indices(in);
   gather.ok = read_exit_codes(in);
   gather.done = in.number32(kElementsMax);
-  gather.commits = in.number(1) == 1;
+  const uint64_t flags = in.number(3);
+  gather.commits = (flags & 1) != 0;
+  gather.is_gang = (flags & 2) != 0;
   if (!std::is_sorted(gather.ok.begin(), gather.ok.end())) in.fail();
   if (!in.ended_well()) return corrupt("the last task of an array");
   return Work(std::move(gather));
@@ -424,7 +427,7 @@ Result<RangeResult> decode_range_result(std::string_view bytes) {
     const uint32_t step = in.number32(kRangeElementsMax);
     place += step;
     if ((i > 0 && step == 0) || place >= result.ended) in.fail();
-    const auto attempt = static_cast<int32_t>(in.amount(kRetriesMax + 1));
+    const auto attempt = static_cast<int32_t>(in.amount(kElementAttemptMax));
     const auto code = static_cast<int32_t>(in.amount(255));
     result.failures.push_back(
         {.place = static_cast<uint32_t>(place), .attempt = attempt, .code = code});

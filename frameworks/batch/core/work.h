@@ -138,6 +138,7 @@ struct GatherWork {
   std::vector<int32_t> ok = {};
   uint32_t done = 0;     // elements that have done their work: there is an end of each
   bool commits = false;  // _SUCCESS is written
+  bool is_gang = false;  // of each rank the last attempt counts
   bool operator==(const GatherWork&) const = default;
 };
 
@@ -213,6 +214,9 @@ std::string encode_result(const TaskResult& result);
 Result<TaskResult> decode_result(std::string_view bytes);
 std::string encode_failure(const TaskFailure& failure);
 Result<TaskFailure> decode_failure(std::string_view bytes);
+
+// Numbers of attempts of one element are not larger.
+inline constexpr int64_t kElementAttemptMax = 1'000'000'000;
 
 // An attempt of an element that ended with an exit code that is not accepted.
 struct ElementFailure {

@@ -47,12 +47,13 @@ Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& end
   return {};
 }
 
-// One end of each element: of those with an accepted exit code the first, else the last attempt.
+// One end of each element: of those with an accepted exit code the first, else the last attempt; of
+// a gang the last attempt, which all ranks made together.
 std::vector<KeptEnd> choose(const GatherWork& work, std::vector<KeptEnd> ends) {
   const auto is_ok = [&](const KeptEnd& one) { return accepts(work, one.end.code); };
   std::stable_sort(ends.begin(), ends.end(), [&](const KeptEnd& a, const KeptEnd& b) {
     if (a.end.position != b.end.position) return a.end.position < b.end.position;
-    if (is_ok(a) != is_ok(b)) return is_ok(a);
+    if (!work.is_gang && is_ok(a) != is_ok(b)) return is_ok(a);
     return a.end.attempt > b.end.attempt;
   });
   const auto last = std::unique(ends.begin(), ends.end(), [](const KeptEnd& a, const KeptEnd& b) {

@@ -50,6 +50,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "directory") return one(job.directory);
   if (key == "each_line") return one(job.each_line);
   if (key == "each_file") return yaml::keep(yaml::texts_of(key, node), job.each_file);
+  if (key == "gang") return one(job.gang);
   if (key == "run") return one(job.run);
   if (key == "after") return yaml::keep(yaml::texts_of(key, node), job.after);
   if (key == "after_failure") return yaml::keep(yaml::texts_of(key, node), job.after_failure);

@@ -61,7 +61,8 @@ struct JobText {
   std::optional<std::string> directory = {};
   std::optional<std::string> each_line = {};  // in place of arguments: the lines of a file,
   std::vector<std::string> each_file = {};    // or the files of these inputs
-  std::optional<std::string> run = {};        // in place of all of it: a shell command line, once
+  std::optional<std::string> gang = {};  // in place of array: so many ranks, all at the same time
+  std::optional<std::string> run = {};   // in place of all of it: a shell command line, once
   // What it waits for: stages of its pipeline, or jobs.
   std::vector<std::string> after = {};
   std::vector<std::string> after_failure = {};
@@ -70,7 +71,7 @@ struct JobText {
 
   // It is an array; `run` is one, too.
   bool says_array() const {
-    return !command.empty() || array || arguments || each_line || !each_file.empty() || run;
+    return !command.empty() || array || arguments || each_line || !each_file.empty() || run || gang;
   }
   bool operator==(const JobText&) const = default;
 };

@@ -83,6 +83,7 @@ JobText array_text(const JobText& flags, const JobText& file) {
     both.each_file = flags.each_file;
   }
   if (flags.run) both.run = flags.run;
+  if (flags.gang) both.gang = flags.gang;
   for (std::optional<std::string> JobText::*one :
        {&JobText::at_once, &JobText::retries, &JobText::retry_on, &JobText::ok,
         &JobText::max_failed, &JobText::timeout, &JobText::directory}) {
@@ -97,10 +98,12 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
   array.command = given.command;
   array.directory = given.directory.value_or(here);
   const int sources = (given.array ? 1 : 0) + (given.arguments ? 1 : 0) +
-                      (given.each_line ? 1 : 0) + (given.each_file.empty() ? 0 : 1);
+                      (given.each_line ? 1 : 0) + (given.each_file.empty() ? 0 : 1) +
+                      (given.gang ? 1 : 0);
   if (sources > 1 || (given.run && (sources > 0 || !given.command.empty()))) {
     return Error::invalid_argument(
-               "an array has one of array, arguments, each_line and each_file; run stands alone")
+               "an array has one of array, arguments, each_line, each_file and gang; run stands "
+               "alone")
         .with_hint("leave out all but one");
   }
   if (given.run) {
@@ -114,6 +117,11 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
     array.has_arguments = true;
     array.indices = {{.first = 1, .step = 1, .count = 1}};
     job.arguments = {*given.run};
+  } else if (given.gang) {
+    const Result<int64_t> ranks = parse_whole("gang", *given.gang, 1, kGangMax);
+    if (!ranks) return ranks.error();
+    array.is_gang = true;
+    array.indices = {{.first = 0, .step = 1, .count = static_cast<uint32_t>(*ranks)}};
   } else if (given.each_line || !given.each_file.empty()) {
     array.has_arguments = true;
     job.lines_of = given.each_line.value_or("");

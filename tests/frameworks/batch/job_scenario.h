@@ -201,6 +201,8 @@ class JobScenario {
     }
     end_by_itself();
   }
+  // The cluster knows nothing of this task.
+  void forget(const std::string& id) { running_.erase(id); }
   // What each attempt will have used.
   void attempts_use(Duration cpu) { cpu_each_ = cpu; }
   // Its end comes before the kill.

@@ -1,0 +1,174 @@
+// Gangs: ranks that run all at the same time, or not at all.
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frameworks/batch/core/jobs.h"
+#include "tests/frameworks/batch/job_scenario.h"
+
+namespace proffer::batch::gang_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using State = JobScenario::State;
+
+JobOrder gang(uint32_t ranks, int32_t retries = 0) {
+  JobOrder order = JobScenario::array(ranks);
+  order.array->indices = {{.first = 0, .step = 1, .count = ranks}};
+  order.array->is_gang = true;
+  order.array->retries = retries;
+  return order;
+}
+
+struct Gang : JobScenario {
+  explicit Gang(uint32_t ranks, int32_t retries = 0) : JobScenario(gang(ranks, retries)) {
+    subscribe();
+  }
+  // What the master does: offers for all of it, or none.
+  int start(const std::vector<std::pair<std::string, int64_t>>& places) {
+    proto::Offers offers;
+    for (const auto& [agent, count] : places) {
+      Offer offer{.id = OfferId(++made_), .agent = AgentId(agent)};
+      offer.fills.push_back({AskName("job-1.range"), count});
+      offer.gang = 7;
+      offers.offers.push_back(offer);
+    }
+    const size_t before = running().size();
+    notify(offers);
+    return static_cast<int>(running().size() - before);
+  }
+  std::string environment(const std::string& id, const std::string& name) const {
+    const proto::Environment env = work_of<RangeWork>(id).common.env;
+    const auto found = env.find(name);
+    return found == env.end() ? "" : found->second;
+  }
+  // The tasks that were told to end do so.
+  void end_killed() {
+    for (const std::string& id : running_ids()) {
+      if (killed(id)) end(id, State::kKilled);
+    }
+  }
+  void exits(const std::string& id, int32_t code) {
+    const auto work = work_of<RangeWork>(id);
+    const auto attempt = work.failures.at(0) + 1;
+    finish_range(id, 1, {{.place = 0, .attempt = attempt, .code = code}});
+  }
+
+  uint64_t made_ = 1'000;
+};
+
+TEST(Gang, IsAskedForAsAWholeAndEachRankKnowsAll) {
+  Gang s(3);
+  ASSERT_EQ(s.asks().size(), 1u);
+  EXPECT_EQ(s.asks().front().count, 3);
+  EXPECT_EQ(s.asks().front().gang, 3);
+  ASSERT_EQ(s.start({{"a", 2}, {"b", 1}}), 3);
+  EXPECT_THAT(s.asks(), IsEmpty());
+  const std::vector<std::string> ids = s.running_ids();
+  for (size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(s.environment(ids[rank], "PROFFER_RANK"), std::to_string(rank));
+    EXPECT_EQ(s.environment(ids[rank], "PROFFER_SIZE"), "3");
+    EXPECT_EQ(s.environment(ids[rank], "PROFFER_HOSTS"), "a,a,b");
+  }
+  EXPECT_EQ(s.agent_of(ids[2]), "b");
+  for (const std::string& id : ids) s.finish_range(id, 1);
+  EXPECT_TRUE(s.succeeded());
+  EXPECT_EQ(s.status().array->done, 3);
+}
+
+TEST(Gang, IsNotStartedInPart) {
+  Gang s(3);
+  EXPECT_EQ(s.start({{"a", 2}}), 0);
+  EXPECT_EQ(s.asked("range"), 3);
+  // Nor by an offer that is for no gang.
+  EXPECT_EQ(s.offer(AgentId("a"), AskName("range"), 3), 0);
+}
+
+TEST(Gang, IsBegunAgainAsAWholeIfOneFails) {
+  Gang s(3, 1);
+  s.start({{"a", 3}});
+  const std::vector<std::string> first = s.running_ids();
+  s.finish_range(first[0], 1);
+  s.exits(first[1], 1);
+  EXPECT_TRUE(s.killed(first[2]));
+  EXPECT_THAT(s.asks(), IsEmpty());  // Not beside what is left of the first attempt.
+  s.end_killed();
+  EXPECT_EQ(s.asked("range"), 3);
+  ASSERT_EQ(s.start({{"b", 3}}), 3);
+  for (const std::string& id : s.running_ids()) {
+    EXPECT_EQ(s.work_of<RangeWork>(id).failures.at(0), 1);
+    s.finish_range(id, 1);
+  }
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Gang, HasFailedWhenItsAttemptsAreUsed) {
+  Gang s(2);
+  s.start({{"a", 2}});
+  s.exits(s.running_ids()[1], 3);
+  s.end_killed();
+  ASSERT_TRUE(s.over());
+  EXPECT_THAT(s.error(), HasSubstr("rank 1 exited with 3: oh"));
+}
+
+TEST(Gang, LosesNoAttemptWithAnAgent) {
+  Gang s(2);
+  s.start({{"a", 1}, {"b", 1}});
+  std::vector<std::string> ids = s.running_ids();
+  s.end(ids[0], State::kLost);
+  EXPECT_TRUE(s.killed(ids[1]));
+  s.end_killed();
+  s.start({{"b", 2}});
+  ids = s.running_ids();
+  // One whose agent cannot be reached is not waited for.
+  s.unreachable(ids[0]);
+  s.end_killed();
+  ASSERT_EQ(s.start({{"c", 2}}), 2);
+  for (const std::string& id : s.running_ids()) {
+    if (s.agent_of(id) == "c") s.finish_range(id, 1);
+  }
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Gang, GoesOnInTheNextLifeOfTheSchedulerIfAllOfItRuns) {
+  Gang s(3);
+  s.start({{"a", 3}});
+  const std::vector<std::string> ids = s.running_ids();
+  s.finish_range(ids[0], 1);
+  s.restart();
+  s.subscribe();
+  EXPECT_THAT(s.asks(), IsEmpty());
+  s.finish_range(ids[1], 1);
+  s.finish_range(ids[2], 1);
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Gang, IsBegunAgainByTheNextLifeIfAPartIsGone) {
+  Gang s(3);
+  s.start({{"a", 3}});
+  const std::vector<std::string> ids = s.running_ids();
+  s.restart();
+  s.forget(ids[1]);
+  s.subscribe();
+  EXPECT_TRUE(s.killed(ids[0]));
+  s.end_killed();
+  EXPECT_EQ(s.asked("range"), 3);
+  ASSERT_EQ(s.start({{"a", 3}}), 3);
+  for (const std::string& id : s.running_ids()) s.finish_range(id, 1);
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Gang, OfTooManyRanksIsRefused) {
+  EXPECT_THAT(check_order(gang(257)).error().message(), HasSubstr("from 1 to 256 ranks"));
+  JobOrder order = gang(2);
+  order.array->at_once = 1;
+  EXPECT_THAT(check_order(order).error().message(), HasSubstr("not for a gang"));
+  EXPECT_EQ(*decode_order(encode_order(gang(2))), gang(2));
+}
+
+}  // namespace
+}  // namespace proffer::batch::gang_test
