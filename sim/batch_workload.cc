@@ -539,6 +539,8 @@ TaskScript range_script(const TaskKey& task, const batch::RangeWork& work, const
                         Prng& chance) {
   const std::string& plan = work.common.plan;
   const std::multimap<uint32_t, KeptElement>& kept = results.read(plan);
+  const std::optional<batch::TaskName> name = batch::parse_task_id(task.second);
+  const std::pair<uint32_t, uint32_t> range(name->attempt, name->number);
   batch::RangeResult result;
   Duration at;
   const Result<int64_t> at_once = parse_whole("number", work.command.at(1), 0, 1'000);
@@ -558,12 +560,14 @@ TaskScript range_script(const TaskKey& task, const batch::RangeWork& work, const
       if (other.code != 0 && other.attempt <= failures) continue;
       if (!earlier || other.code == 0) earlier = other;
     }
-    if (earlier && !work.looks_back) {
+    // What an earlier range does late, since its agent was away, may be done already: nobody could
+    // tell it.
+    if (earlier && !work.looks_back && earlier->range < range) {
       results.violated({text("element ", position, " of ", plan, " runs again in ",
                              task.second.str(), ", and its end was kept")});
     }
-    KeptElement ended = earlier.value_or(
-        KeptElement{.attempt = failures + 1, .code = exit_code(plan, position, failures + 1)});
+    KeptElement ended = earlier.value_or(KeptElement{
+        .attempt = failures + 1, .code = exit_code(plan, position, failures + 1), .range = range});
     if (!earlier) {
       if (result.ran > 0 && at >= work.time) break;
       const Duration takes = milliseconds(chance.between(10, 1'500));

@@ -113,6 +113,9 @@ struct Shuffle {
 struct KeptElement {
   uint32_t attempt = 0;
   int32_t code = 0;
+  // The range that it ended in, in the order of their launches: the life of the scheduler, and the
+  // number in it.
+  std::pair<uint32_t, uint32_t> range = {};
 };
 struct Results {
   // Of the job with this plan; by position.

@@ -20,6 +20,16 @@
 
 namespace proffer::batch {
 
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+// The number in the id of a job; 0: it has none.
+uint64_t number_of(const JobId& job);
+
 // A job that has not ended, or whose end is not kept yet; or one that can be retried.
 struct KnownJob {
   OrderRecord record = {};
@@ -117,7 +127,7 @@ class Jobs::State {
   using Continuation = std::variant<Load, Begin, Submitted, OutcomeKept, PlanKept, Progress, Ended,
                                     Retried, ScheduleKept, Fired>;
 
-  // jobs.cc: sessions, the store, time, asks, offers, updates.
+  // jobs.cc: sessions, time, asks, offers, updates.
   void on_notification(Step& step, const sdk::Notification& notification);
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
   void on_offers(Step& step, const std::vector<Offer>& offers);
@@ -126,18 +136,8 @@ class Jobs::State {
   void on_status(Step& step, const proto::TaskStatus& status);
   void on_progress(Step& step, const proto::FrameworkMessage& message);
   void on_ask_report(Step& step, const proto::AskReport& report);
-  void load_more();
-  void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
-  void restore(Step& step, const sdk::StoreEntries& entries);
-  void settle(Step& step);
-  void on_settled(Step& step, const Continuation& continuation,
-                  const sdk::StoreJournal::Settled& settled);
-  void write_progress();
   void begin_jobs(Step& step);
   void begin(Step& step, const JobId& id, KnownJob& known);
-  // What has been decided of its jobs in this step is written down.
-  void keep_decisions(Step& step);
-  void on_ended(Step& step, const Ended& ended);
   void declare_asks(Step& step);
   void release_files(Step& step, const JobId& job, const std::set<AgentId>& agents,
                      bool on_all_agents) const;
@@ -147,6 +147,19 @@ class Jobs::State {
   void take_changed();
   void note_touched();
   bool may_run(const KnownJob& known) const { return tasks_known_ || !known.is_restored; }
+
+  // jobs_store.cc: what is read from the store and written into it.
+  void begin_loading();
+  void load_more();
+  void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
+  void restore(Step& step, const sdk::StoreEntries& entries);
+  void settle(Step& step);
+  void on_settled(Step& step, const Continuation& continuation,
+                  const sdk::StoreJournal::Settled& settled);
+  void write_progress();
+  // What has been decided of its jobs in this step is written down.
+  void keep_decisions(Step& step);
+  void on_ended(Step& step, const Ended& ended);
 
   // jobs_retry.cc: jobs that have ended and can be retried.
   void on_retry(Step& step, uint64_t relay, const Retry& retry, const Caller& by);

@@ -549,7 +549,12 @@ TEST_F(BatchTask, SortsByFieldsAndDividesByTheFirstOfThem) {
 std::string packed_by(Codec codec, const fs::path& place, const std::string& input) {
   if (codec == Codec::kZstd) {
     std::string packed(::ZSTD_compressBound(input.size()), '\0');
-    packed.resize(::ZSTD_compress(packed.data(), packed.size(), input.data(), input.size(), 3));
+    // With a checksum, as the program zstd has it.
+    ZSTD_CCtx* context = ::ZSTD_createCCtx();
+    ::ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    packed.resize(
+        ::ZSTD_compress2(context, packed.data(), packed.size(), input.data(), input.size()));
+    ::ZSTD_freeCCtx(context);
     return packed;
   }
   put(place, input);
