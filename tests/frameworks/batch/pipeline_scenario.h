@@ -23,11 +23,11 @@ class PipelineScenario {
  public:
   using State = proto::TaskState;
 
-  PipelineScenario() { restart(); }
+  explicit PipelineScenario(JobsOptions options = {}) : options_(std::move(options)) { restart(); }
 
   // A new process of the scheduler, which is told of what runs.
   void restart() {
-    jobs_ = std::make_unique<Jobs>(JobsOptions());
+    jobs_ = std::make_unique<Jobs>(options_);
     asks_.clear();
     answers_.clear();
     step(sdk::Notification(proto::Subscribed{.framework = FrameworkId("batch-1-1"),
@@ -56,15 +56,16 @@ class PipelineScenario {
   Result<proto::BatchJob> submit(std::vector<StageOrder> stages, const std::string& name = "p") {
     return ask(SubmitStages{.stages = {.pipeline = name, .stages = std::move(stages)}, .role = {}});
   }
-  Result<proto::BatchJob> ask(decltype(Request::what) what) {
+  Result<proto::BatchJob> ask(decltype(Request::what) what, Caller by = {.user = "ada"}) {
     last_answer_.reset();
-    step(Request{.relay = ++relays_, .what = std::move(what), .by = {.user = "ada"}});
+    step(Request{.relay = ++relays_, .what = std::move(what), .by = std::move(by)});
     answer_store();
     EXPECT_TRUE(last_answer_ || has_crashed_) << "a request was not answered";
     return last_answer_ ? *last_answer_ : Error::unavailable("the scheduler has crashed");
   }
-  Result<proto::BatchSchedule> ask_schedule(decltype(Request::what) what) {
-    const Result<proto::BatchJob> answer = ask(std::move(what));
+  Result<proto::BatchSchedule> ask_schedule(decltype(Request::what) what,
+                                            Caller by = {.user = "ada"}) {
+    const Result<proto::BatchJob> answer = ask(std::move(what), std::move(by));
     return answer ? Result<proto::BatchSchedule>(last_schedule_) : answer.error();
   }
   Result<proto::BatchJob> retry(const std::string& job) { return ask(Retry{JobId(job)}); }
@@ -244,6 +245,7 @@ class PipelineScenario {
   }
 
  private:
+  const JobsOptions options_;
   std::unique_ptr<Jobs> jobs_;
   std::map<std::string, std::string> store_;
   std::deque<proto::StoreResult> answers_;

@@ -131,6 +131,28 @@ TEST(Schedules, AreTheirOwnersToPauseResumeAndRemove) {
   EXPECT_EQ(gone.error().code(), ErrorCode::kNotFound);
 }
 
+TEST(Schedules, OfAnotherUserAreNotReplacedChangedOrSeenWhole) {
+  PipelineScenario s({.serves_users = true});
+  const Caller bob{.user = "bob"};
+  const Caller operator_of_cluster{.user = "root", .is_operator = true};
+  ASSERT_TRUE(s.ask_schedule(SubmitSchedule{.order = hourly(), .role = {}}));
+  const auto replaced = s.ask_schedule(SubmitSchedule{.order = hourly(), .role = {}}, bob);
+  ASSERT_FALSE(replaced);
+  EXPECT_EQ(replaced.error().code(), ErrorCode::kAlreadyExists);
+  for (const What what : {What::kPause, What::kResume, What::kRemove}) {
+    const auto changed = s.ask_schedule(ChangeSchedule{.name = "report", .what = what}, bob);
+    ASSERT_FALSE(changed);
+    EXPECT_EQ(changed.error().code(), ErrorCode::kPermissionDenied);
+    EXPECT_THAT(changed.error().message(), HasSubstr("'bob' may not"));
+  }
+  EXPECT_EQ(only(s, bob).output, "");
+  EXPECT_EQ(only(s).output, "/report");
+  s.advance(hours(1));
+  EXPECT_EQ(s.job("report-1").owner, "ada");
+  EXPECT_TRUE(
+      s.ask_schedule(ChangeSchedule{.name = "report", .what = What::kRemove}, operator_of_cluster));
+}
+
 TEST(Schedules, SubmittedAgainOneReplacesThatOfItsName) {
   PipelineScenario s;
   ASSERT_TRUE(s.ask_schedule(SubmitSchedule{.order = hourly(), .role = {}}));
