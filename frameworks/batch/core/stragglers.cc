@@ -16,7 +16,7 @@ std::optional<Duration> time_in_all(const RunningTask& task) {
   if (task.done <= 0) return std::nullopt;
   const int64_t age_ms = std::min(task.age, kDurationMax).millis();
   const int64_t done = std::min(task.done, kProgressWhole);
-  return std::min(milliseconds(age_ms * kProgressWhole / done), kDurationMax);
+  return milliseconds(std::min(age_ms * kProgressWhole / done, kDurationMax.millis()));
 }
 
 // The element below which `part` of `whole` lie. Needs one.
