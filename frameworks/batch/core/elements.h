@@ -85,7 +85,7 @@ class Elements {
   // ending. `kill` gets tasks that are to be killed.
   void on_status(const TaskName& name, const proto::TaskStatus& status, bool is_late,
                  std::vector<TaskId>& kill);
-  // All that earlier lives have launched was told: a gang of which a part runs is begun again.
+  // All tasks of earlier lives are known: if only some ranks of a gang run, it is begun again.
   void on_tasks_known(std::vector<TaskId>& kill);
   // The job ends: all that run.
   std::vector<TaskId> kill_all();

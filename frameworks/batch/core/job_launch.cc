@@ -313,7 +313,7 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
                .place = commits() ? order().output : aside(),
                .parts = static_cast<uint32_t>(order().parts())};
   if (!is_planned_) {
-    // What it waits with goes back to where it waited, or away.
+    // The directory of a job that waits goes back to its waiting place, or is removed.
     work.place = waiting();
     if (work.kind == EndWork::Kind::kRemove) work.common.output = waiting();
   }

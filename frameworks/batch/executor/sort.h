@@ -19,8 +19,8 @@ namespace proffer::batch {
 // Files that are merged at once, in so much memory.
 size_t merge_width(int64_t bytes);
 
-// The lines of all sources, each of which is sorted, in order; of equal keys those of an earlier
-// source first. Ends early if `out` wants no more.
+// Merges sorted sources into `out`; lines of equal keys come in the order of the sources. Ends
+// early if `out` wants no more.
 Result<void> merge(std::vector<std::unique_ptr<LineSource>> sources, const KeyRule& keys,
                    LineSink& out);
 

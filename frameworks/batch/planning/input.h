@@ -1,6 +1,6 @@
 #pragma once
 
-// What there is to read: the files of a job's inputs, and of one file all of it.
+// Input of a job: lists the files of directories, and reads small files whole.
 
 #include <cstddef>
 #include <string>

@@ -63,7 +63,7 @@ struct JobText {
   std::vector<std::string> each_file = {};    // or the files of these inputs
   std::optional<std::string> gang = {};  // in place of array: so many ranks, all at the same time
   std::optional<std::string> run = {};   // in place of all of it: a shell command line, once
-  // What it waits for: stages of its pipeline, or jobs.
+  // Its dependencies: stages of its pipeline, or jobs.
   std::vector<std::string> after = {};
   std::vector<std::string> after_failure = {};
   std::vector<std::string> after_any = {};

@@ -249,7 +249,7 @@ TEST(Waiting, IsGivenUpWithTheTimeForARetry) {
   s.fails("p-a-");
   ASSERT_TRUE(s.submit({stage("a"), stage("b", {{"a"}})}));
   s.run();
-  ASSERT_TRUE(s.cancel("p-1.b"));  // What it waits with is removed.
+  ASSERT_TRUE(s.cancel("p-1.b"));  // Its waiting directory is removed.
   s.run();
   EXPECT_EQ(s.job("p-b-3").retry_until, Time());
   EXPECT_EQ(s.phases(), "a failed, b skipped");
