@@ -89,6 +89,14 @@ TEST_F(Schedules, BadOnesAreRefusedAndLeaveNothing) {
   }
 }
 
+TEST_F(Schedules, AreSubmittedAndNotRun) {
+  Cluster cluster({.batch = true});
+  const Exit refused = cluster.proffer({"batch", "run", home_ / "job.yaml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("proffer batch submit FILE"));
+  EXPECT_EQ(only(cluster).name, "");
+}
+
 TEST_F(Schedules, FireOnceThoughTheSchedulerIsKilledAtTheFireTime) {
   if (!is_long()) GTEST_SKIP() << "not run: it waits for minutes; ./test --long";
   Cluster cluster({.batch = true});

@@ -21,7 +21,8 @@ struct CommandOptions {
 struct SubmitOptions {
   std::string job_file = {};  // empty: flags only
   JobText flags = {};
-  Parameters parameters = {};  // of the file
+  Parameters parameters = {};   // of the file
+  bool takes_schedule = false;  // else a job file with a schedule is refused
   // For an array without an output: a directory of its own where the caller is.
   bool names_output = false;
   bool as_ended = false;  // what elements of an array write is printed in the order of their ends

@@ -152,7 +152,8 @@ Result<OutputDirectory> make_directory(const StageSpec& spec, const StageOrder& 
 Result<OutputDirectory> make_model(const StageSpec& spec, const StageOrder& stage) {
   const std::string& place = stage.order.output;
   if (::mkdir(place.c_str(), 0777) != 0 && errno != EEXIST) {
-    return Error::unavailable(text("making ", quoted(place), ": ", std::strerror(errno)));
+    return Error::unavailable(text("making ", quoted(place), ": ", std::strerror(errno)))
+        .with_hint("the directory above the output must be there, and yours to write");
   }
   Result<OutputDirectory> model =
       OutputDirectory::prepare(model_directory(place, stage.order.plan));
