@@ -95,6 +95,7 @@ TEST_F(Schedules, AreSubmittedAndNotRun) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("proffer batch submit FILE"));
   EXPECT_EQ(only(cluster).name, "");
+  EXPECT_FALSE(fs::exists(home_ / "out"));
 }
 
 TEST_F(Schedules, FireOnceThoughTheSchedulerIsKilledAtTheFireTime) {

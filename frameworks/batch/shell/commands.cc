@@ -48,12 +48,6 @@ int tell_end(const proto::BatchJob& job, bool json) {
 
 // --- submit ------------------------------------------------------------------------------------
 
-// It has no end to wait for, so `submit` makes it only.
-Error schedule_is_submitted() {
-  return Error::invalid_argument("the job file has a schedule, which `run` cannot wait for")
-      .with_hint("proffer batch submit FILE starts the schedule; without the key, run it once");
-}
-
 int submit_schedule(Prepared& job, const CommandOptions& options) {
   const Result<std::string> answer =
       ask(options, {.verb = "submit", .order = job.encoded()}, job.role, kPatience);
@@ -73,10 +67,6 @@ int submit_and(const SubmitOptions& given, const CommandOptions& options,
                const std::function<int(const proto::BatchJob&, const JobOrder&)>& next) {
   Result<Prepared> job = prepare(given);
   if (!job) return print_error(job.error(), options.json);
-  if (job->schedule && !given.takes_schedule) {
-    for (OutputDirectory& output : job->outputs) output.abandon();
-    return print_error(schedule_is_submitted(), options.json);
-  }
   if (job->schedule) return submit_schedule(*job, options);
   const Result<proto::BatchJob> submitted =
       ask_for_job(options, {.verb = "submit", .order = job->encoded()}, job->role, kPatience);

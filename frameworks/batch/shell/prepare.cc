@@ -257,6 +257,12 @@ Result<Prepared> prepare(const SubmitOptions& given) {
   } else if (!given.parameters.empty()) {
     return Error::invalid_argument("--parameter is for a job file that declares it");
   }
+  if (file.schedule && !given.takes_schedule) {
+    return Error::invalid_argument("the job file has a schedule, and run waits for one job")
+        .with_hint(
+            "proffer batch submit FILE starts the schedule; to run the job once, take the "
+            "key out");
+  }
   Prepared prepared;
   std::vector<StageSpec> specs;
   if (Result<void> ok = add_stages(given, file, prepared, specs); !ok) return std::move(ok).error();
