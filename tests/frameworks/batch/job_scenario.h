@@ -16,6 +16,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/jobs.h"
+#include "tests/frameworks/batch/store_answers.h"
 
 namespace proffer::batch {
 
@@ -300,31 +301,7 @@ class JobScenario {
   }
 
   void answer(const proto::StoreRequest& request) {
-    proto::StoreResult result{.id = request.id};
-    for (const proto::StoreOperation& one : request.operations) {
-      proto::StoreResult::Outcome outcome;
-      switch (one.kind) {
-        case proto::StoreOperation::Kind::kGet:
-          if (const auto found = store_.find(one.key); found != store_.end()) {
-            outcome = {.version = 1, .value = found->second};
-          }
-          break;
-        case proto::StoreOperation::Kind::kPut:
-          store_[one.key] = one.value;
-          outcome.version = 1;
-          break;
-        case proto::StoreOperation::Kind::kDelete:
-          store_.erase(one.key);
-          break;
-        case proto::StoreOperation::Kind::kList:
-          for (const auto& [key, value] : store_) {
-            if (key.starts_with(one.key)) outcome.entries.push_back({key, 1});
-          }
-          break;
-      }
-      result.outcomes.push_back(std::move(outcome));
-    }
-    answers_.push_back(std::move(result));
+    answers_.push_back(answer_of_store(store_, request));
   }
 
   static bool allows(const Ask& ask, const AgentId& agent) {
