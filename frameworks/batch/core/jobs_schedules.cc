@@ -96,6 +96,7 @@ void Jobs::State::on_schedule_kept(Step& step, const ScheduleKept& kept,
   proto::BatchSchedule picture;
   if (kept.record) {
     schedules_.put(kept.name, *kept.record, step.now);
+    find_started_jobs();
     picture = schedules_.picture(kept.name, kFireTimesInAnswer, step.now);
   } else {
     picture = schedules_.picture(kept.name, 0, step.now);
@@ -130,6 +131,17 @@ void Jobs::State::on_zone(Step& step, const ZoneRead& read) {
           {{"zone", read.name}, {"reason", read.zone.error().message()}});
   }
   schedules_.on_zone(read.name, read.zone, step.now);
+}
+
+// A schedule that was removed, and is there again, finds its jobs; another user's of its name does
+// not, since it may not end them.
+void Jobs::State::find_started_jobs() {
+  for (const auto& [id, known] : jobs_) {
+    if (!known.waiting || known.ended) continue;
+    const ScheduleRecord* schedule = schedules_.find(known.waiting->schedule);
+    if (schedule == nullptr || schedule->owner != known.record.owner) continue;
+    schedules_.on_job_started(known.waiting->schedule, id);
+  }
 }
 
 void Jobs::State::fire(Step& step) {

@@ -200,6 +200,7 @@ class Jobs::State {
   static Error busy_schedule(const std::string& name);
   proto::BatchSchedule shown_to(const Caller& by, proto::BatchSchedule schedule) const;
   void on_zone(Step& step, const ZoneRead& read);
+  void find_started_jobs();
   // What is due is decided.
   void fire(Step& step);
   void on_fired(Step& step, const Fired& fired, const std::optional<Error>& error);

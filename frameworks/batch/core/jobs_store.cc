@@ -165,9 +165,7 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     Result<ScheduleRecord> record = decode_schedule(value);
     if (record) schedules_.put(name, *std::move(record), step.now);
   });
-  for (const auto& [id, known] : jobs_) {
-    if (known.waiting && !known.ended) schedules_.on_job_started(known.waiting->schedule, id);
-  }
+  find_started_jobs();
   trace(step, TraceLevel::kLongLived, "jobs read from the store",
         {{"jobs", std::to_string(jobs_.size())}, {"ended", std::to_string(ended_.size())}});
 }

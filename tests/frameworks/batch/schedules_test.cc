@@ -167,6 +167,36 @@ TEST(Schedules, SubmittedAgainOneReplacesThatOfItsName) {
   EXPECT_THAT(outputs(s), SizeIs(1));
 }
 
+TEST(Schedules, OneThatIsThereAgainKnowsWhatItsFormerSelfStarted) {
+  PipelineScenario s;
+  ASSERT_TRUE(s.ask_schedule(SubmitSchedule{.order = hourly(), .role = {}}));
+  s.advance(hours(1));
+  ASSERT_TRUE(s.launch());
+  ASSERT_TRUE(s.ask_schedule(ChangeSchedule{.name = "report", .what = What::kRemove}));
+  ASSERT_TRUE(s.ask_schedule(SubmitSchedule{.order = hourly(), .role = {}}));
+  EXPECT_EQ(only(s).running, 1);
+  s.advance(hours(1));
+  EXPECT_THAT(results(only(s)), ElementsAre("skipped"));
+}
+
+TEST(Schedules, EndNoJobsOfAnotherUserThatHadTheirName) {
+  PipelineScenario s({.serves_users = true});
+  const Caller bob{.user = "bob"};
+  ASSERT_TRUE(s.ask_schedule(SubmitSchedule{.order = hourly(), .role = {}}));
+  s.advance(hours(1));
+  ASSERT_TRUE(s.launch());
+  ASSERT_TRUE(s.ask_schedule(ChangeSchedule{.name = "report", .what = What::kRemove}));
+  ScheduleOrder his = hourly(Overlap::kReplace);
+  his.stages.stages[0].order.plan = "his";
+  ASSERT_TRUE(s.ask_schedule(SubmitSchedule{.order = his, .role = {}}, bob));
+  s.restart();
+  EXPECT_EQ(only(s, bob).running, 0);
+  s.advance(hours(1));
+  s.run();
+  EXPECT_EQ(s.phase("report-1"), "finished");
+  EXPECT_EQ(s.job("report-2").owner, "bob");
+}
+
 TEST(Schedules, OneWhoseZoneCannotBeReadSaysSo) {
   PipelineScenario s;
   ScheduleOrder order = hourly();
