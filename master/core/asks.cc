@@ -217,6 +217,11 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
   if (ask.ports > ports) {
     return text("it takes ", ask.ports, " ports, but no agent", which, " has more than ", ports);
   }
+  if (ask.gang > 1) {
+    return text(ask.gang, " tasks of ", to_text(ask.shape), " must start together, and the agents",
+                which.empty() ? "" : " that meet the constraints",
+                " have no room for all of them at once");
+  }
   return text("no single agent", which, " has all of ", to_text(ask.shape), " together");
 }
 

@@ -254,6 +254,22 @@ TEST(AskReport, SaysWhichConstraintNobodyMeets) {
   EXPECT_EQ(f.take_one<proto::AskReport>().rows.at(0).why, "no agent meets 'disk == ssd'");
 }
 
+TEST(AskReport, SaysThatAGangHasNoRoom) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  Ask ask;
+  ask.name = AskName("ranks");
+  ask.shape = ResourceVector::of(1000, 0);
+  ask.count = 8;
+  ask.gang = 8;
+  f.sends(proto::DeclareAsks{.generation = 1, .asks = {ask}});
+  s.advance(seconds(2));
+  EXPECT_EQ(f.take_one<proto::AskReport>().rows.at(0).why,
+            "8 tasks of cpus:1 must start together, and the agents have no room for all of them at "
+            "once");
+}
+
 TEST(AskReport, IsNotMadeOfAClusterThatIsNotComplete) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

@@ -1,5 +1,6 @@
 #include "frameworks/batch/core/results.h"
 
+#include <limits>
 #include <vector>
 
 #include "common/text.h"
@@ -40,7 +41,7 @@ Result<std::optional<ElementResult>> parse_results_line(std::string_view line) {
   };
   ElementResult result;
   result.index = static_cast<uint32_t>(number(0, kIndexMax));
-  result.end.attempt = static_cast<uint32_t>(number(1, kRetriesMax + 1));
+  result.end.attempt = static_cast<uint32_t>(number(1, std::numeric_limits<uint32_t>::max()));
   result.end.code = static_cast<int32_t>(number(2, 255));
   result.lane = static_cast<uint32_t>(number(5, kElementsMax));
   result.end.stdout_offset = number(6, kBytesAmountMax);

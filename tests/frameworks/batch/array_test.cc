@@ -232,6 +232,13 @@ TEST(Results, ALineOfTheIndexIsTheSameAfterItsJourney) {
   EXPECT_TRUE(header && !*header);
 }
 
+// Attempts of a gang are numbered through all lives of the scheduler.
+TEST(Results, OfAGangAreReadInEachLifeOfTheScheduler) {
+  const auto line = parse_results_line("0\t7001\t0\tdone\t0.017\t0\t0\t31\t0\t0");
+  ASSERT_TRUE(line && *line);
+  EXPECT_EQ((*line)->end.attempt, 7'001u);
+}
+
 TEST(Results, NoOtherLinesAreRead) {
   for (const std::string_view line :
        {"", "1", "1\t1\t0\tdone\t0\t0\t0\t0\t0", "1\t1\t0\tdone\t0\t0\t0\t0\t0\t-1",
