@@ -74,8 +74,15 @@ TEST(Cores, ABatchJobFinishesAlthoughAnAgentIsLostAndTheMasterFailsOver) {
         if (address.find("agent-2:") == 0) return std::nullopt;  // it is lost
         return outputs.at(map);
       }};
+  using Parts = std::multimap<uint32_t, sim::KeptElement>;
+  Parts parts;
+  const sim::Results results{
+      .read = [&](const std::string&) -> const Parts& { return parts; },
+      .keep = [&](const sim::TaskKey&, const std::string&, Duration, uint32_t part,
+                  sim::KeptElement kept) { parts.emplace(part, kept); },
+      .violated = [](const Violation& violation) { ADD_FAILURE() << violation.what; }};
   cluster.on_task([&](const TaskStart& task) {
-    const sim::TaskScript script = sim::batch_script(task, task.agent, shuffle, {}, chance);
+    const sim::TaskScript script = sim::batch_script(task, task.agent, shuffle, results, chance);
     return TaskScript{
         .runs = script.task.runs, .exit_code = script.task.exit_code, .data = script.data};
   });
