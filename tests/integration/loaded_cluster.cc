@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/limits.h"
 #include "common/text.h"
 #include "proto/json/json.h"
 
@@ -367,7 +368,8 @@ Exit LoadedCluster::run_command(const Words& words, Seconds deadline) const {
   return test::run(command, {{"PROFFER_MASTER", masters()}}, {}, deadline);
 }
 
-// Nothing was lost on the way: a task that takes a whole agent runs on each at the same time.
+// Nothing was lost on the way: a task that takes a whole agent runs on each at the same time. An
+// offer that a killed scheduler still held may keep an agent for the whole of its lease.
 void LoadedCluster::use_everything() {
   const size_t agents = those_there("agent").size();
   const std::string all_there =
@@ -376,10 +378,12 @@ void LoadedCluster::use_everything() {
   const Exit probe = run_command({"run", "--name=probe", "--count", std::to_string(agents),
                                   "--cpus", std::to_string(kAgentHas.cpus_milli / 1'000), "--mem",
                                   std::to_string(kAgentHas.mem), "--", all_there},
-                                 Seconds(30));
+                                 Seconds(3 * kOfferTimeout.millis() / 1'000));
   if (probe.code != 0) {
-    const Exit status = run_command({"agents"});
-    fail(text("the cluster cannot be used as a whole again: ", probe.err, "\n", status.out));
+    const Exit agents_then = run_command({"agents"});
+    const Exit tasks_then = run_command({"tasks"});
+    fail(text("the cluster cannot be used as a whole again, exit ", probe.code, ": ", probe.out,
+              probe.err, "\n", agents_then.out, "\n", tasks_then.out));
   }
 }
 
