@@ -29,13 +29,16 @@ struct ServiceAppRow {
   std::string app = {};
   std::string owner = {};  // that its instances run as; empty: the scheduler's own user
   uint64_t version = 0;
-  // "running": as wanted; "starting"; "updating"; "stopping".
+  // "running": as wanted; "starting"; "updating"; "canary": some instances are of the new version,
+  // until it is promoted; "paused": an update; "stopping".
   std::string state = {};
   int64_t instances = 0;  // wanted
   int64_t ready = 0;
-  int64_t outdated = 0;  // that live and are of an older version
-  int64_t live = 0;      // launched and not known to have ended
-  std::string why = {};  // what it waits for, or what went wrong last; for people
+  int64_t outdated = 0;          // that live and are of an older version
+  int64_t live = 0;              // launched and not known to have ended
+  std::string why = {};          // what it waits for, or what went wrong last; for people
+  std::string failed = {};       // why the update to this version makes no progress
+  std::string rolled_back = {};  // which version gave way to this one, and why
   bool operator==(const ServiceAppRow&) const = default;
 };
 

@@ -20,7 +20,7 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   service::AppSpec app;
   app.name = text("app", number);
   app.instances = chance.between(must_run ? 1 : 0, 3);
-  app.max_unavailable = chance.between(1, 2);
+  app.update.max_unavailable = chance.between(1, 2);
   app.resources = ResourceVector::of(chance.between(1, 2) * 100, 64'000);
   app.kill_grace = seconds(chance.between(1, 5));
   // One app's instances need a port; an agent has four.

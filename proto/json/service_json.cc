@@ -14,6 +14,8 @@ void fields(F& f, typename F::template Of<ServiceAppRow>& row) {
   f.whole("outdated", row.outdated);
   f.whole("live", row.live);
   f.text_if_any("why", row.why);
+  f.text_if_any("failed", row.failed);
+  f.text_if_any("rolled_back", row.rolled_back);
 }
 
 template <class F>

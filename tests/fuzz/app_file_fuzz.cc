@@ -30,7 +30,7 @@ std::string print(const service::AppSpec& app) {
   std::string out =
       "name: " + in_quotes(app.name) + "\ninstances: " + std::to_string(app.instances) +
       "\ncommand: " + in_quotes(app.command) + "\nresources: " + in_quotes(to_text(app.resources)) +
-      "\nupdate: {max_unavailable: " + std::to_string(app.max_unavailable) +
+      "\nupdate: {max_unavailable: " + std::to_string(app.update.max_unavailable) +
       "}\nkill_grace: " + to_text(app.kill_grace) + "\nports:";
   if (app.ports.empty()) out += " []";
   for (const std::string& port : app.ports) out += "\n  - " + in_quotes(port);

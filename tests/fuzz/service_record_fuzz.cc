@@ -33,6 +33,11 @@ void fuzz_service_record(Input input) {
   } else {
     check_told(instance.error());
   }
+  if (const Result<service::Versions> versions = service::decode_versions(bytes)) {
+    check_form_of_today(*versions, bytes, service::decode_versions);
+  } else {
+    check_told(versions.error());
+  }
   for (const auto& [name, port] : service::parse_told_ports(bytes)) CHECK_GT(port, 0);
   if (const auto id = service::parse_task_id(TaskId(std::string(bytes)))) {
     CHECK(service::to_task_id(*id).str() == bytes);

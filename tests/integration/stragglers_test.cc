@@ -47,11 +47,13 @@ TEST_F(SlowTasks, ThatAreStoppedHoldUpNoJob) {
   EXPECT_EQ(status(cluster).map.failed, 0);
 }
 
-// Its executor cannot say so: the agent does.
+// Its executor cannot say so: the agent does, by what the executor has passed on before.
 TEST_F(SlowTasks, ThatKillTheirExecutorEndTheJobWithTheirLastWords) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
-  const Exit done = cluster.proffer(
-      job("echo the disk of $PROFFER_AGENT is on fire >&2; kill -9 $PPID; sleep 9"), Seconds(120));
+  const Exit done = cluster.proffer(job("echo the disk of $PROFFER_AGENT is on fire >&2; "
+                                        "until grep -q fire $PROFFER_SANDBOX/stderr; do sleep "
+                                        "0.01; done; kill -9 $PPID; sleep 9"),
+                                    Seconds(120));
   EXPECT_EQ(done.code, 1);
   EXPECT_THAT(done.err, HasSubstr("failed as attempt 4"));
   EXPECT_THAT(done.err, HasSubstr("the executor ended by signal 9"));

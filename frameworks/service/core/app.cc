@@ -86,6 +86,34 @@ Result<void> check_max_per(const std::vector<MaxPer>& max_per) {
   return {};
 }
 
+Result<void> check_update(const UpdatePolicy& update) {
+  for (const auto& [key, value] : {std::pair("max_unavailable", update.max_unavailable),
+                                   {"max_surge", update.max_surge},
+                                   {"canary", update.canary}}) {
+    if (value < 0 || value > kInstancesMax) {
+      return Error::invalid_argument(
+          text(key, " must be from 0 to ", kInstancesMax, ", not ", value));
+    }
+  }
+  if (update.max_unavailable == 0 && update.max_surge == 0) {
+    return Error::invalid_argument("max_unavailable and max_surge must not both be 0")
+        .with_hint("an update either takes instances away first or launches more first");
+  }
+  for (const auto& [key, value] : {std::pair("healthy_for", update.healthy_for),
+                                   {"progress_deadline", update.progress_deadline}}) {
+    if (value < Duration() || value > kUpdateTimeMax) {
+      return Error::invalid_argument(text(key, " must be from 0 to ", to_text(kUpdateTimeMax),
+                                          ", not ", value.nanos(), " ns"));
+    }
+  }
+  if (update.progress_deadline > Duration() && update.progress_deadline <= update.healthy_for) {
+    return Error::invalid_argument(text("progress_deadline must be longer than healthy_for, ",
+                                        to_text(update.healthy_for), ", not ",
+                                        to_text(update.progress_deadline)));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_app(const AppSpec& app) {
@@ -134,10 +162,7 @@ Result<void> check_app(const AppSpec& app) {
     }
     if (Result<void> ok = proto::check_readiness(*app.ready, app.ports); !ok) return ok;
   }
-  if (app.max_unavailable < 1 || app.max_unavailable > kInstancesMax) {
-    return Error::invalid_argument(text("update: max_unavailable must be from 1 to ", kInstancesMax,
-                                        ", not ", app.max_unavailable));
-  }
+  if (Result<void> ok = check_update(app.update); !ok) return std::move(ok).error().in("update");
   if (app.kill_grace < Duration() || app.kill_grace > kKillGraceMax) {
     return Error::invalid_argument(text("kill_grace must be from 0 to ", to_text(kKillGraceMax),
                                         ", not ", app.kill_grace.nanos(), " ns"));
@@ -145,12 +170,14 @@ Result<void> check_app(const AppSpec& app) {
   return proto::check_kill_signal(app.kill_signal);
 }
 
-bool same_task(const AppSpec& a, const AppSpec& b) {
-  AppSpec other = b;
-  other.instances = a.instances;
-  other.max_unavailable = a.max_unavailable;
-  other.spread = a.spread;
-  return a == other;
+bool same_task(const AppSpec& a, const AppSpec& b) { return a == with_task_of(b, a); }
+
+AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
+  AppSpec spec = version;
+  spec.instances = now.instances;
+  spec.spread = now.spread;
+  spec.update = now.update;
+  return spec;
 }
 
 TaskId to_task_id(const InstanceId& id) {

@@ -36,6 +36,27 @@ inline constexpr Duration kReadyAfter = seconds(2);
 
 inline constexpr std::string_view kDefaultResources = "cpus:0.1;mem:64";
 
+// Until an update has failed: see UpdatePolicy.
+inline constexpr Duration kProgressDeadline = minutes(10);
+inline constexpr Duration kUpdateTimeMax = hours(24);  // of its durations
+
+// How an app rolls from one version to the next.
+struct UpdatePolicy {
+  // While it rolls, at least instances - max_unavailable are ready, and at most instances +
+  // max_surge are there. One of the two is at least 1.
+  int64_t max_unavailable = 1;
+  int64_t max_surge = 0;
+  // So many instances of a new version run beside the old ones until somebody promotes it.
+  int64_t canary = 0;
+  // An instance of the new version counts once it has been ready for so long.
+  Duration healthy_for = {};
+  // Without one more such instance for so long, the update has failed; zero: it never has.
+  Duration progress_deadline = kProgressDeadline;
+  // What has failed gives way to the last version of which all instances were ready.
+  bool rolls_back = true;
+  bool operator==(const UpdatePolicy&) const = default;
+};
+
 struct AppSpec {
   std::string name = {};
   int64_t instances = 1;
@@ -53,8 +74,7 @@ struct AppSpec {
   // When an instance is ready, if no health check says it. None: when it listens on all its ports,
   // or without ports after kReadyAfter.
   std::optional<proto::Readiness> ready = {};
-  // While an update rolls, at least instances - max_unavailable are ready.
-  int64_t max_unavailable = 1;
+  UpdatePolicy update = {};
   Duration kill_grace = kKillGrace;
   int32_t kill_signal = proto::kKillSignal;
 
@@ -66,7 +86,11 @@ struct AppSpec {
 Result<void> check_app(const AppSpec& app);
 
 // Whether an instance of one is as good as an instance of the other: all that a task sees is equal.
+// Such specs are of one version.
 bool same_task(const AppSpec& a, const AppSpec& b);
+// What tasks see of `version`; how many there are, where they go and how they are updated as in
+// `now`.
+AppSpec with_task_of(const AppSpec& version, const AppSpec& now);
 
 // --- instances as tasks ------------------------------------------------------------------------
 

@@ -23,6 +23,14 @@ proto::Decline decline(OfferId offer) {
   return {.offers = {offer}, .refusal = {.refuse_for = seconds(1)}};
 }
 
+// The lowest slot that wants an instance of this version.
+std::optional<int64_t> next_launch(const RunningApp& running, uint64_t version) {
+  for (const auto& [slot, wanted] : running.launches) {
+    if (wanted == version) return slot;
+  }
+  return std::nullopt;
+}
+
 size_t bytes_of(const AppSpec& app) {
   size_t bytes = kTaskOverheadBytes + app.command.size();
   for (const auto& [name, value] : app.env) bytes += name.size() + value.size() + 32;
@@ -33,13 +41,17 @@ size_t bytes_of(const AppSpec& app) {
 
 }  // namespace
 
-// Nothing but `except` is in it, and nothing comes that we know of.
-bool Service::State::is_free(const App& app, int64_t slot, const TaskId& except) {
-  const auto found = app.slots.find(slot);
-  if (found == app.slots.end()) return false;
+// Nothing but `except` is in it, and nothing comes that we know of; or what may be beside it.
+bool Service::State::is_free(const RunningApp& running, int64_t slot, uint64_t version,
+                             const TaskId& except) {
+  const App& app = running.app;
+  if (app.slots.count(slot) == 0) return false;
+  const bool is_shared = running.shared.count(slot) > 0;
   return std::none_of(app.instances.begin(), app.instances.end(), [&](const auto& entry) {
-    return entry.second.id.slot == slot && entry.first != except &&
-           entry.second.state != InstanceState::kUnreachable && !entry.second.revoked;
+    const Instance& other = entry.second;
+    return other.id.slot == slot && entry.first != except &&
+           other.state != InstanceState::kUnreachable && !other.revoked &&
+           !(is_shared && other.id.version != version && !other.is_ending());
   });
 }
 
@@ -68,31 +80,33 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
                                                     const AgentId& agent, size_t& bytes) {
   for (auto& [name, running] : apps_) {
     App& app = running.app;
-    if (ask != ask_name(name, app.version)) continue;
-    while (!running.launches.empty()) {
-      const int64_t slot = *running.launches.begin();
-      // The plan may be older than the last event.
-      if (app.stopping || !is_free(app, slot, TaskId()) ||
-          app.slots.at(slot).not_before > step.now) {
-        running.launches.erase(slot);
+    for (const uint64_t version : {app.version, app.ready_version}) {
+      if (!app.is_wanted(version) || ask != ask_name(name, version)) continue;
+      const AppSpec spec = app.spec_of(version);
+      while (const std::optional<int64_t> slot = next_launch(running, version)) {
+        // The plan may be older than the last event.
+        if (app.stopping || !is_free(running, *slot, version, TaskId()) ||
+            app.attempts(*slot, version)->not_before > step.now) {
+          running.launches.erase(*slot);
+          mark(name);
+          continue;
+        }
+        if (bytes + bytes_of(spec) > kAcceptBytesMax) return std::nullopt;
+        bytes += bytes_of(spec);
+        running.launches.erase(*slot);
+        Instance instance;
+        instance.id = InstanceId{.app = name,
+                                 .version = version,
+                                 .slot = *slot,
+                                 .unique = text(options_.life, 'n', ++launched_)};
+        instance.agent = agent;
+        instance.has_health_check = spec.health.has_value();
+        instance.launched_at = step.now;
+        TaskId task = to_task_id(instance.id);
+        app.instances.emplace(task, std::move(instance));
         mark(name);
-        continue;
+        return task;
       }
-      if (bytes + bytes_of(app.spec) > kAcceptBytesMax) return std::nullopt;
-      bytes += bytes_of(app.spec);
-      running.launches.erase(slot);
-      Instance instance;
-      instance.id = InstanceId{.app = name,
-                               .version = app.version,
-                               .slot = slot,
-                               .unique = text(options_.life, 'n', ++launched_)};
-      instance.agent = agent;
-      instance.has_health_check = app.spec.health.has_value();
-      instance.launched_at = step.now;
-      TaskId task = to_task_id(instance.id);
-      app.instances.emplace(task, std::move(instance));
-      mark(name);
-      return task;
     }
   }
   return std::nullopt;
@@ -107,32 +121,32 @@ void Service::State::on_written(Step& step, const Launch& launch,
     if (instance == nullptr) continue;
     App& app = running->app;
     mark(app.spec.name);
+    const InstanceId id = instance->id;
     if (error) {
       // Not written, so nothing is to be erased.
-      const InstanceId id = instance->id;
       app.instances.erase(task);
-      const auto slot = app.slots.find(id.slot);
-      if (slot == app.slots.end()) continue;
-      slot->second.not_before = step.now + kBackoffMin;
-      slot->second.why = text("it cannot be written down: ", error->message());
+      Attempts* attempts = app.attempts(id.slot, id.version);
+      if (attempts == nullptr) continue;
+      attempts->not_before = step.now + kBackoffMin;
+      attempts->why = text("it cannot be written down: ", error->message());
       continue;
     }
     // Not wanted any more, or another version is, or what was out of reach came back meanwhile.
-    if (instance->kill_asked || instance->id.version != app.version || app.stopping ||
-        !is_free(app, instance->id.slot, task)) {
+    if (instance->kill_asked || !app.is_wanted(id.version) || app.stopping ||
+        !is_free(*running, id.slot, id.version, task)) {
       app.instances.erase(task);
       erase(instance_key(task));
       asks_stale_ = true;
       continue;
     }
     instance->state = InstanceState::kStaging;
-    operation.tasks.push_back(make_task(app.spec, instance->id));
+    operation.tasks.push_back(make_task(app.spec_of(id.version), id));
     if (options_.serves_users) operation.tasks.back().user = app.owner;
     trace(step, TraceLevel::kShortLived, "instance launched",
           {{"instance", task.str()}, {"agent", launch.agent.str()}});
     // As the master does when it hears of it.
     const auto declared = std::find_if(declared_.begin(), declared_.end(), [&](const Ask& ask) {
-      return ask.name == ask_name(app.spec.name, app.version);
+      return ask.name == ask_name(app.spec.name, id.version);
     });
     if (declared != declared_.end() && --declared->count == 0) declared_.erase(declared);
   }

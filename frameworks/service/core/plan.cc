@@ -21,8 +21,9 @@ struct Place {
   int64_t number = 0;
   const Slot* slot = nullptr;
   const Entry* holder = nullptr;   // lives and is not ending
-  const Entry* leaving = nullptr;  // as a holder, but it was revoked
+  const Entry* leaving = nullptr;  // as a holder, but it was revoked, or of an older version
   bool is_busy = false;            // something in it has not ended yet and is not unreachable
+  bool has_ending = false;         // such a one was killed
 };
 
 class Planner {
@@ -37,6 +38,7 @@ class Planner {
     grow();
     launch();
     replace();
+    count();
     return std::move(plan_);
   }
 
@@ -47,19 +49,36 @@ class Planner {
   void look_again(Time at) {
     plan_.look_again = plan_.look_again ? std::min(*plan_.look_again, at) : at;
   }
+  bool is_present(const Entry& entry) const { return entry.second.id.version == app_.version; }
+  bool has_canary() const { return app_.hold && app_.hold->is_canary; }
+  bool is_paused() const { return app_.hold && !app_.hold->is_canary; }
+  // Whether an instance of an older version may stay beside one of the present version.
+  bool shares_slots() const { return has_canary() || app_.spec.update.max_surge > 0; }
 
   // The better one of two in a slot: what is ready, of the current version, and longest there.
   bool is_better(const Entry& a, const Entry& b) const {
     const auto rank = [this](const Entry& entry) {
-      return std::tuple(!entry.second.is_ready(), entry.second.id.version != app_.version,
-                        entry.second.launched_at, entry.first);
+      return std::tuple(!entry.second.is_ready(), !is_present(entry), entry.second.launched_at,
+                        entry.first);
     };
     return rank(a) < rank(b);
+  }
+
+  // The better one of two stays.
+  void settle_on(const Entry*& kept, const Entry& other) {
+    if (kept == nullptr) {
+      kept = &other;
+    } else if (is_better(other, *kept)) {
+      kill(*std::exchange(kept, &other), KillReason::kSurplus);
+    } else {
+      kill(other, KillReason::kSurplus);
+    }
   }
 
   // Who is where. Of two in a slot one goes; what is in no slot of ours goes.
   void find_places() {
     for (const auto& [number, slot] : app_.slots) places_[number] = Place{number, &slot};
+    std::map<int64_t, const Entry*> older;
     for (const Entry& entry : app_.instances) {
       const Instance& instance = entry.second;
       if (instance.unconfirmed) has_unconfirmed_ = true;
@@ -71,29 +90,42 @@ class Planner {
         continue;
       }
       if (!instance.revoked) place->second.is_busy = true;
-      if (instance.is_ending()) continue;
-      const Entry*& holder = instance.revoked ? place->second.leaving : place->second.holder;
-      if (holder == nullptr) {
-        holder = &entry;
-      } else if (is_better(entry, *holder)) {
-        kill(*std::exchange(holder, &entry), KillReason::kSurplus);
+      if (instance.is_ending()) {
+        if (!instance.revoked) place->second.has_ending = true;
+        continue;
+      }
+      settle_on(instance.revoked                       ? place->second.leaving
+                : shares_slots() && !is_present(entry) ? older[instance.id.slot]
+                                                       : place->second.holder,
+                entry);
+    }
+    for (const auto& [number, entry] : older) {
+      Place& place = places_.at(number);
+      if (place.holder == nullptr) {
+        place.holder = entry;
       } else {
-        kill(entry, KillReason::kSurplus);
+        settle_on(place.leaving, *entry);
+        if (place.leaving == entry) plan_.shared.insert(number);
       }
     }
   }
 
-  // What was revoked goes as soon as its replacement is there.
+  // What leaves goes as soon as its replacement is there.
   void relieve() {
     for (auto& [number, place] : places_) {
       if (place.leaving == nullptr || place.holder == nullptr) continue;
-      if (!place.holder->second.is_ready()) continue;
-      kill(*place.leaving, KillReason::kReplaced);
+      if (place.leaving->second.revoked) {
+        if (!place.holder->second.is_ready()) continue;
+        kill(*place.leaving, KillReason::kReplaced);
+      } else {
+        if (has_canary() || !is_available(place)) continue;
+        kill(*place.leaving, KillReason::kOutdated);
+      }
       place.leaving = nullptr;
     }
   }
 
-  // Whether what was revoked still does the work of the slot.
+  // Whether what leaves still does the work of the slot.
   static bool is_served(const Place& place) {
     return place.leaving != nullptr && place.leaving->second.is_ready();
   }
@@ -141,27 +173,42 @@ class Planner {
     }
   }
 
+  // While an update is held, what ends by itself is replaced by what was ready before.
+  uint64_t version_of_next() {
+    if (!app_.hold || !app_.is_wanted(app_.ready_version)) return app_.version;
+    if (app_.hold->is_canary || at_present_ >= app_.hold->slots) return app_.ready_version;
+    ++at_present_;
+    return app_.version;
+  }
+
+  void launch_in(const Place& place, uint64_t version) {
+    const Attempts& before = version == app_.version ? place.slot->present : place.slot->before;
+    if (before.not_before <= now_) {
+      plan_.launches[place.number] = version;
+    } else {
+      look_again(before.not_before);
+    }
+  }
+
   void launch() {
+    at_present_ = std::count_if(places_.begin(), places_.end(), [this](const auto& row) {
+      return row.second.holder != nullptr && is_present(*row.second.holder);
+    });
     for (const auto& [number, place] : places_) {
-      if (place.is_busy) continue;
-      if (place.slot->not_before <= now_) {
-        plan_.launches.push_back(number);
-      } else {
-        look_again(place.slot->not_before);
-      }
+      if (!place.is_busy) launch_in(place, version_of_next());
     }
   }
 
   // Whether an update may count on it. What is of an older version has been counted on before.
   bool is_available(const Place& place) {
     if (place.holder == nullptr || !place.holder->second.is_ready()) return false;
+    if (!is_present(*place.holder)) return true;
     const Instance& instance = place.holder->second;
-    if (instance.id.version != app_.version) return true;
     const bool is_looked_at = instance.has_health_check || instance.told_ready.has_value();
-    const Duration wait = place.slot->failures > 0 ? kForgivenAfter
-                          : is_looked_at           ? Duration()
-                                                   : kSteadyAfter;
-    const Time steady_at = *instance.ready_since + wait;
+    const Duration wait = place.slot->present.failures > 0 ? kForgivenAfter
+                          : is_looked_at                   ? Duration()
+                                                           : kSteadyAfter;
+    const Time steady_at = *instance.ready_since + std::max(wait, app_.spec.update.healthy_for);
     if (steady_at <= now_) return true;
     look_again(steady_at);
     return false;
@@ -176,7 +223,7 @@ class Planner {
     int64_t in_transition = 0;           // neither ready nor known to be unhealthy
     for (const auto& [number, place] : places_) {
       const Entry* holder = place.holder;
-      const bool is_outdated = holder != nullptr && holder->second.id.version != app_.version;
+      const bool is_outdated = holder != nullptr && !app_.is_wanted(holder->second.id.version);
       if (holder != nullptr && holder->second.is_unhealthy()) {
         unhealthy.push_back(&place);
         waiting.push_back(&place);
@@ -192,20 +239,43 @@ class Planner {
       if (is_outdated) outdated.push_back(&place);
     }
     const int64_t slots = static_cast<int64_t>(places_.size());
-    const int64_t budget = std::min(app_.spec.max_unavailable, slots);
+    const int64_t budget = std::min(app_.spec.update.max_unavailable, slots);
 
     std::sort(unhealthy.begin(), unhealthy.end(), [](const Place* a, const Place* b) {
-      return std::tuple(a->holder->second.launched_at, a->number) <
-             std::tuple(b->holder->second.launched_at, b->number);
+      return std::tuple(!is_served(*a), a->holder->second.launched_at, a->number) <
+             std::tuple(!is_served(*b), b->holder->second.launched_at, b->number);
     });
+    // One at least: it is not ready anyway.
     for (const Place* place : unhealthy) {
-      if (in_transition >= budget) break;
+      if (!is_served(*place)) {
+        if (in_transition >= std::max<int64_t>(budget, 1)) break;
+        ++in_transition;
+      }
       kill(*place->holder, KillReason::kUnhealthy);
-      ++in_transition;
     }
 
+    if (has_canary()) try_canaries();
     if (!outdated.empty()) roll(outdated, waiting, budget);
     if (plan_.why.empty() && !waiting.empty()) plan_.why = words_for(*waiting.front());
+  }
+
+  // Beside instances of the ready version, from the lowest slot.
+  void try_canaries() {
+    int64_t open = app_.hold->slots - at_present_;
+    for (const auto& [number, place] : places_) {
+      if (open <= 0 || !is_settled_) return;
+      if (place.holder == nullptr || place.holder->second.id.version != app_.ready_version ||
+          !place.holder->second.is_ready() || place.leaving != nullptr) {
+        continue;
+      }
+      launch_beside(place);
+      --open;
+    }
+  }
+
+  void launch_beside(const Place& place) {
+    plan_.shared.insert(place.number);
+    if (!place.has_ending) launch_in(place, app_.version);
   }
 
   void roll(const std::vector<const Place*>& outdated, std::vector<const Place*>& waiting,
@@ -215,18 +285,45 @@ class Planner {
     for (const auto& [number, place] : places_) {
       if (place.holder == nullptr || !place.holder->second.is_ready()) continue;  // in `waiting`
       if (is_available(place)) continue;
-      ++unavailable;
+      if (!is_served(place)) ++unavailable;
       waiting.push_back(&place);
     }
-    if (!is_settled_) return;
-    for (const Place* place : outdated) {
+    if (!is_settled_ || is_paused()) return;
+    // Slots where one was launched beside, or will be when its failures allow.
+    auto shared = static_cast<int64_t>(plan_.shared.size());
+    const auto shares = [&](const Place* place) {
+      const bool is_next = place->slot->present.failures > 0;
+      if (!shares_slots() || has_canary() || place->leaving != nullptr) return false;
+      if (!is_next && shared >= app_.spec.update.max_surge) return false;
+      ++shared;
+      launch_beside(*place);
+      return true;
+    };
+    std::vector<const Place*> order = outdated;
+    std::stable_partition(order.begin(), order.end(),
+                          [](const Place* place) { return place->slot->present.failures > 0; });
+    for (const Place* place : order) {
+      if (shares(place)) continue;
       if (unavailable >= budget) {
-        plan_.why = waiting.empty() ? "" : text("the update waits: ", words_for(*waiting.front()));
+        if (waiting.empty()) return;
+        plan_.why = text("the update waits: ", words_for(*waiting.front()));
         return;
       }
       kill(*place->holder, KillReason::kOutdated);
       ++unavailable;
     }
+  }
+
+  // How far an update is.
+  void count() {
+    bool is_whole = !app_.hold && app_.wanted() > 0;
+    for (const auto& [number, place] : places_) {
+      const bool is_updated =
+          place.holder != nullptr && is_present(*place.holder) && is_available(place);
+      plan_.updated += is_updated;
+      is_whole = is_whole && is_updated && place.leaving == nullptr;
+    }
+    plan_.is_whole = is_whole;
   }
 
   // Why a slot is not ready.
@@ -250,9 +347,11 @@ class Planner {
         words += text(": it ", instance.why_not_ready);
       }
     }
-    if (place.slot->why.empty()) return words;
-    words += text("; before it: ", place.slot->why);
-    if (place.slot->failures > 1) words += text(", ", place.slot->failures, " times in a row");
+    const Attempts& before =
+        place.slot->present.why.empty() ? place.slot->before : place.slot->present;
+    if (before.why.empty()) return words;
+    words += text("; before it: ", before.why);
+    if (before.failures > 1) words += text(", ", before.failures, " times in a row");
     return words;
   }
 
@@ -262,6 +361,7 @@ class Planner {
   Plan plan_;
   std::map<int64_t, Place> places_;
   std::set<int64_t> occupied_;  // numbers of no slot, where something has not ended yet
+  int64_t at_present_ = 0;      // slots with an instance of the present version, or that get one
   bool has_unconfirmed_ = false;
 };
 

@@ -7,16 +7,18 @@
 // An app has as many slots as it wants instances. A slot has one instance at a time because of us:
 // the next is launched when the one before has ended, or when nobody can reach it. If that one
 // comes back, one of the two is killed. One that was revoked gets its replacement while it still
-// runs, and goes when that is ready; at its deadline it goes anyway.
+// runs, and goes when that is ready; at its deadline it goes anyway. So does one of an older
+// version where an update may surge, and beside a canary it stays.
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "frameworks/service/core/app.h"
+#include "frameworks/service/core/records.h"
 
 namespace proffer::service {
 
@@ -71,22 +73,42 @@ struct Instance {
   bool operator==(const Instance&) const = default;
 };
 
-struct Slot {
-  int32_t failures = 0;  // in a row, of this version
+// How the instances of one version went in a slot.
+struct Attempts {
+  int32_t failures = 0;  // in a row
   Time not_before = {};  // then it may be launched again
-  std::string why = {};  // how its last instance ended, if it did so by itself
+  std::string why = {};  // how the last instance ended, if it did so by itself
+  bool operator==(const Attempts&) const = default;
+};
+
+struct Slot {
+  Attempts present = {};  // of the app's version
+  Attempts before = {};   // of the ready version, while an update is held
   bool operator==(const Slot&) const = default;
 };
 
-struct App {
-  AppSpec spec = {};
-  uint64_t version = 1;
-  bool stopping = false;   // its instances end, then it is forgotten
-  std::string owner = {};  // that its instances run as; empty: the framework's user
+struct App : AppRecord {
+  Versions earlier = {};  // than the present one
   std::map<int64_t, Slot> slots = {};
   std::map<TaskId, Instance> instances = {};
 
   int64_t wanted() const { return stopping ? 0 : spec.instances; }
+  // Whether an update to another version is under way, or was given up.
+  bool is_updating() const { return ready_version != 0 && ready_version != version; }
+  // The versions that instances may have for now: the present one, and while an update is held the
+  // one before it.
+  bool is_wanted(uint64_t number) const {
+    return number == version || (hold && number == ready_version && earlier.count(number) > 0);
+  }
+  // Of a version that is_wanted().
+  AppSpec spec_of(uint64_t number) const {
+    return number == version ? spec : with_task_of(earlier.at(number).spec, spec);
+  }
+  Attempts* attempts(int64_t slot, uint64_t number) {
+    const auto found = slots.find(slot);
+    if (found == slots.end() || !is_wanted(number)) return nullptr;
+    return number == version ? &found->second.present : &found->second.before;
+  }
 };
 
 enum class KillReason : uint8_t { kScaledDown, kSurplus, kUnhealthy, kOutdated, kReplaced };
@@ -102,7 +124,11 @@ struct Plan {
   std::vector<int64_t> dropped_slots = {};
   std::vector<int64_t> added_slots = {};
   std::vector<Kill> kills = {};
-  std::vector<int64_t> launches = {};   // slots that want an instance now
+  std::map<int64_t, uint64_t> launches = {};  // slots that want an instance now, of which version
+  std::set<int64_t> shared =
+      {};                 // slots where one of an older version may be beside the present one
+  int64_t updated = 0;    // slots on whose instance of the present version one can count
+  bool is_whole = false;  // all slots are such, and nothing else is in them
   std::optional<Time> look_again = {};  // when time alone changes the plan
   std::string why = {};                 // what the app waits for, if so; for people
 };
@@ -111,7 +137,8 @@ struct Plan {
 // young): nothing that is ready is killed for an update. O(instances · log instances).
 //
 // Never because of it: fewer than instances - max_unavailable ready slots, while more were; two
-// instances in one slot, but for one that was revoked and its replacement.
+// instances in one slot, but for one that was revoked and its replacement, and for one of an older
+// version in max_surge slots at most, or in as many as have a canary.
 Plan plan_app(const App& app, Time now, bool is_settled);
 
 // When a slot whose instance has failed `failures` times in a row may be launched again.

@@ -14,8 +14,10 @@ namespace proffer::service {
 namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
-// fetch; 5, when it is ready.
-constexpr std::array<std::string_view, 5> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 "};
+// fetch; 5, when it is ready; 6, how it is updated and how its versions went.
+constexpr std::array<std::string_view, 6> kAppTags = {"app1 ", "app2 ", "app3 ",
+                                                      "app4 ", "app5 ", "app6 "};
+constexpr std::string_view kVersionsTag = "ver1 ";
 // 2: whether it was told as ready.
 constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
 constexpr int64_t kSignalMax = 64;
@@ -25,6 +27,7 @@ class Writer {
  public:
   explicit Writer(std::string_view tag) : out_(tag) {}
   void number(int64_t value) { out_ += text(value, ';'); }
+  void truth(bool value) { number(value ? 1 : 0); }
   void bytes(std::string_view value) {
     number(static_cast<int64_t>(value.size()));
     out_ += value;
@@ -130,7 +133,7 @@ Constraint read_constraint(Reader& in) {
 void write(Writer& out, const proto::FetchedFile& file) {
   for (const std::string* one : {&file.uri, &file.sha256, &file.name}) out.bytes(*one);
   for (const bool one : {file.is_executable, file.is_extracted, file.is_cached}) {
-    out.number(one ? 1 : 0);
+    out.truth(one);
   }
 }
 
@@ -141,19 +144,8 @@ proto::FetchedFile read_fetched_file(Reader& in) {
   return file;
 }
 
-// What the spec's own rules refuse was not written by encode() of a checked one.
-Error corrupt(std::string_view what) { return Error::corruption(std::string(what)); }
-
-}  // namespace
-
-std::string app_key(const std::string& name) { return text(kAppsPrefix, name); }
-std::string instance_key(const TaskId& task) { return text(kInstancesPrefix, task.str()); }
-
-std::string encode(const AppRecord& record) {
-  const AppSpec& spec = record.spec;
-  Writer out(kAppTags.back());
-  out.number(static_cast<int64_t>(record.version));
-  out.number(record.stopping ? 1 : 0);
+// What a spec has had from the first, and what was added since, in the order in which it was.
+void write_first(Writer& out, const AppSpec& spec) {
   out.bytes(spec.name);
   out.number(spec.instances);
   out.bytes(spec.command);
@@ -172,9 +164,9 @@ std::string encode(const AppRecord& record) {
     out.number(static_cast<int64_t>(constraint.values.size()));
     for (const std::string& value : constraint.values) out.bytes(value);
   }
-  out.number(spec.health ? 1 : 0);
+  out.truth(spec.health.has_value());
   if (spec.health) write(out, *spec.health);
-  out.number(spec.max_unavailable);
+  out.number(spec.update.max_unavailable);
   out.number(spec.kill_grace.nanos());
   out.bytes(spec.spread);
   out.number(static_cast<int64_t>(spec.max_per.size()));
@@ -182,27 +174,9 @@ std::string encode(const AppRecord& record) {
     out.bytes(most.attribute);
     out.number(most.count);
   }
-  out.bytes(record.owner);
-  out.number(spec.kill_signal);
-  out.number(static_cast<int64_t>(spec.fetch.size()));
-  for (const proto::FetchedFile& file : spec.fetch) write(out, file);
-  out.number(spec.ready ? 1 : 0);
-  if (spec.ready) {
-    out.number(static_cast<int64_t>(spec.ready->ports.size()));
-    for (const std::string& port : spec.ready->ports) out.bytes(port);
-    out.number(spec.ready->after.nanos());
-  }
-  return std::move(out).take();
 }
 
-Result<AppRecord> decode_app(std::string_view bytes) {
-  size_t version = kAppTags.size();
-  while (version > 1 && !bytes.starts_with(kAppTags[version - 1])) --version;
-  Reader in(bytes, kAppTags[version - 1]);
-  AppRecord record;
-  AppSpec& spec = record.spec;
-  record.version = static_cast<uint64_t>(in.number());
-  record.stopping = in.truth();
+void read_first(Reader& in, size_t version, AppSpec& spec) {
   spec.name = in.bytes();
   spec.instances = in.number();
   spec.command = in.bytes();
@@ -218,40 +192,166 @@ Result<AppRecord> decode_app(std::string_view bytes) {
     spec.constraints.push_back(read_constraint(in));
   }
   if (in.truth()) spec.health = read_health(in);
-  spec.max_unavailable = in.number();
+  spec.update.max_unavailable = in.number();
   spec.kill_grace = Duration::nanos(in.number());
-  if (version >= 2) {
-    spec.spread = in.bytes();
-    for (int64_t left = in.count(); in.ok() && left > 0; --left) {
-      MaxPer& most = spec.max_per.emplace_back();
-      most.attribute = in.bytes();
-      most.count = in.number();
-    }
+  if (version < 2) return;
+  spec.spread = in.bytes();
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    MaxPer& most = spec.max_per.emplace_back();
+    most.attribute = in.bytes();
+    most.count = in.number();
   }
-  if (version >= 3) {
-    record.owner = in.bytes();
-    spec.kill_signal = static_cast<int32_t>(in.number(kSignalMax));
-  }
+}
+
+void write_later(Writer& out, const AppSpec& spec) {
+  out.number(spec.kill_signal);
+  out.number(static_cast<int64_t>(spec.fetch.size()));
+  for (const proto::FetchedFile& file : spec.fetch) write(out, file);
+  out.truth(spec.ready.has_value());
+  if (!spec.ready) return;
+  out.number(static_cast<int64_t>(spec.ready->ports.size()));
+  for (const std::string& port : spec.ready->ports) out.bytes(port);
+  out.number(spec.ready->after.nanos());
+}
+
+void read_later(Reader& in, size_t version, AppSpec& spec) {
+  if (version >= 3) spec.kill_signal = static_cast<int32_t>(in.number(kSignalMax));
   if (version >= 4) {
     for (int64_t left = in.count(); in.ok() && left > 0; --left) {
       spec.fetch.push_back(read_fetched_file(in));
     }
   }
-  if (version >= 5 && in.truth()) {
-    proto::Readiness& ready = spec.ready.emplace();
-    for (int64_t left = in.count(); in.ok() && left > 0; --left) ready.ports.push_back(in.bytes());
-    ready.after = Duration::nanos(in.number());
+  if (version < 5 || !in.truth()) return;
+  proto::Readiness& ready = spec.ready.emplace();
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) ready.ports.push_back(in.bytes());
+  ready.after = Duration::nanos(in.number());
+}
+
+// Without max_unavailable, which is older.
+void write(Writer& out, const UpdatePolicy& update) {
+  out.number(update.max_surge);
+  out.number(update.canary);
+  out.number(update.healthy_for.nanos());
+  out.number(update.progress_deadline.nanos());
+  out.truth(update.rolls_back);
+}
+
+void read_update(Reader& in, UpdatePolicy& update) {
+  update.max_surge = in.number();
+  update.canary = in.number();
+  update.healthy_for = Duration::nanos(in.number());
+  update.progress_deadline = Duration::nanos(in.number());
+  update.rolls_back = in.truth();
+}
+
+// What the spec's own rules refuse was not written by encode() of a checked one.
+Error corrupt(std::string_view what) { return Error::corruption(std::string(what)); }
+
+}  // namespace
+
+std::string app_key(const std::string& name) { return text(kAppsPrefix, name); }
+std::string versions_key(const std::string& name) { return text(kVersionsPrefix, name); }
+std::string instance_key(const TaskId& task) { return text(kInstancesPrefix, task.str()); }
+
+std::string encode(const AppRecord& record) {
+  Writer out(kAppTags.back());
+  out.number(static_cast<int64_t>(record.version));
+  out.truth(record.stopping);
+  write_first(out, record.spec);
+  out.bytes(record.owner);
+  write_later(out, record.spec);
+  write(out, record.spec.update);
+  out.number(record.applied_at.nanos());
+  out.bytes(record.applied_by);
+  out.truth(record.was_ready);
+  out.bytes(record.failed);
+  out.number(static_cast<int64_t>(record.last_version));
+  out.number(static_cast<int64_t>(record.ready_version));
+  out.truth(record.hold.has_value());
+  if (record.hold) {
+    out.number(record.hold->slots);
+    out.truth(record.hold->is_canary);
   }
-  if (!in.ended_well() || record.version == 0) return corrupt("not an app's record");
-  if (Result<void> ok = check_app(spec); !ok) return corrupt(ok.error().message());
+  out.bytes(record.rolled_back);
+  return std::move(out).take();
+}
+
+Result<AppRecord> decode_app(std::string_view bytes) {
+  size_t version = kAppTags.size();
+  while (version > 1 && !bytes.starts_with(kAppTags[version - 1])) --version;
+  Reader in(bytes, kAppTags[version - 1]);
+  AppRecord record;
+  record.version = static_cast<uint64_t>(in.number());
+  record.stopping = in.truth();
+  read_first(in, version, record.spec);
+  if (version >= 3) record.owner = in.bytes();
+  read_later(in, version, record.spec);
+  record.last_version = record.version;
+  if (version >= 6) {
+    read_update(in, record.spec.update);
+    record.applied_at = Time::from_nanos(in.number());
+    record.applied_by = in.bytes();
+    record.was_ready = in.truth();
+    record.failed = in.bytes();
+    record.last_version = static_cast<uint64_t>(in.number());
+    record.ready_version = static_cast<uint64_t>(in.number());
+    if (in.truth()) {
+      record.hold.emplace();
+      record.hold->slots = in.number(kInstancesMax);
+      record.hold->is_canary = in.truth();
+    }
+    record.rolled_back = in.bytes();
+  }
+  if (!in.ended_well() || record.version == 0 || record.version > record.last_version ||
+      record.ready_version > record.last_version) {
+    return corrupt("not an app's record");
+  }
+  if (Result<void> ok = check_app(record.spec); !ok) return corrupt(ok.error().message());
   return record;
+}
+
+std::string encode(const Versions& versions) {
+  Writer out(kVersionsTag);
+  out.number(static_cast<int64_t>(versions.size()));
+  for (const auto& [number, version] : versions) {
+    out.number(static_cast<int64_t>(number));
+    write_first(out, version.spec);
+    write_later(out, version.spec);
+    write(out, version.spec.update);
+    out.number(version.applied_at.nanos());
+    out.bytes(version.applied_by);
+    out.truth(version.was_ready);
+    out.bytes(version.failed);
+  }
+  return std::move(out).take();
+}
+
+Result<Versions> decode_versions(std::string_view bytes) {
+  Reader in(bytes, kVersionsTag);
+  Versions versions;
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    const auto number = static_cast<uint64_t>(in.number());
+    if (number == 0 || (!versions.empty() && number <= versions.rbegin()->first)) in.fail();
+    Version& version = versions[number];
+    read_first(in, kAppTags.size(), version.spec);
+    read_later(in, kAppTags.size(), version.spec);
+    read_update(in, version.spec.update);
+    version.applied_at = Time::from_nanos(in.number());
+    version.applied_by = in.bytes();
+    version.was_ready = in.truth();
+    version.failed = in.bytes();
+    if (!in.ok()) break;
+    if (Result<void> ok = check_app(version.spec); !ok) return corrupt(ok.error().message());
+  }
+  if (!in.ended_well()) return corrupt("no versions of an app");
+  return versions;
 }
 
 std::string encode(const InstanceRecord& record) {
   Writer out(kInstanceTags.back());
   out.bytes(record.agent.str());
   out.number(record.launched_at.nanos());
-  out.number(record.has_health_check ? 1 : 0);
+  out.truth(record.has_health_check);
   write(out, record.healthy);
   out.number(static_cast<int64_t>(record.ports.size()));
   for (const auto& [name, port] : record.ports) {

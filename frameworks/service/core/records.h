@@ -1,7 +1,7 @@
 #pragma once
 
-// What a service scheduler keeps in the frameworks' store, as bytes: apps/<name> and
-// instances/<task id>. Everything else is told by the cluster.
+// What a service scheduler keeps in the frameworks' store, as bytes: apps/<name>, versions/<name>
+// and instances/<task id>. Everything else is told by the cluster.
 
 #include <cstdint>
 #include <map>
@@ -10,17 +10,36 @@
 #include <string_view>
 
 #include "frameworks/service/core/app.h"
+#include "frameworks/service/core/versions.h"
 
 namespace proffer::service {
 
 inline constexpr std::string_view kAppsPrefix = "apps/";
+inline constexpr std::string_view kVersionsPrefix = "versions/";
 inline constexpr std::string_view kInstancesPrefix = "instances/";
+inline constexpr size_t kWhyBytesMax = 1'024;  // of what is kept for people; cut
+
+// An update that goes no further until it is promoted or resumed.
+struct Hold {
+  int64_t slots = 0;       // so many have the present version at most, the others the ready one
+  bool is_canary = false;  // beside instances of the ready version; else it was paused
+  bool operator==(const Hold&) const = default;
+};
 
 struct AppRecord {
   AppSpec spec = {};
   uint64_t version = 1;
   bool stopping = false;
   std::string owner = {};  // that its instances run as; empty: the framework's user
+  // Of the present version, as in Version.
+  Time applied_at = {};
+  std::string applied_by = {};
+  bool was_ready = false;
+  std::string failed = {};
+  uint64_t last_version = 1;   // the highest number that was given
+  uint64_t ready_version = 0;  // of which all instances were ready last; 0: none yet
+  std::optional<Hold> hold = {};
+  std::string rolled_back = {};  // from which version and why, if nobody has changed it since
   bool operator==(const AppRecord&) const = default;
 };
 
@@ -37,12 +56,15 @@ struct InstanceRecord {
 };
 
 std::string app_key(const std::string& name);
+std::string versions_key(const std::string& name);
 std::string instance_key(const TaskId& task);
 
 std::string encode(const AppRecord& record);
+std::string encode(const Versions& versions);
 std::string encode(const InstanceRecord& record);
 // The inverse. Errors: kCorruption, for anything that encode() does not make.
 Result<AppRecord> decode_app(std::string_view bytes);
+Result<Versions> decode_versions(std::string_view bytes);
 Result<InstanceRecord> decode_instance(std::string_view bytes);
 
 }  // namespace proffer::service

@@ -28,34 +28,52 @@ void Service::State::on_request(Step& step, const Request& request) {
 
 void Service::State::next_request(Step& step) {
   while (loaded_ && changing_.empty() && !requests_.empty()) {
-    Result<Changed> changed = decide(requests_.front());
+    Result<Changed> changed = decide(step, requests_.front());
     if (!changed) {
       answer(step, changed.error());
       continue;
     }
     const AppRecord& record = changed->record;
-    const auto app = apps_.find(record.spec.name);
-    if (app != apps_.end() && record_of(app->second.app) == record) {
+    const std::string& name = record.spec.name;
+    const auto app = apps_.find(name);
+    const bool is_same = app != apps_.end() && record_of(app->second.app) == record;
+    if (is_same && app->second.app.earlier == changed->earlier) {
       answer(step, changed->words);
       continue;
     }
-    changing_ = record.spec.name;
-    const sdk::StoreJournal::Ticket ticket =
-        journal_.add({sdk::put(app_key(record.spec.name), encode(record))});
-    continuations_[ticket] = *std::move(changed);
+    changing_ = name;
+    std::vector<proto::StoreOperation> writes = {sdk::put(app_key(name), encode(record))};
+    if (app == apps_.end() ? !changed->earlier.empty()
+                           : app->second.app.earlier != changed->earlier) {
+      writes.push_back(changed->earlier.empty()
+                           ? sdk::erase(versions_key(name))
+                           : sdk::put(versions_key(name), encode(changed->earlier)));
+    }
+    continuations_[journal_.add(std::move(writes))] = *std::move(changed);
   }
 }
 
 void Service::State::answer(Step& step, const Result<std::string>& result) {
   CHECK(!requests_.empty());
-  step.out.answers.push_back(Answer{requests_.front().relay, result});
+  const Request request = std::move(requests_.front());
   requests_.pop_front();
+  const auto* judge = std::get_if<Judge>(&request.change);
+  if (judge == nullptr) {
+    step.out.answers.push_back(Answer{request.relay, result});
+    return;
+  }
+  const auto app = apps_.find(judge->app);
+  if (app == apps_.end()) return;
+  app->second.is_judged = false;
+  if (!result) app->second.judge_at = step.now + kBackoffMax;
+  mark(judge->app);
 }
 
 // --- what a request makes of an app ------------------------------------------------------------
 
-Result<Service::State::Changed> Service::State::decide(const Request& request) const {
-  return std::visit([&](const auto& change) { return decide(change, request.by); }, request.change);
+Result<Service::State::Changed> Service::State::decide(Step& step, const Request& request) const {
+  return std::visit([&](const auto& change) { return decide(step, change, request.by); },
+                    request.change);
 }
 
 // An app from before its scheduler served users has no owner: operators change it.
@@ -71,7 +89,18 @@ Result<void> Service::State::may_change(const App& app, const Caller& by) const 
           "cluster, choose another");
 }
 
-Result<Service::State::Changed> Service::State::decide(const Apply& apply, const Caller& by) const {
+Result<const App*> Service::State::find_app(const std::string& name, const Caller& by) const {
+  const auto found = apps_.find(name);
+  if (found == apps_.end()) return unknown_app(name);
+  const App& app = found->second.app;
+  if (Result<void> may = may_change(app, by); !may) return std::move(may).error();
+  if (!app.stopping) return &app;
+  return Error::failed_precondition(text("app ", quoted(name), " is stopping"))
+      .with_hint("apply its file to start it again");
+}
+
+Result<Service::State::Changed> Service::State::decide(Step& step, const Apply& apply,
+                                                       const Caller& by) const {
   const auto found = apps_.find(apply.spec.name);
   if (found != apps_.end()) {
     if (Result<void> may = may_change(found->second.app, by); !may) return std::move(may).error();
@@ -80,17 +109,23 @@ Result<Service::State::Changed> Service::State::decide(const Apply& apply, const
     return std::move(ok).error();
   }
   if (found == apps_.end()) {
-    return Changed{.record = {.spec = apply.spec, .owner = options_.serves_users ? by.user : ""},
+    return Changed{.record = {.spec = apply.spec,
+                              .owner = options_.serves_users ? by.user : "",
+                              .applied_at = step.now,
+                              .applied_by = by.user},
                    .words = "created"};
   }
   const App& app = found->second.app;
-  Changed changed{.record = record_of(app), .words = "unchanged"};
-  changed.record.spec = apply.spec;
+  Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   changed.record.stopping = false;
+  changed.record.rolled_back.clear();
   if (!same_task(app.spec, apply.spec)) {
-    changed.record.version += 1;
-    changed.words = text("updated to version ", changed.record.version);
-  } else if (app.stopping) {
+    changed.words = move_to(changed.record, changed.earlier, apply.spec, step.now, by.user);
+    return changed;
+  }
+  changed.record.spec = apply.spec;
+  changed.record.failed.clear();  // Another try.
+  if (app.stopping) {
     changed.words = "started again";
   } else if (app.spec.instances != apply.spec.instances) {
     changed.words =
@@ -101,21 +136,17 @@ Result<Service::State::Changed> Service::State::decide(const Apply& apply, const
   return changed;
 }
 
-Result<Service::State::Changed> Service::State::decide(const Scale& scale, const Caller& by) const {
-  const auto found = apps_.find(scale.app);
-  if (found == apps_.end()) return unknown_app(scale.app);
-  const App& app = found->second.app;
-  if (Result<void> may = may_change(app, by); !may) return std::move(may).error();
-  if (app.stopping) {
-    return Error::failed_precondition(text("app ", quoted(scale.app), " is stopping"))
-        .with_hint("apply its file to start it again");
-  }
+Result<Service::State::Changed> Service::State::decide(Step&, const Scale& scale,
+                                                       const Caller& by) const {
+  const Result<const App*> found = find_app(scale.app, by);
+  if (!found) return found.error();
+  const App& app = **found;
   if (scale.instances < 0 || scale.instances > kInstancesMax) {
     return Error::invalid_argument(
         text("instances must be from 0 to ", kInstancesMax, ", not ", scale.instances));
   }
   if (Result<void> ok = has_room(scale.app, scale.instances); !ok) return std::move(ok).error();
-  Changed changed{.record = record_of(app), .words = "unchanged"};
+  Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   if (app.spec.instances != scale.instances) {
     changed.words = text("scaled from ", app.spec.instances, " to ", scale.instances, " instances");
   }
@@ -123,15 +154,117 @@ Result<Service::State::Changed> Service::State::decide(const Scale& scale, const
   return changed;
 }
 
-Result<Service::State::Changed> Service::State::decide(const Stop& stop, const Caller& by) const {
+Result<Service::State::Changed> Service::State::decide(Step&, const Stop& stop,
+                                                       const Caller& by) const {
   const auto found = apps_.find(stop.app);
   if (found == apps_.end()) return unknown_app(stop.app);
   const App& app = found->second.app;
   if (Result<void> may = may_change(app, by); !may) return std::move(may).error();
   Changed changed{.record = record_of(app),
+                  .earlier = app.earlier,
                   .words = app.stopping ? "stopping already"
                                         : text("stopping ", app.instances.size(), " instances")};
   changed.record.stopping = true;
+  return changed;
+}
+
+Result<Service::State::Changed> Service::State::decide(Step& step, const Rollback& rollback,
+                                                       const Caller& by) const {
+  const Result<const App*> found = find_app(rollback.app, by);
+  if (!found) return found.error();
+  const App& app = **found;
+  Changed changed{.record = record_of(app), .earlier = app.earlier};
+  const std::optional<uint64_t> to =
+      rollback.version ? rollback.version : version_before(app.earlier);
+  if (to == app.version) {
+    changed.words = text("unchanged: it is of version ", *to);
+    return changed;
+  }
+  const auto version = to ? app.earlier.find(*to) : app.earlier.end();
+  if (version == app.earlier.end()) {
+    std::string known;
+    for (const auto& [number, one] : app.earlier) {
+      known += text(known.empty() ? "" : ", ", number);
+    }
+    return Error::not_found(to ? text("app ", quoted(rollback.app), " has no version ", *to)
+                               : text("app ", quoted(rollback.app), " has no version but this one"))
+        .with_hint(known.empty() ? "apply another file instead"
+                                 : text("beside version ", app.version, " it has ", known));
+  }
+  changed.record.rolled_back.clear();
+  const AppSpec spec = with_task_of(version->second.spec, app.spec);
+  changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
+  changed.record.hold.reset();  // What has run before needs no canary.
+  return changed;
+}
+
+Result<Service::State::Changed> Service::State::decide(Step&, const Pause& pause,
+                                                       const Caller& by) const {
+  const Result<const App*> found = find_app(pause.app, by);
+  if (!found) return found.error();
+  const App& app = **found;
+  Changed changed{.record = record_of(app), .earlier = app.earlier};
+  if (app.hold) {
+    changed.words = app.hold->is_canary ? "unchanged: its canary waits to be promoted"
+                                        : "unchanged: it is paused";
+    return changed;
+  }
+  if (!app.is_updating()) {
+    return Error::failed_precondition(text("app ", quoted(pause.app), " is not being updated"))
+        .with_hint("an update can be paused while `proffer service status` says updating");
+  }
+  std::set<int64_t> slots;
+  for (const auto& [task, instance] : app.instances) {
+    if (instance.id.version == app.version && !instance.is_ending()) slots.insert(instance.id.slot);
+  }
+  changed.record.hold = Hold{.slots = static_cast<int64_t>(slots.size())};
+  changed.words = text("paused with ", slots.size(), " of ", app.wanted(), " instances of version ",
+                       app.version);
+  return changed;
+}
+
+Result<Service::State::Changed> Service::State::decide(Step&, const Resume& resume,
+                                                       const Caller& by) const {
+  const Result<const App*> found = find_app(resume.app, by);
+  if (!found) return found.error();
+  const App& app = **found;
+  Changed changed{.record = record_of(app), .earlier = app.earlier};
+  if (!app.hold) {
+    return Error::failed_precondition(
+               text("app ", quoted(resume.app), " has no canary, and its update is not paused"))
+        .with_hint(text("see how it stands: proffer service status ", resume.app));
+  }
+  changed.words =
+      text(app.hold->is_canary ? "promoted version " : "goes on to version ", app.version);
+  changed.record.hold.reset();
+  return changed;
+}
+
+// Meanwhile another version may have been applied.
+Result<Service::State::Changed> Service::State::decide(Step& step, const Judge& judge,
+                                                       const Caller&) const {
+  const auto found = apps_.find(judge.app);
+  if (found == apps_.end()) return unknown_app(judge.app);
+  const App& app = found->second.app;
+  Changed changed{.record = record_of(app), .earlier = app.earlier};
+  AppRecord& record = changed.record;
+  if (app.stopping || app.version != judge.version) return changed;
+  if (judge.failed.empty()) {
+    record.was_ready = true;
+    record.ready_version = app.version;
+    record.failed.clear();
+    trim(changed.earlier, record.ready_version);
+    return changed;
+  }
+  record.failed = judge.failed;
+  const auto back = app.earlier.find(app.ready_version);
+  if (!app.spec.update.rolls_back || !app.is_updating() || back == app.earlier.end()) {
+    return changed;
+  }
+  const AppSpec spec = with_task_of(back->second.spec, app.spec);
+  move_to(record, changed.earlier, spec, step.now, app.applied_by);
+  record.hold.reset();
+  record.rolled_back = text("version ", judge.version, " failed: ", judge.failed);
   return changed;
 }
 
@@ -163,27 +296,46 @@ Error Service::State::unknown_app(const std::string& name) const {
 
 // --- what is durable is so ---------------------------------------------------------------------
 
-void Service::State::apply(Step& step, const AppRecord& record) {
+void Service::State::apply(Step& step, const Changed& changed) {
+  const AppRecord& record = changed.record;
   const std::string& name = record.spec.name;
   RunningApp& running = apps_[name];
   App& app = running.app;
-  if (app.version != record.version) {
-    // A new version deserves a fresh try, and an answer of its own to whether it fits.
+  // A new version deserves a fresh try, and an answer of its own to whether it fits; so does one
+  // that had failed and is applied again.
+  if (app.version != record.version || (!app.failed.empty() && record.failed.empty())) {
     for (auto& [number, slot] : app.slots) slot = Slot();
     running.cannot_fit.clear();
+    running.updated = 0;
+    running.updated_at.reset();
   }
-  app.spec = record.spec;
-  app.version = record.version;
-  app.stopping = record.stopping;
-  app.owner = record.owner;
+  if (app.hold != record.hold) running.updated_at.reset();
+  const bool is_judged = app.ready_version != record.ready_version;
+  static_cast<AppRecord&>(app) = record;
+  app.earlier = changed.earlier;
+  // The next plan is of what is wanted now.
+  running.launches.clear();
+  running.shared.clear();
   mark(name);
-  trace(step, TraceLevel::kLongLived, record.stopping ? "app stopping" : "app applied",
+  if (!record.rolled_back.empty() && !record.stopping) {
+    trace(step, TraceLevel::kLongLived, "app rolled back",
+          {{"app", name},
+           {"version", std::to_string(record.version)},
+           {"reason", record.rolled_back}});
+    return;
+  }
+  trace(step, TraceLevel::kLongLived,
+        record.stopping          ? "app stopping"
+        : is_judged              ? "app updated"
+        : !record.failed.empty() ? "app update failed"
+                                 : "app applied",
         {{"app", name},
          {"version", std::to_string(record.version)},
          {"instances", std::to_string(app.wanted())}});
 }
 
 void Service::State::forget(Step& step, const std::string& name) {
+  if (!apps_.at(name).app.earlier.empty()) erase(versions_key(name));
   erase(app_key(name));
   apps_.erase(name);
   trace(step, TraceLevel::kLongLived, "app stopped", {{"app", name}});
@@ -224,7 +376,10 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
     row.outdated += instance.id.version != app.version && !instance.is_ending() &&
                     instance.state != InstanceState::kUnreachable;
   }
+  row.rolled_back = app.rolled_back;
+  row.failed = app.failed;
   row.state = app.stopping                ? "stopping"
+              : app.hold                  ? app.hold->is_canary ? "canary" : "paused"
               : row.outdated > 0          ? "updating"
               : row.ready < row.instances ? "starting"
                                           : "running";

@@ -92,7 +92,10 @@ void Service::State::on_subscribed(Step& step, const proto::Subscribed& subscrib
 void Service::State::on_ask_report(const proto::AskReport& report) {
   for (const proto::AskReport::Row& row : report.rows) {
     for (auto& [name, app] : apps_) {
-      if (row.ask != ask_name(name, app.app.version)) continue;
+      const auto is_of = [&](uint64_t version) {
+        return app.app.is_wanted(version) && row.ask == ask_name(name, version);
+      };
+      if (!is_of(app.app.version) && !is_of(app.app.ready_version)) continue;
       app.cannot_fit = row.could_ever_fit ? ""
                        : row.why.empty()  ? "no agent could ever run it"
                                           : row.why;
@@ -146,11 +149,15 @@ void Service::State::restore(const Entries& entries) {
     const Result<AppRecord> record = decode_app(value);
     if (!record || key != app_key(record->spec.name)) continue;
     App& app = apps_[record->spec.name].app;
-    app.spec = record->spec;
-    app.version = record->version;
-    app.stopping = record->stopping;
-    app.owner = record->owner;
+    static_cast<AppRecord&>(app) = *record;
     mark(record->spec.name);
+  }
+  for (const auto& [key, value] : entries) {
+    if (!key.starts_with(kVersionsPrefix)) continue;
+    const auto app = apps_.find(key.substr(kVersionsPrefix.size()));
+    if (app == apps_.end()) continue;
+    Result<Versions> versions = decode_versions(value);
+    if (versions) app->second.app.earlier = *std::move(versions);
   }
   for (const auto& [key, value] : entries) {
     if (!key.starts_with(kInstancesPrefix)) continue;
@@ -179,6 +186,7 @@ Entries Service::State::snapshot() const {
   for (const auto& [name, running] : apps_) {
     const App& app = running.app;
     entries[app_key(name)] = encode(record_of(app));
+    if (!app.earlier.empty()) entries[versions_key(name)] = encode(app.earlier);
     for (const auto& [task, instance] : app.instances) {
       entries[instance_key(task)] = encode(record_of(instance));
     }
@@ -209,7 +217,7 @@ void Service::State::settle(Step& step) {
                        if (one.error) {
                          answer(step, Error(*one.error).in("the app cannot be kept"));
                        } else {
-                         apply(step, changed.record);
+                         apply(step, changed);
                          answer(step, changed.words);
                        }
                        next_request(step);
@@ -272,7 +280,8 @@ void Service::State::plan(Step& step, const std::string& name) {
     if (instance.state == InstanceState::kPlanned) continue;
     say_kill(step, kill.task, instance);
   }
-  running.launches = {plan.launches.begin(), plan.launches.end()};
+  running.launches = plan.launches;
+  running.shared = plan.shared;
   running.look_again = plan.look_again;
   for (auto& [task, instance] : app.instances) {
     if (!instance.kill_asked || instance.state != InstanceState::kKilling) continue;
@@ -282,6 +291,7 @@ void Service::State::plan(Step& step, const std::string& name) {
     running.look_again = running.look_again ? std::min(*running.look_again, again) : again;
   }
   running.why = plan.why;
+  judge(step, running, plan);
 }
 
 void Service::State::say_kill(Step& step, const TaskId& task, Instance& instance) {
@@ -295,12 +305,16 @@ void Service::State::declare_asks(Step& step) {
   std::vector<Ask> asks;
   for (const auto& [name, running] : apps_) {
     const App& app = running.app;
-    auto count = static_cast<int64_t>(running.launches.size());
+    std::map<uint64_t, int64_t> counts;  // by version
+    for (const auto& [slot, version] : running.launches) counts[version] += app.is_wanted(version);
     for (const auto& [task, instance] : app.instances) {
-      count += instance.state == InstanceState::kPlanned && !instance.kill_asked &&
-               instance.id.version == app.version;
+      if (instance.state != InstanceState::kPlanned || instance.kill_asked) continue;
+      if (app.is_wanted(instance.id.version)) ++counts[instance.id.version];
     }
-    if (count > 0) asks.push_back(make_ask(app.spec, app.version, count));
+    for (const auto& [version, count] : counts) {
+      if (count == 0) continue;
+      asks.push_back(make_ask(app.spec_of(version), version, count));
+    }
   }
   if (!asks_stale_ && asks == declared_) return;
   asks_stale_ = false;

@@ -53,7 +53,26 @@ struct Scale {
 struct Stop {
   std::string app = {};
 };
-using Change = std::variant<Apply, Scale, Stop>;
+// Back to a version of before; none: to the last one that was ready as a whole, but the present.
+struct Rollback {
+  std::string app = {};
+  std::optional<uint64_t> version = {};
+};
+// An update goes no further; what ends by itself is replaced by what was there.
+struct Pause {
+  std::string app = {};
+};
+// A paused update goes on, and a canary is promoted.
+struct Resume {
+  std::string app = {};
+};
+// The scheduler's own: how the update to a version went. Nobody else asks for it.
+struct Judge {
+  std::string app = {};
+  uint64_t version = 0;
+  std::string failed = {};  // why; empty: all its instances are ready
+};
+using Change = std::variant<Apply, Scale, Stop, Rollback, Pause, Resume, Judge>;
 
 // A user that asks, as the master names it.
 struct Caller {
@@ -63,7 +82,7 @@ struct Caller {
 
 // The SDK sees to it that what is asked twice comes once.
 struct Request {
-  uint64_t relay = 0;  // repeated in the answer
+  uint64_t relay = 0;  // repeated in the answer; Judge has none
   Change change = {};
   Caller by = {};
 };

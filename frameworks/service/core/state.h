@@ -28,16 +28,20 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 // An app and what the last plan left to do.
 struct RunningApp {
   App app = {};
-  std::set<int64_t> launches = {};  // slots that want an instance
+  std::map<int64_t, uint64_t> launches = {};  // slots that want an instance, of which version
+  std::set<int64_t> shared = {};              // as in Plan
   std::optional<Time> look_again = {};
+  // Of an update: so many slots were updated at most, and since when not one more.
+  int64_t updated = 0;
+  std::optional<Time> updated_at = {};
+  bool is_judged = false;  // that it is whole or has failed is being written down
+  Time judge_at = {};      // not before; the last time that could not be written down
   std::string why = {};
   std::string cannot_fit = {};  // why no agent of the cluster could run it, if so
 };
 
 // What is kept of an app and of an instance.
-inline AppRecord record_of(const App& app) {
-  return {.spec = app.spec, .version = app.version, .stopping = app.stopping, .owner = app.owner};
-}
+inline const AppRecord& record_of(const App& app) { return app; }
 inline InstanceRecord record_of(const Instance& instance) {
   return {.agent = instance.agent,
           .launched_at = instance.launched_at,
@@ -47,11 +51,18 @@ inline InstanceRecord record_of(const Instance& instance) {
           .told_ready = instance.told_ready};
 }
 
+// Makes `spec`, another than the record's as tasks see it, its present version: a new one, or the
+// one of before that has this content. A new one is a canary's to try if the spec says so. The
+// answer to people: "updated to version 4".
+std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
+                    const std::string& by);
+
 // Reads what a scheduler of before has kept: apps, then instances.
 inline sdk::StoreLoader new_loader() {
   constexpr size_t kInstanceBytesMax = 4'096 - kStoreKeyBytesMax;
   return sdk::StoreLoader(
       {{.prefix = std::string(kInstancesPrefix), .value_bytes_max = kInstanceBytesMax},
+       {.prefix = std::string(kVersionsPrefix)},
        {.prefix = std::string(kAppsPrefix)}});
 }
 
@@ -80,6 +91,7 @@ class Service::State {
   struct Load {};
   struct Changed {
     AppRecord record = {};
+    Versions earlier = {};
     std::string words = {};
   };
   struct Launch {
@@ -107,23 +119,34 @@ class Service::State {
   void on_request(Step& step, const Request& request);
   void next_request(Step& step);
   // What the request makes of the app's record; the same record if it changes nothing.
-  Result<Changed> decide(const Request& request) const;
-  Result<Changed> decide(const Apply& apply, const Caller& by) const;
-  Result<Changed> decide(const Scale& scale, const Caller& by) const;
-  Result<Changed> decide(const Stop& stop, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Request& request) const;
+  Result<Changed> decide(Step& step, const Apply& apply, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Scale& scale, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Stop& stop, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Rollback& rollback, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Pause& pause, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Resume& resume, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Judge& judge, const Caller& by) const;
+  // An app that this user may change, and that is not stopping.
+  Result<const App*> find_app(const std::string& name, const Caller& by) const;
   Result<void> may_change(const App& app, const Caller& by) const;
   Result<void> has_room(const std::string& app, int64_t instances) const;
   Error unknown_app(const std::string& name) const;
-  void apply(Step& step, const AppRecord& record);
+  void apply(Step& step, const Changed& changed);
   void answer(Step& step, const Result<std::string>& result);
   void forget(Step& step, const std::string& name);
+
+  // rollouts.cc: how an update goes.
+  void judge(Step& step, RunningApp& running, const Plan& plan);
+  std::optional<std::string> why_failed(Step& step, RunningApp& running, const Plan& plan) const;
 
   // launches.cc: offers, and what was written down for them.
   void on_offer(Step& step, const Offer& offer);
   std::optional<TaskId> plan_instance(Step& step, const AskName& ask, const AgentId& agent,
                                       size_t& bytes);
   void on_written(Step& step, const Launch& launch, const std::optional<Error>& error);
-  static bool is_free(const App& app, int64_t slot, const TaskId& except);
+  static bool is_free(const RunningApp& running, int64_t slot, uint64_t version,
+                      const TaskId& except);
 
   // updates.cc: what the cluster tells of instances.
   void on_status(Step& step, const proto::TaskStatus& status);

@@ -116,8 +116,8 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
     instance.ready_since.reset();
   } else if (!instance.ready_since) {
     instance.ready_since = step.now;
-    const auto slot = running.app.slots.find(instance.id.slot);
-    if (slot != running.app.slots.end() && slot->second.failures == 0) slot->second.why.clear();
+    Attempts* attempts = running.app.attempts(instance.id.slot, instance.id.version);
+    if (attempts != nullptr && attempts->failures == 0) attempts->why.clear();
   }
   if (instance.healthy != before.healthy || instance.told_ready != before.told_ready ||
       instance.ports != before.ports || instance.agent != before.agent) {
@@ -159,23 +159,22 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
   erase(instance_key(task));
   const bool was_wanted = !instance.kill_asked && !app.stopping;
   const std::string words = words_of(status);
+  Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
   if (was_wanted && is_own_fault(status)) {
     count_failure(step, app, instance, words);
   } else if (instance.was_unhealthy) {
     count_failure(step, app, instance, "it was unhealthy");
   } else if (status.state == TaskState::kRefused) {
     asks_stale_ = true;  // Whether the master lowered the ask for it is not for us to guess.
-    const auto slot = app.slots.find(instance.id.slot);
-    if (slot != app.slots.end()) {
-      slot->second.not_before = std::max(slot->second.not_before, step.now + kPause);
-      slot->second.why = text("it was refused: ", words);
+    if (attempts != nullptr) {
+      attempts->not_before = std::max(attempts->not_before, step.now + kPause);
+      attempts->why = text("it was refused: ", words);
     }
   }
   std::vector<std::pair<std::string_view, std::string>> fields = {
       {"instance", task.str()}, {"agent", instance.agent.str()}, {"reason", words}};
-  const auto slot = app.slots.find(instance.id.slot);
-  if (was_wanted && slot != app.slots.end() && slot->second.not_before > step.now) {
-    fields.emplace_back("again_in", to_text(slot->second.not_before - step.now));
+  if (was_wanted && attempts != nullptr && attempts->not_before > step.now) {
+    fields.emplace_back("again_in", to_text(attempts->not_before - step.now));
   }
   trace(step, was_wanted ? TraceLevel::kMisbehaved : TraceLevel::kShortLived, "instance ended",
         std::move(fields));
@@ -183,14 +182,15 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
 
 void Service::State::count_failure(Step& step, App& app, const Instance& instance,
                                    const std::string& why) {
-  const auto found = app.slots.find(instance.id.slot);
   // What an older version did is not held against this one.
-  if (found == app.slots.end() || instance.id.version != app.version) return;
-  Slot& slot = found->second;
-  if (instance.ready_since && step.now - *instance.ready_since >= kForgivenAfter) slot.failures = 0;
-  slot.failures += slot.failures < 1'000'000 ? 1 : 0;
-  slot.not_before = step.now + backoff(slot.failures);
-  slot.why = why;
+  Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
+  if (attempts == nullptr) return;
+  if (instance.ready_since && step.now - *instance.ready_since >= kForgivenAfter) {
+    attempts->failures = 0;
+  }
+  attempts->failures += attempts->failures < 1'000'000 ? 1 : 0;
+  attempts->not_before = step.now + backoff(attempts->failures);
+  attempts->why = why;
 }
 
 // Nobody waits for these: they are about what the cluster tells anyway, or will.

@@ -26,7 +26,8 @@ Result<Asked> parse_request(std::string_view data) {
 namespace {
 
 void hide_from(const Caller& by, proto::ServiceAppRow& row) {
-  if (!row.owner.empty() && row.owner != by.user && !by.is_operator) row.why.clear();
+  if (row.owner.empty() || row.owner == by.user || by.is_operator) return;
+  for (std::string* one : {&row.why, &row.failed, &row.rolled_back}) one->clear();
 }
 
 }  // namespace

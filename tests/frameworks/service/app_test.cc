@@ -29,7 +29,12 @@ AppSpec full() {
       .kind = proto::HealthCheck::Kind::kHttp, .port = "http", .path = "/ok", .failures = 2};
   app.spread = "rack";
   app.max_per = {{.attribute = "host", .count = 2}, {.attribute = "rack", .count = 5}};
-  app.max_unavailable = 2;
+  app.update = {.max_unavailable = 2,
+                .max_surge = 1,
+                .canary = 1,
+                .healthy_for = seconds(3),
+                .progress_deadline = minutes(2),
+                .rolls_back = false};
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
   return app;
@@ -56,7 +61,17 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
       {[](AppSpec& app) { app.spread = "a b"; }, "spread"},
       {[](AppSpec& app) { app.max_per[0].count = 0; }, "max_per: host must be from 1"},
       {[](AppSpec& app) { app.max_per[1].attribute = "host"; }, "none twice"},
-      {[](AppSpec& app) { app.max_unavailable = 0; }, "max_unavailable must be from 1"},
+      {[](AppSpec& app) { app.update = {.max_unavailable = 0}; },
+       "max_unavailable and max_surge must not both be 0"},
+      {[](AppSpec& app) { app.update.max_unavailable = -1; },
+       "max_unavailable must be from 0 to 10000, not -1"},
+      {[](AppSpec& app) { app.update.canary = 10'001; }, "canary must be from 0 to 10000"},
+      {[](AppSpec& app) { app.update.healthy_for = hours(25); }, "healthy_for must be from 0 to"},
+      {[](AppSpec& app) {
+         app.update.healthy_for = minutes(10);
+         app.update.progress_deadline = minutes(10);
+       },
+       "progress_deadline must be longer than healthy_for"},
       {[](AppSpec& app) { app.kill_grace = hours(25); }, "kill_grace"},
       {[](AppSpec& app) { app.ready.emplace(); }, "not both"},
       {[](AppSpec& app) {
@@ -78,7 +93,7 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
 TEST(SameTask, LooksAtWhatATaskSees) {
   AppSpec other = full();
   other.instances = 7;
-  other.max_unavailable = 1;
+  other.update.max_unavailable = 1;
   other.spread = "host";
   EXPECT_TRUE(same_task(full(), other));
   const std::vector<void (*)(AppSpec&)> changes = {
@@ -113,12 +128,15 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.name = "x";
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
-  for (const auto& [version, behind] :
+  const std::string sixth = "0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
+  for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;"), std::pair("2", "0;15;0;0;"), std::pair("3", "0;0;"),
-        std::pair("4", "0;")}) {
+        std::pair("4", "0;"), std::pair("5", "")}) {
+    const std::string behind = of_its_time + sixth;
     std::string old = today;
     old.replace(3, 1, version);
-    old.resize(old.size() - std::string(behind).size());
+    ASSERT_TRUE(old.ends_with(behind)) << old;
+    old.resize(old.size() - behind.size());
     const auto record = decode_app(old);
     ASSERT_TRUE(record) << record.error().message();
     EXPECT_EQ(record->spec, spec);
@@ -152,11 +170,29 @@ TEST(Records, DecodeToWhatWasEncoded) {
   ready.ports = {"a", "b"};
   ready.ready = proto::Readiness{.ports = {"b", "a"}, .after = seconds(3)};
   for (const AppSpec& spec : {full(), plain, ready}) {
-    const AppRecord record{.spec = spec, .version = 7, .stopping = true, .owner = "ada"};
+    const AppRecord record{.spec = spec,
+                           .version = 7,
+                           .stopping = true,
+                           .owner = "ada",
+                           .applied_at = Time::from_nanos(8),
+                           .applied_by = "bob",
+                           .was_ready = true,
+                           .failed = "it; did",
+                           .last_version = 9,
+                           .ready_version = 6,
+                           .hold = Hold{.slots = 2, .is_canary = true},
+                           .rolled_back = "version 9"};
     const auto again = decode_app(encode(record));
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(*again, record);
   }
+  const Versions versions = {
+      {3, {.spec = full(), .failed = "exit code 1"}},
+      {12,
+       {.spec = ready, .applied_at = Time::from_nanos(7), .applied_by = "ada", .was_ready = true}}};
+  const auto same = decode_versions(encode(versions));
+  ASSERT_TRUE(same) << same.error().message();
+  EXPECT_EQ(*same, versions);
   InstanceRecord record{.agent = AgentId("a1"), .launched_at = Time::from_nanos(5)};
   for (const std::optional<bool> healthy :
        {std::optional<bool>(), std::optional(true), std::optional(false)}) {
@@ -175,6 +211,10 @@ TEST(Records, RefuseEveryOtherText) {
   for (size_t size = 0; size < app.size(); ++size) EXPECT_FALSE(decode_app(app.substr(0, size)));
   for (size_t size = 0; size < instance.size(); ++size) {
     EXPECT_FALSE(decode_instance(instance.substr(0, size)));
+  }
+  const std::string versions = encode(Versions{{1, {.spec = full()}}, {2, {.spec = full()}}});
+  for (size_t size = 0; size < versions.size(); ++size) {
+    EXPECT_FALSE(decode_versions(versions.substr(0, size)));
   }
   EXPECT_FALSE(decode_app(app + "0;"));
   EXPECT_FALSE(decode_app(instance));

@@ -167,6 +167,7 @@ TEST(Ready, AnUpdateWaitsForOneThatNeverListensAndTakesNoMore) {
   ASSERT_EQ(s.row().ready, 2);
   AppSpec worse = Listening::listening(2);
   worse.command = "serve nothing";
+  worse.update.rolls_back = false;
   EXPECT_EQ(s.apply(worse), "updated to version 2");
   s.advance(minutes(10));
   ASSERT_THAT(s.tasks_of("web", 2), SizeIs(1));
@@ -366,7 +367,7 @@ TEST(Update, TheSameFileAgainChangesNothing) {
   const std::vector<std::string> before = s.tasks_of("web");
   EXPECT_EQ(s.apply(ServiceScenario::app(3)), "unchanged");
   AppSpec faster = ServiceScenario::app(3);
-  faster.max_unavailable = 2;
+  faster.update.max_unavailable = 2;
   EXPECT_EQ(s.apply(faster), "changed how it is updated");
   s.advance(minutes(1));
   EXPECT_EQ(s.tasks_of("web"), before);
@@ -376,6 +377,7 @@ TEST(Update, AVersionThatCrashesStopsAtTheFirstAndSaysWhy) {
   Web s;
   AppSpec bad = ServiceScenario::app(3);
   bad.command = "exit 1";
+  bad.update.rolls_back = false;
   s.apply(bad);
   for (int i = 0; i < 100; ++i) {
     s.advance(milliseconds(500));
@@ -400,6 +402,7 @@ TEST(Update, AVersionThatIsNeverHealthyStopsAtTheFirst) {
   s.auto_healthy(false);
   AppSpec bad = ServiceScenario::with_health(ServiceScenario::app(3));
   bad.command = "serve nothing";
+  bad.update.rolls_back = false;
   s.apply(bad);
   for (int i = 0; i < 100; ++i) {
     s.advance(seconds(1));
@@ -411,7 +414,7 @@ TEST(Update, AVersionThatIsNeverHealthyStopsAtTheFirst) {
 
 TEST(Update, TakesAsManyAtOnceAsMayBeUnavailable) {
   AppSpec spec = ServiceScenario::app(5);
-  spec.max_unavailable = 2;
+  spec.update.max_unavailable = 2;
   Web s(spec);
   s.obey_kills(false);
   spec.command = "serve better";
@@ -449,7 +452,7 @@ TEST(Update, ScaledInTheMiddleItEndsAtTheNewSize) {
   s.advance(milliseconds(2500));
   s.scale("web", 1);
   s.advance(seconds(60));
-  EXPECT_THAT(s.tasks_of("web", 3), SizeIs(1));
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(1));
   EXPECT_THAT(s.tasks_of("web"), SizeIs(1));
 }
 

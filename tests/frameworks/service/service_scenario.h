@@ -195,7 +195,12 @@ class ServiceScenario {
       }
       if (!moved) return;
     }
-    ADD_FAILURE() << "it never comes to rest";
+    std::string last;
+    for (size_t i = traced_.size() - std::min<size_t>(traced_.size(), 12); i < traced_.size();
+         ++i) {
+      last += text('\n', traced_[i]);
+    }
+    FAIL() << "it never comes to rest; the last events:" << last;
   }
   void advance(Duration duration) {
     const Time until = now_ + duration;
@@ -321,7 +326,7 @@ class ServiceScenario {
                    const ServiceOutbox& out) const {
     for (const proto::ServiceAppRow& one : rows) {
       const auto spec = specs.find(app_key(one.app));
-      const int64_t unavailable = decode_app(spec->second)->spec.max_unavailable;
+      const int64_t unavailable = decode_app(spec->second)->spec.update.max_unavailable;
       Ready& left = ready[one.app];
       for (const sdk::Command& command : out.commands) {
         const auto* kill = std::get_if<proto::KillTask>(&command);
@@ -333,6 +338,26 @@ class ServiceScenario {
       EXPECT_GE(static_cast<int64_t>(left.size()), std::min(one.ready, one.instances - unavailable))
           << "kills left too few of " << one.app << " ready";
     }
+  }
+
+  bool is_out_of_the_way(const std::string& id) const {
+    return tasks_.at(id).state == State::kUnreachable || revoked_.count(id) > 0;
+  }
+
+  // The law of surges: of slots with two instances there are max_surge at most, or as many as there
+  // are canaries.
+  void check_sharing(const std::string& app) const {
+    const AppRecord record = *decode_app(core_->snapshot().at(app_key(app)));
+    const int64_t allowed =
+        record.hold && record.hold->is_canary ? record.hold->slots : record.spec.update.max_surge;
+    std::map<int64_t, int> tasks;
+    for (const auto& [id, task] : tasks_) {
+      const InstanceId parts = *parse_task_id(TaskId(id));
+      if (parts.app == app && !task.kill_asked && !is_out_of_the_way(id)) ++tasks[parts.slot];
+    }
+    EXPECT_LE(std::count_if(tasks.begin(), tasks.end(), [](auto& one) { return one.second > 1; }),
+              allowed)
+        << "too many instances of " << app;
   }
 
   int64_t busy(const AgentId& agent) const {
@@ -374,12 +399,13 @@ class ServiceScenario {
     for (const auto& [other, task] : tasks_) {
       const InstanceId taken = *parse_task_id(TaskId(other));
       if (taken.app != id.app || taken.slot != id.slot) continue;
-      EXPECT_TRUE(task.state == State::kUnreachable || revoked_.count(other) > 0)
+      EXPECT_TRUE(is_out_of_the_way(other) || (taken.version != id.version && !task.kill_asked))
           << spec.id.str() << " is launched beside " << other;
     }
     EXPECT_EQ(tasks_.count(spec.id.str()), 0u) << "an id is used twice";
     EXPECT_TRUE(used_.insert(spec.id).second) << "an id is used twice";
     tasks_[spec.id.str()] = Task{agent, spec};
+    check_sharing(id.app);
     for (Ask& ask : asks_) {
       if (ask.name == spec.ask) ask.count -= 1;
     }

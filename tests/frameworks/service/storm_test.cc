@@ -38,7 +38,12 @@ class Storm {
   AppSpec any_spec() {
     AppSpec spec = ServiceScenario::app(prng_.between(0, 5), one_in(3) ? "api" : "web");
     spec.command = text("serve ", prng_.below(3));
-    spec.max_unavailable = prng_.between(1, 3);
+    spec.update.max_unavailable = prng_.between(0, 3);
+    spec.update.max_surge = prng_.between(spec.update.max_unavailable == 0 ? 1 : 0, 2);
+    spec.update.canary = one_in(4) ? prng_.between(1, 3) : 0;
+    spec.update.healthy_for = one_in(3) ? seconds(prng_.between(1, 20)) : Duration();
+    spec.update.progress_deadline = seconds(prng_.between(30, 300));
+    spec.update.rolls_back = !one_in(4);
     return one_in(2) ? ServiceScenario::with_health(spec) : spec;
   }
 
@@ -72,6 +77,9 @@ class Storm {
         break;
       case 2:
         if (one_in(3)) s_.stop(one_in(3) ? "api" : "web");
+        if (one_in(3)) s_.request(Rollback{one_in(3) ? "api" : "web"});
+        if (one_in(3)) s_.request(Pause{one_in(3) ? "api" : "web"});
+        if (one_in(3)) s_.request(Resume{one_in(3) ? "api" : "web"});
         break;
       case 3: {
         const std::string agent = any_agent();
@@ -135,6 +143,11 @@ class Storm {
       if (s_.tasks().count(id) > 0 && task.state == State::kRunning && task.spec.health) {
         s_.healthy(id, true);
       }
+    }
+    for (int i = 0; i < 20; ++i) s_.advance(seconds(30));
+    // What is held goes on when somebody says so.
+    for (const proto::ServiceAppRow& row : s_.core().status()) {
+      if (row.state == "canary" || row.state == "paused") s_.request(Resume{row.app});
     }
     for (int i = 0; i < 20; ++i) s_.advance(seconds(30));
     size_t wanted = 0;

@@ -59,7 +59,7 @@ kill_signal: SIGINT
   EXPECT_EQ(app->health->path, "/ok");
   EXPECT_EQ(app->health->timeout, milliseconds(500));
   EXPECT_EQ(app->health->failures, 2);
-  EXPECT_EQ(app->max_unavailable, 2);
+  EXPECT_EQ(app->update.max_unavailable, 2);
   EXPECT_EQ(app->kill_grace, milliseconds(1'500));
   EXPECT_EQ(app->kill_signal, 2);
 }

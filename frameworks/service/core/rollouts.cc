@@ -1,0 +1,94 @@
+// How an update goes: judge. A version is ready as a whole once, and from then on it is the one to
+// go back to; one that makes no progress has failed.
+
+#include <algorithm>
+#include <utility>
+
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+
+namespace proffer::service {
+namespace {
+
+// An instance that failed so often in a row, when none of its version was ever ready, is enough.
+constexpr int32_t kFailuresMax = 3;
+
+std::string words_of(const Attempts& attempts) {
+  return text(attempts.why, ", ", attempts.failures, " times in a row");
+}
+
+}  // namespace
+
+std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
+                    const std::string& by) {
+  earlier[record.version] = {.spec = record.spec,
+                             .applied_at = record.applied_at,
+                             .applied_by = record.applied_by,
+                             .was_ready = record.was_ready,
+                             .failed = record.failed};
+  const std::optional<uint64_t> same = find_version(earlier, spec);
+  const auto known = same ? earlier.extract(*same) : Versions::node_type();
+  record.version = same ? *same : ++record.last_version;
+  record.was_ready = same && known.mapped().was_ready;
+  record.spec = spec;
+  record.applied_at = now;
+  record.applied_by = by;
+  record.failed.clear();
+  record.hold.reset();
+  const bool has_before = record.ready_version != 0 && record.ready_version != record.version;
+  if (spec.update.canary > 0 && has_before) {
+    record.hold = Hold{.slots = spec.update.canary, .is_canary = true};
+  }
+  trim(earlier, record.ready_version);
+  return text(same ? "back to version " : "updated to version ", record.version);
+}
+
+// Why the update has failed; nothing while it goes on, which is looked at again in time.
+std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& running,
+                                                      const Plan& plan) const {
+  const App& app = running.app;
+  const bool is_further = plan.updated > running.updated;
+  running.updated = std::max(running.updated, plan.updated);
+  if (running.updated == 0) {
+    for (const auto& [number, slot] : app.slots) {
+      if (slot.present.failures < kFailuresMax) continue;
+      return text("instance ", number, ": ", words_of(slot.present));
+    }
+  }
+  // While nobody is waited for, the time does not run: an update that is held and whose canaries
+  // are there, and one whose instances are not launched because nothing is known yet.
+  const bool is_canary = app.hold && app.hold->is_canary;
+  const bool waits = (app.hold && !is_canary) || settled_at_.has_value() ||
+                     (is_canary && plan.updated >= std::min(app.hold->slots, app.wanted()));
+  if (!running.updated_at || is_further || waits) running.updated_at = step.now;
+  const Duration deadline = app.spec.update.progress_deadline;
+  if (waits || deadline == Duration()) return std::nullopt;
+  const Time fails_at = *running.updated_at + deadline;
+  if (fails_at <= step.now) {
+    return text("no further instance was ready for ", to_text(deadline),
+                plan.why.empty() ? "" : text(": ", plan.why));
+  }
+  running.look_again = std::min(running.look_again.value_or(fails_at), fails_at);
+  return std::nullopt;
+}
+
+void Service::State::judge(Step& step, RunningApp& running, const Plan& plan) {
+  const App& app = running.app;
+  if (app.stopping || running.is_judged || app.ready_version == app.version) return;
+  if (step.now < running.judge_at) {
+    running.look_again = std::min(running.look_again.value_or(running.judge_at), running.judge_at);
+    return;
+  }
+  Judge judge{.app = app.spec.name, .version = app.version, .failed = {}};
+  if (!plan.is_whole) {
+    if (!app.failed.empty()) return;
+    std::optional<std::string> why = why_failed(step, running, plan);
+    if (!why) return;
+    judge.failed = std::move(*why).substr(0, kWhyBytesMax);
+  }
+  running.is_judged = true;
+  requests_.push_back(Request{.relay = 0, .change = std::move(judge), .by = {}});
+  next_request(step);
+}
+
+}  // namespace proffer::service

@@ -1,0 +1,361 @@
+// Versions of apps: the way back, updates that fail, canaries, pauses and surges.
+
+#include "frameworks/service/core/versions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frameworks/service/service_scenario.h"
+
+namespace proffer::service::versions_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+AppSpec command(const std::string& command, UpdatePolicy update = {}) {
+  AppSpec spec = ServiceScenario::app(3);
+  spec.command = command;
+  spec.update = update;
+  return spec;
+}
+
+// Three instances of version 1 on agents with room for more.
+struct Web : ServiceScenario {
+  explicit Web(UpdatePolicy update = {}) {
+    for (const char* name : {"a1", "a2", "a3"}) agent(name, 4);
+    EXPECT_EQ(apply(command("serve", update)), "created");
+    advance(seconds(60));
+    EXPECT_EQ(row().ready, 3);
+  }
+  // Each instance of the version crashes as soon as it runs; at least `least` are ready all the
+  // time.
+  void crash_all_of(uint64_t version, int64_t least, Duration duration) {
+    for (const Time end = now() + duration; now() < end;) {
+      advance(milliseconds(200));
+      for (const std::string& id : tasks_of("web", version)) crash(id);
+      ASSERT_GE(row().ready, least);
+    }
+  }
+};
+
+// --- by content --------------------------------------------------------------------------------
+
+TEST(Versions, GoingBackToContentThatRunsRestartsNothing) {
+  Web s;
+  const std::vector<std::string> before = s.tasks_of("web", 1);
+  EXPECT_EQ(s.apply(command("exit 1")), "updated to version 2");
+  s.settle();
+  EXPECT_EQ(s.apply(command("serve")), "back to version 1");
+  s.advance(seconds(60));
+  std::vector<std::string> kept;
+  for (const std::string& id : s.tasks_of("web", 1)) {
+    if (std::count(before.begin(), before.end(), id) > 0) kept.push_back(id);
+  }
+  EXPECT_THAT(kept, SizeIs(2));
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_EQ(s.row().version, 1U);
+  // Numbers are not given twice.
+  EXPECT_EQ(s.apply(command("serve more")), "updated to version 3");
+  EXPECT_EQ(s.apply(command("exit 1")), "back to version 2");
+}
+
+TEST(Versions, OutliveTheScheduler) {
+  Web s;
+  s.apply(command("serve better"));
+  s.advance(seconds(60));
+  s.start();
+  EXPECT_EQ(s.apply(command("serve")), "back to version 1");
+  s.advance(seconds(60));
+  s.start();
+  EXPECT_EQ(s.apply(command("serve best")), "updated to version 3");
+  s.stop("web");
+  s.advance(seconds(60));
+  EXPECT_TRUE(s.store().empty());
+}
+
+TEST(Versions, WithoutANumberARollbackGoesToTheLastThatWasReady) {
+  Web s;
+  EXPECT_THAT(s.request(Rollback{"web"}), HasSubstr("has no version but this one"));
+  s.apply(command("serve better"));
+  s.advance(seconds(60));
+  s.apply(command("exit 1", {.rolls_back = false}));
+  s.crash_all_of(3, 2, seconds(30));
+  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 2");
+  s.advance(seconds(60));
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_EQ(s.row().outdated, 0);
+  EXPECT_THAT(s.request(Rollback{"web", 9}), HasSubstr("app 'web' has no version 9"));
+  EXPECT_EQ(s.request(Rollback{"web", 2}), "unchanged: it is of version 2");
+  EXPECT_EQ(s.request(Rollback{"web", 3}), "back to version 3");
+  EXPECT_THAT(s.request(Rollback{"nobody"}), HasSubstr("there is no app 'nobody'"));
+}
+
+TEST(Versions, ARollbackKeepsHowManyThereAre) {
+  Web s;
+  s.apply(command("serve better"));
+  s.advance(seconds(60));
+  s.scale("web", 5);
+  s.request(Rollback{"web", 1});
+  s.advance(seconds(60));
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(5));
+}
+
+TEST(Versions, OfBeforeAreForgottenButForTheReadyOne) {
+  Web s;
+  const UpdatePolicy stays{.rolls_back = false};
+  for (size_t i = 0; i < 2 * kVersionsKept; ++i) {
+    s.apply(command(text("exit ", i), stays));
+    s.advance(seconds(1));
+  }
+  EXPECT_THAT(s.request(Rollback{"web", 2}), HasSubstr("has no version 2"));
+  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 1");
+}
+
+TEST(Versions, TellByKeyHowTheyDiffer) {
+  AppSpec before = command("serve");
+  before.env = {{"A", "1"}, {"B", "2"}};
+  AppSpec after = command("serve\n" + std::string(300, 'x') + "!");
+  after.env = {{"A", "1"}, {"B", "3"}, {"C", ""}};
+  after.update.canary = 1;
+  EXPECT_THAT(differences(before, before), SizeIs(0));
+  const std::vector<Difference> found = differences(before, after);
+  ASSERT_THAT(found, SizeIs(3));
+  EXPECT_EQ(found[0].key, "command");
+  EXPECT_EQ(found[0].before, "serve");
+  EXPECT_THAT(found[0].after, HasSubstr("serve\\n"));
+  EXPECT_EQ(found[1], (Difference{"env.B", "2", "3"}));
+  EXPECT_EQ(found[2], (Difference{"update.canary", "0", "1"}));
+  AppSpec longer = after;
+  longer.command.back() = '?';
+  EXPECT_THAT(differences(after, longer).at(0).after, HasSubstr("x?"));
+}
+
+// --- updates that fail -------------------------------------------------------------------------
+
+TEST(Rollback, OfAVersionThatCrashesComesByItselfAndSaysWhy) {
+  Web s;
+  s.apply(command("exit 1"));
+  s.crash_all_of(2, 2, seconds(30));
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_EQ(s.row().state, "running");
+  EXPECT_EQ(s.row().rolled_back, "version 2 failed: instance 0: exit code 1, 3 times in a row");
+  s.start();
+  s.advance(seconds(60));
+  EXPECT_THAT(s.row().rolled_back, HasSubstr("version 2 failed"));
+  // It is said until somebody applies something.
+  EXPECT_EQ(s.apply(command("serve best")), "updated to version 3");
+  EXPECT_EQ(s.row().rolled_back, "");
+}
+
+TEST(Rollback, OfAVersionThatIsNeverReadyComesAtTheDeadline) {
+  Web s({.progress_deadline = minutes(2)});
+  s.start_tasks(false);
+  s.apply(command("serve nothing", {.progress_deadline = minutes(2)}));
+  s.advance(seconds(115));
+  EXPECT_EQ(s.row().version, 2U);
+  s.start_tasks(true);
+  EXPECT_EQ(s.row().ready, 2);
+  s.start_tasks(false);
+  s.advance(seconds(20));
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_THAT(s.row().rolled_back, HasSubstr("no further instance was ready for 2m"));
+  s.start_tasks(true);
+  s.advance(seconds(60));
+  EXPECT_EQ(s.row().ready, 3);
+}
+
+// Ready for a while each time: that is no progress.
+TEST(Rollback, OfAVersionThatCrashesAfterItWasReadyComesAtTheDeadline) {
+  const UpdatePolicy update{.healthy_for = seconds(15), .progress_deadline = minutes(5)};
+  Web s(update);
+  s.apply(command("serve for a while", update));
+  for (int i = 0; i < 40 && s.row().version == 2; ++i) {
+    s.advance(seconds(20));
+    for (const std::string& id : s.tasks_of("web", 2)) s.crash(id);
+  }
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_THAT(s.row().rolled_back, HasSubstr("no further instance was ready for 5m"));
+}
+
+TEST(Rollback, OfTheFirstVersionThereIsNone) {
+  ServiceScenario s;
+  s.agent("a1", 4);
+  s.apply(command("exit 1"));
+  for (int i = 0; i < 100; ++i) {
+    s.advance(seconds(1));
+    for (const std::string& id : s.tasks_of("web")) s.crash(id);
+  }
+  s.settle();
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_THAT(s.row().failed, HasSubstr("exit code 1"));
+  s.advance(minutes(5));  // Now it works.
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_EQ(s.row().failed, "");
+}
+
+TEST(Rollback, IsNotDoneWhereNobodyWantsIt) {
+  Web s;
+  s.apply(command("exit 1", {.rolls_back = false}));
+  s.crash_all_of(2, 2, minutes(30));
+  EXPECT_EQ(s.row().version, 2U);
+  EXPECT_THAT(s.row().failed, HasSubstr("exit code 1, 3 times in a row"));
+}
+
+TEST(Rollback, WaitsForAStoreThatTakesNothing) {
+  Web s;
+  s.apply(command("exit 1"));
+  s.refuse_writes(ErrorCode::kResourceExhausted);
+  s.crash_all_of(2, 2, seconds(30));
+  EXPECT_EQ(s.row().version, 2U);
+  s.refuse_writes(std::nullopt);
+  s.crash_all_of(2, 2, minutes(2));
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_EQ(s.row().ready, 3);
+}
+
+// --- surges ------------------------------------------------------------------------------------
+
+TEST(Surge, TakesNothingAwayBeforeItsReplacementIsReady) {
+  const UpdatePolicy update{.max_unavailable = 0, .max_surge = 1};
+  Web s(update);
+  s.apply(command("serve better", update));
+  for (int i = 0; i < 300; ++i) {
+    s.advance(milliseconds(100));
+    ASSERT_EQ(s.row().ready, 3);
+    ASSERT_LE(s.tasks_of("web").size(), 4U);
+  }
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
+  EXPECT_EQ(s.row().outdated, 0);
+  EXPECT_EQ(s.row().state, "running");
+}
+
+TEST(Surge, OfABadVersionCostsNoInstanceAtAll) {
+  const UpdatePolicy update{.max_unavailable = 0, .max_surge = 2};
+  Web s(update);
+  const std::vector<std::string> before = s.tasks_of("web");
+  s.apply(command("exit 1", update));
+  s.crash_all_of(2, 3, seconds(60));
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_EQ(s.tasks_of("web"), before);
+}
+
+TEST(Surge, ReplacesAnUnhealthyInstanceAlthoughNoneMayBeUnavailable) {
+  ServiceScenario s;
+  s.agent("a1", 6);
+  AppSpec spec = ServiceScenario::with_health(ServiceScenario::app(2));
+  spec.update = {.max_unavailable = 0, .max_surge = 1};
+  s.apply(spec);
+  s.advance(seconds(60));
+  s.healthy(s.tasks_of("web").front(), false);
+  s.advance(seconds(60));
+  EXPECT_EQ(s.row().ready, 2);
+}
+
+TEST(Update, CountsOnInstancesThatWereReadyForAWhile) {
+  const UpdatePolicy update{.healthy_for = seconds(30)};
+  Web s(update);
+  s.apply(command("serve better", update));
+  s.advance(seconds(25));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(1));
+  s.advance(seconds(10));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
+  s.advance(seconds(80));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
+}
+
+// --- canaries ----------------------------------------------------------------------------------
+
+constexpr UpdatePolicy kCanary{.canary = 1};
+
+TEST(Canary, RunsBesideTheOthersUntilItIsPromoted) {
+  Web s;
+  const std::vector<std::string> before = s.tasks_of("web");
+  EXPECT_EQ(s.apply(command("serve better", kCanary)), "updated to version 2");
+  s.advance(minutes(60));  // It waits as long as it takes.
+  EXPECT_EQ(s.tasks_of("web", 1), before);
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(1));
+  EXPECT_EQ(s.row().state, "canary");
+  EXPECT_EQ(s.row().why, "");
+  s.start();
+  s.advance(seconds(60));
+  EXPECT_EQ(s.row().state, "canary");
+  EXPECT_EQ(s.request(Resume{"web"}), "promoted version 2");
+  s.advance(seconds(60));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(3));
+  EXPECT_THAT(s.request(Resume{"web"}), HasSubstr("has no canary"));
+}
+
+TEST(Canary, ThatIsRolledBackLeavesTheOthersAsTheyWere) {
+  Web s;
+  const std::vector<std::string> before = s.tasks_of("web");
+  s.apply(command("serve better", kCanary));
+  s.advance(seconds(60));
+  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 1");
+  s.advance(seconds(60));
+  EXPECT_EQ(s.tasks_of("web"), before);
+  EXPECT_EQ(s.row().state, "running");
+}
+
+TEST(Canary, ThatCrashesIsRolledBackByItself) {
+  Web s;
+  const std::vector<std::string> before = s.tasks_of("web");
+  s.apply(command("exit 1", kCanary));
+  s.crash_all_of(2, 3, seconds(30));
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_EQ(s.tasks_of("web"), before);
+}
+
+// Instances of the version before end too, and are replaced by such.
+TEST(Canary, WhatEndsMeanwhileIsReplacedByWhatItWas) {
+  Web s;
+  s.apply(command("serve better", kCanary));
+  s.advance(seconds(60));
+  s.gone("a2");
+  s.advance(seconds(60));
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(3));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(1));
+  s.scale("web", 5);
+  s.advance(seconds(60));
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(5));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(1));
+}
+
+TEST(Canary, OfTheFirstVersionIsTheWholeApp) {
+  ServiceScenario s;
+  s.agent("a1", 4);
+  s.apply(command("serve", kCanary));
+  s.advance(seconds(60));
+  EXPECT_EQ(s.row().state, "running");
+  EXPECT_EQ(s.row().ready, 3);
+}
+
+// --- pauses ------------------------------------------------------------------------------------
+
+TEST(Pause, StopsAnUpdateWhereItIs) {
+  const UpdatePolicy update{.healthy_for = seconds(30)};
+  Web s(update);
+  EXPECT_THAT(s.request(Pause{"web"}), HasSubstr("is not being updated"));
+  s.apply(command("serve better", update));
+  s.advance(seconds(40));
+  EXPECT_EQ(s.request(Pause{"web"}), "paused with 2 of 3 instances of version 2");
+  s.advance(minutes(60));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
+  EXPECT_EQ(s.row().state, "paused");
+  // What ends is replaced by what it was.
+  s.crash(s.tasks_of("web", 1).front());
+  s.crash(s.tasks_of("web", 2).front());
+  s.advance(seconds(60));
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(1));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
+  EXPECT_EQ(s.request(Resume{"web"}), "goes on to version 2");
+  s.advance(minutes(3));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
+  EXPECT_EQ(s.row().state, "running");
+}
+
+}  // namespace
+}  // namespace proffer::service::versions_test
