@@ -57,6 +57,10 @@ void Arguments::required(const std::string& name, std::string* target, const std
   impl_->app.add_option(name, *target, help)->required();
 }
 
+void Arguments::optional(const std::string& name, std::string* target, const std::string& help) {
+  impl_->app.add_option(name, *target, help);
+}
+
 void Arguments::command_line(std::vector<std::string>* target, const std::string& help) {
   impl_->app.prefix_command();
   impl_->app.footer("CMD…  " + help);

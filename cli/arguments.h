@@ -31,6 +31,8 @@ class Arguments {
     option("--master", target, "the master's socket, or HOST:PORT");
   }
   void required(const std::string& name, std::string* target, const std::string& help);
+  // Behind those; left as it is if it is not given.
+  void optional(const std::string& name, std::string* target, const std::string& help);
   // Everything from the first word that is no option, or behind "--".
   void command_line(std::vector<std::string>* target, const std::string& help);
 

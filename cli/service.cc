@@ -22,12 +22,14 @@
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
 #include "sdk/request.h"
+#include "sdk/shell/history.h"
 
 namespace proffer::cli {
 namespace {
 
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
 constexpr size_t kFileBytesMax = kRelayedBytesMax;
+constexpr int64_t kVersionMax = int64_t{1} << 53;  // as far as every reader of JSON counts
 
 struct ServiceFlags {
   std::string master = {};
@@ -89,9 +91,12 @@ class Client {
   const Masters master_;
 };
 
+// Whether an app is as it was asked to be. Errors: it never will be.
+using IsDone = Result<bool> (*)(const Result<proto::ServiceStatusPage>&);
+
 // Asks again until `done` says so, telling what is waited for when that changes.
 Result<void> wait_until(const Client& client, const ServiceFlags& common, const std::string& app,
-                        const std::function<bool(const Result<proto::ServiceStatusPage>&)>& done) {
+                        IsDone done) {
   const Result<Duration> timeout = parse_duration(common.timeout);
   if (!timeout) return Error(timeout.error()).in("--timeout");
   const auto deadline =
@@ -99,7 +104,9 @@ Result<void> wait_until(const Client& client, const ServiceFlags& common, const 
   std::string told;
   while (true) {
     const Result<proto::ServiceStatusPage> page = client.status(app);
-    if (done(page)) return {};
+    const Result<bool> is_done = done(page);
+    if (!is_done) return is_done.error();
+    if (*is_done) return {};
     const std::string why = page ? page->app.why : page.error().message();
     if (!page && page.error().code() != ErrorCode::kUnavailable &&
         page.error().code() != ErrorCode::kTimeout) {
@@ -119,20 +126,41 @@ Result<void> wait_until(const Client& client, const ServiceFlags& common, const 
 }
 
 // What cannot be reached is not waited for: it has been replaced.
-bool is_as_wanted(const Result<proto::ServiceStatusPage>& page) {
+Result<bool> is_as_wanted(const Result<proto::ServiceStatusPage>& page) {
   if (!page || page->app.state != "running" || page->app.ready != page->app.instances) return false;
   const auto here = std::count_if(page->instances.begin(), page->instances.end(),
                                   [](const auto& row) { return row.state != "unreachable"; });
   return here == page->app.instances;
 }
 
-bool is_gone(const Result<proto::ServiceStatusPage>& page) {
+// A canary is there when it is ready: the rest is somebody's to say.
+Result<bool> is_updated(const Result<proto::ServiceStatusPage>& page) {
+  if (!page) return false;
+  const proto::ServiceAppRow& app = page->app;
+  if (!app.rolled_back.empty()) {
+    return Error::failed_precondition(text(app.rolled_back, "; app ", quoted(app.app),
+                                           " goes back to version ", app.version))
+        .with_hint(text("what its instances wrote: proffer service logs ", app.app));
+  }
+  if (!app.failed.empty()) {
+    return Error::failed_precondition(
+               text("app ", quoted(app.app), " makes no progress: ", app.failed))
+        .with_hint(text("it is tried on; see proffer service status ", app.app));
+  }
+  if (app.state == "canary") return app.why.empty();
+  return is_as_wanted(page);
+}
+
+Result<bool> is_paused(const Result<proto::ServiceStatusPage>& page) {
+  return page && (page->app.state == "paused" || page->app.state == "canary");
+}
+
+Result<bool> is_gone(const Result<proto::ServiceStatusPage>& page) {
   return !page && page.error().code() == ErrorCode::kNotFound;
 }
 
 // Asks for a change, says what was done, and waits if that was asked.
-int change(const ServiceFlags& common, const proto::ServiceCall& what,
-           bool (*done)(const Result<proto::ServiceStatusPage>&)) {
+int change(const ServiceFlags& common, const proto::ServiceCall& what, IsDone done) {
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   if (const Result<Duration> timeout = parse_duration(common.timeout); !timeout) {
@@ -184,7 +212,142 @@ int apply(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> file = read_app_file(path);
   if (!file) return usage_error(file.error(), common.json);
-  return change(common, {.verb = "apply", .file = *file}, is_as_wanted);
+  return change(common, {.verb = "apply", .file = *file}, is_updated);
+}
+
+// Nothing, or a version's number.
+Result<uint64_t> parse_version(const std::string& given) {
+  if (given.empty()) return uint64_t{0};
+  const Result<int64_t> version = parse_whole("VERSION", given, 1, kVersionMax);
+  if (!version) return version.error();
+  return static_cast<uint64_t>(*version);
+}
+
+int rollback(const Words& words) {
+  ServiceFlags common;
+  std::string app;
+  std::string version;
+  Arguments arguments("proffer service rollback NAME [VERSION] [--wait]",
+                      "go back to a version of before: the last one that was ready as a whole");
+  arguments.required("NAME", &app, "the app");
+  arguments.optional("VERSION", &version, "as in proffer service history");
+  add_common(arguments, &common, true);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<uint64_t> number = parse_version(version);
+  if (!number) return usage_error(number.error(), common.json);
+  return change(common, {.verb = "rollback", .app = app, .version = *number}, is_updated);
+}
+
+int pause_or_resume(const Words& words, const char* verb, const char* usage, const char* what,
+                    IsDone done) {
+  ServiceFlags common;
+  std::string app;
+  Arguments arguments(usage, what);
+  arguments.required("NAME", &app, "the app");
+  add_common(arguments, &common, true);
+  if (const auto status = arguments.parse(words)) return *status;
+  return change(common, {.verb = verb, .app = app}, done);
+}
+
+int pause_update(const Words& words) {
+  return pause_or_resume(words, "pause", "proffer service pause NAME", "stop an update where it is",
+                         is_paused);
+}
+
+int resume_update(const Words& words) {
+  return pause_or_resume(words, "resume", "proffer service resume NAME [--wait]",
+                         "go on with a paused update", is_updated);
+}
+
+int promote(const Words& words) {
+  return pause_or_resume(words, "resume", "proffer service promote NAME [--wait]",
+                         "roll the version of the canary out to all instances", is_updated);
+}
+
+// What the scheduler says to `what`, printed as it is with --json.
+template <class Value>
+int picture(const ServiceFlags& common, const proto::ServiceCall& what,
+            Result<Value> (*parse)(std::string_view), void (*print)(const Value&)) {
+  const Result<Masters> master = master_address(common.master);
+  if (!master) return usage_error(master.error(), common.json);
+  const Result<std::string> answer = Client(common, *master).ask(what);
+  if (!answer) {
+    const int status = print_error(answer.error(), common.json);
+    return answer.error().code() == ErrorCode::kInvalidArgument ? kExitUsage : status;
+  }
+  if (common.json) {
+    print_line(*answer);
+    return 0;
+  }
+  const Result<Value> value = parse(*answer);
+  if (!value) return print_error(Error(value.error()).in("the scheduler's answer"), false);
+  print(*value);
+  return 0;
+}
+
+void print_versions(const std::vector<proto::ServiceVersionRow>& rows) {
+  Table table({"VERSION", "APPLIED", "BY", "STATE", "COMMAND"});
+  for (const proto::ServiceVersionRow& row : rows) {
+    std::string state = row.present ? "present" : "";
+    const auto add = [&state](const std::string& word) {
+      state += text(state.empty() ? "" : ", ", word);
+    };
+    if (row.was_ready) add("was ready");
+    if (!row.failed.empty()) add("failed: " + row.failed);
+    table.row({std::to_string(row.version),
+               row.applied_at == Time() ? "-" : sdk::local_time(row.applied_at),
+               row.applied_by.empty() ? "-" : row.applied_by, state.empty() ? "-" : state,
+               row.command});
+  }
+  table.print();
+}
+
+int show_history(const Words& words) {
+  ServiceFlags common;
+  std::string app;
+  Arguments arguments("proffer service history NAME [--json]",
+                      "the versions of an app that are kept, and how they went");
+  arguments.required("NAME", &app, "the app");
+  add_common(arguments, &common, false);
+  if (const auto status = arguments.parse(words)) return *status;
+  return picture(common, {.verb = "history", .app = app}, proto::parse_service_versions,
+                 print_versions);
+}
+
+void print_plan(const proto::ServicePlan& plan) {
+  print_line(text(plan.app, ": would be ", plan.result));
+  for (const std::string& step : plan.steps) print_line(text("  ", step));
+  if (plan.differences.empty()) return;
+  Table table({"KEY", "NOW", "THEN"});
+  for (const proto::ServiceDifference& one : plan.differences) {
+    table.row(
+        {one.key, one.before.empty() ? "-" : one.before, one.after.empty() ? "-" : one.after});
+  }
+  table.print();
+  if (plan.further > 0) print_line(text("and ", plan.further, " further keys"));
+}
+
+int show_plan(const Words& words) {
+  ServiceFlags common;
+  std::string what;
+  std::string version;
+  Arguments arguments("proffer service plan FILE | plan NAME VERSION",
+                      "what applying a file, or going back to a version, would change and how");
+  arguments.required("FILE", &what, "app file (YAML), or with a version the app's name");
+  arguments.optional("VERSION", &version, "as in proffer service history");
+  add_common(arguments, &common, false);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<uint64_t> number = parse_version(version);
+  if (!number) return usage_error(number.error(), common.json);
+  proto::ServiceCall call{.verb = "plan", .version = *number};
+  if (*number > 0) {
+    call.app = what;
+  } else {
+    Result<std::string> file = read_app_file(what);
+    if (!file) return usage_error(file.error(), common.json);
+    call.file = *std::move(file);
+  }
+  return picture(common, call, proto::parse_service_plan, print_plan);
 }
 
 int scale(const Words& words) {
@@ -263,6 +426,12 @@ int show(const Words& words) {
                   row.instances, " ready",
                   row.outdated > 0 ? text(", ", row.outdated, " of an older version") : ""));
   if (!row.why.empty()) print_line(text("  ", row.why));
+  if (!row.failed.empty()) print_line(text("  no progress: ", row.failed));
+  if (!row.rolled_back.empty()) print_line(text("  rolled back: ", row.rolled_back));
+  if (row.state == "canary") {
+    print_line(text("  a canary: `proffer service promote ", row.app,
+                    "` rolls it out, `proffer service rollback ", row.app, "` ends it"));
+  }
   Table table({"INSTANCE", "AGENT", "STATE", "READY", "ADDRESS"});
   for (const proto::ServiceInstanceRow& one : page->instances) {
     const auto task = tasks.find(one.task);
@@ -299,6 +468,12 @@ constexpr Verb kVerbs[] = {
     {"apply", apply, "create the app of a file, or roll it to what the file says now"},
     {"list", list, "the apps and how they stand"},
     {"status", show, "an app and each of its instances"},
+    {"history", show_history, "the versions of an app, and how they went"},
+    {"plan", show_plan, "what applying a file or going back would change, and how"},
+    {"rollback", rollback, "go back to a version of before"},
+    {"pause", pause_update, "stop an update where it is"},
+    {"resume", resume_update, "go on with a paused update"},
+    {"promote", promote, "roll a canary's version out"},
     {"scale", scale, "run another number of instances"},
     {"stop", stop, "end an app"},
     {"scheduler", nullptr, "run the scheduler that the other verbs ask; proffer dev does"},

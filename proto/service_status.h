@@ -42,6 +42,36 @@ struct ServiceAppRow {
   bool operator==(const ServiceAppRow&) const = default;
 };
 
+// A version of an app, present or before.
+struct ServiceVersionRow {
+  uint64_t version = 0;
+  Time applied_at = {};
+  std::string applied_by = {};  // a user; empty: nobody knows
+  bool present = false;
+  bool was_ready = false;    // all its instances, at one time
+  std::string failed = {};   // why an update to it was given up
+  std::string command = {};  // its beginning; for people
+  bool operator==(const ServiceVersionRow&) const = default;
+};
+
+// A key of an app file with another value: before and after, cut where they are long.
+struct ServiceDifference {
+  std::string key = {};
+  std::string before = {};
+  std::string after = {};
+  bool operator==(const ServiceDifference&) const = default;
+};
+
+// What an app file, or going back to a version, would change.
+struct ServicePlan {
+  std::string app = {};
+  std::string result = {};              // as the answer to doing it: "updated to version 4"
+  std::vector<std::string> steps = {};  // in words, in their order
+  std::vector<ServiceDifference> differences = {};
+  int64_t further = 0;  // differences that are left out
+  bool operator==(const ServicePlan&) const = default;
+};
+
 struct ServiceStatusPage {
   ServiceAppRow app = {};
   std::vector<ServiceInstanceRow> instances = {};  // by task id

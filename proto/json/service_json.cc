@@ -33,6 +33,33 @@ void fields(F& f, typename F::template Of<ServiceInstanceRow>& row) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<ServiceVersionRow>& row) {
+  f.number("version", row.version);
+  f.seconds("applied_at_s", row.applied_at);
+  f.text_if_any("applied_by", row.applied_by);
+  f.truth("present", row.present);
+  f.truth("was_ready", row.was_ready);
+  f.text_if_any("failed", row.failed);
+  f.text("command", row.command);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<ServiceDifference>& one) {
+  f.text("key", one.key);
+  f.text("before", one.before);
+  f.text("after", one.after);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<ServicePlan>& plan) {
+  f.text("app", plan.app);
+  f.text("result", plan.result);
+  f.texts_if_any("steps", plan.steps);
+  f.rows("differences", plan.differences);
+  f.whole("further", plan.further);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<ServiceStatusPage>& page) {
   f.value("app", page.app);
   f.rows("instances", page.instances);
@@ -51,25 +78,39 @@ Result<ServiceStatusPage> parse_service_status(std::string_view json) {
   return parse_value<ServiceStatusPage>(json);
 }
 
+std::string service_versions_json(const std::vector<ServiceVersionRow>& rows) {
+  return print_list("versions", rows);
+}
+Result<std::vector<ServiceVersionRow>> parse_service_versions(std::string_view json) {
+  return parse_list<ServiceVersionRow>(json, "versions");
+}
+
+std::string service_plan_json(const ServicePlan& plan) { return print_value(plan); }
+Result<ServicePlan> parse_service_plan(std::string_view json) {
+  return parse_value<ServicePlan>(json);
+}
+
 std::string service_call_json(const ServiceCall& call) {
   Json out = {{"verb", call.verb}};
   if (!call.app.empty()) out["app"] = call.app;
   if (!call.file.empty()) out["file"] = call.file;
   if (call.verb == "scale") out["instances"] = call.instances;
   if (!call.after.empty()) out["after"] = call.after;
+  if (call.version != 0) out["version"] = call.version;
   return to_json_text(out);
 }
 
 Result<ServiceCall> parse_service_call(std::string_view json) {
   ServiceCall call;
   Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"verb", "app", "file", "instances", "after"});
+    in.only({"verb", "app", "file", "instances", "after", "version"});
     in.require("verb");
     in.text("verb", call.verb);
     in.text("app", call.app);
     in.text("file", call.file);
     in.whole("instances", call.instances);
     in.text("after", call.after);
+    in.number("version", call.version);
   });
   if (!parsed) return std::move(parsed).error();
   return call;

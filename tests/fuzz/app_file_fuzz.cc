@@ -31,6 +31,11 @@ std::string print(const service::AppSpec& app) {
       "name: " + in_quotes(app.name) + "\ninstances: " + std::to_string(app.instances) +
       "\ncommand: " + in_quotes(app.command) + "\nresources: " + in_quotes(to_text(app.resources)) +
       "\nupdate: {max_unavailable: " + std::to_string(app.update.max_unavailable) +
+      ", max_surge: " + std::to_string(app.update.max_surge) +
+      ", canary: " + std::to_string(app.update.canary) +
+      ", healthy_for: " + to_text(app.update.healthy_for) +
+      ", progress_deadline: " + to_text(app.update.progress_deadline) +
+      ", rollback: " + (app.update.rolls_back ? "true" : "false") +
       "}\nkill_grace: " + to_text(app.kill_grace) + "\nports:";
   if (app.ports.empty()) out += " []";
   for (const std::string& port : app.ports) out += "\n  - " + in_quotes(port);

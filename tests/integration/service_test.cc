@@ -20,6 +20,7 @@ namespace proffer::test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 // A loopback address of this process alone: the clusters of one machine have the same port ranges,
@@ -155,7 +156,7 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
   }
 }
 
-TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneStopsAtOnce) {
+TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
   Cluster cluster({.agents = 1, .service = true});
   ASSERT_EQ(cluster.proffer({"service", "apply", file("env: {GREETING: one}\n"), "--wait"}).code,
             0);
@@ -174,20 +175,57 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneStopsAtOnce) {
   EXPECT_GE(least, 2);
   for (const auto& [task, answer] : answers(cluster)) EXPECT_THAT(answer, HasSubstr("two"));
 
-  ASSERT_EQ(cluster.proffer({"service", "apply", file("env: {BAD: yes}\n")}).code, 0);
-  EXPECT_TRUE(eventually(
-      [&] { return status(cluster).app.why.find("3 times in a row") != std::string::npos; }));
-  const proto::ServiceAppRow stuck = status(cluster).app;
-  EXPECT_EQ(stuck.ready, 2);
-  EXPECT_EQ(stuck.outdated, 2);
-  EXPECT_EQ(stuck.state, "updating");
-  EXPECT_THAT(stuck.why, HasSubstr("the update waits"));
+  // A bad one gives way by itself, and says why.
+  const Exit bad =
+      cluster.proffer({"service", "apply", file("env: {BAD: yes}\n"), "--wait"}, Seconds(120));
+  EXPECT_EQ(bad.code, 1) << bad.out;
+  EXPECT_THAT(bad.err, HasSubstr("version 3 failed: instance 0: "));
+  EXPECT_THAT(bad.err, HasSubstr("3 times in a row; app 'web' goes back to version 2"));
+  ASSERT_TRUE(eventually([&] {
+    const proto::ServiceAppRow row = status(cluster).app;
+    return row.version == 2 && row.state == "running" && row.ready == 3;
+  }));
+  EXPECT_THAT(cluster.proffer({"service", "status", "web"}).out,
+              HasSubstr("rolled back: version 3"));
+  for (const auto& [task, answer] : answers(cluster)) EXPECT_THAT(answer, HasSubstr("two"));
+}
 
-  // Back to what worked: one instance is of a version that never ran.
-  const Exit back =
-      cluster.proffer({"service", "apply", file("env: {GREETING: two}\n"), "--wait"}, Seconds(120));
-  EXPECT_EQ(back.code, 0) << back.err;
-  EXPECT_EQ(answers(cluster).size(), 3u);
+TEST_F(Apps, GoBackToVersionsOfBeforeAndTryCanaries) {
+  Cluster cluster({.agents = 1, .resources = "cpus:4;mem:2048", .service = true});
+  const auto proffer = [&](Words words) {
+    words.insert(words.begin(), "service");
+    const Exit done = cluster.proffer(words, Seconds(120));
+    EXPECT_EQ(done.code, 0) << done.err;
+    return done.out;
+  };
+  const auto greetings = [&] {
+    std::map<std::string, int> counts;
+    for (const auto& [task, answer] : answers(cluster)) {
+      ++counts[answer.substr(answer.find(' ') + 1)];
+    }
+    return counts;
+  };
+  using Counts = std::map<std::string, int>;
+  proffer({"apply", file("env: {GREETING: one}\n"), "--wait"});
+  proffer({"apply", file("env: {GREETING: two}\n"), "--wait"});
+
+  const std::string plan = proffer({"plan", "web", "1"});
+  EXPECT_THAT(plan, HasSubstr("web: would be back to version 1\n"));
+  EXPECT_THAT(plan, HasSubstr("replace 3 instances, at most 1 missing"));
+  EXPECT_THAT(plan, ContainsRegex("env.GREETING +two +one"));
+  EXPECT_EQ(proffer({"rollback", "web", "--wait"}), "web: back to version 1\n");
+  EXPECT_EQ(greetings(), (Counts{{"one", 3}}));
+  EXPECT_THAT(proffer({"history", "web"}), ContainsRegex("1 .*present, was ready"));
+
+  const std::string canary = file("env: {GREETING: three}\nupdate: {canary: 1}\n");
+  EXPECT_THAT(proffer({"plan", canary}), HasSubstr("launch 1 canary instance beside the others"));
+  EXPECT_EQ(proffer({"apply", canary, "--wait"}), "web: updated to version 3\n");
+  EXPECT_EQ(status(cluster).app.state, "canary");
+  EXPECT_EQ(greetings(), (Counts{{"one", 3}, {"three", 1}}));
+  EXPECT_EQ(proffer({"promote", "web", "--wait"}), "web: promoted version 3\n");
+  EXPECT_EQ(greetings(), (Counts{{"three", 3}}));
+  EXPECT_EQ(cluster.proffer({"service", "rollback", "web", "9"}).code, 1);
+  EXPECT_EQ(cluster.proffer({"service", "rollback", "web", "none"}).code, 2);
 }
 
 TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {

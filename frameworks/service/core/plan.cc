@@ -33,6 +33,7 @@ class Planner {
 
   Plan make() {
     find_places();
+    limit_sharing();
     relieve();
     shrink();
     grow();
@@ -107,6 +108,21 @@ class Planner {
         settle_on(place.leaving, *entry);
         if (place.leaving == entry) plan_.shared.insert(number);
       }
+    }
+  }
+
+  // Fewer slots may be shared than when these were: what is not ready turns back.
+  void limit_sharing() {
+    const int64_t allowed = has_canary() ? app_.hold->slots : app_.spec.update.max_surge;
+    const std::set<int64_t> shared = plan_.shared;
+    for (const int64_t number : shared) {
+      if (static_cast<int64_t>(plan_.shared.size()) <= allowed) return;
+      Place& place = places_.at(number);
+      if (place.holder->second.is_ready()) continue;
+      kill(*std::exchange(place.holder, std::exchange(place.leaving, nullptr)),
+           KillReason::kSurplus);
+      place.has_ending = true;
+      plan_.shared.erase(number);
     }
   }
 

@@ -55,6 +55,15 @@ struct InstanceRecord {
   bool operator==(const InstanceRecord&) const = default;
 };
 
+// The present version.
+inline Version present_of(const AppRecord& record) {
+  return {.spec = record.spec,
+          .applied_at = record.applied_at,
+          .applied_by = record.applied_by,
+          .was_ready = record.was_ready,
+          .failed = record.failed};
+}
+
 std::string app_key(const std::string& name);
 std::string versions_key(const std::string& name);
 std::string instance_key(const TaskId& task);

@@ -21,11 +21,7 @@ std::string words_of(const Attempts& attempts) {
 
 std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
                     const std::string& by) {
-  earlier[record.version] = {.spec = record.spec,
-                             .applied_at = record.applied_at,
-                             .applied_by = record.applied_by,
-                             .was_ready = record.was_ready,
-                             .failed = record.failed};
+  earlier[record.version] = present_of(record);
   const std::optional<uint64_t> same = find_version(earlier, spec);
   const auto known = same ? earlier.extract(*same) : Versions::node_type();
   record.version = same ? *same : ++record.last_version;

@@ -342,6 +342,14 @@ Result<proto::ServiceStatusPage> Service::status_of(const std::string& app,
                                                     const std::string& after, size_t limit) const {
   return state_->status_of(app, after, limit);
 }
+Result<std::vector<proto::ServiceVersionRow>> Service::history(const std::string& app,
+                                                               const Caller& by) const {
+  return state_->history(app, by);
+}
+Result<proto::ServicePlan> Service::preview(const Change& change, Time now,
+                                            const Caller& by) const {
+  return state_->preview(change, now, by);
+}
 Entries Service::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Service::violations() const { return state_->violations(); }
 

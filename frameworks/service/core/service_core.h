@@ -129,6 +129,11 @@ class Service {
   // At most `limit` instances behind `after`. Errors: kNotFound names the nearest app.
   Result<proto::ServiceStatusPage> status_of(const std::string& app, const std::string& after,
                                              size_t limit) const;
+  // Its versions, by number. Errors: kNotFound; kPermissionDenied, the app is another user's.
+  Result<std::vector<proto::ServiceVersionRow>> history(const std::string& app,
+                                                        const Caller& by) const;
+  // What the change would do, and how; nothing is done. The errors of the change.
+  Result<proto::ServicePlan> preview(const Change& change, Time now, const Caller& by) const;
   // What the store holds once all that was said is written.
   Entries snapshot() const;
   // Broken invariants; O(instances). For tests and the simulator.

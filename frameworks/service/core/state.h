@@ -79,6 +79,9 @@ class Service::State {
   std::vector<proto::ServiceAppRow> status() const;
   Result<proto::ServiceStatusPage> status_of(const std::string& name, const std::string& after,
                                              size_t limit) const;
+  Result<std::vector<proto::ServiceVersionRow>> history(const std::string& name,
+                                                        const Caller& by) const;
+  Result<proto::ServicePlan> preview(const Change& change, Time now, const Caller& by) const;
   Entries snapshot() const;
   std::vector<Violation> violations() const;
 

@@ -114,6 +114,30 @@ Result<void> read_ready(const yaml::Node& node, std::optional<proto::Readiness>&
   return {};
 }
 
+Result<bool> parse_truth(std::string_view given) {
+  if (given == "true" || given == "false") return given == "true";
+  return Error::invalid_argument(text("must be true or false, not ", quoted(given)));
+}
+
+Result<void> read_update(const yaml::Node& node, UpdatePolicy& update) {
+  return read_table(
+      "update", node,
+      {"max_unavailable", "max_surge", "canary", "healthy_for", "progress_deadline", "rollback"},
+      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+        const auto whole = [&](int64_t& place) {
+          return read_whole(key, value, 0, kInstancesMax, place);
+        };
+        if (key == "max_unavailable") return whole(update.max_unavailable);
+        if (key == "max_surge") return whole(update.max_surge);
+        if (key == "canary") return whole(update.canary);
+        if (key == "healthy_for") return read_duration(key, value, update.healthy_for);
+        if (key == "progress_deadline") {
+          return read_duration(key, value, update.progress_deadline);
+        }
+        return read_value(key, value, parse_truth, update.rolls_back);
+      });
+}
+
 Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& app) {
   if (key == "name") return read_text(key, node, app.name);
   if (key == "instances") return read_whole(key, node, 0, kInstancesMax, app.instances);
@@ -139,10 +163,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
     return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
   }
   if (key == "kill_grace") return read_duration(key, node, app.kill_grace);
-  return read_table(key, node, {"max_unavailable"},
-                    [&](const std::string& inner, const yaml::Node& value) {
-                      return read_whole(inner, value, 1, kInstancesMax, app.max_unavailable);
-                    });
+  return read_update(node, app.update);
 }
 
 Result<AppSpec> read_document(const yaml::Node& document) {

@@ -10,17 +10,30 @@ namespace proffer::service {
 Result<Asked> parse_request(std::string_view data) {
   Result<proto::ServiceCall> call = proto::parse_service_call(data);
   if (!call) return std::move(call).error();
-  if (call->verb == "list") return Asked(ListApps{});
-  if (call->verb == "status") return Asked(ShowApp{call->app, call->after});
+  if (call->verb == "list") return Asked(Picture(ListApps{}));
+  if (call->verb == "status") return Asked(Picture(ShowApp{call->app, call->after}));
+  if (call->verb == "history") return Asked(Picture(ShowHistory{call->app}));
   if (call->verb == "scale") return Asked(Change(Scale{call->app, call->instances}));
   if (call->verb == "stop") return Asked(Change(Stop{call->app}));
-  if (call->verb == "apply") {
+  if (call->verb == "pause") return Asked(Change(Pause{call->app}));
+  if (call->verb == "resume") return Asked(Change(Resume{call->app}));
+  const bool is_plan = call->verb == "plan";
+  const auto asked = [&](Change change) {
+    return is_plan ? Asked(Picture(Preview{std::move(change)})) : Asked(std::move(change));
+  };
+  if (call->verb == "rollback" || (is_plan && call->file.empty())) {
+    Rollback rollback{.app = call->app};
+    if (call->version != 0) rollback.version = call->version;
+    return asked(std::move(rollback));
+  }
+  if (call->verb == "apply" || is_plan) {
     Result<AppSpec> app = parse_app_file(call->file);
     if (!app) return std::move(app).error();
-    return Asked(Change(Apply{*std::move(app)}));
+    return asked(Apply{*std::move(app)});
   }
   return Error::invalid_argument(text("unknown request ", quoted(call->verb),
-                                      "; there are apply, list, scale, status and stop"));
+                                      "; there are apply, history, list, pause, plan, resume, "
+                                      "rollback, scale, status and stop"));
 }
 
 namespace {
@@ -30,15 +43,13 @@ void hide_from(const Caller& by, proto::ServiceAppRow& row) {
   for (std::string* one : {&row.why, &row.failed, &row.rolled_back}) one->clear();
 }
 
-}  // namespace
-
-Result<std::string> show(const Service& service, const ListApps&, const Caller& by) {
+Result<std::string> picture(const Service& service, const ListApps&, Time, const Caller& by) {
   std::vector<proto::ServiceAppRow> rows = service.status();
   for (proto::ServiceAppRow& row : rows) hide_from(by, row);
   return proto::service_apps_json(rows);
 }
 
-Result<std::string> show(const Service& service, const ShowApp& asked, const Caller& by) {
+Result<std::string> picture(const Service& service, const ShowApp& asked, Time, const Caller& by) {
   Result<proto::ServiceStatusPage> page =
       service.status_of(asked.app, asked.after, kInstancesPerPage);
   if (!page) return std::move(page).error();
@@ -46,14 +57,40 @@ Result<std::string> show(const Service& service, const ShowApp& asked, const Cal
   return proto::service_status_json(*page);
 }
 
+Result<std::string> picture(const Service& service, const ShowHistory& asked, Time,
+                            const Caller& by) {
+  const Result<std::vector<proto::ServiceVersionRow>> rows = service.history(asked.app, by);
+  if (!rows) return rows.error();
+  return proto::service_versions_json(*rows);
+}
+
+Result<std::string> picture(const Service& service, const Preview& asked, Time now,
+                            const Caller& by) {
+  const Result<proto::ServicePlan> plan = service.preview(asked.change, now, by);
+  if (!plan) return plan.error();
+  return proto::service_plan_json(*plan);
+}
+
+}  // namespace
+
+Result<std::string> show(const Service& service, const Picture& asked, Time now, const Caller& by) {
+  return std::visit([&](const auto& one) { return picture(service, one, now, by); }, asked);
+}
+
 std::string change_answer(const std::string& app, const std::string& result) {
   return proto::json_line({{"app", app}, {"result", result}});
 }
 
 std::string app_of(const Change& change) {
-  if (const auto* apply = std::get_if<Apply>(&change)) return apply->spec.name;
-  if (const auto* scale = std::get_if<Scale>(&change)) return scale->app;
-  return std::get<Stop>(change).app;
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (requires { one.spec; }) {
+          return one.spec.name;
+        } else {
+          return one.app;
+        }
+      },
+      change);
 }
 
 }  // namespace proffer::service

@@ -19,16 +19,24 @@ struct ShowApp {
   std::string app = {};
   std::string after = {};
 };
+struct ShowHistory {
+  std::string app = {};
+};
+// What a change would do.
+struct Preview {
+  Change change = {};
+};
 // A change is the core's to make; pictures are answered at once.
-using Asked = std::variant<Change, ListApps, ShowApp>;
+using Picture = std::variant<ListApps, ShowApp, ShowHistory, Preview>;
+using Asked = std::variant<Change, Picture>;
 
 // Errors: kInvalidArgument for what is no request, or an app file that is wrong.
 Result<Asked> parse_request(std::string_view data);
 
 // The answers, as JSON. Names, amounts and states are everybody's to see; why an app is not well
 // may repeat what its tasks said, and is shown to its owner and to operators.
-Result<std::string> show(const Service& service, const ListApps& asked, const Caller& by);
-Result<std::string> show(const Service& service, const ShowApp& asked, const Caller& by);
+// What apps were and would be is theirs alone.
+Result<std::string> show(const Service& service, const Picture& asked, Time now, const Caller& by);
 // {"app","result"}
 std::string change_answer(const std::string& app, const std::string& result);
 std::string app_of(const Change& change);

@@ -257,10 +257,8 @@ class Daemon {
           Error::unavailable("the service scheduler is reading its apps from the store")
               .with_hint("try again in a moment"));
     }
-    const auto* list = std::get_if<ListApps>(&*asked);
-    host_.scheduler().respond(
-        request.relay, list != nullptr ? show(host_.service(), *list, by)
-                                       : show(host_.service(), std::get<ShowApp>(*asked), by));
+    host_.scheduler().respond(request.relay, show(host_.service(), std::get<Picture>(*asked),
+                                                  host_.scheduler().now(), by));
   }
 
   void on_answer(const Answer& answer) {

@@ -34,7 +34,7 @@ constraints: ["disk == ssd"]
 spread: rack
 max_per: {rack: 2, host: 1}
 health: {http: {port: http, path: /ok}, interval: 1s, timeout: 500ms, grace: 5s, failures: 2}
-update: {max_unavailable: 2}
+update: {max_unavailable: 2, max_surge: 1, canary: 3, healthy_for: 5s, progress_deadline: 1m, rollback: false}
 kill_grace: 1.5s
 kill_signal: SIGINT
 )");
@@ -59,7 +59,12 @@ kill_signal: SIGINT
   EXPECT_EQ(app->health->path, "/ok");
   EXPECT_EQ(app->health->timeout, milliseconds(500));
   EXPECT_EQ(app->health->failures, 2);
-  EXPECT_EQ(app->update.max_unavailable, 2);
+  EXPECT_EQ(app->update, (UpdatePolicy{.max_unavailable = 2,
+                                       .max_surge = 1,
+                                       .canary = 3,
+                                       .healthy_for = seconds(5),
+                                       .progress_deadline = minutes(1),
+                                       .rolls_back = false}));
   EXPECT_EQ(app->kill_grace, milliseconds(1'500));
   EXPECT_EQ(app->kill_signal, 2);
 }
@@ -121,8 +126,10 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"health: {tcp: {port: p}}\n", "'p'"},
       {"health: {command: x, interval: soon}\n", "line 3: interval: "},
       {"health: {command: x, failures: 0}\n", "line 3: failures"},
-      {"update: {max_unavailable: 0}\n", "line 3: max_unavailable"},
-      {"update: {max_surge: 1}\n", "line 3: unknown key 'max_surge'"},
+      {"update: {max_unavailable: -1}\n", "line 3: max_unavailable"},
+      {"update: {max_unavailable: 0}\n", "max_unavailable and max_surge must not both be 0"},
+      {"update: {rollback: maybe}\n", "line 3: rollback: must be true or false, not 'maybe'"},
+      {"update: {surge: 1}\n", "line 3: unknown key 'surge'"},
       {"kill_signal: SIGKILL\n", "line 3: kill_signal: "},
       {"fetch: ftp://host/x\n", "line 3: fetch: "},
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},

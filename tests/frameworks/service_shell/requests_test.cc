@@ -30,18 +30,32 @@ TEST(Requests, BecomeChangesAndPictures) {
   EXPECT_EQ(app_of(std::get<Change>(*stop)), "web");
   const auto list = parse_request(proto::service_call_json({.verb = "list"}));
   ASSERT_TRUE(list);
-  EXPECT_TRUE(std::holds_alternative<ListApps>(*list));
+  EXPECT_TRUE(std::holds_alternative<ListApps>(std::get<Picture>(*list)));
   const auto show =
       parse_request(proto::service_call_json({.verb = "status", .app = "web", .after = "t"}));
   ASSERT_TRUE(show);
-  EXPECT_EQ(std::get<ShowApp>(*show).after, "t");
+  EXPECT_EQ(std::get<ShowApp>(std::get<Picture>(*show)).after, "t");
+  const auto back =
+      parse_request(proto::service_call_json({.verb = "rollback", .app = "web", .version = 3}));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(std::get<Rollback>(std::get<Change>(*back)).version, 3U);
+  const auto plan =
+      parse_request(proto::service_call_json({.verb = "plan", .file = "name: web\ncommand: x\n"}));
+  ASSERT_TRUE(plan) << plan.error().message();
+  EXPECT_EQ(app_of(std::get<Preview>(std::get<Picture>(*plan)).change), "web");
+  for (const char* verb : {"pause", "resume"}) {
+    const auto one = parse_request(proto::service_call_json({.verb = verb, .app = "web"}));
+    ASSERT_TRUE(one);
+    EXPECT_EQ(app_of(std::get<Change>(*one)), "web");
+  }
 }
 
 TEST(Requests, ThatMeanNothingAreRefusedWithReasons) {
   const std::pair<const char*, const char*> rows[] = {
       {"", "JSON"},
       {"{}", "verb"},
-      {R"({"verb":"start"})", "there are apply, list, scale, status and stop"},
+      {R"({"verb":"start"})",
+       "there are apply, history, list, pause, plan, resume, rollback, scale, status and stop"},
       {R"({"verb":"scale","count":3})", "count"},
       {R"({"verb":"scale","instances":-1})", "instances"},
       {R"({"verb":"apply","file":"name: a b\ncommand: x"})", "'a b'"},
@@ -105,7 +119,7 @@ TEST(Pages, OfAStatusCarryAllInstances) {
     if (after.empty()) break;
   }
   EXPECT_EQ(seen.size(), 7u);
-  EXPECT_FALSE(show(service, ShowApp{"wep", ""}, {}));
+  EXPECT_FALSE(show(service, ShowApp{"wep", ""}, Time(), {}));
 }
 
 TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
@@ -122,7 +136,7 @@ TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
                                  std::pair(Caller{.user = "root", .is_operator = true}, true),
                                  std::pair(Caller{.user = "bob"}, false)}) {
     for (const Result<std::string>& shown :
-         {show(service, ListApps{}, by), show(service, ShowApp{"web", ""}, by)}) {
+         {show(service, ListApps{}, Time(), by), show(service, ShowApp{"web", ""}, Time(), by)}) {
       ASSERT_TRUE(shown);
       EXPECT_THAT(*shown, HasSubstr(R"("owner":"ada")"));
       EXPECT_EQ(shown->find(why) != std::string::npos, sees) << by.user << *shown;

@@ -1,0 +1,198 @@
+// What people see of apps: how they stand, what they were, and what a change would do.
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "common/printable.h"
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+
+namespace proffer::service {
+
+namespace {
+
+// Which instances an app that stops still has. One on an agent that is unreachable may run there
+// until the agent is back or given up, so the agent is named.
+std::string still_there(const App& app) {
+  int64_t live = 0;
+  std::set<std::string> unreachable;
+  for (const auto& [task, instance] : app.instances) {
+    live += instance.state != InstanceState::kPlanned;
+    if (instance.state == InstanceState::kUnreachable) unreachable.insert(instance.agent.str());
+  }
+  std::string why =
+      live == 1 ? "1 instance has not ended yet" : text(live, " instances have not ended yet");
+  if (unreachable.empty()) return why;
+  std::string names;
+  for (const std::string& name : unreachable) names += (names.empty() ? "" : ", ") + name;
+  return text(why, "; unreachable, and waited for until they are back or given up: ", names);
+}
+
+proto::ServiceAppRow row_of(const RunningApp& running) {
+  const App& app = running.app;
+  proto::ServiceAppRow row;
+  row.app = app.spec.name;
+  row.owner = app.owner;
+  row.version = app.version;
+  row.instances = app.wanted();
+  row.ready = ready_slots(app);
+  for (const auto& [task, instance] : app.instances) {
+    if (instance.state == InstanceState::kPlanned) continue;
+    row.live += 1;
+    row.outdated += instance.id.version != app.version && !instance.is_ending() &&
+                    instance.state != InstanceState::kUnreachable;
+  }
+  row.rolled_back = app.rolled_back;
+  row.failed = app.failed;
+  row.state = app.stopping                ? "stopping"
+              : app.hold                  ? app.hold->is_canary ? "canary" : "paused"
+              : row.outdated > 0          ? "updating"
+              : row.ready < row.instances ? "starting"
+                                          : "running";
+  row.why = running.cannot_fit.empty() || running.launches.empty()
+                ? running.why
+                : text("no agent of the cluster could run it now: ", running.cannot_fit);
+  if (app.stopping && row.live > 0) row.why = still_there(app);
+  return row;
+}
+
+proto::ServiceInstanceRow row_of(const TaskId& task, const Instance& instance) {
+  proto::ServiceInstanceRow row;
+  row.task = task;
+  row.agent = instance.agent;
+  row.slot = instance.id.slot;
+  row.version = instance.id.version;
+  row.state = instance.unconfirmed ? "unconfirmed" : std::string(to_text(instance.state));
+  row.ready = instance.is_ready();
+  row.healthy = instance.healthy;
+  if (instance.state == InstanceState::kRunning && !instance.is_ready()) {
+    row.why = instance.why_not_ready;
+  }
+  row.ports = instance.ports;
+  row.launched_at = instance.launched_at;
+  return row;
+}
+
+}  // namespace
+
+std::vector<proto::ServiceAppRow> Service::State::status() const {
+  std::vector<proto::ServiceAppRow> rows;
+  for (const auto& [name, running] : apps_) rows.push_back(row_of(running));
+  return rows;
+}
+
+Result<proto::ServiceStatusPage> Service::State::status_of(const std::string& name,
+                                                           const std::string& after,
+                                                           size_t limit) const {
+  const auto found = apps_.find(name);
+  if (found == apps_.end()) return unknown_app(name);
+  proto::ServiceStatusPage page;
+  page.app = row_of(found->second);
+  const std::map<TaskId, Instance>& instances = found->second.app.instances;
+  for (auto at = after.empty() ? instances.begin() : instances.upper_bound(TaskId(after));
+       at != instances.end(); ++at) {
+    if (page.instances.size() >= limit) {
+      page.next = page.instances.back().task.str();
+      break;
+    }
+    page.instances.push_back(row_of(at->first, at->second));
+  }
+  return page;
+}
+
+Result<std::vector<proto::ServiceVersionRow>> Service::State::history(const std::string& name,
+                                                                      const Caller& by) const {
+  const auto found = apps_.find(name);
+  if (found == apps_.end()) return unknown_app(name);
+  const App& app = found->second.app;
+  if (Result<void> may = may_change(app, by); !may) return std::move(may).error();
+  const auto row_of = [](uint64_t number, const Version& version) {
+    return proto::ServiceVersionRow{.version = number,
+                                    .applied_at = version.applied_at,
+                                    .applied_by = version.applied_by,
+                                    .was_ready = version.was_ready,
+                                    .failed = version.failed,
+                                    .command = printable(version.spec.command)};
+  };
+  std::vector<proto::ServiceVersionRow> rows;
+  for (const auto& [number, version] : app.earlier) rows.push_back(row_of(number, version));
+  rows.push_back(row_of(app.version, present_of(app)));
+  rows.back().present = true;
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return a.version < b.version; });
+  return rows;
+}
+
+namespace {
+
+// How an update goes on, in words.
+std::vector<std::string> steps_of(const App& app, const AppRecord& next) {
+  const auto count = [](int64_t number, std::string_view what) {
+    return text(number, ' ', what, number == 1 ? "" : "s");
+  };
+  std::vector<std::string> steps;
+  const int64_t now = app.wanted();
+  const int64_t wanted = next.stopping ? 0 : next.spec.instances;
+  if (wanted > now) steps.push_back(text("launch ", count(wanted - now, "instance")));
+  if (wanted < now) steps.push_back(text("end ", count(now - wanted, "instance")));
+  const int64_t kept = std::count_if(app.instances.begin(), app.instances.end(), [&](auto& one) {
+    return one.second.id.version == next.version && !one.second.is_ending();
+  });
+  const int64_t changed = std::max<int64_t>(std::min(now, wanted) - kept, 0);
+  if (changed == 0 || next.version == app.version) return steps;
+  if (kept > 0) steps.push_back(text("keep ", count(kept, "instance"), " of that version"));
+  if (next.hold && next.hold->is_canary) {
+    steps.push_back(text("launch ", count(std::min(next.hold->slots, wanted), "canary instance"),
+                         " beside the others, and wait for: proffer service promote ",
+                         next.spec.name));
+  }
+  const UpdatePolicy& update = next.spec.update;
+  steps.push_back(
+      text("replace ", count(changed, "instance"), ", at most ", update.max_unavailable,
+           " missing and ", update.max_surge, " more than wanted at a time",
+           update.healthy_for > Duration()
+               ? text(", each after the one before was ready for ", to_text(update.healthy_for))
+               : ""));
+  if (app.ready_version != 0 && update.rolls_back) {
+    steps.push_back(
+        text("go back to version ", app.ready_version, " if instances of it fail 3 times in a row",
+             update.progress_deadline > Duration()
+                 ? text(", or no further one is ready for ", to_text(update.progress_deadline))
+                 : ""));
+  }
+  return steps;
+}
+
+}  // namespace
+
+Result<proto::ServicePlan> Service::State::preview(const Change& change, Time now,
+                                                   const Caller& by) const {
+  ServiceOutbox unused;
+  Step step{now, unused};
+  const Result<Changed> changed = decide(step, Request{.relay = 0, .change = change, .by = by});
+  if (!changed) return changed.error();
+  const AppSpec& spec = changed->record.spec;
+  const auto found = apps_.find(spec.name);
+  const App app = found == apps_.end() ? App() : found->second.app;
+  proto::ServicePlan plan{.app = spec.name, .result = changed->words};
+  if (found == apps_.end()) {
+    plan.steps.push_back(
+        text("launch ", spec.instances, spec.instances == 1 ? " instance" : " instances"));
+    return plan;
+  }
+  plan.steps = steps_of(app, changed->record);
+  constexpr size_t kShown = 200;
+  for (Difference& one : differences(app.spec, spec)) {
+    if (plan.differences.size() >= kShown) {
+      ++plan.further;
+      continue;
+    }
+    plan.differences.push_back({.key = std::move(one.key),
+                                .before = std::move(one.before),
+                                .after = std::move(one.after)});
+  }
+  return plan;
+}
+
+}  // namespace proffer::service
