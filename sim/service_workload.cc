@@ -20,7 +20,11 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   service::AppSpec app;
   app.name = text("app", number);
   app.instances = chance.between(must_run ? 1 : 0, 3);
-  app.update.max_unavailable = chance.between(1, 2);
+  app.update.max_unavailable = chance.between(0, 2);
+  app.update.max_surge = chance.between(app.update.max_unavailable == 0 ? 1 : 0, 1);
+  if (!must_run && chance.chance(1, 4)) app.update.canary = 1;
+  app.update.progress_deadline = seconds(chance.between(20, 120));
+  app.update.rolls_back = !must_run;
   app.resources = ResourceVector::of(chance.between(1, 2) * 100, 64'000);
   app.kill_grace = seconds(chance.between(1, 5));
   // One app's instances need a port; an agent has four.
@@ -45,11 +49,15 @@ ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options) : options_(std:
     Wish wish{.at = at, .change = service::Apply{draw_app(app, false, chance)}};
     if (chance.chance(1, 4)) wish.change = service::Scale{text("app", app), chance.between(0, 3)};
     if (chance.chance(1, 8)) wish.change = service::Stop{text("app", app)};
+    if (chance.chance(1, 8)) wish.change = service::Rollback{.app = text("app", app)};
+    if (chance.chance(1, 8)) wish.change = service::Pause{text("app", app)};
+    if (chance.chance(1, 8)) wish.change = service::Resume{text("app", app)};
     script_.push_back(std::move(wish));
     at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
   }
   for (int64_t app = 0; app < options_.apps; ++app) {
     script_.push_back({.at = at, .change = service::Apply{draw_app(app, true, chance)}});
+    script_.push_back({.at = at, .change = service::Resume{text("app", app)}});
   }
   script_.push_back({.at = at, .change = std::nullopt, .until = Until::kAllRun});
   for (int64_t app = 0; app < options_.apps; ++app) {

@@ -340,6 +340,11 @@ class Planner {
       is_whole = is_whole && is_updated && place.leaving == nullptr;
     }
     plan_.is_whole = is_whole;
+    if (!has_canary() || !plan_.why.empty()) return;
+    const int64_t wanted = std::min(app_.hold->slots, static_cast<int64_t>(places_.size()));
+    if (plan_.updated < wanted) {
+      plan_.why = text("the canary is not there yet: ", plan_.updated, " of ", wanted, " ready");
+    }
   }
 
   // Why a slot is not ready.

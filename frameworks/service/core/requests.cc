@@ -125,8 +125,12 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Apply& 
   }
   changed.record.spec = apply.spec;
   changed.record.failed.clear();  // Another try.
+  const bool is_promoted = app.hold && app.hold->is_canary && apply.spec.update.canary == 0;
+  if (is_promoted) changed.record.hold.reset();
   if (app.stopping) {
     changed.words = "started again";
+  } else if (is_promoted) {
+    changed.words = text("promoted version ", app.version);
   } else if (app.spec.instances != apply.spec.instances) {
     changed.words =
         text("scaled from ", app.spec.instances, " to ", apply.spec.instances, " instances");
@@ -308,6 +312,7 @@ void Service::State::apply(Step& step, const Changed& changed) {
     running.cannot_fit.clear();
     running.updated = 0;
     running.updated_at.reset();
+    running.why = text("its instances of version ", record.version, " are not launched yet");
   }
   if (app.hold != record.hold) running.updated_at.reset();
   const bool is_judged = app.ready_version != record.ready_version;

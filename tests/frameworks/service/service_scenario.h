@@ -293,6 +293,7 @@ class ServiceScenario {
     std::map<std::string, Ready> before;
     for (const proto::ServiceAppRow& one : rows) before[one.app] = ready_of(one.app);
     const Entries specs = core_->snapshot();
+    specs_ = specs;
     ServiceOutbox out;
     core_->handle(event, now_, out);
     check_kills(before, rows, specs, out);
@@ -357,9 +358,15 @@ class ServiceScenario {
   // The law of surges: when another comes to have two, of slots with two instances there are
   // max_surge at most, or as many as there are canaries.
   void check_sharing(const std::string& app, int64_t slot) const {
-    const AppRecord record = *decode_app(core_->snapshot().at(app_key(app)));
-    const int64_t allowed =
-        record.hold && record.hold->is_canary ? record.hold->slots : record.spec.update.max_surge;
+    // A change may be applied in the step that launches for the record of before.
+    int64_t allowed = 0;
+    for (const Entries& entries : {specs_, core_->snapshot()}) {
+      const auto entry = entries.find(app_key(app));
+      if (entry == entries.end()) continue;
+      const AppRecord record = *decode_app(entry->second);
+      const bool has_canary = record.hold && record.hold->is_canary;
+      allowed = std::max(allowed, has_canary ? record.hold->slots : record.spec.update.max_surge);
+    }
     std::map<int64_t, int> tasks;
     for (const auto& [id, task] : tasks_) {
       const InstanceId parts = *parse_task_id(TaskId(id));
@@ -511,6 +518,7 @@ class ServiceScenario {
   std::set<AgentId> away_;
   std::set<std::string> revoked_;
   std::set<std::string> was_away_;
+  Entries specs_;  // before this step
   std::map<std::string, Task> tasks_;
   std::set<TaskId> used_;
   std::vector<Ask> asks_;

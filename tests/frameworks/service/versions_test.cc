@@ -289,6 +289,15 @@ TEST(Canary, RunsBesideTheOthersUntilItIsPromoted) {
   EXPECT_THAT(s.request(Resume{"web"}), HasSubstr("has no canary"));
 }
 
+TEST(Canary, IsPromotedByAFileThatWantsNoneToo) {
+  Web s;
+  s.apply(command("serve better", kCanary));
+  s.advance(seconds(60));
+  EXPECT_EQ(s.apply(command("serve better")), "promoted version 2");
+  s.advance(seconds(60));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
+}
+
 TEST(Canary, ThatIsRolledBackLeavesTheOthersAsTheyWere) {
   Web s;
   const std::vector<std::string> before = s.tasks_of("web");

@@ -34,7 +34,8 @@ constraints: ["disk == ssd"]
 spread: rack
 max_per: {rack: 2, host: 1}
 health: {http: {port: http, path: /ok}, interval: 1s, timeout: 500ms, grace: 5s, failures: 2}
-update: {max_unavailable: 2, max_surge: 1, canary: 3, healthy_for: 5s, progress_deadline: 1m, rollback: false}
+update: {max_unavailable: 2, max_surge: 1, canary: 3, healthy_for: 5s,
+         progress_deadline: 1m, rollback: false}
 kill_grace: 1.5s
 kill_signal: SIGINT
 )");
