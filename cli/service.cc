@@ -468,6 +468,7 @@ constexpr Verb kVerbs[] = {
     {"apply", apply, "create the app of a file, or roll it to what the file says now"},
     {"list", list, "the apps and how they stand"},
     {"status", show, "an app and each of its instances"},
+    {"logs", run_service_logs, "what the instance that failed last has written; -f: all that run"},
     {"history", show_history, "the versions of an app, and how they went"},
     {"plan", show_plan, "what applying a file or going back would change, and how"},
     {"rollback", rollback, "go back to a version of before"},

@@ -187,6 +187,11 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
   }));
   EXPECT_THAT(cluster.proffer({"service", "status", "web"}).out,
               HasSubstr("rolled back: version 3"));
+  const Exit logs = cluster.proffer({"service", "logs", "web"});
+  EXPECT_EQ(logs.code, 0);
+  EXPECT_THAT(
+      logs.err,
+      ContainsRegex("== web.3.0-.* on agent-1: failed, the command ended with exit code 7"));
   for (const auto& [task, answer] : answers(cluster)) EXPECT_THAT(answer, HasSubstr("two"));
 }
 

@@ -44,6 +44,22 @@ Result<void> read_files(const yaml::Node& node, std::vector<proto::FetchedFile>&
   return {};
 }
 
+// Names. A number would be taken for the port itself.
+Result<void> read_ports(const yaml::Node& node, std::vector<std::string>& place) {
+  Result<std::vector<std::string>> names = texts_of("ports", node);
+  if (!names) return std::move(names).error();
+  for (const std::string& name : *names) {
+    if (name.empty() || name.find_first_not_of("0123456789") != std::string::npos) continue;
+    return at(node, text("ports has the number ", name, "; it is a list of names"))
+        .with_hint(text("each instance gets a free port of its agent for each name, which the "
+                        "command is told: ports: [http], and $PORT_http in the command. One port "
+                        "for all is not offered; a proxy listens on ",
+                        name));
+  }
+  place = *std::move(names);
+  return {};
+}
+
 // {host: 1, rack: 3}, in any order.
 Result<void> read_max_per(const yaml::Node& node, std::vector<MaxPer>& place) {
   std::map<std::string, int64_t> counts;
@@ -149,7 +165,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
     });
   }
   if (key == "fetch") return read_files(node, app.fetch);
-  if (key == "ports") return keep(texts_of(key, node), app.ports);
+  if (key == "ports") return read_ports(node, app.ports);
   if (key == "constraints") return read_constraints(node, app.constraints);
   if (key == "spread") {
     Result<void> read = read_text(key, node, app.spread);

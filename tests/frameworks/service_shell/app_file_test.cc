@@ -118,6 +118,7 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"env: [A]\n", "line 3: env must be a table of KEY: value"},
       {"env: {A: 1, A: 2}\n", "line 3: key 'A' is given twice"},
       {"ports: {a: b}\n", "line 3: the value of 'ports' must be a text or a list"},
+      {"ports: [http, 80]\n", "line 3: ports has the number 80; it is a list of names"},
       {"ports: [a-b]\n", "a port's name must be 1 to 64 of A-Z a-z 0-9 _, not 'a-b'"},
       {"constraints: [disk is ssd]\n", "line 3: constraints: "},
       {"constraints: ['disk =~ (']\n", "line 3: constraints: "},
@@ -143,6 +144,22 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
   EXPECT_EQ(error_of("- a\n"), "line 1: an app file must be a table of KEY: value");
   EXPECT_THAT(error_of("name: {\n"), StartsWith("line "));
   EXPECT_THAT(error_of(std::string(kAppFileBytesMax + 1, ' ')), HasSubstr("are allowed"));
+}
+
+TEST(AppFile, ThatIsCutOffIsRefused) {
+  const std::string says = "line 2: a quote begins here and never ends";
+  for (const char* file : {"name: web\ncommand: \"exec foo\n", "name: web\ncommand: 'exec foo\n",
+                           "name: web\ncommand: 'exec foo\ninstances: 3\n\n  \n"}) {
+    EXPECT_EQ(error_of(file), says) << file;
+  }
+  EXPECT_NE(error_of("name: web\ncommand: \"exec foo"), "");
+  // What ends with blanks is whole.
+  for (const char* file :
+       {"name: web\ncommand: \"exec foo\"\n\n \n", "name: web\ncommand: |\n  a\n\n",
+        "command: x # it's\nname: web # \"\n"}) {
+    EXPECT_EQ(error_of(file), "") << file;
+  }
+  EXPECT_EQ(parse_app_file("name: web\ncommand: |+\n  a\n\n")->command, "a\n\n");
 }
 
 TEST(AppFile, HintsAtTheKeysThatThereAre) {

@@ -1,0 +1,174 @@
+// proffer service logs: of an app's instances, the one that failed last, or all that run.
+
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/output_streams.h"
+#include "cli/task_output.h"
+#include "common/printable.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr auto kLookEvery = std::chrono::milliseconds(500);
+
+// Every instance of the app that the master still knows.
+Result<std::vector<proto::TaskRow>> instances_of(const Masters& master,
+                                                 const std::string& framework,
+                                                 const std::string& app, bool ended) {
+  Result<std::vector<proto::TaskRow>> rows = call_list<proto::TaskRow>(
+      master, "tasks", {.prefix = app + ".", .ended = ended}, proto::parse_tasks);
+  if (!rows) return rows;
+  std::erase_if(*rows, [&](const proto::TaskRow& row) {
+    const std::string& of = row.framework.str();
+    return of != framework && !of.starts_with(framework + "-");
+  });
+  return rows;
+}
+
+bool has_failed(const proto::TaskRow& row) {
+  return row.state == proto::TaskState::kFailed || row.state == proto::TaskState::kFinished;
+}
+
+// The one that failed last; if none did, the one that was launched last.
+const proto::TaskRow* choose(const std::vector<proto::TaskRow>& rows) {
+  const proto::TaskRow* chosen = nullptr;
+  for (const proto::TaskRow& row : rows) {
+    const auto rank = [](const proto::TaskRow& one) {
+      return std::pair(has_failed(one), has_failed(one) ? one.changed_at : one.launched_at);
+    };
+    if (chosen == nullptr || rank(row) > rank(*chosen)) chosen = &row;
+  }
+  return chosen;
+}
+
+std::string how_it_stands(const proto::TaskRow& row) {
+  std::string words =
+      text(row.task.str(), " on ", row.agent.str(), ": ", proto::to_text(row.state));
+  if (!row.message.empty()) {
+    words += text(", ", printable(row.message));
+  } else if (row.exit_code) {
+    words += text(", exit code ", *row.exit_code);
+  } else if (row.signal) {
+    words += text(", signal ", *row.signal);
+  }
+  return words;
+}
+
+int show_last(const Masters& master, const std::vector<proto::TaskRow>& rows) {
+  const proto::TaskRow& task = *choose(rows);
+  std::fprintf(stderr, "== %s\n", how_it_stands(task).c_str());
+  FilePlaces places(master);
+  for (const auto& [file, stream] : {std::pair("stdout", stdout), {"stderr", stderr}}) {
+    const Result<void> done =
+        stream_file(places, task, file, false, [stream = stream](std::string_view bytes) {
+          std::fwrite(bytes.data(), 1, bytes.size(), stream);
+          std::fflush(stream);
+        });
+    if (!done) return print_error(done.error(), false);
+  }
+  return 0;
+}
+
+// Whole lines, each behind the name of its instance.
+class Lines {
+ public:
+  void write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
+    std::string& line = partial_[{task, stream}];
+    line += bytes;
+    std::FILE* to = stream == OutputStreams::Stream::kStdout ? stdout : stderr;
+    const std::string name = task.str().substr(0, task.str().rfind('-'));
+    size_t begin = 0;
+    for (size_t end = line.find('\n'); end != std::string::npos; end = line.find('\n', begin)) {
+      std::fprintf(to, "%s| %.*s\n", name.c_str(), static_cast<int>(end - begin),
+                   line.data() + begin);
+      begin = end + 1;
+    }
+    line.erase(0, begin);
+    if (line.size() > kLineMax) {
+      std::fprintf(to, "%s| %s\n", name.c_str(), line.c_str());
+      line.clear();
+    }
+    std::fflush(to);
+  }
+
+ private:
+  static constexpr size_t kLineMax = 64 * 1024;
+  std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;
+};
+
+// Until it is interrupted, or the app has no instance any more.
+int follow_all(const Masters& master, const std::string& framework, const std::string& app) {
+  Lines lines;
+  OutputStreams streams(
+      master,
+      [&](const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
+        lines.write(task, stream, bytes);
+      },
+      [](const FrameworkId&, const TaskId& task, const std::string& why) {
+        std::fprintf(stderr, "note: the output of %s cannot be read: %s\n", task.str().c_str(),
+                     printable(why).c_str());
+      });
+  std::set<TaskId> followed;
+  while (true) {
+    const Result<std::vector<proto::TaskRow>> rows = instances_of(master, framework, app, false);
+    if (rows) {
+      std::set<TaskId> here;
+      for (const proto::TaskRow& row : *rows) {
+        here.insert(row.task);
+        if (row.state == proto::TaskState::kStaging || !followed.insert(row.task).second) continue;
+        streams.follow(row.framework, row.task, row.agent, row.http_address);
+      }
+      std::erase_if(followed, [&](const TaskId& task) {
+        if (here.count(task) > 0) return false;
+        streams.ended(task);
+        return true;
+      });
+      if (here.empty()) break;
+    }
+    std::this_thread::sleep_for(kLookEvery);
+  }
+  streams.wait();
+  return 0;
+}
+
+}  // namespace
+
+int run_service_logs(const Words& words) {
+  std::string master_flag;
+  std::string framework = "service";
+  std::string app;
+  bool follow = false;
+  Arguments arguments("proffer service logs NAME [-f]",
+                      "what the instance that failed last has written, and how it ended; with -f "
+                      "what all that run write");
+  arguments.master(&master_flag);
+  arguments.option("--framework", &framework, "the scheduler's name or id (service)");
+  arguments.flag("-f,--follow", &follow, "all instances that run, as they write");
+  arguments.required("NAME", &app, "the app");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Masters> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), false);
+  const Result<std::vector<proto::TaskRow>> rows = instances_of(*master, framework, app, true);
+  if (!rows) return print_error(rows.error(), false);
+  if (rows->empty()) {
+    return print_error(
+        Error::not_found(text("app ", quoted(app), " has no instance that the master knows"))
+            .with_hint("proffer service list shows the apps; one that waits has written nothing"),
+        false);
+  }
+  return follow ? follow_all(*master, framework, app) : show_last(*master, *rows);
+}
+
+}  // namespace proffer::cli
