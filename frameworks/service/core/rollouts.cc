@@ -13,8 +13,18 @@ namespace {
 // An instance that failed so often in a row, when none of its version was ever ready, is enough.
 constexpr int32_t kFailuresMax = 3;
 
-std::string words_of(const Attempts& attempts) {
-  return text(attempts.why, ", ", attempts.failures, " times in a row");
+std::string words_of(int64_t slot, const Attempts& attempts) {
+  return text("instance ", slot, ": ", attempts.why,
+              attempts.failures > 1 ? text(", ", attempts.failures, " times in a row") : "");
+}
+
+// Where an instance of the present version failed most often in a row.
+std::string worst_failure(const App& app) {
+  const auto worst = std::max_element(app.slots.begin(), app.slots.end(), [](auto& a, auto& b) {
+    return a.second.present.failures < b.second.present.failures;
+  });
+  if (worst == app.slots.end() || worst->second.present.failures == 0) return "";
+  return words_of(worst->first, worst->second.present);
 }
 
 }  // namespace
@@ -48,7 +58,7 @@ std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& ru
   if (running.updated == 0) {
     for (const auto& [number, slot] : app.slots) {
       if (slot.present.failures < kFailuresMax) continue;
-      return text("instance ", number, ": ", words_of(slot.present));
+      return words_of(number, slot.present);
     }
   }
   // While nobody is waited for, the time does not run: an update that is held and whose canaries
@@ -61,8 +71,11 @@ std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& ru
   if (waits || deadline == Duration()) return std::nullopt;
   const Time fails_at = *running.updated_at + deadline;
   if (fails_at <= step.now) {
+    const std::string failure = worst_failure(app);
     return text("no further instance was ready for ", to_text(deadline),
-                plan.why.empty() ? "" : text(": ", plan.why));
+                !failure.empty()   ? text("; ", failure)
+                : plan.why.empty() ? ""
+                                   : text(": ", plan.why));
   }
   running.look_again = std::min(running.look_again.value_or(fails_at), fails_at);
   return std::nullopt;

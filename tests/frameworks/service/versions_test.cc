@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/prng.h"
 #include "tests/frameworks/service/service_scenario.h"
 
 namespace proffer::service::versions_test {
@@ -214,6 +215,85 @@ TEST(Rollback, WaitsForAStoreThatTakesNothing) {
   s.crash_all_of(2, 2, minutes(2));
   EXPECT_EQ(s.row().version, 1U);
   EXPECT_EQ(s.row().ready, 3);
+}
+
+// It is found out while another version is being written down.
+TEST(Rollback, OfAVersionThatWasReplacedMeanwhileIsNotDone) {
+  Web s;
+  s.apply(command("exit 1"));
+  s.settle();
+  for (int failures = 0; failures < 2; ++failures) {
+    for (const std::string& id : s.tasks_of("web", 2)) s.crash(id);
+    s.advance(seconds(5));
+  }
+  ASSERT_THAT(s.tasks_of("web", 2), SizeIs(1));
+  s.hold_store(true);
+  s.apply(command("serve better"));
+  s.crash(s.tasks_of("web", 2).front());
+  s.advance(seconds(1));
+  s.hold_store(false);
+  s.advance(seconds(60));
+  EXPECT_EQ(s.row().version, 3U);
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_EQ(s.row().rolled_back, "");
+}
+
+// Whatever is wrong with a version, and however it is rolled out: as many as may be missing are, at
+// most, until it is rolled back; and its cause is named.
+TEST(Rollback, OfRandomBadVersionsComesWithoutOneInstanceTooFew) {
+  struct Bad {
+    const char* name;
+    const char* cause;
+  };
+  constexpr Bad kBad[] = {{"exits at once", "exit code 1, 3 times in a row"},
+                          {"is never healthy", "it was unhealthy, 3 times in a row"},
+                          {"never starts", "no further instance was ready for"},
+                          {"is never looked at", "no further instance was ready for"},
+                          {"crashes after a while", "exit code 1"}};
+  Prng prng(7);
+  for (int round = 0; round < 200; ++round) {
+    const Bad& bad = kBad[prng.below(std::size(kBad))];
+    SCOPED_TRACE(text("round ", round, ": a version that ", bad.name));
+    ServiceScenario s;
+    for (const char* name : {"a1", "a2", "a3"}) s.agent(name, 6);
+    AppSpec spec = ServiceScenario::with_health(ServiceScenario::app(prng.between(1, 6)));
+    spec.update.max_unavailable = prng.between(0, 2);
+    spec.update.max_surge = prng.between(spec.update.max_unavailable == 0 ? 1 : 0, 2);
+    spec.update.canary = prng.between(0, 1);
+    spec.update.healthy_for = seconds(15);
+    spec.update.progress_deadline = minutes(3);
+    s.apply(spec);
+    s.advance(minutes(2));
+    ASSERT_EQ(s.row().ready, spec.instances);
+    const int64_t least = std::max<int64_t>(spec.instances - spec.update.max_unavailable, 0);
+
+    spec.command = bad.name;
+    s.apply(spec);
+    const std::string how = bad.name;
+    s.auto_healthy(how == "exits at once" || how == "crashes after a while");
+    s.start_tasks(how != "never starts");
+    for (int second = 0; second < 1'200 && s.row().version == 2; ++second) {
+      s.advance(seconds(1));
+      for (const std::string& id : s.tasks_of("web", 2)) {
+        if (s.tasks().count(id) == 0) continue;
+        const bool runs = s.tasks().at(id).state == proto::TaskState::kRunning;
+        if (runs && how == "exits at once") s.crash(id);
+        if (runs && how == "crashes after a while" && second % 10 == 9) s.crash(id);
+        if (runs && how == "is never healthy") s.healthy(id, false);
+      }
+      ASSERT_GE(s.row().ready, least);
+    }
+    EXPECT_EQ(s.row().version, 1U);
+    EXPECT_THAT(s.row().rolled_back, HasSubstr(bad.cause));
+    s.auto_healthy(true);
+    s.start_tasks(true);
+    s.settle();
+    for (const std::string& id : s.tasks_of("web", 1)) s.healthy(id, true);
+    s.advance(minutes(5));
+    EXPECT_EQ(s.row().ready, spec.instances);
+    EXPECT_EQ(s.row().outdated, 0);
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 // --- surges ------------------------------------------------------------------------------------
