@@ -16,7 +16,8 @@ struct ServiceInstanceRow {
   AgentId agent = {};  // empty until launched
   int64_t slot = 0;
   uint64_t version = 0;
-  std::string state = {};  // as of a task, or "planned" before it is launched
+  // As of a task, or "planned" before it is launched, "leaving" before it is told to end.
+  std::string state = {};
   bool ready = false;
   std::optional<bool> healthy = {};
   std::string why = {};                        // it is not ready although it runs; for people

@@ -27,6 +27,7 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   app.update.rolls_back = !must_run;
   app.resources = ResourceVector::of(chance.between(1, 2) * 100, 64'000);
   app.kill_grace = seconds(chance.between(1, 5));
+  if (chance.chance(1, 3)) app.drain_delay = milliseconds(chance.between(100, 3'000));
   // One app's instances need a port; an agent has four.
   if (number == 0) app.ports = {"http"};
   SimTask task{.runs = kForLong, .stubborn = chance.chance(1, 4)};

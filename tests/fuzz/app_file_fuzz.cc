@@ -36,7 +36,8 @@ std::string print(const service::AppSpec& app) {
       ", healthy_for: " + to_text(app.update.healthy_for) +
       ", progress_deadline: " + to_text(app.update.progress_deadline) +
       ", rollback: " + (app.update.rolls_back ? "true" : "false") +
-      "}\nkill_grace: " + to_text(app.kill_grace) + "\nports:";
+      "}\ndrain_delay: " + to_text(app.drain_delay) + "\nkill_grace: " + to_text(app.kill_grace) +
+      "\nports:";
   if (app.ports.empty()) out += " []";
   for (const std::string& port : app.ports) out += "\n  - " + in_quotes(port);
   out += "\nfetch:";

@@ -163,9 +163,12 @@ Result<void> check_app(const AppSpec& app) {
     if (Result<void> ok = proto::check_readiness(*app.ready, app.ports); !ok) return ok;
   }
   if (Result<void> ok = check_update(app.update); !ok) return std::move(ok).error().in("update");
-  if (app.kill_grace < Duration() || app.kill_grace > kKillGraceMax) {
-    return Error::invalid_argument(text("kill_grace must be from 0 to ", to_text(kKillGraceMax),
-                                        ", not ", app.kill_grace.nanos(), " ns"));
+  for (const auto& [key, value] :
+       {std::pair("kill_grace", app.kill_grace), {"drain_delay", app.drain_delay}}) {
+    if (value < Duration() || value > kKillGraceMax) {
+      return Error::invalid_argument(
+          text(key, " must be from 0 to ", to_text(kKillGraceMax), ", not ", value.nanos(), " ns"));
+    }
   }
   return proto::check_kill_signal(app.kill_signal);
 }
@@ -177,6 +180,7 @@ AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
   spec.instances = now.instances;
   spec.spread = now.spread;
   spec.update = now.update;
+  spec.drain_delay = now.drain_delay;
   return spec;
 }
 

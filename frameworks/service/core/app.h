@@ -75,6 +75,9 @@ struct AppSpec {
   // or without ports after kReadyAfter.
   std::optional<proto::Readiness> ready = {};
   UpdatePolicy update = {};
+  // A ready instance that is to end is not ready any more for so long before it gets its signal:
+  // proxies that follow the service hear of it first.
+  Duration drain_delay = {};
   Duration kill_grace = kKillGrace;
   int32_t kill_signal = proto::kKillSignal;
 

@@ -63,11 +63,14 @@ proto::ServiceInstanceRow row_of(const TaskId& task, const Instance& instance) {
   row.agent = instance.agent;
   row.slot = instance.id.slot;
   row.version = instance.id.version;
-  row.state = instance.unconfirmed ? "unconfirmed" : std::string(to_text(instance.state));
+  const bool is_leaving = instance.leaves_at && instance.state == InstanceState::kRunning;
+  row.state = instance.unconfirmed ? "unconfirmed"
+              : is_leaving         ? "leaving"
+                                   : std::string(to_text(instance.state));
   row.ready = instance.is_ready();
   row.healthy = instance.healthy;
   if (instance.state == InstanceState::kRunning && !instance.is_ready()) {
-    row.why = instance.why_not_ready;
+    row.why = instance.is_unhealthy() ? instance.why_unhealthy : instance.why_not_ready;
   }
   row.ports = instance.ports;
   row.launched_at = instance.launched_at;

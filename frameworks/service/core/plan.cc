@@ -364,7 +364,9 @@ class Planner {
                    : instance.state != InstanceState::kRunning ? to_text(instance.state)
                    : instance.has_health_check                 ? "running and not yet healthy"
                                                                : "running and not yet ready");
-      if (!instance.is_ready() && !instance.why_not_ready.empty()) {
+      if (instance.is_unhealthy() && !instance.why_unhealthy.empty()) {
+        words += text(": ", instance.why_unhealthy);
+      } else if (!instance.is_ready() && !instance.why_not_ready.empty()) {
         words += text(": it ", instance.why_not_ready);
       }
     }

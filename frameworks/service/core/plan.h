@@ -49,8 +49,10 @@ struct Instance {
   std::optional<bool> healthy = {};
   // As its executor says; none: it says nothing, and running is enough.
   std::optional<bool> told_ready = {};
-  std::string why_not_ready = {};  // as told last; for people
-  bool kill_asked = false;         // by us: it does not count any more
+  std::string why_not_ready = {};      // as told last; for people
+  std::string why_unhealthy = {};      // likewise: an HTTP status, a refused connection, a time-out
+  bool kill_asked = false;             // by us: it does not count any more
+  std::optional<Time> leaves_at = {};  // it was ready, and is told to end then
   Time kill_said_at = {};
   bool was_unhealthy = false;  // which is why we asked
   bool revoked = false;        // it is to end by a time that the master has told

@@ -228,7 +228,9 @@ void read_later(Reader& in, size_t version, AppSpec& spec) {
 }
 
 // Without max_unavailable, which is older.
-void write(Writer& out, const UpdatePolicy& update) {
+void write_update(Writer& out, const AppSpec& spec) {
+  const UpdatePolicy& update = spec.update;
+  out.number(spec.drain_delay.nanos());
   out.number(update.max_surge);
   out.number(update.canary);
   out.number(update.healthy_for.nanos());
@@ -236,7 +238,9 @@ void write(Writer& out, const UpdatePolicy& update) {
   out.truth(update.rolls_back);
 }
 
-void read_update(Reader& in, UpdatePolicy& update) {
+void read_update(Reader& in, AppSpec& spec) {
+  UpdatePolicy& update = spec.update;
+  spec.drain_delay = Duration::nanos(in.number());
   update.max_surge = in.number();
   update.canary = in.number();
   update.healthy_for = Duration::nanos(in.number());
@@ -260,7 +264,7 @@ std::string encode(const AppRecord& record) {
   write_first(out, record.spec);
   out.bytes(record.owner);
   write_later(out, record.spec);
-  write(out, record.spec.update);
+  write_update(out, record.spec);
   out.number(record.applied_at.nanos());
   out.bytes(record.applied_by);
   out.truth(record.was_ready);
@@ -288,7 +292,7 @@ Result<AppRecord> decode_app(std::string_view bytes) {
   read_later(in, version, record.spec);
   record.last_version = record.version;
   if (version >= 6) {
-    read_update(in, record.spec.update);
+    read_update(in, record.spec);
     record.applied_at = Time::from_nanos(in.number());
     record.applied_by = in.bytes();
     record.was_ready = in.truth();
@@ -317,7 +321,7 @@ std::string encode(const Versions& versions) {
     out.number(static_cast<int64_t>(number));
     write_first(out, version.spec);
     write_later(out, version.spec);
-    write(out, version.spec.update);
+    write_update(out, version.spec);
     out.number(version.applied_at.nanos());
     out.bytes(version.applied_by);
     out.truth(version.was_ready);
@@ -335,7 +339,7 @@ Result<Versions> decode_versions(std::string_view bytes) {
     Version& version = versions[number];
     read_first(in, kAppTags.size(), version.spec);
     read_later(in, kAppTags.size(), version.spec);
-    read_update(in, version.spec.update);
+    read_update(in, version.spec);
     version.applied_at = Time::from_nanos(in.number());
     version.applied_by = in.bytes();
     version.was_ready = in.truth();

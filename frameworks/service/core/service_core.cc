@@ -271,19 +271,28 @@ void Service::State::plan(Step& step, const std::string& name) {
   for (const int64_t slot : plan.added_slots) app.slots.try_emplace(slot);
   for (const Kill& kill : plan.kills) {
     Instance& instance = app.instances.at(kill.task);
+    if (instance.is_ready() && app.spec.drain_delay > Duration()) {
+      instance.leaves_at = step.now + app.spec.drain_delay;
+    }
     instance.kill_asked = true;
     instance.was_unhealthy = kill.reason == KillReason::kUnhealthy;
     instance.ready_since.reset();
     trace(step, TraceLevel::kShortLived, "instance killed",
           {{"instance", kill.task.str()}, {"reason", std::string(to_text(kill.reason))}});
     // What is not launched yet is given up when its record is written (on_written).
-    if (instance.state == InstanceState::kPlanned) continue;
+    if (instance.state == InstanceState::kPlanned || instance.leaves_at) continue;
     say_kill(step, kill.task, instance);
   }
   running.launches = plan.launches;
   running.shared = plan.shared;
   running.look_again = plan.look_again;
   for (auto& [task, instance] : app.instances) {
+    const bool is_leaving = instance.leaves_at && instance.state == InstanceState::kRunning;
+    if (is_leaving && *instance.leaves_at <= step.now) say_kill(step, task, instance);
+    if (is_leaving && *instance.leaves_at > step.now) {
+      running.look_again =
+          std::min(running.look_again.value_or(*instance.leaves_at), *instance.leaves_at);
+    }
     if (!instance.kill_asked || instance.state != InstanceState::kKilling) continue;
     const Duration patience = app.spec.kill_grace + kKillAgain;
     if (instance.kill_said_at + patience <= step.now) say_kill(step, task, instance);

@@ -99,7 +99,10 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
       instance.state = InstanceState::kUnreachable;
       break;
   }
-  if (status.healthy) instance.healthy = status.healthy;
+  if (status.healthy) {
+    instance.healthy = status.healthy;
+    instance.why_unhealthy = *status.healthy ? "" : status.message;
+  }
   if (status.ready) {
     instance.told_ready = status.ready;
     if (*status.ready) instance.why_not_ready.clear();
@@ -110,7 +113,10 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
   }
   if (instance.kill_asked && instance.state != InstanceState::kUnreachable) {
     // Whoever tells so has not heard of the kill: its agent was away, or the master just began.
-    if (instance.state != InstanceState::kKilling) say_kill(step, status.task, instance);
+    const bool is_leaving = instance.leaves_at && *instance.leaves_at > step.now;
+    if (instance.state != InstanceState::kKilling && !is_leaving) {
+      say_kill(step, status.task, instance);
+    }
   }
   if (!instance.is_ready()) {
     instance.ready_since.reset();
@@ -163,7 +169,8 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
   if (was_wanted && is_own_fault(status)) {
     count_failure(step, app, instance, words);
   } else if (instance.was_unhealthy) {
-    count_failure(step, app, instance, "it was unhealthy");
+    count_failure(step, app, instance,
+                  instance.why_unhealthy.empty() ? "it was unhealthy" : instance.why_unhealthy);
   } else if (status.state == TaskState::kRefused) {
     asks_stale_ = true;  // Whether the master lowered the ask for it is not for us to guess.
     if (attempts != nullptr) {

@@ -178,6 +178,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "kill_signal") {
     return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
   }
+  if (key == "drain_delay") return read_duration(key, node, app.drain_delay);
   if (key == "kill_grace") return read_duration(key, node, app.kill_grace);
   return read_update(node, app.update);
 }
@@ -187,7 +188,8 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   Result<void> read = read_table(
       "an app file", document,
       {"name", "instances", "command", "resources", "fetch", "env", "ports", "constraints",
-       "spread", "max_per", "health", "ready", "update", "kill_grace", "kill_signal"},
+       "spread", "max_per", "health", "ready", "update", "drain_delay", "kill_grace",
+       "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

@@ -187,7 +187,7 @@ class Attached {
     // and its tasks with it.
     if (again || !host_.service().connected()) return host_.scheduler().stop(*exit_code_);
     if (!options_.json) print(text("ending ", app_.name, "; Ctrl-C again does not wait for it"));
-    host_.scheduler().after(app_.kill_grace + kEndMargin,
+    host_.scheduler().after(app_.drain_delay + app_.kill_grace + kEndMargin,
                             [this] { host_.scheduler().stop(*exit_code_); });
     host_.step(Request{2, Stop{app_.name}, {}});
   }

@@ -35,6 +35,7 @@ AppSpec full() {
                 .healthy_for = seconds(3),
                 .progress_deadline = minutes(2),
                 .rolls_back = false};
+  app.drain_delay = seconds(4);
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
   return app;
@@ -128,7 +129,7 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.name = "x";
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
-  const std::string sixth = "0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
+  const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
   for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;"), std::pair("2", "0;15;0;0;"), std::pair("3", "0;0;"),
         std::pair("4", "0;"), std::pair("5", "")}) {

@@ -132,7 +132,7 @@ class ServiceScenario {
 
   // --- tasks -----------------------------------------------------------------------------------
   void tell(const std::string& id, State state, std::optional<bool> healthy = {},
-            const std::string& data = "") {
+            const std::string& data = "", const std::string& message = "") {
     Task& task = tasks_.at(id);
     if (away_.count(task.agent) > 0 && state != State::kUnreachable) return;
     if (state == State::kUnreachable) was_away_.insert(id);
@@ -143,6 +143,7 @@ class ServiceScenario {
     status.state = task.state;
     status.healthy = healthy;
     status.data = data;
+    status.message = message;
     if (connected_) notify(status);
   }
   // As its executor says it, and why not.
@@ -154,7 +155,9 @@ class ServiceScenario {
     status.ready = is;
     if (connected_) notify(status);
   }
-  void healthy(const std::string& id, bool is) { tell(id, State::kRunning, is); }
+  void healthy(const std::string& id, bool is, const std::string& why = "") {
+    tell(id, State::kRunning, is, "", why);
+  }
   void end(const std::string& id, State state, Reason reason = Reason::kNone,
            const std::string& message = "") {
     const Task task = tasks_.at(id);

@@ -44,6 +44,7 @@ class Storm {
     spec.update.healthy_for = one_in(3) ? seconds(prng_.between(1, 20)) : Duration();
     spec.update.progress_deadline = seconds(prng_.between(30, 300));
     spec.update.rolls_back = !one_in(4);
+    if (one_in(3)) spec.drain_delay = seconds(prng_.between(1, 10));
     return one_in(2) ? ServiceScenario::with_health(spec) : spec;
   }
 

@@ -181,6 +181,29 @@ TEST(Rollback, OfAVersionThatCrashesAfterItWasReadyComesAtTheDeadline) {
   EXPECT_THAT(s.row().rolled_back, HasSubstr("no further instance was ready for 5m"));
 }
 
+TEST(Rollback, NamesWhatTheHealthCheckSaw) {
+  ServiceScenario s;
+  s.agent("a1", 8);
+  s.apply(ServiceScenario::with_health(command("serve")));
+  s.advance(seconds(60));
+  s.auto_healthy(false);
+  s.apply(ServiceScenario::with_health(command("serve nothing")));
+  const std::string says = "3 health checks in a row failed: HTTP status 404";
+  for (int i = 0; i < 60 && s.row().version == 2; ++i) {
+    s.advance(seconds(1));
+    for (const std::string& id : s.tasks_of("web", 2)) {
+      s.healthy(id, false, says);
+      for (const auto& row : s.core().status_of("web", "", 10)->instances) {
+        EXPECT_EQ(row.why, row.task.str() == id ? says : "");
+      }
+    }
+    s.settle();
+  }
+  EXPECT_EQ(s.row().version, 1U);
+  EXPECT_EQ(s.row().rolled_back,
+            text("version 2 failed: instance 0: ", says, ", 3 times in a row"));
+}
+
 TEST(Rollback, OfTheFirstVersionThereIsNone) {
   ServiceScenario s;
   s.agent("a1", 4);

@@ -36,6 +36,7 @@ max_per: {rack: 2, host: 1}
 health: {http: {port: http, path: /ok}, interval: 1s, timeout: 500ms, grace: 5s, failures: 2}
 update: {max_unavailable: 2, max_surge: 1, canary: 3, healthy_for: 5s,
          progress_deadline: 1m, rollback: false}
+drain_delay: 3s
 kill_grace: 1.5s
 kill_signal: SIGINT
 )");
@@ -66,6 +67,7 @@ kill_signal: SIGINT
                                        .healthy_for = seconds(5),
                                        .progress_deadline = minutes(1),
                                        .rolls_back = false}));
+  EXPECT_EQ(app->drain_delay, seconds(3));
   EXPECT_EQ(app->kill_grace, milliseconds(1'500));
   EXPECT_EQ(app->kill_signal, 2);
 }
