@@ -32,6 +32,7 @@ int run_history(const Words& words);
 int run_usage(const Words& words);
 int run_logs(const Words& words);
 int run_service_logs(const Words& words);
+int run_service_proxy(const Words& words);
 int run_kill(const Words& words);
 int run_run(const Words& words);
 int run_service(const Words& words);

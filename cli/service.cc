@@ -18,6 +18,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/programs.h"
+#include "cli/service_client.h"
 #include "common/text.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
@@ -48,55 +49,12 @@ void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
   arguments.option("--timeout", &common->timeout, "how long to wait at most (5m)");
 }
 
-// One connected command: its master, found once, and what it asks.
-class Client {
- public:
-  Client(const ServiceFlags& common, Masters master)
-      : common_(common), master_(std::move(master)) {}
-
-  // The scheduler's answer.
-  Result<std::string> ask(const proto::ServiceCall& what) const {
-    return sdk::request({.master = to_text(master_), .framework = common_.framework},
-                        proto::service_call_json(what));
-  }
-
-  // All pages.
-  Result<proto::ServiceStatusPage> status(const std::string& app) const {
-    proto::ServiceStatusPage all;
-    std::string after;
-    while (true) {
-      const Result<std::string> answer = ask({.verb = "status", .app = app, .after = after});
-      if (!answer) return answer.error();
-      Result<proto::ServiceStatusPage> page = proto::parse_service_status(*answer);
-      if (!page) return std::move(page).error().in("the scheduler's answer");
-      all.app = std::move(page->app);
-      for (auto& row : page->instances) all.instances.push_back(std::move(row));
-      if (page->next.empty() || page->next == after) return all;
-      after = page->next;
-    }
-  }
-
-  // What the master knows of the app's tasks.
-  std::map<TaskId, proto::TaskRow> tasks(const std::string& app) const {
-    std::map<TaskId, proto::TaskRow> tasks;
-    const auto rows =
-        call_list<proto::TaskRow>(master_, "tasks", {.prefix = app + "."}, proto::parse_tasks);
-    if (!rows) return tasks;
-    for (const proto::TaskRow& row : *rows) tasks[row.task] = row;
-    return tasks;
-  }
-
- private:
-  const ServiceFlags& common_;
-  const Masters master_;
-};
-
 // Whether an app is as it was asked to be. Errors: it never will be.
 using IsDone = Result<bool> (*)(const Result<proto::ServiceStatusPage>&);
 
 // Asks again until `done` says so, telling what is waited for when that changes.
-Result<void> wait_until(const Client& client, const ServiceFlags& common, const std::string& app,
-                        IsDone done) {
+Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
+                        const std::string& app, IsDone done) {
   const Result<Duration> timeout = parse_duration(common.timeout);
   if (!timeout) return Error(timeout.error()).in("--timeout");
   const auto deadline =
@@ -166,7 +124,7 @@ int change(const ServiceFlags& common, const proto::ServiceCall& what, IsDone do
   if (const Result<Duration> timeout = parse_duration(common.timeout); !timeout) {
     return usage_error(Error(timeout.error()).in("--timeout"), common.json);
   }
-  const Client client(common, *master);
+  const ServiceClient client(*master, common.framework);
   const Result<std::string> answer = client.ask(what);
   if (!answer) {
     const int status = print_error(answer.error(), common.json);
@@ -270,7 +228,7 @@ int picture(const ServiceFlags& common, const proto::ServiceCall& what,
             Result<Value> (*parse)(std::string_view), void (*print)(const Value&)) {
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
-  const Result<std::string> answer = Client(common, *master).ask(what);
+  const Result<std::string> answer = ServiceClient(*master, common.framework).ask(what);
   if (!answer) {
     const int status = print_error(answer.error(), common.json);
     return answer.error().code() == ErrorCode::kInvalidArgument ? kExitUsage : status;
@@ -382,7 +340,7 @@ int list(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
-  const Result<std::string> answer = Client(common, *master).ask({.verb = "list"});
+  const Result<std::string> answer = ServiceClient(*master, common.framework).ask({.verb = "list"});
   if (!answer) return print_error(answer.error(), common.json);
   if (common.json) {
     print_line(*answer);
@@ -408,7 +366,7 @@ int show(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
-  const Client client(common, *master);
+  const ServiceClient client(*master, common.framework);
   Result<proto::ServiceStatusPage> page = client.status(app);
   if (!page) return print_error(page.error(), common.json);
   // The master chose the ports, and knows where its agents are.
@@ -435,15 +393,8 @@ int show(const Words& words) {
   Table table({"INSTANCE", "AGENT", "STATE", "READY", "ADDRESS"});
   for (const proto::ServiceInstanceRow& one : page->instances) {
     const auto task = tasks.find(one.task);
-    std::string address;
-    if (task != tasks.end()) {
-      const proto::TaskRow& known = task->second;
-      address = known.https_address.empty() ? known.http_address : known.https_address;
-    }
-    const bool is_here = address.starts_with('/');  // A socket: the agent is on this machine.
-    const std::string host = is_here           ? "127.0.0.1"
-                             : address.empty() ? one.agent.str()
-                                               : address.substr(0, address.rfind(':'));
+    const std::string known = task == tasks.end() ? "" : host_of(task->second);
+    const std::string host = known.empty() ? one.agent.str() : known;
     std::string addresses;
     for (const auto& [name, port] : one.ports) {
       addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);
@@ -468,6 +419,7 @@ constexpr Verb kVerbs[] = {
     {"apply", apply, "create the app of a file, or roll it to what the file says now"},
     {"list", list, "the apps and how they stand"},
     {"status", show, "an app and each of its instances"},
+    {"proxy", run_service_proxy, "keep the configuration of a proxy current"},
     {"logs", run_service_logs, "what the instance that failed last has written; -f: all that run"},
     {"history", show_history, "the versions of an app, and how they went"},
     {"plan", show_plan, "what applying a file or going back would change, and how"},

@@ -370,8 +370,14 @@ class ServiceScenario {
       const bool has_canary = record.hold && record.hold->is_canary;
       allowed = std::max(allowed, has_canary ? record.hold->slots : record.spec.update.max_surge);
     }
+    std::set<std::string> leaving;
+    const auto page = core_->status_of(app, "", 100'000);
+    for (const proto::ServiceInstanceRow& one : page->instances) {
+      if (one.state == "leaving") leaving.insert(one.task.str());
+    }
     std::map<int64_t, int> tasks;
     for (const auto& [id, task] : tasks_) {
+      if (leaving.count(id) > 0) continue;
       const InstanceId parts = *parse_task_id(TaskId(id));
       // One that came back may be beside its replacement until the next plan.
       if (parts.app != app || task.kill_asked || is_out_of_the_way(id)) continue;

@@ -1,0 +1,170 @@
+// A service behind a real haproxy, whose configuration `proffer service proxy` keeps current:
+// nobody's request fails, whatever is done to the service.
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "proto/json/service_json.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Asks the place without a pause, from two threads, until it is told to end.
+class Clients {
+ public:
+  explicit Clients(std::string place) : place_(std::move(place)) {
+    for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { ask(); });
+  }
+  ~Clients() { end(); }
+  void end() {
+    ends_ = true;
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+  int64_t good() const { return good_; }
+  // What was answered instead; of each kind once.
+  std::set<std::string> bad() const {
+    const std::lock_guard lock(mutex_);
+    return bad_;
+  }
+  // Since the last call.
+  std::set<std::string> greetings() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(greetings_, {});
+  }
+
+ private:
+  void ask() {
+    while (!ends_) {
+      const std::string answer = get_http(place_, "/");
+      const std::lock_guard lock(mutex_);
+      if (answer.starts_with("HTTP/1.1 200 ")) {
+        ++good_;
+        greetings_.insert(answer.substr(std::min(answer.size(), answer.rfind(' ') + 1)));
+      } else {
+        bad_.insert(answer.empty() ? "no answer" : answer);
+      }
+    }
+  }
+
+  const std::string place_;
+  std::atomic<bool> ends_ = false;
+  std::atomic<int64_t> good_ = 0;
+  mutable std::mutex mutex_;
+  std::set<std::string> bad_;
+  std::set<std::string> greetings_;
+  std::vector<std::thread> threads_;
+};
+
+struct Proxy : testing::Test {
+  std::string app(const std::string& greeting, const std::string& more = "") const {
+    const std::string path = home_ / "web.yaml";
+    write_file(path,
+               text("name: web\ninstances: 3\ncommand: 'exec ", program_of_tests("http_server"),
+                    " 127.0.0.1 $PORT_http'\nenv: {GREETING: ", greeting,
+                    "}\nresources: 'cpus:1;mem:32'\nports: [http]\ndrain_delay: 2s\n",
+                    "update: {max_surge: 1, max_unavailable: 0", more, "}\n"));
+    return path;
+  }
+  std::string front() const { return home_ / "front.sock"; }
+
+  TemporaryDirectory home_;
+};
+
+TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
+  Cluster cluster({.agents = 2, .resources = "cpus:6;mem:2048", .service = true});
+  const auto proffer = [&](Words words) {
+    words.insert(words.begin(), "service");
+    const Exit done = cluster.proffer(words, Seconds(180));
+    EXPECT_EQ(done.code, 0) << done.err;
+  };
+  proffer({"apply", app("one"), "--wait"});
+
+  write_file(home_ / "haproxy.template",
+             text("defaults\n  mode http\n  timeout connect 5s\n  timeout client 30s\n"
+                  "  timeout server 30s\nfrontend front\n  bind unix@",
+                  front(),
+                  "\n  default_backend web\nbackend web\n"
+                  "  #! each web http: server ~{instance} ~{host}:~{port}\n"));
+  const std::string config = home_ / "haproxy.cfg";
+  const Words proxy = {"service",
+                       "proxy",
+                       home_ / "haproxy.template",
+                       "--output",
+                       config,
+                       "--check",
+                       "haproxy -c -q -f $PROFFER_PROXY_FILE"};
+  Words once = proxy;
+  once.push_back("--once");
+  ASSERT_EQ(cluster.proffer(once).code, 0);
+  const Process haproxy({"haproxy", "-W", "-db", "-f", config});
+  ASSERT_TRUE(eventually([&] { return get_http(front(), "/").starts_with("HTTP/1.1 200 "); }));
+  Words follows = proxy;
+  for (const std::string& word :
+       {std::string("--every"), std::string("100ms"), std::string("--exec"),
+        text("kill -USR2 ", static_cast<int64_t>(haproxy.pid()))}) {
+    follows.push_back(word);
+  }
+  const auto follower = cluster.start(follows);
+  ASSERT_TRUE(follower->line_with("3 servers"));
+
+  Clients clients(front());
+  proffer({"apply", app("two"), "--wait"});
+  proffer({"apply", app("three", ", canary: 1"), "--wait"});
+  proffer({"promote", "web", "--wait"});
+  proffer({"scale", "web", "6", "--wait"});
+  proffer({"scale", "web", "2", "--wait"});
+  proffer({"rollback", "web", "1", "--wait"});
+  // The scheduler dies, and dev begins it again.
+  for (const pid_t pid : processes_of(cluster.dir())) {
+    const std::string command = read_file(text("/proc/", static_cast<int64_t>(pid), "/cmdline"));
+    if (command.find("proffer-service") != std::string::npos &&
+        command.find("scheduler") != std::string::npos) {
+      ::kill(pid, SIGKILL);
+    }
+  }
+  ASSERT_TRUE(cluster.dev().line_with("\"again_in_s\"").has_value());
+  ASSERT_TRUE(eventually([&] { return cluster.proffer({"service", "list"}).code == 0; }));
+  proffer({"scale", "web", "3", "--wait"});
+  ASSERT_TRUE(eventually([&] {
+    const std::set<std::string> seen = clients.greetings();
+    return seen == std::set<std::string>{"one\n"};
+  }));
+  clients.end();
+  EXPECT_THAT(clients.bad(), testing::IsEmpty());
+  EXPECT_GT(clients.good(), 1'000);
+  follower->kill(SIGINT);
+  std::cout << clients.good() << " requests answered\n";
+}
+
+// What the check refuses does not come to the proxy.
+TEST_F(Proxy, AConfigurationThatTheCheckRefusesIsNotPutInPlace) {
+  Cluster cluster({.agents = 1, .service = true});
+  ASSERT_EQ(cluster.proffer({"service", "apply", app("one"), "--wait"}).code, 0);
+  write_file(home_ / "t", "#! each web http: ~{host}:~{port}\n");
+  write_file(home_ / "out", "as it was\n");
+  const Exit refused = cluster.proffer({"service", "proxy", home_ / "t", "--output", home_ / "out",
+                                        "--check", "grep -q server $PROFFER_PROXY_FILE", "--once"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("the check refused"));
+  EXPECT_EQ(read_file(home_ / "out"), "as it was\n");
+  write_file(home_ / "wrong", "backend web\n  #! web http\n");
+  const Exit wrong =
+      cluster.proffer({"service", "proxy", home_ / "wrong", "--output", home_ / "out", "--once"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("line 2: '#! web http' is no line for servers"));
+}
+
+}  // namespace
+}  // namespace proffer::test
