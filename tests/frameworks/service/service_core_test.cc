@@ -342,41 +342,6 @@ TEST(Health, UnhealthyOnesAreReplacedOneAfterTheOther) {
   EXPECT_EQ(s.row().ready, 3);
 }
 
-// --- leaving -----------------------------------------------------------------------------------
-
-TEST(Leave, AReadyInstanceIsNotReadyForAWhileBeforeItEnds) {
-  AppSpec spec = ServiceScenario::app(3);
-  spec.drain_delay = seconds(10);
-  Web s(spec);
-  s.scale("web", 1);
-  s.advance(seconds(9));
-  EXPECT_THAT(s.tasks_of("web"), SizeIs(3));
-  EXPECT_EQ(s.row().ready, 1);
-  int64_t leaving = 0;
-  for (const auto& row : s.core().status_of("web", "", 10)->instances) {
-    leaving += row.state == "leaving";
-    EXPECT_EQ(row.ready, row.state == "running");
-  }
-  EXPECT_EQ(leaving, 2);
-  s.advance(seconds(2));
-  EXPECT_THAT(s.tasks_of("web"), SizeIs(1));
-  s.stop("web");
-  s.advance(seconds(9));
-  EXPECT_THAT(s.tasks_of("web"), SizeIs(1));
-  s.advance(seconds(2));
-  EXPECT_THAT(s.tasks_of("web"), SizeIs(0));
-}
-
-TEST(Leave, WhatIsNotReadyEndsAtOnce) {
-  AppSpec spec = ServiceScenario::with_health(ServiceScenario::app(3));
-  spec.drain_delay = hours(1);
-  Web s(spec);
-  const std::string sick = s.tasks_of("web").front();
-  s.healthy(sick, false);
-  s.advance(seconds(5));
-  EXPECT_EQ(s.tasks().count(sick), 0u);
-}
-
 // --- updates -----------------------------------------------------------------------------------
 
 TEST(Update, RollsOneAfterTheOther) {

@@ -1,0 +1,83 @@
+// How an instance that was ready ends: out of sight first, then by its signal.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frameworks/service/service_scenario.h"
+
+namespace proffer::service::leaving_test {
+namespace {
+
+using ::testing::SizeIs;
+
+struct Running : ServiceScenario {
+  explicit Running(const AppSpec& spec) {
+    for (const char* name : {"a1", "a2", "a3"}) agent(name, 2);
+    apply(spec);
+    advance(seconds(5));
+    EXPECT_EQ(row().ready, spec.instances);
+  }
+};
+
+TEST(Leave, AReadyInstanceIsNotReadyForAWhileBeforeItEnds) {
+  AppSpec spec = ServiceScenario::app(3);
+  spec.drain_delay = seconds(10);
+  Running s(spec);
+  s.scale("web", 1);
+  s.advance(seconds(9));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(3));
+  EXPECT_EQ(s.row().ready, 1);
+  int64_t leaving = 0;
+  for (const auto& row : s.core().status_of("web", "", 10)->instances) {
+    leaving += row.state == "leaving";
+    EXPECT_EQ(row.ready, row.state == "running");
+  }
+  EXPECT_EQ(leaving, 2);
+  s.advance(seconds(2));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(1));
+  s.stop("web");
+  s.advance(seconds(9));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(1));
+  s.advance(seconds(2));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(0));
+}
+
+TEST(Leave, WhatIsNotReadyEndsAtOnce) {
+  AppSpec spec = ServiceScenario::with_health(ServiceScenario::app(3));
+  spec.drain_delay = hours(1);
+  Running s(spec);
+  const std::string sick = s.tasks_of("web").front();
+  s.healthy(sick, false);
+  s.advance(seconds(5));
+  EXPECT_EQ(s.tasks().count(sick), 0u);
+}
+
+// An update goes on when the one before has left and its replacement is ready.
+TEST(Leave, InAnUpdateOneAfterTheOther) {
+  AppSpec spec = ServiceScenario::app(3);
+  spec.drain_delay = seconds(10);
+  Running s(spec);
+  spec.command = "serve better";
+  s.apply(spec);
+  s.advance(seconds(9));
+  EXPECT_EQ(s.row().ready, 2);
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(3));
+  s.advance(seconds(60));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
+}
+
+// A scheduler that begins does not know of the delay, and gives it anew.
+TEST(Leave, AlthoughTheSchedulerIsKilledMeanwhile) {
+  AppSpec spec = ServiceScenario::app(3);
+  spec.drain_delay = seconds(10);
+  Running s(spec);
+  s.scale("web", 1);
+  s.advance(seconds(5));
+  s.start();
+  s.advance(seconds(30));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(1));
+  EXPECT_EQ(s.row().ready, 1);
+}
+
+}  // namespace
+}  // namespace proffer::service::leaving_test
