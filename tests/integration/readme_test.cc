@@ -66,6 +66,30 @@ TEST(Readme, TheGuideToBatchWorksAsWritten) {
   }
 }
 
+TEST(Readme, TheGuideToServicesWorksAsWritten) {
+  const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/service.md");
+  // What it leaves in the background ends with it, even if something fails.
+  std::string script = "set -e\ntrap 'kill $! $(cat haproxy.pid) 2>/dev/null || true' EXIT\n";
+  for (const std::string& line :
+       commands_between(guide, "## An app", "## What was called otherwise")) {
+    script += line + "\n";
+  }
+  Cluster cluster({.agents = 2, .service = true});
+  const TemporaryDirectory home;
+  const Exit done = run(
+      {"bash", "-c", script},
+      {{"PROFFER_MASTER", cluster.master()}, {"PATH", program("") + ":/usr/sbin:/usr/bin:/bin"}},
+      home.path(), Seconds(180));
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  for (const char* says :
+       {"hello from version 1", "hello from version 2", "would be updated to version 2",
+        "it was rolled back", "web: back to version 1", "web: promoted version 2",
+        "web: scaled from 5 to 1 instances"}) {
+    EXPECT_NE(done.out.find(says), std::string::npos) << says << "\n" << done.out << done.err;
+  }
+  EXPECT_NE(done.err.find("version 3 failed: "), std::string::npos) << done.err;
+}
+
 // A stranger has run ./quickstart and nothing else.
 TEST(Readme, TheProgramsThatUsersReadOfAreThoseThatQuickstartBuilds) {
   const std::string source = PROFFER_SOURCE_DIR;
