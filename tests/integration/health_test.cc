@@ -53,15 +53,6 @@ class HealthChecks : public testing::Test {
     words.insert(words.end(), more.begin(), more.end());
     return std::make_unique<Process>(words);
   }
-  std::unique_ptr<Process> restart_master() {
-    ::kill(cluster_.pid_of("master"), SIGKILL);
-    EXPECT_TRUE(cluster_.dev().line_with("master").has_value());  // It says what ended.
-    auto master = std::make_unique<Process>(
-        Words{program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-              "--socket=" + cluster_.master(), "--heartbeat=1s"});
-    EXPECT_TRUE(eventually([&] { return cluster_.proffer({"status"}).code == 0; }));
-    return master;
-  }
   // What the master shows of the task; nothing yet if it is not running.
   std::optional<bool> shown() const {
     const auto rows = proto::parse_tasks(cluster_.proffer({"tasks", "--json"}).out);
@@ -113,7 +104,7 @@ TEST_F(HealthChecks, ByCommandAreToldWhenTheyChangeAndTheTaskRunsOn) {
   scheduler = start({});
   ASSERT_TRUE(scheduler->line_with("running false").has_value());
   // A master that takes over learns it from the agent; its scheduler knows it.
-  const auto master = restart_master();
+  const auto master = cluster_.restart_master();
   EXPECT_TRUE(eventually([&] { return shown() == std::optional(false); }));
   write_file(up, "");
   ASSERT_TRUE(scheduler->line_with("running true").has_value());

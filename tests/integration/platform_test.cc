@@ -33,15 +33,6 @@ class Platform : public testing::Test {
     EXPECT_TRUE(scheduler->line_with("subscribed store-1-1").has_value()) << scheduler->err();
     return scheduler;
   }
-  std::unique_ptr<Process> restart_master() {
-    ::kill(cluster_.pid_of("master"), SIGKILL);
-    EXPECT_TRUE(cluster_.dev().line_with("master").has_value());  // It says what ended.
-    auto master = std::make_unique<Process>(
-        Words{program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-              "--socket=" + cluster_.master(), "--heartbeat=1s"});
-    EXPECT_TRUE(eventually([&] { return cluster_.proffer({"status"}).code == 0; }));
-    return master;
-  }
   // Sends words to the framework under a new id, or this one. What it says, or "code: message".
   std::string ask(const std::string& words, std::string id = "", Duration timeout = seconds(20),
                   const std::string& framework = "store") {
@@ -71,7 +62,7 @@ TEST_F(Platform, AStoreOutlivesTheMasterAndTheScheduler) {
   EXPECT_THAT(ask("put app/db v2 0"), HasSubstr("failed_precondition: the entry 'app/db'"));
   ask("erase app/db");
 
-  const auto master = restart_master();
+  const auto master = cluster_.restart_master();
   ASSERT_TRUE(scheduler->line_with("subscribed store-1-1").has_value());
   EXPECT_EQ(ask("get app/web"), "v1 " + first);
   EXPECT_EQ(ask("list app/"), "0 app/web=" + first);
@@ -96,7 +87,7 @@ TEST_F(Platform, ARequestIsAnsweredOnceHoweverOftenItIsMade) {
   EXPECT_EQ(ask("count", "the-first"), "1");
   EXPECT_EQ(ask("count", "the-second"), "2");
   // Also by a caller of another life of the master.
-  const auto master = restart_master();
+  const auto master = cluster_.restart_master();
   ASSERT_TRUE(scheduler->line_with("subscribed store-1-1").has_value());
   EXPECT_EQ(ask("count", "the-first"), "1");
   EXPECT_EQ(ask("count"), "3");

@@ -319,6 +319,16 @@ std::string get_http(const std::string& place, const std::string& target,
                              "Connection: close\r\n\r\n");
 }
 
+std::unique_ptr<Process> Cluster::restart_master() {
+  ::kill(pid_of("master"), SIGKILL);
+  dev().line_with("master");  // It says what ended.
+  auto master =
+      std::make_unique<Process>(Words{program("proffer-master"), "--data_dir=" + dir() + "/master",
+                                      "--socket=" + this->master(), "--heartbeat=1s"});
+  eventually([&] { return proffer({"status"}).code == 0; });
+  return master;
+}
+
 int Cluster::running_tasks(const std::string& framework) const {
   const Exit listed = proffer({"tasks", "--json"});
   const auto rows = proto::parse_tasks(listed.out);

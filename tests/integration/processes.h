@@ -136,6 +136,8 @@ class Cluster {
   // What start_agent runs.
   Words agent_command(const std::string& name, const std::string& resources,
                       const Words& more = {}) const;
+  // Kills the master and starts another in its place, which goes on with its registry.
+  std::unique_ptr<Process> restart_master();
   // How many tasks `proffer tasks` shows as running, of frameworks whose id begins so.
   int running_tasks(const std::string& framework = "") const;
 

@@ -137,6 +137,19 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   ASSERT_TRUE(cluster.dev().line_with("\"again_in_s\"").has_value());
   ASSERT_TRUE(eventually([&] { return cluster.proffer({"service", "list"}).code == 0; }));
   proffer({"scale", "web", "3", "--wait"});
+  const auto master = cluster.restart_master();
+  proffer({"scale", "web", "4", "--wait"});
+  EXPECT_EQ(cluster.proffer({"drain", "agent-1", "--grace", "1m"}).code, 0);
+  ASSERT_TRUE(eventually([&] {
+    const Exit shown = cluster.proffer({"service", "status", "web", "--json"});
+    const auto page = proto::parse_service_status(shown.out);
+    int elsewhere = 0;
+    for (const auto& row : page ? page->instances : std::vector<proto::ServiceInstanceRow>()) {
+      if (row.agent == AgentId("agent-1")) return false;
+      elsewhere += row.ready;
+    }
+    return elsewhere == 4;
+  }));
   ASSERT_TRUE(eventually([&] {
     const std::set<std::string> seen = clients.greetings();
     return seen == std::set<std::string>{"one\n"};
