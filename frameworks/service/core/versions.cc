@@ -12,7 +12,7 @@ namespace proffer::service {
 namespace {
 
 size_t bytes_of(const AppSpec& spec) {
-  size_t bytes = 1'024 + spec.name.size() + spec.command.size();
+  size_t bytes = 256 + spec.name.size() + spec.command.size();
   for (const auto& [name, value] : spec.env) bytes += name.size() + value.size() + 32;
   for (const std::string& name : spec.ports) bytes += name.size() + 16;
   for (const Constraint& constraint : spec.constraints) bytes += to_text(constraint).size() + 64;

@@ -9,14 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "common/limits.h"
 #include "frameworks/service/core/app.h"
 
 namespace proffer::service {
 
 // Of each app, beside its present version; the one that was applied longest ago is forgotten first.
 inline constexpr size_t kVersionsKept = 10;
-// Of the specs of all of them; one of the largest fits.
-inline constexpr size_t kVersionBytesMax = 240 * 1024;
+// Of the specs of all of them. kAppsMax apps with so much leave room for their instances in a
+// framework's quota of the store.
+inline constexpr size_t kVersionBytesMax = 12 * 1024;
+static_assert(kAppsMax * kVersionBytesMax <= kStoreBytesPerFrameworkMax * 2 / 3);
 
 struct Version {
   AppSpec spec = {};

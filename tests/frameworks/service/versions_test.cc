@@ -114,6 +114,23 @@ TEST(Versions, OfBeforeAreForgottenButForTheReadyOne) {
   EXPECT_EQ(s.request(Rollback{"web"}), "back to version 1");
 }
 
+TEST(Versions, ThatAreLargeAreForgottenButForTheReadyOne) {
+  Web s;
+  const auto large = [](char letter) {
+    AppSpec spec = command(text("serve ", letter), {.rolls_back = false});
+    spec.env["LARGE"] = std::string(kVersionBytesMax, letter);
+    return spec;
+  };
+  s.apply(large('a'));
+  s.advance(seconds(60));
+  s.apply(large('b'));
+  s.settle();
+  s.apply(large('c'));
+  s.settle();
+  EXPECT_THAT(s.request(Rollback{"web", 3}), HasSubstr("has no version 3"));
+  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 2");
+}
+
 TEST(Versions, TellByKeyHowTheyDiffer) {
   AppSpec before = command("serve");
   before.env = {{"A", "1"}, {"B", "2"}};
