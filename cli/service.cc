@@ -83,8 +83,12 @@ Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
   }
 }
 
-// What cannot be reached is not waited for: it has been replaced.
+// What cannot be reached is not waited for: it has been replaced. An update that is held goes on
+// when somebody says so.
 Result<bool> is_as_wanted(const Result<proto::ServiceStatusPage>& page) {
+  if (page && (page->app.state == "canary" || page->app.state == "paused")) {
+    return page->app.ready == page->app.instances;
+  }
   if (!page || page->app.state != "running" || page->app.ready != page->app.instances) return false;
   const auto here = std::count_if(page->instances.begin(), page->instances.end(),
                                   [](const auto& row) { return row.state != "unreachable"; });

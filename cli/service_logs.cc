@@ -41,12 +41,13 @@ bool has_failed(const proto::TaskRow& row) {
   return row.state == proto::TaskState::kFailed || row.state == proto::TaskState::kFinished;
 }
 
-// The one that failed last; if none did, the one that was launched last.
+// The one that failed last; if none did, of those that run, or ran, the one launched last.
 const proto::TaskRow* choose(const std::vector<proto::TaskRow>& rows) {
   const proto::TaskRow* chosen = nullptr;
   for (const proto::TaskRow& row : rows) {
     const auto rank = [](const proto::TaskRow& one) {
-      return std::pair(has_failed(one), has_failed(one) ? one.changed_at : one.launched_at);
+      if (has_failed(one)) return std::pair(2, one.changed_at);
+      return std::pair(proto::is_terminal(one.state) ? 0 : 1, one.launched_at);
     };
     if (chosen == nullptr || rank(row) > rank(*chosen)) chosen = &row;
   }

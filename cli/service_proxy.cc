@@ -40,13 +40,11 @@ class Follower {
  public:
   explicit Follower(ServiceClient client) : client_(std::move(client)) {}
 
-  // Errors: the scheduler's; there is no such app.
+  // Errors: kNotFound, there is no such app, which then has no server; else the scheduler's, and
+  // the servers are as they were.
   Result<void> look(const std::string& app, Servers& servers) {
     const Result<proto::ServiceStatusPage> page = client_.status(app);
-    if (!page && page.error().code() == ErrorCode::kNotFound) {
-      servers[app].clear();
-      return {};
-    }
+    if (!page && page.error().code() == ErrorCode::kNotFound) servers[app].clear();
     if (!page) return page.error();
     const std::map<TaskId, proto::TaskRow> tasks = client_.tasks(app);
     const std::vector<Server> before = std::exchange(servers[app], {});
@@ -158,26 +156,31 @@ int run_service_proxy(const Words& words) {
   std::optional<std::string> written;
   std::string told;
   while (true) {
-    Result<void> looked = {};
+    Result<void> done = {};
+    std::string trouble;
     for (const std::string& app : source->apps()) {
-      if (looked) looked = follower.look(app, servers);
+      const Result<void> looked = follower.look(app, servers);
+      if (looked) continue;
+      trouble = looked.error().message();
+      if (looked.error().code() != ErrorCode::kNotFound) done = looked;
     }
     std::string text = source->fill(servers);
-    if (looked && written != text) {
-      looked = put_in_place(flags, text);
-      if (looked) {
+    if (done && written != text) {
+      done = put_in_place(flags, text);
+      if (done) {
         written = std::move(text);
         size_t count = 0;
         for (const auto& [app, of_app] : servers) count += of_app.size();
         print_line(proffer::text(flags.output, ": ", count, count == 1 ? " server" : " servers"));
       }
     }
-    if (flags.once) return looked ? 0 : print_error(looked.error(), false);
-    const std::string trouble = looked ? "" : looked.error().message();
+    if (flags.once && !done) return print_error(done.error(), false);
+    if (!done)
+      trouble = proffer::text(done.error().message(), "; ", flags.output, " stays as it is");
     if (!trouble.empty() && trouble != told) {
-      std::fprintf(stderr, "warning: %s; %s stays as it is\n", trouble.c_str(),
-                   flags.output.c_str());
+      std::fprintf(stderr, "warning: %s\n", trouble.c_str());
     }
+    if (flags.once) return 0;
     told = trouble;
     std::this_thread::sleep_for(std::chrono::milliseconds(pause->millis()));
   }

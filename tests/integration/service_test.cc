@@ -227,6 +227,7 @@ TEST_F(Apps, GoBackToVersionsOfBeforeAndTryCanaries) {
   EXPECT_EQ(proffer({"apply", canary, "--wait"}), "web: updated to version 3\n");
   EXPECT_EQ(status(cluster).app.state, "canary");
   EXPECT_EQ(greetings(), (Counts{{"one", 3}, {"three", 1}}));
+  EXPECT_EQ(proffer({"scale", "web", "3", "--wait"}), "web: unchanged\n");
   EXPECT_EQ(proffer({"promote", "web", "--wait"}), "web: promoted version 3\n");
   EXPECT_EQ(greetings(), (Counts{{"three", 3}}));
   EXPECT_EQ(cluster.proffer({"service", "rollback", "web", "9"}).code, 1);
