@@ -397,11 +397,12 @@ int show(const Words& words) {
   Table table({"INSTANCE", "AGENT", "STATE", "READY", "ADDRESS"});
   for (const proto::ServiceInstanceRow& one : page->instances) {
     const auto task = tasks.find(one.task);
-    const std::string known = task == tasks.end() ? "" : host_of(task->second);
-    const std::string host = known.empty() ? one.agent.str() : known;
+    // Shortly after its start a master does not know where its agents are.
+    const std::string host = task == tasks.end() ? "" : host_of(task->second);
     std::string addresses;
     for (const auto& [name, port] : one.ports) {
-      addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);
+      if (!host.empty())
+        addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);
     }
     table.row({one.task.str(), one.agent.str(),
                text(one.state, one.healthy == std::optional(false) ? ", unhealthy" : "",
