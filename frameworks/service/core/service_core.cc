@@ -321,7 +321,8 @@ void Service::State::declare_asks(Step& step) {
       if (app.is_wanted(instance.id.version)) ++counts[instance.id.version];
     }
     for (const auto& [version, count] : counts) {
-      if (count == 0) continue;
+      // Of held updates there are two for an app; what is beyond waits for those before it.
+      if (count == 0 || asks.size() == kAsksMax) continue;
       asks.push_back(make_ask(app.spec_of(version), version, count));
     }
   }

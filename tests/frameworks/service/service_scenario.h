@@ -396,6 +396,7 @@ class ServiceScenario {
 
   // --- the master ------------------------------------------------------------------------------
   void on(const proto::DeclareAsks& declare) {
+    EXPECT_LE(declare.asks.size(), kAsksMax);
     std::set<AskName> names;
     for (const Ask& ask : declare.asks) {
       EXPECT_GT(ask.count, 0);

@@ -486,5 +486,32 @@ TEST(Pause, StopsAnUpdateWhereItIs) {
   EXPECT_EQ(s.row().state, "running");
 }
 
+// Each wants an instance of both versions.
+TEST(Pause, OfMoreAppsThanThereAreAsksAsksForAsManyAsThereMayBe) {
+  Entries kept;
+  for (size_t i = 0; i < kAsksMax / 2 + 2; ++i) {
+    const std::string name = text("app", i);
+    const AppSpec before = ServiceScenario::app(2, name);
+    AppSpec spec = before;
+    spec.command = "serve better";
+    kept[app_key(name)] = encode(AppRecord{.spec = spec,
+                                           .version = 2,
+                                           .last_version = 2,
+                                           .ready_version = 1,
+                                           .hold = Hold{.slots = 1}});
+    kept[versions_key(name)] = encode(Versions{{1, {.spec = before, .was_ready = true}}});
+  }
+  Service core({}, kept);
+  ServiceOutbox out;
+  core.handle(sdk::Notification(proto::Subscribed{.framework = FrameworkId("f")}), Time(), out);
+  core.handle(Tick{}, Time(), out);
+  size_t asked = 0;
+  for (const sdk::Command& command : out.commands) {
+    const auto* declare = std::get_if<proto::DeclareAsks>(&command);
+    if (declare != nullptr) asked = declare->asks.size();
+  }
+  EXPECT_EQ(asked, kAsksMax);
+}
+
 }  // namespace
 }  // namespace proffer::service::versions_test
