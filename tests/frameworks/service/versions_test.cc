@@ -210,7 +210,8 @@ TEST(Rollback, NamesWhatTheHealthCheckSaw) {
     s.advance(seconds(1));
     for (const std::string& id : s.tasks_of("web", 2)) {
       s.healthy(id, false, says);
-      for (const auto& row : s.core().status_of("web", "", 10)->instances) {
+      const auto page = s.core().status_of("web", "", 10);
+      for (const auto& row : page->instances) {
         EXPECT_EQ(row.why, row.task.str() == id ? says : "");
       }
     }
