@@ -11,8 +11,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "common/text.h"
+#include "net/fd.h"
 #include "proto/json/service_json.h"
 #include "tests/integration/processes.h"
 
@@ -21,11 +24,55 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Asks the place some hundred times a second, from two threads, until it is told to end.
+// One connection, on which one request follows the other until the server wants to close it.
+class KeptConnection {
+ public:
+  explicit KeptConnection(const std::string& path) {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const timeval limit = {30, 0};
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    if (::connect(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      fd_ = Fd();
+  }
+  // The whole answer; empty: there was none. Afterwards `ends` says whether it was the last.
+  std::string ask(bool& ends) {
+    constexpr std::string_view kRequest = "GET / HTTP/1.1\r\nHost: web\r\n\r\n";
+    ends = true;
+    if (::send(fd_.get(), kRequest.data(), kRequest.size(), MSG_NOSIGNAL) < 0) return "";
+    std::string answer;
+    while (true) {
+      const size_t body = answer.find("\r\n\r\n");
+      if (body != std::string::npos) {
+        const std::string head = lower(answer.substr(0, body));
+        const size_t length = head.find("content-length: ");
+        const size_t want = length == std::string::npos ? 0 : std::stoul(head.substr(length + 16));
+        ends = head.find("connection: close") != std::string::npos;
+        if (answer.size() >= body + 4 + want) return answer;
+      }
+      char buffer[1024];
+      const ssize_t got = ::recv(fd_.get(), buffer, sizeof buffer, 0);
+      if (got <= 0) return answer.empty() ? "" : "cut off: " + answer;
+      answer.append(buffer, static_cast<size_t>(got));
+    }
+  }
+
+ private:
+  static std::string lower(std::string text) {
+    for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return text;
+  }
+  Fd fd_{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+};
+
+// Ask the place some hundred times a second until they are told to end: two with a connection for
+// each request, one on a connection that it keeps.
 class Clients {
  public:
   explicit Clients(std::string place) : place_(std::move(place)) {
     for (int i = 0; i < 2; ++i) threads_.emplace_back([this] { ask(); });
+    threads_.emplace_back([this] { ask_on_kept_connections(); });
   }
   ~Clients() { end(); }
   void end() {
@@ -34,6 +81,8 @@ class Clients {
     threads_.clear();
   }
   int64_t good() const { return good_; }
+  // Of those, on a connection that was open before and after.
+  int64_t kept() const { return kept_; }
   // What was answered instead; of each kind once.
   std::set<std::string> bad() const {
     const std::lock_guard lock(mutex_);
@@ -47,22 +96,37 @@ class Clients {
 
  private:
   void ask() {
-    while (!ends_) {
-      ::poll(nullptr, 0, 2);  // The load is bounded: the machine has others to serve.
-      const std::string answer = get_http(place_, "/");
-      const std::lock_guard lock(mutex_);
-      if (answer.starts_with("HTTP/1.1 200 ")) {
-        ++good_;
-        greetings_.insert(answer.substr(std::min(answer.size(), answer.rfind(' ') + 1)));
-      } else {
-        bad_.insert(answer.empty() ? "no answer" : answer);
-      }
+    while (pause()) take(get_http(place_, "/"), "no answer");
+  }
+  void ask_on_kept_connections() {
+    std::optional<KeptConnection> kept;
+    while (pause()) {
+      if (!kept) kept.emplace(place_);
+      bool ends = false;
+      take(kept->ask(ends), "no answer on a kept connection");
+      if (!ends) ++kept_;
+      if (ends) kept.reset();
+    }
+  }
+  // The load is bounded: the machine has others to serve.
+  bool pause() const {
+    ::poll(nullptr, 0, 2);
+    return !ends_;
+  }
+  void take(const std::string& answer, const std::string& none) {
+    const std::lock_guard lock(mutex_);
+    if (answer.starts_with("HTTP/1.1 200 ")) {
+      ++good_;
+      greetings_.insert(answer.substr(std::min(answer.size(), answer.rfind(' ') + 1)));
+    } else {
+      bad_.insert(answer.empty() ? none : answer);
     }
   }
 
   const std::string place_;
   std::atomic<bool> ends_ = false;
   std::atomic<int64_t> good_ = 0;
+  std::atomic<int64_t> kept_ = 0;
   mutable std::mutex mutex_;
   std::set<std::string> bad_;
   std::set<std::string> greetings_;
@@ -94,7 +158,8 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   proffer({"apply", app("one"), "--wait"});
 
   write_file(home_ / "haproxy.template",
-             text("defaults\n  mode http\n  option redispatch 1\n  timeout connect 5s\n  timeout "
+             text("defaults\n  mode http\n  option redispatch 1\n  option idle-close-on-response\n "
+                  " timeout connect 5s\n  timeout "
                   "client 30s\n"
                   "  timeout server 30s\nfrontend front\n  bind unix@",
                   front(),
@@ -138,9 +203,11 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
     }
   }
   ASSERT_TRUE(cluster.dev().line_with("\"again_in_s\"").has_value());
-  ASSERT_TRUE(eventually([&] { return cluster.proffer({"service", "list"}).code == 0; }));
+  const auto has_scheduler = [&] { return cluster.proffer({"service", "list"}).code == 0; };
+  ASSERT_TRUE(eventually(has_scheduler));
   proffer({"scale", "web", "3", "--wait"});
   const auto master = cluster.restart_master();
+  ASSERT_TRUE(eventually(has_scheduler));
   proffer({"scale", "web", "4", "--wait"});
   EXPECT_EQ(cluster.proffer({"drain", "agent-1", "--grace", "1m"}).code, 0);
   ASSERT_TRUE(eventually([&] {
@@ -160,6 +227,7 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   clients.end();
   EXPECT_THAT(clients.bad(), testing::IsEmpty());
   EXPECT_GT(clients.good(), 1'000);
+  EXPECT_GT(clients.kept(), 100);
   follower->kill(SIGINT);
   std::cout << clients.good() << " requests answered\n";
 }
