@@ -33,6 +33,7 @@ int run_usage(const Words& words);
 int run_logs(const Words& words);
 int run_service_logs(const Words& words);
 int run_service_proxy(const Words& words);
+int run_service_servers(const Words& words);
 int run_kill(const Words& words);
 int run_run(const Words& words);
 int run_service(const Words& words);

@@ -4,29 +4,19 @@
 //
 //   #! each APP PORT: TEXT
 //
-// stays, and is followed by TEXT once for each ready instance of the app, with ~{host}, ~{port}
-// (the number of the port that the app names PORT), ~{instance} (its task id) and ~{slot} replaced.
-// For the proxy such a line is a comment.
+// stays, and is followed by TEXT once for each server of the app, with ~{host}, ~{port} (the number
+// of the port that the app names PORT), ~{instance} (its task id) and ~{slot} replaced. For the
+// proxy such a line is a comment.
 
-#include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/result.h"
+#include "proto/service_status.h"
 
 namespace proffer::cli {
-
-struct Server {
-  std::string instance = {};  // its task id
-  int64_t slot = 0;
-  std::string host = {};
-  std::map<std::string, uint16_t> ports = {};  // by name
-  bool operator==(const Server&) const = default;
-};
-using Servers = std::map<std::string, std::vector<Server>>;  // by app
 
 class ProxyTemplate {
  public:
@@ -34,8 +24,8 @@ class ProxyTemplate {
   static Result<ProxyTemplate> parse(std::string_view text);
 
   const std::set<std::string>& apps() const { return apps_; }
-  // Instances without the port that a line names are left out.
-  std::string fill(const Servers& servers) const;
+  // Servers whose host is not known, or without the port that a line names, are left out.
+  std::string fill(const std::vector<proto::ServerRow>& servers) const;
 
  private:
   struct Line {
@@ -44,6 +34,9 @@ class ProxyTemplate {
     std::string port = {};
     std::string each = {};
   };
+  // Reads the text of a line for servers; false if it is not as it must be.
+  static bool parse_line(Line& line);
+
   std::vector<Line> lines_;
   std::set<std::string> apps_;
 };

@@ -344,14 +344,12 @@ int list(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
-  const Result<std::string> answer = ServiceClient(*master, common.framework).ask({.verb = "list"});
-  if (!answer) return print_error(answer.error(), common.json);
+  const auto apps = ServiceClient(*master, common.framework).list();
+  if (!apps) return print_error(apps.error(), common.json);
   if (common.json) {
-    print_line(*answer);
+    print_line(proto::service_apps_json({.apps = *apps}));
     return 0;
   }
-  const auto apps = proto::parse_service_apps(*answer);
-  if (!apps) return print_error(Error(apps.error()).in("the scheduler's answer"), false);
   Table table({"APP", "OWNER", "VERSION", "STATE", "READY", "WHY"});
   for (const proto::ServiceAppRow& row : *apps) {
     table.row({row.app, row.owner.empty() ? "-" : row.owner, std::to_string(row.version), row.state,
@@ -370,15 +368,8 @@ int show(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
-  const ServiceClient client(*master, common.framework);
-  Result<proto::ServiceStatusPage> page = client.status(app);
+  const auto page = ServiceClient(*master, common.framework).status(app);
   if (!page) return print_error(page.error(), common.json);
-  // The master chose the ports, and knows where its agents are.
-  const std::map<TaskId, proto::TaskRow> tasks = client.tasks(app);
-  for (proto::ServiceInstanceRow& one : page->instances) {
-    const auto task = tasks.find(one.task);
-    if (task != tasks.end() && one.ports.empty()) one.ports = task->second.ports;
-  }
   if (common.json) {
     print_line(proto::service_status_json(*page));
     return 0;
@@ -396,14 +387,7 @@ int show(const Words& words) {
   }
   Table table({"INSTANCE", "AGENT", "STATE", "READY", "ADDRESS"});
   for (const proto::ServiceInstanceRow& one : page->instances) {
-    const auto task = tasks.find(one.task);
-    // Shortly after its start a master does not know where its agents are.
-    const std::string host = task == tasks.end() ? "" : host_of(task->second);
-    std::string addresses;
-    for (const auto& [name, port] : one.ports) {
-      if (!host.empty())
-        addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);
-    }
+    const std::string addresses = addresses_of(one.host, one.ports);
     table.row({one.task.str(), one.agent.str(),
                text(one.state, one.healthy == std::optional(false) ? ", unhealthy" : "",
                     one.why.empty() ? "" : ": ", one.why),
@@ -424,6 +408,7 @@ constexpr Verb kVerbs[] = {
     {"apply", apply, "create the app of a file, or roll it to what the file says now"},
     {"list", list, "the apps and how they stand"},
     {"status", show, "an app and each of its instances"},
+    {"servers", run_service_servers, "the instances that clients may use, and where they are"},
     {"proxy", run_service_proxy, "keep the configuration of a proxy current"},
     {"logs", run_service_logs, "what the instance that failed last has written; -f: all that run"},
     {"history", show_history, "the versions of an app, and how they went"},

@@ -1,27 +1,109 @@
 #include "cli/service_client.h"
 
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <thread>
+
+#include "common/text.h"
 #include "sdk/request.h"
 
 namespace proffer::cli {
+namespace {
+
+constexpr Duration kAnswersIn = seconds(10);
+constexpr Duration kPause = milliseconds(500);
+
+// All pages of an answer, one after the other: `take` keeps a page.
+template <class Page>
+Result<void> read_pages(const ServiceClient& client, proto::ServiceCall call,
+                        Result<Page> (*parse)(std::string_view), auto&& take) {
+  while (true) {
+    const Result<std::string> answer = client.ask(call);
+    if (!answer) return answer.error();
+    Result<Page> page = parse(*answer);
+    if (!page) return std::move(page).error().in("the scheduler's answer");
+    std::string next = page->next;
+    if (!take(*std::move(page)) || next.empty() || next == call.after) return {};
+    call.after = std::move(next);
+  }
+}
+
+template <class Row>
+void append(std::vector<Row>& all, std::vector<Row>&& more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
 
 Result<std::string> ServiceClient::ask(const proto::ServiceCall& what) const {
-  return sdk::request({.master = to_text(master_), .framework = framework_},
-                      proto::service_call_json(what));
+  return sdk::request(
+      {.master = to_text(master_), .framework = framework_, .timeout = kAnswersIn + what.wait},
+      proto::service_call_json(what));
+}
+
+Result<std::vector<proto::ServiceAppRow>> ServiceClient::list() const {
+  std::vector<proto::ServiceAppRow> all;
+  Result<void> read = read_pages<proto::ServiceAppsPage>(
+      *this, {.verb = "list"}, proto::parse_service_apps, [&](proto::ServiceAppsPage&& page) {
+        append(all, std::move(page.apps));
+        return true;
+      });
+  if (!read) return std::move(read).error();
+  return all;
 }
 
 Result<proto::ServiceStatusPage> ServiceClient::status(const std::string& app) const {
   proto::ServiceStatusPage all;
-  std::string after;
-  while (true) {
-    const Result<std::string> answer = ask({.verb = "status", .app = app, .after = after});
-    if (!answer) return answer.error();
-    Result<proto::ServiceStatusPage> page = proto::parse_service_status(*answer);
-    if (!page) return std::move(page).error().in("the scheduler's answer");
-    all.app = std::move(page->app);
-    for (auto& row : page->instances) all.instances.push_back(std::move(row));
-    if (page->next.empty() || page->next == after) return all;
-    after = page->next;
+  Result<void> read = read_pages<proto::ServiceStatusPage>(
+      *this, {.verb = "status", .app = app}, proto::parse_service_status,
+      [&](proto::ServiceStatusPage&& page) {
+        all.app = std::move(page.app);
+        append(all.instances, std::move(page.instances));
+        return true;
+      });
+  if (!read) return std::move(read).error();
+  std::map<TaskId, proto::TaskRow> told;
+  for (proto::ServiceInstanceRow& row : all.instances) {
+    if (!row.host.empty() && !row.ports.empty()) continue;
+    // One that has not told its ports yet, or that a scheduler of an earlier version launched.
+    if (told.empty()) told = tasks(app);
+    const auto task = told.find(row.task);
+    if (task == told.end()) continue;
+    if (row.ports.empty()) row.ports = task->second.ports;
+    if (row.host.empty()) {
+      row.host = proto::host_of(task->second.http_address, task->second.https_address);
+    }
   }
+  return all;
+}
+
+Result<proto::ServersPage> ServiceClient::servers(const std::vector<std::string>& apps,
+                                                  const std::string& seen, Duration wait) const {
+  proto::ServersPage all;
+  bool is_one_version = true;
+  Result<void> read = read_pages<proto::ServersPage>(
+      *this, {.verb = "servers", .apps = apps, .seen = seen, .wait = wait}, proto::parse_servers,
+      [&](proto::ServersPage&& page) {
+        is_one_version = all.version.empty() || all.version == page.version;
+        all.version = std::move(page.version);
+        append(all.servers, std::move(page.servers));
+        append(all.unknown, std::move(page.unknown));
+        return is_one_version;
+      });
+  if (!read) return std::move(read).error();
+  // Something changed between two pages.
+  if (!is_one_version) return servers(apps, "", Duration());
+  std::map<std::string, std::map<TaskId, proto::TaskRow>> told;
+  for (proto::ServerRow& row : all.servers) {
+    if (!row.host.empty()) continue;
+    const auto [of_app, is_new] = told.try_emplace(row.app);
+    if (is_new) of_app->second = tasks(row.app);
+    const auto task = of_app->second.find(row.task);
+    if (task == of_app->second.end()) continue;
+    row.host = proto::host_of(task->second.http_address, task->second.https_address);
+  }
+  return all;
 }
 
 std::map<TaskId, proto::TaskRow> ServiceClient::tasks(const std::string& app) const {
@@ -33,11 +115,24 @@ std::map<TaskId, proto::TaskRow> ServiceClient::tasks(const std::string& app) co
   return tasks;
 }
 
-std::string host_of(const proto::TaskRow& task) {
-  const std::string& address = task.https_address.empty() ? task.http_address : task.https_address;
-  // A socket: the agent is on this machine.
-  if (address.starts_with('/')) return "127.0.0.1";
-  return address.substr(0, address.rfind(':'));
+Result<proto::ServersPage> ServersFollower::next(Duration wait) {
+  const auto paced =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(std::min(wait, kPause).millis());
+  Result<proto::ServersPage> page =
+      client_.servers(apps_, seen_, seen_.empty() ? Duration() : wait);
+  const bool has_changed = page && std::exchange(seen_, page->version) != page->version;
+  // Nobody who answers at once, as a busy scheduler does, is asked without a pause.
+  if (!has_changed) std::this_thread::sleep_until(paced);
+  return page;
+}
+
+std::string addresses_of(const std::string& host, const std::map<std::string, uint16_t>& ports) {
+  std::string addresses;
+  if (host.empty()) return addresses;
+  for (const auto& [name, port] : ports) {
+    addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);
+  }
+  return addresses;
 }
 
 }  // namespace proffer::cli

@@ -1,10 +1,11 @@
 #pragma once
 
-// What the verbs of `proffer service` ask of a scheduler and of the master.
+// The questions of `proffer service` to a scheduler and to the master.
 
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/master_client.h"
 #include "common/result.h"
@@ -12,6 +13,9 @@
 #include "proto/status.h"
 
 namespace proffer::cli {
+
+// A follower asks for news so long, then again: answers that never come are noticed.
+inline constexpr Duration kWatchFor = seconds(20);
 
 class ServiceClient {
  public:
@@ -22,18 +26,38 @@ class ServiceClient {
   // The scheduler's answer, as JSON. Blocks. Errors: the scheduler's; kUnavailable and kTimeout if
   // it or the master is away.
   Result<std::string> ask(const proto::ServiceCall& what) const;
-  // An app with all its instances. Errors: as ask().
+  // The following read all pages. Errors: as ask().
+  Result<std::vector<proto::ServiceAppRow>> list() const;
   Result<proto::ServiceStatusPage> status(const std::string& app) const;
+  // Of these apps, or of all. Answered when the version is not `seen`, at the latest after `wait`.
+  Result<proto::ServersPage> servers(const std::vector<std::string>& apps, const std::string& seen,
+                                     Duration wait) const;
+
+ private:
   // What the master knows of the app's tasks; nothing if it does not answer.
   std::map<TaskId, proto::TaskRow> tasks(const std::string& app) const;
 
- private:
   const Masters master_;
   const std::string framework_;
 };
 
-// Where the task's agent is, as one reaches it from here: "127.0.0.1" or a host; empty: the master
-// does not know, for a moment after its start.
-std::string host_of(const proto::TaskRow& task);
+// Looks at the servers of apps again and again.
+class ServersFollower {
+ public:
+  ServersFollower(ServiceClient client, std::vector<std::string> apps)
+      : client_(std::move(client)), apps_(std::move(apps)) {}
+
+  // The first time at once; then when they have changed, or `wait` later. Blocks. Errors: as
+  // ServiceClient::servers(), half a second later.
+  Result<proto::ServersPage> next(Duration wait);
+
+ private:
+  const ServiceClient client_;
+  const std::vector<std::string> apps_;
+  std::string seen_;
+};
+
+// "http=127.0.0.1:31000 admin=…"; empty if the host is not known or there are no ports.
+std::string addresses_of(const std::string& host, const std::map<std::string, uint16_t>& ports);
 
 }  // namespace proffer::cli

@@ -13,6 +13,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/output_streams.h"
+#include "cli/service_client.h"
 #include "cli/task_output.h"
 #include "common/printable.h"
 #include "common/text.h"
@@ -35,6 +36,10 @@ Result<std::vector<proto::TaskRow>> instances_of(const Masters& master,
     return of != framework && !of.starts_with(framework + "-");
   });
   return rows;
+}
+
+bool is_gone(const Result<proto::ServiceStatusPage>& page) {
+  return !page && page.error().code() == ErrorCode::kNotFound;
 }
 
 bool has_failed(const proto::TaskRow& row) {
@@ -109,7 +114,7 @@ class Lines {
   std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;
 };
 
-// Until it is interrupted, or the app has no instance any more.
+// Until it is interrupted, or the app is gone.
 int follow_all(const Masters& master, const std::string& framework, const std::string& app) {
   Lines lines;
   OutputStreams streams(
@@ -136,7 +141,9 @@ int follow_all(const Masters& master, const std::string& framework, const std::s
         streams.ended(task);
         return true;
       });
-      if (here.empty()) break;
+      // Between two instances an app has none.
+      const ServiceClient client(master, framework);
+      if (here.empty() && is_gone(client.status(app))) break;
     }
     std::this_thread::sleep_for(kLookEvery);
   }

@@ -1,17 +1,14 @@
-// proffer service proxy: follows apps, and writes the configuration of a proxy when the servers
-// change. Nothing is taken away because a scheduler or a master does not answer or has just begun.
+// proffer service proxy: follows apps, and writes the configuration of a proxy when their servers
+// change. Nothing is taken away because a scheduler or a master does not answer.
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <sstream>
-#include <thread>
 #include <utility>
 
 #include <stdlib.h>
@@ -21,93 +18,105 @@
 #include "cli/output.h"
 #include "cli/proxy_template.h"
 #include "cli/service_client.h"
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer::cli {
 namespace {
 
-struct ProxyFlags {
-  std::string source = {};
-  std::string output = {};
-  std::string check = {};
-  std::string exec = {};
-  bool once = false;
-};
+using Clock = std::chrono::steady_clock;
 
-// The servers of an app: its ready instances. One that is known from before and that the scheduler
-// has not heard of since its own start stays.
-class Follower {
- public:
-  explicit Follower(ServiceClient client) : client_(std::move(client)) {}
-
-  // Errors: kNotFound, there is no such app, which then has no server; else the scheduler's, and
-  // the servers are as they were.
-  Result<void> look(const std::string& app, Servers& servers) {
-    const Result<proto::ServiceStatusPage> page = client_.status(app);
-    if (!page && page.error().code() == ErrorCode::kNotFound) servers[app].clear();
-    if (!page) return page.error();
-    const std::map<TaskId, proto::TaskRow> tasks = client_.tasks(app);
-    const std::vector<Server> before = std::exchange(servers[app], {});
-    for (const proto::ServiceInstanceRow& row : page->instances) {
-      const bool was_there = std::any_of(before.begin(), before.end(), [&](const Server& server) {
-        return server.instance == row.task.str();
-      });
-      if (!row.ready && !(was_there && row.state == "unconfirmed")) continue;
-      Server server{.instance = row.task.str(), .slot = row.slot, .ports = row.ports};
-      const auto task = tasks.find(row.task);
-      if (task != tasks.end()) {
-        if (server.ports.empty()) server.ports = task->second.ports;
-        const std::string host = host_of(task->second);
-        if (!host.empty()) hosts_[row.agent] = host;
-      }
-      const auto host = hosts_.find(row.agent);
-      if (host == hosts_.end()) continue;  // The next look knows.
-      server.host = host->second;
-      servers[app].push_back(std::move(server));
-    }
-    return {};
-  }
-
- private:
-  const ServiceClient client_;
-  std::map<AgentId, std::string> hosts_;
-};
+// A command that failed, or a text that the check refused, is tried again so much later.
+constexpr Duration kTryAgain = seconds(1);
+constexpr auto kCheckAgain = std::chrono::seconds(30);
 
 // A shell command line; $PROFFER_PROXY_FILE names the file.
 bool run_command(const std::string& command, const std::string& file) {
   ::setenv("PROFFER_PROXY_FILE", file.c_str(), 1);
-  const int status = std::system(command.c_str());  // NOLINT(cert-env33-c): it is the user's own
-  if (status == 0) return true;
-  std::fprintf(stderr, "warning: %s failed\n", quoted(command).c_str());
-  return false;
+  return std::system(command.c_str()) == 0;  // NOLINT(cert-env33-c): it is the user's own
 }
 
-// Beside the file, checked, and then in its place.
-Result<void> put_in_place(const ProxyFlags& flags, const std::string& text) {
-  const std::string next = flags.output + ".next";
-  std::ofstream file(next, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) {
-    return Error::unavailable(
-        proffer::text("cannot write ", quoted(next), ": ", std::strerror(errno)));
+// The proxy's file: replaced as a whole by a text that the check has accepted, after which the
+// command runs until it has succeeded once.
+class ProxyFile {
+ public:
+  ProxyFile(std::string path, std::string check, std::string command)
+      : path_(std::move(path)), check_(std::move(check)), command_(std::move(command)) {}
+
+  // The last text was not put, or the command has failed: put() is to be called again soon.
+  bool is_behind() const { return is_behind_; }
+  bool has(const std::string& text) const { return text_ == text && !is_behind_; }
+
+  // Errors: kUnavailable, the disk; kFailedPrecondition, the check or the command. The file is as
+  // it was, but after a failure of the command.
+  Result<void> put(const std::string& text) {
+    is_behind_ = true;
+    if (text_ != text) {
+      if (Result<void> replaced = replace(text); !replaced) return replaced;
+      text_ = text;
+      must_tell_ = !command_.empty();
+    }
+    if (must_tell_ && !run_command(command_, path_)) {
+      return Error::failed_precondition(
+          proffer::text(quoted(command_), " failed; it is tried again"));
+    }
+    must_tell_ = false;
+    is_behind_ = false;
+    return {};
   }
-  if (!flags.check.empty() && !run_command(flags.check, next)) {
-    return Error::failed_precondition(proffer::text("the check refused ", quoted(next), "; ",
-                                                    quoted(flags.output), " is as it was"))
+
+ private:
+  Result<void> replace(const std::string& text) {
+    const std::string next = path_ + ".next";
+    const bool was_refused = refused_ == text && Clock::now() < refused_until_;
+    if (was_refused) return refusal(next);
+    std::ofstream file(next, std::ios::binary | std::ios::trunc);
+    file << text;
+    file.close();
+    if (!file) {
+      return Error::unavailable(
+          proffer::text("cannot write ", quoted(next), ": ", std::strerror(errno)));
+    }
+    if (!check_.empty() && !run_command(check_, next)) {
+      refused_ = text;
+      refused_until_ = Clock::now() + kCheckAgain;
+      return refusal(next);
+    }
+    refused_.reset();
+    std::error_code error;
+    // As somebody has set them for the file that is there.
+    const std::filesystem::file_status before = std::filesystem::status(path_, error);
+    if (!error && std::filesystem::exists(before)) {
+      std::filesystem::permissions(next, before.permissions(), error);
+    }
+    std::filesystem::rename(next, path_, error);
+    if (!error) return {};
+    return Error::unavailable(
+        proffer::text("cannot replace ", quoted(path_), ": ", error.message()));
+  }
+
+  Error refusal(const std::string& next) const {
+    return Error::failed_precondition(proffer::text(quoted(check_), " refused ", quoted(next)))
         .with_hint("the template is wrong, or the check");
   }
-  std::error_code error;
-  std::filesystem::rename(next, flags.output, error);
-  if (error) {
-    return Error::unavailable(
-        proffer::text("cannot replace ", quoted(flags.output), ": ", error.message()));
-  }
-  if (!flags.exec.empty()) run_command(flags.exec, flags.output);
-  return {};
-}
 
-Result<ProxyTemplate> read_template(const std::string& path) {
+  const std::string path_;
+  const std::string check_;
+  const std::string command_;
+  std::optional<std::string> text_;  // that is there because of us
+  bool must_tell_ = false;           // the command has not succeeded since
+  bool is_behind_ = false;
+  std::optional<std::string> refused_;
+  Clock::time_point refused_until_;
+};
+
+Result<ProxyTemplate> read_template(const std::string& path, const std::string& output) {
+  if (output.empty()) return Error::invalid_argument("--output names the proxy's file");
+  std::error_code error;
+  if (std::filesystem::equivalent(path, output, error)) {
+    return Error::invalid_argument(
+        proffer::text("--output is the template itself, ", quoted(path), "; it would be replaced"));
+  }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -120,69 +129,70 @@ Result<ProxyTemplate> read_template(const std::string& path) {
   return made;
 }
 
+// To standard error, if it is not what was said last; an empty one is not said.
+void warn(const std::string& trouble, std::string& told) {
+  if (!trouble.empty() && trouble != told) {
+    std::fprintf(stderr, "warning: %s\n", printable(trouble).c_str());
+  }
+  told = trouble;
+}
+
 }  // namespace
 
 int run_service_proxy(const Words& words) {
   std::string master_flag;
   std::string framework = "service";
-  std::string every = "500ms";
-  ProxyFlags flags;
+  std::string source_path;
+  std::string output;
+  std::string check;
+  std::string command;
+  bool once = false;
   Arguments arguments("proffer service proxy TEMPLATE --output FILE [--check CMD] [--exec CMD]",
                       "keep the configuration of a proxy current: a line `#! each APP PORT: TEXT` "
-                      "of the template is followed by TEXT for each ready instance, with ~{host}, "
+                      "of the template is followed by TEXT for each server, with ~{host}, "
                       "~{port}, ~{instance} and ~{slot}");
   arguments.master(&master_flag);
   arguments.option("--framework", &framework, "the scheduler's name or id (service)");
-  arguments.option("--output", &flags.output, "the proxy's file, replaced when servers change");
-  arguments.option("--check", &flags.check,
+  arguments.option("--output", &output, "the proxy's file, replaced when servers change");
+  arguments.option("--check", &check,
                    "is to accept the new file, $PROFFER_PROXY_FILE, before it is put in place");
-  arguments.option("--exec", &flags.exec, "afterwards, as to reload the proxy");
-  arguments.option("--every", &every, "how often the apps are looked at (500ms)");
-  arguments.flag("--once", &flags.once, "write it once and end");
-  arguments.required("TEMPLATE", &flags.source, "the template");
+  arguments.option("--exec", &command, "afterwards, as to reload the proxy");
+  arguments.flag("--once", &once, "write it once and end");
+  arguments.required("TEMPLATE", &source_path, "the template");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), false);
-  const Result<Duration> pause = parse_duration(every);
-  if (!pause) return usage_error(Error(pause.error()).in("--every"), false);
-  if (flags.output.empty()) {
-    return usage_error(Error::invalid_argument("--output names the proxy's file"), false);
-  }
-  const Result<ProxyTemplate> source = read_template(flags.source);
+  const Result<ProxyTemplate> source = read_template(source_path, output);
   if (!source) return usage_error(source.error(), false);
 
-  Follower follower(ServiceClient(*master, framework));
-  Servers servers;
-  std::optional<std::string> written;
+  ServersFollower follower(ServiceClient(*master, framework),
+                           {source->apps().begin(), source->apps().end()});
+  ProxyFile file(output, check, command);
   std::string told;
   while (true) {
-    Result<void> done = {};
-    std::string trouble;
-    for (const std::string& app : source->apps()) {
-      const Result<void> looked = follower.look(app, servers);
-      if (looked) continue;
-      trouble = looked.error().message();
-      if (looked.error().code() != ErrorCode::kNotFound) done = looked;
+    const Result<proto::ServersPage> page = follower.next(file.is_behind() ? kTryAgain : kWatchFor);
+    if (!page) {
+      if (once) return print_error(page.error(), false);
+      warn(proffer::text(page.error().message(), "; ", output, " stays as it is"), told);
+      continue;
     }
-    std::string text = source->fill(servers);
-    if (done && written != text) {
-      done = put_in_place(flags, text);
-      if (done) {
-        written = std::move(text);
-        size_t count = 0;
-        for (const auto& [app, of_app] : servers) count += of_app.size();
-        print_line(proffer::text(flags.output, ": ", count, count == 1 ? " server" : " servers"));
+    const std::string text = source->fill(page->servers);
+    std::string trouble;
+    for (const std::string& app : page->unknown) {
+      trouble += proffer::text(trouble.empty() ? "" : "; ", "there is no app ", quoted(app));
+    }
+    if (!file.has(text)) {
+      const Result<void> done = file.put(text);
+      if (!done && once) return print_error(done.error(), false);
+      if (!done) {
+        trouble = done.error().message();
+      } else {
+        const size_t count = page->servers.size();
+        print_line(proffer::text(output, ": ", count, count == 1 ? " server" : " servers"));
       }
     }
-    if (flags.once && !done) return print_error(done.error(), false);
-    if (!done)
-      trouble = proffer::text(done.error().message(), "; ", flags.output, " stays as it is");
-    if (!trouble.empty() && trouble != told) {
-      std::fprintf(stderr, "warning: %s\n", trouble.c_str());
-    }
-    if (flags.once) return 0;
-    told = trouble;
-    std::this_thread::sleep_for(std::chrono::milliseconds(pause->millis()));
+    warn(trouble, told);
+    if (once) return 0;
   }
 }
 

@@ -140,9 +140,10 @@ function(proffer_static_program name)
     add_dependencies(${name} ${dep})
     list(APPEND files $<TARGET_FILE:${dep}>)
   endforeach()
-  # It would warn of getpwuid and the like, which libuv and glog hold and nobody here calls.
+  # The linker warns of getpwuid_r, which libuv holds and nobody here calls. --no-warnings would
+  # silence that, and undefined functions as well (binutils 2.40): a call of one goes to address 0.
   # libgcc_eh before libunwind: both have _Unwind_Resume.
-  target_link_options(${name} PRIVATE -static -Wl,--no-warnings)
+  target_link_options(${name} PRIVATE -static)
   target_link_libraries(${name} PRIVATE -Wl,--start-group ${files} -Wl,--end-group gcc_eh
                                         ${archives} Threads::Threads)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin

@@ -126,6 +126,9 @@ struct Offer {
   // Where the agent serves the files of its tasks: host:port or a socket's path; empty: nowhere.
   // The master's word to schedulers; allocators leave it empty.
   std::string http_address = {};
+  // Where the ports of its tasks are reached: a name or an address, 127.0.0.1 if only from the
+  // agent's own machine; empty: the master does not know. Likewise the master's word.
+  std::string host = {};
 
   Resources total() const { return sum_of(slices); }
   bool operator==(const Offer&) const = default;

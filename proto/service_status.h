@@ -13,7 +13,8 @@ namespace proffer::proto {
 
 struct ServiceInstanceRow {
   TaskId task = {};
-  AgentId agent = {};  // empty until launched
+  AgentId agent = {};     // empty until launched
+  std::string host = {};  // where its ports are reached; empty: unknown
   int64_t slot = 0;
   uint64_t version = 0;
   // As of a task, or "planned" before it is launched, "leaving" before it is told to end.
@@ -71,6 +72,33 @@ struct ServicePlan {
   std::vector<ServiceDifference> differences = {};
   int64_t further = 0;  // differences that are left out
   bool operator==(const ServicePlan&) const = default;
+};
+
+// An instance that clients may use.
+struct ServerRow {
+  std::string app = {};
+  TaskId task = {};
+  AgentId agent = {};
+  int64_t slot = 0;
+  std::string host = {};                       // empty: unknown
+  std::map<std::string, uint16_t> ports = {};  // by name
+  bool operator==(const ServerRow&) const = default;
+};
+
+// The instances in service of some apps, or of all.
+inline constexpr Duration kServersWaitMax = minutes(1);  // until a request for them is answered
+struct ServersPage {
+  std::string version = {};               // another one if something has changed, or might have
+  std::vector<ServerRow> servers = {};    // by app and task id
+  std::vector<std::string> unknown = {};  // apps that were asked for and that there are none of
+  std::string next = {};                  // the page behind this one begins after it
+  bool operator==(const ServersPage&) const = default;
+};
+
+struct ServiceAppsPage {
+  std::vector<ServiceAppRow> apps = {};  // by name
+  std::string next = {};                 // likewise
+  bool operator==(const ServiceAppsPage&) const = default;
 };
 
 struct ServiceStatusPage {

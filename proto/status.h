@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/roles.h"
@@ -21,6 +22,10 @@ struct ReservedRow {
   bool dynamic = false;  // by an operation, and not by the agent's flag
   bool operator==(const ReservedRow&) const = default;
 };
+
+// Where the ports of an agent's tasks are reached: the host of one of its two addresses, 127.0.0.1
+// if it has only a socket, which is of this machine; empty: it has neither.
+std::string host_of(std::string_view http_address, std::string_view https_address);
 
 struct AgentRow {
   AgentId agent = {};

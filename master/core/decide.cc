@@ -17,7 +17,7 @@ constexpr size_t kOffersBytesMax = kFrameBytesMax / 2;
 // Not less than what the offer takes in a frame.
 size_t bytes_of(const Offer& offer) {
   size_t bytes = 256 + offer.agent.str().size() + offer.role.str().size() +
-                 offer.http_address.size() + 8 * offer.ports.ranges().size();
+                 offer.http_address.size() + offer.host.size() + 8 * offer.ports.ranges().size();
   for (const auto& [name, value] : offer.attributes) bytes += 48 + name.size() + value.size();
   for (const Slice& slice : offer.slices) {
     bytes += 256 + slice.reserved_for.str().size() + 8 * slice.resources.gpus.size() +
@@ -114,7 +114,10 @@ void Master::State::send_offers(const Framework& framework, std::vector<Offer>&&
   proto::Offers message;
   size_t bytes = 0;
   for (Offer& offer : offers) {
-    if (const Agent* agent = agents_.find(offer.agent)) offer.http_address = agent->http_address;
+    if (const Agent* agent = agents_.find(offer.agent)) {
+      offer.http_address = agent->http_address;
+      offer.host = proto::host_of(agent->http_address, agent->files.address);
+    }
     const size_t more = bytes_of(offer);
     if (!message.offers.empty() &&
         (message.offers.size() == kOffersPerMessageMax || bytes + more > kOffersBytesMax)) {

@@ -17,6 +17,7 @@
 #include "common/text.h"
 #include "master/shell/api.h"
 #include "master/shell/history_calls.h"
+#include "master/shell/http_api.h"
 #include "master/shell/intake.h"
 #include "master/shell/key_principals.h"
 #include "master/shell/master_id.h"
@@ -48,59 +49,6 @@ namespace {
 
 // Of a frame that may be a call, if there is no room for it.
 constexpr size_t kShedLookBytesMax = size_t{16} << 10;
-
-int http_status(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-      return 400;
-    case ErrorCode::kNotFound:
-      return 404;
-    case ErrorCode::kResourceExhausted:
-      return 429;
-    default:
-      return 500;
-  }
-}
-
-// The arguments of a call from the query of a URL: ?prefix=…&ended=1&after=…&limit=…; of explain:
-// ?framework=… or ?role=… or ?task=….
-Result<std::string> arguments_of(const HttpRequest& request) {
-  if (request.path.ends_with("/explain")) {
-    proto::ExplainCall call;
-    for (const auto& [name, value] : request.query) {
-      if (name == "framework") {
-        call.framework = value;
-      } else if (name == "role") {
-        call.role = value;
-      } else if (name == "task") {
-        call.task = value;
-      } else {
-        return Error::invalid_argument(
-            text("unknown parameter ", quoted(name), "; known are framework, role and task"));
-      }
-    }
-    return proto::explain_call_json(call);
-  }
-  proto::TaskQuery query;
-  for (const auto& [name, value] : request.query) {
-    if (name == "prefix") {
-      query.prefix = value;
-    } else if (name == "after") {
-      query.after = value;
-    } else if (name == "ended") {
-      query.ended = value != "0" && value != "false";
-    } else if (name == "limit") {
-      const Result<int64_t> limit =
-          parse_whole("limit", value, 1, static_cast<int64_t>(kReplyRowsMax));
-      if (!limit) return limit.error();
-      query.limit = static_cast<size_t>(*limit);
-    } else {
-      return Error::invalid_argument(
-          text("unknown parameter ", quoted(name), "; known are prefix, ended, after and limit"));
-    }
-  }
-  return proto::task_query_json(query);
-}
 
 }  // namespace
 
@@ -157,9 +105,10 @@ struct MasterShell::Impl {
   LatencyHistogram decisions;
   struct WaitingCall {
     PeerId peer = {};
-    uint64_t id = 0;          // the caller's number
-    bool request = false;     // to a framework: its answer has data
-    std::string json = "{}";  // the answer, if it works
+    uint64_t id = 0;                         // the caller's number
+    bool request = false;                    // to a framework: its answer has data
+    std::optional<HttpResponder> http = {};  // instead of the peer
+    std::string json = "{}";                 // the answer, if it works
   };
   SnapshotPages snapshots;
   uint64_t calls = 0;
@@ -182,6 +131,7 @@ struct MasterShell::Impl {
   bool on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full);
   void on_call(PeerId peer, const proto::Call& call);
   void grant_files(PeerId peer, const proto::Call& call);
+  void relay(const HttpRequest& request, HttpResponder responder);
   void stand_by(PeerId peer, const proto::Call& call);
   void read_history(PeerId peer, const proto::Call& call);
   HistoryLogOptions history_log() const;
@@ -618,6 +568,23 @@ void MasterShell::Impl::grant_files(PeerId peer, const proto::Call& call) {
                                                       .valid_for = kFileTokenAge})});
 }
 
+// To a scheduler; answered by it. Its number and the leader's are of this life of the master.
+void MasterShell::Impl::relay(const HttpRequest& request, HttpResponder responder) {
+  Result<HttpRelay> asked = services_relay(request);
+  if (!asked) {
+    return responder.respond_json(http_status(asked.error().code()),
+                                  proto::error_json(asked.error()));
+  }
+  const uint64_t call = ++calls;
+  calls_waiting[call] = {.request = true, .http = std::move(responder)};
+  step(FrameworkCall{.call = call,
+                     .framework = std::move(asked->framework),
+                     .id = text("http-", options.core.leader.value(), '-', call),
+                     .by = request.principal,
+                     .timeout = asked->timeout,
+                     .data = std::move(asked->data)});
+}
+
 void MasterShell::Impl::stand_by(PeerId peer, const proto::Call& call) {
   Result<proto::StandbyCall> standby = proto::parse_standby_call(call.json);
   if (!standby) {
@@ -673,11 +640,12 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
     return responder.respond_json(
         404, proto::error_json(
                  Error::not_found(text("nothing is at ", quoted(request.path)))
-                     .with_hint(
-                         "try /v1/status, /v1/agents, /v1/frameworks, "
-                         "/v1/roles, /v1/tasks, /v1/offers, /v1/masters, /v1/explain?framework=…, "
-                         "/metrics")));
+                     .with_hint("try /v1/status, /v1/agents, /v1/frameworks, "
+                                "/v1/roles, /v1/tasks, /v1/offers, /v1/masters, /v1/services, "
+                                "/v1/explain?framework=…, "
+                                "/metrics")));
   }
+  if (request.path == kServicesPath) return relay(request, std::move(responder));
   const Result<std::string> arguments = arguments_of(request);
   Result<Page> page = arguments
                           ? read_api(*core, std::string_view(request.path).substr(kApi.size()),
@@ -741,8 +709,14 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
     } else if (auto* answer = std::get_if<Answer>(&action)) {
       const auto at = calls_waiting.find(answer->call);
       if (at == calls_waiting.end()) continue;
-      const WaitingCall call = at->second;
+      WaitingCall call = std::move(at->second);
       calls_waiting.erase(at);
+      if (call.http) {
+        const Result<std::string>& told = answer->result;
+        call.http->respond_json(told ? 200 : http_status(told.error().code()),
+                                told ? *told : proto::error_json(told.error()));
+        continue;
+      }
       proto::Reply told{.id = call.id, .json = call.json};
       Result<std::string> result = std::move(answer->result);
       if (result && call.request) result = proto::request_reply_json(*result);

@@ -285,6 +285,7 @@ void WireReader::offer(wire::Offer::Reader in, Offer& out) {
   if (in.getRole().size() > 0) role(in.getRole(), out.role);
   out.gang = in.getGang();
   text(in.getHttpAddress(), "the HTTP address of an agent", kAddressBytesMax, out.http_address);
+  text(in.getHost(), "the host of an agent", kAddressBytesMax, out.host);
 }
 
 void WireReader::refusal(wire::Refusal::Reader in, Refusal& out) {

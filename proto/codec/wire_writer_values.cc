@@ -122,6 +122,7 @@ void write(const Offer& offer, wire::Offer::Builder out) {
   if (!offer.role.empty()) out.setRole(text_of(offer.role));
   out.setGang(offer.gang);
   if (!offer.http_address.empty()) out.setHttpAddress(text_of(offer.http_address));
+  if (!offer.host.empty()) out.setHost(text_of(offer.host));
 }
 
 void write(const Refusal& refusal, wire::Refusal::Builder out) {

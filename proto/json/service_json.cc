@@ -22,6 +22,7 @@ template <class F>
 void fields(F& f, typename F::template Of<ServiceInstanceRow>& row) {
   f.text("instance", row.task);
   f.text("agent", row.agent);
+  f.text_if_any("host", row.host);
   f.whole("slot", row.slot);
   f.number("version", row.version);
   f.text("state", row.state);
@@ -66,12 +67,37 @@ void fields(F& f, typename F::template Of<ServiceStatusPage>& page) {
   f.text_if_any("next", page.next);
 }
 
-std::string service_apps_json(const std::vector<ServiceAppRow>& rows) {
-  return print_list("apps", rows);
+template <class F>
+void fields(F& f, typename F::template Of<ServiceAppsPage>& page) {
+  f.rows("apps", page.apps);
+  f.text_if_any("next", page.next);
 }
-Result<std::vector<ServiceAppRow>> parse_service_apps(std::string_view json) {
-  return parse_list<ServiceAppRow>(json, "apps");
+
+template <class F>
+void fields(F& f, typename F::template Of<ServerRow>& row) {
+  f.text("app", row.app);
+  f.text("instance", row.task);
+  f.text("agent", row.agent);
+  f.whole("slot", row.slot);
+  f.text_if_any("host", row.host);
+  f.ports("ports", row.ports);
 }
+
+template <class F>
+void fields(F& f, typename F::template Of<ServersPage>& page) {
+  f.text("version", page.version);
+  f.rows("servers", page.servers);
+  f.texts_if_any("unknown", page.unknown);
+  f.text_if_any("next", page.next);
+}
+
+std::string service_apps_json(const ServiceAppsPage& page) { return print_value(page); }
+Result<ServiceAppsPage> parse_service_apps(std::string_view json) {
+  return parse_value<ServiceAppsPage>(json);
+}
+
+std::string servers_json(const ServersPage& page) { return print_value(page); }
+Result<ServersPage> parse_servers(std::string_view json) { return parse_value<ServersPage>(json); }
 
 std::string service_status_json(const ServiceStatusPage& page) { return print_value(page); }
 Result<ServiceStatusPage> parse_service_status(std::string_view json) {
@@ -97,13 +123,16 @@ std::string service_call_json(const ServiceCall& call) {
   if (call.verb == "scale") out["instances"] = call.instances;
   if (!call.after.empty()) out["after"] = call.after;
   if (call.version != 0) out["version"] = call.version;
+  if (!call.apps.empty()) out["apps"] = call.apps;
+  if (!call.seen.empty()) out["seen"] = call.seen;
+  if (call.wait > Duration()) out["wait_s"] = print_seconds(call.wait);
   return to_json_text(out);
 }
 
 Result<ServiceCall> parse_service_call(std::string_view json) {
   ServiceCall call;
   Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"verb", "app", "file", "instances", "after", "version"});
+    in.only({"verb", "app", "file", "instances", "after", "version", "apps", "seen", "wait_s"});
     in.require("verb");
     in.text("verb", call.verb);
     in.text("app", call.app);
@@ -111,6 +140,9 @@ Result<ServiceCall> parse_service_call(std::string_view json) {
     in.whole("instances", call.instances);
     in.text("after", call.after);
     in.number("version", call.version);
+    in.texts_if_any("apps", call.apps);
+    in.text("seen", call.seen);
+    in.seconds("wait_s", call.wait);
   });
   if (!parsed) return std::move(parsed).error();
   return call;

@@ -12,14 +12,19 @@
 
 namespace proffer::proto {
 
-// {"apps":[{"app","version","state","instances","ready","outdated","live","why"}]}
-std::string service_apps_json(const std::vector<ServiceAppRow>& rows);
-Result<std::vector<ServiceAppRow>> parse_service_apps(std::string_view json);
+// {"apps":[{"app","owner","version","state","instances","ready","outdated","live","why","failed",
+// "rolled_back"}],"next"}
+std::string service_apps_json(const ServiceAppsPage& page);
+Result<ServiceAppsPage> parse_service_apps(std::string_view json);
 
-// {"app":{…},"instances":[{"instance","agent","slot","version","state","ready","healthy","ports",
-// "launched_at_s"}],"next"}
+// {"app":{…},"instances":[{"instance","agent","host","slot","version","state","ready","healthy",
+// "why","ports","launched_at_s"}],"next"}
 std::string service_status_json(const ServiceStatusPage& page);
 Result<ServiceStatusPage> parse_service_status(std::string_view json);
+
+// {"version","servers":[{"app","instance","agent","slot","host","ports"}],"unknown":[…],"next"}
+std::string servers_json(const ServersPage& page);
+Result<ServersPage> parse_servers(std::string_view json);
 
 // {"versions":[{"version","applied_at_s","applied_by","present","was_ready","failed","command"}]}
 std::string service_versions_json(const std::vector<ServiceVersionRow>& rows);
@@ -29,16 +34,19 @@ Result<std::vector<ServiceVersionRow>> parse_service_versions(std::string_view j
 std::string service_plan_json(const ServicePlan& plan);
 Result<ServicePlan> parse_service_plan(std::string_view json);
 
-// What somebody asks of the scheduler: "apply" (file), "scale" (app, instances), "stop", "pause",
-// "resume" (app), "rollback" (app, version), "list", "status" (app, after), "history" (app), "plan"
-// (file, or app and version).
+// A request to the scheduler: "apply" (file), "scale" (app, instances), "stop", "pause", "resume"
+// (app), "rollback" (app, version), "list" (after), "status" (app, after), "history" (app), "plan"
+// (file, or app and version), "servers" (apps, seen, wait, after).
 struct ServiceCall {
   std::string verb = {};
   std::string app = {};
   std::string file = {};  // an app file's text
   int64_t instances = 0;
-  std::string after = {};  // the page behind this task
-  uint64_t version = 0;    // 0: none is named
+  std::string after = {};              // the page behind this app or task
+  uint64_t version = 0;                // 0: none is named
+  std::vector<std::string> apps = {};  // none: all
+  std::string seen = {};               // answered once ServersPage::version is another,
+  Duration wait = {};                  // or so much later
   bool operator==(const ServiceCall&) const = default;
 };
 std::string service_call_json(const ServiceCall& call);

@@ -230,6 +230,9 @@ struct Offer {
   # Where the agent serves the files of its tasks: host:port or a socket's path; at most 264 bytes.
   # Absent: it serves none.
   httpAddress @9 :Text;
+  # Where the ports of its tasks are reached: a host, IPv6 in brackets; at most 264 bytes.
+  # Absent: unknown.
+  host @10 :Text;
 }
 
 # What a framework does not want of what it was offered.

@@ -20,6 +20,7 @@
 #include "net/local_client.h"
 #include "proto/codec/codec.h"
 #include "slave/executor/health_probe.h"
+#include "slave/executor/last_words.h"
 #include "slave/executor/listeners.h"
 #include "slave/executor/readiness.h"
 #include "slave/executor/stem.h"
@@ -35,6 +36,9 @@ constexpr Duration kIdleWithoutAgent = seconds(30);
 // A command that ends within this long is told as running and as ended at once: each of the four
 // processes on the way to its scheduler then wakes once, not twice.
 constexpr Duration kRunningIsToldAfter = milliseconds(2);
+
+// Of a task that failed, in the data of its last update.
+constexpr size_t kLastWordsBytesMax = 1'024;
 
 std::string words_of_signal(int signal) {
   const char* name = sigabbrev_np(signal);
@@ -440,6 +444,10 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
     status.reason = proto::TaskReason::kExecutorEnded;
     status.message = text("its executor was sent ", words_of_signal(*command.executor_signal),
                           " by something on its machine, and ended it");
+  }
+  // A shared executor's words may be those of another task.
+  if (status.state == proto::TaskState::kFailed && command.own) {
+    status.data = last_words(kLastWordsBytesMax);
   }
   const bool ended_by_itself = !command.kill_asked && !command.executor_signal;
   const bool takes_another = command.own && ended_by_itself && !left && !ending;

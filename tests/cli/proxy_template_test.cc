@@ -9,11 +9,22 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const Servers kServers = {
-    {"web",
-     {{.instance = "web.1.0-a", .slot = 0, .host = "10.0.0.1", .ports = {{"http", 31'000}}},
-      {.instance = "web.1.1-b", .slot = 1, .host = "h2", .ports = {{"http", 31'001}}},
-      {.instance = "web.1.2-c", .slot = 2, .host = "h3", .ports = {{"admin", 1}}}}}};
+proto::ServerRow server(const std::string& task, int64_t slot, const std::string& host,
+                        const std::map<std::string, uint16_t>& ports) {
+  return {.app = "web",
+          .task = TaskId(task),
+          .agent = AgentId("a"),
+          .slot = slot,
+          .host = host,
+          .ports = ports};
+}
+
+const std::vector<proto::ServerRow> kServers = {
+    server("web.1.0-a", 0, "10.0.0.1", {{"http", 31'000}}),
+    server("web.1.1-b", 1, "h2", {{"http", 31'001}}),
+    server("web.1.2-c", 2, "h3", {{"admin", 1}}),   // another port
+    server("web.1.3-d", 3, "", {{"http", 31'003}})  // nobody knows where
+};
 
 TEST(ProxyTemplate, IsFilledWithTheServersOfEachApp) {
   const auto made = ProxyTemplate::parse(
@@ -34,7 +45,8 @@ TEST(ProxyTemplate, IsFilledWithTheServersOfEachApp) {
 
 TEST(ProxyTemplate, SaysWhichLineIsWrong) {
   for (const char* wrong : {"a\n#! each web: server\n", "a\n  #! each web http server\n",
-                            "a\n#! every web http: x\n", "a\n#!\n"}) {
+                            "a\n#! every web http: x\n", "a\n#!\n", "a\n#!: x\n", "a\n#! : x\n",
+                            "a\n#! each: x\n", "a\n#! a: b\n", "a\n#! each web http x: s\n"}) {
     const auto made = ProxyTemplate::parse(wrong);
     ASSERT_FALSE(made) << wrong;
     EXPECT_THAT(made.error().message(), HasSubstr("line 2: '#!")) << wrong;

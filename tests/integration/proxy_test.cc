@@ -83,6 +83,7 @@ class Clients {
   int64_t good() const { return good_; }
   // Of those, on a connection that was open before and after.
   int64_t kept() const { return kept_; }
+  int64_t failed() const { return failed_; }
   // What was answered instead; of each kind once.
   std::set<std::string> bad() const {
     const std::lock_guard lock(mutex_);
@@ -119,6 +120,7 @@ class Clients {
       ++good_;
       greetings_.insert(answer.substr(std::min(answer.size(), answer.rfind(' ') + 1)));
     } else {
+      ++failed_;
       bad_.insert(answer.empty() ? none : answer);
     }
   }
@@ -127,6 +129,7 @@ class Clients {
   std::atomic<bool> ends_ = false;
   std::atomic<int64_t> good_ = 0;
   std::atomic<int64_t> kept_ = 0;
+  std::atomic<int64_t> failed_ = 0;
   mutable std::mutex mutex_;
   std::set<std::string> bad_;
   std::set<std::string> greetings_;
@@ -139,8 +142,17 @@ struct Proxy : testing::Test {
     write_file(path,
                text("name: web\ninstances: 3\ncommand: 'exec ", program_of_tests("http_server"),
                     " 127.0.0.1 $PORT_http'\nenv: {GREETING: ", greeting,
-                    "}\nresources: 'cpus:1;mem:32'\nports: [http]\ndrain_delay: 2s\n",
+                    "}\nresources: 'cpus:0.1;mem:32'\nports: [http]\ndrain_delay: 2s\n",
                     "update: {max_surge: 1, max_unavailable: 0", more, "}\n"));
+    return path;
+  }
+  // A version whose instances end at once.
+  std::string bad_app() const {
+    const std::string path = app("bad");
+    std::string file = read_file(path);
+    const std::string good = "exec ";
+    file.replace(file.find(good), good.size(), "exit 7; ");
+    write_file(path, file);
     return path;
   }
   std::string front() const { return home_ / "front.sock"; }
@@ -179,11 +191,8 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   const Process haproxy({"haproxy", "-W", "-db", "-f", config});
   ASSERT_TRUE(eventually([&] { return get_http(front(), "/").starts_with("HTTP/1.1 200 "); }));
   Words follows = proxy;
-  for (const std::string& word :
-       {std::string("--every"), std::string("100ms"), std::string("--exec"),
-        text("kill -USR2 ", static_cast<int64_t>(haproxy.pid()))}) {
-    follows.push_back(word);
-  }
+  follows.insert(follows.end(),
+                 {"--exec", text("kill -USR2 ", static_cast<int64_t>(haproxy.pid()))});
   const auto follower = cluster.start(follows);
   ASSERT_TRUE(follower->line_with("3 servers"));
 
@@ -191,8 +200,13 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   proffer({"apply", app("two"), "--wait"});
   proffer({"apply", app("three", ", canary: 1"), "--wait"});
   proffer({"promote", "web", "--wait"});
-  proffer({"scale", "web", "6", "--wait"});
-  proffer({"scale", "web", "2", "--wait"});
+  proffer({"apply", app("four", ", canary: 1"), "--wait"});
+  proffer({"rollback", "web", "--wait"});
+  const Exit bad = cluster.proffer({"service", "apply", bad_app(), "--wait"}, Seconds(180));
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr("exit code 7"));
+  proffer({"scale", "web", "20", "--wait"});
+  proffer({"scale", "web", "1", "--wait"});
   proffer({"rollback", "web", "1", "--wait"});
   // The scheduler dies, and dev begins it again.
   for (const pid_t pid : processes_of(cluster.dir())) {
@@ -224,12 +238,61 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
     const std::set<std::string> seen = clients.greetings();
     return seen == std::set<std::string>{"one\n"};
   }));
-  clients.end();
   EXPECT_THAT(clients.bad(), testing::IsEmpty());
+
+  // Of the requests that are under way to an instance that is killed, each client has one at most.
+  const int64_t before = clients.failed();
+  const auto shown =
+      proto::parse_service_status(cluster.proffer({"service", "status", "web", "--json"}).out);
+  ASSERT_TRUE(shown);
+  const std::string victim = text("PROFFER_TASK_ID=", shown->instances.at(0).task.str());
+  for (const pid_t pid : processes_of(cluster.dir())) {
+    const std::string environment =
+        read_file(text("/proc/", static_cast<int64_t>(pid), "/environ"));
+    if (environment.find(victim) != std::string::npos) ::kill(pid, SIGKILL);
+  }
+  ASSERT_TRUE(eventually([&] {
+    const auto now =
+        proto::parse_service_status(cluster.proffer({"service", "status", "web", "--json"}).out);
+    return now && now->app.ready == 4 && now->instances.at(0).task != shown->instances.at(0).task;
+  }));
+  clients.end();
+  EXPECT_LE(clients.failed() - before, 3);
   EXPECT_GT(clients.good(), 1'000);
   EXPECT_GT(clients.kept(), 100);
   follower->kill(SIGINT);
   std::cout << clients.good() << " requests answered\n";
+}
+
+// The master relays the question, and answers when the servers change.
+TEST_F(Proxy, ServersAreToldByHttpAndByTheCommandLine) {
+  Cluster cluster({.agents = 1, .service = true});
+  ASSERT_EQ(cluster.proffer({"service", "apply", app("one"), "--wait"}).code, 0);
+  const auto get = [&](const std::string& query) {
+    const std::string answer = get_http(cluster.http(), "/v1/services" + query);
+    return answer.substr(std::min(answer.size(), answer.find('{')));
+  };
+  const auto first = proto::parse_servers(get("?app=web,wep"));
+  ASSERT_TRUE(first) << first.error().message();
+  ASSERT_EQ(first->servers.size(), 3u);
+  EXPECT_EQ(first->servers[0].host, "127.0.0.1");
+  EXPECT_THAT(first->unknown, testing::ElementsAre("wep"));
+  const std::string seen = proto::parse_servers(get("?app=web"))->version;
+  std::string answer;
+  std::thread waits([&] { answer = get("?app=web&wait=30s&version=" + seen); });
+  EXPECT_EQ(cluster.proffer({"service", "scale", "web", "2"}).code, 0);
+  waits.join();
+  const auto second = proto::parse_servers(answer);
+  ASSERT_TRUE(second) << answer;
+  EXPECT_EQ(second->servers.size(), 2u);
+  EXPECT_NE(second->version, seen);
+
+  const Exit shown = cluster.proffer({"service", "servers", "web", "--json"});
+  EXPECT_EQ(proto::parse_servers(shown.out)->servers, second->servers);
+  EXPECT_THAT(cluster.proffer({"service", "servers", "wep"}).err, HasSubstr("no app 'wep'"));
+  EXPECT_THAT(get("?app=web&wait=2h"), HasSubstr("wait must be from 0s to 1m"));
+  EXPECT_THAT(get("?apps=web"), HasSubstr("unknown parameter 'apps'"));
+  EXPECT_THAT(get("?framework=nobody"), HasSubstr("\"not_found\""));
 }
 
 // What the check refuses does not come to the proxy.
@@ -241,7 +304,7 @@ TEST_F(Proxy, AConfigurationThatTheCheckRefusesIsNotPutInPlace) {
   const Exit refused = cluster.proffer({"service", "proxy", home_ / "t", "--output", home_ / "out",
                                         "--check", "grep -q server $PROFFER_PROXY_FILE", "--once"});
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("the check refused"));
+  EXPECT_THAT(refused.err, HasSubstr(" refused "));
   EXPECT_EQ(read_file(home_ / "out"), "as it was\n");
   write_file(home_ / "wrong", "backend web\n  #! web http\n");
   const Exit wrong =

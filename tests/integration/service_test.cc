@@ -180,6 +180,7 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
       cluster.proffer({"service", "apply", file("env: {BAD: yes}\n"), "--wait"}, Seconds(120));
   EXPECT_EQ(bad.code, 1) << bad.out;
   EXPECT_THAT(bad.err, HasSubstr("version 3 failed: instance 0: "));
+  EXPECT_THAT(bad.err, HasSubstr(", and wrote: cannot greet\n"));
   EXPECT_THAT(bad.err, HasSubstr("3 times in a row; app 'web' goes back to version 2"));
   ASSERT_TRUE(eventually([&] {
     const proto::ServiceAppRow row = status(cluster).app;

@@ -192,7 +192,8 @@ class MessageGenerator {
             .lease = duration(),
             .role = RoleName(maybe(role())),
             .gang = any_number(),
-            .http_address = maybe(plain(kAddressBytesMax))};
+            .http_address = maybe(plain(kAddressBytesMax)),
+            .host = maybe(plain(kAddressBytesMax))};
   }
   TaskClaim claim() {
     return {.slices = several<Slice>(2, 4,

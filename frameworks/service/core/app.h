@@ -22,7 +22,7 @@ inline constexpr size_t kAppNameBytesMax = 64;    // a part of its tasks' ids
 inline constexpr int64_t kInstancesMax = 10'000;  // of one app
 inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
 inline constexpr Duration kKillGraceMax = hours(24);
-// Of one scheduler: each is an ask, of which a framework has at most kAsksMax.
+// Of one scheduler: each is an ask, and a framework has at most kAsksMax.
 inline constexpr size_t kAppsMax = 200;
 // Of all apps of a scheduler that keeps its state in the store. Each is an entry there, twice in
 // the worst case: unreachable, and its replacement.
@@ -52,7 +52,7 @@ struct UpdatePolicy {
   Duration healthy_for = {};
   // Without one more such instance for so long, the update has failed; zero: it never has.
   Duration progress_deadline = kProgressDeadline;
-  // What has failed gives way to the last version of which all instances were ready.
+  // What has failed gives way to the last version whose instances were all ready.
   bool rolls_back = true;
   bool operator==(const UpdatePolicy&) const = default;
 };

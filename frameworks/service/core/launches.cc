@@ -61,7 +61,7 @@ void Service::State::on_offer(Step& step, const Offer& offer) {
   size_t bytes = 0;
   for (const AskFill& fill : offer.fills) {
     for (int64_t i = 0; i < fill.count && puts.size() < kStoreOperationsMax; ++i) {
-      const std::optional<TaskId> task = plan_instance(step, fill.ask, offer.agent, bytes);
+      const std::optional<TaskId> task = plan_instance(step, fill.ask, offer, bytes);
       if (!task) break;
       launch.tasks.push_back(*task);
       RunningApp* app = nullptr;
@@ -77,7 +77,7 @@ void Service::State::on_offer(Step& step, const Offer& offer) {
 
 // The next instance for this ask, or nothing if none is wanted or the accept is full.
 std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& ask,
-                                                    const AgentId& agent, size_t& bytes) {
+                                                    const Offer& offer, size_t& bytes) {
   for (auto& [name, running] : apps_) {
     App& app = running.app;
     for (const uint64_t version : {app.version, app.ready_version}) {
@@ -99,7 +99,8 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
                                  .version = version,
                                  .slot = *slot,
                                  .unique = text(options_.life, 'n', ++launched_)};
-        instance.agent = agent;
+        instance.agent = offer.agent;
+        instance.host = offer.host;
         instance.has_health_check = spec.health.has_value();
         instance.launched_at = step.now;
         TaskId task = to_task_id(instance.id);

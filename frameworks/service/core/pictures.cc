@@ -12,6 +12,9 @@ namespace proffer::service {
 
 namespace {
 
+// Texts of an app's row: why, failed and rolled_back are cut, its name and its owner are names.
+constexpr size_t kPageOfAppBytes = 16 * 1'024;
+
 // Which instances an app that stops still has. One on an agent that is unreachable may run there
 // until the agent is back or given up, so the agent is named.
 std::string still_there(const App& app) {
@@ -53,6 +56,9 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
   row.why = running.cannot_fit.empty() || running.launches.empty()
                 ? running.why
                 : text("no agent of the cluster could run it now: ", running.cannot_fit);
+  if (!row.why.empty() && row.why == running.why && !running.last_words.empty()) {
+    row.why += text(", and wrote: ", running.last_words);
+  }
   if (app.stopping && row.live > 0) row.why = still_there(app);
   return row;
 }
@@ -61,6 +67,7 @@ proto::ServiceInstanceRow row_of(const TaskId& task, const Instance& instance) {
   proto::ServiceInstanceRow row;
   row.task = task;
   row.agent = instance.agent;
+  row.host = instance.host;
   row.slot = instance.id.slot;
   row.version = instance.id.version;
   const bool is_leaving = instance.leaves_at && instance.state == InstanceState::kRunning;
@@ -85,21 +92,42 @@ std::vector<proto::ServiceAppRow> Service::State::status() const {
   return rows;
 }
 
+proto::ServiceAppsPage Service::State::apps(const std::string& after) const {
+  proto::ServiceAppsPage page;
+  PageRoom room;
+  for (auto at = after.empty() ? apps_.begin() : apps_.upper_bound(after); at != apps_.end();
+       ++at) {
+    proto::ServiceAppRow row = row_of(at->second);
+    if (!room.takes(row.app.size() + row.owner.size() + row.why.size() + row.failed.size() +
+                    row.rolled_back.size())) {
+      page.next = page.apps.back().app;
+      break;
+    }
+    page.apps.push_back(std::move(row));
+  }
+  return page;
+}
+
 Result<proto::ServiceStatusPage> Service::State::status_of(const std::string& name,
-                                                           const std::string& after,
-                                                           size_t limit) const {
+                                                           const std::string& after) const {
   const auto found = apps_.find(name);
   if (found == apps_.end()) return unknown_app(name);
   proto::ServiceStatusPage page;
   page.app = row_of(found->second);
   const std::map<TaskId, Instance>& instances = found->second.app.instances;
+  PageRoom room;
+  room.takes(kPageOfAppBytes);
   for (auto at = after.empty() ? instances.begin() : instances.upper_bound(TaskId(after));
        at != instances.end(); ++at) {
-    if (page.instances.size() >= limit) {
+    proto::ServiceInstanceRow row = row_of(at->first, at->second);
+    size_t bytes =
+        row.task.str().size() + row.agent.str().size() + row.host.size() + row.why.size();
+    for (const auto& [port, number] : row.ports) bytes += port.size() + 16;
+    if (!room.takes(bytes) && !page.instances.empty()) {
       page.next = page.instances.back().task.str();
       break;
     }
-    page.instances.push_back(row_of(at->first, at->second));
+    page.instances.push_back(std::move(row));
   }
   return page;
 }
@@ -177,13 +205,13 @@ Result<proto::ServicePlan> Service::State::preview(const Change& change, Time no
   if (!changed) return changed.error();
   const AppSpec& spec = changed->record.spec;
   const auto found = apps_.find(spec.name);
-  const App app = found == apps_.end() ? App() : found->second.app;
   proto::ServicePlan plan{.app = spec.name, .result = changed->words};
   if (found == apps_.end()) {
     plan.steps.push_back(
         text("launch ", spec.instances, spec.instances == 1 ? " instance" : " instances"));
     return plan;
   }
+  const App& app = found->second.app;
   plan.steps = steps_of(app, changed->record);
   constexpr size_t kShown = 200;
   for (Difference& one : differences(app.spec, spec)) {

@@ -348,7 +348,7 @@ class Planner {
   }
 
   // Why a slot is not ready.
-  std::string words_for(const Place& place) const {
+  std::string words_for(const Place& place) {
     std::string words;
     if (place.holder == nullptr) {
       words = text("instance ", place.number,
@@ -374,6 +374,7 @@ class Planner {
         place.slot->present.why.empty() ? place.slot->before : place.slot->present;
     if (before.why.empty()) return words;
     words += text("; before it: ", before.why);
+    plan_.last_words = before.last_words;
     if (before.failures > 1) words += text(", ", before.failures, " times in a row");
     return words;
   }

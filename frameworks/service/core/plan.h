@@ -45,6 +45,7 @@ struct Instance {
   InstanceId id = {};
   InstanceState state = InstanceState::kPlanned;
   AgentId agent = {};
+  std::string host = {};          // where its ports are reached, as its offer said; or empty
   bool has_health_check = false;  // its version has; it is ready only when told healthy
   std::optional<bool> healthy = {};
   // As its executor says; none: it says nothing, and running is enough.
@@ -68,6 +69,12 @@ struct Instance {
            told_ready != std::optional(false) &&
            (has_health_check ? healthy == std::optional(true) : healthy != std::optional(false));
   }
+  // Clients may use it. What was ready when a scheduler of before ended is taken to be so until the
+  // cluster has told of it.
+  bool is_in_service() const {
+    const bool was_ready = (has_health_check ? healthy : told_ready) == std::optional(true);
+    return is_ready() || (unconfirmed && was_ready);
+  }
   bool is_unhealthy() const {
     return state == InstanceState::kRunning && !kill_asked && healthy == std::optional(false);
   }
@@ -77,9 +84,10 @@ struct Instance {
 
 // How the instances of one version went in a slot.
 struct Attempts {
-  int32_t failures = 0;  // in a row
-  Time not_before = {};  // then it may be launched again
-  std::string why = {};  // how the last instance ended, if it did so by itself
+  int32_t failures = 0;         // in a row
+  Time not_before = {};         // then it may be launched again
+  std::string why = {};         // how the last instance ended, if it did so by itself
+  std::string last_words = {};  // the last line of its stderr; of the app's owner, not kept
   bool operator==(const Attempts&) const = default;
 };
 
@@ -126,13 +134,14 @@ struct Plan {
   std::vector<int64_t> dropped_slots = {};
   std::vector<int64_t> added_slots = {};
   std::vector<Kill> kills = {};
-  std::map<int64_t, uint64_t> launches = {};  // slots that want an instance now, of which version
-  std::set<int64_t> shared =
-      {};                 // slots where one of an older version may be beside the present one
+  std::map<int64_t, uint64_t> launches = {};  // by slot, the version of the instance it wants now
+  // Slots in which an instance of an older version may be beside one of the present version.
+  std::set<int64_t> shared = {};
   int64_t updated = 0;    // slots on whose instance of the present version one can count
   bool is_whole = false;  // all slots are such, and nothing else is in them
   std::optional<Time> look_again = {};  // when time alone changes the plan
   std::string why = {};                 // what the app waits for, if so; for people
+  std::string last_words = {};          // of the instance whose end it names
 };
 
 // What is to be done now. With `is_settled` false it is not yet known what runs (the session is

@@ -18,8 +18,8 @@ namespace {
 constexpr std::array<std::string_view, 6> kAppTags = {"app1 ", "app2 ", "app3 ",
                                                       "app4 ", "app5 ", "app6 "};
 constexpr std::string_view kVersionsTag = "ver1 ";
-// 2: whether it was told as ready.
-constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
+// 2: whether it was told as ready. 3: its host.
+constexpr std::array<std::string_view, 3> kInstanceTags = {"ins1 ", "ins2 ", "ins3 "};
 constexpr int64_t kSignalMax = 64;
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
 
@@ -363,11 +363,13 @@ std::string encode(const InstanceRecord& record) {
     out.number(port);
   }
   write(out, record.told_ready);
+  out.bytes(record.host);
   return std::move(out).take();
 }
 
 Result<InstanceRecord> decode_instance(std::string_view bytes) {
-  const size_t version = bytes.starts_with(kInstanceTags.back()) ? 2 : 1;
+  size_t version = kInstanceTags.size();
+  while (version > 1 && !bytes.starts_with(kInstanceTags[version - 1])) --version;
   Reader in(bytes, kInstanceTags[version - 1]);
   InstanceRecord record;
   record.agent = AgentId(in.bytes());
@@ -381,6 +383,7 @@ Result<InstanceRecord> decode_instance(std::string_view bytes) {
                               static_cast<uint16_t>(in.number(65'535)));
   }
   if (version >= 2) record.told_ready = read_truth(in);
+  if (version >= 3) record.host = in.bytes();
   if (!in.ended_well() || !is_valid_name(record.agent.str())) {
     return corrupt("not an instance's record");
   }

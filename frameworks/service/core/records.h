@@ -37,7 +37,7 @@ struct AppRecord {
   bool was_ready = false;
   std::string failed = {};
   uint64_t last_version = 1;   // the highest number that was given
-  uint64_t ready_version = 0;  // of which all instances were ready last; 0: none yet
+  uint64_t ready_version = 0;  // whose instances were all ready last; 0: none yet
   std::optional<Hold> hold = {};
   std::string rolled_back = {};  // from which version and why, if nobody has changed it since
   bool operator==(const AppRecord&) const = default;
@@ -47,6 +47,7 @@ struct AppRecord {
 // twice. Its task id is the key.
 struct InstanceRecord {
   AgentId agent = {};
+  std::string host = {};
   Time launched_at = {};
   bool has_health_check = false;
   std::optional<bool> healthy = {};

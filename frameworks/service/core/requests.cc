@@ -315,14 +315,14 @@ void Service::State::apply(Step& step, const Changed& changed) {
     running.why = text("its instances of version ", record.version, " are not launched yet");
   }
   if (app.hold != record.hold) running.updated_at.reset();
-  const bool is_judged = app.ready_version != record.ready_version;
+  const AppRecord before = app;
   static_cast<AppRecord&>(app) = record;
   app.earlier = changed.earlier;
   // The next plan is of what is wanted now.
   running.launches.clear();
   running.shared.clear();
   mark(name);
-  if (!record.rolled_back.empty() && !record.stopping) {
+  if (!record.rolled_back.empty() && record.rolled_back != before.rolled_back) {
     trace(step, TraceLevel::kLongLived, "app rolled back",
           {{"app", name},
            {"version", std::to_string(record.version)},
@@ -330,10 +330,10 @@ void Service::State::apply(Step& step, const Changed& changed) {
     return;
   }
   trace(step, TraceLevel::kLongLived,
-        record.stopping          ? "app stopping"
-        : is_judged              ? "app updated"
-        : !record.failed.empty() ? "app update failed"
-                                 : "app applied",
+        record.stopping                                   ? "app stopping"
+        : record.ready_version != before.ready_version    ? "app updated"
+        : !record.failed.empty() && before.failed.empty() ? "app update failed"
+                                                          : "app applied",
         {{"app", name},
          {"version", std::to_string(record.version)},
          {"instances", std::to_string(app.wanted())}});
@@ -343,6 +343,8 @@ void Service::State::forget(Step& step, const std::string& name) {
   if (!apps_.at(name).app.earlier.empty()) erase(versions_key(name));
   erase(app_key(name));
   apps_.erase(name);
+  forgotten_ = ++changes_;
+  watchers_stale_ = true;
   trace(step, TraceLevel::kLongLived, "app stopped", {{"app", name}});
 }
 

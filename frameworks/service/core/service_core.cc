@@ -34,10 +34,15 @@ void Service::State::handle(const ServiceEvent& event, Time now, ServiceOutbox& 
       Overloaded{
           [&](const sdk::Notification& notification) { on_notification(step, notification); },
           [&](const Request& request) { on_request(step, request); },
+          [&](const Watch& watch) { on_watch(step, watch); },
           [&](const Tick&) { on_tick(step); },
       },
       event);
   settle(step);
+  const bool is_due = std::any_of(watchers_.begin(), watchers_.end(), [&](const Watcher& watcher) {
+    return watcher.until <= step.now;
+  });
+  if (is_due || watchers_stale_) answer_watchers(step);
 }
 
 std::optional<Time> Service::State::next_deadline() const {
@@ -45,6 +50,7 @@ std::optional<Time> Service::State::next_deadline() const {
   const auto at = [&next](const std::optional<Time>& time) {
     if (time) next = next ? std::min(*next, *time) : *time;
   };
+  for (const Watcher& watcher : watchers_) at(watcher.until);
   if (!connected_ || !loaded_) return next;
   if (!changed_.empty() || asks_stale_) at(Time());  // At once.
   at(settled_at_);
@@ -65,7 +71,10 @@ void Service::State::on_notification(Step& step, const sdk::Notification& notifi
                  [&](const proto::AskReport& report) { on_ask_report(report); },
                  [&](const proto::RevokeNotice& notice) { on_revoke(step, notice); },
                  [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
-                 [&](const sdk::Disconnected&) { connected_ = false; },
+                 [&](const sdk::Disconnected&) {
+                   connected_ = false;
+                   watchers_.clear();  // Nobody waits for an answer to a request of before.
+                 },
                  // A rescinded offer is refused when it is used; tasks of lost agents have updates;
                  // requests come as events of their own; there are no executors that talk.
                  // sdk::AllTasksKnown is not waited for either: each instance was in the store
@@ -170,6 +179,7 @@ void Service::State::restore(const Entries& entries) {
     instance.id = *id;
     instance.state = InstanceState::kStaging;
     instance.agent = record->agent;
+    instance.host = record->host;
     instance.has_health_check = record->has_health_check;
     instance.healthy = record->healthy;
     instance.unconfirmed = true;
@@ -179,6 +189,8 @@ void Service::State::restore(const Entries& entries) {
     app->second.app.slots.try_emplace(id->slot);
     unconfirmed_.insert(task);
   }
+  for (auto& [name, running] : apps_) look_at_servers(running);
+  watchers_stale_ = true;
 }
 
 Entries Service::State::snapshot() const {
@@ -300,6 +312,8 @@ void Service::State::plan(Step& step, const std::string& name) {
     running.look_again = running.look_again ? std::min(*running.look_again, again) : again;
   }
   running.why = plan.why;
+  running.last_words = plan.last_words;
+  look_at_servers(running);
   judge(step, running, plan);
 }
 
@@ -348,9 +362,10 @@ bool Service::connected() const { return state_->connected(); }
 bool Service::loaded() const { return state_->loaded(); }
 const FrameworkId& Service::framework() const { return state_->framework(); }
 std::vector<proto::ServiceAppRow> Service::status() const { return state_->status(); }
+proto::ServiceAppsPage Service::apps(const std::string& after) const { return state_->apps(after); }
 Result<proto::ServiceStatusPage> Service::status_of(const std::string& app,
-                                                    const std::string& after, size_t limit) const {
-  return state_->status_of(app, after, limit);
+                                                    const std::string& after) const {
+  return state_->status_of(app, after);
 }
 Result<std::vector<proto::ServiceVersionRow>> Service::history(const std::string& app,
                                                                const Caller& by) const {

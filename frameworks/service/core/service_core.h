@@ -29,6 +29,10 @@ using Entries = sdk::StoreEntries;
 
 // Requests that wait for one before them; further ones are refused.
 inline constexpr size_t kRequestsWaitingMax = 1'000;
+// Watches that wait for a change; further ones are answered at once. Each is one of the
+// kRelaysPerFrameworkMax requests that a scheduler may have to answer.
+inline constexpr size_t kWatchersMax = 50;
+static_assert(kWatchersMax < kRelaysPerFrameworkMax);
 
 struct ServiceOptions {
   // Keeps apps and instances in the frameworks' store, and begins with what is there. Else nothing
@@ -86,8 +90,17 @@ struct Request {
   Change change = {};
   Caller by = {};
 };
+// The instances in service of these apps, or of all, are wanted: as soon as ServersPage::version is
+// not `seen`, and after `wait` anyway.
+struct Watch {
+  uint64_t relay = 0;  // repeated in the answer
+  std::vector<std::string> apps = {};
+  std::string seen = {};
+  Duration wait = {};      // to proto::kServersWaitMax
+  std::string after = {};  // the page behind this task
+};
 struct Tick {};
-using ServiceEvent = std::variant<sdk::Notification, Request, Tick>;
+using ServiceEvent = std::variant<sdk::Notification, Request, Watch, Tick>;
 
 struct Answer {
   uint64_t relay = 0;
@@ -95,14 +108,22 @@ struct Answer {
   Result<std::string> result = Result<std::string>(std::string());
 };
 
+struct WatchAnswer {
+  uint64_t relay = 0;
+  proto::ServersPage page = {};
+  std::optional<Error> error = {};  // instead of the page
+};
+
 struct ServiceOutbox {
   std::vector<sdk::Command> commands = {};  // in this order
   std::vector<Answer> answers = {};
+  std::vector<WatchAnswer> servers = {};
   std::vector<TraceEvent> trace = {};
 
   void clear() {
     commands.clear();
     answers.clear();
+    servers.clear();
     trace.clear();
   }
 };
@@ -126,9 +147,11 @@ class Service {
   bool loaded() const;
   const FrameworkId& framework() const;
   std::vector<proto::ServiceAppRow> status() const;  // by name
-  // At most `limit` instances behind `after`. Errors: kNotFound names the nearest app.
-  Result<proto::ServiceStatusPage> status_of(const std::string& app, const std::string& after,
-                                             size_t limit) const;
+  // Pages, each as large as one answer that the master relays may be; behind app or task `after`.
+  proto::ServiceAppsPage apps(const std::string& after) const;
+  // Errors: kNotFound names the nearest app.
+  Result<proto::ServiceStatusPage> status_of(const std::string& app,
+                                             const std::string& after) const;
   // Its versions, by number. Errors: kNotFound; kPermissionDenied, the app is another user's.
   Result<std::vector<proto::ServiceVersionRow>> history(const std::string& app,
                                                         const Caller& by) const;

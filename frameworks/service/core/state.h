@@ -28,8 +28,8 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 // An app and what the last plan left to do.
 struct RunningApp {
   App app = {};
-  std::map<int64_t, uint64_t> launches = {};  // slots that want an instance, of which version
-  std::set<int64_t> shared = {};              // as in Plan
+  std::map<int64_t, uint64_t> launches = {};  // likewise shared: as in Plan
+  std::set<int64_t> shared = {};
   std::optional<Time> look_again = {};
   // Of an update: so many slots were updated at most, and since when not one more.
   int64_t updated = 0;
@@ -37,13 +37,32 @@ struct RunningApp {
   bool is_judged = false;  // that it is whole or has failed is being written down
   Time judge_at = {};      // not before; the last time that could not be written down
   std::string why = {};
-  std::string cannot_fit = {};  // why no agent of the cluster could run it, if so
+  std::string last_words = {};
+  std::string cannot_fit = {};                 // why no agent of the cluster could run it, if so
+  std::vector<proto::ServerRow> servers = {};  // its instances in service, by task id
+  uint64_t servers_changed = 0;                // State::changes_ then
+};
+
+// An answer that the master relays is at most kRelayedBytesMax long. A row takes its texts, at most
+// doubled as JSON, and what is around them.
+class PageRoom {
+ public:
+  // Whether a row with so many bytes of text goes into the page; the first one does.
+  bool takes(size_t bytes) {
+    const bool is_first = used_ == 0;
+    used_ += 2 * bytes + 320;
+    return is_first || used_ <= kRelayedBytesMax - 8 * 1'024;
+  }
+
+ private:
+  size_t used_ = 0;
 };
 
 // What is kept of an app and of an instance.
 inline const AppRecord& record_of(const App& app) { return app; }
 inline InstanceRecord record_of(const Instance& instance) {
   return {.agent = instance.agent,
+          .host = instance.host,
           .launched_at = instance.launched_at,
           .has_health_check = instance.has_health_check,
           .healthy = instance.healthy,
@@ -77,8 +96,9 @@ class Service::State {
   bool loaded() const { return loaded_; }
   const FrameworkId& framework() const { return framework_; }
   std::vector<proto::ServiceAppRow> status() const;
-  Result<proto::ServiceStatusPage> status_of(const std::string& name, const std::string& after,
-                                             size_t limit) const;
+  proto::ServiceAppsPage apps(const std::string& after) const;
+  Result<proto::ServiceStatusPage> status_of(const std::string& name,
+                                             const std::string& after) const;
   Result<std::vector<proto::ServiceVersionRow>> history(const std::string& name,
                                                         const Caller& by) const;
   Result<proto::ServicePlan> preview(const Change& change, Time now, const Caller& by) const;
@@ -139,13 +159,24 @@ class Service::State {
   void answer(Step& step, const Result<std::string>& result);
   void forget(Step& step, const std::string& name);
 
+  // servers.cc: the instances in service.
+  struct Watcher {
+    Watch watch = {};
+    Time until = {};
+  };
+  void look_at_servers(RunningApp& running);
+  std::string servers_version(const std::vector<std::string>& apps) const;
+  proto::ServersPage servers(const std::vector<std::string>& apps, const std::string& after) const;
+  void on_watch(Step& step, const Watch& watch);
+  void answer_watchers(Step& step);
+
   // rollouts.cc: how an update goes.
   void judge(Step& step, RunningApp& running, const Plan& plan);
   std::optional<std::string> why_failed(Step& step, RunningApp& running, const Plan& plan) const;
 
   // launches.cc: offers, and what was written down for them.
   void on_offer(Step& step, const Offer& offer);
-  std::optional<TaskId> plan_instance(Step& step, const AskName& ask, const AgentId& agent,
+  std::optional<TaskId> plan_instance(Step& step, const AskName& ask, const Offer& offer,
                                       size_t& bytes);
   void on_written(Step& step, const Launch& launch, const std::optional<Error>& error);
   static bool is_free(const RunningApp& running, int64_t slot, uint64_t version,
@@ -157,7 +188,9 @@ class Service::State {
   void on_ended(Step& step, RunningApp& app, const TaskId& task, const proto::TaskStatus& status);
   void on_unknown(Step& step, const proto::TaskStatus& status);
   // Its instance has failed by its own fault, or waits a moment for another reason.
-  void count_failure(Step& step, App& app, const Instance& instance, const std::string& why);
+  // `words`: the end of its stderr.
+  void count_failure(Step& step, App& app, const Instance& instance, const std::string& why,
+                     std::string_view words);
   void write(const TaskId& task, const Instance& instance);
   void erase(const std::string& key);
   Instance* find(const TaskId& task, RunningApp** app);
@@ -186,6 +219,11 @@ class Service::State {
 
   bool asks_stale_ = true;
   std::vector<Ask> declared_;  // as the master has it, lowered by what was launched since
+
+  uint64_t changes_ = 0;         // of the servers of any app
+  uint64_t forgotten_ = 0;       // changes_ when an app was forgotten last
+  bool watchers_stale_ = false;  // what they wait for may be there
+  std::vector<Watcher> watchers_;
 
   std::deque<Request> requests_;
   std::string changing_;  // the app of the first, while that is being written

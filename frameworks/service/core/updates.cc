@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "frameworks/service/core/ports.h"
 #include "frameworks/service/core/state.h"
@@ -33,6 +34,15 @@ bool is_own_fault(const TaskStatus& status) {
     default:
       return status.state == TaskState::kFinished || status.state == TaskState::kFailed;
   }
+}
+
+// That says something.
+std::string_view last_line(std::string_view text) {
+  const size_t end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  const size_t begin = text.rfind('\n');
+  return begin == std::string_view::npos ? text : text.substr(begin + 1);
 }
 
 std::string words_of(const TaskStatus& status) {
@@ -123,7 +133,10 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
   } else if (!instance.ready_since) {
     instance.ready_since = step.now;
     Attempts* attempts = running.app.attempts(instance.id.slot, instance.id.version);
-    if (attempts != nullptr && attempts->failures == 0) attempts->why.clear();
+    if (attempts != nullptr && attempts->failures == 0) {
+      attempts->why.clear();
+      attempts->last_words.clear();
+    }
   }
   if (instance.healthy != before.healthy || instance.told_ready != before.told_ready ||
       instance.ports != before.ports || instance.agent != before.agent) {
@@ -167,10 +180,10 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
   const std::string words = words_of(status);
   Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
   if (was_wanted && is_own_fault(status)) {
-    count_failure(step, app, instance, words);
+    count_failure(step, app, instance, words, status.data);
   } else if (instance.was_unhealthy) {
     count_failure(step, app, instance,
-                  instance.why_unhealthy.empty() ? "it was unhealthy" : instance.why_unhealthy);
+                  instance.why_unhealthy.empty() ? "it was unhealthy" : instance.why_unhealthy, "");
   } else if (status.state == TaskState::kRefused) {
     asks_stale_ = true;  // Whether the master lowered the ask for it is not for us to guess.
     if (attempts != nullptr) {
@@ -188,7 +201,7 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
 }
 
 void Service::State::count_failure(Step& step, App& app, const Instance& instance,
-                                   const std::string& why) {
+                                   const std::string& why, std::string_view words) {
   // What an older version did is not held against this one.
   Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
   if (attempts == nullptr) return;
@@ -198,6 +211,7 @@ void Service::State::count_failure(Step& step, App& app, const Instance& instanc
   attempts->failures += attempts->failures < 1'000'000 ? 1 : 0;
   attempts->not_before = step.now + backoff(attempts->failures);
   attempts->why = why;
+  attempts->last_words = printable(last_line(words));
 }
 
 // Nobody waits for these: they are about what the cluster tells anyway, or will.

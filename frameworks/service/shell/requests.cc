@@ -10,13 +10,30 @@ namespace proffer::service {
 Result<Asked> parse_request(std::string_view data) {
   Result<proto::ServiceCall> call = proto::parse_service_call(data);
   if (!call) return std::move(call).error();
-  if (call->verb == "list") return Asked(Picture(ListApps{}));
+  if (call->verb == "list") return Asked(Picture(ListApps{call->after}));
   if (call->verb == "status") return Asked(Picture(ShowApp{call->app, call->after}));
   if (call->verb == "history") return Asked(Picture(ShowHistory{call->app}));
   if (call->verb == "scale") return Asked(Change(Scale{call->app, call->instances}));
   if (call->verb == "stop") return Asked(Change(Stop{call->app}));
   if (call->verb == "pause") return Asked(Change(Pause{call->app}));
   if (call->verb == "resume") return Asked(Change(Resume{call->app}));
+  if (call->verb == "servers") {
+    if (call->wait > proto::kServersWaitMax) {
+      return Error::invalid_argument(text("a request for servers waits for ",
+                                          to_text(proto::kServersWaitMax), " at most, not ",
+                                          to_text(call->wait)))
+          .with_hint("ask again, with the version that was answered");
+    }
+    if (call->apps.size() > kAppsMax) {
+      return Error::invalid_argument(
+                 text("there are ", kAppsMax, " apps at most, not ", call->apps.size()))
+          .with_hint("ask for all of them by naming none");
+    }
+    return Asked(Watch{.apps = std::move(call->apps),
+                       .seen = std::move(call->seen),
+                       .wait = call->wait,
+                       .after = std::move(call->after)});
+  }
   const bool is_plan = call->verb == "plan";
   const auto asked = [&](Change change) {
     return is_plan ? Asked(Picture(Preview{std::move(change)})) : Asked(std::move(change));
@@ -33,27 +50,34 @@ Result<Asked> parse_request(std::string_view data) {
   }
   return Error::invalid_argument(text("unknown request ", quoted(call->verb),
                                       "; there are apply, history, list, pause, plan, resume, "
-                                      "rollback, scale, status and stop"));
+                                      "rollback, scale, servers, status and stop"));
 }
 
 namespace {
 
-void hide_from(const Caller& by, proto::ServiceAppRow& row) {
-  if (row.owner.empty() || row.owner == by.user || by.is_operator) return;
+bool may_see_why(const Caller& by, const proto::ServiceAppRow& row) {
+  return row.owner.empty() || row.owner == by.user || by.is_operator;
+}
+
+void hide_why(proto::ServiceAppRow& row) {
   for (std::string* one : {&row.why, &row.failed, &row.rolled_back}) one->clear();
 }
 
-Result<std::string> picture(const Service& service, const ListApps&, Time, const Caller& by) {
-  std::vector<proto::ServiceAppRow> rows = service.status();
-  for (proto::ServiceAppRow& row : rows) hide_from(by, row);
-  return proto::service_apps_json(rows);
+Result<std::string> picture(const Service& service, const ListApps& asked, Time, const Caller& by) {
+  proto::ServiceAppsPage page = service.apps(asked.after);
+  for (proto::ServiceAppRow& row : page.apps) {
+    if (!may_see_why(by, row)) hide_why(row);
+  }
+  return proto::service_apps_json(page);
 }
 
 Result<std::string> picture(const Service& service, const ShowApp& asked, Time, const Caller& by) {
-  Result<proto::ServiceStatusPage> page =
-      service.status_of(asked.app, asked.after, kInstancesPerPage);
+  Result<proto::ServiceStatusPage> page = service.status_of(asked.app, asked.after);
   if (!page) return std::move(page).error();
-  hide_from(by, page->app);
+  if (!may_see_why(by, page->app)) {
+    hide_why(page->app);
+    for (proto::ServiceInstanceRow& row : page->instances) row.why.clear();
+  }
   return proto::service_status_json(*page);
 }
 

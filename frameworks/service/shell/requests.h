@@ -10,11 +10,9 @@
 
 namespace proffer::service {
 
-// Instances in one answer, which the master relays only up to kRelayedBytesMax; more go in further
-// pages.
-inline constexpr size_t kInstancesPerPage = 500;
-
-struct ListApps {};
+struct ListApps {
+  std::string after = {};
+};
 struct ShowApp {
   std::string app = {};
   std::string after = {};
@@ -26,9 +24,9 @@ struct ShowHistory {
 struct Preview {
   Change change = {};
 };
-// A change is the core's to make; pictures are answered at once.
+// Changes and watches are the core's to answer; pictures are answered at once.
 using Picture = std::variant<ListApps, ShowApp, ShowHistory, Preview>;
-using Asked = std::variant<Change, Picture>;
+using Asked = std::variant<Change, Picture, Watch>;
 
 // Errors: kInvalidArgument for what is no request, or an app file that is wrong.
 Result<Asked> parse_request(std::string_view data);

@@ -23,6 +23,7 @@
 #include "frameworks/service/shell/story.h"
 #include "net/trace_log.h"
 #include "proto/json/json.h"
+#include "proto/json/service_json.h"
 #include "sdk/scheduler.h"
 
 namespace proffer::service {
@@ -60,6 +61,7 @@ class Host {
   struct Handlers {
     std::function<void(const proto::FrameworkRequest&)> on_request;
     std::function<void(const Answer&)> on_answer;
+    std::function<void(const WatchAnswer&)> on_servers;
     std::function<void(const std::vector<TraceEvent>&)> on_trace;
     std::function<void()> on_step;  // after each
   };
@@ -86,6 +88,7 @@ class Host {
     for (sdk::Command& command : out.commands) scheduler_.command(std::move(command));
     handlers_.on_trace(out.trace);
     for (const Answer& answer : out.answers) handlers_.on_answer(answer);
+    for (const WatchAnswer& answer : out.servers) handlers_.on_servers(answer);
     handlers_.on_step();
     arm();
   }
@@ -126,6 +129,7 @@ class Attached {
                                             "run it again"));
                    },
                .on_answer = [](const Answer&) {},
+               .on_servers = [](const WatchAnswer&) {},
                .on_trace =
                    [this](const std::vector<TraceEvent>& events) {
                      for (const TraceEvent& event : events) tell(event);
@@ -221,6 +225,7 @@ class Daemon {
             std::move(options), true,
             {.on_request = [this](const proto::FrameworkRequest& request) { on_request(request); },
              .on_answer = [this](const Answer& answer) { on_answer(answer); },
+             .on_servers = [this](const WatchAnswer& answer) { on_servers(answer); },
              .on_trace =
                  [this](const std::vector<TraceEvent>& events) {
                    trace_.write(events, host_.scheduler().now().nanos() / seconds(1).nanos());
@@ -251,6 +256,10 @@ class Daemon {
       waiting_[request.relay] = app_of(*change);
       return host_.step(Request{request.relay, std::move(*change), std::move(by)});
     }
+    if (auto* watch = std::get_if<Watch>(&*asked)) {
+      watch->relay = request.relay;
+      return host_.step(std::move(*watch));
+    }
     if (!host_.service().loaded()) {
       return host_.scheduler().respond(
           request.relay,
@@ -266,6 +275,11 @@ class Daemon {
     if (!answer.result) return host_.scheduler().respond(answer.relay, answer.result.error());
     host_.scheduler().respond(answer.relay,
                               change_answer(app.empty() ? "" : app.mapped(), *answer.result));
+  }
+
+  void on_servers(const WatchAnswer& answer) {
+    if (answer.error) return host_.scheduler().respond(answer.relay, *answer.error);
+    host_.scheduler().respond(answer.relay, proto::servers_json(answer.page));
   }
 
   std::map<uint64_t, std::string> waiting_;  // apps, by the relay of a change under way

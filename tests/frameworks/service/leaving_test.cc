@@ -28,7 +28,7 @@ TEST(Leave, AReadyInstanceIsNotReadyForAWhileBeforeItEnds) {
   EXPECT_THAT(s.tasks_of("web"), SizeIs(3));
   EXPECT_EQ(s.row().ready, 1);
   int64_t leaving = 0;
-  const auto page = s.core().status_of("web", "", 10);
+  const auto page = s.core().status_of("web", "");
   for (const auto& row : page->instances) {
     leaving += row.state == "leaving";
     EXPECT_EQ(row.ready, row.state == "running");

@@ -37,12 +37,12 @@ TEST(Service, RunsAsManyAsAreWanted) {
 
 TEST(Service, TellsThePortsOfItsInstances) {
   Web s(ServiceScenario::with_health(ServiceScenario::app(1)));
-  const auto page = s.core().status_of("web", "", 10);
+  const auto page = s.core().status_of("web", "");
   ASSERT_TRUE(page);
   EXPECT_EQ(page->instances.at(0).ports.at("http"), 31'000);
   s.start();  // Nobody tells them twice: they are kept.
   s.advance(seconds(5));
-  EXPECT_EQ(s.core().status_of("web", "", 10)->instances.at(0).ports.at("http"), 31'000);
+  EXPECT_EQ(s.core().status_of("web", "")->instances.at(0).ports.at("http"), 31'000);
   EXPECT_EQ(s.row().ready, 1);
 }
 
@@ -132,12 +132,12 @@ TEST(Ready, IsWhatItsExecutorSaysIsReady) {
   s.settle();
   EXPECT_EQ(s.row().why,
             "instance 0 is running and not yet ready: it does not listen on port http (31000)");
-  EXPECT_EQ(s.core().status_of("web", "", 10)->instances.at(0).why,
+  EXPECT_EQ(s.core().status_of("web", "")->instances.at(0).why,
             "does not listen on port http (31000)");
   s.ready(id, true);
   s.settle();
   EXPECT_EQ(s.row().ready, 1);
-  EXPECT_EQ(s.core().status_of("web", "", 10)->instances.at(0).why, "");
+  EXPECT_EQ(s.core().status_of("web", "")->instances.at(0).why, "");
   EXPECT_TRUE(std::any_of(s.traced().begin(), s.traced().end(), [](const std::string& line) {
     return line.find("instance not ready") != std::string::npos &&
            line.find("does not listen on port http (31000)") != std::string::npos;
@@ -774,6 +774,30 @@ TEST(Apps, HaveAskAndVersionsOfTheirOwn) {
   s.settle();
   EXPECT_EQ(s.row("web.api").ready, 3);
   EXPECT_THAT(s.tasks(), SizeIs(3));
+}
+
+// What a program says of itself may be a secret: it is shown, and neither kept nor traced.
+TEST(Crash, ItsLastWordsAreShownAndNotKept) {
+  ServiceScenario s;
+  s.agent("a1", 1);
+  s.apply(ServiceScenario::app(1));
+  s.settle();
+  s.end(s.tasks_of("web").front(), State::kFailed, Reason::kCommandExited, "exit code 1",
+        "starts\ncannot bind: \x1b[2Jport 80\n\n");
+  s.tick();
+  EXPECT_THAT(s.row().why, HasSubstr("exit code 1, and wrote: cannot bind: "));
+  EXPECT_EQ(s.row().why.find('\x1b'), std::string::npos);
+  for (const auto& [key, value] : s.core().snapshot()) {
+    EXPECT_EQ(value.find("cannot bind"), std::string::npos) << key;
+  }
+  for (const std::string& line : s.traced()) {
+    EXPECT_EQ(line.find("cannot bind"), std::string::npos) << line;
+  }
+  s.agent("a1", 0);
+  s.agent("a1", 1);
+  s.advance(minutes(1));
+  EXPECT_EQ(s.row().ready, 1);
+  EXPECT_EQ(s.row().why.find("cannot bind"), std::string::npos);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ class ServiceScenario {
     asks_.clear();
     offers_.clear();
     connected_ = false;
+    is_watching_ = false;
     core_ = std::make_unique<Service>(ServiceOptions{
         .has_store = has_store_, .serves_users = serves_users_, .life = text("life", ++lives_)});
     connect();
@@ -60,6 +61,7 @@ class ServiceScenario {
   }
   void disconnect() {
     connected_ = false;
+    is_watching_ = false;
     asks_.clear();
     offers_.clear();
     notify(sdk::Disconnected{"gone"});
@@ -92,6 +94,27 @@ class ServiceScenario {
   std::string answer(uint64_t relay) const {
     const auto found = answers_.find(relay);
     return found == answers_.end() ? "none yet" : found->second;
+  }
+
+  // --- clients ---------------------------------------------------------------------------------
+  // From now on somebody follows the servers of all apps, as a proxy does. The law: when nothing
+  // more happens at this moment, it knows exactly the instances that are ready, but for those that
+  // a new scheduler has not heard of.
+  void follow() {
+    follows_ = true;
+    watch();
+  }
+  // As it was told last, by task id.
+  const std::map<std::string, proto::ServerRow>& followed() const { return followed_; }
+  // The answer to a watch that does not wait.
+  proto::ServersPage servers(std::vector<std::string> apps = {}) {
+    handle(Watch{.relay = ++watches_, .apps = std::move(apps)});
+    return last_page_;
+  }
+  // The page of a watch, if it has been answered.
+  std::optional<proto::ServersPage> page(uint64_t relay) const {
+    const auto found = pages_.find(relay);
+    return found == pages_.end() ? std::nullopt : std::optional(found->second);
   }
 
   // --- the cluster -----------------------------------------------------------------------------
@@ -159,7 +182,7 @@ class ServiceScenario {
     tell(id, State::kRunning, is, "", why);
   }
   void end(const std::string& id, State state, Reason reason = Reason::kNone,
-           const std::string& message = "") {
+           const std::string& message = "", const std::string& data = "") {
     const Task task = tasks_.at(id);
     tasks_.erase(id);
     proto::TaskStatus status;
@@ -168,6 +191,7 @@ class ServiceScenario {
     status.state = state;
     status.reason = reason;
     status.message = message;
+    status.data = data;
     if (connected_) {
       notify(status);
     } else {
@@ -230,6 +254,7 @@ class ServiceScenario {
         for (const auto& [id, fill] : offers_) open -= fill.ask == ask.name ? fill.count : 0;
         if (free <= 0 || open <= 0) continue;
         Offer offer{.id = OfferId(++offer_count_), .agent = name};
+        offer.host = "host-" + name.str();
         offer.fills.push_back(AskFill{ask.name, std::min(free, open)});
         offers_[offer.id] = offer.fills[0];
         const uint64_t before = accepts_;
@@ -249,6 +274,7 @@ class ServiceScenario {
       handle(Tick{});
       moved = true;
     }
+    if (follows_ && connected_ && core_->loaded()) check_followed();
     return moved;
   }
 
@@ -304,23 +330,64 @@ class ServiceScenario {
       EXPECT_EQ(answers_.count(one.relay), 0u) << "answered twice";
       answers_[one.relay] = one.result ? *one.result : "error: " + one.result.error().message();
     }
+    for (const WatchAnswer& one : out.servers) {
+      EXPECT_FALSE(one.error) << one.error->message();
+      EXPECT_TRUE(pages_.emplace(one.relay, one.page).second) << "answered twice";
+      last_page_ = one.page;
+      if (one.relay == follower_) is_watching_ = false;
+    }
     for (const TraceEvent& one : out.trace) traced_.push_back(to_text(one));
     for (const sdk::Command& command : out.commands) {
       std::visit([this](const auto& what) { on(what); }, command);
     }
     for (const Violation& violation : core_->violations()) ADD_FAILURE() << violation.what;
     serve_store();
+    watch();
   }
 
  private:
+  void watch() {
+    if (!follows_ || !connected_ || is_watching_) return;
+    if (const std::optional<proto::ServersPage> told = page(follower_)) {
+      EXPECT_EQ(told->next, "");
+      seen_ = told->version;
+      followed_.clear();
+      for (const proto::ServerRow& row : told->servers) followed_[row.task.str()] = row;
+    }
+    is_watching_ = true;
+    handle(Watch{.relay = follower_ = ++watches_, .seen = seen_, .wait = proto::kServersWaitMax});
+  }
+
+  void check_followed() const {
+    std::set<std::string> expected;
+    std::set<std::string> unconfirmed;
+    for (const proto::ServiceAppRow& app : core_->status()) {
+      const auto page = core_->status_of(app.app, "");
+      for (const proto::ServiceInstanceRow& one : page->instances) {
+        if (one.ready) expected.insert(one.task.str());
+        if (one.state == "unconfirmed") unconfirmed.insert(one.task.str());
+      }
+    }
+    for (const auto& [task, row] : followed_) {
+      if (unconfirmed.count(task) > 0) expected.insert(task);
+    }
+    std::set<std::string> told;
+    for (const auto& [task, row] : followed_) told.insert(task);
+    EXPECT_EQ(told, expected) << last_events();
+  }
+
   using Ready = std::map<int64_t, std::set<TaskId>>;  // by slot
 
   Ready ready_of(const std::string& app) const {
     Ready ready;
-    const auto page = core_->status_of(app, "", 100'000);
-    for (const proto::ServiceInstanceRow& one : page->instances) {
-      if (one.ready) ready[one.slot].insert(one.task);
-    }
+    std::string after;
+    do {
+      const auto page = core_->status_of(app, after);
+      for (const proto::ServiceInstanceRow& one : page->instances) {
+        if (one.ready) ready[one.slot].insert(one.task);
+      }
+      after = page->next;
+    } while (!after.empty());
     return ready;
   }
 
@@ -371,7 +438,7 @@ class ServiceScenario {
       allowed = std::max(allowed, has_canary ? record.hold->slots : record.spec.update.max_surge);
     }
     std::set<std::string> leaving;
-    const auto page = core_->status_of(app, "", 100'000);
+    const auto page = core_->status_of(app, "");
     for (const proto::ServiceInstanceRow& one : page->instances) {
       if (one.state == "leaving") leaving.insert(one.task.str());
     }
@@ -543,6 +610,15 @@ class ServiceScenario {
   bool store_held_ = false;
   bool serving_ = false;
   std::optional<ErrorCode> write_error_;
+
+  bool follows_ = false;
+  bool is_watching_ = false;
+  uint64_t watches_ = 1'000'000;
+  uint64_t follower_ = 0;  // its last watch
+  std::string seen_;
+  std::map<std::string, proto::ServerRow> followed_;
+  std::map<uint64_t, proto::ServersPage> pages_;
+  proto::ServersPage last_page_;
 
   bool start_tasks_ = true;
   bool obey_kills_ = true;

@@ -20,6 +20,7 @@ class Storm {
  public:
   explicit Storm(uint64_t seed) : prng_(seed) {
     for (const std::string& name : names_) s_.agent(name, 6);
+    if (seed % 2 == 0) s_.follow();
   }
 
   void run(int steps) {

@@ -210,7 +210,7 @@ TEST(Rollback, NamesWhatTheHealthCheckSaw) {
     s.advance(seconds(1));
     for (const std::string& id : s.tasks_of("web", 2)) {
       s.healthy(id, false, says);
-      const auto page = s.core().status_of("web", "", 10);
+      const auto page = s.core().status_of("web", "");
       for (const auto& row : page->instances) {
         EXPECT_EQ(row.why, row.task.str() == id ? says : "");
       }
@@ -475,7 +475,7 @@ TEST(Pause, StopsAnUpdateWhereItIs) {
   s.advance(minutes(60));
   EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
   EXPECT_EQ(s.row().state, "paused");
-  // What ends is replaced by what it was.
+  // An instance that ends is replaced by one of its version.
   s.crash(s.tasks_of("web", 1).front());
   s.crash(s.tasks_of("web", 2).front());
   s.advance(seconds(60));

@@ -55,7 +55,9 @@ TEST(Requests, ThatMeanNothingAreRefusedWithReasons) {
       {"", "JSON"},
       {"{}", "verb"},
       {R"({"verb":"start"})",
-       "there are apply, history, list, pause, plan, resume, rollback, scale, status and stop"},
+       "there are apply, history, list, pause, plan, resume, rollback, scale, servers, status and "
+       "stop"},
+      {R"({"verb":"servers","wait_s":61})", "1m"},
       {R"({"verb":"scale","count":3})", "count"},
       {R"({"verb":"scale","instances":-1})", "instances"},
       {R"({"verb":"apply","file":"name: a b\ncommand: x"})", "'a b'"},
@@ -77,13 +79,27 @@ TEST(Json, TellsRowsWithoutLoss) {
                                  .outdated = 2,
                                  .live = 6,
                                  .why = "waits"};
-  const auto apps = proto::parse_service_apps(proto::service_apps_json({app, {}}));
-  ASSERT_TRUE(apps);
-  EXPECT_EQ(apps->at(0), app);
-  EXPECT_EQ(apps->at(1), proto::ServiceAppRow());
+  const proto::ServiceAppsPage list{.apps = {app, {}}, .next = "web"};
+  const auto apps = proto::parse_service_apps(proto::service_apps_json(list));
+  ASSERT_TRUE(apps) << apps.error().message();
+  EXPECT_EQ(*apps, list);
+  const proto::ServersPage servers{.version = "l.7",
+                                   .servers = {{.app = "web",
+                                                .task = TaskId("web.3.0-a"),
+                                                .agent = AgentId("a1"),
+                                                .slot = 7,
+                                                .host = "h1",
+                                                .ports = {{"http", 31'000}}},
+                                               {}},
+                                   .unknown = {"wep"},
+                                   .next = "x"};
+  const auto same = proto::parse_servers(proto::servers_json(servers));
+  ASSERT_TRUE(same) << same.error().message();
+  EXPECT_EQ(*same, servers);
   proto::ServiceStatusPage page{.app = app, .next = "x"};
   page.instances.push_back({.task = TaskId("web.3.0-a"),
                             .agent = AgentId("a1"),
+                            .host = "h1",
                             .slot = 7,
                             .version = 3,
                             .state = "running",
@@ -102,9 +118,9 @@ TEST(Pages, OfAStatusCarryAllInstances) {
   AppSpec spec;
   spec.name = "web";
   spec.command = "x";
-  spec.instances = 7;
+  spec.instances = 2'000;
   Entries entries = {{app_key(spec.name), encode(AppRecord{.spec = spec})}};
-  for (int64_t slot = 0; slot < 7; ++slot) {
+  for (int64_t slot = 0; slot < spec.instances; ++slot) {
     entries[instance_key(to_task_id({"web", 1, slot, "u"}))] =
         encode(InstanceRecord{.agent = AgentId("a1")});
   }
@@ -112,13 +128,15 @@ TEST(Pages, OfAStatusCarryAllInstances) {
   std::set<std::string> seen;
   std::string after;
   for (int pages = 0; pages < 10; ++pages) {
-    const auto page = service.status_of("web", after, 3);
+    const auto page = service.status_of("web", after);
     ASSERT_TRUE(page);
+    EXPECT_LT(proto::service_status_json(*page).size(), kRelayedBytesMax);
     for (const auto& row : page->instances) EXPECT_TRUE(seen.insert(row.task.str()).second);
     after = page->next;
     if (after.empty()) break;
   }
-  EXPECT_EQ(seen.size(), 7u);
+  EXPECT_EQ(seen.size(), 2'000u);
+  EXPECT_FALSE(service.status_of("web", "")->next.empty());
   EXPECT_FALSE(show(service, ShowApp{"wep", ""}, Time(), {}));
 }
 

@@ -48,6 +48,9 @@ int serve(const char* host, uint16_t port) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::getenv("BAD") != nullptr) return 7;
+  if (argc != 3 || std::getenv("BAD") != nullptr) {
+    std::fputs("cannot greet\n", stderr);
+    return 7;
+  }
   return serve(argv[1], static_cast<uint16_t>(std::atoi(argv[2])));
 }
