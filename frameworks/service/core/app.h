@@ -22,12 +22,10 @@ inline constexpr size_t kAppNameBytesMax = 64;    // a part of its tasks' ids
 inline constexpr int64_t kInstancesMax = 10'000;  // of one app
 inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
 inline constexpr Duration kKillGraceMax = hours(24);
-// Of one scheduler: each is an ask, and a framework has at most kAsksMax.
-inline constexpr size_t kAppsMax = 200;
-// Of all apps of a scheduler that keeps its state in the store. Each is an entry there, twice in
-// the worst case: unreachable, and its replacement.
-inline constexpr int64_t kInstancesKeptMax = 1'900;
-static_assert(2 * kInstancesKeptMax + kAppsMax <= kStoreKeysPerFrameworkMax);
+// Of one scheduler, and of all its apps if it keeps its state in the store: what fits there, in
+// records.h.
+inline constexpr size_t kAppsMax = 1'000;
+inline constexpr int64_t kInstancesKeptMax = 10'000;
 
 // An app without ports and without a health check is ready when it has run for so long. A command
 // that cannot start (no such program, a wrong flag, a missing file) has ended by then; an app

@@ -47,68 +47,77 @@ bool Service::State::is_free(const RunningApp& running, int64_t slot, uint64_t v
   const App& app = running.app;
   if (app.slots.count(slot) == 0) return false;
   const bool is_shared = running.shared.count(slot) > 0;
-  return std::none_of(app.instances.begin(), app.instances.end(), [&](const auto& entry) {
-    const Instance& other = entry.second;
-    return other.id.slot == slot && entry.first != except &&
-           other.state != InstanceState::kUnreachable && !other.revoked &&
-           !(is_shared && other.id.version != version && !other.is_ending());
+  const std::set<TaskId>& tasks = app.tasks_of_block(slot / kSlotsPerBlock);
+  return std::none_of(tasks.begin(), tasks.end(), [&](const TaskId& task) {
+    const Instance& other = app.instances.at(task);
+    return other.id.slot == slot && task != except && other.state != InstanceState::kUnreachable &&
+           !other.revoked && !(is_shared && other.id.version != version && !other.is_ending());
   });
 }
 
 void Service::State::on_offer(Step& step, const Offer& offer) {
   Launch launch{.offer = offer.id, .agent = offer.agent, .tasks = {}};
-  std::vector<proto::StoreOperation> puts;
+  std::set<BlockName> blocks;
   size_t bytes = 0;
   for (const AskFill& fill : offer.fills) {
-    for (int64_t i = 0; i < fill.count && puts.size() < kStoreOperationsMax; ++i) {
+    for (int64_t i = 0; i < fill.count && launch.tasks.size() < kStoreOperationsMax; ++i) {
       const std::optional<TaskId> task = plan_instance(step, fill.ask, offer, bytes);
       if (!task) break;
+      blocks.insert(block_name_of(*task));
       launch.tasks.push_back(*task);
-      RunningApp* app = nullptr;
-      puts.push_back(sdk::put(instance_key(*task), encode(record_of(*find(*task, &app)))));
     }
   }
   if (launch.tasks.empty()) {
     step.out.commands.push_back(decline(offer.id));
     return;
   }
-  continuations_[journal_.add(std::move(puts))] = std::move(launch);
+  std::vector<proto::StoreOperation> writes;
+  for (const BlockName& block : blocks) writes.push_back(write_of(block));
+  continuations_[journal_.add(std::move(writes))] = std::move(launch);
 }
 
 // The next instance for this ask, or nothing if none is wanted or the accept is full.
 std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& ask,
                                                     const Offer& offer, size_t& bytes) {
-  for (auto& [name, running] : apps_) {
-    App& app = running.app;
-    for (const uint64_t version : {app.version, app.ready_version}) {
-      if (!app.is_wanted(version) || ask != ask_name(name, version)) continue;
-      const AppSpec spec = app.spec_of(version);
-      while (const std::optional<int64_t> slot = next_launch(running, version)) {
-        // The plan may be older than the last event.
-        if (app.stopping || !is_free(running, *slot, version, TaskId()) ||
-            app.attempts(*slot, version)->not_before > step.now) {
-          running.launches.erase(*slot);
-          mark(name);
-          continue;
-        }
-        if (bytes + bytes_of(spec) > kAcceptBytesMax) return std::nullopt;
-        bytes += bytes_of(spec);
-        running.launches.erase(*slot);
-        Instance instance;
-        instance.id = InstanceId{.app = name,
-                                 .version = version,
-                                 .slot = *slot,
-                                 .unique = text(options_.life, 'n', ++launched_)};
-        instance.agent = offer.agent;
-        instance.host = offer.host;
-        instance.has_health_check = spec.health.has_value();
-        instance.launched_at = step.now;
-        TaskId task = to_task_id(instance.id);
-        app.instances.emplace(task, std::move(instance));
-        mark(name);
-        return task;
-      }
+  const auto [found, version] = find_ask(ask);
+  if (found == nullptr) return std::nullopt;
+  RunningApp& running = *found;
+  App& app = running.app;
+  const std::string& name = app.spec.name;
+  const AppSpec spec = app.spec_of(version);
+  while (const std::optional<int64_t> slot = next_launch(running, version)) {
+    // The plan may be older than the last event.
+    if (app.stopping || !is_free(running, *slot, version, TaskId()) ||
+        app.attempts(*slot, version)->not_before > step.now) {
+      running.launches.erase(*slot);
+      mark(name);
+      continue;
     }
+    if (app.tasks_of_block(*slot / kSlotsPerBlock).size() >= kInstancesPerBlockMax) {
+      Attempts& attempts = *app.attempts(*slot, version);
+      attempts.not_before = step.now + kBackoffMax;
+      attempts.why = text(kInstancesPerBlockMax, " instances of its neighbours have not ended");
+      running.launches.erase(*slot);
+      mark(name);
+      continue;
+    }
+    if (bytes + bytes_of(spec) > kAcceptBytesMax) return std::nullopt;
+    bytes += bytes_of(spec);
+    running.launches.erase(*slot);
+    Instance instance;
+    instance.id = InstanceId{.app = name,
+                             .version = version,
+                             .slot = *slot,
+                             .unique = text(options_.life, 'n', ++launched_)};
+    instance.agent = offer.agent;
+    instance.host = offer.host;
+    instance.has_health_check = spec.health.has_value();
+    instance.launched_at = step.now;
+    const TaskId task = to_task_id(instance.id);
+    app.add(task, std::move(instance));
+    running.planned.insert(task);
+    mark(name);
+    return task;
   }
   return std::nullopt;
 }
@@ -120,12 +129,14 @@ void Service::State::on_written(Step& step, const Launch& launch,
     RunningApp* running = nullptr;
     Instance* instance = find(task, &running);
     if (instance == nullptr) continue;
+    running->planned.erase(task);
     App& app = running->app;
     mark(app.spec.name);
     const InstanceId id = instance->id;
     if (error) {
-      // Not written, so nothing is to be erased.
-      app.instances.erase(task);
+      // A later write of its block, for another reason, may have it.
+      app.remove(task);
+      write_later(block_name_of(task));
       Attempts* attempts = app.attempts(id.slot, id.version);
       if (attempts == nullptr) continue;
       attempts->not_before = step.now + kBackoffMin;
@@ -135,8 +146,8 @@ void Service::State::on_written(Step& step, const Launch& launch,
     // Not wanted any more, or another version is, or what was out of reach came back meanwhile.
     if (instance->kill_asked || !app.is_wanted(id.version) || app.stopping ||
         !is_free(*running, id.slot, id.version, task)) {
-      app.instances.erase(task);
-      erase(instance_key(task));
+      app.remove(task);
+      write_later(block_name_of(task));
       asks_stale_ = true;
       continue;
     }

@@ -391,6 +391,26 @@ class Planner {
 
 }  // namespace
 
+Instance& App::add(const TaskId& task, Instance instance) {
+  blocks[instance.id.slot / kSlotsPerBlock].insert(task);
+  return instances.insert_or_assign(task, std::move(instance)).first->second;
+}
+
+void App::remove(const TaskId& task) {
+  const auto found = instances.find(task);
+  if (found == instances.end()) return;
+  const auto block = blocks.find(found->second.id.slot / kSlotsPerBlock);
+  block->second.erase(task);
+  if (block->second.empty()) blocks.erase(block);
+  instances.erase(found);
+}
+
+const std::set<TaskId>& App::tasks_of_block(int64_t number) const {
+  static const std::set<TaskId> kNone;
+  const auto found = blocks.find(number);
+  return found == blocks.end() ? kNone : found->second;
+}
+
 std::string_view to_text(InstanceState state) {
   switch (state) {
     case InstanceState::kPlanned:

@@ -101,6 +101,12 @@ struct App : AppRecord {
   Versions earlier = {};  // than the present one
   std::map<int64_t, Slot> slots = {};
   std::map<TaskId, Instance> instances = {};
+  std::map<int64_t, std::set<TaskId>> blocks = {};  // of instances, by number (records.h)
+
+  Instance& add(const TaskId& task, Instance instance);
+  void remove(const TaskId& task);
+  // Of a block; none if it is empty.
+  const std::set<TaskId>& tasks_of_block(int64_t number) const;
 
   int64_t wanted() const { return stopping ? 0 : spec.instances; }
   // Whether an update to another version is under way, or was given up.

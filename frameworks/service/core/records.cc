@@ -7,7 +7,9 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <vector>
 
+#include "common/check.h"
 #include "common/text.h"
 
 namespace proffer::service {
@@ -18,8 +20,9 @@ namespace {
 constexpr std::array<std::string_view, 6> kAppTags = {"app1 ", "app2 ", "app3 ",
                                                       "app4 ", "app5 ", "app6 "};
 constexpr std::string_view kVersionsTag = "ver1 ";
-// 2: whether it was told as ready. 3: its host.
-constexpr std::array<std::string_view, 3> kInstanceTags = {"ins1 ", "ins2 ", "ins3 "};
+constexpr std::string_view kBlockTag = "blk1 ";
+// 2: whether it was told as ready.
+constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
 constexpr int64_t kSignalMax = 64;
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
 
@@ -109,13 +112,10 @@ proto::HealthCheck read_health(Reader& in) {
   return check;
 }
 
-void write(Writer& out, const std::optional<bool>& truth) {
-  out.number(!truth ? 0 : *truth ? 2 : 1);
-}
-
-std::optional<bool> read_truth(Reader& in) {
-  const int64_t truth = in.number(2);
-  return truth == 0 ? std::nullopt : std::optional(truth == 2);
+// A truth that may be missing, as a digit: 0, 1 or 2.
+int64_t digit_of(const std::optional<bool>& truth) { return !truth ? 0 : *truth ? 2 : 1; }
+std::optional<bool> truth_of(int64_t digit) {
+  return digit == 0 ? std::nullopt : std::optional(digit == 2);
 }
 
 constexpr int64_t kOperatorMax = static_cast<int64_t>(Constraint::Operator::kExists);
@@ -255,7 +255,20 @@ Error corrupt(std::string_view what) { return Error::corruption(std::string(what
 
 std::string app_key(const std::string& name) { return text(kAppsPrefix, name); }
 std::string versions_key(const std::string& name) { return text(kVersionsPrefix, name); }
-std::string instance_key(const TaskId& task) { return text(kInstancesPrefix, task.str()); }
+std::string block_key(const BlockName& name) {
+  return text(kBlocksPrefix, name.app, '/', name.number);
+}
+
+std::optional<BlockName> parse_block_key(std::string_view key) {
+  if (!key.starts_with(kBlocksPrefix)) return std::nullopt;
+  key.remove_prefix(kBlocksPrefix.size());
+  const size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const Result<int64_t> number =
+      parse_whole("block", key.substr(slash + 1), 0, kNumberMax / kSlotsPerBlock);
+  if (!number) return std::nullopt;
+  return BlockName{.app = std::string(key.substr(0, slash)), .number = *number};
+}
 
 std::string encode(const AppRecord& record) {
   Writer out(kAppTags.back());
@@ -351,20 +364,76 @@ Result<Versions> decode_versions(std::string_view bytes) {
   return versions;
 }
 
-std::string encode(const InstanceRecord& record) {
-  Writer out(kInstanceTags.back());
-  out.bytes(record.agent.str());
-  out.number(record.launched_at.nanos());
-  out.truth(record.has_health_check);
-  write(out, record.healthy);
-  out.number(static_cast<int64_t>(record.ports.size()));
-  for (const auto& [name, port] : record.ports) {
-    out.bytes(name);
-    out.number(port);
+std::string encode(const InstanceBlock& block) {
+  std::map<std::string, int64_t> names;  // to their places in the block
+  for (const auto& [task, record] : block) {
+    for (const std::string& name : {record.agent.str(), record.host}) names[name] = 0;
+    for (const auto& [name, port] : record.ports) names[name] = 0;
   }
-  write(out, record.told_ready);
-  out.bytes(record.host);
+  Writer out(kBlockTag);
+  out.number(static_cast<int64_t>(names.size()));
+  int64_t place = 0;
+  for (auto& [name, at] : names) {
+    at = place++;
+    out.bytes(name);
+  }
+  out.number(static_cast<int64_t>(block.size()));
+  for (const auto& [task, record] : block) {
+    const std::optional<InstanceId> id = parse_task_id(task);
+    CHECK(id.has_value()) << task.str();
+    out.number(static_cast<int64_t>(id->version));
+    out.number(id->slot);
+    out.bytes(id->unique);
+    out.number(names.at(record.agent.str()));
+    out.number(names.at(record.host));
+    out.number(record.launched_at.nanos());
+    out.number((record.has_health_check ? 9 : 0) + 3 * digit_of(record.healthy) +
+               digit_of(record.told_ready));
+    out.number(static_cast<int64_t>(record.ports.size()));
+    for (const auto& [name, port] : record.ports) {
+      out.number(names.at(name));
+      out.number(port);
+    }
+  }
   return std::move(out).take();
+}
+
+Result<InstanceBlock> decode_block(const std::string& app, std::string_view bytes) {
+  Reader in(bytes, kBlockTag);
+  std::vector<std::string> names;
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) names.push_back(in.bytes());
+  const auto name = [&]() -> std::string {
+    const auto at = static_cast<size_t>(in.number());
+    if (at < names.size()) return names[at];
+    in.fail();
+    return "";
+  };
+  InstanceBlock block;
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    InstanceId id{.app = app};
+    id.version = static_cast<uint64_t>(in.number());
+    id.slot = in.number();
+    id.unique = in.bytes();
+    InstanceRecord record;
+    record.agent = AgentId(name());
+    record.host = name();
+    record.launched_at = Time::from_nanos(in.number());
+    const int64_t digits = in.number(17);
+    record.has_health_check = digits / 9 == 1;
+    record.healthy = truth_of(digits / 3 % 3);
+    record.told_ready = truth_of(digits % 3);
+    for (int64_t ports = in.count(); in.ok() && ports > 0; --ports) {
+      std::string port = name();
+      record.ports[std::move(port)] = static_cast<uint16_t>(in.number(65'535));
+    }
+    if (!in.ok()) break;
+    const TaskId task = to_task_id(id);
+    if (parse_task_id(task) != id || !is_valid_name(record.agent.str())) in.fail();
+    block[task] = std::move(record);
+  }
+  // What is in another order, or twice, is not ours either.
+  if (!in.ended_well() || encode(block) != bytes) return corrupt("not a block of instances");
+  return block;
 }
 
 Result<InstanceRecord> decode_instance(std::string_view bytes) {
@@ -375,15 +444,14 @@ Result<InstanceRecord> decode_instance(std::string_view bytes) {
   record.agent = AgentId(in.bytes());
   record.launched_at = Time::from_nanos(in.number());
   record.has_health_check = in.truth();
-  record.healthy = read_truth(in);
+  record.healthy = truth_of(in.number(2));
   for (int64_t left = in.count(); in.ok() && left > 0; --left) {
     std::string name = in.bytes();
     if (!record.ports.empty() && name <= record.ports.rbegin()->first) in.fail();
     record.ports.emplace_hint(record.ports.end(), std::move(name),
                               static_cast<uint16_t>(in.number(65'535)));
   }
-  if (version >= 2) record.told_ready = read_truth(in);
-  if (version >= 3) record.host = in.bytes();
+  if (version >= 2) record.told_ready = truth_of(in.number(2));
   if (!in.ended_well() || !is_valid_name(record.agent.str())) {
     return corrupt("not an instance's record");
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 // What a service scheduler keeps in the frameworks' store, as bytes: apps/<name>, versions/<name>
-// and instances/<task id>. Everything else is told by the cluster.
+// and blocks/<name>/<number>. Everything else is told by the cluster.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,9 @@ namespace proffer::service {
 
 inline constexpr std::string_view kAppsPrefix = "apps/";
 inline constexpr std::string_view kVersionsPrefix = "versions/";
-inline constexpr std::string_view kInstancesPrefix = "instances/";
+inline constexpr std::string_view kBlocksPrefix = "blocks/";
+inline constexpr std::string_view kInstancesPrefix =
+    "instances/";                              // schedulers of before: one each
 inline constexpr size_t kWhyBytesMax = 1'024;  // of what is kept for people; cut
 
 // An update that goes no further until it is promoted or resumed.
@@ -44,7 +46,7 @@ struct AppRecord {
 };
 
 // Written before the instance is launched, and again when it tells something that nobody tells
-// twice. Its task id is the key.
+// twice.
 struct InstanceRecord {
   AgentId agent = {};
   std::string host = {};
@@ -55,6 +57,28 @@ struct InstanceRecord {
   std::optional<bool> told_ready = {};
   bool operator==(const InstanceRecord&) const = default;
 };
+
+// The instances of some slots of an app are one entry of the store: a framework has few of those.
+// Slot n is in block n / kSlotsPerBlock.
+inline constexpr int64_t kSlotsPerBlock = 16;
+// Instances on agents that are out of reach stay beside their replacements. A full block launches
+// none until one of its instances has ended.
+inline constexpr size_t kInstancesPerBlockMax = 64;
+// Of an encoded block: names of agents, hosts and ports are in it once.
+inline constexpr size_t kBlockBytesMax = 80 * 1024;
+using InstanceBlock = std::map<TaskId, InstanceRecord>;
+struct BlockName {
+  std::string app = {};
+  int64_t number = 0;
+  auto operator<=>(const BlockName&) const = default;
+};
+
+// A framework's quota of the store. Of keys each app has two and its blocks, the last of which may
+// be nearly empty. Of bytes a third is for instances (each twice in the worst case: unreachable,
+// and its replacement), a third for versions (kAllVersionsBytesMax), and a third for apps.
+inline constexpr size_t kInstanceBytes = 64;  // of most instances in a block
+static_assert(3 * kAppsMax + kInstancesKeptMax / kSlotsPerBlock <= kStoreKeysPerFrameworkMax);
+static_assert(2 * kInstancesKeptMax * kInstanceBytes <= kStoreBytesPerFrameworkMax / 3);
 
 // The present version.
 inline Version present_of(const AppRecord& record) {
@@ -67,14 +91,18 @@ inline Version present_of(const AppRecord& record) {
 
 std::string app_key(const std::string& name);
 std::string versions_key(const std::string& name);
-std::string instance_key(const TaskId& task);
+std::string block_key(const BlockName& name);
+// Nothing if it is no key of a block.
+std::optional<BlockName> parse_block_key(std::string_view key);
 
 std::string encode(const AppRecord& record);
 std::string encode(const Versions& versions);
-std::string encode(const InstanceRecord& record);
+std::string encode(const InstanceBlock& block);
 // The inverse. Errors: kCorruption, for anything that encode() does not make.
 Result<AppRecord> decode_app(std::string_view bytes);
 Result<Versions> decode_versions(std::string_view bytes);
+Result<InstanceBlock> decode_block(const std::string& app, std::string_view bytes);
+// As schedulers of before have kept it, under instances/<task id>.
 Result<InstanceRecord> decode_instance(std::string_view bytes);
 
 }  // namespace proffer::service

@@ -2,6 +2,7 @@
 // decided on what the one before has made of the app; a change is applied and answered when its
 // record is durable.
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -35,6 +36,8 @@ void Service::State::next_request(Step& step) {
     }
     const AppRecord& record = changed->record;
     const std::string& name = record.spec.name;
+    trim(changed->earlier, record.ready_version,
+         std::min(kVersionBytesMax, room_for_versions(name)));
     const auto app = apps_.find(name);
     const bool is_same = app != apps_.end() && record_of(app->second.app) == record;
     if (is_same && app->second.app.earlier == changed->earlier) {
@@ -272,6 +275,12 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Judge& 
   return changed;
 }
 
+size_t Service::State::room_for_versions(const std::string& app) const {
+  size_t taken = 0;
+  for (const auto& [name, running] : apps_) taken += name == app ? 0 : running.versions_bytes;
+  return kAllVersionsBytesMax - std::min(taken, kAllVersionsBytesMax);
+}
+
 Result<void> Service::State::has_room(const std::string& app, int64_t instances) const {
   if (apps_.count(app) == 0 && apps_.size() >= kAppsMax) {
     return Error::resource_exhausted(
@@ -318,6 +327,7 @@ void Service::State::apply(Step& step, const Changed& changed) {
   const AppRecord before = app;
   static_cast<AppRecord&>(app) = record;
   app.earlier = changed.earlier;
+  running.versions_bytes = bytes_of(app.earlier);
   // The next plan is of what is wanted now.
   running.launches.clear();
   running.shared.clear();

@@ -52,9 +52,14 @@ std::optional<Time> Service::State::next_deadline() const {
   };
   for (const Watcher& watcher : watchers_) at(watcher.until);
   if (!connected_ || !loaded_) return next;
-  if (!changed_.empty() || asks_stale_) at(Time());  // At once.
+  if (asks_stale_) at(Time());  // At once.
+  for (const std::string& name : changed_) {
+    const auto app = apps_.find(name);
+    at(app == apps_.end() ? Time() : app->second.planned_until);
+  }
   at(settled_at_);
   at(confirm_at_);
+  at(next_turn_);
   for (const auto& [name, app] : apps_) at(app.look_again);
   return next;
 }
@@ -100,15 +105,11 @@ void Service::State::on_subscribed(Step& step, const proto::Subscribed& subscrib
 
 void Service::State::on_ask_report(const proto::AskReport& report) {
   for (const proto::AskReport::Row& row : report.rows) {
-    for (auto& [name, app] : apps_) {
-      const auto is_of = [&](uint64_t version) {
-        return app.app.is_wanted(version) && row.ask == ask_name(name, version);
-      };
-      if (!is_of(app.app.version) && !is_of(app.app.ready_version)) continue;
-      app.cannot_fit = row.could_ever_fit ? ""
-                       : row.why.empty()  ? "no agent could ever run it"
-                                          : row.why;
-    }
+    const auto [app, version] = find_ask(row.ask);
+    if (app == nullptr) continue;
+    app->cannot_fit = row.could_ever_fit ? ""
+                      : row.why.empty()  ? "no agent could ever run it"
+                                         : row.why;
   }
 }
 
@@ -166,8 +167,27 @@ void Service::State::restore(const Entries& entries) {
     const auto app = apps_.find(key.substr(kVersionsPrefix.size()));
     if (app == apps_.end()) continue;
     Result<Versions> versions = decode_versions(value);
-    if (versions) app->second.app.earlier = *std::move(versions);
+    if (!versions) continue;
+    app->second.app.earlier = *std::move(versions);
+    app->second.versions_bytes = bytes_of(app->second.app.earlier);
   }
+  const auto take = [&](App& app, const TaskId& task, const InstanceRecord& record) {
+    Instance instance;
+    instance.id = *parse_task_id(task);
+    instance.state = InstanceState::kStaging;
+    instance.agent = record.agent;
+    instance.host = record.host;
+    instance.has_health_check = record.has_health_check;
+    instance.healthy = record.healthy;
+    instance.unconfirmed = true;
+    instance.launched_at = record.launched_at;
+    instance.ports = record.ports;
+    instance.told_ready = record.told_ready;
+    app.slots.try_emplace(instance.id.slot);
+    app.add(task, std::move(instance));
+    unconfirmed_.insert(task);
+  };
+  std::vector<TaskId> moved;
   for (const auto& [key, value] : entries) {
     if (!key.starts_with(kInstancesPrefix)) continue;
     const TaskId task(key.substr(kInstancesPrefix.size()));
@@ -175,20 +195,20 @@ void Service::State::restore(const Entries& entries) {
     const Result<InstanceRecord> record = decode_instance(value);
     const auto app = id ? apps_.find(id->app) : apps_.end();
     if (!record || app == apps_.end()) continue;
-    Instance& instance = app->second.app.instances[task];
-    instance.id = *id;
-    instance.state = InstanceState::kStaging;
-    instance.agent = record->agent;
-    instance.host = record->host;
-    instance.has_health_check = record->has_health_check;
-    instance.healthy = record->healthy;
-    instance.unconfirmed = true;
-    instance.launched_at = record->launched_at;
-    instance.ports = record->ports;
-    instance.told_ready = record->told_ready;
-    app->second.app.slots.try_emplace(id->slot);
-    unconfirmed_.insert(task);
+    take(app->second.app, task, *record);
+    moved.push_back(task);
   }
+  for (const auto& [key, value] : entries) {
+    const std::optional<BlockName> name = parse_block_key(key);
+    const auto app = name ? apps_.find(name->app) : apps_.end();
+    if (app == apps_.end()) continue;
+    const Result<InstanceBlock> block = decode_block(name->app, value);
+    if (!block) continue;
+    for (const auto& [task, record] : *block) {
+      if (block_name_of(task) == *name) take(app->second.app, task, record);
+    }
+  }
+  move_into_blocks(moved);
   for (auto& [name, running] : apps_) look_at_servers(running);
   watchers_stale_ = true;
 }
@@ -199,8 +219,9 @@ Entries Service::State::snapshot() const {
     const App& app = running.app;
     entries[app_key(name)] = encode(record_of(app));
     if (!app.earlier.empty()) entries[versions_key(name)] = encode(app.earlier);
-    for (const auto& [task, instance] : app.instances) {
-      entries[instance_key(task)] = encode(record_of(instance));
+    for (const auto& [number, tasks] : app.blocks) {
+      const BlockName block{.app = name, .number = number};
+      entries[block_key(block)] = encode(block_of(block));
     }
   }
   return entries;
@@ -239,6 +260,7 @@ void Service::State::settle(Step& step) {
                  waiting.mapped());
     }
   }
+  write_stale_blocks();
   if (std::optional<proto::StoreRequest> request = journal_.next(step.now)) {
     step.out.commands.push_back(*std::move(request));
   }
@@ -256,7 +278,14 @@ void Service::State::on_tick(Step& step) {
   for (const auto& [name, app] : apps_) {
     if (app.look_again && *app.look_again <= step.now) mark(name);
   }
-  for (const std::string& name : std::exchange(changed_, {})) plan(step, name);
+  for (const std::string& name : std::exchange(changed_, {})) {
+    const auto app = apps_.find(name);
+    if (app != apps_.end() && app->second.planned_until > step.now) {
+      mark(name);
+    } else {
+      plan(step, name);
+    }
+  }
   declare_asks(step);
 }
 
@@ -295,6 +324,8 @@ void Service::State::plan(Step& step, const std::string& name) {
     if (instance.state == InstanceState::kPlanned || instance.leaves_at) continue;
     say_kill(step, kill.task, instance);
   }
+  const auto size = static_cast<int64_t>(app.instances.size());
+  if (size > kPlannedAtOnceMax) running.planned_until = step.now + kPlanRest * size;
   running.launches = plan.launches;
   running.shared = plan.shared;
   running.look_again = plan.look_again;
@@ -323,22 +354,57 @@ void Service::State::say_kill(Step& step, const TaskId& task, Instance& instance
   step.out.commands.push_back(proto::KillTask{.framework = {}, .task = task, .grace = {}});
 }
 
+std::pair<RunningApp*, uint64_t> Service::State::find_ask(const AskName& ask) {
+  const size_t dot = ask.str().rfind('.');
+  const auto found = dot == std::string::npos ? apps_.end() : apps_.find(ask.str().substr(0, dot));
+  if (found == apps_.end()) return {};
+  const App& app = found->second.app;
+  for (const uint64_t version : {app.version, app.ready_version}) {
+    if (app.is_wanted(version) && ask == ask_name(found->first, version)) {
+      return {&found->second, version};
+    }
+  }
+  return {};
+}
+
 // Planned instances are still asked for: their offer is only used once they are written down.
 void Service::State::declare_asks(Step& step) {
-  std::vector<Ask> asks;
+  struct Wanted {
+    const App* app;
+    uint64_t version;
+    int64_t count;
+  };
+  std::vector<Wanted> wanted;  // by app
   for (const auto& [name, running] : apps_) {
     const App& app = running.app;
     std::map<uint64_t, int64_t> counts;  // by version
     for (const auto& [slot, version] : running.launches) counts[version] += app.is_wanted(version);
-    for (const auto& [task, instance] : app.instances) {
-      if (instance.state != InstanceState::kPlanned || instance.kill_asked) continue;
-      if (app.is_wanted(instance.id.version)) ++counts[instance.id.version];
+    for (const TaskId& task : running.planned) {
+      const auto instance = app.instances.find(task);
+      if (instance->second.kill_asked || !app.is_wanted(instance->second.id.version)) continue;
+      ++counts[instance->second.id.version];
     }
     for (const auto& [version, count] : counts) {
-      // Of held updates there are two for an app; what is beyond waits for those before it.
-      if (count == 0 || asks.size() == kAsksMax) continue;
-      asks.push_back(make_ask(app.spec_of(version), version, count));
+      if (count > 0) wanted.push_back({&app, version, count});
     }
+  }
+  if (wanted.size() <= kAsksMax) {
+    next_turn_.reset();
+  } else {
+    auto first = std::find_if(wanted.begin(), wanted.end(),
+                              [&](const Wanted& one) { return one.app->spec.name >= asks_from_; });
+    if (next_turn_ && *next_turn_ <= step.now) {
+      first = std::next(wanted.begin(), (first - wanted.begin() + kAsksMax) % wanted.size());
+      next_turn_.reset();
+    }
+    if (!next_turn_) next_turn_ = step.now + kAsksTurn;
+    if (first != wanted.end()) asks_from_ = first->app->spec.name;
+    std::rotate(wanted.begin(), first, wanted.end());
+    wanted.resize(kAsksMax);
+  }
+  std::vector<Ask> asks;
+  for (const auto& [app, version, count] : wanted) {
+    asks.push_back(make_ask(app->spec_of(version), version, count));
   }
   if (!asks_stale_ && asks == declared_) return;
   asks_stale_ = false;

@@ -31,6 +31,7 @@ struct RunningApp {
   std::map<int64_t, uint64_t> launches = {};  // likewise shared: as in Plan
   std::set<int64_t> shared = {};
   std::optional<Time> look_again = {};
+  Time planned_until = {};  // not again before
   // Of an update: so many slots were updated at most, and since when not one more.
   int64_t updated = 0;
   std::optional<Time> updated_at = {};
@@ -40,7 +41,9 @@ struct RunningApp {
   std::string last_words = {};
   std::string cannot_fit = {};                 // why no agent of the cluster could run it, if so
   std::vector<proto::ServerRow> servers = {};  // its instances in service, by task id
+  std::set<TaskId> planned = {};               // its instances that are being written down
   uint64_t servers_changed = 0;                // State::changes_ then
+  size_t versions_bytes = 0;                   // bytes_of(app.earlier)
 };
 
 // An answer that the master relays is at most kRelayedBytesMax long. A row takes its texts, at most
@@ -76,11 +79,20 @@ inline InstanceRecord record_of(const Instance& instance) {
 std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
                     const std::string& by);
 
+// A plan takes time with each instance, about a tenth of this: an app of more instances than that
+// is planned again later, so that thousands of events are not thousands of plans.
+inline constexpr int64_t kPlannedAtOnceMax = 256;
+inline constexpr Duration kPlanRest = microseconds(5);
+
+// Asks that take turns are declared for so long.
+inline constexpr Duration kAsksTurn = seconds(10);
+
 // Reads what a scheduler of before has kept: apps, then instances.
 inline sdk::StoreLoader new_loader() {
   constexpr size_t kInstanceBytesMax = 4'096 - kStoreKeyBytesMax;
   return sdk::StoreLoader(
       {{.prefix = std::string(kInstancesPrefix), .value_bytes_max = kInstanceBytesMax},
+       {.prefix = std::string(kBlocksPrefix), .value_bytes_max = kBlockBytesMax},
        {.prefix = std::string(kVersionsPrefix)},
        {.prefix = std::string(kAppsPrefix)}});
 }
@@ -153,11 +165,21 @@ class Service::State {
   // An app that this user may change, and that is not stopping.
   Result<const App*> find_app(const std::string& name, const Caller& by) const;
   Result<void> may_change(const App& app, const Caller& by) const;
+  // What the versions of this app may take beside those of all others.
+  size_t room_for_versions(const std::string& app) const;
   Result<void> has_room(const std::string& app, int64_t instances) const;
   Error unknown_app(const std::string& name) const;
   void apply(Step& step, const Changed& changed);
   void answer(Step& step, const Result<std::string>& result);
   void forget(Step& step, const std::string& name);
+
+  // blocks.cc: how instances are kept.
+  static BlockName block_name_of(const TaskId& task);
+  InstanceBlock block_of(const BlockName& name) const;
+  proto::StoreOperation write_of(BlockName name);
+  void write_later(BlockName name) { stale_blocks_.insert(std::move(name)); }
+  void write_stale_blocks();
+  void move_into_blocks(const std::vector<TaskId>& tasks);
 
   // servers.cc: the instances in service.
   struct Watcher {
@@ -179,6 +201,8 @@ class Service::State {
   std::optional<TaskId> plan_instance(Step& step, const AskName& ask, const Offer& offer,
                                       size_t& bytes);
   void on_written(Step& step, const Launch& launch, const std::optional<Error>& error);
+  // The app of an ask and the version that it is for; null: that is not wanted any more.
+  std::pair<RunningApp*, uint64_t> find_ask(const AskName& ask);
   static bool is_free(const RunningApp& running, int64_t slot, uint64_t version,
                       const TaskId& except);
 
@@ -191,7 +215,6 @@ class Service::State {
   // `words`: the end of its stderr.
   void count_failure(Step& step, App& app, const Instance& instance, const std::string& why,
                      std::string_view words);
-  void write(const TaskId& task, const Instance& instance);
   void erase(const std::string& key);
   Instance* find(const TaskId& task, RunningApp** app);
 
@@ -211,13 +234,17 @@ class Service::State {
   FrameworkId framework_;
   std::optional<Time> settled_at_;  // of this session; what runs is known by then
   std::map<std::string, RunningApp> apps_;
-  uint64_t launched_ = 0;          // counts instances, for their ids
-  std::set<std::string> changed_;  // apps to plan
+  uint64_t launched_ = 0;             // counts instances, for their ids
+  std::set<std::string> changed_;     // apps to plan
+  std::set<BlockName> stale_blocks_;  // to write when the step ends
   std::set<TaskId> unconfirmed_;
   std::optional<Time> confirm_at_;             // they are asked about again
   std::map<TaskId, proto::TaskStatus> early_;  // told before the store was read
 
   bool asks_stale_ = true;
+  // With more asks than a framework may declare they take turns: now from this app on.
+  std::string asks_from_;
+  std::optional<Time> next_turn_;
   std::vector<Ask> declared_;  // as the master has it, lowered by what was launched since
 
   uint64_t changes_ = 0;         // of the servers of any app

@@ -140,7 +140,7 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
   }
   if (instance.healthy != before.healthy || instance.told_ready != before.told_ready ||
       instance.ports != before.ports || instance.agent != before.agent) {
-    write(status.task, instance);
+    write_later(block_name_of(status.task));
   }
   if (instance.state == before.state && instance.healthy == before.healthy &&
       instance.told_ready == before.told_ready && instance.why_not_ready == before.why_not_ready) {
@@ -174,8 +174,8 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
                               const TaskStatus& status) {
   App& app = running.app;
   const Instance instance = app.instances.at(task);
-  app.instances.erase(task);
-  erase(instance_key(task));
+  app.remove(task);
+  write_later(block_name_of(task));
   const bool was_wanted = !instance.kill_asked && !app.stopping;
   const std::string words = words_of(status);
   Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
@@ -214,11 +214,6 @@ void Service::State::count_failure(Step& step, App& app, const Instance& instanc
   attempts->last_words = printable(last_line(words));
 }
 
-// Nobody waits for these: they are about what the cluster tells anyway, or will.
-void Service::State::write(const TaskId& task, const Instance& instance) {
-  journal_.add({sdk::put(instance_key(task), encode(record_of(instance)))});
-}
-
 void Service::State::erase(const std::string& key) { journal_.add({sdk::erase(key)}); }
 
 // --- invariants --------------------------------------------------------------------------------
@@ -240,7 +235,11 @@ std::vector<Violation> Service::State::violations() const {
       if (instance.unconfirmed != (unconfirmed_.count(task) > 0)) {
         say(text("instance ", task.str(), " is unconfirmed, or not"));
       }
-      if (instance.state == InstanceState::kPlanned) ++launched[instance.id.slot];
+      const bool is_planned = instance.state == InstanceState::kPlanned;
+      if (is_planned) ++launched[instance.id.slot];
+      if (is_planned != (running.planned.count(task) > 0)) {
+        say(text("instance ", task.str(), " is planned, or not"));
+      }
     }
     for (const auto& [task, instance] : app.instances) {
       if (launched[instance.id.slot] == 0 || instance.state == InstanceState::kPlanned) continue;
@@ -252,6 +251,18 @@ std::vector<Violation> Service::State::violations() const {
         }
       }
     }
+    size_t in_blocks = 0;
+    for (const auto& [number, tasks] : app.blocks) {
+      in_blocks += tasks.size();
+      for (const TaskId& task : tasks) {
+        const auto instance = app.instances.find(task);
+        if (instance == app.instances.end() ||
+            instance->second.id.slot / kSlotsPerBlock != number) {
+          say(text("instance ", task.str(), " is not of block ", number));
+        }
+      }
+    }
+    if (in_blocks != app.instances.size()) say(text("app ", name, " has instances in no block"));
     for (const auto& [slot, count] : launched) {
       if (count > 1) say(text("slot ", slot, " of app ", name, " has ", count, " planned"));
     }

@@ -112,7 +112,13 @@ std::optional<uint64_t> version_before(const Versions& versions) {
   return best->first;
 }
 
-void trim(Versions& versions, uint64_t pinned) {
+size_t bytes_of(const Versions& versions) {
+  size_t bytes = 0;
+  for (const auto& [number, version] : versions) bytes += bytes_of(version.spec);
+  return bytes;
+}
+
+void trim(Versions& versions, uint64_t pinned, size_t bytes_max) {
   std::vector<uint64_t> order;  // what is kept first comes first
   for (const auto& [number, version] : versions) order.push_back(number);
   std::sort(order.begin(), order.end(), [&](uint64_t a, uint64_t b) {
@@ -123,7 +129,7 @@ void trim(Versions& versions, uint64_t pinned) {
   for (size_t i = 0; i < order.size(); ++i) {
     bytes += bytes_of(versions.at(order[i]).spec);
     if (order[i] == pinned) continue;
-    if (i >= kVersionsKept || bytes > kVersionBytesMax) versions.erase(order[i]);
+    if (i >= kVersionsKept || bytes > bytes_max) versions.erase(order[i]);
   }
 }
 

@@ -16,10 +16,9 @@ namespace proffer::service {
 
 // Of each app, beside its present version; the one that was applied longest ago is forgotten first.
 inline constexpr size_t kVersionsKept = 10;
-// Of the specs of all of them. kAppsMax apps with so much leave room for their instances in a
-// framework's quota of the store.
+// Of the specs of all of them, and of those of all apps together.
 inline constexpr size_t kVersionBytesMax = 12 * 1024;
-static_assert(kAppsMax * kVersionBytesMax <= kStoreBytesPerFrameworkMax * 2 / 3);
+inline constexpr size_t kAllVersionsBytesMax = kStoreBytesPerFrameworkMax / 3;
 
 struct Version {
   AppSpec spec = {};
@@ -36,8 +35,9 @@ std::optional<uint64_t> find_version(const Versions& versions, const AppSpec& sp
 // The version to go back to when nobody says which: the one applied last of those that were ready,
 // else of all.
 std::optional<uint64_t> version_before(const Versions& versions);
+size_t bytes_of(const Versions& versions);  // of their specs
 // Forgets what is beyond the bounds, but never `pinned`.
-void trim(Versions& versions, uint64_t pinned);
+void trim(Versions& versions, uint64_t pinned, size_t bytes_max = kVersionBytesMax);
 
 // One key of app files whose value differs, as in an app file; empty where there is none.
 struct Difference {

@@ -144,12 +144,14 @@ TEST(Records, OfEarlierVersionsAreRead) {
     EXPECT_EQ(record->owner, "");
   }
   const InstanceRecord instance{.agent = AgentId("a1"), .ports = {{"http", 31'000}}};
-  std::string old = encode(instance);
-  old.replace(3, 1, "1");
-  old.resize(old.size() - std::string("-;0;").size());  // told_ready, host
-  const auto record = decode_instance(old);
-  ASSERT_TRUE(record) << record.error().message();
-  EXPECT_EQ(*record, instance);
+  const auto first = decode_instance("ins1 2;a10;0;0;1;4;http31000;");
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(*first, instance);
+  InstanceRecord ready = instance;
+  ready.told_ready = true;
+  const auto second = decode_instance("ins2 2;a10;0;0;1;4;http31000;2;");
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ(*second, ready);
 }
 
 TEST(TaskId, ParsesBackToItsParts) {
@@ -194,25 +196,72 @@ TEST(Records, DecodeToWhatWasEncoded) {
   const auto same = decode_versions(encode(versions));
   ASSERT_TRUE(same) << same.error().message();
   EXPECT_EQ(*same, versions);
+  InstanceBlock block;
+  EXPECT_EQ(*decode_block("web", encode(block)), block);
   InstanceRecord record{.agent = AgentId("a1"), .launched_at = Time::from_nanos(5)};
   for (const std::optional<bool> healthy :
        {std::optional<bool>(), std::optional(true), std::optional(false)}) {
     record.healthy = healthy;
     record.told_ready = healthy;
+    record.has_health_check = healthy.has_value();
     record.host = healthy ? "[::1]" : "";
     record.ports["p" + std::to_string(record.ports.size())] = 65'535;
-    const auto again = decode_instance(encode(record));
-    ASSERT_TRUE(again);
-    EXPECT_EQ(*again, record);
+    block[to_task_id({"web", 3, static_cast<int64_t>(block.size()), "l1n2"})] = record;
+    const auto again = decode_block("web", encode(block));
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(*again, block);
+  }
+}
+
+// The loader asks for so many blocks that their values fit into one answer.
+TEST(Records, OfAFullBlockAreWithinItsBytes) {
+  InstanceBlock block;
+  InstanceRecord record{.launched_at = Time::from_nanos(std::numeric_limits<int64_t>::max()),
+                        .has_health_check = true,
+                        .healthy = true,
+                        .told_ready = true};
+  for (size_t port = 0; port < kPortNamesMax; ++port) {
+    record.ports[text(std::string(kPortNameBytesMax - 2, 'p'), port)] = 65'535;
+  }
+  for (size_t i = 0; i < kInstancesPerBlockMax; ++i) {
+    record.agent = AgentId(text(std::string(kNameBytesMax - 2, 'a'), i));
+    record.host = text(std::string(kAddressBytesMax - 2, 'h'), i);
+    block[to_task_id({"web", 1'000'000, 9'999, text("12345678n", 1'000'000 + i)})] = record;
+  }
+  EXPECT_LT(encode(block).size(), kBlockBytesMax);
+}
+
+TEST(Records, OfMostInstancesAreShort) {
+  InstanceBlock block;
+  for (int64_t slot = 0; slot < kSlotsPerBlock; ++slot) {
+    block[to_task_id({"web", 12, 9'984 + slot, text("8f2c01aan", 10'000 + slot)})] = {
+        .agent = AgentId(text("agent-", slot)),
+        .host = text("10.0.0.", slot),
+        .launched_at = Time::from_nanos(1'795'000'000'000'000'000),
+        .ports = {{"http", 31'000}},
+        .told_ready = true};
+  }
+  EXPECT_LT(encode(block).size(), kSlotsPerBlock * kInstanceBytes * 3 / 2);
+}
+
+TEST(Records, KeysOfBlocksAreReadBack) {
+  const BlockName name{.app = "web.1", .number = 12};
+  EXPECT_EQ(parse_block_key(block_key(name)), name);
+  for (const char* wrong :
+       {"", "blocks/", "blocks/web", "blocks/web/", "blocks/web/x", "blocks/web/-1",
+        "instances/web/1", "blocks/web/99999999999999999999"}) {
+    EXPECT_FALSE(parse_block_key(wrong)) << wrong;
   }
 }
 
 TEST(Records, RefuseEveryOtherText) {
   const std::string app = encode(AppRecord{.spec = full()});
-  const std::string instance = encode(InstanceRecord{.agent = AgentId("a1"), .ports = {{"h", 80}}});
+  const std::string instance = encode(InstanceBlock{
+      {to_task_id({"web", 1, 0, "u"}), {.agent = AgentId("a1"), .ports = {{"h", 80}}}},
+      {to_task_id({"web", 1, 1, "u"}), {.agent = AgentId("a2"), .host = "a1"}}});
   for (size_t size = 0; size < app.size(); ++size) EXPECT_FALSE(decode_app(app.substr(0, size)));
   for (size_t size = 0; size < instance.size(); ++size) {
-    EXPECT_FALSE(decode_instance(instance.substr(0, size)));
+    EXPECT_FALSE(decode_block("web", instance.substr(0, size)));
   }
   const std::string versions = encode(Versions{{1, {.spec = full()}}, {2, {.spec = full()}}});
   for (size_t size = 0; size < versions.size(); ++size) {
@@ -220,7 +269,8 @@ TEST(Records, RefuseEveryOtherText) {
   }
   EXPECT_FALSE(decode_app(app + "0;"));
   EXPECT_FALSE(decode_app(instance));
-  EXPECT_FALSE(decode_instance(app));
+  EXPECT_FALSE(decode_block("web", app));
+  EXPECT_FALSE(decode_instance(instance));
   Prng prng(7);
   for (int i = 0; i < 20'000; ++i) {
     std::string changed = i % 2 == 0 ? app : instance;
@@ -228,7 +278,7 @@ TEST(Records, RefuseEveryOtherText) {
     if (const auto again = decode_app(changed)) {
       EXPECT_EQ(encode(*again), changed);
     }
-    if (const auto again = decode_instance(changed)) {
+    if (const auto again = decode_block("web", changed)) {
       EXPECT_EQ(encode(*again), changed);
     }
   }

@@ -145,10 +145,13 @@ TEST(Servers, AWatchBeforeTheAppsAreReadIsAnsweredWhenTheyAre) {
 
 TEST(Servers, OfManyInstancesGoIntoSeveralPages) {
   Entries entries = {{app_key("web"), encode(AppRecord{.spec = web(2'000)})}};
+  std::map<BlockName, InstanceBlock> blocks;
   for (int64_t slot = 0; slot < 2'000; ++slot) {
-    entries[instance_key(to_task_id({"web", 1, slot, "u"}))] =
-        encode(InstanceRecord{.agent = AgentId("a1"), .host = "h", .told_ready = true});
+    const BlockName block{.app = "web", .number = slot / kSlotsPerBlock};
+    blocks[block][to_task_id({"web", 1, slot, "u"})] = {
+        .agent = AgentId("a1"), .host = "h", .told_ready = true};
   }
+  for (const auto& [name, block] : blocks) entries[block_key(name)] = encode(block);
   Service service({.has_store = true, .life = "l"}, entries);
   std::set<std::string> seen;
   std::string after;

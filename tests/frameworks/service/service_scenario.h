@@ -312,6 +312,10 @@ class ServiceScenario {
     return {};
   }
   const Entries& store() const { return store_; }
+  // What it holds when the next scheduler begins.
+  void put_into_store(const std::string& key, const std::string& value) { store_[key] = value; }
+  void erase_from_store(const std::string& key) { store_.erase(key); }
+  const std::vector<Ask>& asks() const { return asks_; }
   const std::vector<std::string>& traced() const { return traced_; }
   Time now() const { return now_; }
   bool is_connected() const { return connected_; }
@@ -425,6 +429,15 @@ class ServiceScenario {
     return tasks_.at(id).state == State::kUnreachable || revoked_.count(id) > 0;
   }
 
+  // In the store.
+  bool is_kept(const TaskId& task) const {
+    const InstanceId id = *parse_task_id(task);
+    const auto entry = store_.find(block_key({.app = id.app, .number = id.slot / kSlotsPerBlock}));
+    if (entry == store_.end()) return false;
+    const auto block = decode_block(id.app, entry->second);
+    return block && block->count(task) == 1;
+  }
+
   // The law of surges: when another comes to have two, of slots with two instances there are
   // max_surge at most, or as many as there are canaries.
   void check_sharing(const std::string& app, int64_t slot) const {
@@ -482,7 +495,7 @@ class ServiceScenario {
   void launch_one(const AgentId& agent, const proto::TaskSpec& spec, bool valid) {
     const InstanceId id = *parse_task_id(spec.id);
     // The law of the store: what is launched has been written down.
-    EXPECT_TRUE(!has_store_ || store_.count(instance_key(spec.id)) == 1) << spec.id.str();
+    EXPECT_TRUE(!has_store_ || is_kept(spec.id)) << spec.id.str();
     if (!valid) {
       proto::TaskStatus refused;
       refused.task = spec.id;

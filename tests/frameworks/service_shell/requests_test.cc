@@ -120,10 +120,12 @@ TEST(Pages, OfAStatusCarryAllInstances) {
   spec.command = "x";
   spec.instances = 2'000;
   Entries entries = {{app_key(spec.name), encode(AppRecord{.spec = spec})}};
+  std::map<BlockName, InstanceBlock> blocks;
   for (int64_t slot = 0; slot < spec.instances; ++slot) {
-    entries[instance_key(to_task_id({"web", 1, slot, "u"}))] =
-        encode(InstanceRecord{.agent = AgentId("a1")});
+    const BlockName block{.app = "web", .number = slot / kSlotsPerBlock};
+    blocks[block][to_task_id({"web", 1, slot, "u"})] = {.agent = AgentId("a1")};
   }
+  for (const auto& [name, block] : blocks) entries[block_key(name)] = encode(block);
   const Service service({.has_store = true, .life = "l"}, entries);
   std::set<std::string> seen;
   std::string after;
@@ -147,8 +149,8 @@ TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
   const Service service(
       {.has_store = true, .serves_users = true, .life = "l"},
       {{app_key(spec.name), encode(AppRecord{.spec = spec, .stopping = true, .owner = "ada"})},
-       {instance_key(to_task_id({"web", 1, 0, "u"})),
-        encode(InstanceRecord{.agent = AgentId("a1")})}});
+       {block_key({.app = "web"}),
+        encode(InstanceBlock{{to_task_id({"web", 1, 0, "u"}), {.agent = AgentId("a1")}}})}});
   const std::string why = "1 instance has not ended yet";
   for (const auto& [by, sees] : {std::pair(Caller{.user = "ada"}, true),
                                  std::pair(Caller{.user = "root", .is_operator = true}, true),

@@ -1,0 +1,44 @@
+// How instances are kept: blocks of them, each an entry of the store. Changes that nobody waits for
+// are written once at the end of a step, however many they are: they are about what the cluster
+// tells anyway, or will.
+
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+#include "sdk/store.h"
+
+namespace proffer::service {
+
+BlockName Service::State::block_name_of(const TaskId& task) {
+  InstanceId id = *parse_task_id(task);
+  return {.app = std::move(id.app), .number = id.slot / kSlotsPerBlock};
+}
+
+InstanceBlock Service::State::block_of(const BlockName& name) const {
+  InstanceBlock block;
+  const auto app = apps_.find(name.app);
+  if (app == apps_.end()) return block;
+  for (const TaskId& task : app->second.app.tasks_of_block(name.number)) {
+    block[task] = record_of(app->second.app.instances.at(task));
+  }
+  return block;
+}
+
+// Until then it need not be written for another reason.
+proto::StoreOperation Service::State::write_of(BlockName name) {
+  stale_blocks_.erase(name);
+  const InstanceBlock block = block_of(name);
+  return block.empty() ? sdk::erase(block_key(name)) : sdk::put(block_key(name), encode(block));
+}
+
+void Service::State::write_stale_blocks() {
+  while (!stale_blocks_.empty()) journal_.add({write_of(*stale_blocks_.begin())});
+}
+
+// What a scheduler of before has kept one by one moves into blocks, which are written first.
+void Service::State::move_into_blocks(const std::vector<TaskId>& tasks) {
+  for (const TaskId& task : tasks) write_later(block_name_of(task));
+  write_stale_blocks();
+  for (const TaskId& task : tasks) erase(text(kInstancesPrefix, task.str()));
+}
+
+}  // namespace proffer::service
