@@ -34,6 +34,9 @@ install(FILES ${made}/completions/proffer DESTINATION share/bash-completion/comp
 install(FILES frameworks/batch/shell/job.schema.json DESTINATION share/proffer COMPONENT runtime)
 install(DIRECTORY examples/wordcount examples/pipeline examples/scenarios
         DESTINATION share/doc/proffer/examples COMPONENT runtime)
+# Some are run where they are.
+install(DIRECTORY examples/batch DESTINATION share/doc/proffer/examples COMPONENT runtime
+        USE_SOURCE_PERMISSIONS)
 
 # Settings and units name the places where they are installed, which `cmake --install --prefix` may
 # change: they are written then.

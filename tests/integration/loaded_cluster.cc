@@ -275,12 +275,16 @@ void LoadedCluster::kill_forked(const std::string& kind, pid_t victim) {
 
 // --- the end -----------------------------------------------------------------------------------
 
-void LoadedCluster::settle() {
+void LoadedCluster::await_all() {
   eventually([&] {
     start_those_due();
     return std::all_of(members_.begin(), members_.end(),
                        [](const Member& member) { return member.back_at == 0; });
   });
+}
+
+void LoadedCluster::settle() {
+  await_all();
   write_file(path("drain"), "");
   for (Member& member : members_) member.is_left_alone |= member.kind == "scheduler";
   eventually(
@@ -361,7 +365,6 @@ void LoadedCluster::look_whether_all_agree() {
   if (!agree) fail("the leader and the agents do not agree: " + seen);
 }
 
-// `proffer …`, at these masters.
 Exit LoadedCluster::run_command(const Words& words, Seconds deadline) const {
   Words command = proffer_;
   command.insert(command.end(), words.begin(), words.end());
@@ -445,6 +448,26 @@ Judgement LoadedCluster::settle_and_judge(const std::set<std::string>& disks) {
   Judgement judgement = judge(testimony());
   for (std::string& failure : failures_) judgement.violations.push_back(std::move(failure));
   return judgement;
+}
+
+std::vector<std::string> LoadedCluster::settle_and_look() {
+  await_all();
+  look_whether_all_agree();
+  use_everything();
+  for (Member& member : members_) {
+    if (member.kind != "scheduler") continue;
+    member.is_left_alone = true;
+    member.process->kill(SIGTERM);
+    const Exit ended = member.process->wait();
+    if (ended.code != 0 && ended.code != 128 + SIGTERM) {
+      fail(text(member.name, " did not end as asked: exit code ", ended.code, ", signal ",
+                ended.signal, ":\n", read_file(path(member.name + ".log"))));
+    }
+  }
+  look_for_leftovers();
+  end_everything();
+  look_for_traces({});
+  return failures_;
 }
 
 }  // namespace proffer::test

@@ -102,13 +102,19 @@ class LoadedCluster {
   // used again, it ends as an operator ends it, and leaves no cgroup, socket or mount, but for
   // those of `disks`. What is not so, and what the oracle says of the records, is in the judgement.
   Judgement settle_and_judge(const std::set<std::string>& disks = {});
+  // The same without the oracle, for schedulers that end when they are told to (SIGTERM): what is
+  // wrong.
+  std::vector<std::string> settle_and_look();
+  // Waits until all members are there.
+  void await_all();
+  // `proffer …`, at these masters.
+  Exit run_command(const Words& words, Seconds deadline = kDeadline) const;
 
  private:
   void settle();
   void look_for_leftovers();
   std::optional<proto::AgentStatus> status_of(const Member& agent) const;
   void look_whether_all_agree();
-  Exit run_command(const Words& words, Seconds deadline = kDeadline) const;
   void use_everything();
   void end_everything();
   void look_for_traces(const std::set<std::string>& disks);

@@ -23,40 +23,8 @@ using testing::Not;
 
 constexpr unsigned kDaemon = 1;
 
-class Files : public JoinedMachines {
+class Files : public ThreeAgents {
  protected:
-  void SetUp() override {
-    JoinedMachines::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    master_machine_->forward();
-    agent_machine_->route("10.231.2", "10.231.1.1");
-    user_machine_->route("10.231.1", "10.231.2.1");
-  }
-  // a1 beside the master, by its socket; a2 and a3 on machines of their own, by keys.
-  void start_three_agents() {
-    first_ = master_machine_->starts(agent_command(
-        "agent1",
-        {"--name=a1", "--master=" + socket_path(), "--https_port=0", "--https_host=10.231.1.1"}));
-    join_agent("a2");
-    start_agent();
-    join_agent("a3", *user_machine_);
-    start_third();
-    ASSERT_TRUE(eventually([&] { return serves("a1"); })) << first_->err();
-  }
-  void start_third() {
-    third_ = user_machine_->starts(agent_command("agent3"));
-    ASSERT_TRUE(third_->complains("agent registered")) << third_->err();
-    ASSERT_TRUE(eventually([&] { return serves("a3"); })) << third_->err();
-  }
-  void TearDown() override {
-    for (const auto& agent : {third_.get(), first_.get()}) {
-      if (agent == nullptr) continue;
-      agent->kill(SIGTERM);
-      EXPECT_EQ(agent->wait().code, 0) << agent->err();
-    }
-    JoinedMachines::TearDown();
-  }
-
   std::string https_of(const std::string& agent) const {
     const auto rows = proto::parse_agents(operates({"agents", "--json"}).out);
     CHECK(rows);
@@ -73,9 +41,6 @@ class Files : public JoinedMachines {
     }
     return {};
   }
-
-  std::unique_ptr<Process> first_;
-  std::unique_ptr<Process> third_;
 };
 
 TEST_F(Files, OutputAndLogsComeFromAnotherMachine) {
@@ -179,12 +144,7 @@ TEST_F(Files, ReducersReadMapsOnOtherMachinesAlsoWhenOneIsLost) {
     return run({"bash", "-c", text("cat ", out, "/part-* | LC_ALL=C sort")}, {}, home_.path()).out;
   };
   const std::string map = "awk '{ print $1 \"\\t1\" }'";
-  const auto scheduler =
-      master_machine_->starts({home_ / "proffer", "batch", "scheduler", "--master=" + socket_path(),
-                               "--session-file=" + (home_ / "batch.session"), "--serve-users"});
-  ASSERT_TRUE(eventually([&] {
-    return operates({"batch", "list"}).code == 0;
-  })) << scheduler->err();
+  const auto scheduler = start_batch();
   const Exit done = master_machine_->runs(job("out", map), Seconds(180));
   EXPECT_EQ(done.code, 0) << done.err << done.out;
   EXPECT_TRUE(counted("out") == pipeline.out) << done.err;

@@ -150,4 +150,52 @@ class JoinedMachines : public testing::Test {
   std::unique_ptr<Process> agent_;
 };
 
+// Three agents: a1 beside the master, by its socket; a2 and a3 on machines of their own, by keys.
+class ThreeAgents : public JoinedMachines {
+ protected:
+  void SetUp() override {
+    JoinedMachines::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    master_machine_->forward();
+    agent_machine_->route("10.231.2", "10.231.1.1");
+    user_machine_->route("10.231.1", "10.231.2.1");
+  }
+  void start_three_agents() {
+    first_ = master_machine_->starts(agent_command(
+        "agent1",
+        {"--name=a1", "--master=" + socket_path(), "--https_port=0", "--https_host=10.231.1.1"}));
+    join_agent("a2");
+    start_agent();
+    join_agent("a3", *user_machine_);
+    start_third();
+    ASSERT_TRUE(eventually([&] { return serves("a1"); })) << first_->err();
+  }
+  void start_third() {
+    third_ = user_machine_->starts(agent_command("agent3"));
+    ASSERT_TRUE(third_->complains("agent registered")) << third_->err();
+    ASSERT_TRUE(eventually([&] { return serves("a3"); })) << third_->err();
+  }
+  // The scheduler of batch jobs, beside the master.
+  std::unique_ptr<Process> start_batch() {
+    auto scheduler = master_machine_->starts(
+        {home_ / "proffer", "batch", "scheduler", "--master=" + socket_path(),
+         "--session-file=" + (home_ / "batch.session"), "--serve-users"});
+    EXPECT_TRUE(eventually([&] {
+      return operates({"batch", "list"}).code == 0;
+    })) << scheduler->err();
+    return scheduler;
+  }
+  void TearDown() override {
+    for (const auto& agent : {third_.get(), first_.get()}) {
+      if (agent == nullptr) continue;
+      agent->kill(SIGTERM);
+      EXPECT_EQ(agent->wait().code, 0) << agent->err();
+    }
+    JoinedMachines::TearDown();
+  }
+
+  std::unique_ptr<Process> first_;
+  std::unique_ptr<Process> third_;
+};
+
 }  // namespace proffer::test

@@ -1,0 +1,250 @@
+// Kills beneath batch jobs. run() is the whole story: start, submit, kill and start again, compare.
+
+#include "tests/integration/batch_kills.h"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "common/prng.h"
+#include "common/text.h"
+#include "tests/integration/loaded_cluster.h"
+
+namespace proffer::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kAgents = 3;
+constexpr Seconds kJobDeadline{240};
+const std::vector<std::string> kKinds = {"master", "agent", "executor", "scheduler", "command"};
+
+// A job that is on its way, and the command that waits for it.
+struct JobRun {
+  const BatchExample* example = nullptr;
+  std::string id = {};
+  std::string out = {};
+  std::unique_ptr<Process> command = {};
+  int executors_killed = 0;
+  int64_t latest = 0;  // when it must have ended
+};
+
+class Hand {
+ public:
+  explicit Hand(const BatchKills& options)
+      : options_(options), prng_(options.seed), cluster_(options.dir, options.verbose) {}
+  BatchKillsReport run();
+
+ private:
+  Exit proffer(const Words& words) const { return cluster_.run_command(words); }
+  void start_all();
+  void submit(const BatchExample& example);
+  void wait_for(JobRun& run);
+  bool kill_one(const std::string& kind);
+  bool kill_executor();
+  void look_at(JobRun& run, const Exit& ended);
+  void reap();
+  int total() const;
+
+  const BatchKills options_;
+  Prng prng_;
+  LoadedCluster cluster_;
+  std::vector<JobRun> runs_;
+  BatchKillsReport report_;
+  int outputs_ = 0;
+};
+
+int Hand::total() const {
+  int sum = 0;
+  for (const auto& [kind, count] : report_.kills) sum += count;
+  return sum;
+}
+
+void Hand::start_all() {
+  Member master{.kind = "master", .name = "master"};
+  master.command = {program("proffer-master"), "--data_dir=" + cluster_.path("master"),
+                    "--socket=" + cluster_.socket(master), "--heartbeat=1s",
+                    text("--agent_timeout=", kAgentTimeoutMillis * slowdown(), "ms")};
+  cluster_.await_address(cluster_.add(std::move(master)));
+  for (int i = 1; i <= kAgents; ++i) {
+    const std::string name = text("agent-", i);
+    Words command = cluster_.agent_command(name);
+    command.push_back("--master=" + cluster_.masters());
+    cluster_.add({.kind = "agent", .name = name, .command = std::move(command)});
+  }
+  cluster_.add({.kind = "scheduler",
+                .name = "batch",
+                .command = {program("proffer-batch"), "scheduler", "--master", cluster_.masters(),
+                            "--session-file", cluster_.path("batch.session")}});
+}
+
+// Nothing is killed meanwhile: a command that is killed before it has an answer cannot say whether
+// its job was submitted.
+void Hand::submit(const BatchExample& example) {
+  cluster_.await_all();
+  JobRun run{.example = &example,
+             .out = cluster_.path(text("out-", ++outputs_, "-", example.name))};
+  Words words = example.run(run.out);
+  words.at(1) = "submit";
+  std::string said;
+  const bool is_submitted = eventually([&] {
+    cluster_.start_those_due();
+    const Exit submitted = proffer(words);
+    said = submitted.out + submitted.err;
+    run.id = trimmed(submitted.out);
+    return submitted.code != 3;  // The scheduler is not there yet.
+  });
+  if (!is_submitted || run.id.empty()) return cluster_.fail(text(example.name, ": ", said));
+  run.latest = now_nanos() + kJobDeadline.count() * slowdown() * 1'000'000'000;
+  wait_for(run);
+  runs_.push_back(std::move(run));
+}
+
+void Hand::wait_for(JobRun& run) {
+  run.command = std::make_unique<Process>(
+      Words{program("proffer"), "batch", "wait", run.id, "--master=" + cluster_.masters()});
+}
+
+// Executors whose tasks run a command: the command's environment names the task.
+bool Hand::kill_executor() {
+  std::vector<std::pair<pid_t, JobRun*>> there;
+  for (const pid_t pid : processes_of(cluster_.dir())) {
+    const std::string words = read_file(text("/proc/", pid, "/environ"));
+    const std::string name = "PROFFER_TASK_ID=";
+    const size_t at = words.find(name);
+    if (at == std::string::npos) continue;
+    const std::string task =
+        words.substr(at + name.size(), words.find('\0', at) - at - name.size());
+    // The parent of a task's first process.
+    const std::string stat = read_file(text("/proc/", pid, "/stat"));
+    const size_t name_end = stat.rfind(')');
+    if (name_end == std::string::npos) continue;
+    const pid_t parent = std::atoi(stat.c_str() + name_end + 4);
+    const std::string command = read_file(text("/proc/", parent, "/cmdline"));
+    if (command.find("proffer-batch-executor") == std::string::npos) continue;
+    for (JobRun& run : runs_) {
+      // A task's id begins with its job's; the stages of "order-1" are "order-sample-2" and so on.
+      if (task.starts_with(run.example->job + "-") &&
+          run.executors_killed < run.example->failures_max) {
+        there.emplace_back(parent, &run);
+        break;
+      }
+    }
+  }
+  if (there.empty()) return false;
+  const auto& [executor, run] = there.at(prng_.below(there.size()));
+  ++run->executors_killed;
+  cluster_.kill_forked("executor", executor);
+  return true;
+}
+
+// False if there is none to kill at the moment.
+bool Hand::kill_one(const std::string& kind) {
+  if (kind == "executor") return kill_executor();
+  if (kind == "command") {
+    if (runs_.empty()) return false;
+    JobRun& run = runs_.at(prng_.below(runs_.size()));
+    run.command->kill(SIGKILL);
+    const Exit ended = run.command->wait();
+    if (ended.signal != SIGKILL) {  // It has ended by itself just before.
+      look_at(run, ended);
+      return false;
+    }
+    wait_for(run);
+    cluster_.say("killed the command that waits for " + run.id);
+    return true;
+  }
+  const std::vector<Member*> there = cluster_.those_there(kind);
+  if (there.empty()) return false;
+  const int64_t away = prng_.chance(1, 2) ? 0
+                       : prng_.chance(5, 6)
+                           ? prng_.between(20, 1'500)
+                           : prng_.between(kAgentTimeoutMillis + 500, kAgentTimeoutMillis + 1'500);
+  cluster_.kill(*there.at(prng_.below(there.size())), away);
+  return true;
+}
+
+// The command has ended by itself. It gives up (3) where master or scheduler are away for long, and
+// another one waits on.
+void Hand::look_at(JobRun& run, const Exit& ended) {
+  const BatchExample& example = *run.example;
+  if (ended.code == 3 && now_nanos() < run.latest) return wait_for(run);
+  ++report_.runs[example.name];
+  run.command = nullptr;
+  if (ended.code != 0) {
+    return cluster_.fail(text(example.name, ", ", run.id, ": exit code ", ended.code, ", signal ",
+                              ended.signal, ": ", ended.err, ended.out, "\n",
+                              proffer({"batch", "status", run.id}).out));
+  }
+  // For `proffer batch results` master and scheduler must be there.
+  cluster_.await_all();
+  const std::string given = without_groups(
+      example.given(run.out, run.id, [&](const Words& words) { return proffer(words); }));
+  if (given != example.expected) {
+    cluster_.fail(text(example.name, ", ", run.id, ": gave ", given.size(), " bytes, not the ",
+                       example.expected.size(), " that are right; see ", run.out));
+  }
+  const std::string output = run.out + example.suffix;
+  if (!fs::exists(output + "/_SUCCESS")) cluster_.fail(output + " has no _SUCCESS");
+  if (fs::exists(output + "/_temporary")) cluster_.fail(output + " has a _temporary");
+}
+
+void Hand::reap() {
+  for (JobRun& run : runs_) {
+    if (run.command == nullptr) continue;
+    if (is_alive(run.command->pid())) {
+      if (now_nanos() < run.latest) continue;
+      cluster_.fail(text(run.id, " does not end: ", proffer({"batch", "status", run.id}).out));
+      run.command = nullptr;
+      continue;
+    }
+    const Exit ended = run.command->wait();
+    look_at(run, ended);
+  }
+  std::erase_if(runs_, [](const JobRun& run) { return run.command == nullptr; });
+}
+
+BatchKillsReport Hand::run() {
+  start_all();
+  for (const BatchExample& example : options_.examples) submit(example);
+  // Each kind gets its part, in an order that the seed draws.
+  std::vector<std::string> bag;
+  while (total() < options_.kills && !runs_.empty()) {
+    if (bag.empty()) bag = kKinds;
+    const size_t at = prng_.below(bag.size());
+    const std::string kind = bag[at];
+    cluster_.pass_until(now_nanos() + prng_.between(0, 500) * 1'000'000);
+    if (kill_one(kind)) {
+      ++report_.kills[kind];
+      bag.erase(bag.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    reap();
+    if (total() >= options_.kills) break;
+    for (const BatchExample& example : options_.examples) {
+      const bool is_on_its_way = std::any_of(
+          runs_.begin(), runs_.end(), [&](const JobRun& run) { return run.example == &example; });
+      if (!is_on_its_way) submit(example);
+    }
+  }
+  while (!runs_.empty()) {
+    cluster_.pass_until(now_nanos() + 20'000'000);
+    reap();
+  }
+  report_.violations = cluster_.settle_and_look();
+  return report_;
+}
+
+}  // namespace
+
+std::string BatchKillsReport::summary() const {
+  std::string line;
+  for (const auto& [kind, count] : kills) {
+    line += text(line.empty() ? "killed " : ", ", count, " ", kind);
+  }
+  for (const auto& [example, count] : runs) line += text("; ", example, " ", count, " times");
+  return line;
+}
+
+BatchKillsReport run_batch_kills(const BatchKills& options) { return Hand(options).run(); }
+
+}  // namespace proffer::test
