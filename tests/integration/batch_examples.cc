@@ -170,8 +170,11 @@ std::string BatchExample::given(const std::string& out, const std::string& id,
 std::vector<BatchExample> batch_examples(const std::string& directory, int lines) {
   const std::string texts = directory + "/texts";
   fs::create_directory(texts);
-  for (const char* licence : {"Apache-2.0", "Artistic", "BSD", "GPL-2"}) {
-    fs::copy_file(std::string("/usr/share/common-licenses/") + licence, texts + "/" + licence);
+  for (int copy = 0; copy <= lines / 10'000; ++copy) {
+    for (const char* licence : {"Apache-2.0", "Artistic", "BSD", "GPL-2"}) {
+      fs::copy_file(std::string("/usr/share/common-licenses/") + licence,
+                    text(texts, "/", licence, ".", copy));
+    }
   }
   const std::string rows = generated("rows", directory, lines);
   const std::string orders = generated("orders", directory, lines);

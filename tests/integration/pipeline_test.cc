@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::Not;
 
 class Pipelines : public WordCount {
  protected:
@@ -133,6 +134,17 @@ TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {
   for (const auto& entry : fs::directory_iterator(home_.path())) {
     EXPECT_FALSE(entry.path().filename().string().starts_with(".waiting")) << entry.path();
   }
+}
+
+// The command asks for a job of the name first, then for the stages of a pipeline.
+TEST_F(Pipelines, AreNotToldToBeMissingIfTheSchedulerEndsBetweenTwoQuestions) {
+  const Cluster cluster({});
+  Process store({program_of_tests("store_scheduler"), "--master=" + cluster.master()});
+  ASSERT_TRUE(store.line_with("subscribed")) << store.err();
+  const Exit status = cluster.proffer({"batch", "status", "p-1", "--framework", "store"});
+  EXPECT_NE(status.code, 0);
+  EXPECT_NE(status.err, "");
+  EXPECT_THAT(status.err, Not(HasSubstr("there is no job"))) << status.err;
 }
 
 TEST_F(Pipelines, AJobWaitsForOneThatThereIs) {

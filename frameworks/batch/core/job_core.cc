@@ -307,8 +307,11 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
                                std::string_view why, const TaskFailure& failure, Time now,
                                JobOutbox& out) {
   Stage& tasks = stage(attempt.kind);
-  const int32_t failures =
-      tasks.fail(attempt.number, status.task, attempt.agent, now + options_.elsewhere_wait);
+  if (tasks.was_counted(attempt.number, attempt.attempt)) {
+    return tasks.lose(attempt.number, status.task);
+  }
+  const int32_t failures = tasks.fail(attempt.number, attempt.attempt, status.task, attempt.agent,
+                                      now + options_.elsewhere_wait);
   const int64_t allowed = allowed_attempts(attempt.kind);
   out.trace.push_back(TraceEvent{.level = TraceLevel::kMisbehaved,
                                  .what = "task failed",

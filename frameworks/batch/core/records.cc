@@ -16,6 +16,7 @@ constexpr std::string_view kOrderRecordTag = "PBq1";
 constexpr std::string_view kStateTag = "PBt2";
 constexpr std::string_view kBlockTag = "PBb2";
 constexpr std::string_view kCountedBlockTag = "PBb3";  // with counters
+constexpr std::string_view kFailedBlockTag = "PBb4";   // and with the last failed attempt of tasks
 constexpr std::string_view kElementsTag = "PBc1";
 constexpr std::string_view kEndedTag = "PBz2";
 constexpr std::string_view kCountedEndedTag = "PBz3";  // with counters
@@ -207,10 +208,14 @@ Result<StateRecord> decode_state(std::string_view bytes) {
 
 // Agents and their addresses stand once, before the tasks.
 std::string encode(const BlockRecord& record) {
-  const bool is_counted = !record.counters.empty() ||
-                          std::any_of(record.tasks.begin(), record.tasks.end(),
-                                      [](const auto& row) { return row.second.is_counted; });
-  ByteWriter out(is_counted ? kCountedBlockTag : kBlockTag);
+  const auto any_task = [&](const auto& is_so) {
+    return std::any_of(record.tasks.begin(), record.tasks.end(),
+                       [&](const auto& row) { return is_so(row.second); });
+  };
+  const bool has_failed = any_task([](const TaskRecord& task) { return task.last_failed != 0; });
+  const bool is_counted = has_failed || !record.counters.empty() ||
+                          any_task([](const TaskRecord& task) { return task.is_counted; });
+  ByteWriter out(has_failed ? kFailedBlockTag : is_counted ? kCountedBlockTag : kBlockTag);
   std::map<std::pair<std::string, std::string>, uint64_t> places;
   for (const auto& [number, task] : record.tasks) {
     if (task.winner != 0) places.emplace(std::pair(task.agent.str(), task.result.http_address), 0);
@@ -229,6 +234,7 @@ std::string encode(const BlockRecord& record) {
     before = number;
     const auto failures = static_cast<uint64_t>(task.failures);
     out.number(is_counted ? failures << 1 | (task.is_counted ? 1 : 0) : failures);
+    if (has_failed) out.number(task.last_failed);
     write(out, task.cpu);
     out.number(task.winner);
     if (task.winner == 0) continue;
@@ -243,8 +249,9 @@ std::string encode(const BlockRecord& record) {
 }
 
 Result<BlockRecord> decode_block(std::string_view bytes) {
-  const bool is_counted = bytes.starts_with(kCountedBlockTag);
-  ByteReader in(bytes, is_counted ? kCountedBlockTag : kBlockTag);
+  const bool has_failed = bytes.starts_with(kFailedBlockTag);
+  const bool is_counted = has_failed || bytes.starts_with(kCountedBlockTag);
+  ByteReader in(bytes, has_failed ? kFailedBlockTag : is_counted ? kCountedBlockTag : kBlockTag);
   BlockRecord record;
   std::vector<std::pair<std::string, std::string>> places;
   std::vector<bool> used;
@@ -267,6 +274,7 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
     const uint64_t failures = in.number(std::numeric_limits<int32_t>::max() >> 1);
     task.failures = static_cast<int32_t>(is_counted ? failures >> 1 : failures);
     task.is_counted = is_counted && (failures & 1) != 0;
+    if (has_failed) task.last_failed = in.number32(kAnyNumber);
     task.cpu = read_duration(in);
     task.winner = in.number32(kAnyNumber);
     if (task.winner != 0) {
@@ -286,6 +294,10 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
     }
   }
   if (is_counted) record.counters = read_counters(in);
+  const bool knows_a_failure =
+      std::any_of(record.tasks.begin(), record.tasks.end(),
+                  [](const auto& row) { return row.second.last_failed != 0; });
+  if (has_failed != knows_a_failure) in.fail();
   if (std::find(used.begin(), used.end(), false) != used.end()) in.fail();
   if (!in.ended_well()) return corrupt("a block of tasks");
   return record;

@@ -63,12 +63,13 @@ struct StateRecord {
 };
 
 struct TaskRecord {
-  uint32_t winner = 0;      // the attempt that finished; 0: none
-  int32_t failures = 0;     // attempts that failed by their own fault
-  Duration cpu = {};        // that its attempts have used, in milliseconds
-  AgentId agent = {};       // these two of the winner
-  TaskResult result = {};   // without its counters
-  bool is_counted = false;  // its counters are in the sum of its block
+  uint32_t winner = 0;       // the attempt that finished; 0: none
+  int32_t failures = 0;      // attempts that failed by their own fault
+  uint32_t last_failed = 0;  // the highest of them; 0 in records of earlier versions
+  Duration cpu = {};         // that its attempts have used, in milliseconds
+  AgentId agent = {};        // these two of the winner
+  TaskResult result = {};    // without its counters
+  bool is_counted = false;   // its counters are in the sum of its block
   bool operator==(const TaskRecord&) const = default;
 };
 struct BlockRecord {

@@ -77,6 +77,7 @@ void Stage::restore(const BlockRecord& kept) {
 void Stage::restore(uint32_t number, const TaskRecord& kept) {
   tasks_[number].is_counted = kept.is_counted;
   tasks_[number].failures = kept.failures;
+  tasks_[number].last_failed = kept.last_failed;
   failed_ += kept.failures;
   if (kept.cpu > Duration()) add_cpu(number, kept.cpu);
   if (kept.winner != 0) complete(number, kept.winner, kept.agent, kept.result);
@@ -88,6 +89,7 @@ std::optional<TaskRecord> Stage::kept(uint32_t number) const {
   if (task.winner == 0 && task.failures == 0 && !task.is_counted) return std::nullopt;
   return TaskRecord{.winner = task.winner,
                     .failures = task.failures,
+                    .last_failed = task.last_failed,
                     .cpu = task.cpu.value_or(Duration()),
                     .agent = task.winner_agent,
                     .result = task.result,
@@ -140,7 +142,7 @@ void Stage::lose(uint32_t number, const TaskId& id) {
   want(number);
 }
 
-int32_t Stage::fail(uint32_t number, const TaskId& id, const AgentId& agent,
+int32_t Stage::fail(uint32_t number, uint32_t attempt, const TaskId& id, const AgentId& agent,
                     std::optional<Time> elsewhere_until) {
   JobTask& task = tasks_[number];
   ++failed_;
@@ -150,6 +152,7 @@ int32_t Stage::fail(uint32_t number, const TaskId& id, const AgentId& agent,
     task.elsewhere_until = elsewhere_until;
     want(number);
   }
+  task.last_failed = std::max(task.last_failed, attempt);
   note_change(number);
   return ++task.failures;
 }

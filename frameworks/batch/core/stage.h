@@ -23,6 +23,7 @@ struct JobTask {
   State state = State::kPending;
   uint32_t launches = 0;  // in this life of the scheduler
   int32_t failures = 0;
+  uint32_t last_failed = 0;  // the highest attempt whose failure is among them
   int32_t fetch_failures = 0;
   std::set<AgentId> failed_on = {};
   std::optional<Time> elsewhere_until = {};  // pending, and only for agents not in failed_on
@@ -109,8 +110,14 @@ class Stage {
   // from now on; else the task is pending.
   void lose(uint32_t number, const TaskId& id);
   // The same by its own fault. Returns how often the task has failed.
-  int32_t fail(uint32_t number, const TaskId& id, const AgentId& agent,
+  int32_t fail(uint32_t number, uint32_t attempt, const TaskId& id, const AgentId& agent,
                std::optional<Time> elsewhere_until);
+  // Whether an earlier life of the scheduler has counted the failure of this attempt: it is told
+  // again if the acknowledgement was lost with that life. Of two attempts that ran at the same time
+  // and failed in two lives, the older one may be taken for counted: the task has one more attempt.
+  bool was_counted(uint32_t number, uint32_t attempt) const {
+    return is_of_earlier_life(attempt) && attempt <= tasks_[number].last_failed;
+  }
   int32_t fetch_failed(uint32_t number) { return ++tasks_[number].fetch_failures; }
   // This attempt won, whether it counted or not. Not of a task that is done.
   void complete(uint32_t number, uint32_t attempt, const AgentId& agent, TaskResult result);

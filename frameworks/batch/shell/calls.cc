@@ -42,12 +42,13 @@ Result<proto::BatchJob> ask_for_job(const CommandOptions& options, const proto::
 }
 
 Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options, bool with_ended,
-                                                  const std::string& pipeline) {
+                                                  const std::string& pipeline, Duration patience) {
   std::vector<proto::BatchJob> all;
   std::string after;
   do {
     const Result<std::string> answer =
-        ask(options, {.verb = "list", .ended = with_ended, .after = after, .pipeline = pipeline});
+        ask(options, {.verb = "list", .ended = with_ended, .after = after, .pipeline = pipeline},
+            {}, patience);
     if (!answer) return answer.error();
     Result<proto::BatchPage> page = proto::parse_batch_page(*answer);
     if (!page) return std::move(page).error().in("the scheduler's answer");

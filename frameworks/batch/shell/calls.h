@@ -29,7 +29,8 @@ Result<proto::BatchJob> ask_for_job(const CommandOptions& options, const proto::
                                     const RoleName& role = {}, Duration patience = {});
 // All pages, the oldest job first; of all jobs, or of the stages of a pipeline.
 Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options, bool with_ended,
-                                                  const std::string& pipeline = {});
+                                                  const std::string& pipeline = {},
+                                                  Duration patience = {});
 
 // What was asked got no answer.
 bool is_away(const Error& error);

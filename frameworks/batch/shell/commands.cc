@@ -188,13 +188,24 @@ class Watcher {
   int cancelled_by_ = 0;
 };
 
+// No job has this name: `command` for the pipeline that has it, or the error is told.
+template <class F>
+int of_pipeline(const std::string& name, const Error& no_job, const CommandOptions& options,
+                const F& command, Duration patience = {}) {
+  const Result<bool> is_one = is_pipeline(name, no_job, options, patience);
+  if (!is_one) return print_answer(is_one.error(), options.json);
+  return *is_one ? command(name, options) : print_answer(no_job, options.json);
+}
+
 int watch_job(const std::string& job, const CommandOptions& options, bool is_silent) {
   const Result<proto::BatchJob> now =
       ask_for_job(options, {.verb = "status", .job = job}, {}, kPatience);
-  if (!now && is_pipeline(job, now.error(), options)) {
-    return watch_pipeline(job, options, is_silent);
+  if (!now) {
+    const auto watch_all = [&](const std::string& name, const CommandOptions&) {
+      return watch_pipeline(name, options, is_silent);
+    };
+    return of_pipeline(job, now.error(), options, watch_all, kPatience);
   }
-  if (!now) return print_answer(now.error(), options.json);
   return Watcher(options, is_silent).run(*now);
 }
 
@@ -320,8 +331,7 @@ int list(bool with_ended, const CommandOptions& options) {
 
 int show_status(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "status", .job = name});
-  if (!job && is_pipeline(name, job.error(), options)) return show_pipeline(name, options);
-  if (!job) return print_answer(job.error(), options.json);
+  if (!job) return of_pipeline(name, job.error(), options, show_pipeline);
   if (options.json) {
     print_line(proto::batch_job_json(*job));
     return 0;
@@ -371,8 +381,7 @@ int wait(const std::string& job, const CommandOptions& options) {
 
 int cancel(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "cancel", .job = name});
-  if (!job && is_pipeline(name, job.error(), options)) return cancel_pipeline(name, options);
-  if (!job) return print_answer(job.error(), options.json);
+  if (!job) return of_pipeline(name, job.error(), options, cancel_pipeline);
   if (options.json) {
     print_line(proto::batch_job_json(*job));
   } else if (proto::has_ended(job->phase)) {
@@ -388,8 +397,7 @@ int cancel(const std::string& name, const CommandOptions& options) {
 
 int retry(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> before = ask_for_job(options, {.verb = "status", .job = name});
-  if (!before && is_pipeline(name, before.error(), options)) return retry_pipeline(name, options);
-  if (!before) return print_answer(before.error(), options.json);
+  if (!before) return of_pipeline(name, before.error(), options, retry_pipeline);
   // Found out now, not when all is done.
   if (before->retry_until != Time() && ::access(before->output.c_str(), F_OK) == 0) {
     return print_error(

@@ -165,10 +165,12 @@ std::optional<proto::BatchPhase> end_of_pipeline(const Stages& stages) {
   return proto::BatchPhase::kFinished;
 }
 
-bool is_pipeline(const std::string& name, const Error& no_job, const CommandOptions& options) {
+Result<bool> is_pipeline(const std::string& name, const Error& no_job,
+                         const CommandOptions& options, Duration patience) {
   if (no_job.code() != ErrorCode::kNotFound) return false;
-  const Result<Stages> stages = ask_for_list(options, true, name);
-  return stages && !stages->empty();
+  const Result<Stages> stages = ask_for_list(options, true, name, patience);
+  if (!stages) return stages.error();
+  return !stages->empty();
 }
 
 int show_pipeline(const std::string& pipeline, const CommandOptions& options) {

@@ -7,13 +7,16 @@
 #include <vector>
 
 #include "common/result.h"
+#include "common/time.h"
 #include "frameworks/batch/shell/commands.h"
 #include "proto/batch_status.h"
 
 namespace proffer::batch {
 
-// Whether a name that no job has is that of a pipeline.
-bool is_pipeline(const std::string& name, const Error& no_job, const CommandOptions& options);
+// Whether the name of which the scheduler said `no_job` is that of a pipeline. Errors: those of the
+// question, asked again for `patience` where master or scheduler are away.
+Result<bool> is_pipeline(const std::string& name, const Error& no_job,
+                         const CommandOptions& options, Duration patience = {});
 
 // All return the exit code, as commands of jobs do.
 int show_pipeline(const std::string& pipeline, const CommandOptions& options);

@@ -94,6 +94,27 @@ TEST(Restart, KeepsHowOftenATaskHasFailed) {
   EXPECT_THAT(s.error(), HasSubstr("failed as attempt 4"));
 }
 
+// The acknowledgement of an end may be lost with the scheduler, though its failure was kept.
+TEST(Restart, CountsAFailureOnceHoweverOftenItIsTold) {
+  JobScenario s(1, 0);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.fail("map-00000-1", "no");
+  for (int life = 0; life < 5; ++life) {
+    s.restart();
+    s.notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"), .session = SessionEpoch(9)});
+    s.status("map-00000-1", AgentId("a"), State::kFailed);
+    s.notify(sdk::AllTasksKnown{});
+  }
+  EXPECT_FALSE(s.over()) << s.error();
+  s.advance(seconds(2));
+  s.offer_all();
+  ASSERT_EQ(s.running().size(), 1u);
+  s.fail(s.running().begin()->first, "no");
+  EXPECT_FALSE(s.over()) << s.error();
+}
+
 // Map outputs are fetched until then.
 TEST(ReleasedFiles, AreThoseOfAJobThatHasEndedOnTheAgentsOfItsTasks) {
   JobScenario s(2, 1);
@@ -502,6 +523,8 @@ TEST(Records, ComeBackAsTheyWere) {
   EXPECT_TRUE(*decode_block(encode(block)) == block);
   block.tasks[3].is_counted = true;
   block.counters = {{{"words", "long"}, -5}};
+  EXPECT_TRUE(*decode_block(encode(block)) == block);
+  block.tasks[3].last_failed = 1'002;
   EXPECT_TRUE(*decode_block(encode(block)) == block);
   const StateRecord state{.started_at = Time::from_nanos(1),
                           .retries = 3,

@@ -7,9 +7,11 @@
 //   ask CPUS     asks for one task of so many CPUs; offers of it are held, not used, until it asks
 //                again
 //   suppress     wants no offers
+//   {"verb":"status" …, {"verb":"list" …    of `proffer batch`: knows no such job; ends at once
 //
 // Prints "subscribed ID" for each session.
 
+#include <cstdlib>
 #include <iostream>
 #include <sstream>
 
@@ -52,6 +54,10 @@ int main(int argc, char** argv) {
                    self.respond(relay, outcomes.error());
                  });
     };
+    if (verb.starts_with(R"({"verb":"status")")) {
+      return self.respond(request.relay, Error::not_found("there is no job of this name"));
+    }
+    if (verb.starts_with(R"({"verb":"list")")) std::_Exit(0);
     if (verb == "put") {
       do_and_tell(sdk::put(key, value, has_expected ? std::optional(expected) : std::nullopt));
     } else if (verb == "get") {
