@@ -91,6 +91,7 @@ void Elements::restore(uint32_t block, const ElementsRecord& record) {
     if (order_.is_gang || !has_ended(position)) failures_[position] = failures;
   }
   failed_attempts_[block] = record.failed_attempts;
+  last_failed_ = std::max(last_failed_, record.last_failed);
 }
 
 std::optional<ElementsRecord> Elements::block(uint32_t block) const {
@@ -99,7 +100,8 @@ std::optional<ElementsRecord> Elements::block(uint32_t block) const {
   ElementsRecord record{.done = {is_done_.begin() + begin, is_done_.begin() + end},
                         .failed = {is_failed_.begin() + begin, is_failed_.begin() + end},
                         .failures = {},
-                        .failed_attempts = failed_attempts_[block]};
+                        .failed_attempts = failed_attempts_[block],
+                        .last_failed = block == 0 ? last_failed_ : 0};
   bool has_begun = record.failed_attempts > 0;
   for (auto at = failures_.lower_bound(begin); at != failures_.end() && at->first < end; ++at) {
     record.failures[at->first - begin] = at->second;
@@ -263,7 +265,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
     case TaskState::kKilling:
       return;
     case TaskState::kUnreachable:
-      if (order_.is_gang && !range.given_up && !is_late) break_gang({}, "", kill);
+      if (order_.is_gang && !range.given_up && !is_late) break_gang(kill);
       return give_up(range);
     case TaskState::kFinished:
     case TaskState::kFailed:
@@ -279,7 +281,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
   if (ended.lane) lanes_.erase(*ended.lane);
   ranges_.erase(found);
   if (order_.is_gang) {
-    if (!ended.given_up && !is_late) on_rank_ended(ended, status, kill);
+    if (!ended.given_up && !is_late) on_rank_ended(name, ended, status, kill);
     return;
   }
   if (status.state == TaskState::kFinished) return on_finished(ended, status);
@@ -288,26 +290,28 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
   }
 }
 
-void Elements::on_rank_ended(const Range& range, const proto::TaskStatus& status,
-                             std::vector<TaskId>& kill) {
+void Elements::on_rank_ended(const TaskName& name, const Range& range,
+                             const proto::TaskStatus& status, std::vector<TaskId>& kill) {
   if (all_ended()) return;
+  // Each life launches all ranks each time, and numbers its launches from 0 on.
+  const uint32_t attempt = name.attempt + name.number / size_;
   const std::string task = text("task ", status.task.str(), " on agent ", range.agent.str());
   const bool is_invalid =
       status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid;
   if (status.state == TaskState::kFailed || is_invalid) {
     const std::string why = printable_tail(status.message, kElementStderrBytesMax);
-    return break_gang(0, text("cannot be run: ", task, ": ", why), kill);
+    return fail_gang(attempt, 0, text("cannot be run: ", task, ": ", why), kill);
   }
-  if (status.state != TaskState::kFinished) return break_gang({}, "", kill);
+  if (status.state != TaskState::kFinished) return break_gang(kill);
   const Result<RangeResult> result = decode_range_result(status.data);
   if (!result || result->ended != 1) {
-    return break_gang(0, text("cannot be run: ", task, " told no result"), kill);
+    return fail_gang(attempt, 0, text("cannot be run: ", task, " told no result"), kill);
   }
   if (!result->failures.empty()) {
     const int32_t code = result->failures.front().code;
     const std::string tail = printable_tail(result->stderr_tail, kElementStderrBytesMax);
-    return break_gang(
-        code,
+    return fail_gang(
+        attempt, code,
         text("rank ", range.first, " exited with ", code, tail.empty() ? "" : text(": ", tail)),
         kill);
   }
@@ -317,8 +321,7 @@ void Elements::on_rank_ended(const Range& range, const proto::TaskStatus& status
   note_change(range.first);
 }
 
-void Elements::break_gang(std::optional<int32_t> code, std::string_view how,
-                          std::vector<TaskId>& kill) {
+void Elements::break_gang(std::vector<TaskId>& kill) {
   for (auto& [id, range] : ranges_) {
     give_up(range);
     if (!std::exchange(range.kill_asked, true)) kill.push_back(id);
@@ -327,17 +330,23 @@ void Elements::break_gang(std::optional<int32_t> code, std::string_view how,
   done_ = 0;
   pending_.add(0, size_);
   note_change(0);
-  if (!code) return;
+}
+
+void Elements::fail_gang(uint32_t attempt, int32_t code, std::string_view how,
+                         std::vector<TaskId>& kill) {
+  break_gang(kill);
+  if (attempt <= last_failed_) return;
+  last_failed_ = attempt;
   ++failed_attempts_[0];
   const int32_t failures = ++failures_[0];
-  if (order_.retries_after(*code, failures)) return;
+  if (order_.retries_after(code, failures)) return;
   if (first_failure_.empty()) first_failure_ = how;
   for (uint32_t rank = 0; rank < size_; ++rank) fail_for_good(rank, how);
 }
 
 void Elements::on_tasks_known(std::vector<TaskId>& kill) {
   if (!order_.is_gang || all_ended() || pending_.empty() || pending_.size() == size_) return;
-  break_gang({}, "", kill);
+  break_gang(kill);
 }
 
 // Elements that have ended already, in another task, are not counted again.

@@ -130,10 +130,13 @@ class Elements {
   void on_failed(const Range& range, const proto::TaskStatus& status);
   void on_element_failed(uint32_t position, const ElementFailure& failure,
                          std::string_view stderr_tail);
-  void on_rank_ended(const Range& range, const proto::TaskStatus& status,
+  void on_rank_ended(const TaskName& name, const Range& range, const proto::TaskStatus& status,
                      std::vector<TaskId>& kill);
-  // All ranks begin again. `code` and `how` of an attempt that failed by its own fault.
-  void break_gang(std::optional<int32_t> code, std::string_view how, std::vector<TaskId>& kill);
+  // All ranks begin again.
+  void break_gang(std::vector<TaskId>& kill);
+  // The same by the fault of a rank of attempt `attempt` of the gang. An attempt fails once: an
+  // earlier life may have counted it before its acknowledgement was lost.
+  void fail_gang(uint32_t attempt, int32_t code, std::string_view how, std::vector<TaskId>& kill);
   void fail_for_good(uint32_t position, std::string_view how);
   void note_change(uint32_t position) { changed_.insert(position / kBlockElements); }
 
@@ -156,6 +159,7 @@ class Elements {
 
   uint32_t launches_ = 0;
   uint32_t gang_launches_ = 0;
+  uint32_t last_failed_ = 0;     // the attempt of the gang that failed last
   uint32_t launched_until_ = 0;  // behind the last position that was ever launched
   bool was_cut_ = false;         // a range was; or an earlier life cannot tell
   // Pieces in which a task has failed are launched alone: length by first position. So the element

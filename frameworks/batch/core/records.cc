@@ -18,6 +18,7 @@ constexpr std::string_view kBlockTag = "PBb2";
 constexpr std::string_view kCountedBlockTag = "PBb3";  // with counters
 constexpr std::string_view kFailedBlockTag = "PBb4";   // and with the last failed attempt of tasks
 constexpr std::string_view kElementsTag = "PBc1";
+constexpr std::string_view kFailedGangTag = "PBc2";  // with the last failed attempt of a gang
 constexpr std::string_view kEndedTag = "PBz2";
 constexpr std::string_view kCountedEndedTag = "PBz3";  // with counters
 constexpr std::string_view kEndedArrayTag = "PBy2";
@@ -304,7 +305,8 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
 }
 
 std::string encode(const ElementsRecord& record) {
-  ByteWriter out(kElementsTag);
+  ByteWriter out(record.last_failed == 0 ? kElementsTag : kFailedGangTag);
+  if (record.last_failed != 0) out.number(record.last_failed);
   out.number(record.done.size());
   out.bytes(bits_text(record.done));
   out.bytes(bits_text(record.failed));
@@ -319,8 +321,11 @@ std::string encode(const ElementsRecord& record) {
 }
 
 Result<ElementsRecord> decode_elements(std::string_view bytes) {
-  ByteReader in(bytes, kElementsTag);
+  const bool has_failed = bytes.starts_with(kFailedGangTag);
+  ByteReader in(bytes, has_failed ? kFailedGangTag : kElementsTag);
   ElementsRecord record;
+  if (has_failed) record.last_failed = in.number32(kAnyNumber);
+  if (has_failed != (record.last_failed != 0)) in.fail();
   const uint32_t size = in.number32(kBlockElements);
   record.done = read_bits(in, size);
   record.failed = read_bits(in, size);

@@ -90,6 +90,7 @@ struct ElementsRecord {
   std::vector<bool> failed = {};              // for good
   std::map<uint32_t, int32_t> failures = {};  // attempts so far, of elements that have neither
   int64_t failed_attempts = 0;                // of all of them
+  uint32_t last_failed = 0;                   // of a gang, the attempt that failed last
   bool operator==(const ElementsRecord&) const = default;
 };
 

@@ -162,6 +162,27 @@ TEST(Gang, IsBegunAgainByTheNextLifeIfAPartIsGone) {
   EXPECT_TRUE(s.succeeded());
 }
 
+// The acknowledgement of a rank's end may be lost with the scheduler, though its failure was kept.
+TEST(Gang, LosesOneAttemptHoweverOftenItsFailureIsTold) {
+  Gang s(2, 1);
+  ASSERT_EQ(s.start({{"a", 2}}), 2);
+  const std::string first = s.running_ids().front();
+  s.end(first, State::kFailed);
+  s.end_killed();
+  for (int life = 0; life < 3; ++life) {
+    s.restart();
+    s.notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"), .session = SessionEpoch(9)});
+    s.status(first, AgentId("a"), State::kFailed);
+    s.notify(sdk::AllTasksKnown{});
+  }
+  EXPECT_FALSE(s.over()) << s.error();
+  ASSERT_EQ(s.start({{"a", 2}}), 2);
+  s.end(s.running_ids().front(), State::kFailed);
+  s.end_killed();
+  ASSERT_TRUE(s.over());
+  EXPECT_THAT(s.error(), HasSubstr("cannot be run"));
+}
+
 TEST(Gang, OfTooManyRanksIsRefused) {
   EXPECT_THAT(check_order(gang(257)).error().message(), HasSubstr("from 1 to 256 ranks"));
   JobOrder order = gang(2);

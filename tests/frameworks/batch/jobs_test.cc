@@ -526,6 +526,10 @@ TEST(Records, ComeBackAsTheyWere) {
   EXPECT_TRUE(*decode_block(encode(block)) == block);
   block.tasks[3].last_failed = 1'002;
   EXPECT_TRUE(*decode_block(encode(block)) == block);
+  ElementsRecord gang{.done = {false, false}, .failed = {false, false}, .failures = {{0, 1}}};
+  EXPECT_TRUE(*decode_elements(encode(gang)) == gang);
+  gang.last_failed = 8'003;
+  EXPECT_TRUE(*decode_elements(encode(gang)) == gang);
   const StateRecord state{.started_at = Time::from_nanos(1),
                           .retries = 3,
                           .outcome = Outcome{.phase = proto::BatchPhase::kFailed,
