@@ -138,7 +138,7 @@ TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {
 
 // The command asks for a job of the name first, then for the stages of a pipeline.
 TEST_F(Pipelines, AreNotToldToBeMissingIfTheSchedulerEndsBetweenTwoQuestions) {
-  const Cluster cluster({});
+  const Cluster cluster;
   Process store({program_of_tests("store_scheduler"), "--master=" + cluster.master()});
   ASSERT_TRUE(store.line_with("subscribed")) << store.err();
   const Exit status = cluster.proffer({"batch", "status", "p-1", "--framework", "store"});
