@@ -92,6 +92,7 @@ void Elements::restore(uint32_t block, const ElementsRecord& record) {
   }
   failed_attempts_[block] = record.failed_attempts;
   last_failed_ = std::max(last_failed_, record.last_failed);
+  last_broken_ = last_failed_;
 }
 
 std::optional<ElementsRecord> Elements::block(uint32_t block) const {
@@ -229,7 +230,8 @@ void Elements::give_up(Range& range) {
 Elements::Ranges::iterator Elements::adopt(const TaskName& name, const proto::TaskStatus& status,
                                            bool is_late) {
   Range range{.first = name.first, .end = name.first + name.count, .agent = status.agent};
-  range.given_up = is_late || !pending_.contains(range.first, range.end);
+  range.given_up = is_late || !pending_.contains(range.first, range.end) ||
+                   (order_.is_gang && gang_attempt(name) <= last_broken_);
   if (!range.given_up) pending_.remove(range.first, range.end);
   return ranges_.emplace(status.task, std::move(range)).first;
 }
@@ -254,7 +256,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
     case TaskState::kRunning:
       // It was given up with its agent, and is back.
       if (!range.given_up || range.kill_asked) return;
-      if (!is_late && pending_.contains(range.first, range.end)) {
+      if (!is_late && !order_.is_gang && pending_.contains(range.first, range.end)) {
         range.given_up = false;
         pending_.remove(range.first, range.end);
         return;
@@ -265,7 +267,9 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
     case TaskState::kKilling:
       return;
     case TaskState::kUnreachable:
-      if (order_.is_gang && !range.given_up && !is_late) break_gang(kill);
+      if (order_.is_gang && !range.given_up && !is_late) {
+        break_gang(gang_attempt(name), kill);
+      }
       return give_up(range);
     case TaskState::kFinished:
     case TaskState::kFailed:
@@ -293,8 +297,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
 void Elements::on_rank_ended(const TaskName& name, const Range& range,
                              const proto::TaskStatus& status, std::vector<TaskId>& kill) {
   if (all_ended()) return;
-  // Each life launches all ranks each time, and numbers its launches from 0 on.
-  const uint32_t attempt = name.attempt + name.number / size_;
+  const uint32_t attempt = gang_attempt(name);
   const std::string task = text("task ", status.task.str(), " on agent ", range.agent.str());
   const bool is_invalid =
       status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid;
@@ -302,7 +305,7 @@ void Elements::on_rank_ended(const TaskName& name, const Range& range,
     const std::string why = printable_tail(status.message, kElementStderrBytesMax);
     return fail_gang(attempt, 0, text("cannot be run: ", task, ": ", why), kill);
   }
-  if (status.state != TaskState::kFinished) return break_gang(kill);
+  if (status.state != TaskState::kFinished) return break_gang(attempt, kill);
   const Result<RangeResult> result = decode_range_result(status.data);
   if (!result || result->ended != 1) {
     return fail_gang(attempt, 0, text("cannot be run: ", task, " told no result"), kill);
@@ -321,7 +324,8 @@ void Elements::on_rank_ended(const TaskName& name, const Range& range,
   note_change(range.first);
 }
 
-void Elements::break_gang(std::vector<TaskId>& kill) {
+void Elements::break_gang(uint32_t attempt, std::vector<TaskId>& kill) {
+  last_broken_ = std::max(last_broken_, attempt);
   for (auto& [id, range] : ranges_) {
     give_up(range);
     if (!std::exchange(range.kill_asked, true)) kill.push_back(id);
@@ -334,7 +338,7 @@ void Elements::break_gang(std::vector<TaskId>& kill) {
 
 void Elements::fail_gang(uint32_t attempt, int32_t code, std::string_view how,
                          std::vector<TaskId>& kill) {
-  break_gang(kill);
+  break_gang(attempt, kill);
   if (attempt <= last_failed_) return;
   last_failed_ = attempt;
   ++failed_attempts_[0];
@@ -346,7 +350,7 @@ void Elements::fail_gang(uint32_t attempt, int32_t code, std::string_view how,
 
 void Elements::on_tasks_known(std::vector<TaskId>& kill) {
   if (!order_.is_gang || all_ended() || pending_.empty() || pending_.size() == size_) return;
-  break_gang(kill);
+  break_gang(0, kill);
 }
 
 // Elements that have ended already, in another task, are not counted again.

@@ -132,8 +132,11 @@ class Elements {
                          std::string_view stderr_tail);
   void on_rank_ended(const TaskName& name, const Range& range, const proto::TaskStatus& status,
                      std::vector<TaskId>& kill);
-  // All ranks begin again.
-  void break_gang(std::vector<TaskId>& kill);
+  // Which beginning of the gang this rank is of, through all lives: each begins all ranks.
+  uint32_t gang_attempt(const TaskName& name) const { return name.attempt + name.number / size_; }
+  // All ranks begin again. Those of attempt `attempt`, and of earlier ones, that are told of later
+  // are ended.
+  void break_gang(uint32_t attempt, std::vector<TaskId>& kill);
   // The same by the fault of a rank of attempt `attempt` of the gang. An attempt fails once: an
   // earlier life may have counted it before its acknowledgement was lost.
   void fail_gang(uint32_t attempt, int32_t code, std::string_view how, std::vector<TaskId>& kill);
@@ -160,6 +163,7 @@ class Elements {
   uint32_t launches_ = 0;
   uint32_t gang_launches_ = 0;
   uint32_t last_failed_ = 0;     // the attempt of the gang that failed last
+  uint32_t last_broken_ = 0;     // the last that failed or lost a rank, as far as this life knows
   uint32_t launched_until_ = 0;  // behind the last position that was ever launched
   bool was_cut_ = false;         // a range was; or an earlier life cannot tell
   // Pieces in which a task has failed are launched alone: length by first position. So the element

@@ -162,6 +162,23 @@ TEST(Gang, IsBegunAgainByTheNextLifeIfAPartIsGone) {
   EXPECT_TRUE(s.succeeded());
 }
 
+// Agents come back one after the other: one rank's end is told first, and later that another runs.
+TEST(Gang, EndsRanksThatAreToldOfAfterTheirGangIsBroken) {
+  Gang s(2);
+  ASSERT_EQ(s.start({{"a", 1}, {"b", 1}}), 2);
+  const std::vector<std::string> ids = s.running_ids();
+  s.restart();
+  s.notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"), .session = SessionEpoch(9)});
+  s.notify(sdk::AllTasksKnown{});
+  s.end(ids[0], State::kLost);
+  s.status(ids[1], AgentId("b"), State::kRunning);
+  EXPECT_TRUE(s.killed(ids[1]));
+  s.end_killed();
+  ASSERT_EQ(s.start({{"a", 2}}), 2);
+  for (const std::string& id : s.running_ids()) s.finish_range(id, 1);
+  EXPECT_TRUE(s.succeeded());
+}
+
 // The acknowledgement of a rank's end may be lost with the scheduler, though its failure was kept.
 TEST(Gang, LosesOneAttemptHoweverOftenItsFailureIsTold) {
   Gang s(2, 1);
