@@ -191,10 +191,11 @@ class Verbs {
         "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
         "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
         "sort, sort_memory, input, input_format, decompress, output,\nreducers, split, "
-        "speculation, by_file, allow_empty, fail_if_impossible, resources, files, fetch, env; or "
+        "speculation, by_file, allow_empty, fail_if_impossible, resources, time_limit, files, "
+        "fetch, env; or "
         "of an array: command, "
         "array, arguments, each_line, each_file, at_once, retries,\nretry_on, ok, max_failed, "
-        "timeout, directory; or run. Of a pipeline it has stages, each with these keys. Flags "
+        "directory; or run. Of a pipeline it has stages, each with these keys. Flags "
         "say more than the file. Example:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
         "/tmp/words");
@@ -261,6 +262,9 @@ class Verbs {
           "Fail, instead of waiting, if no agent of the cluster could ever run a task");
     command->add_option("--resources", flags.resources,
                         text("Of each task [", kDefaultResources, "]"));
+    command->add_option("--time-limit", flags.time_limit,
+                        "Of one attempt of a task or element, as in 90s or 2h; one that exceeds it "
+                        "has failed [none]");
     command->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
         ->allow_extra_args(false);
     command
@@ -336,7 +340,7 @@ class Verbs {
     command->add_option("--max-failed", flags.max_failed,
                         "Failed elements with which the job succeeds, as in 10 or 5%; more end it "
                         "at once [0, and all elements run]");
-    command->add_option("--timeout", flags.timeout, "Of one attempt, as in 90s [none]");
+    command->add_option("--timeout", flags.timeout, "Another name for --time-limit");
     command->add_option("--directory", flags.directory,
                         "Where the command runs, the same on all agents [where you are]");
     add_common(command);

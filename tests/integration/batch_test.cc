@@ -175,6 +175,26 @@ TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
   EXPECT_NE(logs.out.find("the disk is made of cheese"), std::string::npos) << logs.out;
 }
 
+TEST_F(WordCount, AMapperThatExceedsItsTimeLimitIsEndedAndTheJobNamesTheLimit) {
+  Cluster cluster({.agents = 2, .batch = true});
+  Words words = job("echo still at work >&2; sleep 1000");
+  words.insert(words.end(), {"--time-limit", "300ms"});
+  const Exit failed = cluster.proffer(words, Seconds(120));
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(failed.err.find("it exceeded its time limit of 300ms"), std::string::npos)
+      << failed.err;
+  EXPECT_NE(failed.err.find("attempt 4"), std::string::npos) << failed.err;
+  EXPECT_TRUE(eventually([&] { return cluster.running_tasks() == 0; }));
+
+  const Exit array = cluster.proffer({"batch", "map", "--output", home_ / "results", "--time-limit",
+                                      "300ms", "--", "sleep", "{}", ":::", "0", "1000"});
+  EXPECT_EQ(array.code, 1);
+  EXPECT_NE(array.err.find("1 of 2 elements failed; element 2 exited with 124, as an element that "
+                           "exceeds its time limit of 300ms"),
+            std::string::npos)
+      << array.err;
+}
+
 TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
   Cluster cluster({.batch = true});
   struct Row {

@@ -283,9 +283,9 @@ Result<void> check_array(const ArrayOrder& array) {
     return Error::invalid_argument(
         text("max_failed must be a number of elements, not ", array.failed_max));
   }
-  if (array.timeout < Duration() || array.timeout > kElementTimeMax) {
+  if (array.timeout < Duration() || array.timeout > kTimeLimitMax) {
     return Error::invalid_argument(
-        text("timeout must be at most ", kElementTimeMax.millis() / 3'600'000, " hours"));
+        text("the time limit must be at most ", kTimeLimitMax.millis() / 3'600'000, " hours"));
   }
   return {};
 }
@@ -368,7 +368,7 @@ ArrayOrder read_array(ByteReader& in) {
   array.retry_on = read_exit_codes(in);
   array.ok = read_exit_codes(in);
   array.failed_max = in.amount(int64_t{kElementsMax} + 1) - 1;
-  array.timeout = nanoseconds(in.amount(kElementTimeMax.nanos()));
+  array.timeout = nanoseconds(in.amount(kTimeLimitMax.nanos()));
   return array;
 }
 

@@ -24,7 +24,7 @@ inline constexpr size_t kIndexRunsMax = 1'000;     // sent with the order
 inline constexpr size_t kCommandWordsMax = 1'000;  // of at most kStreamCommandBytesMax together
 inline constexpr int32_t kRetriesMax = 100;
 inline constexpr size_t kExitCodesMax = 256;  // there are no others
-inline constexpr Duration kElementTimeMax = hours(10'000);
+inline constexpr Duration kTimeLimitMax = hours(10'000);
 // Exit codes as a shell tells them: 128 and the number of a signal, and these.
 inline constexpr int32_t kTimedOutCode = 124;   // as `timeout` has it
 inline constexpr int32_t kCannotRunCode = 126;  // the command cannot be executed

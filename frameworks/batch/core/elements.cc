@@ -218,6 +218,16 @@ void Elements::want(uint32_t first, uint32_t end) {
   }
 }
 
+namespace {
+
+// Perhaps by an element: its executor ended, or could not end it at its time limit.
+bool is_failure(const proto::TaskStatus& status) {
+  return status.state == TaskState::kFailed || status.reason == TaskReason::kRanTooLong ||
+         (status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid);
+}
+
+}  // namespace
+
 // --- updates -----------------------------------------------------------------------------------
 
 void Elements::give_up(Range& range) {
@@ -249,8 +259,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
   }
   Range& range = found->second;
   range.is_unreachable = status.state == TaskState::kUnreachable;
-  const bool is_invalid =
-      status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid;
+  const bool has_failed = is_failure(status);
   switch (status.state) {
     case TaskState::kStaging:
     case TaskState::kRunning:
@@ -289,9 +298,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
     return;
   }
   if (status.state == TaskState::kFinished) return on_finished(ended, status);
-  if ((status.state == TaskState::kFailed || is_invalid) && !ended.given_up) {
-    on_failed(ended, status);
-  }
+  if (has_failed && !ended.given_up) on_failed(ended, status);
 }
 
 void Elements::on_rank_ended(const TaskName& name, const Range& range,
@@ -299,9 +306,7 @@ void Elements::on_rank_ended(const TaskName& name, const Range& range,
   if (all_ended()) return;
   const uint32_t attempt = gang_attempt(name);
   const std::string task = text("task ", status.task.str(), " on agent ", range.agent.str());
-  const bool is_invalid =
-      status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid;
-  if (status.state == TaskState::kFailed || is_invalid) {
+  if (is_failure(status)) {
     const std::string why = printable_tail(status.message, kElementStderrBytesMax);
     return fail_gang(attempt, 0, text("cannot be run: ", task, ": ", why), kill);
   }
@@ -315,7 +320,7 @@ void Elements::on_rank_ended(const TaskName& name, const Range& range,
     const std::string tail = printable_tail(result->stderr_tail, kElementStderrBytesMax);
     return fail_gang(
         attempt, code,
-        text("rank ", range.first, " exited with ", code, tail.empty() ? "" : text(": ", tail)),
+        text("rank ", range.first, " ", exit_text(code), tail.empty() ? "" : text(": ", tail)),
         kill);
   }
   pending_.remove(range.first, range.end);
@@ -400,7 +405,15 @@ void Elements::on_element_failed(uint32_t position, const ElementFailure& failur
   note_change(position);
   if (order_.retries_after(failure.code, failure.attempt)) return;  // It is pending.
   const std::string tail = printable_tail(stderr_tail, kElementStderrBytesMax);
-  fail_for_good(position, text("exited with ", failure.code, tail.empty() ? "" : text(": ", tail)));
+  fail_for_good(position, text(exit_text(failure.code), tail.empty() ? "" : text(": ", tail)));
+}
+
+std::string Elements::exit_text(int32_t code) const {
+  std::string words = text("exited with ", code);
+  if (code == kTimedOutCode && order_.timeout != Duration()) {
+    words += text(", as an element that exceeds its time limit of ", to_text(order_.timeout));
+  }
+  return words;
 }
 
 void Elements::fail_for_good(uint32_t position, std::string_view how) {

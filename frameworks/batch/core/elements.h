@@ -34,6 +34,8 @@ namespace proffer::batch {
 // which its executor begins no further element.
 inline constexpr Duration kRangeTarget = milliseconds(1'500);
 inline constexpr Duration kRangeTime = seconds(2);
+// Of a range beside its elements: to read its arguments, to end an element at its time limit.
+inline constexpr Duration kRangeMargin = seconds(30);
 // A shorter range would cost more than it saves at the end of the array.
 inline constexpr Duration kRangeLeast = milliseconds(200);
 // Elements in a range as long as it is not known how long they take.
@@ -140,6 +142,7 @@ class Elements {
   // The same by the fault of a rank of attempt `attempt` of the gang. An attempt fails once: an
   // earlier life may have counted it before its acknowledgement was lost.
   void fail_gang(uint32_t attempt, int32_t code, std::string_view how, std::vector<TaskId>& kill);
+  std::string exit_text(int32_t code) const;
   void fail_for_good(uint32_t position, std::string_view how);
   void note_change(uint32_t position) { changed_.insert(position / kBlockElements); }
 

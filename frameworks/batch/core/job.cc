@@ -264,6 +264,13 @@ Result<void> check_job(const JobSpec& spec) {
   if (spec.attempts < 1) {
     return Error::invalid_argument(text("attempts must be at least 1, not ", spec.attempts));
   }
+  if (spec.time_limit < Duration() || spec.time_limit > kTimeLimitMax) {
+    return Error::invalid_argument(
+        text("the time limit must be at most ", kTimeLimitMax.millis() / 3'600'000, " hours"));
+  }
+  if (spec.array && spec.time_limit != Duration()) {
+    return Error::invalid_argument("an array has the time limit of its elements");
+  }
   return {};
 }
 

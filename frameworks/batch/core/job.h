@@ -66,6 +66,9 @@ struct JobSpec {
   proto::Environment env = {};
   ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
   int32_t attempts = kAttempts;  // a task that fails so often ends the job
+  // Of each attempt of a map or reduce task; one that exceeds it has failed. Zero: no bound. Arrays
+  // have ArrayOrder::timeout.
+  Duration time_limit = {};
   // The job fails if, before its first task begins, no agent could ever run one; else it waits.
   bool fail_if_impossible = false;
   // A task that is much slower than others gets a second attempt beside its first (stragglers.h).

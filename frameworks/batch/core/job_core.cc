@@ -168,6 +168,9 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
     case TaskState::kGone:
       attempts_.erase(found);
       if (attempt.given_up) return;
+      if (status.reason == TaskReason::kRanTooLong) {
+        return on_time_limit_exceeded(attempt, status, now, out);
+      }
       trace(TraceLevel::kMisbehaved, "task lost", status, out);
       tasks.lose(attempt.number, status.task);
       return;
@@ -303,6 +306,16 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
   count_failure(attempt, status, status.message, std::move(failure), now, out);
 }
 
+void Job::State::on_time_limit_exceeded(const Attempt& attempt, const TaskStatus& status, Time now,
+                                        JobOutbox& out) {
+  const Result<TaskFailure> told = decode_failure(status.data);
+  // Its command was ended; that it failed is neither the command's fault nor the input's.
+  const TaskFailure failure{.stderr_tail = told ? told->stderr_tail : ""};
+  count_failure(attempt, status,
+                text("it exceeded its time limit of ", to_text(time_limit(attempt.kind))), failure,
+                now, out);
+}
+
 void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
                                std::string_view why, const TaskFailure& failure, Time now,
                                JobOutbox& out) {
@@ -334,10 +347,12 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
       " on agent ", attempt.agent.str(), ": ", why.empty() ? proto::to_text(status.reason) : why);
   const std::string tail = printable_tail(failure.stderr_tail, kEndedErrorBytesMax / 2);
   if (!tail.empty()) message += text("; the end of its standard error:\n", tail);
+  const bool is_too_slow = status.reason == TaskReason::kRanTooLong;
   fail(Error::failed_precondition(std::move(message))
-           .with_hint(text("proffer batch logs ", options_.id.str(),
-                           " shows all of it; proffer batch retry ", options_.id.str(),
-                           " does what is missing")),
+           .with_hint(text("proffer batch logs ", options_.id.str(), " shows all of it; ",
+                           is_too_slow ? "submit the job again with a longer time_limit"
+                                       : text("proffer batch retry ", options_.id.str(),
+                                              " does what is missing"))),
        out);
 }
 

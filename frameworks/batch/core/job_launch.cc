@@ -219,6 +219,7 @@ void Job::State::describe(proto::TaskSpec& spec, const AskName& ask, TaskKind ki
   spec.shape = shape(kind);
   spec.executor = std::string(proto::kBatchExecutor);
   if (kind != TaskKind::kEnd && kind != TaskKind::kPlan) spec.fetch = order().fetch;
+  spec.max_run_time = time_limit(kind);
   spec.user = options_.user;
 }
 
@@ -226,6 +227,14 @@ void Job::State::trace_launch(const proto::TaskSpec& spec, const AgentId& agent,
   out.trace.push_back(TraceEvent{.level = TraceLevel::kShortLived,
                                  .what = "task launched",
                                  .fields = {{"task", spec.id.str()}, {"agent", agent.str()}}});
+}
+
+// A range begins no element after kRangeTime, and its executor ends the last one at its limit. So
+// the agent ends a range only if its executor does not.
+Duration Job::State::time_limit(TaskKind kind) const {
+  if (kind == TaskKind::kMap || kind == TaskKind::kReduce) return order().time_limit;
+  if (kind != TaskKind::kRange || order().array->timeout == Duration()) return {};
+  return order().array->timeout + kRangeTime + kRangeMargin;
 }
 
 ResourceVector Job::State::shape(TaskKind kind) const {

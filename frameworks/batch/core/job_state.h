@@ -104,6 +104,8 @@ class Job::State {
   void on_finished(const Attempt& attempt, const proto::TaskStatus& status, Time now,
                    JobOutbox& out);
   void on_failed(const Attempt& attempt, const proto::TaskStatus& status, Time now, JobOutbox& out);
+  void on_time_limit_exceeded(const Attempt& attempt, const proto::TaskStatus& status, Time now,
+                              JobOutbox& out);
   // An attempt that counted has failed by its own fault: another, elsewhere, or the end of the job.
   void count_failure(const Attempt& attempt, const proto::TaskStatus& status, std::string_view why,
                      const TaskFailure& failure, Time now, JobOutbox& out);
@@ -153,6 +155,8 @@ class Job::State {
   void describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const;
   static void trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out);
   ResourceVector shape(TaskKind kind) const;
+  // The longest that a task runs; zero: no bound.
+  Duration time_limit(TaskKind kind) const;
   // Whether tasks of this kind may be launched now. While others write into the output, it is not
   // removed; those on agents that cannot be reached are not waited for.
   bool wants(TaskKind kind) const;

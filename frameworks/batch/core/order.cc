@@ -32,6 +32,7 @@ JobSpec spec_of(const JobOrder& order) {
   spec.env = order.env;
   spec.resources = order.resources;
   spec.attempts = order.attempts;
+  spec.time_limit = order.time_limit;
   spec.array = order.array;
   return spec;
 }
@@ -58,6 +59,7 @@ JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::
   order.env = spec.env;
   order.resources = spec.resources;
   order.attempts = spec.attempts;
+  order.time_limit = spec.time_limit;
   order.fail_if_impossible = spec.fail_if_impossible;
   order.speculates = spec.speculates;
   if (spec.array) {
@@ -142,7 +144,9 @@ std::string encode_order(const JobOrder& order) {
   out.pairs(order.env);
   for (const ResourceKind kind : kResourceKinds) out.signed_number(order.resources[kind]);
   out.signed_number(order.attempts);
-  out.number((order.fail_if_impossible ? 1 : 0) | (order.speculates ? 0 : 2));
+  const bool has_limit = order.time_limit != Duration();
+  out.number((order.fail_if_impossible ? 1 : 0) | (order.speculates ? 0 : 2) | (has_limit ? 4 : 0));
+  if (has_limit) out.signed_number(order.time_limit.nanos());
   if (order.array) {
     write(out, *order.array);
   } else if (order.shuffle.is_packed) {
@@ -186,9 +190,13 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   order.env = in.pairs(kJobEnvironmentBytesMax, kJobEnvironmentBytesMax);
   for (const ResourceKind kind : kResourceKinds) order.resources[kind] = in.amount(kAmountMax);
   order.attempts = static_cast<int32_t>(in.amount(kCountMax));
-  const uint64_t flags = in.number(3);
+  const uint64_t flags = in.number(7);
   order.fail_if_impossible = (flags & 1) != 0;
   order.speculates = (flags & 2) == 0;
+  if ((flags & 4) != 0) {
+    order.time_limit = nanoseconds(in.amount(kTimeLimitMax.nanos()));
+    if (order.time_limit == Duration()) in.fail();  // There is one encoding of no limit.
+  }
   if (is_array) {
     order.array = read_array(in);
   } else if (!is_plain) {

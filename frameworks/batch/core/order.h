@@ -38,6 +38,7 @@ struct JobOrder {
   proto::Environment env = {};
   ResourceVector resources = {};
   int32_t attempts = kAttempts;
+  Duration time_limit = {};
   bool fail_if_impossible = false;
   bool speculates = true;
   // The job is an array: it has no map and no reduce, and `maps` is the number of the plan's

@@ -160,8 +160,8 @@ Result<Work> decode_range(std::string_view bytes) {
   range.indices = read_indices(in);
   range.directory = in.bytes(kPathBytesMax);
   range.ok = read_exit_codes(in);
-  range.timeout = nanoseconds(in.amount(kElementTimeMax.nanos()));
-  range.time = nanoseconds(in.amount(kElementTimeMax.nanos()));
+  range.timeout = nanoseconds(in.amount(kTimeLimitMax.nanos()));
+  range.time = nanoseconds(in.amount(kTimeLimitMax.nanos()));
   range.lane = in.number32(kElementsMax);
   range.looks_back = in.number(1) == 1;
   const uint32_t count = range.count();

@@ -45,8 +45,9 @@ struct JobText {
   std::optional<std::string> fail_if_impossible = {};
   std::optional<std::string> speculation = {};  // "on" or "off"
   std::optional<std::string> resources = {};
-  std::vector<std::string> files = {};  // paths; each is shipped under its last component
-  std::vector<std::string> fetch = {};  // as proto::parse_fetched_file
+  std::optional<std::string> time_limit = {};  // of a task; of an array, of an element
+  std::vector<std::string> files = {};         // paths; each is shipped under its last component
+  std::vector<std::string> fetch = {};         // as proto::parse_fetched_file
   std::map<std::string, std::string> env = {};
   // Of an array:
   std::vector<std::string> command = {};
@@ -57,7 +58,7 @@ struct JobText {
   std::optional<std::string> retry_on = {};    // "75,111"
   std::optional<std::string> ok = {};          // "0,1"
   std::optional<std::string> max_failed = {};  // "10" or "5%"
-  std::optional<std::string> timeout = {};
+  std::optional<std::string> timeout = {};     // another name for time_limit
   std::optional<std::string> directory = {};
   std::optional<std::string> each_line = {};  // in place of arguments: the lines of a file,
   std::vector<std::string> each_file = {};    // or the files of these inputs

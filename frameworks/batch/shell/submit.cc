@@ -72,6 +72,27 @@ Result<int64_t> parse_failed_max(std::string_view given, uint32_t elements) {
   return is_part ? int64_t{elements} * *number / 100 : *number;
 }
 
+// By either of its names; the flags over the file. Zero: neither says one.
+Result<Duration> read_time_limit(const JobText& flags, const JobText& file) {
+  for (const JobText* given : {&flags, &file}) {
+    if (given->time_limit && given->timeout) {
+      return Error::invalid_argument("time_limit and timeout are two names for one thing")
+          .with_hint("give time_limit only");
+    }
+    if (!given->time_limit && !given->timeout) continue;
+    const std::string_view what = given->time_limit ? "time_limit" : "timeout";
+    const Result<Duration> limit =
+        parse_duration(given->time_limit ? *given->time_limit : *given->timeout);
+    if (!limit) return Error(limit.error()).in(what);
+    if (*limit > Duration() && *limit <= kTimeLimitMax) return *limit;
+    return Error::invalid_argument(text(what, " must be more than 0s and at most ",
+                                        kTimeLimitMax.millis() / 3'600'000, "h, not ",
+                                        to_text(*limit)))
+        .with_hint("to have no time limit, leave it out");
+  }
+  return Duration();
+}
+
 // What both say of an array: the flags over the file.
 JobText array_text(const JobText& flags, const JobText& file) {
   JobText both = file;
@@ -86,7 +107,7 @@ JobText array_text(const JobText& flags, const JobText& file) {
   if (flags.gang) both.gang = flags.gang;
   for (std::optional<std::string> JobText::*one :
        {&JobText::at_once, &JobText::retries, &JobText::retry_on, &JobText::ok,
-        &JobText::max_failed, &JobText::timeout, &JobText::directory}) {
+        &JobText::max_failed, &JobText::directory}) {
     if (flags.*one) both.*one = flags.*one;
   }
   return both;
@@ -179,11 +200,6 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
         parse_failed_max(*given.max_failed, array.indices.empty() ? kElementsMax : array.size());
     if (!parsed) return parsed.error();
     array.failed_max = *parsed;
-  }
-  if (given.timeout) {
-    const Result<Duration> parsed = parse_duration(*given.timeout);
-    if (!parsed) return Error(parsed.error()).in("timeout");
-    array.timeout = *parsed;
   }
   job.array = std::move(array);
   return {};
@@ -379,6 +395,8 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
           .with_hint("they share one directory where the tasks run; rename one");
     }
   }
+  const Result<Duration> time_limit = read_time_limit(given, file);
+  if (!time_limit) return time_limit.error();
   const JobText both = array_text(given, file);
   if (both.says_array()) {
     const std::pair<std::string_view, bool> others[] = {
@@ -397,6 +415,9 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     if (Result<void> ok = read_array_text(both, working_directory(), job); !ok) {
       return std::move(ok).error();
     }
+    job.array->timeout = *time_limit;
+  } else {
+    job.time_limit = *time_limit;
   }
   if (Result<void> ok = check_job(job); !ok) return std::move(ok).error();
   return job;

@@ -253,6 +253,89 @@ TEST(Job, CountsATaskThatTheMasterWillNeverTake) {
   EXPECT_THAT(s.error(), HasSubstr("its command is wrong"));
 }
 
+TEST(TimeLimit, IsToldToTheAgentWithEachTaskThatRunsACommand) {
+  JobOrder order = JobScenario::order(1, 1);
+  order.time_limit = minutes(3);
+  JobScenario s(order);
+  s.agent("a", 1);
+  s.subscribe();
+  for (const std::string_view task : {"map-00000-1", "reduce-00000-1"}) {
+    ASSERT_EQ(s.offer_all(), 1);
+    EXPECT_EQ(s.running().at(std::string(task)).spec.max_run_time, minutes(3)) << task;
+    s.finish(std::string(task));
+  }
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(TimeLimit, IsNotOfTheTaskThatPlansAJob) {
+  JobOrder order = JobScenario::order(0, 1);
+  order.input_bytes = 0;
+  order.time_limit = minutes(3);
+  JobScenario s(order);
+  s.agent("a", 1);
+  s.subscribe();
+  ASSERT_EQ(s.offer_all(), 1);
+  EXPECT_EQ(s.running().begin()->first, "plan-00000-1");
+  EXPECT_EQ(s.running().begin()->second.spec.max_run_time, Duration());
+}
+
+TEST(TimeLimit, ThatIsExceededCountsAsAFailureAndNamesItself) {
+  JobOrder order = JobScenario::order(2, 1);
+  order.time_limit = seconds(90);
+  JobScenario s(order);
+  s.agent("a", 2);
+  s.subscribe();
+  s.offer_all();
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    EXPECT_FALSE(s.over()) << attempt;
+    s.end(text("map-00000-", attempt), State::kKilled, Reason::kRanTooLong,
+          "it ran for 90s, the longest that it may",
+          encode_failure({.blame = Blame::kCommand, .stderr_tail = "step 17"}));
+    EXPECT_EQ(s.status().map.failed, attempt);
+    s.advance(seconds(2));
+    s.offer_all();
+  }
+  EXPECT_THAT(s.error(),
+              HasSubstr("failed as attempt 4 on agent a: it exceeded its time limit of 90s; the "
+                        "end of its standard error:\nstep 17"));
+  EXPECT_THAT(s.status().hint, HasSubstr("a longer time_limit"));
+}
+
+TEST(TimeLimit, OfAnElementIsThatOfItsExecutorAndItsAgentEndsWhatOutlivesIt) {
+  JobOrder order = JobScenario::array(2);
+  order.array->timeout = seconds(90);
+  JobScenario s(order);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  const std::string range = s.running().begin()->first;
+  EXPECT_EQ(s.work_of<RangeWork>(range).timeout, seconds(90));
+  EXPECT_EQ(s.running().begin()->second.spec.max_run_time, seconds(90) + kRangeTime + kRangeMargin);
+  // The executor tells it as an exit code.
+  s.finish_range(range, 1, {{.place = 0, .attempt = 1, .code = 124}});
+  while (!s.over()) {
+    ASSERT_GT(s.offer_all(), 0);
+    s.finish_all();
+  }
+  EXPECT_EQ(s.status().array->failed, 1);
+  EXPECT_THAT(s.error(), HasSubstr("element 1 exited with 124, as an element that exceeds its time "
+                                   "limit of 90s: oh"));
+}
+
+TEST(TimeLimit, OfARangeThatItsAgentEndsIsAFailureOfTheTask) {
+  JobOrder order = JobScenario::array(1);
+  order.array->timeout = seconds(90);
+  JobScenario s(order);
+  s.agent("a", 1);
+  s.subscribe();
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    ASSERT_EQ(s.offer_all(), 1) << attempt;
+    s.end(s.running().begin()->first, State::kKilled, Reason::kRanTooLong, "it ran for 2m2s");
+  }
+  EXPECT_TRUE(s.over());
+  EXPECT_THAT(s.error(), HasSubstr("it ran for 2m2s"));
+}
+
 TEST(Job, ComputesTheOutputsOfALostAgentAgain) {
   JobScenario s(2, 1);
   s.agent("a", 1);

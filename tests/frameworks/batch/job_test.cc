@@ -51,6 +51,8 @@ TEST(CheckJob, SaysWhichValueIsWrong) {
            {"at most 32768", [](JobSpec& job) { job.env["X"] = std::string(40'000, 'x'); }},
            {"more than zero of some resource", [](JobSpec& job) { job.resources = {}; }},
            {"attempts", [](JobSpec& job) { job.attempts = 0; }},
+           {"time limit", [](JobSpec& job) { job.time_limit = seconds(-1); }},
+           {"time limit", [](JobSpec& job) { job.time_limit = kDurationMax; }},
        }) {
     JobSpec job = good();
     row.change(job);

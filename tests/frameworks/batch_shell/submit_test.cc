@@ -225,6 +225,48 @@ TEST_F(Submit, RefusesFlagsThatAreWrong) {
   EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("two of the files"));
 }
 
+TEST_F(Submit, ReadsTimeLimitsByBothNamesAndFlagsBeforeTheFile) {
+  JobText map;
+  map.map = "cat";
+  map.reducers = "0";
+  map.inputs = {"/in"};
+  map.output = "/out";
+  JobText array;
+  array.command = {"true"};
+  array.array = "1-2";
+  array.output = "/out";
+  struct Row {
+    std::optional<std::string> file, flag, other_name;
+    Duration expected;
+  };
+  const Row rows[] = {{{}, {}, {}, {}},
+                      {"2h", {}, {}, hours(2)},
+                      {"2h", "90s", {}, seconds(90)},
+                      {"2h", {}, "1m", minutes(1)},
+                      {{}, {}, "1m", minutes(1)}};
+  for (const Row& row : rows) {
+    JobText file;
+    file.time_limit = row.file;
+    for (JobText* flags : {&map, &array}) {
+      flags->time_limit = row.flag;
+      flags->timeout = row.other_name;
+      const Result<JobSpec> job = make_job(file, *flags);
+      ASSERT_TRUE(job) << job.error().message();
+      EXPECT_EQ(job->array ? job->array->timeout : job->time_limit, row.expected);
+      EXPECT_EQ(job->array ? job->time_limit : Duration(), Duration());
+    }
+  }
+  for (const auto& [given, why] :
+       {std::pair("0s", "more than 0s"), std::pair("10001h", "at most 10000h"),
+        std::pair("soon", "time_limit")}) {
+    map.time_limit = given;
+    map.timeout.reset();
+    EXPECT_THAT(make_job({}, map).error().message(), HasSubstr(why));
+  }
+  map.time_limit = map.timeout = "1s";
+  EXPECT_THAT(make_job({}, map).error().message(), HasSubstr("two names"));
+}
+
 TEST_F(Submit, NeverTouchesAnOutputThatIsThere) {
   put("out/precious", "data");
   const Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
