@@ -3,7 +3,7 @@
 // core is the production one; agents and store are loops of this program, and take no part of the
 // CPU that is told.
 //
-//   build/bin/service_scale --apps 1000 --instances 10
+//   build/bin/service_scale
 
 #include <deque>
 #include <map>
@@ -21,8 +21,6 @@
 #include "frameworks/service/core/records.h"
 #include "frameworks/service/core/service_core.h"
 
-DEFINE_int64(apps, 1'000, "apps");
-DEFINE_int64(instances, 10, "of each app");
 DEFINE_int64(agents, 100, "that take turns");
 DEFINE_int32(runs, 5, "how often; medians are told");
 DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
@@ -161,21 +159,27 @@ class Cluster {
   uint64_t offers_ = 0;
 };
 
+struct Size {
+  int64_t apps;
+  int64_t instances;  // of each
+};
+constexpr Size kSizes[] = {{100, 10}, {1'000, 10}, {1, 10'000}};
+
 struct Figures {
   std::vector<int64_t> start, minute, restart, bytes, kept, entries;
 };
 
-void run(Figures& figures) {
+void run(const Size& size, Figures& figures) {
   Cluster cluster;
   cluster.start("a");
-  for (int64_t i = 0; i < FLAGS_apps; ++i) {
-    AppSpec spec{.name = text("app-", i), .instances = FLAGS_instances, .command = "serve"};
+  for (int64_t i = 0; i < size.apps; ++i) {
+    AppSpec spec{.name = text("app-", i), .instances = size.instances, .command = "serve"};
     spec.ports = {"http"};
     cluster.handle(Request{static_cast<uint64_t>(i + 1), Apply{spec}, {}});
     cluster.settle();
   }
   cluster.advance(minutes(1));
-  CHECK_EQ(cluster.ready(), FLAGS_apps * FLAGS_instances);
+  CHECK_EQ(cluster.ready(), size.apps * size.instances);
   figures.start.push_back(cluster.take_cpu());
   cluster.advance(minutes(1));
   figures.minute.push_back(cluster.take_cpu());
@@ -188,7 +192,7 @@ void run(Figures& figures) {
   figures.bytes.push_back(static_cast<int64_t>(before - mallinfo2().uordblks));
   cluster.start("b");
   cluster.advance(minutes(1));
-  CHECK_EQ(cluster.ready(), FLAGS_apps * FLAGS_instances);
+  CHECK_EQ(cluster.ready(), size.apps * size.instances);
   figures.restart.push_back(cluster.take_cpu());
 }
 
@@ -196,22 +200,26 @@ void run(Figures& figures) {
 
 int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, true);
-  Figures figures;
-  for (int i = 0; i < FLAGS_runs; ++i) run(figures);
+  std::string body = text(
+      "One service scheduler, whose instances have a port each; the CPU of its core alone. Medians "
+      "of ",
+      FLAGS_runs,
+      " runs.\n\n| apps × instances | apply and launch all, each offer of one task | a minute in "
+      "which "
+      "nothing happens | begin anew: read the store, confirm all | memory | kept in the store |\n"
+      "|---|---|---|---|---|---|\n");
   const auto median = [](const std::vector<int64_t>& values) {
     return bench::percentile(values, 50);
   };
-  const std::string body = text(
-      FLAGS_apps, " apps of ", FLAGS_instances,
-      " instances, one port each, on one service scheduler; the CPU of its core alone. Medians of ",
-      FLAGS_runs, " runs.\n\n| | |\n|---|---|\n| apply and launch all, each offer of one task | ",
-      bench::millis(median(figures.start)), " ms |\n| a minute in which nothing happens | ",
-      bench::millis(median(figures.minute)), " ms |\n| begin anew: read the store, confirm all | ",
-      bench::millis(median(figures.restart)), " ms |\n| memory | ", median(figures.bytes) / 1024,
-      " KiB |\n| kept in the store | ", median(figures.kept) / 1024, " KiB in ",
-      median(figures.entries), " entries |\n");
-  bench::write_section(
-      FLAGS_results, "service scale",
-      text("build/bin/service_scale --apps ", FLAGS_apps, " --instances ", FLAGS_instances), body);
+  for (const Size& size : kSizes) {
+    Figures figures;
+    for (int i = 0; i < FLAGS_runs; ++i) run(size, figures);
+    body += text(
+        "| ", size.apps, " × ", size.instances, " | ", bench::millis(median(figures.start)),
+        " ms | ", bench::millis(median(figures.minute)), " ms | ",
+        bench::millis(median(figures.restart)), " ms | ", median(figures.bytes) / 1024, " KiB | ",
+        median(figures.kept) / 1024, " KiB in ", median(figures.entries), " entries |\n");
+  }
+  bench::write_section(FLAGS_results, "service scale", "build/bin/service_scale", body);
   return 0;
 }

@@ -146,15 +146,25 @@ TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
   AppSpec spec;
   spec.name = "web";
   spec.command = "x";
-  const Service service(
+  Service service(
       {.has_store = true, .serves_users = true, .life = "l"},
       {{app_key(spec.name), encode(AppRecord{.spec = spec, .stopping = true, .owner = "ada"})},
        {block_key({.app = "web"}),
         encode(InstanceBlock{{to_task_id({"web", 1, 0, "u"}), {.agent = AgentId("a1")}}})}});
+  proto::TaskStatus status{.task = to_task_id({"web", 1, 0, "u"}),
+                           .agent = AgentId("a1"),
+                           .state = proto::TaskState::kRunning};
+  status.ready = false;
+  status.message = "does not listen";
+  ServiceOutbox out;
+  service.handle(sdk::Notification(status), Time(), out);
   const std::string why = "1 instance has not ended yet";
   for (const auto& [by, sees] : {std::pair(Caller{.user = "ada"}, true),
                                  std::pair(Caller{.user = "root", .is_operator = true}, true),
                                  std::pair(Caller{.user = "bob"}, false)}) {
+    const Result<std::string> instances = show(service, ShowApp{"web", ""}, Time(), by);
+    ASSERT_TRUE(instances);
+    EXPECT_EQ(instances->find("does not listen") != std::string::npos, sees) << *instances;
     for (const Result<std::string>& shown :
          {show(service, ListApps{}, Time(), by), show(service, ShowApp{"web", ""}, Time(), by)}) {
       ASSERT_TRUE(shown);
