@@ -91,6 +91,7 @@ struct BatchJob {
   BatchStage reduce = {};
   std::optional<BatchElements> array = {};  // in place of map and reduce
   int64_t input_bytes = 0;                  // of all splits
+  int64_t retries = 0;                      // that a job which has not ended has had
   std::string pipeline = {};                // whose stage it is; empty: of none
   std::string stage = {};
   std::vector<BatchDependency> after = {};

@@ -70,8 +70,8 @@ class BatchWorkload final : public Workload {
     std::string pipeline = {};         // its id, of the first stage once that was answered
     batch::StageOrder stage = {};
     proto::BatchPhase expected = proto::BatchPhase::kFinished;  // how it ends at last
-    bool is_flaky = false;                                      // it fails, until it is retried
-    bool may_wait_again = false;                                // for such a one, or what does
+    bool is_flaky = false;        // it fails, until it is retried; also of an array
+    bool may_wait_again = false;  // for such a one, or what does
   };
 
   void handle(const batch::JobsEvent& event, Time now, Commands& out);

@@ -96,8 +96,9 @@ class Verbs {
     report_command->add_option("JOB", id_, "The job's id, as in words-7")->required();
     report_command->add_option("--html", html_,
                                "Write it to this file, with a timeline of the attempts");
-    CLI::App* list_command =
-        verb("list", "The jobs of all users", [this] { return list(with_ended_, options_); });
+    CLI::App* list_command = verb("list", "The jobs of all users, or the stages of a pipeline",
+                                  [this] { return list(id_, with_ended_, options_); });
+    list_command->add_option("PIPELINE", id_, "Only its stages, as in etl-7");
     list_command->add_flag("--all", with_ended_, "Those that have ended, too");
     of_job("status", "How a job stands", &show_status);
     of_job("watch", "Show the progress of a job until it ends", &watch);

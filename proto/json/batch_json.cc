@@ -93,6 +93,7 @@ void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.value("reduce", job.reduce);
   f.value("array", job.array);
   f.whole("input_bytes", job.input_bytes);
+  f.whole("retries", job.retries);
   f.text_if_any("pipeline", job.pipeline);
   f.text_if_any("stage", job.stage);
   f.rows_if_any("after", job.after);

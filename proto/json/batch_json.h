@@ -13,8 +13,8 @@
 namespace proffer::proto {
 
 // {"job","owner","role","priority","phase","framework","map":{…},"reduce":{…},"array":{…},
-// "input_bytes","pipeline","stage","after":[{"job","on","fate"}],"submitted_at_s","started_at_s",
-// "ended_at_s","retry_until_s","output","note","error","hint","failed_task"}
+// "input_bytes","retries","pipeline","stage","after":[{"job","on","fate"}],"submitted_at_s",
+// "started_at_s","ended_at_s","retry_until_s","output","note","error","hint","failed_task"}
 std::string batch_job_json(const BatchJob& job);
 Result<BatchJob> parse_batch_job(std::string_view json);
 // {"jobs":[…],"next"}: `next` is the last of them if others follow.

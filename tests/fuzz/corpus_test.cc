@@ -218,6 +218,8 @@ void add_array_seeds(std::map<std::string, std::string>& seeds, const batch::Wor
                                                                   .failures = {{0, 1}, {4, 2}}});
   seeds["batch_work/gather"] = batch::encode_work(batch::GatherWork{
       .common = common, .indices = indices, .ok = {0}, .done = 6, .commits = true});
+  seeds["batch_work/gather_kept"] = batch::encode_work(
+      batch::GatherWork{.common = common, .indices = indices, .ok = {0}, .done = 6, .keeps = true});
   seeds["batch_work/range_result"] = batch::encode_range_result(
       {.ended = 9,
        .ran = 8,
@@ -240,6 +242,8 @@ void add_array_seeds(std::map<std::string, std::string>& seeds, const batch::Wor
                                  .failures = {{2, 1}},
                                  .failed_attempts = 3};
   seeds["batch_record/elements"] = batch::encode(elements);
+  elements.retries = 3;
+  seeds["batch_record/elements_retried"] = batch::encode(elements);
   batch::EndedRecord ended;
   ended.job.job = "sweep-8";
   ended.job.phase = proto::BatchPhase::kFinished;

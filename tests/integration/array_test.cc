@@ -98,7 +98,50 @@ TEST_F(Arrays, ElementsThatFailAreTriedAgainAndTold) {
   const Exit listed = cluster.proffer({"batch", "list", "--all"});
   EXPECT_NE(listed.out.find("5/5"), std::string::npos) << listed.out;
   EXPECT_FALSE(fs::exists(home_ / "out/_SUCCESS"));
+  // What a retry needs is kept until somebody gives it up; the results stay.
+  EXPECT_TRUE(fs::exists(home_ / "out/_temporary"));
+  const Exit given_up = cluster.proffer({"batch", "cancel", "sweep-1"});
+  EXPECT_NE(given_up.out.find("its results stay, and it cannot be retried"), std::string::npos)
+      << given_up.out << given_up.err;
+  EXPECT_TRUE(eventually([&] { return !fs::exists(home_ / "out/_temporary"); }));
+  EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1"}).out, done.out);
+}
+
+// Elements that did their work do not run again, and each has its output once, from the attempt
+// that counts. The scheduler is killed while the others run for the second time.
+TEST_F(Arrays, ARetryRunsTheElementsThatFailedAndNoOthers) {
+  Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
+  const std::string line =
+      "echo $PROFFER_ARRAY_INDEX >> began; echo $PROFFER_ARRAY_INDEX as attempt "
+      "$PROFFER_ARRAY_ATTEMPT; test $PROFFER_ARRAY_ATTEMPT = 1 || while [ ! -e go ]; do sleep "
+      "0.05; done; test -e mended || test $((PROFFER_ARRAY_INDEX % 5)) != 0";
+  const Exit failed = cluster.proffer(
+      with_output(verb("array", {"1-60", "--name", "sweep", "--", "sh", "-c", line})));
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(failed.err.find("proffer batch retry sweep-1 runs them again"), std::string::npos)
+      << failed.err;
+  EXPECT_EQ(lines_of("began"), 60u);
+  write_file(home_ / "mended", "");
+  const Exit retried = cluster.proffer({"batch", "retry", "sweep-1"});
+  EXPECT_EQ(retried.code, 0) << retried.err;
+  const auto follower = cluster.start({"batch", "results", "sweep-1", "--follow"});
+  ASSERT_TRUE(follower->line_with("4 as attempt 1").has_value()) << follower->err();
+  ASSERT_TRUE(eventually([&] { return lines_of("began") > 60u; }));
+  for (const pid_t pid : processes_named(cluster, std::string("proffer-batch\0scheduler", 23))) {
+    ::kill(pid, SIGKILL);
+  }
+  write_file(home_ / "go", "");
+  const Exit done = cluster.proffer({"batch", "wait", "sweep-1"}, Seconds(120));
+  EXPECT_EQ(done.code, 0) << done.err;
+  std::string expected;
+  for (int i = 1; i <= 60; ++i) expected += text(i, " as attempt ", i % 5 == 0 ? 2 : 1, "\n");
+  EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1"}).out, expected);
+  EXPECT_EQ(follower->wait(Seconds(60)).out, expected);
+  EXPECT_EQ(lines_of("began"), 72u);
+  EXPECT_TRUE(fs::exists(home_ / "out/_SUCCESS"));
   EXPECT_FALSE(fs::exists(home_ / "out/_temporary"));
+  const Exit again = cluster.proffer({"batch", "retry", "sweep-1"});
+  EXPECT_NE(again.err.find("has finished"), std::string::npos) << again.err;
 }
 
 // Executors and the scheduler are killed while it runs. Each element has one result, and only

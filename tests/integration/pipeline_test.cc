@@ -1,5 +1,6 @@
 // Pipelines on real clusters.
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -15,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 
 class Pipelines : public WordCount {
@@ -112,6 +114,35 @@ TEST_F(Pipelines, ThatFailAreRetriedFromWhereTheyFailed) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(phases(cluster, "p-1"), "a finished, b finished, c finished");
   EXPECT_EQ(read_file(home_ / "b/part-00000"), "b a\na c\na\n");
+}
+
+// A `run` stage, and an array: of both only what failed runs again.
+TEST_F(Pipelines, AreRetriedFromCommandsAndArraysThatFailed) {
+  Cluster cluster({.agents = 2, .batch = true});
+  const Exit submitted = submit(
+      cluster,
+      text("name: p\ndirectory: ", home_.path(),
+           "\nstages:\n"
+           "  a: {run: \"echo a >> runs; cat mended\", output: a}\n"
+           "  b: {arguments: [x, y, z], command: [sh, -c, \"echo {} >> runs; echo {}; test {} != "
+           "y || cat mended\"], output: b}\n"
+           "  c: {after: [a, b], run: \"cat ~{b.output}/stdout-* | sort -u\", output: c}\n"));
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  EXPECT_EQ(cluster.proffer({"batch", "wait", "p-1"}, Seconds(60)).code, 1);
+  EXPECT_EQ(phases(cluster, "p-1"), "a failed, b failed, c skipped");
+  write_file(home_ / "mended", "yes\n");
+  const Exit retried = cluster.proffer({"batch", "retry", "p-1"});
+  EXPECT_EQ(retried.code, 0) << retried.err;
+  const Exit done = cluster.proffer({"batch", "wait", "p-1"}, Seconds(60));
+  EXPECT_EQ(done.code, 0) << done.err;
+  const Exit listed = cluster.proffer({"batch", "list", "p-1"});
+  EXPECT_THAT(listed.out, MatchesRegex("STAGE +JOB +PHASE +PROGRESS\na +p-a-2 +finished\n"
+                                       "b +p-b-3 +finished\nc +p-c-4 +finished\n"));
+  EXPECT_EQ(cluster.proffer({"batch", "results", "p-1.a"}).out, "yes\n");
+  EXPECT_EQ(cluster.proffer({"batch", "results", "p-1.b"}).out, "x\ny\nyes\nz\n");
+  const std::string runs = read_file(home_ / "runs");
+  EXPECT_EQ(std::count(runs.begin(), runs.end(), '\n'), 6) << runs;
+  EXPECT_EQ(cluster.proffer({"batch", "list", "q-1"}).code, 1);
 }
 
 TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {

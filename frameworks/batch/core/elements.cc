@@ -59,12 +59,23 @@ bool Positions::contains(uint32_t first, uint32_t end) const {
 
 // --- the life of an array ----------------------------------------------------------------------
 
+namespace {
+
+bool all_of(const std::vector<bool>& flags) {
+  return std::all_of(flags.begin(), flags.end(), [](bool flag) { return flag; });
+}
+
+}  // namespace
+
 Elements::Elements(const JobId& job, const ArrayOrder& order, int32_t attempts,
-                   uint32_t attempts_before)
+                   uint32_t attempts_before, uint32_t retries)
     : job_(job),
       order_(order),
       attempts_(attempts),
       attempts_before_(attempts_before),
+      retries_(retries),
+      element_attempts_before_(static_cast<int32_t>(
+          std::min<int64_t>(int64_t{retries} * (order.retries + 1), kElementAttemptMax / 2))),
       size_(order.size()),
       is_done_(size_),
       is_failed_(size_),
@@ -78,21 +89,25 @@ void Elements::restore(uint32_t block, const ElementsRecord& record) {
   const uint64_t begin = uint64_t{block} * kBlockElements;
   const uint64_t end = std::min<uint64_t>(begin + kBlockElements, size_);
   if (begin >= end || record.done.size() != end - begin) return;  // It is of no block of ours.
+  failed_attempts_[block] = record.failed_attempts;
+  last_failed_ = std::max(last_failed_, record.last_failed);
+  last_broken_ = last_failed_;
+  const bool is_of_this_try = record.retries == retries_;
+  // Ranks run all at the same time: those that are done alone run again, too.
+  if (order_.is_gang && !is_of_this_try && !all_of(record.done)) return;
   for (auto position = static_cast<uint32_t>(begin); position < end; ++position) {
     is_done_[position] = record.done[position - begin];
-    is_failed_[position] = !is_done_[position] && record.failed[position - begin];
+    is_failed_[position] = is_of_this_try && !is_done_[position] && record.failed[position - begin];
     if (!has_ended(position)) continue;
     ++(is_done_[position] ? done_ : failed_);
     pending_.remove(position, position + 1);
   }
+  if (!is_of_this_try) return;
   for (const auto& [place, failures] : record.failures) {
     const auto position = static_cast<uint32_t>(begin + place);
     // Those of a gang are kept with its first rank.
     if (order_.is_gang || !has_ended(position)) failures_[position] = failures;
   }
-  failed_attempts_[block] = record.failed_attempts;
-  last_failed_ = std::max(last_failed_, record.last_failed);
-  last_broken_ = last_failed_;
 }
 
 std::optional<ElementsRecord> Elements::block(uint32_t block) const {
@@ -102,7 +117,8 @@ std::optional<ElementsRecord> Elements::block(uint32_t block) const {
                         .failed = {is_failed_.begin() + begin, is_failed_.begin() + end},
                         .failures = {},
                         .failed_attempts = failed_attempts_[block],
-                        .last_failed = block == 0 ? last_failed_ : 0};
+                        .last_failed = block == 0 ? last_failed_ : 0,
+                        .retries = retries_};
   bool has_begun = record.failed_attempts > 0;
   for (auto at = failures_.lower_bound(begin); at != failures_.end() && at->first < end; ++at) {
     record.failures[at->first - begin] = at->second;
@@ -167,10 +183,19 @@ std::optional<Elements::Draft> Elements::draft() const {
   work.time = kRangeTime;
   while (lanes_.contains(work.lane)) ++work.lane;
   work.looks_back = was_cut_ && first < launched_until_;
-  for (auto at = failures_.lower_bound(first); at != failures_.end() && at->first < end; ++at) {
-    work.failures[at->first - first] = at->second;
-  }
+  work.failures = used_attempts(first, end);
   return draft;
+}
+
+std::map<uint32_t, int32_t> Elements::used_attempts(uint32_t first, uint32_t end) const {
+  std::map<uint32_t, int32_t> used;
+  if (element_attempts_before_ > 0) {
+    for (uint32_t place = 0; place < end - first; ++place) used[place] = element_attempts_before_;
+  }
+  for (auto at = failures_.lower_bound(first); at != failures_.end() && at->first < end; ++at) {
+    used[at->first - first] += at->second;
+  }
+  return used;
 }
 
 // Attempts of a gang are numbered through all lives of the scheduler: of a rank the last one
@@ -394,16 +419,16 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
   if (result->ended == range.end - range.first) suspects_.erase(range.first);
 }
 
-// Of each attempt one end counts, however many tasks tell of it.
+// Of each attempt one end counts, however many tasks tell of it; of those before a retry none does.
 void Elements::on_element_failed(uint32_t position, const ElementFailure& failure,
                                  std::string_view stderr_tail) {
   const auto before = failures_.find(position);
   const int32_t known = before == failures_.end() ? 0 : before->second;
-  if (has_ended(position) || failure.attempt != known + 1) return;
+  if (has_ended(position) || failure.attempt != element_attempts_before_ + known + 1) return;
   ++failed_attempts_[position / kBlockElements];
-  failures_[position] = failure.attempt;
+  failures_[position] = known + 1;
   note_change(position);
-  if (order_.retries_after(failure.code, failure.attempt)) return;  // It is pending.
+  if (order_.retries_after(failure.code, known + 1)) return;  // It is pending.
   const std::string tail = printable_tail(stderr_tail, kElementStderrBytesMax);
   fail_for_good(position, text(exit_text(failure.code), tail.empty() ? "" : text(": ", tail)));
 }
@@ -475,7 +500,8 @@ std::optional<Error> Elements::trouble() const {
   if (order_.failed_max < 0 || failed_ <= order_.failed_max) return std::nullopt;
   return Error::failed_precondition(text(failed_, " elements failed, and at most ",
                                          order_.failed_max, " may; ", first_failure_))
-      .with_hint("see them with: proffer batch results --failed " + job_.str());
+      .with_hint(text("see them with: proffer batch results --failed ", job_.str(),
+                      "; proffer batch retry ", job_.str(), " runs what is not done"));
 }
 
 std::optional<Error> Elements::verdict() const {
@@ -483,7 +509,8 @@ std::optional<Error> Elements::verdict() const {
   return Error::failed_precondition(text(failed_, " of ", size_, " elements failed",
                                          first_failure_.empty() ? "" : text("; ", first_failure_)))
       .with_hint(text("see them with: proffer batch results --failed ", job_.str(),
-                      "; --max-failed says how many may fail"));
+                      "; proffer batch retry ", job_.str(),
+                      " runs them again; --max-failed says how many may fail"));
 }
 
 proto::BatchElements Elements::status() const {

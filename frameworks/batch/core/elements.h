@@ -63,11 +63,14 @@ class Positions {
 
 class Elements {
  public:
-  // Attempts of earlier lives of the scheduler have numbers up to `attempts_before`. An element
-  // whose task has failed `attempts` times has failed.
-  Elements(const JobId& job, const ArrayOrder& order, int32_t attempts, uint32_t attempts_before);
+  // Tasks of earlier lives of the scheduler have attempt numbers up to `attempts_before`. An
+  // element whose task has failed `attempts` times has failed. `retries` is how often the job was
+  // retried.
+  Elements(const JobId& job, const ArrayOrder& order, int32_t attempts, uint32_t attempts_before,
+           uint32_t retries = 0);
 
-  // What an earlier life of the scheduler has kept; before anything else.
+  // What an earlier life of the scheduler has kept; before anything else. Of a record that was made
+  // before the last retry only elements that are done count: the others run again.
   void restore(uint32_t block, const ElementsRecord& record);
 
   // --- what runs -------------------------------------------------------------------------------
@@ -122,6 +125,9 @@ class Elements {
   };
   using Ranges = std::map<TaskId, Range>;
 
+  // How many attempts of an element have failed, in all retries of the job; or belong to earlier
+  // ones.
+  std::map<uint32_t, int32_t> used_attempts(uint32_t first, uint32_t end) const;
   bool has_ended(uint32_t position) const { return is_done_[position] || is_failed_[position]; }
   // Those of [first, end) that have not ended are pending.
   void want(uint32_t first, uint32_t end);
@@ -150,11 +156,15 @@ class Elements {
   const ArrayOrder& order_;
   const int32_t attempts_;
   const uint32_t attempts_before_;
+  const uint32_t retries_;
+  // Attempts of an element are numbered through all retries of the job: numbers up to this one
+  // belong to those before.
+  const int32_t element_attempts_before_;
   const uint32_t size_;
 
   std::vector<bool> is_done_;
   std::vector<bool> is_failed_;
-  std::map<uint32_t, int32_t> failures_;  // of elements that have not ended
+  std::map<uint32_t, int32_t> failures_;  // since the last retry, of elements that have not ended
   std::vector<int64_t> failed_attempts_;  // by block
   int64_t done_ = 0;
   int64_t failed_ = 0;

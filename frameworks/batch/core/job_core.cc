@@ -48,7 +48,8 @@ Job::State::State(JobOptions options)
 
 void Job::State::make_elements() {
   if (!order().array) return;
-  elements_.emplace(options_.id, *order().array, order().attempts, options_.attempts_before);
+  elements_.emplace(options_.id, *order().array, order().attempts, options_.attempts_before,
+                    options_.retries);
 }
 
 void Job::State::on_planned(JobOrder planned) {
@@ -109,6 +110,7 @@ std::set<std::pair<TaskKind, uint32_t>> Job::State::take_changed() {
 }
 std::string Job::State::block(TaskKind kind, uint32_t block) const {
   if (kind == TaskKind::kRange) {
+    if (!elements_) return "";  // It was not planned.
     const std::optional<ElementsRecord> record = elements_->block(block);
     return record ? encode(*record) : "";
   }
@@ -389,7 +391,7 @@ void Job::State::fail(const Error& error, JobOutbox& out) {
        .error = error.message(),
        .hint = error.hint(),
        .failed_task = failed_task_,
-       .is_kept = !elements_},  // An array keeps its results in any case.
+       .is_kept = true},
       out);
 }
 

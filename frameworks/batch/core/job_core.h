@@ -20,7 +20,7 @@
 // (plan.h), and when that is kept, the maps begin.
 //
 // An array has ranges of elements in place of maps and reduces (elements.h). Its last task makes
-// the index of the results, and removes nothing; it is not retried.
+// the index of the results, and removes nothing but what a retry would need.
 
 #include <cstdint>
 #include <memory>

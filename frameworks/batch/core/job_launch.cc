@@ -315,7 +315,8 @@ Work Job::State::work(TaskKind kind, uint32_t number, uint32_t attempt) const {
                       .ok = order().array->ok,
                       .done = static_cast<uint32_t>(elements_->done()),
                       .commits = commits(),
-                      .is_gang = order().array->is_gang};
+                      .is_gang = order().array->is_gang,
+                      .keeps = !commits() && outcome_->is_kept};
   }
   EndWork work{.common = common_work("", {}, number, attempt),
                .kind = end_kind(),

@@ -52,6 +52,7 @@ proto::BatchJob Job::State::status(Time now) const {
   status.map = stage_status(maps_);
   status.reduce = stage_status(reduces_);
   status.input_bytes = order().input_bytes;
+  status.retries = options_.retries;
   status.submitted_at = record.submitted_at;
   status.started_at = options_.started_at;
   status.output = order().output;

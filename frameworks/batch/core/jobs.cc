@@ -201,7 +201,12 @@ void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
                                        .fetch_rounds = options_.fetch_rounds});
   if (known.state.outcome) known.job->restore(*known.state.outcome);
   for (const auto& [name, bytes] : std::exchange(known.blocks, {})) {
-    known.job->restore(name.first, *decode_block(bytes));
+    const auto& [kind, block] = name;
+    if (kind == TaskKind::kRange) {
+      known.job->restore(block, *decode_elements(bytes));
+    } else {
+      known.job->restore(kind, *decode_block(bytes));
+    }
     is_retry = true;
   }
   if (is_retry) known.job->on_restored(step.out);

@@ -260,10 +260,7 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
 
 void Jobs::State::end_as_cancelled(Step& step, const JobId& id, KnownJob& known,
                                    const std::string& why) {
-  Outcome outcome{.phase = proto::BatchPhase::kCancelled,
-                  .error = why,
-                  .is_kept = !known.record.order.array ||
-                             (known.record.order.awaits_plan() && !known.is_plan_asked)};
+  Outcome outcome{.phase = proto::BatchPhase::kCancelled, .error = why, .is_kept = true};
   trace(step, TraceLevel::kLongLived, "job cancelled", {{"job", id.str()}, {"reason", why}});
   // keep_decisions does the rest.
   if (known.job) return known.job->end(std::move(outcome), step.out);

@@ -1,7 +1,8 @@
 // A job that failed or was cancelled, behind its end: for some time what it has done is kept, aside
-// (plan.h), and a retry does the rest (on_retry). Then, or when others need the room, it is removed
-// by a last task, and the job is only history. Such an end counts as a life of the scheduler, so
-// that the ids of tasks behind it are new.
+// (plan.h), or of an array where it is, and a retry does the rest (on_retry). Then, or when others
+// need the room, it is removed by a last task (of an array all but its results), and the job is
+// only history. Such an end counts as a life of the scheduler, so that the ids of tasks behind it
+// are new.
 
 #include "common/check.h"
 #include "common/text.h"
@@ -37,18 +38,6 @@ void Jobs::State::on_retry(Step& step, uint64_t relay, const Retry& retry, const
   const std::string& owner = known != nullptr ? known->record.owner : ended->second.owner;
   if (Result<void> ok = may("retry", owner, retry.job, by); !ok) return refuse(ok.error());
   const std::string name = text("job ", quoted(retry.job.str()));
-  const bool is_array =
-      known != nullptr ? known->record.order.array.has_value() : ended->second.array.has_value();
-  if (is_array && (known == nullptr || !known->record.order.awaits_plan())) {
-    return refuse(
-        Error::failed_precondition(text(name,
-                                        " is an array: only jobs of map and reduce tasks can "
-                                        "be retried"))
-            .with_hint(text("proffer batch results ", retry.job.str(),
-                            " --failed --table shows "
-                            "which elements failed; submit these as an array of their own, and "
-                            "see --retries")));
-  }
   if (known == nullptr && ended->second.phase == proto::BatchPhase::kFinished) {
     return refuse(Error::failed_precondition(text(name, " has finished: nothing is missing"))
                       .with_hint("to do it all again, submit it with another output"));
@@ -120,14 +109,19 @@ void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<E
 
 // Its end is kept, and so is all that it has done.
 void Jobs::State::make_retryable(Step& step, const Ended& ended, KnownJob& known) {
-  const auto keep = [&](TaskKind kind, int64_t tasks) {
-    for (uint32_t block = 0; int64_t{block} * kBlockTasks < tasks; ++block) {
+  const auto keep = [&](TaskKind kind, int64_t tasks, uint32_t of_block = kBlockTasks) {
+    for (uint32_t block = 0; int64_t{block} * of_block < tasks; ++block) {
       std::string record = known.job->block(kind, block);
       if (!record.empty()) known.blocks[{kind, block}] = std::move(record);
     }
   };
-  keep(TaskKind::kMap, known.record.order.maps);
-  keep(TaskKind::kReduce, known.record.order.reducers);
+  const JobOrder& order = known.record.order;
+  if (order.array) {
+    keep(TaskKind::kRange, order.array->size(), kBlockElements);
+  } else {
+    keep(TaskKind::kMap, order.maps);
+    keep(TaskKind::kReduce, order.reducers);
+  }
   known.job.reset();
   known.is_restored = false;
   known.life = ended.next_life;

@@ -45,6 +45,7 @@ proto::BatchJob ended_picture(const Job& job, Time now) {
   proto::BatchJob picture = job.status(now);
   picture.phase = job.outcome()->phase;
   picture.ended_at = now;
+  picture.retries = 0;
   picture.map.running = 0;
   picture.reduce.running = 0;
   if (picture.array) {
@@ -137,7 +138,11 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     const auto block = parse_whole("block", rest.substr(slash + 1), 0, kElementsMax);
     const Result<ElementsRecord> record = decode_elements(value);
     KnownJob* known = find(id);
-    if (!block || !record || known == nullptr || known->ended) return;
+    if (!block || !record || known == nullptr) return;
+    if (known->ended) {
+      known->blocks[{TaskKind::kRange, static_cast<uint32_t>(*block)}] = value;
+      return;
+    }
     begin(step, id, *known);
     known->job->restore(static_cast<uint32_t>(*block), *record);
   });

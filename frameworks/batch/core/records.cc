@@ -18,7 +18,7 @@ constexpr std::string_view kBlockTag = "PBb2";
 constexpr std::string_view kCountedBlockTag = "PBb3";  // with counters
 constexpr std::string_view kFailedBlockTag = "PBb4";   // and with the last failed attempt of tasks
 constexpr std::string_view kElementsTag = "PBc1";
-constexpr std::string_view kFailedGangTag = "PBc2";  // with the last failed attempt of a gang
+constexpr std::string_view kLaterElementsTag = "PBc2";  // after a failure of a gang, or a retry
 constexpr std::string_view kEndedTag = "PBz2";
 constexpr std::string_view kCountedEndedTag = "PBz3";  // with counters
 constexpr std::string_view kEndedArrayTag = "PBy2";
@@ -305,8 +305,12 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
 }
 
 std::string encode(const ElementsRecord& record) {
-  ByteWriter out(record.last_failed == 0 ? kElementsTag : kFailedGangTag);
-  if (record.last_failed != 0) out.number(record.last_failed);
+  const bool is_later = record.last_failed != 0 || record.retries != 0;
+  ByteWriter out(is_later ? kLaterElementsTag : kElementsTag);
+  if (is_later) {
+    out.number(record.last_failed);
+    out.number(record.retries);
+  }
   out.number(record.done.size());
   out.bytes(bits_text(record.done));
   out.bytes(bits_text(record.failed));
@@ -321,11 +325,14 @@ std::string encode(const ElementsRecord& record) {
 }
 
 Result<ElementsRecord> decode_elements(std::string_view bytes) {
-  const bool has_failed = bytes.starts_with(kFailedGangTag);
-  ByteReader in(bytes, has_failed ? kFailedGangTag : kElementsTag);
+  const bool is_later = bytes.starts_with(kLaterElementsTag);
+  ByteReader in(bytes, is_later ? kLaterElementsTag : kElementsTag);
   ElementsRecord record;
-  if (has_failed) record.last_failed = in.number32(kAnyNumber);
-  if (has_failed != (record.last_failed != 0)) in.fail();
+  if (is_later) {
+    record.last_failed = in.number32(kAnyNumber);
+    record.retries = in.number32(kAnyNumber);
+    if (record.last_failed == 0 && record.retries == 0) in.fail();
+  }
   const uint32_t size = in.number32(kBlockElements);
   record.done = read_bits(in, size);
   record.failed = read_bits(in, size);

@@ -51,7 +51,7 @@ struct Outcome {
   std::string error = {};                                  // why, for people; empty if finished
   std::string hint = {};
   std::string failed_task = {};  // the attempt that ended the job
-  bool is_kept = false;          // what was done is set aside for a retry, not removed
+  bool is_kept = false;          // what was done is kept for a retry, not removed
   bool operator==(const Outcome&) const = default;
 };
 
@@ -89,8 +89,9 @@ struct ElementsRecord {
   std::vector<bool> done = {};                // of all elements of the block
   std::vector<bool> failed = {};              // for good
   std::map<uint32_t, int32_t> failures = {};  // attempts so far, of elements that have neither
-  int64_t failed_attempts = 0;                // of all of them
+  int64_t failed_attempts = 0;                // of all of them, in all retries of the job
   uint32_t last_failed = 0;                   // of a gang, the attempt that failed last
+  uint32_t retries = 0;  // that the job had had: `failed` and `failures` count from the last on
   bool operator==(const ElementsRecord&) const = default;
 };
 

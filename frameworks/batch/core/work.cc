@@ -125,7 +125,7 @@ std::string encode_work(const Work& work) {
     write(out, gather->indices);
     write_exit_codes(out, gather->ok);
     out.number(gather->done);
-    out.number((gather->commits ? 1 : 0) | (gather->is_gang ? 2 : 0));
+    out.number((gather->commits ? 1 : 0) | (gather->is_gang ? 2 : 0) | (gather->keeps ? 4 : 0));
     return std::move(out).take();
   }
   if (const auto* plan = std::get_if<PlanWork>(&work)) {
@@ -187,9 +187,11 @@ Result<Work> decode_gather(std::string_view bytes) {
   gather.indices = read_indices(in);
   gather.ok = read_exit_codes(in);
   gather.done = in.number32(kElementsMax);
-  const uint64_t flags = in.number(3);
+  const uint64_t flags = in.number(7);
   gather.commits = (flags & 1) != 0;
   gather.is_gang = (flags & 2) != 0;
+  gather.keeps = (flags & 4) != 0;
+  if (gather.commits && gather.keeps) in.fail();
   if (!std::is_sorted(gather.ok.begin(), gather.ok.end())) in.fail();
   if (!in.ended_well()) return corrupt("the last task of an array");
   return Work(std::move(gather));

@@ -131,7 +131,7 @@ struct RangeWork {
   bool operator==(const RangeWork&) const = default;
 };
 
-// The last task of an array: makes one index of the results.
+// The last task of an array: makes one index of the results, and removes the rest.
 struct GatherWork {
   WorkCommon common = {};
   Indices indices = {};
@@ -139,6 +139,7 @@ struct GatherWork {
   uint32_t done = 0;     // elements that have done their work: there is an end of each
   bool commits = false;  // _SUCCESS is written
   bool is_gang = false;  // of each rank the last attempt counts
+  bool keeps = false;    // what a retry needs stays
   bool operator==(const GatherWork&) const = default;
 };
 

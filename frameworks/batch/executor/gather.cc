@@ -99,6 +99,7 @@ Result<void> gather(const GatherWork& work, TaskResult& result) {
     const Fd made(::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (made.get() < 0) return system_error(text("making ", quoted(marker)), errno);
   }
+  if (work.keeps) return {};
   // The plan goes first: an attempt that finds the index and no plan has nothing more to read.
   std::error_code ignored;
   std::filesystem::remove_all(plan_directory(output, work.common.plan), ignored);

@@ -265,7 +265,7 @@ int show_first_results(const ResultsOptions& what, const proto::BatchJob& job,
   }
   const Result<JobOrder> order = read_order(job.output);
   if (!order) return print_error(order.error(), options.json);
-  ResultStream results(job.output, *order->array, what.as_ended);
+  ResultStream results(job.output, *order->array, what.as_ended, job.retries);
   if (!what.follow) {
     results.pump();
     return 0;
@@ -312,7 +312,8 @@ int show_results(const ResultsOptions& what, const CommandOptions& options) {
       Error::not_found(text("job ", job->job, " has no result of element ", *what.index)));
 }
 
-int list(bool with_ended, const CommandOptions& options) {
+int list(const std::string& pipeline, bool with_ended, const CommandOptions& options) {
+  if (!pipeline.empty()) return show_pipeline(pipeline, options);
   const Result<std::vector<proto::BatchJob>> all = ask_for_list(options, with_ended);
   if (!all) return print_answer(all.error(), options.json);
   if (options.json) {
@@ -385,9 +386,10 @@ int cancel(const std::string& name, const CommandOptions& options) {
   if (options.json) {
     print_line(proto::batch_job_json(*job));
   } else if (proto::has_ended(job->phase)) {
-    print_line(text(
-        job->job, " has ended already: ", to_text(job->phase),
-        job->phase == proto::BatchPhase::kFinished ? "" : "; nothing is kept of what it had done"));
+    print_line(text(job->job, " has ended already: ", to_text(job->phase),
+                    job->phase == proto::BatchPhase::kFinished ? ""
+                    : job->array ? "; its results stay, and it cannot be retried"
+                                 : "; nothing is kept of what it had done"));
   } else {
     print_line(text(job->job, " is ending: its tasks are killed and its output is ",
                     job->array ? "kept as far as it is" : "taken away"));
@@ -398,8 +400,9 @@ int cancel(const std::string& name, const CommandOptions& options) {
 int retry(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> before = ask_for_job(options, {.verb = "status", .job = name});
   if (!before) return of_pipeline(name, before.error(), options, retry_pipeline);
-  // Found out now, not when all is done.
-  if (before->retry_until != Time() && ::access(before->output.c_str(), F_OK) == 0) {
+  // Found out now, not when all is done. The results of an array are there, and it adds to them.
+  if (before->retry_until != Time() && !before->array &&
+      ::access(before->output.c_str(), F_OK) == 0) {
     return print_error(
         Error::already_exists(text("output ", quoted(before->output), " exists already"))
             .with_hint("move it away: the job will put its result there"),

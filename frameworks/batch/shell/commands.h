@@ -50,7 +50,8 @@ struct ResultsOptions {
 };
 // What the elements of an array wrote, in their order. Of one that runs: as far as it is there.
 int show_results(const ResultsOptions& what, const CommandOptions& options);
-int list(bool with_ended, const CommandOptions& options);
+// The jobs of all users; or all stages of one pipeline.
+int list(const std::string& pipeline, bool with_ended, const CommandOptions& options);
 int show_status(const std::string& job, const CommandOptions& options);
 // Shows how a job gets on until it has ended.
 int watch(const std::string& job, const CommandOptions& options);

@@ -175,6 +175,13 @@ Result<bool> is_pipeline(const std::string& name, const Error& no_job,
 
 int show_pipeline(const std::string& pipeline, const CommandOptions& options) {
   return for_stages(pipeline, options, [&](const Stages& stages) {
+    if (stages.empty()) {
+      return print_error(
+          Error::not_found(text("there is no pipeline ", quoted(pipeline)))
+              .with_hint("proffer batch list --all shows all jobs, proffer batch status JOB the "
+                         "pipeline of a stage"),
+          options.json);
+    }
     if (options.json) {
       print_line(proto::batch_page_json({.jobs = stages}));
       return 0;

@@ -34,8 +34,12 @@ Result<void> copy_output(const std::string& output, const ElementResult& result,
 // printed yet.
 class ResultStream {
  public:
-  ResultStream(std::string output, ArrayOrder array, bool as_ended)
-      : output_(std::move(output)), array_(std::move(array)), as_ended_(as_ended) {}
+  // `retries` is how often the job was retried.
+  ResultStream(std::string output, ArrayOrder array, bool as_ended, int64_t retries = 0)
+      : output_(std::move(output)),
+        array_(std::move(array)),
+        as_ended_(as_ended),
+        attempts_before_(retries * (int64_t{array_.retries} + 1)) {}
 
   // What has ended by now; in the order of the elements up to the first that has not. Call it
   // again.
@@ -53,6 +57,7 @@ class ResultStream {
   const std::string output_;
   const ArrayOrder array_;
   const bool as_ended_;
+  const int64_t attempts_before_;              // of an element, before the last retry (elements.h)
   std::map<uint32_t, int64_t> read_;           // bytes of the index, by lane
   std::map<uint32_t, ElementResult> waiting_;  // by position
   uint32_t next_ = 0;                          // position to print; all before it are

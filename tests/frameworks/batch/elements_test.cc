@@ -350,6 +350,244 @@ TEST(Array, AtAnyStepOfARestartEachElementCountsOnce) {
   }
 }
 
+// --- retry -------------------------------------------------------------------------------------
+
+bool retry(JobScenario& s) {
+  s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
+  return s.told().back().job.has_value();
+}
+
+// Ends the range; these elements of it fail.
+void finish_range_but(JobScenario& s, const std::string& id, const std::set<uint32_t>& failing) {
+  const auto work = s.work_of<RangeWork>(id);
+  std::vector<ElementFailure> failures;
+  for (uint32_t place = 0; place < work.count(); ++place) {
+    if (!failing.contains(work.first + place)) continue;
+    const auto before = work.failures.find(place);
+    const int32_t attempt = before == work.failures.end() ? 1 : before->second + 1;
+    failures.push_back({.place = place, .attempt = attempt, .code = 9});
+  }
+  s.finish_range(id, work.count(), failures);
+}
+
+// Until the job has ended. Returns how often each element ran.
+std::map<uint32_t, int> run_to_the_end(JobScenario& s, const std::set<uint32_t>& failing) {
+  std::map<uint32_t, int> runs;
+  for (int round = 0; round < 200 && !s.over(); ++round) {
+    s.offer_all();
+    if (s.running().empty()) continue;
+    const std::string id = s.running().begin()->first;
+    const auto work = s.work_of<RangeWork>(id);
+    for (uint32_t place = 0; place < work.count(); ++place) ++runs[work.first + place];
+    finish_range_but(s, id, failing);
+  }
+  EXPECT_TRUE(s.over());
+  return runs;
+}
+
+TEST(RetryOfAnArray, RunsTheElementsThatFailedAndNoOthers) {
+  JobOrder order = JobScenario::array(10);
+  order.array->retries = 1;
+  JobScenario s(order);
+  s.agent("a", 2);
+  s.subscribe();
+  run_to_the_end(s, {3, 7});
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(s.status().hint, HasSubstr("proffer batch retry job-1"));
+  EXPECT_EQ(s.status().retry_until, s.status().ended_at + kRetryFor);
+  EXPECT_EQ(s.gathers().back(), (GatherForm{.commits = false, .keeps = true}));
+
+  ASSERT_TRUE(retry(s));
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kMap);
+  EXPECT_EQ(s.status().retries, 1);
+  EXPECT_EQ(s.status().array->done, 8);
+  EXPECT_EQ(s.status().array->failed, 0);
+  s.offer_all();
+  // Attempts are numbered on: the first two have failed.
+  ASSERT_THAT(s.running_ids(), ElementsAre("range-00000-1001-3-1", "range-00001-1001-7-1"));
+  const auto work = s.work_of<RangeWork>("range-00000-1001-3-1");
+  EXPECT_THAT(work.failures, ElementsAre(std::pair(0u, 2)));
+  EXPECT_TRUE(work.looks_back);
+  EXPECT_EQ(run_to_the_end(s, {}), (std::map<uint32_t, int>{{3, 1}, {7, 1}}));
+  EXPECT_TRUE(s.succeeded()) << s.error();
+  EXPECT_EQ(s.status().array->done, 10);
+  EXPECT_EQ(s.status().array->failed_attempts, 4);
+  EXPECT_EQ(s.gathers().back(), (GatherForm{.commits = true, .keeps = false}));
+  EXPECT_EQ(s.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+}
+
+// `retries: 0` holds for elements that the first try did not come to, too.
+TEST(RetryOfAnArray, GivesEachElementAsManyAttemptsAsAtFirst) {
+  JobOrder order = JobScenario::array(100);
+  order.array->failed_max = 0;
+  JobScenario s(order);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  finish_range_but(s, s.running().begin()->first, {5});
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  ASSERT_TRUE(retry(s));
+  const auto current = [&] {
+    s.offer_all();
+    return s.running().begin()->first;
+  };
+  while (s.work_of<RangeWork>(current()).first < 40) finish_range_but(s, current(), {});
+  const uint32_t fresh = s.work_of<RangeWork>(current()).first;
+  finish_range_but(s, current(), {fresh});
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed) << "it was to be tried again";
+  EXPECT_THAT(s.error(), HasSubstr(text("element ", fresh + 1, " exited with 9")));
+  ASSERT_TRUE(retry(s));
+  run_to_the_end(s, {});
+  EXPECT_TRUE(s.succeeded()) << s.error();
+  EXPECT_EQ(s.status().array->failed_attempts, 2);
+}
+
+TEST(RetryOfAnArray, GoesOnWithOneThatWasCancelled) {
+  JobScenario s(JobScenario::array(100));
+  s.agent("a", 2);
+  s.subscribe();
+  s.offer_all();
+  s.finish_range("range-00000-1-0-32");
+  s.cancel();
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
+  ASSERT_TRUE(retry(s));
+  const std::map<uint32_t, int> runs = run_to_the_end(s, {});
+  EXPECT_TRUE(s.succeeded());
+  EXPECT_EQ(runs.size(), 68u);
+  EXPECT_EQ(runs.begin()->first, 32u);
+}
+
+// A task of the first try is told again: attempts before the retry count no more, but elements that
+// it has done are done.
+TEST(RetryOfAnArray, TakesNoFailureOfTheFirstTry) {
+  JobOrder order = JobScenario::array(4);
+  order.array->at_once = 1;
+  JobScenario s(order);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  const std::string late = s.running().begin()->first;
+  ASSERT_EQ(late, "range-00000-1-0-2");
+  s.unreachable(late);
+  s.forget(late);
+  s.cancel();
+  ASSERT_TRUE(retry(s));
+  const RangeResult result{
+      .ended = 2, .ran = 2, .failures = {{.place = 1, .attempt = 1, .code = 9}}};
+  s.status(late, AgentId("a"), State::kFinished, JobScenario::Reason::kNone, "",
+           encode_range_result(result));
+  EXPECT_EQ(s.status().array->done, 1);
+  EXPECT_EQ(s.status().array->failed, 0);
+  const std::map<uint32_t, int> runs = run_to_the_end(s, {});
+  EXPECT_EQ(runs, (std::map<uint32_t, int>{{1, 1}, {2, 1}, {3, 1}}));
+  EXPECT_TRUE(s.succeeded());
+}
+
+// Whenever the scheduler ends, in either try: no element runs again that is done, and none that
+// failed in the first try is left out of the second.
+TEST(RetryOfAnArray, AtAnyStepOfARestartRunsTheSame) {
+  const std::set<uint32_t> failing = {1, 2, 6};
+  int last_step = 0;
+  for (int at = 0; at <= last_step; ++at) {
+    SCOPED_TRACE(at);
+    JobOrder order = JobScenario::array(9);
+    order.array->retries = 1;
+    JobScenario s(order);
+    s.agent("a", 1);
+    s.agent("b", 1);
+    s.subscribe();
+    std::map<uint32_t, int> runs;
+    int step = 0;
+    const auto may_restart = [&] {
+      if (step++ != at) return;
+      s.restart();
+      s.subscribe();
+    };
+    for (const bool is_retried : {false, true}) {
+      if (is_retried) {
+        ASSERT_TRUE(retry(s));
+      }
+      for (int round = 0; round < 100 && !s.over(); ++round) {
+        may_restart();
+        s.offer_all();
+        may_restart();
+        if (s.running().empty()) continue;
+        const std::string id = s.running().begin()->first;
+        const auto work = s.work_of<RangeWork>(id);
+        for (uint32_t place = 0; place < work.count(); ++place) ++runs[work.first + place];
+        finish_range_but(s, id, is_retried ? std::set<uint32_t>() : failing);
+      }
+      may_restart();
+      ASSERT_EQ(s.status().phase,
+                is_retried ? proto::BatchPhase::kFinished : proto::BatchPhase::kFailed);
+    }
+    last_step = step - 1;
+    for (uint32_t position = 0; position < 9; ++position) {
+      EXPECT_EQ(runs[position], failing.contains(position) ? 3 : 1) << position;
+    }
+    EXPECT_EQ(s.status().array->failed_attempts, 6);
+  }
+}
+
+TEST(RetryOfAnArray, OfManyBlocksKeepsWhatIsDoneInEach) {
+  constexpr uint32_t kMany = kBlockElements + 500;
+  JobScenario s(JobScenario::array(kMany));
+  s.agent("a", 4);
+  s.subscribe();
+  const std::set<uint32_t> failing = {17, kBlockElements + 17};
+  while (!s.over()) {
+    s.offer_all();
+    for (const std::string& id : s.running_ids()) {
+      const auto work = s.work_of<RangeWork>(id);
+      std::vector<ElementFailure> failures;
+      for (const uint32_t one : failing) {
+        if (one < work.first || one >= work.first + work.count()) continue;
+        failures.push_back({.place = one - work.first, .attempt = 1, .code = 1});
+      }
+      s.finish_range(id, work.count(), failures, milliseconds(1));
+    }
+  }
+  ASSERT_EQ(s.status().array->failed, 2);
+  ASSERT_TRUE(retry(s));
+  s.offer_all();
+  finish_range_but(s, s.running().begin()->first, {});  // One block is written again.
+  s.restart();
+  s.subscribe();
+  EXPECT_EQ(s.status().array->done, kMany - 1);
+  EXPECT_EQ(s.status().array->failed, 0);
+  run_to_the_end(s, {});
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(RetryOfAnArray, IsPossibleForADayAndThenItsResultsStay) {
+  JobScenario s(JobScenario::array(3));
+  s.agent("a", 1);
+  s.subscribe();
+  run_to_the_end(s, {1});
+  s.restart();
+  s.subscribe();
+  EXPECT_NE(s.status().retry_until, Time());
+  s.advance(kRetryFor + seconds(1));
+  EXPECT_EQ(s.gathers().back(), (GatherForm{.commits = false, .keeps = false}));
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_EQ(s.status().array->done, 2);
+  EXPECT_FALSE(retry(s));
+  EXPECT_THAT(s.told().back().job.error().message(), HasSubstr("kept any more"));
+  EXPECT_EQ(s.store().size(), 2u);
+}
+
+TEST(RetryOfAnArray, OfOneThatFinishedIsRefused) {
+  JobOrder order = JobScenario::array(3);
+  order.array->failed_max = 1;
+  JobScenario s(order);
+  s.agent("a", 1);
+  s.subscribe();
+  run_to_the_end(s, {1});
+  ASSERT_TRUE(s.succeeded());
+  EXPECT_FALSE(retry(s));
+  EXPECT_THAT(s.told().back().job.error().message(), HasSubstr("has finished"));
+}
+
 TEST(Array, IsRefusedWhereItsStateWouldNotFit) {
   JobOrder order = JobScenario::array(kElementsMax);
   order.array->retries = 1;

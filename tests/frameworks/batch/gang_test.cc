@@ -115,6 +115,29 @@ TEST(Gang, HasFailedWhenItsAttemptsAreUsed) {
   EXPECT_THAT(s.error(), HasSubstr("rank 1 exited with 3: oh"));
 }
 
+// Those that had ended well run again beside the others.
+TEST(Gang, RunsAsAWholeWhenItIsRetried) {
+  for (const bool is_cancelled : {false, true}) {
+    SCOPED_TRACE(is_cancelled);
+    Gang s(2);
+    s.start({{"a", 2}});
+    const std::vector<std::string> first = s.running_ids();
+    s.finish_range(first[0], 1);
+    is_cancelled ? s.cancel() : s.exits(first[1], 3);
+    s.end_killed();
+    ASSERT_TRUE(s.over());
+    s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
+    ASSERT_TRUE(s.told().back().job);
+    EXPECT_EQ(s.status().array->done, 0);
+    ASSERT_EQ(s.start({{"a", 2}}), 2);
+    for (const std::string& id : s.running_ids()) {
+      EXPECT_EQ(s.work_of<RangeWork>(id).failures.at(0), 1'000);  // Of each rank the last counts.
+      s.finish_range(id, 1);
+    }
+    EXPECT_TRUE(s.succeeded());
+  }
+}
+
 TEST(Gang, LosesNoAttemptWithAnAgent) {
   Gang s(2);
   s.start({{"a", 1}, {"b", 1}});

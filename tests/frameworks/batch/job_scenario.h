@@ -20,6 +20,13 @@
 
 namespace proffer::batch {
 
+// What the last task of an array does beside its index.
+struct GatherForm {
+  bool commits = false;
+  bool keeps = false;
+  bool operator==(const GatherForm&) const = default;
+};
+
 class JobScenario {
  public:
   using State = proto::TaskState;
@@ -242,6 +249,7 @@ class JobScenario {
   std::string error() const { return status().error; }
   // What last tasks have done.
   const std::vector<EndWork::Kind>& ends() const { return ends_; }
+  const std::vector<GatherForm>& gathers() const { return gathers_; }
   const std::vector<Answer>& told() const { return told_; }
   // Since this was last asked: "job-1. a b", "job-1. everywhere".
   std::vector<std::string> released() {
@@ -288,7 +296,11 @@ class JobScenario {
       offer(AgentId("anybody"), AskName("end"), 1);
       for (const std::string& id : running_ids()) {
         if (!id.starts_with("end")) continue;
-        if (!order_.array) ends_.push_back(work_of<EndWork>(id).kind);
+        const Result<Work> work = decode_work(running_.at(id).spec.data);
+        if (const auto* end = std::get_if<EndWork>(&*work)) ends_.push_back(end->kind);
+        if (const auto* gather = std::get_if<GatherWork>(&*work)) {
+          gathers_.push_back({.commits = gather->commits, .keeps = gather->keeps});
+        }
         finish(id);
       }
     }
@@ -367,6 +379,7 @@ class JobScenario {
   std::vector<proto::ReleaseFiles> released_;
   std::map<TaskId, proto::TaskStatus> unacknowledged_;
   std::vector<EndWork::Kind> ends_;
+  std::vector<GatherForm> gathers_;
   std::set<std::string> finishing_;
   Duration cpu_each_;
   bool is_submitted_ = false;

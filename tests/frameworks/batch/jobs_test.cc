@@ -149,7 +149,9 @@ TEST(ReleasedFiles, OfAnArrayThatWasCancelledAreThoseToo) {
   s.subscribe();
   s.offer_all();
   s.cancel();
-  EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody"));
+  EXPECT_THAT(s.released(), IsEmpty());
+  s.cancel();  // It cannot be retried any more.
+  EXPECT_THAT(s.released(), ElementsAre("job-1. everywhere"));
 }
 
 // A retry fetches the map outputs of the first try.
@@ -356,25 +358,6 @@ TEST(RetryOfJobs, OfOneThatRunsOrIsUnknownIsRefused) {
   EXPECT_TRUE(s.runs("map-00000-1"));
 }
 
-// All of its results stay where they are.
-TEST(RetryOfJobs, OfAnArrayIsRefused) {
-  JobScenario s(JobScenario::array(10));
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
-  const auto refusal = [&] {
-    s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
-    const Answer& answer = s.told().back();
-    return answer.job ? "" : text(answer.job.error().message(), "; ", answer.job.error().hint());
-  };
-  EXPECT_THAT(refusal(), HasSubstr("is an array"));
-  s.cancel();
-  ASSERT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
-  EXPECT_EQ(s.status().retry_until, Time());
-  EXPECT_THAT(refusal(), HasSubstr("proffer batch results job-1 --failed"));
-  EXPECT_EQ(s.store().size(), 2u);  // The job as it ended, and the scheduler itself.
-}
-
 TEST(RetryOfJobs, KeepsWhatFinishedWhileTheJobEnded) {
   JobScenario s(2, 0);
   s.agent("a", 2);
@@ -544,6 +527,13 @@ TEST(Records, ComeBackAsTheyWere) {
   ended.job.reduce.cpu = seconds(9);
   ended.job.failed_task = "job-1.reduce-00000-4";
   EXPECT_TRUE(*decode_ended(encode(ended)) == ended);
+  ElementsRecord elements{.done = {true, false, false},
+                          .failed = {false, true, false},
+                          .failures = {{2, 1}},
+                          .failed_attempts = 4};
+  EXPECT_TRUE(*decode_elements(encode(elements)) == elements);
+  elements.retries = 2;
+  EXPECT_TRUE(*decode_elements(encode(elements)) == elements);
   ended.job.counters = {{.group = "words", .name = "long", .amount = -5}};
   EXPECT_TRUE(*decode_ended(encode(ended)) == ended);
 }

@@ -113,11 +113,13 @@ class PipelineScenario {
     const auto found = running_.find(task);
     const Result<Work> work = decode_work(found->second.data);
     running_.erase(found);
-    bool fails = !std::holds_alternative<EndWork>(*work);
+    bool fails =
+        !std::holds_alternative<EndWork>(*work) && !std::holds_alternative<GatherWork>(*work);
     fails &= std::any_of(failing_.begin(), failing_.end(), [&](const std::string& part) {
       return task.str().find(part) != std::string::npos;
     });
     if (killed_.contains(task)) return tell(task, State::kKilled);
+    if (const auto* range = std::get_if<RangeWork>(&*work)) return end_range(task, *range, fails);
     if (fails) {
       return tell(task, State::kFailed, encode_failure({.blame = Blame::kInput}));
     }
@@ -125,6 +127,17 @@ class PipelineScenario {
       return tell(task, State::kFinished, encode_plan_result(found_));
     }
     tell(task, State::kFinished, encode_result({.bytes_in = 1, .http_address = "a:1"}));
+  }
+
+  // All elements of a range end, in one way.
+  void end_range(const TaskId& task, const RangeWork& work, bool fails) {
+    RangeResult result{.ended = work.count(), .ran = work.count()};
+    for (uint32_t place = 0; fails && place < work.count(); ++place) {
+      const auto before = work.failures.find(place);
+      const int32_t attempt = before == work.failures.end() ? 1 : before->second + 1;
+      result.failures.push_back({.place = place, .attempt = attempt, .code = 1});
+    }
+    tell(task, State::kFinished, encode_range_result(result));
   }
 
   // --- what one sees ---------------------------------------------------------------------------

@@ -136,6 +136,44 @@ TEST(Pipeline, GoesOnWithWhatWasSkippedWhenTheStageIsRetriedThatFailed) {
   EXPECT_EQ(s.store().size(), 4u);
 }
 
+// Which elements are missing is the array's business; those that wait for it wait again.
+TEST(Pipeline, IsRetriedFromAnArrayThatFailed) {
+  PipelineScenario s;
+  s.fails("p-b-3.range");
+  StageOrder array{.stage = "b", .order = JobScenario::array(3), .after = {{"a"}}};
+  array.order.name = "b";
+  array.order.output = "/out-b";
+  array.order.plan = "plan-b";
+  ASSERT_TRUE(s.submit({stage("a"), array, stage("c", {{"b"}})}));
+  s.run();
+  ASSERT_EQ(s.phases(), "a finished, b failed, c skipped");
+  EXPECT_EQ(s.job("p-b-3").array->failed, 3);
+  s.works("p-b-3.range");
+  ASSERT_TRUE(s.retry("p-1.b"));
+  EXPECT_EQ(s.phases(), "a finished, b map, c waiting");
+  s.restart();
+  s.run();
+  EXPECT_EQ(s.phases(), "a finished, b finished, c finished");
+  EXPECT_EQ(s.store().size(), 4u);
+}
+
+// It was planned by its first task, and what that found stays.
+TEST(Pipeline, AnArrayThatIsCancelledBeforeItBeginsIsRetriedAsANewOne) {
+  PipelineScenario s;
+  StageOrder array{.stage = "b", .order = JobScenario::array(3), .after = {{"a"}}};
+  array.order.name = "b";
+  array.order.output = "/out-b";
+  array.order.plan = "plan-b";
+  ASSERT_TRUE(s.submit({stage("a"), array}));
+  ASSERT_TRUE(s.cancel("p-1.b"));
+  s.run();
+  ASSERT_EQ(s.phases(), "a finished, b cancelled");
+  ASSERT_TRUE(s.retry("p-1.b"));
+  s.run();
+  EXPECT_EQ(s.phases(), "a finished, b finished");
+  EXPECT_EQ(s.job("p-b-3").array->done, 3);
+}
+
 TEST(Pipeline, CanBeCancelledWhileItWaits) {
   PipelineScenario s;
   ASSERT_TRUE(s.submit({stage("a"), stage("b", {{"a"}}), stage("c", {{"b"}})}));

@@ -104,12 +104,13 @@ class Range : public ::testing::Test {
     return outcome.message;
   }
   TaskOutcome gather(uint32_t size, uint32_t done, bool commits = true,
-                     const std::vector<int32_t>& ok = {0}) {
+                     const std::vector<int32_t>& ok = {0}, bool keeps = false) {
     return run_task(GatherWork{.common = common(),
                                .indices = {{.first = 1, .step = 1, .count = size}},
                                .ok = ok,
                                .done = done,
-                               .commits = commits},
+                               .commits = commits,
+                               .keeps = keeps},
                     setting());
   }
   std::vector<ElementResult> index() const {
@@ -319,6 +320,41 @@ TEST_F(Range, OfTheEndsOfAnElementTheBestIsChosen) {
   EXPECT_EQ(results[0].end.code, 9);
   EXPECT_EQ(output_of(results[1], LaneFile::kStdout), "good\n");
   EXPECT_FALSE(fs::exists(output() + "/_SUCCESS"));
+}
+
+// The last task of the first try has made an index, and left what the second one needs. Element 0
+// was done and is not run again; element 1 is, in the same lane.
+TEST_F(Range, ARetryAddsToTheResultsThatThereAre) {
+  write_plan({"a", "b"});
+  run(shell("echo first {}; test {} = a", 0, 2));
+  ASSERT_TRUE(gather(2, 1, false, {0}, true).result);
+  ASSERT_EQ(index().size(), 2u);
+  EXPECT_EQ(output_of(index()[1], LaneFile::kStdout), "first b\n");
+
+  RangeWork again = shell("echo second {}", 0, 2);
+  again.failures = {{0, 1}, {1, 1}};
+  again.looks_back = true;
+  const RangeResult result = run(again);
+  EXPECT_EQ(result.ended, 2u);
+  EXPECT_EQ(result.ran, 1u);
+  EXPECT_THAT(result.failures, IsEmpty());
+  const TaskOutcome done = gather(2, 2);
+  ASSERT_TRUE(done.result) << done.message;
+  const std::vector<ElementResult> results = index();
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(output_of(results[0], LaneFile::kStdout), "first a\n");
+  EXPECT_EQ(output_of(results[1], LaneFile::kStdout), "second b\n");
+  EXPECT_EQ(results[1].end.attempt, 2u);
+  EXPECT_EQ(done.result->bytes_out, std::ssize(std::string("first a\nsecond b\n")));
+  EXPECT_TRUE(fs::exists(output() + "/_SUCCESS"));
+  EXPECT_FALSE(fs::exists(output() + "/_temporary"));
+}
+
+TEST_F(Range, WritesNothingIntoTheOutputOfAnotherJob) {
+  RangeWork range = shell("echo x", 0, 1);
+  range.common.plan = "another";
+  EXPECT_THAT(trouble_of(range), HasSubstr("the job's plan"));
+  EXPECT_FALSE(fs::exists(lane_path(output(), LaneFile::kStdout, 0)));
 }
 
 TEST_F(Range, TheIndexSaysOfEachElementWhetherItsExitCodeIsAccepted) {
