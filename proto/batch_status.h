@@ -59,6 +59,8 @@ struct BatchElements {
   int64_t running = 0;          // in tasks that run, with those that wait there for their turn
   int64_t tasks = 0;            // that run now
   int64_t failed_attempts = 0;  // of elements, so far
+  int64_t waiting = 0;          // for elements of another array
+  int64_t skipped = 0;          // since the element that they waited for will not be done
   int64_t bytes_out = 0;        // that they wrote to standard output, once the job has ended
   std::optional<Duration> eta = {};
   bool operator==(const BatchElements&) const = default;

@@ -117,6 +117,7 @@ bool is_met(batch::Condition condition, proto::BatchPhase ended) {
     case batch::Condition::kFailed:
       return ended == proto::BatchPhase::kFailed || ended == proto::BatchPhase::kCancelled;
     case batch::Condition::kEnded:
+    case batch::Condition::kEach:  // None of these here.
       return true;
   }
   return false;

@@ -288,6 +288,8 @@ class Verbs {
     jobs("--after-failure", flags.after_failure,
          "Begin when this job has failed or was cancelled; can be repeated");
     jobs("--after-any", flags.after_any, "Begin when this job has ended; can be repeated");
+    command->add_option("--after-each", flags.after_each,
+                        "Of an array: begin each element when that of this array is done");
     command->add_option("--when", flags.when, "all or any: how many of these must be met [all]");
   }
 

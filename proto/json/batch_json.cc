@@ -62,6 +62,8 @@ void fields(F& f, typename F::template Of<BatchElements>& array) {
   f.whole("running", array.running);
   f.whole("tasks", array.tasks);
   f.whole("failed_attempts", array.failed_attempts);
+  f.whole("waiting", array.waiting);
+  f.whole("skipped", array.skipped);
   f.whole("bytes_out", array.bytes_out);
   f.seconds("left_s", array.eta);
 }

@@ -249,6 +249,9 @@ void add_array_seeds(std::map<std::string, std::string>& seeds, const batch::Wor
   ended.job.phase = proto::BatchPhase::kFinished;
   ended.job.array = {.total = 100, .done = 98, .failed = 2, .failed_attempts = 7, .bytes_out = 9};
   seeds["batch_record/ended_array"] = batch::encode(ended);
+  ended.job.array->skipped = 3;
+  seeds["batch_record/ended_skipped"] = batch::encode(ended);
+  ended.job.array->skipped = 0;
   batch::JobOrder order;
   order.name = "sweep";
   order.output = "/tmp/out";

@@ -85,6 +85,7 @@ std::string members(const batch::JobText& job) {
   list("after", job.after);
   list("after_failure", job.after_failure);
   list("after_any", job.after_any);
+  one("after_each", job.after_each);
   one("when", job.when);
   std::string env;
   for (const auto& [name, value] : job.env) {

@@ -145,6 +145,38 @@ TEST_F(Pipelines, AreRetriedFromCommandsAndArraysThatFailed) {
   EXPECT_EQ(cluster.proffer({"batch", "list", "q-1"}).code, 1);
 }
 
+// Element 6 of the first array runs on while elements of the second one have ended already.
+TEST_F(Pipelines, AnElementFollowsThatOfAnotherArray) {
+  Cluster cluster({.agents = 2, .batch = true});
+  const Exit submitted = submit(
+      cluster,
+      text("name: p\ndirectory: ", home_.path(),
+           "\nstages:\n"
+           "  b:\n    after_each: a\n    arguments: [1, 2, 3, 4, 5, 6]\n    output: b\n"
+           "    command: [sh, -c, \"cat a-{}; touch b-{}\"]\n"
+           "  a:\n    array: 1-6\n    output: a\n    command: [sh, -c, \"test {} != 6 || while [ ! "
+           "-e go ]; do sleep 0.05; done; echo {} > a-{}; test {} != 2 || test -e mended\"]\n"));
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  EXPECT_TRUE(eventually([&] { return fs::exists(home_ / "b-1") && fs::exists(home_ / "b-3"); }));
+  EXPECT_FALSE(fs::exists(home_ / "a-6"));
+  write_file(home_ / "go", "");
+  EXPECT_EQ(cluster.proffer({"batch", "wait", "p-1"}, Seconds(60)).code, 1);
+  EXPECT_EQ(phases(cluster, "p-1"), "b failed, a failed");
+  EXPECT_THAT(cluster.proffer({"batch", "status", "p-1.b"}).out, HasSubstr("1 was skipped"));
+  EXPECT_EQ(cluster.proffer({"batch", "results", "p-1.b"}).out, "1\n3\n4\n5\n6\n");
+  EXPECT_FALSE(fs::exists(home_ / "b-2"));
+  write_file(home_ / "mended", "");
+  EXPECT_EQ(cluster.proffer({"batch", "retry", "p-1"}).code, 0);
+  const Exit done = cluster.proffer({"batch", "wait", "p-1"}, Seconds(60));
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(cluster.proffer({"batch", "results", "p-1.b"}).out, "1\n2\n3\n4\n5\n6\n");
+  const Exit third =
+      cluster.proffer({"batch", "array", "1-6", "--after-each", "p-1.a", "--directory",
+                       home_.path(), "--output", home_ / "c", "--", "cat", "a-{}"});
+  EXPECT_EQ(third.out, "1\n2\n3\n4\n5\n6\n") << third.err;
+  EXPECT_EQ(third.code, 0);
+}
+
 TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {
   const Cluster cluster({.batch = true});
   const auto refused = [&](const std::string& yaml) {

@@ -80,6 +80,7 @@ Elements::Elements(const JobId& job, const ArrayOrder& order, int32_t attempts,
       is_done_(size_),
       is_failed_(size_),
       failed_attempts_(size_ / kBlockElements + 1),
+      is_skipped_(size_),
       was_cut_(attempts_before > 0) {
   if (was_cut_) launched_until_ = size_;
   pending_.add(0, size_);
@@ -128,6 +129,52 @@ std::optional<ElementsRecord> Elements::block(uint32_t block) const {
   }
   if (!has_begun) return std::nullopt;
   return record;
+}
+
+// --- elements that wait for those of another array -----------------------------------------------
+
+void Elements::follow(uint32_t position, Fate fate) {
+  if (!are_free(position, position + 1) && !is_skipped_[position]) return;
+  take_out(position);
+  switch (fate) {
+    case Fate::kOpen:
+      return held_.add(position, position + 1);
+    case Fate::kMet:
+      return pending_.add(position, position + 1);
+    case Fate::kNever:
+      is_skipped_[position] = true;
+      ++skipped_;
+      return;
+  }
+}
+
+Fate Elements::fate_of(uint32_t position) const {
+  if (is_done_[position]) return Fate::kMet;
+  return is_failed_[position] || is_skipped_[position] ? Fate::kNever : Fate::kOpen;
+}
+
+void Elements::take_out(uint32_t position) {
+  take_out(position, position + 1);
+  if (!is_skipped_[position]) return;
+  is_skipped_[position] = false;
+  --skipped_;
+}
+
+void Elements::take_out(uint32_t first, uint32_t end) {
+  pending_.remove(first, end);
+  held_.remove(first, end);
+}
+
+// Of a range that an earlier life has launched, elements can be held: what they wait for is done,
+// and this life has not heard of it yet.
+bool Elements::are_free(uint32_t first, uint32_t end) const {
+  if (held_.empty()) return pending_.contains(first, end);
+  for (uint32_t position = first; position < end; ++position) {
+    if (!pending_.contains(position, position + 1) && !held_.contains(position, position + 1)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // --- launches ----------------------------------------------------------------------------------
@@ -235,9 +282,10 @@ void Elements::launch(const Draft& draft, const AgentId& agent) {
 
 void Elements::want(uint32_t first, uint32_t end) {
   for (uint32_t position = first; position < end; ++position) {
-    if (has_ended(position)) continue;
+    if (has_ended(position) || is_skipped_[position]) continue;
     uint32_t until = position + 1;
-    while (until < end && !has_ended(until)) ++until;
+    while (until < end && !has_ended(until) && !is_skipped_[until]) ++until;
+    held_.remove(position, until);
     pending_.add(position, until);
     position = until;
   }
@@ -265,9 +313,9 @@ void Elements::give_up(Range& range) {
 Elements::Ranges::iterator Elements::adopt(const TaskName& name, const proto::TaskStatus& status,
                                            bool is_late) {
   Range range{.first = name.first, .end = name.first + name.count, .agent = status.agent};
-  range.given_up = is_late || !pending_.contains(range.first, range.end) ||
+  range.given_up = is_late || !are_free(range.first, range.end) ||
                    (order_.is_gang && gang_attempt(name) <= last_broken_);
-  if (!range.given_up) pending_.remove(range.first, range.end);
+  if (!range.given_up) take_out(range.first, range.end);
   return ranges_.emplace(status.task, std::move(range)).first;
 }
 
@@ -290,9 +338,9 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
     case TaskState::kRunning:
       // It was given up with its agent, and is back.
       if (!range.given_up || range.kill_asked) return;
-      if (!is_late && !order_.is_gang && pending_.contains(range.first, range.end)) {
+      if (!is_late && !order_.is_gang && are_free(range.first, range.end)) {
         range.given_up = false;
-        pending_.remove(range.first, range.end);
+        take_out(range.first, range.end);
         return;
       }
       range.kill_asked = true;
@@ -408,12 +456,12 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
       continue;
     }
     if (has_ended(position)) continue;
-    pending_.remove(position, position + 1);
+    take_out(position);
     is_done_[position] = true;
     ++done_;
     failures_.erase(position);
     task_failures_.erase(position);
-    note_change(position);
+    note_end(position);
   }
   // No element of it ends its executor.
   if (result->ended == range.end - range.first) suspects_.erase(range.first);
@@ -442,13 +490,13 @@ std::string Elements::exit_text(int32_t code) const {
 }
 
 void Elements::fail_for_good(uint32_t position, std::string_view how) {
-  pending_.remove(position, position + 1);
+  take_out(position);
   is_failed_[position] = true;
   ++failed_;
   failures_.erase(position);
   task_failures_.erase(position);
   suspects_.erase(position);
-  note_change(position);
+  note_end(position);
   if (!first_failure_.empty()) return;
   first_failure_ = text("element ", index_at(order_.indices, position), " ", how);
 }
@@ -497,20 +545,27 @@ std::optional<Error> Elements::trouble() const {
     return Error::failed_precondition(
         text(failed_in_a_row_, " tasks failed one after the other; the last: ", last_failure_));
   }
-  if (order_.failed_max < 0 || failed_ <= order_.failed_max) return std::nullopt;
-  return Error::failed_precondition(text(failed_, " elements failed, and at most ",
-                                         order_.failed_max, " may; ", first_failure_))
+  if (order_.failed_max < 0 || failed_ + skipped_ <= order_.failed_max) return std::nullopt;
+  return Error::failed_precondition(text(failed_, " elements failed", skipped_text(),
+                                         ", and at most ", order_.failed_max, " may",
+                                         first_failure_.empty() ? "" : text("; ", first_failure_)))
       .with_hint(text("see them with: proffer batch results --failed ", job_.str(),
                       "; proffer batch retry ", job_.str(), " runs what is not done"));
 }
 
 std::optional<Error> Elements::verdict() const {
-  if (order_.failed_max >= 0 || failed_ == 0) return std::nullopt;
-  return Error::failed_precondition(text(failed_, " of ", size_, " elements failed",
+  if (order_.failed_max >= 0 || failed_ + skipped_ == 0) return std::nullopt;
+  return Error::failed_precondition(text(failed_, " of ", size_, " elements failed", skipped_text(),
                                          first_failure_.empty() ? "" : text("; ", first_failure_)))
       .with_hint(text("see them with: proffer batch results --failed ", job_.str(),
                       "; proffer batch retry ", job_.str(),
                       " runs them again; --max-failed says how many may fail"));
+}
+
+std::string Elements::skipped_text() const {
+  if (skipped_ == 0) return "";
+  return text(", and ", skipped_, skipped_ == 1 ? " was" : " were",
+              " skipped: what they waited for is not done");
 }
 
 proto::BatchElements Elements::status() const {
@@ -518,13 +573,15 @@ proto::BatchElements Elements::status() const {
   status.total = size_;
   status.done = done_;
   status.failed = failed_;
+  status.waiting = held_.size();
+  status.skipped = skipped_;
   for (const auto& [id, range] : ranges_) {
     ++status.tasks;
     if (!range.given_up) status.running += range.end - range.first;
   }
   for (const int64_t failed : failed_attempts_) status.failed_attempts += failed;
   if (!ranges_.empty() && element_micros_ > 0) {
-    const int64_t left = size_ - done_ - failed_;
+    const int64_t left = size_ - done_ - failed_ - skipped_;
     status.eta = microseconds(left * element_micros_ / std::ssize(ranges_));
   }
   return status;
@@ -535,8 +592,10 @@ void Elements::check(std::vector<Violation>& out) const {
     out.push_back(Violation{text("element ", position, " ", what)});
   };
   std::vector<int> places(size_);
-  for (const auto& [first, end] : pending_.pieces()) {
-    for (uint32_t position = first; position < end; ++position) ++places[position];
+  for (const Positions* positions : {&pending_, &held_}) {
+    for (const auto& [first, end] : positions->pieces()) {
+      for (uint32_t position = first; position < end; ++position) ++places[position];
+    }
   }
   std::set<uint32_t> lanes;
   for (const auto& [id, range] : ranges_) {
@@ -548,11 +607,14 @@ void Elements::check(std::vector<Violation>& out) const {
   }
   int64_t done = 0;
   int64_t failed = 0;
+  int64_t skipped = 0;
   for (uint32_t position = 0; position < size_; ++position) {
     done += is_done_[position];
     failed += is_failed_[position];
-    if (places[position] + is_done_[position] + is_failed_[position] != 1) {
-      broken(position, "is pending, running, done or failed at once, or none of them");
+    skipped += is_skipped_[position];
+    if (places[position] + is_done_[position] + is_failed_[position] + is_skipped_[position] != 1) {
+      broken(position,
+             "is pending, held, running, done, failed or skipped at once, or none of them");
     }
   }
   for (const auto& [position, failures] : failures_) {
@@ -561,9 +623,10 @@ void Elements::check(std::vector<Violation>& out) const {
     }
     if (failures > order_.retries) broken(position, "has failed too often, and goes on");
   }
-  if (done != done_ || failed != failed_) {
-    out.push_back(Violation{text("elements: counts ", done_, " done and ", failed_,
-                                 " failed; found ", done, " and ", failed)});
+  if (done != done_ || failed != failed_ || skipped != skipped_) {
+    out.push_back(
+        Violation{text("elements: counts ", done_, " done, ", failed_, " failed and ", skipped_,
+                       " skipped; found ", done, ", ", failed, " and ", skipped)});
   }
   if (lanes != lanes_) out.push_back(Violation{"two ranges have a lane, or none has it"});
   // Those of an earlier life are told, and count, but are not launched.

@@ -1,9 +1,11 @@
 #pragma once
 
 // The elements of an array, and the ranges of them that run as tasks. An element is pending, in a
-// running range, done, or failed for good. A range is a task: a piece of what is pending, of a size
-// by which it takes about kRangeTarget (guided self-scheduling: Polychronopoulos and Kuck, 1987).
-// Its executor ends it when its time is over; what it has not begun is pending again.
+// running range, done, or failed for good; if it waits for an element of another array, it is held
+// until that is done, and skipped if that never will be. A range is a task: a piece of what is
+// pending, of a size by which it takes about kRangeTarget (guided self-scheduling: Polychronopoulos
+// and Kuck, 1987). Its executor ends it when its time is over; what it has not begun is pending
+// again.
 //
 // A range that is cut off (its agent was lost, its executor killed) may have ended elements that
 // the scheduler was not told of: executors that run the rest look for these in the output
@@ -24,6 +26,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/waiting.h"
 #include "frameworks/batch/core/work.h"
 #include "proto/batch_status.h"
 #include "proto/messages.h"
@@ -73,6 +76,16 @@ class Elements {
   // before the last retry only elements that are done count: the others run again.
   void restore(uint32_t block, const ElementsRecord& record);
 
+  // --- elements that wait for those of another array ---------------------------------------------
+  // What this element waits for is so far. One that runs or has ended goes on as it is.
+  void follow(uint32_t position, Fate fate);
+  // The fate of what waits for this element, as long as the job goes on.
+  Fate fate_of(uint32_t position) const;
+  // Elements that have ended since this was last called.
+  std::vector<uint32_t> take_ended() { return std::exchange(ended_, {}); }
+  // Nothing runs or wants to: it is the other array's turn.
+  bool is_held() const { return pending_.empty() && ranges_.empty() && !held_.empty(); }
+
   // --- what runs -------------------------------------------------------------------------------
   // A range that could be launched now, or nothing. The same until something changes.
   struct Draft {
@@ -98,7 +111,9 @@ class Elements {
   bool is_quiet() const;
 
   // --- what has come of it ---------------------------------------------------------------------
-  bool all_ended() const { return done_ + failed_ == size_; }
+  bool all_ended() const { return done_ + failed_ + skipped_ == size_; }
+  bool all_skipped() const { return skipped_ == size_; }
+  uint32_t size() const { return size_; }
   int64_t done() const { return done_; }
   int64_t failed() const { return failed_; }
   // The reason to end the job early, if there is one.
@@ -129,6 +144,11 @@ class Elements {
   // ones.
   std::map<uint32_t, int32_t> used_attempts(uint32_t first, uint32_t end) const;
   bool has_ended(uint32_t position) const { return is_done_[position] || is_failed_[position]; }
+  // It is neither pending nor held nor skipped any more.
+  void take_out(uint32_t position);
+  // Whether a range of these can be one that was launched, and that nobody else has.
+  bool are_free(uint32_t first, uint32_t end) const;
+  void take_out(uint32_t first, uint32_t end);
   // Those of [first, end) that have not ended are pending.
   void want(uint32_t first, uint32_t end);
   uint32_t range_size() const;
@@ -150,6 +170,11 @@ class Elements {
   void fail_gang(uint32_t attempt, int32_t code, std::string_view how, std::vector<TaskId>& kill);
   std::string exit_text(int32_t code) const;
   void fail_for_good(uint32_t position, std::string_view how);
+  std::string skipped_text() const;
+  void note_end(uint32_t position) {
+    note_change(position);
+    ended_.push_back(position);
+  }
   void note_change(uint32_t position) { changed_.insert(position / kBlockElements); }
 
   const JobId job_;
@@ -168,7 +193,11 @@ class Elements {
   std::vector<int64_t> failed_attempts_;  // by block
   int64_t done_ = 0;
   int64_t failed_ = 0;
+  int64_t skipped_ = 0;
   Positions pending_;
+  Positions held_;
+  std::vector<bool> is_skipped_;
+  std::vector<uint32_t> ended_;  // not yet told
   Ranges ranges_;
   std::set<uint32_t> lanes_;  // of ranges_
   std::set<uint32_t> changed_;

@@ -224,6 +224,23 @@ void Job::State::end_if_done(JobOutbox& out) {
   }
 }
 
+void Job::State::follow(const std::vector<std::pair<uint32_t, Fate>>& fates, JobOutbox& out) {
+  if (!elements_) return;
+  for (const auto& [position, fate] : fates) {
+    if (position < elements_->size()) elements_->follow(position, fate);
+  }
+  if (outcome_) return;
+  // It has not failed: it never began, and waits again if the other one is retried.
+  if (elements_->all_skipped()) {
+    return end({.phase = proto::BatchPhase::kSkipped,
+                .error = "no element could begin: none of those that they wait for is done",
+                .is_kept = true},
+               out);
+  }
+  if (const std::optional<Error> trouble = elements_->trouble()) fail(*trouble, out);
+  end_if_done(out);
+}
+
 Job::State::Attempts::iterator Job::State::adopt(const TaskName& name, const TaskStatus& status,
                                                  Time now) {
   Attempt attempt{.kind = name.kind,
@@ -490,6 +507,24 @@ std::vector<proto::TaskSpec> Job::launch_gang(const AskName& ask,
   return state_->launch_gang(ask, agents, room, now, out);
 }
 void Job::on_outcome_kept() { state_->on_outcome_kept(); }
+void Job::follow(const std::vector<std::pair<uint32_t, Fate>>& fates, JobOutbox& out) {
+  state_->follow(fates, out);
+}
+std::optional<uint32_t> Job::elements() const {
+  const Elements* elements = std::as_const(*state_).elements();
+  return elements == nullptr ? std::nullopt : std::optional(elements->size());
+}
+Fate Job::fate_of(uint32_t element) const {
+  return std::as_const(*state_).elements()->fate_of(element);
+}
+std::vector<uint32_t> Job::take_ended_elements() {
+  Elements* elements = state_->elements();
+  return elements == nullptr ? std::vector<uint32_t>() : elements->take_ended();
+}
+bool Job::is_held() const {
+  const Elements* elements = std::as_const(*state_).elements();
+  return elements != nullptr && !outcome() && elements->is_held();
+}
 std::optional<PlanResult> Job::plan() const { return state_->plan(); }
 void Job::on_planned(JobOrder order) { state_->on_planned(std::move(order)); }
 std::vector<Ask> Job::asks() const { return state_->asks(); }

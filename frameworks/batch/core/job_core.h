@@ -32,6 +32,7 @@
 #include "common/trace.h"
 #include "frameworks/batch/core/order.h"
 #include "frameworks/batch/core/records.h"
+#include "frameworks/batch/core/waiting.h"
 #include "proto/batch_status.h"
 #include "sdk/notifications.h"
 
@@ -103,6 +104,9 @@ class Job {
   void on_planned(JobOrder order);
   // Its outcome is kept: the last task may run.
   void on_outcome_kept();
+  // Elements of an array by position: what they wait for is so far. Before it is planned, nothing
+  // is heard.
+  void follow(const std::vector<std::pair<uint32_t, Fate>>& fates, JobOutbox& out);
 
   // --- what is to be done ------------------------------------------------------------------------
   std::vector<Ask> asks() const;
@@ -126,6 +130,14 @@ class Job {
   std::set<std::pair<TaskKind, uint32_t>> take_changed();
   // The record of one, encoded; empty if there is nothing to keep.
   std::string block(TaskKind kind, uint32_t block) const;
+
+  // Of an array: how many elements it has, once that is planned; what has come of one, for those
+  // that wait for it; and which have ended since this was last called.
+  std::optional<uint32_t> elements() const;
+  Fate fate_of(uint32_t element) const;
+  std::vector<uint32_t> take_ended_elements();
+  // All of its elements that have not ended wait for those of another array.
+  bool is_held() const;
 
   proto::BatchJob status(Time now) const;
   // Broken invariants; O(tasks). For tests and the simulator.

@@ -37,6 +37,9 @@ class Job::State {
   void on_tasks_known(JobOutbox& out);
   void end(Outcome outcome, JobOutbox& out);
   void on_outcome_kept() { is_outcome_kept_ = true; }
+  void follow(const std::vector<std::pair<uint32_t, Fate>>& fates, JobOutbox& out);
+  Elements* elements() { return elements_ ? &*elements_ : nullptr; }
+  const Elements* elements() const { return elements_ ? &*elements_ : nullptr; }
   std::optional<PlanResult> plan() const {
     return is_planned_ || outcome_ ? std::nullopt : plan_result_;
   }

@@ -48,6 +48,7 @@ void Jobs::State::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
       },
       event);
   settle(step);
+  tell_followers(step);
   fire(step);
   take_changed();
   keep_decisions(step);
@@ -169,7 +170,11 @@ void Jobs::State::begin_jobs(Step& step) {
   if (next_removal_ && *next_removal_ <= step.now) begin_stale_ = true;
   if (!loaded_ || !std::exchange(begin_stale_, false)) return;
   next_removal_ = next_removal(step.now);
-  while (const JobId* id = next_to_begin(step.now)) begin(step, JobId(*id), jobs_.at(*id));
+  while (const JobId* next = next_to_begin(step.now)) {
+    const JobId id = *next;
+    begin(step, id, jobs_.at(id));
+    open_followers(id);
+  }
 }
 
 // That it has begun is written down, but nothing waits for that: of one that is not known to have
@@ -183,6 +188,7 @@ void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
   if (is_new) known.state.started_at = step.now;
   if (known.ended) {  // The time for a retry is over: what it has done is removed.
     known.state.outcome = Outcome{.phase = known.ended->phase};
+    keep_elements(id, known);
     known.blocks.clear();
   }
   known.job =
@@ -209,6 +215,7 @@ void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
     }
     is_retry = true;
   }
+  if (loaded_) follow_all(step, id, known);
   if (is_retry) known.job->on_restored(step.out);
   if (is_new) journal_.add({sdk::put(state_key(id), encode(known.state))});
 }
@@ -220,7 +227,7 @@ const JobId* Jobs::State::next_to_begin(Time now) const {
   size_t ending = 0;
   std::map<std::string_view, size_t> of_user;
   for (const auto& [id, known] : jobs_) {
-    if (!known.job) continue;
+    if (!known.job || known.job->is_held()) continue;
     ++(known.has_outcome() ? ending : running);
     if (!known.has_outcome()) ++of_user[known.record.owner];
   }

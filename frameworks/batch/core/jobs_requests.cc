@@ -173,7 +173,7 @@ void Jobs::State::on_submitted(Step& step, const std::vector<JobId>& jobs,
 }
 
 Result<void> Jobs::State::has_room_for_plan(const JobId& job, const JobOrder& order) const {
-  size_t bytes = bytes_of(order) + schedules_.bytes();
+  size_t bytes = bytes_of(order) + schedules_.bytes() + kept_elements_bytes();
   size_t keys = keys_of(order) + schedules_.size();
   for (const auto& [id, known] : jobs_) {
     if (known.ended || id == job) continue;
@@ -188,7 +188,7 @@ Result<void> Jobs::State::has_room(const std::vector<const JobOrder*>& orders,
                                    const std::string& owner) const {
   size_t of_user = 0;
   size_t jobs = 0;
-  size_t bytes = schedules_.bytes();
+  size_t bytes = schedules_.bytes() + kept_elements_bytes();
   size_t keys = schedules_.size();
   for (const JobOrder* order : orders) {
     bytes += bytes_of(*order);

@@ -173,7 +173,7 @@ class Jobs::State {
   // jobs_waiting.cc: jobs that wait for others, and for their plans.
   void keep_plan(Step& step, const JobId& id, KnownJob& known);
   // A job has ended, or will go on with what it has not: what waits for it.
-  void on_dependency_ended(Step& step, const JobId& job, proto::BatchPhase phase);
+  void on_dependency_ended(Step& step, const JobId& job);
   void on_dependency_retried(Step& step, const JobId& job);
   void restore_waits(Step& step);
   // It was skipped: if what it waits for can be after all, it waits again.
@@ -187,8 +187,31 @@ class Jobs::State {
   Waiting looked_at_again(const Waiting& waiting) const;
   void add_waiting(const JobId& id, KnownJob& known, Waiting waiting);
   void forget_waiting(const JobId& id, const KnownJob& known);
+  // Of one that was planned: as many elements as the array has that they wait for.
+  Result<void> check_size(const JobOrder& order, const JobId& other) const;
   Result<std::vector<Waiting>> waits_of(const Submission& stages,
                                         const std::vector<JobId>& ids) const;
+
+  // jobs_each.cc: arrays whose elements wait for those of other arrays.
+  static const Dependency* each_of(const KnownJob& known);
+  // The jobs that wait for this one by element.
+  std::vector<JobId> followers_of(const JobId& job) const;
+  std::vector<Fate> fates_of_elements(const JobId& of, uint32_t count) const;
+  // What a dependency is by all that is known now.
+  Fate fate_now(const Dependency& one) const;
+  Result<void> check_each_of(const JobOrder& order, const JobId& other) const;
+  // Its elements hear of all elements of the other array.
+  void follow_all(Step& step, const JobId& id, KnownJob& known);
+  void follow_again(Step& step, const JobId& other);
+  // Elements of touched jobs have ended.
+  void tell_followers(Step& step);
+  // It has begun: what waits for it by element may begin.
+  void open_followers(const JobId& job);
+  // Before it is forgotten.
+  void keep_elements(const JobId& job, const KnownJob& known);
+  // Unless another one needs them.
+  void forget_elements(const JobId& job, const JobId& follower);
+  size_t kept_elements_bytes() const;
 
   // jobs_schedules.cc: jobs that are started again and again.
   void on_schedule(Step& step, uint64_t relay, const SubmitSchedule& submit, const Caller& by);
@@ -265,6 +288,8 @@ class Jobs::State {
   std::map<JobId, KnownJob, ByNumber> jobs_;
   std::map<JobId, std::set<JobId>> dependents_;  // of jobs_, by what they wait for
   std::map<JobId, proto::BatchJob, ByNumber> ended_;
+  // Blocks of elements, as kept, of arrays that have ended and for whose elements others wait.
+  std::map<JobId, std::map<uint32_t, std::string>> kept_elements_;
   Schedules schedules_;
   size_t ended_bytes_ = 0;
   std::map<BlockName, std::vector<TaskId>> changed_;  // not yet being written

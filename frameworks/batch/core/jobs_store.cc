@@ -51,6 +51,7 @@ proto::BatchJob ended_picture(const Job& job, Time now) {
   if (picture.array) {
     picture.array->running = 0;
     picture.array->tasks = 0;
+    picture.array->waiting = 0;
     picture.array->eta.reset();
   }
   picture.map.eta.reset();
@@ -138,7 +139,11 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     const auto block = parse_whole("block", rest.substr(slash + 1), 0, kElementsMax);
     const Result<ElementsRecord> record = decode_elements(value);
     KnownJob* known = find(id);
-    if (!block || !record || known == nullptr) return;
+    if (!block || !record) return;
+    if (known == nullptr) {  // Of an array that has ended; restore_waits knows who follows it.
+      kept_elements_[id][static_cast<uint32_t>(*block)] = value;
+      return;
+    }
     if (known->ended) {
       known->blocks[{TaskKind::kRange, static_cast<uint32_t>(*block)}] = value;
       return;
@@ -164,6 +169,7 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
   }
   for (auto& [id, known] : jobs_) {
     touched_.insert(id);
+    follow_all(step, id, known);
     if (known.job) known.job->on_restored(step.out);
   }
   each(kSchedulesPrefix, [&](const std::string& name, const std::string& value) {
@@ -239,6 +245,8 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
             if (known.waiting) known.waiting->is_planned = true;
             // One that ends now does so as a job that was planned.
             if (known.job) known.job->on_planned(kept.order);
+            follow_all(step, kept.job, known);
+            open_followers(kept.job);
           },
           [&](const Progress& progress) {
             is_writing_progress_ = false;
@@ -297,16 +305,17 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
     make_retryable(step, ended, known);
     // What it waited for may have been retried before this end was kept.
     wait_again(step, ended.job, known);
-    return on_dependency_ended(step, ended.job, ended.picture.phase);
+    return on_dependency_ended(step, ended.job);
   }
   // Where an earlier life, or an earlier try, has launched its tasks is not kept.
   const bool is_everywhere = known.is_restored || known.state.retries > 0 || known.ended;
   release_files(step, ended.job, known.job->agents(), is_everywhere);
+  if (ends_now) keep_elements(ended.job, known);
   forget_waiting(ended.job, known);
   jobs_.erase(ended.job);
   ended_.emplace(ended.job, ended.picture);
   ended_bytes_ += encode(EndedRecord{ended.picture}).size();
-  if (ends_now) on_dependency_ended(step, ended.job, ended.picture.phase);
+  if (ends_now) on_dependency_ended(step, ended.job);
 }
 
 // One group at a time: what changes meanwhile goes with the next.
@@ -354,7 +363,9 @@ void Jobs::State::keep_decisions(Step& step) {
       continue;
     }
     const bool is_kept = known.job->outcome()->is_kept;
-    if (is_kept && has_unwritten(id)) {  // A retry relies on all that was done.
+    // A retry relies on all that was done, and so do arrays that wait for its elements.
+    const bool is_followed = known.record.order.array && !followers_of(id).empty();
+    if ((is_kept || is_followed) && has_unwritten(id)) {
       waits_for_progress_.insert(id);
       continue;
     }
@@ -375,8 +386,10 @@ void Jobs::State::keep_decisions(Step& step) {
     operations.push_back(sdk::erase(order_key(id)));
     operations.push_back(sdk::erase(state_key(id)));
     if (known.waiting) operations.push_back(sdk::erase(waits_key(id)));
-    for (std::string& key : block_keys(id, known.record.order)) {
-      operations.push_back(sdk::erase(std::move(key)));
+    if (!is_followed) {
+      for (std::string& key : block_keys(id, known.record.order)) {
+        operations.push_back(sdk::erase(std::move(key)));
+      }
     }
     for (size_t i = 0; i < kForgottenAtOnce && !ended_.empty() &&
                        (ended_.size() >= kEndedMax || ended_bytes_ >= kEndedBytesMax);

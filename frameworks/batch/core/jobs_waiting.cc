@@ -20,6 +20,7 @@ void Jobs::State::add_waiting(const JobId& id, KnownJob& known, Waiting waiting)
 void Jobs::State::forget_waiting(const JobId& id, const KnownJob& known) {
   if (!known.waiting) return;
   for (const Dependency& one : known.waiting->after) {
+    if (one.on == Condition::kEach) forget_elements(one.job, id);
     const auto found = dependents_.find(one.job);
     if (found == dependents_.end()) continue;
     found->second.erase(id);
@@ -41,7 +42,8 @@ std::optional<proto::BatchPhase> Jobs::State::end_of(const JobId& job) const {
 
 // --- ends --------------------------------------------------------------------------------------
 
-void Jobs::State::on_dependency_ended(Step& step, const JobId& job, proto::BatchPhase phase) {
+void Jobs::State::on_dependency_ended(Step& step, const JobId& job) {
+  follow_again(step, job);
   const auto found = dependents_.find(job);
   if (found == dependents_.end()) return;
   for (const JobId& id : std::set<JobId>(found->second)) {
@@ -49,7 +51,7 @@ void Jobs::State::on_dependency_ended(Step& step, const JobId& job, proto::Batch
     bool is_news = false;
     for (Dependency& one : known.waiting->after) {
       if (one.job != job || one.fate != Fate::kOpen) continue;
-      one.fate = fate_of(one.on, phase);
+      one.fate = fate_now(one);
       is_news = true;
     }
     if (!is_news) continue;
@@ -83,13 +85,13 @@ Waiting Jobs::State::looked_at_again(const Waiting& waiting) const {
   Waiting again = waiting;
   for (Dependency& one : again.after) {
     if (!jobs_.contains(one.job) && !ended_.contains(one.job)) continue;
-    const std::optional<proto::BatchPhase> end = end_of(one.job);
-    one.fate = end ? fate_of(one.on, *end) : Fate::kOpen;
+    one.fate = fate_now(one);
   }
   return again;
 }
 
 void Jobs::State::on_dependency_retried(Step& step, const JobId& job) {
+  follow_again(step, job);
   const auto found = dependents_.find(job);
   if (found == dependents_.end()) return;
   for (const JobId& id : std::set<JobId>(found->second)) {
@@ -113,21 +115,24 @@ void Jobs::State::restore_waits(Step& step) {
     if (!known.waiting) continue;
     if (known.ended && known.ended->phase == proto::BatchPhase::kSkipped) {
       for (const Dependency& one : known.waiting->after) {
-        if (one.fate == Fate::kNever && !end_of(one.job)) retried.push_back(one.job);
+        const bool was_over = one.fate == Fate::kNever || one.on == Condition::kEach;
+        if (was_over && !end_of(one.job)) retried.push_back(one.job);
       }
     }
     if (known.ended || known.job) continue;
     bool is_news = false;
     for (Dependency& one : known.waiting->after) {
-      const std::optional<proto::BatchPhase> end = end_of(one.job);
-      if (one.fate != Fate::kOpen || !end) continue;
-      one.fate = fate_of(one.on, *end);
-      is_news = true;
+      if (one.fate != Fate::kOpen) continue;
+      one.fate = fate_now(one);
+      is_news |= one.fate != Fate::kOpen;
     }
     if (is_news) write_waiting(id, known);
     decide_wait(step, id, known);
   }
   for (const JobId& job : retried) on_dependency_retried(step, job);
+  std::vector<JobId> kept;
+  for (const auto& [job, blocks] : kept_elements_) kept.push_back(job);
+  for (const JobId& job : kept) forget_elements(job, {});
 }
 
 // --- plans -------------------------------------------------------------------------------------
@@ -138,6 +143,10 @@ void Jobs::State::keep_plan(Step& step, const JobId& id, KnownJob& known) {
   const Result<JobOrder> order =
       before.awaits_plan() ? planned_order(before, *known.job->plan()) : before;
   Result<void> has_room = order ? has_room_for_plan(id, *order) : Result<void>(order.error());
+  const Dependency* each = each_of(known);
+  if (has_room && each != nullptr && (jobs_.contains(each->job) || ended_.contains(each->job))) {
+    has_room = check_size(*order, each->job);
+  }
   if (!has_room) {
     const Error error = std::move(has_room).error().in("what its plan says");
     return known.job->end({.phase = proto::BatchPhase::kFailed,
@@ -178,8 +187,13 @@ Result<std::vector<Waiting>> Jobs::State::waits_of(const Submission& stages,
         if (!ended_.contains(dependency.job) && (known == jobs_.end() || !known->second.is_kept)) {
           return unknown_job(dependency.job).in("what to wait for");
         }
-        const std::optional<proto::BatchPhase> end = end_of(dependency.job);
-        if (end) dependency.fate = fate_of(one.on, *end);
+        if (one.on == Condition::kEach) {
+          Result<void> ok = check_each_of(stage.order, dependency.job);
+          if (!ok) return std::move(ok).error();
+          // All of its elements are done, then.
+          if (ended_.contains(dependency.job)) dependency.on = Condition::kFinished;
+        }
+        dependency.fate = fate_now(dependency);
       }
       waiting.after.push_back(std::move(dependency));
     }

@@ -22,6 +22,7 @@ constexpr std::string_view kLaterElementsTag = "PBc2";  // after a failure of a 
 constexpr std::string_view kEndedTag = "PBz2";
 constexpr std::string_view kCountedEndedTag = "PBz3";  // with counters
 constexpr std::string_view kEndedArrayTag = "PBy2";
+constexpr std::string_view kSkippedArrayTag = "PBy3";  // with skipped elements
 constexpr std::string_view kEndedStageTag = "PBx1";
 constexpr int64_t kAnyAmount = std::numeric_limits<int64_t>::max();
 constexpr uint32_t kAnyNumber = std::numeric_limits<uint32_t>::max();
@@ -402,7 +403,11 @@ Result<EndedRecord> decode_ended_stage(std::string_view bytes) {
 std::string encode(const EndedRecord& record) {
   const proto::BatchJob& job = record.job;
   if (!job.pipeline.empty() || !job.stage.empty() || !job.after.empty()) return encode_stage(job);
-  ByteWriter out(job.array ? kEndedArrayTag : job.counters.empty() ? kEndedTag : kCountedEndedTag);
+  const bool has_skipped = job.array && job.array->skipped > 0;
+  ByteWriter out(has_skipped            ? kSkippedArrayTag
+                 : job.array            ? kEndedArrayTag
+                 : job.counters.empty() ? kEndedTag
+                                        : kCountedEndedTag);
   out.bytes(job.job);
   out.bytes(job.owner);
   out.bytes(job.role.str());
@@ -421,6 +426,7 @@ std::string encode(const EndedRecord& record) {
                      .failed_task = job.failed_task});
   if (job.array) {
     write(out, *job.array);
+    if (has_skipped) out.signed_number(job.array->skipped);
   } else if (!job.counters.empty()) {
     write(out, from_rows(job.counters));
   }
@@ -429,9 +435,13 @@ std::string encode(const EndedRecord& record) {
 
 Result<EndedRecord> decode_ended(std::string_view bytes) {
   if (bytes.starts_with(kEndedStageTag)) return decode_ended_stage(bytes);
-  const bool is_array = bytes.starts_with(kEndedArrayTag);
+  const bool has_skipped = bytes.starts_with(kSkippedArrayTag);
+  const bool is_array = has_skipped || bytes.starts_with(kEndedArrayTag);
   const bool has_counters = bytes.starts_with(kCountedEndedTag);
-  ByteReader in(bytes, is_array ? kEndedArrayTag : has_counters ? kCountedEndedTag : kEndedTag);
+  ByteReader in(bytes, has_skipped    ? kSkippedArrayTag
+                       : is_array     ? kEndedArrayTag
+                       : has_counters ? kCountedEndedTag
+                                      : kEndedTag);
   EndedRecord record;
   proto::BatchJob& job = record.job;
   job.job = in.bytes(kNameBytesMax);
@@ -453,6 +463,10 @@ Result<EndedRecord> decode_ended(std::string_view bytes) {
   job.failed_task = outcome.failed_task;
   if (outcome.error != job.error || outcome.hint != job.hint || outcome.is_kept) in.fail();
   if (is_array) job.array = read_elements(in);
+  if (has_skipped) {
+    job.array->skipped = in.amount(kAnyAmount);
+    if (job.array->skipped == 0) in.fail();
+  }
   if (has_counters) job.counters = to_rows(read_counters(in));
   if (!in.ended_well()) return corrupt("a job that has ended");
   return record;

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::string_view kWaitingTag = "PBu1";
 constexpr std::string_view kSubmissionTag = "PBi1";
-constexpr std::array<std::string_view, 3> kConditions = {"finished", "failed", "ended"};
+constexpr std::array<std::string_view, 4> kConditions = {"finished", "failed", "ended", "each"};
 constexpr std::array<std::string_view, 3> kFates = {"open", "met", "never"};
 // As in "etl-clean-8 to finish".
-constexpr std::array<std::string_view, 3> kHow = {"to finish", "to fail", "to end"};
+constexpr std::array<std::string_view, 4> kHow = {"to finish", "to fail", "to end", "to begin"};
 
 Result<void> check_part(std::string_view what, const std::string& name, size_t bytes_max) {
   if (Result<void> ok = check_name(what, name); !ok) return ok;
@@ -52,6 +52,28 @@ std::string circle(const Submission& submission) {
   return names;
 }
 
+Result<void> check_each_of(const Submission& submission, const StageOrder& stage) {
+  size_t count = 0;
+  for (const StageDependency& one : stage.after) {
+    if (one.on != Condition::kEach) continue;
+    if (++count > 1 || stage.takes_any) {
+      return Error::invalid_argument("elements wait for those of one array, and not with when: any")
+          .with_hint("put an array in between");
+    }
+    if (!stage.order.array || stage.order.array->is_gang) {
+      return Error::invalid_argument(text("only an array waits by element, and this is ",
+                                          stage.order.array ? "a gang" : "none", ": ",
+                                          quoted(one.job)))
+          .with_hint("with after it waits until all of the other job has finished");
+    }
+    for (const StageOrder& other : submission.stages) {
+      if (submission.pipeline.empty() || other.stage != one.job) continue;
+      if (Result<void> ok = check_each(stage.order, one.job, other.order); !ok) return ok;
+    }
+  }
+  return {};
+}
+
 Condition read_condition(ByteReader& in) {
   return static_cast<Condition>(in.number(kConditions.size() - 1));
 }
@@ -66,6 +88,7 @@ std::string_view to_text(Fate fate) { return kFates[static_cast<size_t>(fate)]; 
 Fate fate_of(Condition condition, proto::BatchPhase ended) {
   const bool is_met =
       condition == Condition::kEnded ||
+      (condition == Condition::kEach && ended != proto::BatchPhase::kSkipped) ||
       (condition == Condition::kFinished && ended == proto::BatchPhase::kFinished) ||
       (condition == Condition::kFailed &&
        (ended == proto::BatchPhase::kFailed || ended == proto::BatchPhase::kCancelled));
@@ -187,12 +210,35 @@ Result<void> check_stages(const Submission& submission) {
   return {};
 }
 
+Error other_size(uint32_t size, const std::string& other_name, int64_t other) {
+  return Error::invalid_argument(text("it has ", size, " elements, and ", other_name,
+                                      ", for whose elements they wait, has ", other))
+      .with_hint("both need the same number: element i waits for element i");
+}
+
+Result<void> check_each(const JobOrder& order, const std::string& other_name,
+                        const JobOrder& other) {
+  if (!other.array || other.array->is_gang) {
+    return Error::failed_precondition(text(other_name, " is ", other.array ? "a gang" : "no array",
+                                           ": there are no elements to wait for one by one"))
+        .with_hint("with after it waits until all of it has finished");
+  }
+  const bool is_known = !order.awaits_plan() && !other.awaits_plan();
+  if (!is_known || order.array->size() == other.array->size()) return {};
+  return other_size(order.array->size(), other_name, other.array->size());
+}
+
 Result<void> check_submission(const Submission& submission) {
   if (Result<void> ok = check_stages(submission); !ok) return ok;
   std::set<std::string_view> plans;
   std::set<std::string_view> outputs;
   for (const StageOrder& stage : submission.stages) {
     if (Result<void> ok = check_order(stage.order); !ok) {
+      return submission.pipeline.empty()
+                 ? std::move(ok).error()
+                 : std::move(ok).error().in(text("stage ", quoted(stage.stage)));
+    }
+    if (Result<void> ok = check_each_of(submission, stage); !ok) {
       return submission.pipeline.empty()
                  ? std::move(ok).error()
                  : std::move(ok).error().in(text("stage ", quoted(stage.stage)));

@@ -29,8 +29,9 @@ enum class Condition : uint8_t {
   kFinished,  // its work is done
   kFailed,    // it failed or was cancelled
   kEnded,     // in whatever way
+  kEach,      // both are arrays: element i waits for element i of the other one (jobs_each.cc)
 };
-std::string_view to_text(Condition condition);  // "finished", "failed", "ended"
+std::string_view to_text(Condition condition);  // "finished", "failed", "ended", "each"
 
 enum class Fate : uint8_t {
   kOpen,
@@ -40,6 +41,7 @@ enum class Fate : uint8_t {
 std::string_view to_text(Fate fate);  // "open", "met", "never"
 
 // By a phase in which a job has ended. A job that was skipped has not failed: it has only ended.
+// With kEach this is about the job: that it may begin, and look at elements.
 Fate fate_of(Condition condition, proto::BatchPhase ended);
 
 struct Dependency {
@@ -100,6 +102,11 @@ struct Submission {
 Result<void> check_submission(const Submission& submission);
 // The same of what stages wait for, before they have orders: names and dependencies only.
 Result<void> check_stages(const Submission& submission);
+// Whether the elements of one array can wait for those of the other, as far as that is known: the
+// size of one that is planned in the cluster is not. Errors: kInvalidArgument, kFailedPrecondition.
+Result<void> check_each(const JobOrder& order, const std::string& other_name,
+                        const JobOrder& other);
+Error other_size(uint32_t size, const std::string& other_name, int64_t other);
 
 std::string encode_submission(const Submission& submission);
 bool is_submission(std::string_view bytes);

@@ -56,6 +56,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "after") return yaml::keep(yaml::texts_of(key, node), job.after);
   if (key == "after_failure") return yaml::keep(yaml::texts_of(key, node), job.after_failure);
   if (key == "after_any") return yaml::keep(yaml::texts_of(key, node), job.after_any);
+  if (key == "after_each") return one(job.after_each);
   if (key == "when") return one(job.when);
   if (key == "command") return yaml::keep(yaml::texts_of(key, node), job.command);
   if (key == "arguments") return yaml::keep(yaml::texts_of(key, node), job.arguments.emplace());

@@ -68,7 +68,8 @@ struct JobText {
   std::vector<std::string> after = {};
   std::vector<std::string> after_failure = {};
   std::vector<std::string> after_any = {};
-  std::optional<std::string> when = {};  // "all" or "any" of them
+  std::optional<std::string> after_each = {};  // an array, for whose elements those of this wait
+  std::optional<std::string> when = {};        // "all" or "any" of them
 
   // It is an array; `run` is one, too.
   bool says_array() const {

@@ -137,6 +137,24 @@ int for_stages(const std::string& pipeline, const CommandOptions& options, const
   return each(*stages);
 }
 
+// Each behind those that it waits for.
+Stages in_order_of_waiting(Stages stages) {
+  Stages ordered;
+  while (!stages.empty()) {
+    const auto waits = [&](const proto::BatchJob& one) {
+      return std::any_of(one.after.begin(), one.after.end(), [&](const proto::BatchDependency& on) {
+        return std::any_of(stages.begin(), stages.end(),
+                           [&](const proto::BatchJob& other) { return other.job == on.job; });
+      });
+    };
+    auto next = std::find_if_not(stages.begin(), stages.end(), waits);
+    if (next == stages.end()) next = stages.begin();  // Never: they are no circle.
+    ordered.push_back(std::move(*next));
+    stages.erase(next);
+  }
+  return ordered;
+}
+
 int ask_each(const Stages& stages, const std::string& verb, const CommandOptions& options) {
   int code = 0;
   for (const proto::BatchJob& stage : stages) {
@@ -218,12 +236,15 @@ int cancel_pipeline(const std::string& pipeline, const CommandOptions& options) 
   });
 }
 
+// What others wait for goes first: an array that follows another one would find it failed.
 int retry_pipeline(const std::string& pipeline, const CommandOptions& options) {
   return for_stages(pipeline, options, [&](Stages stages) {
     std::erase_if(stages, [](const proto::BatchJob& one) {
       return one.phase != proto::BatchPhase::kFailed && one.phase != proto::BatchPhase::kCancelled;
     });
-    if (!stages.empty()) return ask_each(stages, "retry", options);
+    if (!stages.empty()) {
+      return ask_each(in_order_of_waiting(std::move(stages)), "retry", options);
+    }
     return print_error(
         Error::failed_precondition(text("no stage of ", pipeline, " has failed or was cancelled")),
         options.json);

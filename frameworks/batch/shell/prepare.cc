@@ -83,6 +83,7 @@ std::vector<StageDependency> dependencies(const JobText& text) {
   for (const std::string& one : text.after_any) {
     all.push_back({.job = one, .on = Condition::kEnded});
   }
+  if (text.after_each) all.push_back({.job = *text.after_each, .on = Condition::kEach});
   return all;
 }
 
@@ -108,8 +109,7 @@ Result<StageSpec> read_stage(const JobText& file, JobText over, const std::strin
   Result<JobSpec> job = make_job(file, over);
   if (!job) return std::move(job).error();
   spec.job = *std::move(job);
-  const bool is_over =
-      !(over.after.empty() && over.after_failure.empty() && over.after_any.empty());
+  const bool is_over = !dependencies(over).empty();
   const JobText& waits = is_over ? over : file;
   stage.after = dependencies(waits);
   const Result<bool> any = takes_any(waits);

@@ -28,17 +28,23 @@ std::string seconds_text(Duration duration) {
 int64_t permille(const proto::BatchStage& stage) {
   return stage.total == 0 ? 1'000 : stage.done * 1'000 / stage.total;
 }
+int64_t ended(const proto::BatchElements& array) {
+  return array.done + array.failed + array.skipped;
+}
+
 int64_t permille(const proto::BatchElements& array) {
-  return array.total == 0 ? 1'000 : (array.done + array.failed) * 1'000 / array.total;
+  return array.total == 0 ? 1'000 : ended(array) * 1'000 / array.total;
 }
 
 // What stands beside the bar.
 std::string numbers(const proto::BatchElements& array) {
-  std::string line = fmt::format(" {:3} %  {} of {}", permille(array) / 10,
-                                 array.done + array.failed, array.total);
+  std::string line =
+      fmt::format(" {:3} %  {} of {}", permille(array) / 10, ended(array), array.total);
   if (array.tasks > 0) line += fmt::format("  {} running", array.tasks);
+  if (array.waiting > 0) line += fmt::format("  {} waiting", array.waiting);
   if (array.failed > 0) line += fmt::format("  {} failed", array.failed);
-  if (array.eta && array.done + array.failed < array.total)
+  if (array.skipped > 0) line += fmt::format("  {} skipped", array.skipped);
+  if (array.eta && ended(array) < array.total)
     line += fmt::format("  {} left", seconds_text(*array.eta));
   return line;
 }
@@ -84,6 +90,7 @@ Members members(std::string_view event, const proto::BatchJob& status, Duration 
     all.emplace_back("elements", status.array->total);
     all.emplace_back("elements_done", status.array->done);
     all.emplace_back("elements_failed", status.array->failed);
+    all.emplace_back("elements_skipped", status.array->skipped);
     all.emplace_back("element_attempts_failed", status.array->failed_attempts);
   }
   if (!status.task_status.empty()) all.emplace_back("task_status", status.task_status);
@@ -130,8 +137,10 @@ std::string progress_line(const proto::BatchJob& status) {
   if (status.phase == proto::BatchPhase::kQueued) return text(status.job, " is queued");
   if (status.array) {
     const proto::BatchElements& array = *status.array;
-    std::string line = fmt::format("{} of {} elements", array.done + array.failed, array.total);
+    std::string line = fmt::format("{} of {} elements", ended(array), array.total);
     if (array.failed > 0) line += fmt::format(", {} failed", array.failed);
+    if (array.skipped > 0) line += fmt::format(", {} skipped", array.skipped);
+    if (array.waiting > 0) line += fmt::format(", {} waiting", array.waiting);
     if (array.tasks > 0) line += fmt::format(", {} running", array.tasks);
     if (array.eta && array.eta->nanos() > 0) {
       line += fmt::format(", {} left", seconds_text(*array.eta));
@@ -169,8 +178,9 @@ std::string result_text(const proto::BatchJob& status, Duration elapsed) {
   if (status.array) {
     const proto::BatchElements& array = *status.array;
     return fmt::format(
-        "{} of {} elements done{}{}, {} of output in {} in {}.{} s", array.done, array.total,
+        "{} of {} elements done{}{}{}, {} of output in {} in {}.{} s", array.done, array.total,
         array.failed > 0 ? fmt::format(", {} failed", array.failed) : "",
+        array.skipped > 0 ? fmt::format(", {} skipped", array.skipped) : "",
         array.failed_attempts > array.failed
             ? fmt::format(", {} attempts repeated", array.failed_attempts - array.failed)
             : "",

@@ -76,6 +76,9 @@ class PipelineScenario {
   // Tasks of jobs with this in their id fail, as often as it takes.
   void fails(const std::string& part) { failing_.insert(part); }
   void works(const std::string& part) { failing_.erase(part); }
+  // The same of one element of an array.
+  void fails(const std::string& part, uint32_t element) { failing_elements_[part].insert(element); }
+  void works(const std::string& part, uint32_t element) { failing_elements_[part].erase(element); }
   // What plan tasks find.
   void finds(PlanResult result) { found_ = result; }
   // The plan task of this job ends.
@@ -132,7 +135,8 @@ class PipelineScenario {
   // All elements of a range end, in one way.
   void end_range(const TaskId& task, const RangeWork& work, bool fails) {
     RangeResult result{.ended = work.count(), .ran = work.count()};
-    for (uint32_t place = 0; fails && place < work.count(); ++place) {
+    for (uint32_t place = 0; place < work.count(); ++place) {
+      if (!fails && !fails_here(task, work.first + place)) continue;
       const auto before = work.failures.find(place);
       const int32_t attempt = before == work.failures.end() ? 1 : before->second + 1;
       result.failures.push_back({.place = place, .attempt = attempt, .code = 1});
@@ -169,6 +173,11 @@ class PipelineScenario {
   }
 
  private:
+  bool fails_here(const TaskId& task, uint32_t element) const {
+    return std::any_of(failing_elements_.begin(), failing_elements_.end(), [&](const auto& row) {
+      return task.str().find(row.first) != std::string::npos && row.second.contains(element);
+    });
+  }
   void step(const JobsEvent& event) {
     if (has_crashed_) return;
     JobsOutbox out;
@@ -247,6 +256,7 @@ class PipelineScenario {
   std::set<TaskId> killed_;
   PlanResult found_ = {.maps = 2, .input_bytes = 2};
   std::set<std::string> failing_;
+  std::map<std::string, std::set<uint32_t>> failing_elements_;
   std::set<std::string> ever_;
   std::set<std::string> jobs_begun_;
   std::vector<std::string> begun_;

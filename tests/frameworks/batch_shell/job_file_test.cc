@@ -214,11 +214,13 @@ stages:
     each_file: clean
     command: [wc, -l]
   alarm: {after_failure: [clean, count], run: "echo oh | mail root"}
+  each: {after_each: count, array: 1-3, command: [true]}
 )");
   ASSERT_TRUE(file) << file.error().message();
   EXPECT_EQ(file->job.name, "etl");
   EXPECT_EQ(file->job.env.at("LEVEL"), "1");
-  ASSERT_EQ(file->stages.size(), 3u);
+  ASSERT_EQ(file->stages.size(), 4u);
+  EXPECT_EQ(file->stages[3].job.after_each, "count");
   EXPECT_EQ(file->stages[0].name, "clean");
   EXPECT_EQ(file->stages[0].line, 5);
   const JobText& count = file->stages[1].job;
