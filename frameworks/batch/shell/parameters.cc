@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "yaml/read.h"
 
@@ -17,10 +18,10 @@ Error unknown(const yaml::Node& node, const std::string& key, const std::string&
   std::string all;
   for (const auto& [known, value] : values) {
     names.push_back(known);
-    all += text(all.empty() ? "" : ", ", known);
+    all += text(all.empty() ? "" : ", ", printable(known));
   }
   const std::string_view near = nearest(name, names);
-  return yaml::at(node, text(key, ": there is no parameter ", quoted(name),
+  return yaml::at(node, text(printable(key), ": there is no parameter ", quoted(name),
                              near.empty() ? "" : text("; did you mean ", quoted(near), "?")))
       .with_hint(all.empty() ? "declare it: parameters: {NAME: VALUE}; ~~{ stands for ~{"
                              : text("there are ", all, "; ~~{ stands for ~{"));
@@ -38,7 +39,7 @@ Result<std::string> filled(const yaml::Node& node, const std::string& key,
     } else if (rest.starts_with(kOpen)) {
       const size_t end = rest.find('}');
       if (end == std::string_view::npos) {
-        return yaml::at(node, text(key, ": ~{ has no }")).with_hint("~~{ stands for ~{");
+        return yaml::at(node, text(printable(key), ": ~{ has no }")).with_hint("~~{ stands for ~{");
       }
       const std::string name(rest.substr(kOpen.size(), end - kOpen.size()));
       const auto value = values.find(name);
@@ -52,8 +53,9 @@ Result<std::string> filled(const yaml::Node& node, const std::string& key,
     }
   }
   if (made.size() > room) {
-    return yaml::at(node, text(key, ": with its parameters filled in, the file has more than ",
-                               kFilledBytesMax, " bytes"));
+    return yaml::at(node,
+                    text(printable(key), ": with its parameters filled in, the file has more than ",
+                         kFilledBytesMax, " bytes"));
   }
   room -= made.size();
   return made;
