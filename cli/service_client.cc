@@ -13,6 +13,7 @@ namespace {
 
 constexpr Duration kAnswersIn = seconds(10);
 constexpr Duration kPause = milliseconds(500);
+constexpr int kPagesTries = 10;
 
 // All pages of an answer, one after the other: `take` keeps a page.
 template <class Page>
@@ -81,19 +82,30 @@ Result<proto::ServiceStatusPage> ServiceClient::status(const std::string& app) c
 Result<proto::ServersPage> ServiceClient::servers(const std::vector<std::string>& apps,
                                                   const std::string& seen, Duration wait) const {
   proto::ServersPage all;
-  bool is_one_version = true;
-  Result<void> read = read_pages<proto::ServersPage>(
-      *this, {.verb = "servers", .apps = apps, .seen = seen, .wait = wait}, proto::parse_servers,
-      [&](proto::ServersPage&& page) {
-        is_one_version = all.version.empty() || all.version == page.version;
-        all.version = std::move(page.version);
-        append(all.servers, std::move(page.servers));
-        append(all.unknown, std::move(page.unknown));
-        return is_one_version;
-      });
-  if (!read) return std::move(read).error();
-  // Something changed between two pages.
-  if (!is_one_version) return servers(apps, "", Duration());
+  bool is_one_version = false;
+  // Something may change between two pages: then they are read again, without waiting.
+  for (int tries = 0; !is_one_version; ++tries) {
+    if (tries == kPagesTries) {
+      return Error::unavailable("the servers change faster than their pages can be read")
+          .with_hint("ask for fewer apps");
+    }
+    all = {};
+    const bool is_first = tries == 0;
+    Result<void> read = read_pages<proto::ServersPage>(
+        *this,
+        {.verb = "servers",
+         .apps = apps,
+         .seen = is_first ? seen : "",
+         .wait = is_first ? wait : Duration()},
+        proto::parse_servers, [&](proto::ServersPage&& page) {
+          is_one_version = all.version.empty() || all.version == page.version;
+          all.version = std::move(page.version);
+          append(all.servers, std::move(page.servers));
+          append(all.unknown, std::move(page.unknown));
+          return is_one_version;
+        });
+    if (!read) return std::move(read).error();
+  }
   std::map<std::string, std::map<TaskId, proto::TaskRow>> told;
   for (proto::ServerRow& row : all.servers) {
     if (!row.host.empty()) continue;

@@ -13,7 +13,7 @@
 
 namespace proffer::batch {
 
-// Whether the name of which the scheduler said `no_job` is that of a pipeline. Errors: those of the
+// The scheduler said `no_job` to this name: whether a pipeline has it. Errors: those of the
 // question, asked again for `patience` where master or scheduler are away.
 Result<bool> is_pipeline(const std::string& name, const Error& no_job,
                          const CommandOptions& options, Duration patience = {});

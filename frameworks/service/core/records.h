@@ -73,9 +73,10 @@ struct BlockName {
   auto operator<=>(const BlockName&) const = default;
 };
 
-// A framework's quota of the store. Of keys each app has two and its blocks, the last of which may
-// be nearly empty. Of bytes a third is for instances (each twice in the worst case: unreachable,
-// and its replacement), a third for versions (kAllVersionsBytesMax), and a third for apps.
+// A framework's quota of the store. Each app takes two keys and one for each block; its last block
+// may be nearly empty. Of bytes a third is for instances (each twice in the worst case:
+// unreachable, and its replacement), a third for versions (kAllVersionsBytesMax), and a third for
+// apps.
 inline constexpr size_t kInstanceBytes = 64;  // of most instances in a block
 static_assert(3 * kAppsMax + kInstancesKeptMax / kSlotsPerBlock <= kStoreKeysPerFrameworkMax);
 static_assert(2 * kInstancesKeptMax * kInstanceBytes <= kStoreBytesPerFrameworkMax / 3);

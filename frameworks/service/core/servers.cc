@@ -1,5 +1,5 @@
-// The instances in service of apps, as clients and proxies find them: on_watch. What changes is
-// noticed when an app is planned; those that wait for a change are answered at once, others later.
+// The instances in service of apps, as clients and proxies find them: on_watch. A change is
+// noticed when its app is planned; those that wait for a change are answered at once, others later.
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,5 @@
-// How an instance that was ready ends: out of sight first, then by its signal.
+// How instances end: one that was ready out of sight first, then by its signal; one that failed
+// with its last words.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 namespace proffer::service::leaving_test {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 struct Running : ServiceScenario {
@@ -78,6 +80,31 @@ TEST(Leave, AlthoughTheSchedulerIsKilledMeanwhile) {
   s.advance(seconds(30));
   EXPECT_THAT(s.tasks_of("web"), SizeIs(1));
   EXPECT_EQ(s.row().ready, 1);
+}
+
+// What a program says of itself may be a secret: it is shown, and neither kept nor traced.
+TEST(Crash, ItsLastWordsAreShownAndNotKept) {
+  ServiceScenario s;
+  s.agent("a1", 1);
+  s.apply(ServiceScenario::app(1));
+  s.settle();
+  s.end(s.tasks_of("web").front(), ServiceScenario::State::kFailed,
+        ServiceScenario::Reason::kCommandExited, "exit code 1",
+        "starts\ncannot bind: \x1b[2Jport 80\n\n");
+  s.tick();
+  EXPECT_THAT(s.row().why, HasSubstr("exit code 1, and wrote: cannot bind: "));
+  EXPECT_EQ(s.row().why.find('\x1b'), std::string::npos);
+  for (const auto& [key, value] : s.core().snapshot()) {
+    EXPECT_EQ(value.find("cannot bind"), std::string::npos) << key;
+  }
+  for (const std::string& line : s.traced()) {
+    EXPECT_EQ(line.find("cannot bind"), std::string::npos) << line;
+  }
+  s.agent("a1", 0);
+  s.agent("a1", 1);
+  s.advance(minutes(1));
+  EXPECT_EQ(s.row().ready, 1);
+  EXPECT_EQ(s.row().why.find("cannot bind"), std::string::npos);
 }
 
 }  // namespace

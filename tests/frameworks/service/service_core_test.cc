@@ -777,29 +777,5 @@ TEST(Apps, HaveAskAndVersionsOfTheirOwn) {
   EXPECT_THAT(s.tasks(), SizeIs(3));
 }
 
-// What a program says of itself may be a secret: it is shown, and neither kept nor traced.
-TEST(Crash, ItsLastWordsAreShownAndNotKept) {
-  ServiceScenario s;
-  s.agent("a1", 1);
-  s.apply(ServiceScenario::app(1));
-  s.settle();
-  s.end(s.tasks_of("web").front(), State::kFailed, Reason::kCommandExited, "exit code 1",
-        "starts\ncannot bind: \x1b[2Jport 80\n\n");
-  s.tick();
-  EXPECT_THAT(s.row().why, HasSubstr("exit code 1, and wrote: cannot bind: "));
-  EXPECT_EQ(s.row().why.find('\x1b'), std::string::npos);
-  for (const auto& [key, value] : s.core().snapshot()) {
-    EXPECT_EQ(value.find("cannot bind"), std::string::npos) << key;
-  }
-  for (const std::string& line : s.traced()) {
-    EXPECT_EQ(line.find("cannot bind"), std::string::npos) << line;
-  }
-  s.agent("a1", 0);
-  s.agent("a1", 1);
-  s.advance(minutes(1));
-  EXPECT_EQ(s.row().ready, 1);
-  EXPECT_EQ(s.row().why.find("cannot bind"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace proffer::service::service_core_test
