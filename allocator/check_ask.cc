@@ -76,8 +76,9 @@ Result<void> check_times(const Ask& ask) {
     std::string_view name;
     Duration duration;
   };
-  for (const Row& row : {Row{"wait for preferred hosts", ask.prefer.wait},
-                         Row{"expiry", ask.expiry}, Row{"duration", ask.duration}}) {
+  for (const Row& row :
+       {Row{"wait for preferred hosts", ask.prefer.wait}, Row{"expiry", ask.expiry},
+        Row{"duration", ask.duration}, Row{"max_run_time", ask.max_run_time}}) {
     if (row.duration >= Duration() && row.duration <= kDurationMax) continue;
     return wrong(text("its ", row.name, " must be from 0 to ", to_text(kDurationMax), ", not ",
                       to_text(row.duration)));

@@ -35,6 +35,9 @@ struct NaiveRules {
   bool no_gate = false;        // shares alone say who is first (waiting/gate.h)
   bool no_claims = false;      // who has waited long has no claim to anything
   bool eager_reclaim = false;  // no notice of who fits, no minimum runtime, no cap
+  // Claims are not backfilled from this time on (waiting/backfill.h). That is not wrong; tests
+  // compare.
+  std::optional<Time> no_backfill_from = {};
 };
 
 // A hundredth of a CPU and 32 MiB, as Mesos has it.
@@ -141,6 +144,9 @@ struct AskStatus {
   int64_t offered = 0;                  // of these, in outstanding offers
   bool could_ever_fit = true;           // on some agent if it were empty
   std::optional<AgentId> claimed = {};  // the agent that is set aside for it
+  // When its claim will be complete if the tasks in its way run as long as they say, those that do
+  // not say end now, and what was lent is given back. Nothing: never, or it has no claim.
+  std::optional<Time> claim_complete_at = {};
   std::vector<AgentId> set_aside = {};  // all that becomes free of these agents is for it
   struct Kept {
     AgentId on = {};

@@ -50,6 +50,10 @@ void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<st
   if (ask.ports > 0) said += text(" and ", ask.ports, ask.ports == 1 ? " port" : " ports");
   said += text("; ", ask.offered, " offered");
   if (!ask.claimed.empty()) said += text("; agent ", ask.claimed.str(), " is set aside for it");
+  if (ask.claim_complete_at) {
+    said += text(", with room in ", age(*ask.claim_complete_at - now),
+                 " if tasks run as long as they say");
+  }
   lines.push_back(line("ask", said));
   if (!ask.could_ever_fit) lines.push_back(line("", text("fits no agent: ", changes_text(ask))));
   add_reasons(ask.hindered, ask.usable, agents, now, lines);

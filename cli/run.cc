@@ -128,6 +128,7 @@ int Run::go() {
 
 void Run::declare() {
   Ask ask = options_.ask;
+  ask.max_run_time = options_.max_run_time;
   ask.count = wanted_;
   scheduler_.ask(std::move(ask));
 }

@@ -95,6 +95,9 @@ struct AskExplanation {
   // If it could not: what of the ask would have to be otherwise for it to fit some agent.
   std::vector<HinderedAgents> changes = {};
   AgentId claimed = {};  // the agent that is set aside for it
+  // When it has room for it if tasks run as long as they say, by expected duration or time limit.
+  // Nothing: tasks there do not say.
+  std::optional<Time> claim_complete_at = {};
   // Asks that are owed a task and come before it, which is not owed any; some.
   std::vector<Holder> first = {};
   // Each alone would make it fit, all else as it is; then it is offered when its turn comes.

@@ -68,6 +68,9 @@ struct Ask {
   Duration expiry = {};       // wanted no longer than this from its declaration; zero: for ever
   // How long each task is expected to run. Zero: unknown; kDurationMax: until somebody ends it.
   Duration duration = {};
+  // The longest that each task runs; zero: no bound. It is the TaskSpec::max_run_time of tasks that
+  // name the ask, or more than that. Such an ask may use what is claimed for others meanwhile.
+  Duration max_run_time = {};
 
   bool operator==(const Ask&) const = default;
 };
@@ -129,6 +132,8 @@ struct Offer {
   // Where the ports of its tasks are reached: a name or an address, 127.0.0.1 if only from the
   // agent's own machine; empty: the master does not know. Likewise the master's word.
   std::string host = {};
+  // Not zero: it is claimed for another ask, and is for tasks that run no longer than this.
+  Duration max_run_time = {};
 
   Resources total() const { return sum_of(slices); }
   bool operator==(const Offer&) const = default;
@@ -151,7 +156,8 @@ struct TaskClaim {
   RoleName role = {};              // that it counts in
   int32_t priority = 0;            // within its framework
   Band band = Band::kBatch;
-  uint64_t gang = 0;  // not zero: with those of its framework that have the same number
+  uint64_t gang = 0;           // not zero: with those of its framework that have the same number
+  Duration max_run_time = {};  // it is ended then; zero: no bound
 
   bool operator==(const TaskClaim&) const = default;
 };

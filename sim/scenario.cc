@@ -313,9 +313,8 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
                      .constraints = ask.constraints,
                      .priority = ask.priority};
   if (framework.takes != Takes::kAsks && ask != plain) {
-    return wrong(text("role, spread, max_per, group, prefer, gang, band, borrow and revocable_ok "
-                      "are said "
-                      "in asks, which a framework that takes ",
+    return wrong(text("role, spread, max_per, group, prefer, gang, band, borrow, revocable_ok "
+                      "and time_limit are said in asks, which a framework that takes ",
                       to_text(framework.takes), " has none of"))
         .with_hint("takes: asks");
   }

@@ -264,6 +264,7 @@ Result<void> read_ask(const std::string& key, const yaml::Node& value, Ask& ask)
   if (key == "gang") return read_whole(key, value, 1, kScenarioTasksMax, ask.gang);
   if (key == "borrow") return read_truth(key, value, ask.borrow);
   if (key == "revocable_ok") return read_truth(key, value, ask.revocable_ok);
+  if (key == "time_limit") return read_time(key, value, ask.max_run_time);
   std::string band;
   if (Result<void> ok = read_text(key, value, band); !ok) return ok;
   const std::optional<Band> parsed = parse_band(band);
@@ -311,9 +312,9 @@ Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   std::string_view not_with_waves;  // a key that is given
   Result<void> read = read_table(
       "tasks", node,
-      {"name", "count", "resources", "duration", "declared_duration", "arrives", "waves", "role",
-       "priority", "constraints", "spread", "max_per", "group", "prefer", "gang", "band", "borrow",
-       "revocable_ok", "running"},
+      {"name", "count",    "resources",   "duration",     "declared_duration", "arrives", "waves",
+       "role", "priority", "constraints", "spread",       "max_per",           "group",   "prefer",
+       "gang", "band",     "borrow",      "revocable_ok", "time_limit",        "running"},
       [&](const std::string& key, const yaml::Node& value) -> Result<void> {
         for (const std::string_view one : {"count", "duration", "declared_duration", "arrives"}) {
           if (key == one) not_with_waves = one;
@@ -336,6 +337,11 @@ Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   if (tasks.resources.is_zero()) return at(node, "tasks have no resources");
   if (!tasks.waves.empty() && !not_with_waves.empty()) {
     return at(node, text("tasks have waves and ", not_with_waves, "; each wave says its own"));
+  }
+  const Duration limit = tasks.ask.max_run_time;
+  if (limit > Duration() && tasks.duration && *tasks.duration + tasks.duration_width() >= limit) {
+    return at(node, text("tasks may run for ", to_text(*tasks.duration + tasks.duration_width()),
+                         ", and their time_limit must be longer than that, not ", to_text(limit)));
   }
   if (!has_duration && tasks.waves.empty()) {
     return at(node, "tasks have no duration")

@@ -142,6 +142,7 @@ void add_ask(const Ask& ask, Rows& rows) {
   if (ask.band != Band::kBatch) rows.add_text("band", to_text(ask.band));
   if (!ask.borrow) rows.add("borrow", "false");
   if (ask.revocable_ok) rows.add("revocable_ok", "true");
+  rows.add_duration("time_limit", ask.max_run_time);
 }
 
 std::string waves_yaml(const std::vector<ScenarioWave>& waves) {

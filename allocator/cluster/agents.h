@@ -46,7 +46,7 @@ struct Booked {
   Resources resources = {};        // unreserved and reserved: what counts in shares; without ports
   std::vector<Slice> others = {};  // of these the reserved ones, and what is only estimated
   // The slices were lent: unreserved, but to be given back to the claim that they were set aside
-  // for.
+  // for, at once or, if it backfills the claim, by the time limit of its tasks.
   bool lent = false;
   Resources unreserved() const;
   ResourceVector estimated() const;
@@ -60,7 +60,18 @@ struct Task : Booked {
   Time since = {};
   PortSet ports = {};
   std::optional<Time> ends_by = {};  // it has had a revoke notice
+  // How long its ask said that it is expected to run when it began; zero: it did not say.
+  Duration expected = {};
+  // It backfills a claim, and by its time limit it will have ended by then. Until then it is not
+  // taken back for the claim.
+  std::optional<Time> lent_until = {};
+  bool is_kept_until(Time now) const { return lent_until && *lent_until > now; }
 };
+
+// From its launch until a task with this time limit has surely ended: its start, which its time
+// limit does not count, and its end, for which it has a grace.
+inline constexpr Duration kStartAllowance = seconds(10);
+constexpr Duration surely_takes(Duration max_run_time) { return max_run_time + kStartAllowance; }
 
 // One reservation state of an agent beyond the unreserved: reserved for a role, or estimated.
 struct Part {

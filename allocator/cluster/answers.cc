@@ -62,7 +62,8 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   int64_t ports = 0;
   use_later_ = {.leaf = &l};
   bool is_open = false;  // one of them was an open offer
-  ResourceVector seen;   // what was free when the last of them was made, with what they hold
+  bool backfills = false;
+  ResourceVector seen;  // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
     OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
@@ -72,6 +73,7 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     }
     if (offer.leaf != &l) update_demand(*offer.leaf, true);
     is_open = is_open || offer.grant->offer.fills.empty();
+    backfills = backfills || offer.grant->offer.max_run_time > Duration();
     ports += offer.ports;
     seen = offer.free_then;
     if (const uint64_t gang = offer.grant->offer.gang; gang != 0) {
@@ -105,7 +107,9 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     }
     const bool is_here = task.claim.role.empty() || task.claim.role == l.role->name;
     Leaf& of_task = is_here ? l : leaf_in(*l.owner, task.claim.role);
-    add_task(a, of_task, std::move(task));
+    std::optional<Time> lent_until;
+    if (backfills) lent_until = later(now, surely_takes(task.claim.max_run_time));
+    add_task(a, of_task, std::move(task), lent_until);
   }
   const UseLater use = std::move(use_later_);
   use_later_ = {};
@@ -149,9 +153,14 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   return settled;
 }
 
-void Cluster::add_task(Agent& a, Leaf& l, RunningTask task) {
+void Cluster::add_task(Agent& a, Leaf& l, RunningTask task, std::optional<Time> lent_until) {
   ++l.tasks;
   Task entry{a.book(task.claim.slices)};
+  if (lent_until) {
+    entry.lent = true;
+    entry.lent_until = lent_until;
+    lent_until_.insert(*lent_until);
+  }
   entry.leaf = &l;
   entry.ask = std::move(task.ask);
   entry.claim = std::move(task.claim);
@@ -173,6 +182,7 @@ void Cluster::add_task(Agent& a, Leaf& l, RunningTask task) {
   }
   if (const auto ask = l.owner->asks.find(entry.ask); ask != l.owner->asks.end()) {
     count_tasks(*ask->second, a, 1);
+    entry.expected = ask->second->ask.duration;
   }
   const bool is_new = a.tasks.emplace(TaskRef{l.framework, task.task}, std::move(entry)).second;
   CHECK(is_new) << "task " << l.framework.str() << "/" << task.task.str() << " is on agent "
@@ -234,6 +244,7 @@ void Cluster::note_runs(Time now) {
 // What the leaf and its ask know of a task that is not there any more, but for its share.
 AskEntry* Cluster::forget_task(Agent& a, const TaskRef& ref, const Task& task) {
   forget_notice(a, ref, task);
+  if (task.lent_until) lent_until_.erase(lent_until_.find(*task.lent_until));
   task.leaf->estimated -= task.estimated();
   const auto ask = task.leaf->owner->asks.find(task.ask);
   if (ask == task.leaf->owner->asks.end()) return nullptr;
@@ -312,9 +323,10 @@ void Cluster::rescind_what_does_not_fit(Agent& a) {
 
 // --- what a decision gives -----------------------------------------------------------------------
 
-Booked Cluster::note_granted(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask,
-                             int64_t count) {
+void Cluster::note_granted(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask,
+                           int64_t count, bool backfills) {
   Booked booked = a.book(slices);
+  if (backfills) booked.lent = true;
   a.offer(booked);
   l.estimated += booked.estimated();
   if (ask == nullptr) {
@@ -326,7 +338,6 @@ Booked Cluster::note_granted(Leaf& l, Agent& a, const std::vector<Slice>& slices
   }
   change_use(l, {}, booked.resources.amounts);
   refresh(a, false);
-  return booked;
 }
 
 std::vector<std::pair<Agent*, TaskRef>> Cluster::gang_of(const FrameworkId& of,

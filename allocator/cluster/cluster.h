@@ -100,9 +100,9 @@ class Cluster {
   void tell_to_end(Agent& agent, const TaskRef& ref, RevokeReason reason,
                    const RoleName& beneficiary, Time now);
   // What a decision gives is offered from now on; and it is an offer. `ask`: nullptr if it is an
-  // open offer.
-  Booked note_granted(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
-                      int64_t count);
+  // open offer. `backfills`: of what is kept for a claim.
+  void note_granted(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
+                    int64_t count, bool backfills);
 
   // --- time passes ------------------------------------------------------------------------------
   // Filters that end, and asks that may go anywhere now.
@@ -290,7 +290,8 @@ class Cluster {
   void wake_promised(const Role& role);
 
   // The task is allocated from now on; it must not be there.
-  void add_task(Agent& on, Leaf& leaf, RunningTask task);
+  // `lent_until`: as Task::lent_until.
+  void add_task(Agent& on, Leaf& leaf, RunningTask task, std::optional<Time> lent_until = {});
   // What is known of a task beside what it holds, when it is not there any more.
   // Returns its ask, or nullptr if that is not declared any more.
   AskEntry* forget_task(Agent& on, const TaskRef& ref, const Task& task);
@@ -328,7 +329,8 @@ class Cluster {
   std::vector<LeafId> doubtful_;  // leaves that may be needed no more
   // The tasks of each gang, with their agents.
   std::map<std::pair<FrameworkId, uint64_t>, std::set<std::pair<AgentId, TaskId>>> gang_tasks_;
-  UseLater use_later_;  // empty but in settle()
+  std::multiset<Time> lent_until_;  // of all tasks that backfill
+  UseLater use_later_;              // empty but in settle()
   uint64_t attributes_version_ = 0;
   bool least_shape_dirty_ = false;
   std::array<uint64_t, kLackingCount> lacking_seen_ = {};  // by wake_stopped()

@@ -60,6 +60,8 @@ std::optional<Time> Cluster::next_deadline() const {
   forget_ended_filter_timers();
   if (!filter_timers_.empty()) consider(filter_timers_.front().at);
   if (!alarms_.empty()) consider(alarms_.begin()->at);
+  // From then on the claim that a task backfills may have it ended.
+  if (const auto at = lent_until_.upper_bound(decided_at); at != lent_until_.end()) consider(*at);
   return next;
 }
 

@@ -230,6 +230,8 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   found.hindered = reasons.take(found.usable);
   name_rivals(&entry, found.hindered);
   found.claimed = claimed_for(waiting_, entry).value_or(AgentId());
+  const std::optional<Time> complete_at = waiting_.claims.complete_at(entry, now_);
+  if (complete_at && *complete_at > now_) found.claim_complete_at = complete_at;
   found.first = owed_before(entry);
   if (!found.could_ever_fit) found.changes = impossible(cluster_, entry);
   found.remedies = remedies_for(cluster_, waiting_.gate, entry, now_);

@@ -34,7 +34,7 @@ std::optional<TaskStanding> Explainer::explain_task(const AgentId& on, const Fra
                      .priority = task.claim.priority,
                      .gang = task.claim.gang,
                      .since = task.since,
-                     .is_lent = task.lent,
+                     .is_lent = task.lent && !task.is_kept_until(now_),
                      .is_estimated = !task.estimated().is_zero(),
                      .ends_by = task.ends_by};
   const Time ripe = later(task.since, cluster_.options.minimum_runtime);

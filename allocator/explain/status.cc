@@ -22,6 +22,7 @@ void add_statuses(const Cluster& cluster, const Waiting& waiting, const Leaf& l,
     status.could_ever_fit =
         exceeded_limit(*ask).is_none() && could_ever_be_met(cluster, *ask, false);
     status.claimed = claimed_for(waiting, *ask);
+    status.claim_complete_at = waiting.claims.complete_at(*ask, cluster.decided_at);
     for (const Agent* a : waiting.reclaims.agents_of(*ask)) status.set_aside.push_back(a->id);
     for (const Agent* a : ask->set_aside) {
       if (!a->keep.is_zero()) {

@@ -335,17 +335,21 @@ void Round::note_denied(Leaf& l, const Denial& denied) {
 }
 
 Round::Draft& Round::grant(Leaf& l, Agent& a, std::vector<Slice> slices, AskEntry* ask,
-                           int64_t count, uint64_t gang) {
+                           int64_t count, uint64_t gang, Duration max_run_time) {
   const bool revocable = !slices.empty() && slices.front().revocable;
-  size_t& place = drafts_by_hash_.place_of(drafts_, l, a, gang, revocable);
+  size_t& place = drafts_by_hash_.place_of(drafts_, l, a, gang, revocable, max_run_time);
   if (place == DraftTable::kNone) {
     place = drafts_.size();
-    drafts_.push_back({.leaf = &l, .agent = &a, .gang = gang, .revocable = revocable});
+    drafts_.push_back({.leaf = &l,
+                       .agent = &a,
+                       .gang = gang,
+                       .revocable = revocable,
+                       .max_run_time = max_run_time});
     cluster_.remove_filter(l, a);  // One that has ended by its reason.
   }
   Draft& draft = drafts_[place];
   ++grants_made_;
-  cluster_.note_granted(l, a, slices, ask, count);
+  cluster_.note_granted(l, a, slices, ask, count, max_run_time > Duration());
   if (draft.slices.empty() && slices.size() == 1) {
     draft.slices = std::move(slices);
   } else {

@@ -1,5 +1,7 @@
 // What is set aside for claims, or only estimated to be free, is lent to asks that say
-// revocable_ok: lend() first. waiting/lending.h says what it is, and when it is taken back.
+// revocable_ok: lend() first. waiting/lending.h says what it is, and when it is taken back. Asks
+// with a time limit backfill claims: they use what is kept as long as the claim is not complete
+// (Lifka 1995, as EASY does): backfill().
 
 #include <algorithm>
 #include <tuple>
@@ -13,6 +15,14 @@ namespace {
 
 // The resources that are kept for a claim on the agent.
 const Resources& to_lend(const Agent& a) { return a.keep.is_zero() ? a.free : a.kept; }
+
+// The role below the root that the leaf counts in: leaves of two such roles have no limit in
+// common.
+const Role* top_role(const Leaf& l) {
+  const Role* role = l.role;
+  while (role->parent != nullptr && role->parent->parent != nullptr) role = role->parent;
+  return role;
+}
 
 }  // namespace
 
@@ -33,7 +43,8 @@ bool Round::lend() {
   for (const auto& [id, l] : cluster_.leaves) {
     const bool takes =
         l->wants_offers() && std::any_of(l->order.begin(), l->order.end(), [](const AskEntry* ask) {
-          return ask->ask.revocable_ok && ask->ask.gang == 1 && ask->unmet() > 0;
+          const bool may = ask->ask.revocable_ok || ask->ask.max_run_time > Duration();
+          return may && ask->ask.gang == 1 && ask->unmet() > 0;
         });
     if (takes) takers.push_back(l.get());
   }
@@ -50,6 +61,7 @@ bool Round::lend() {
     return std::tie(a->served, a->framework, a->role->name) <
            std::tie(b->served, b->framework, b->role->name);
   };
+  complete_at_.clear();
   const uint64_t grants_before = grants_made_;
   while (!takers.empty()) {
     const auto first = std::min_element(takers.begin(), takers.end(), comes_first);
@@ -61,9 +73,13 @@ bool Round::lend() {
 // One task to the leaf, of what is lent or estimated.
 bool Round::lend_to(Leaf& l) {
   for (AskEntry* ask : l.order) {
-    if (!ask->ask.revocable_ok || ask->ask.gang > 1 || ask->unmet() == 0) continue;
+    if (ask->ask.gang > 1 || ask->unmet() == 0) continue;
     const bool has_claim = waiting_.claims.has_claim(*ask) || waiting_.gate.has_claim(*ask);
     if (has_claim) continue;  // It has better to come.
+    if (!ask->ask.revocable_ok) {
+      if (backfill(*ask)) return true;
+      continue;
+    }
     const auto give = [&](Agent& a, const Resources& free) {
       const Slice slice{.resources = carve(ask->ask.shape, free), .revocable = true};
       const ResourceVector before = a.free.amounts;
@@ -82,7 +98,7 @@ bool Round::lend_to(Leaf& l) {
     if (!denial(cluster_, want).is_none()) continue;
     for (const auto& [order, claimant] : waiting_.claims.all()) {
       // Who could be served by ending what is lent is about to be.
-      if (claimant->leaf == &l || obstacles_of(cluster_, waiting_.claims, *claimant).would_do)
+      if (claimant->leaf == &l || obstacles_of(cluster_, waiting_.claims, *claimant, now_).would_do)
         continue;
       for (Agent* const on : waiting_.claims.agents_of(*claimant)) {
         Agent& a = *on;
@@ -92,6 +108,48 @@ bool Round::lend_to(Leaf& l) {
     }
   }
   return false;
+}
+
+// One task to the ask, of what is kept for a claim until the claim is complete. It will have ended
+// by then, counted from the end of the offer's lease. Nothing is taken of agents with reservations
+// or estimates.
+bool Round::backfill(AskEntry& ask) {
+  const std::optional<Time> none_from = cluster_.options.naive.no_backfill_from;
+  if (ask.ask.max_run_time == Duration() || (none_from && now_ >= *none_from)) return false;
+  const Want want{.leaf = *ask.leaf, .amounts = ask.ask.shape, .borrow = ask.ask.borrow};
+  if (!denial(cluster_, want).is_none()) return false;
+  for (const auto& [order, claimant] : waiting_.claims.all()) {
+    if (!may_backfill(ask, *claimant)) continue;
+    for (Agent* const on : waiting_.claims.agents_of(*claimant)) {
+      Agent& a = *on;
+      if (!a.parts.empty() || a.keep.is_zero() || !fits(ask.ask.shape, a.kept)) continue;
+      if (!suits(ask, a, now_)) continue;
+      const Slice slice{.resources = carve(ask.ask.shape, a.kept)};
+      const ResourceVector before = a.free.amounts;
+      grant(*ask.leaf, a, {slice}, &ask, 1, 0, ask.ask.max_run_time);
+      // Other devices may be kept now, and more be free beside them.
+      if (!a.free.amounts.fits_in(before)) cluster_.refresh(a, true);
+      note_given(ask, false);
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether a task of the ask delays the claim in no way: it ends in time, and beside it the claimant
+// may still have what it waits for.
+bool Round::may_backfill(const AskEntry& ask, const AskEntry& claimant) {
+  const auto [known, is_new] = complete_at_.try_emplace(&claimant);
+  if (is_new) known->second = waiting_.claims.complete_at(claimant, now_);
+  const Duration takes = lease_of(*ask.leaf) + surely_takes(ask.ask.max_run_time);
+  if (!known->second || *known->second < later(now_, takes)) return false;
+  if (holds_guarantees(cluster_)) return false;  // Then all that is used counts.
+  const bool is_beside = top_role(*ask.leaf) != top_role(*claimant.leaf);
+  const Want both{.leaf = *claimant.leaf,
+                  .amounts = claimant.at_once() + (is_beside ? ResourceVector() : ask.ask.shape),
+                  .borrow = claimant.ask.borrow,
+                  .claimant = &claimant};
+  return denial(cluster_, both).is_none();
 }
 
 }  // namespace proffer::fair

@@ -19,7 +19,7 @@ bool Round::is_open(const Leaf& l, const Agent& a) const {
   if (l.owner->filtered_on(a) == Framework::Filtered::kForATime) return false;
   // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
   const bool has_one = l.open_on.count(&a) > 0 &&
-                       drafts_by_hash_.place_of(drafts_, l, a, 0, false) == DraftTable::kNone;
+                       drafts_by_hash_.place_of(drafts_, l, a, 0, false, {}) == DraftTable::kNone;
   return is_open_to(l, a, now_, has_one);
 }
 

@@ -97,7 +97,8 @@ void Round::thaw(bool more_is_free) {
 }
 
 size_t& Round::DraftTable::place_of(const std::vector<Draft>& drafts, const Leaf& leaf,
-                                    const Agent& agent, uint64_t gang, bool revocable) {
+                                    const Agent& agent, uint64_t gang, bool revocable,
+                                    Duration max_run_time) {
   constexpr size_t kPlacesMin = 8;
   const auto hash_of = [](const Leaf* l, const Agent* a) {
     const auto number = [](const void* at) { return reinterpret_cast<uintptr_t>(at) / 64; };
@@ -116,11 +117,16 @@ size_t& Round::DraftTable::place_of(const std::vector<Draft>& drafts, const Leaf
   for (; places_[at] != kNone; at = (at + 1) & (places_.size() - 1)) {
     const Draft& draft = drafts[places_[at]];
     if (draft.leaf == &leaf && draft.agent == &agent && draft.gang == gang &&
-        draft.revocable == revocable) {
+        draft.revocable == revocable && draft.max_run_time == max_run_time) {
       break;
     }
   }
   return places_[at];
+}
+
+Duration Round::lease_of(const Leaf& l) const {
+  const Duration longest = cluster_.options.offer_timeout;
+  return std::min(longest, l.owner->lease_max.value_or(longest));
 }
 
 std::vector<SharedGrant> Round::make_offers() {
@@ -128,15 +134,16 @@ std::vector<SharedGrant> Round::make_offers() {
   grants.reserve(drafts_.size());
   cluster_.offers_before = cluster_.outstanding.last_id();
   for (Draft& draft : drafts_) {
-    const Duration longest = cluster_.options.offer_timeout;
-    const Duration lease = std::min(longest, draft.leaf->owner->lease_max.value_or(longest));
+    const Duration lease = lease_of(*draft.leaf);
     Booked booked = draft.agent->book(draft.slices);
+    if (draft.max_run_time > Duration()) booked.lent = true;
     Grant grant;
     grant.offer.id = cluster_.outstanding.next_id();
     grant.offer.agent = draft.agent->id;
     grant.offer.attributes = draft.agent->attributes;
     grant.offer.slices = std::move(draft.slices);
     grant.offer.gang = draft.gang;
+    grant.offer.max_run_time = draft.max_run_time;
     grant.offer.fills = std::move(draft.fills);
     grant.offer.ports = draft.agent->free_ports;
     grant.offer.lease = lease;

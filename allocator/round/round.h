@@ -15,6 +15,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -38,13 +40,14 @@ class Round {
   DecisionRecord take_record() { return std::move(record_); }
 
  private:
-  // What is given of one agent to one leaf; becomes a grant at the end. Gangs and what is revocable
-  // are drafts of their own.
+  // What is given of one agent to one leaf; becomes a grant at the end. Gangs, what is revocable,
+  // and what is for tasks of one time limit are drafts of their own.
   struct Draft {
     Leaf* leaf = nullptr;
     Agent* agent = nullptr;
     uint64_t gang = 0;
     bool revocable = false;
+    Duration max_run_time = {};  // not zero: of what is kept for a claim
     std::vector<Slice> slices = {};
     std::vector<AskFill> fills = {};
     int64_t ports = 0;
@@ -57,7 +60,7 @@ class Round {
     static constexpr size_t kNone = ~size_t{0};
     // kNone if there is none; that is for the caller to set if it makes one.
     size_t& place_of(const std::vector<Draft>& drafts, const Leaf& leaf, const Agent& agent,
-                     uint64_t gang, bool revocable);
+                     uint64_t gang, bool revocable, Duration max_run_time);
 
    private:
     std::vector<size_t> places_;  // a power of two, half of them empty
@@ -96,8 +99,9 @@ class Round {
   void note_given(AskEntry& ask, bool from_claim);
   void note_denied(Leaf& leaf, const Denial& denied);
   // Returns the draft that it is a part of now, which is there until the next grant.
+  // `max_run_time`: not zero if it is of what is kept for a claim.
   Draft& grant(Leaf& leaf, Agent& agent, std::vector<Slice> slices, AskEntry* ask, int64_t count,
-               uint64_t gang = 0);
+               uint64_t gang = 0, Duration max_run_time = {});
   void freeze(Leaf& leaf);
 
   // --- many.cc ---------------------------------------------------------------------------------
@@ -123,6 +127,9 @@ class Round {
   // --- lend.cc ---------------------------------------------------------------------------------
   bool lend();
   bool lend_to(Leaf& leaf);
+  bool backfill(AskEntry& ask);
+  bool may_backfill(const AskEntry& ask, const AskEntry& claimant);
+  Duration lease_of(const Leaf& leaf) const;
 
   Cluster& cluster_;
   Waiting& waiting_;
@@ -149,6 +156,8 @@ class Round {
   std::vector<Leaf*> looked_;        // open leaves that have looked at all agents
   std::vector<Leaf*> open_untried_;  // that were untried, before the asks were filled
   DecisionRecord record_;
+  // When the claims would be complete, while something is lent; looked up only.
+  std::map<const AskEntry*, std::optional<Time>> complete_at_;
 };
 
 }  // namespace proffer::fair

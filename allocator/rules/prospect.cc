@@ -19,6 +19,13 @@ ResourceVector free_for(const AskEntry& ask, const Agent& a, const Books& books)
   return sum;
 }
 
+// As its ask said when the task began, or says now; zero: neither.
+Duration expected_of(const Task& task) {
+  if (task.expected > Duration()) return task.expected;
+  const auto ask = task.leaf->owner->asks.find(task.ask);
+  return ask == task.leaf->owner->asks.end() ? Duration() : ask->second->ask.duration;
+}
+
 }  // namespace
 
 Outlook outlook_of(const Task& task, Time now) {
@@ -26,6 +33,7 @@ Outlook outlook_of(const Task& task, Time now) {
   const auto ask = task.leaf->owner->asks.find(task.ask);
   const bool is_declared = ask != task.leaf->owner->asks.end();
   const Duration declared = is_declared ? ask->second->ask.duration : Duration();
+  if (task.claim.max_run_time > Duration()) return Outlook::kEnds;
   if (declared == kDurationMax) return Outlook::kNever;
   const Duration usual = declared > Duration() ? declared : task.leaf->longest_run;
   const bool is_usual = usual > Duration() && now - task.since <= usual * kLongRun;
@@ -67,6 +75,41 @@ Prospect prospect(const AskEntry& ask, const Agent& a, Time now) {
     found.possible = most;
   }
   return found;
+}
+
+std::optional<Time> may_end_at(const Task& task, Time now) {
+  const Duration limit = task.claim.max_run_time;
+  const Duration expected = expected_of(task);
+  if (limit == Duration() && expected == kDurationMax) return std::nullopt;
+  const bool is_limit_all = expected == Duration() || expected == kDurationMax;
+  const Duration lasts = is_limit_all          ? limit
+                         : limit == Duration() ? expected
+                                               : std::min(limit, expected);
+  return std::max(now, later(task.since, lasts));
+}
+
+std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& a, int64_t tasks, Time now) {
+  Books then = a;
+  then.keep = {};
+  then.offered = {};
+  for (Part& part : then.parts) part.offered = {};
+  std::vector<std::pair<Time, const Task*>> ends;
+  for (const auto& [ref, task] : a.tasks) {
+    const std::optional<Time> at = task.lent || task.ends_by ? now : may_end_at(task, now);
+    if (at) ends.emplace_back(*at, &task);
+  }
+  // Of those that end at one instant the order does not matter.
+  std::stable_sort(ends.begin(), ends.end(),
+                   [](const auto& one, const auto& other) { return one.first < other.first; });
+  Time at = now;
+  for (size_t next = 0;; at = ends[next].first) {
+    for (; next < ends.size() && ends[next].first <= at; ++next) {
+      then.end_allocated(*ends[next].second);
+    }
+    then.compute_free();
+    if (count_that_fits(ask.ask.shape, then, ask.leaf->role->name, tasks) == tasks) return at;
+    if (next == ends.size()) return std::nullopt;
+  }
 }
 
 }  // namespace proffer::fair

@@ -2,12 +2,14 @@
 
 // Whether a task will end, as far as that can be known, and what becomes free then. A task is
 // expected to end as long as it has run for less than twice the duration that its ask declares, or,
-// without that, twice the longest that a task of its framework has run before it ended by itself.
+// without that, twice the longest that a task of its framework has run before it ended by itself. A
+// task with a time limit ends.
 // One that is declared to run until somebody ends it (kDurationMax) never ends. One that was told
 // to end does, and so does one that has only been lent what it uses. Of the others nothing is
 // known.
 
 #include <cstdint>
+#include <optional>
 
 #include "allocator/cluster/cluster.h"
 
@@ -26,5 +28,12 @@ struct Prospect {
 };
 // The ask could_ever_fit() there. O(tasks of the agent).
 Prospect prospect(const AskEntry& ask, const Agent& agent, Time now);
+
+// When the task may end by itself, at the earliest: after the time that its ask expects, or its
+// time limit if that is less; now if it says neither. Nothing: never.
+std::optional<Time> may_end_at(const Task& task, Time now);
+// When so many tasks of the ask will fit there if each task ends when it may end by itself, and all
+// that is offered or lent is given back at once. Nothing: never. O(tasks of the agent).
+std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& agent, int64_t tasks, Time now);
 
 }  // namespace proffer::fair

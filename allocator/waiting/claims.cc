@@ -366,6 +366,16 @@ std::vector<Agent*> Claims::agents_of(const AskEntry& ask) const {
   return agents;
 }
 
+std::optional<Time> Claims::complete_at(const AskEntry& ask, Time now) const {
+  std::optional<Time> complete;
+  for (const Claimed& claimed : waits_[ask].claim) {
+    const auto at = would_fit_at(ask, *claimed.agent, claimed.tasks, now);
+    if (!at) return std::nullopt;
+    complete = complete ? std::max(*complete, *at) : *at;
+  }
+  return complete;
+}
+
 AskEntry* Claims::claimed_in(const Leaf& l) const {
   const auto at = std::find_if(l.order.begin(), l.order.end(),
                                [&](const AskEntry* ask) { return has_claim(*ask); });

@@ -45,6 +45,9 @@ class Claims {
   // Its claim was given up, or waits for unknown tasks.
   bool is_stuck(const AskEntry& ask) const { return waits_[ask].is_stuck; }
   std::vector<Agent*> agents_of(const AskEntry& ask) const;
+  // When its claim will be complete if tasks run as long as they say (would_fit_at). Nothing:
+  // never, or it has no claim. O(tasks on its agents).
+  std::optional<Time> complete_at(const AskEntry& ask, Time now) const;
   // The leaf's ask that has a claim, or nullptr: at most one.
   AskEntry* claimed_in(const Leaf& leaf) const;
   // Those with a claim; who came earlier comes first.

@@ -24,7 +24,8 @@ void sort_as_victims(std::vector<LentTask>& tasks) {
 
 }  // namespace
 
-Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEntry& ask) {
+Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEntry& ask,
+                       Time now) {
   Obstacles found;
   int64_t left = ask.ask.gang;
   const RoleName& role = ask.leaf->role->name;
@@ -40,7 +41,8 @@ Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEn
     std::vector<LentTask> lent;
     for (const auto& [ref, task] : a.tasks) {
       if (task.ends_by) books.end_allocated(task);
-      if (task.lent && !task.ends_by) lent.push_back({&task, ref});
+      const bool may_end = task.lent && !task.ends_by && !task.is_kept_until(now);
+      if (may_end) lent.push_back({&task, ref});
     }
     int64_t fits_here = room();
     const std::vector<OfferId> offers = offers_of(a);
@@ -69,7 +71,7 @@ bool take_back_lent(Cluster& cluster, const Claims& claims, Time now) {
   std::vector<AskEntry*> claimants;
   for (const auto& [order, ask] : claims.all()) claimants.push_back(ask);
   for (AskEntry* ask : claimants) {
-    const Obstacles obstacles = obstacles_of(cluster, claims, *ask);
+    const Obstacles obstacles = obstacles_of(cluster, claims, *ask, now);
     if (!obstacles.would_do || !denial(cluster, *ask).is_none()) continue;
     for (const OfferId& id : obstacles.offers) cluster.rescind(id, RescindReason::kReclaimed);
     some_offers = some_offers || !obstacles.offers.empty();

@@ -25,7 +25,8 @@ struct Obstacles {
 };
 // What has had its notice counts as ended. Of the rest the newest goes first, offers before tasks,
 // lower bands before higher ones; no more than is needed.
-Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEntry& ask);
+// What backfills (backfill.h) is no obstacle that can be ended before its time.
+Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEntry& ask, Time now);
 
 // For each claim, in their order: if the claimant would fit were what is lent there ended, it is.
 // Returns whether offers were taken back.

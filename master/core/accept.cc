@@ -153,6 +153,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   Agent& agent = *agents_.find(on);
   assignment.user = framework.user_of(spec);
   assignment.launched_at = step.now;
+  spec.max_run_time = assignment.claim.max_run_time;
   step.trace(TraceLevel::kShortLived, "task launched",
              {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
   if (framework.remembers_tasks()) {

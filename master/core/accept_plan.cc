@@ -23,6 +23,7 @@ struct Pool {
   AgentId agent = {};
   RoleName role = {};
   uint64_t gang = 0;
+  Duration max_run_time = {};   // as that of the offers
   std::set<AskName> asks = {};  // that they were made for
   OffersUse use = {};
   std::vector<Slice> rest = {};  // what of them is not used yet
@@ -40,7 +41,8 @@ class AcceptPlanner {
         free_ports_(taken.ports) {
     for (const Grant* grant : taken.valid) {
       const Offer& offer = grant->offer;
-      Pool& pool = pools_[{offer.agent, grant->role, offer.gang}];
+      Pool& pool = pools_[{offer.agent, grant->role, offer.gang, offer.max_run_time}];
+      pool.max_run_time = offer.max_run_time;
       pool.agent = offer.agent;
       pool.role = grant->role;
       pool.gang = offer.gang;
@@ -136,7 +138,7 @@ class AcceptPlanner {
 
   // The pools of one agent.
   auto pools_on(const AgentId& agent) {
-    const auto first = pools_.lower_bound({agent, RoleName(), 0});
+    const auto first = pools_.lower_bound({agent, RoleName(), 0, Duration()});
     auto last = first;
     while (last != pools_.end() && last->second.agent == agent) ++last;
     return std::pair(first, last);
@@ -249,17 +251,54 @@ class AcceptPlanner {
                 " was answered before, rescinded, or its lease ended");
   }
 
+  // The longest that the task runs: as it says, or as its ask does, whichever is less.
+  Duration max_run_time_of(const proto::TaskSpec& spec) const {
+    const auto ask = from_.asks.find(spec.ask);
+    const Duration of_ask = ask == from_.asks.end() ? Duration() : ask->second.max_run_time;
+    if (of_ask == Duration() || spec.max_run_time == Duration()) {
+      return std::max(of_ask, spec.max_run_time);
+    }
+    return std::min(of_ask, spec.max_run_time);
+  }
+
+  // What is claimed for another ask is for tasks that end in time.
+  static bool ends_in_time(Duration max_run_time, const Pool& pool) {
+    if (pool.max_run_time == Duration()) return true;
+    return max_run_time > Duration() && max_run_time <= pool.max_run_time;
+  }
+
   // The pools that the task may use, those made for its ask first.
-  std::vector<Pool*> pools_for(const AgentId& on, const AskName& ask, uint64_t gang) {
+  std::vector<Pool*> pools_for(const AgentId& on, const proto::TaskSpec& spec, uint64_t gang) {
+    const AskName& ask = spec.ask;
+    const Duration max_run_time = max_run_time_of(spec);
     std::vector<Pool*> found;
     const auto [first, last] = pools_on(on);
     for (const bool made_for_it : {true, false}) {
       for (auto at = first; at != last; ++at) {
         Pool& pool = at->second;
-        if (pool.gang == gang && (pool.asks.count(ask) > 0) == made_for_it) found.push_back(&pool);
+        if (pool.gang != gang || !ends_in_time(max_run_time, pool)) continue;
+        if ((pool.asks.count(ask) > 0) == made_for_it) found.push_back(&pool);
       }
     }
     return found;
+  }
+
+  // An offer has room for it, and is for tasks that end earlier.
+  std::optional<TaskRefusal> too_long_refusal(const AgentId& on, const proto::TaskSpec& spec,
+                                              uint64_t gang) {
+    const auto [first, last] = pools_on(on);
+    for (auto at = first; at != last; ++at) {
+      const Pool& pool = at->second;
+      std::vector<Slice> rest = pool.rest;
+      if (pool.gang != gang || ends_in_time(max_run_time_of(spec), pool)) continue;
+      if (!take(spec.shape, rest)) continue;
+      return TaskRefusal{
+          .reason = TaskReason::kResourcesExceeded,
+          .message = text("the offer of agent ", quoted(on.str()), " is claimed for another ask ",
+                          "and is for tasks that run for at most ", to_text(pool.max_run_time),
+                          ": the task needs a max_run_time of no more than that")};
+    }
+    return std::nullopt;
   }
 
   std::optional<TaskRefusal> launch(const AgentId& on, const proto::TaskSpec& spec, uint64_t gang,
@@ -267,13 +306,14 @@ class AcceptPlanner {
     Pool* pool = nullptr;
     std::optional<std::vector<Slice>> chosen;
     std::vector<Slice> rest_of_all;
-    for (Pool* one : pools_for(on, spec.ask, gang)) {
+    for (Pool* one : pools_for(on, spec, gang)) {
       chosen = take(spec.shape, one->rest);
       pool = one;
       if (chosen) break;
       for (const Slice& slice : one->rest) add_slice(rest_of_all, slice);
     }
     if (!chosen) {
+      if (std::optional<TaskRefusal> refused = too_long_refusal(on, spec, gang)) return refused;
       const std::string rest = to_text(sum_of(rest_of_all));
       const bool would_fit = take(spec.shape, rest_of_all).has_value();
       return TaskRefusal{
@@ -326,7 +366,7 @@ class AcceptPlanner {
   }
 
   TaskClaim claim_of(const proto::TaskSpec& spec, const Pool& pool) const {
-    TaskClaim claim{.role = pool.role, .gang = pool.gang};
+    TaskClaim claim{.role = pool.role, .gang = pool.gang, .max_run_time = max_run_time_of(spec)};
     const auto ask = from_.asks.find(spec.ask);
     if (ask == from_.asks.end()) return claim;
     claim.priority = ask->second.priority;
@@ -381,12 +421,17 @@ class AcceptPlanner {
     return std::nullopt;
   }
 
-  // What is left of the offers of an agent in this reservation state; gangs need all of theirs.
+  // Gangs need all of their offers, and what is claimed for another ask is lent only.
+  static bool may_be_reserved(const Pool& pool) {
+    return pool.gang == 0 && pool.max_run_time == Duration();
+  }
+
+  // What is left of the offers of an agent in this reservation state.
   Resources offered_on(const AgentId& agent, const RoleName& reserved_for) {
     Resources sum;
     const auto [first, last] = pools_on(agent);
     for (auto at = first; at != last; ++at) {
-      if (at->second.gang != 0) continue;
+      if (!may_be_reserved(at->second)) continue;
       sum += part_of(at->second.rest, reserved_for);
     }
     return sum;
@@ -408,7 +453,7 @@ class AcceptPlanner {
         {.agent = agent, .role = role, .resources = chosen, .unreserve = is_unreserve});
     const auto [first, last] = pools_on(agent);
     for (auto at = first; at != last; ++at) {
-      if (at->second.gang != 0) continue;
+      if (!may_be_reserved(at->second)) continue;
       const Resources part = common_part(part_of(at->second.rest, from), chosen);
       if (part.is_zero()) continue;
       remove_slice(at->second.rest, {.resources = part, .reserved_for = from});
@@ -424,7 +469,7 @@ class AcceptPlanner {
   const Agents& agents_;
   const FrameworkStores* const stores_;  // nullptr: it remembers no tasks
   size_t remembered_bytes_ = 0;          // of the launches, also of gangs that are broken later
-  std::map<std::tuple<AgentId, RoleName, uint64_t>, Pool> pools_;
+  std::map<std::tuple<AgentId, RoleName, uint64_t, Duration>, Pool> pools_;
   std::map<AgentId, PortSet> free_ports_;
   std::map<AgentId, size_t> launched_on_;
   std::map<AskName, int64_t> launched_of_;

@@ -265,6 +265,7 @@ void WireReader::ask(wire::Ask::Reader in, Ask& out) {
   out.revocable_ok = in.getRevocableOk();
   span(in.getExpiryNanos(), "the expiry of an ask", out.expiry);
   span(in.getDurationNanos(), "the duration of an ask", out.duration);
+  span(in.getMaxRunNanos(), "the longest time that tasks of an ask run", out.max_run_time);
 }
 
 void WireReader::offer(wire::Offer::Reader in, Offer& out) {
@@ -286,6 +287,7 @@ void WireReader::offer(wire::Offer::Reader in, Offer& out) {
   out.gang = in.getGang();
   text(in.getHttpAddress(), "the HTTP address of an agent", kAddressBytesMax, out.http_address);
   text(in.getHost(), "the host of an agent", kAddressBytesMax, out.host);
+  span(in.getMaxRunNanos(), "the longest time that tasks of an offer run", out.max_run_time);
 }
 
 void WireReader::refusal(wire::Refusal::Reader in, Refusal& out) {
@@ -407,6 +409,7 @@ void WireReader::claim(wire::TaskClaim::Reader in, TaskClaim& out) {
   out.priority = in.getPriority();
   enumerator(in.getBand(), "band", kBandCount, out.band);
   out.gang = in.getGang();
+  span(in.getMaxRunNanos(), "the longest time that a task runs", out.max_run_time);
 }
 
 void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {

@@ -101,6 +101,7 @@ void write(const Ask& ask, wire::Ask::Builder out) {
   out.setRevocableOk(ask.revocable_ok);
   out.setExpiryNanos(ask.expiry.nanos());
   out.setDurationNanos(ask.duration.nanos());
+  out.setMaxRunNanos(ask.max_run_time.nanos());
 }
 
 void write(const Offer& offer, wire::Offer::Builder out) {
@@ -123,6 +124,7 @@ void write(const Offer& offer, wire::Offer::Builder out) {
   out.setGang(offer.gang);
   if (!offer.http_address.empty()) out.setHttpAddress(text_of(offer.http_address));
   if (!offer.host.empty()) out.setHost(text_of(offer.host));
+  out.setMaxRunNanos(offer.max_run_time.nanos());
 }
 
 void write(const Refusal& refusal, wire::Refusal::Builder out) {
@@ -222,6 +224,7 @@ void write(const TaskClaim& claim, wire::TaskClaim::Builder out) {
   out.setPriority(claim.priority);
   out.setBand(same<wire::Band>(claim.band));
   out.setGang(claim.gang);
+  out.setMaxRunNanos(claim.max_run_time.nanos());
 }
 
 void write(const Assignment& assignment, wire::Assignment::Builder out) {

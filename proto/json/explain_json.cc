@@ -83,6 +83,7 @@ void fields(F& f, typename F::template Of<AskExplanation>& ask) {
   f.truth("could_ever_fit", ask.could_ever_fit);
   f.rows_if_any("changes", ask.changes);
   f.text_if_any("claimed", ask.claimed);
+  f.seconds("claim_complete_s", ask.claim_complete_at);
   f.rows_if_any("first", ask.first);
   f.rows_if_any("remedies", ask.remedies);
 }

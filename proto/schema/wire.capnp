@@ -202,6 +202,9 @@ struct Ask {
                               # most): until somebody ends it. A receiver that does not know this
                               # field takes it as unknown.
   group @16 :Text;            # optional name: spread and maxPer count the tasks of all asks with it
+  # nanos that each task runs at most, up to ten years; 0: no bound. A receiver that does not know
+  # this field bounds nothing by it.
+  maxRunNanos @17 :Int64;
 }
 
 # How a framework takes resources: to the measure of its asks, or as open offers.
@@ -233,6 +236,8 @@ struct Offer {
   # Where the ports of its tasks are reached: a host, IPv6 in brackets; at most 264 bytes.
   # Absent: unknown.
   host @10 :Text;
+  # nanos; not zero: it is claimed for another ask, and is for tasks that run no longer than this.
+  maxRunNanos @11 :Int64;
 }
 
 # What a framework does not want of what it was offered.
@@ -344,6 +349,7 @@ struct TaskClaim {
   priority @2 :Int32;      # Within its framework.
   band @3 :Band = batch;
   gang @4 :UInt64;         # Not zero: with those of its framework that have the same number.
+  maxRunNanos @5 :Int64;   # nanos after which it is ended; 0: no bound
 }
 
 # What the master chose for a task.

@@ -92,7 +92,8 @@ Result<void> check_placement(const Ask& ask) {
   }
   for (const auto& [what, span] :
        {std::pair("the wait for preferred hosts", ask.prefer.wait),
-        std::pair("an expiry", ask.expiry), std::pair("a duration", ask.duration)}) {
+        std::pair("an expiry", ask.expiry), std::pair("a duration", ask.duration),
+        std::pair("a max_run_time", ask.max_run_time)}) {
     if (span >= Duration() && span <= kSpanMax) continue;
     return Error::invalid_argument(
         text(what, " must be from 0 to ten years, not ", span.millis(), "ms"));

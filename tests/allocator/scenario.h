@@ -204,7 +204,8 @@ class AllocatorScenario {
     void accept(const Grant& grant) {
       std::vector<Slice> rest = grant.offer.slices;
       std::vector<RunningTask> launched;
-      const auto launch = [&](const AskName& ask, std::vector<Slice> slices, Band band) {
+      const auto launch = [&](const AskName& ask, std::vector<Slice> slices, Band band,
+                              Duration max_run_time = {}) {
         const TaskId id(text("t-", ++s_.launched_));
         Resources resources;
         for (const Slice& slice : slices) resources += slice.resources;
@@ -213,7 +214,8 @@ class AllocatorScenario {
                             .claim = {.slices = std::move(slices),
                                       .role = grant.role,
                                       .band = band,
-                                      .gang = grant.offer.gang},
+                                      .gang = grant.offer.gang,
+                                      .max_run_time = max_run_time},
                             .since = s_.now_});
         running().push_back(
             {grant.offer.agent, ask.empty() ? AskName("task") : ask, resources, id});
@@ -223,7 +225,7 @@ class AllocatorScenario {
         for (int64_t i = 0; i < fill.count; ++i) {
           std::optional<std::vector<Slice>> one = take(ask.shape, rest);
           ASSERT_TRUE(one) << "the offer is too small for what it fills";
-          launch(fill.ask, *std::move(one), ask.band);
+          launch(fill.ask, *std::move(one), ask.band, ask.max_run_time);
         }
       }
       if (grant.offer.fills.empty()) launch({}, rest, Band::kBatch);

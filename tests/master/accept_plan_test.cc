@@ -103,6 +103,59 @@ TEST(AcceptPlan, LaunchesWithWhatItCarvesFromTheOffer) {
   EXPECT_EQ(taken_ports, 3);
 }
 
+TEST(AcceptPlan, ATaskRunsNoLongerThanItOrItsAskSays) {
+  struct Row {
+    Duration of_task, of_ask, expected;
+  };
+  for (const Row& row :
+       {Row{{}, {}, {}}, Row{minutes(1), {}, minutes(1)}, Row{{}, minutes(2), minutes(2)},
+        Row{minutes(1), minutes(2), minutes(1)}, Row{minutes(3), minutes(2), minutes(2)}}) {
+    Desk desk;
+    desk.framework.asks[AskName("web")] = {.name = AskName("web"), .max_run_time = row.of_ask};
+    proto::TaskSpec task = desk.spec("t1", "cpus:1");
+    task.ask = AskName("web");
+    task.max_run_time = row.of_task;
+    const AcceptPlan plan = desk.plan({task});
+    ASSERT_EQ(plan.launches.size(), 1u);
+    EXPECT_EQ(plan.launches[0].assignment.claim.max_run_time, row.expected);
+    EXPECT_EQ(plan.uses[0].tasks[0].claim.max_run_time, row.expected);
+  }
+}
+
+TEST(AcceptPlan, AnOfferOfWhatIsClaimedIsForTasksThatEndInTime) {
+  Desk desk;
+  desk.grants[0]->offer.max_run_time = minutes(5);
+  desk.add_offer("a", {.amounts = ResourceVector::of(1'000, 0)});
+  proto::TaskSpec endless = desk.spec("t1", "cpus:1");
+  proto::TaskSpec in_time = desk.spec("t2", "cpus:1");
+  in_time.max_run_time = minutes(5);
+  proto::TaskSpec too_long = desk.spec("t3", "cpus:1");
+  too_long.max_run_time = minutes(5) + milliseconds(1);
+  const AcceptPlan plan = desk.plan({endless, in_time, too_long});
+  ASSERT_EQ(plan.launches.size(), 2u);
+  ASSERT_EQ(plan.refusals.size(), 1u);
+  EXPECT_EQ(plan.refusals[0].task, 2u);
+  EXPECT_EQ(plan.refusals[0].reason, TaskReason::kResourcesExceeded);
+  EXPECT_THAT(plan.refusals[0].message, ::testing::HasSubstr("for at most 5m"));
+  ASSERT_EQ(plan.uses.size(), 2u);
+  for (const OffersUse& use : plan.uses) {
+    ASSERT_EQ(use.tasks.size(), 1u);
+    const bool is_claimed = use.offers == std::vector<OfferId>{OfferId(1)};
+    EXPECT_EQ(use.tasks[0].task, TaskId(is_claimed ? "t2" : "t1"));
+  }
+}
+
+TEST(AcceptPlan, ReservesNothingOfWhatIsClaimed) {
+  Desk desk;
+  desk.grants[0]->offer.max_run_time = minutes(5);
+  proto::Accept accept;
+  accept.operations.push_back(proto::Reserve{
+      .agent = AgentId("a"), .role = RoleName("eng"), .amounts = ResourceVector::of(1'000, 0)});
+  const AcceptPlan plan = desk.plan(accept);
+  EXPECT_TRUE(plan.reservations.empty());
+  ASSERT_EQ(plan.complaints.size(), 1u);
+}
+
 // Those of one accept count together: its own store has room for two of them, all stores together
 // for one.
 TEST(AcceptPlan, LaunchesWhatTheStoresHaveRoomToRemember) {

@@ -45,7 +45,8 @@ Explanation full() {
                      .offered = 1,
                      .usable = 1,
                      .could_ever_fit = false,
-                     .claimed = AgentId("a2")};
+                     .claimed = AgentId("a2"),
+                     .claim_complete_at = Time() + seconds(90)};
   ask.hindered = {
       {.why = Hindrance::kUsed,
        .kind = ResourceKind::kCpus,

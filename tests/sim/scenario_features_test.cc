@@ -45,6 +45,20 @@ TEST(ShippedScenarios, WorkWithoutGpusLeavesThemAlone) {
   EXPECT_EQ(report.end.frameworks.at("web").wait_max, milliseconds(3));
 }
 
+TEST(ShippedScenarios, ShortTasksUseTheClaimOfAGangAndDoNotDelayIt) {
+  const Report with = simulate_shipped("backfill");
+  const Report without = simulate_shipped("backfill", {}, {.no_backfill_from = Time()});
+  for (const Report* report : {&with, &without}) {
+    EXPECT_EQ(report->end.frameworks.at("mpi").finished, 4);
+    EXPECT_EQ(report->end.frameworks.at("short").finished, 56);
+    EXPECT_EQ(report->end.cluster.preempted, 0);
+  }
+  EXPECT_LE(with.end.frameworks.at("mpi").wait_max, without.end.frameworks.at("mpi").wait_max);
+  EXPECT_LE(with.end.frameworks.at("mpi").wait_max, minutes(30));
+  EXPECT_LE(with.end.frameworks.at("short").wait_max, minutes(22));
+  EXPECT_GE(without.end.frameworks.at("short").wait_max, minutes(33));
+}
+
 TEST(ShippedScenarios, ARackIsDrained) {
   const Report report = simulate_shipped("drain_a_rack");
   const auto on_rack = [&](size_t at, char rack) {

@@ -41,6 +41,7 @@ frameworks:
         band: production
         borrow: false
         revocable_ok: true
+        time_limit: 2h
         running: [{agent: big-0, count: 4, since: 40s}]
   - {name: B, takes: hoard}
 agents:
@@ -96,6 +97,7 @@ TEST(ScenarioReader, ReadsEveryKey) {
   EXPECT_EQ(tasks.ask.band, Band::kProduction);
   EXPECT_FALSE(tasks.ask.borrow);
   EXPECT_TRUE(tasks.ask.revocable_ok);
+  EXPECT_EQ(tasks.ask.max_run_time, hours(2));
   EXPECT_EQ(tasks.running.at(0).since, seconds(40));
 }
 

@@ -158,7 +158,8 @@ class MessageGenerator {
             .borrow = flip(),
             .revocable_ok = flip(),
             .expiry = duration(),
-            .duration = duration()};
+            .duration = duration(),
+            .max_run_time = duration()};
   }
   std::vector<MaxPer> max_per() {
     std::map<std::string, int64_t> sorted;
@@ -193,7 +194,8 @@ class MessageGenerator {
             .role = RoleName(maybe(role())),
             .gang = any_number(),
             .http_address = maybe(plain(kAddressBytesMax)),
-            .host = maybe(plain(kAddressBytesMax))};
+            .host = maybe(plain(kAddressBytesMax)),
+            .max_run_time = duration()};
   }
   TaskClaim claim() {
     return {.slices = several<Slice>(2, 4,
@@ -205,7 +207,8 @@ class MessageGenerator {
             .role = RoleName(role()),
             .priority = static_cast<int32_t>(any_number()),
             .band = enumerator<Band>(kBandCount),
-            .gang = any_number()};
+            .gang = any_number(),
+            .max_run_time = duration()};
   }
   Quota quota() {
     Quota out;

@@ -58,6 +58,7 @@ std::vector<Ask> Job::State::asks() const {
     // Of one job, reduces come after maps: they use what those have left. Copies come last.
     ask.priority = 3 * order().priority + (what == kCopy ? 0 : kind == TaskKind::kReduce ? 1 : 2);
     ask.band = order().band;
+    ask.max_run_time = time_limit(kind);
     return ask;
   };
   // Not on these agents, nor on those that the job avoids.
