@@ -1,5 +1,5 @@
 // proffer join-token and proffer join: a machine or a user becomes part of a cluster. An operator
-// makes a token; whoever has it registers a key of their own with it, once.
+// makes a token; its holder registers a key with it, once.
 
 #include <algorithm>
 #include <array>

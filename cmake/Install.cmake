@@ -161,7 +161,7 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "library for frameworks of a Proffer cluster
 Headers, static libraries, a CMake package and a pkg-config file for those
 who write schedulers and executors.")
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-    "libgoogle-glog-dev, libfmt-dev, libcapnp-dev, libuv1-dev, libzmq3-dev")
+    "libgoogle-glog-dev, libcapnp-dev, libuv1-dev, libzmq3-dev")
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "proffer")
 # For tests against a simulated cluster: the target proffer::sdk_testing.
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "libre2-dev, libyaml-cpp-dev, libgmock-dev, proffer-doc")

@@ -8,7 +8,7 @@ get_filename_component(proffer_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOL
 
 if(NOT TARGET proffer::sdk)
   pkg_check_modules(PROFFER_SDK REQUIRED QUIET IMPORTED_TARGET GLOBAL
-                    libglog fmt capnp libuv libzmq)
+                    libglog capnp libuv libzmq)
   add_library(proffer::sdk STATIC IMPORTED)
   set_target_properties(proffer::sdk PROPERTIES
     IMPORTED_LOCATION "${proffer_prefix}/lib/libproffer.a"

@@ -158,8 +158,8 @@ function headers_of_target(target) {
   return ""
 }
 
-# Reads one CMakeLists.txt: notes each proffer_library and proffer_program with its folder, files
-# and edges.
+# Reads one CMakeLists.txt: notes each proffer_library, proffer_program and proffer_quick_program
+# with its folder, files and edges.
 function read_cmake(file,    line, text, folder, depth, i, n, words, w, name, kind, mode, dir, t) {
   folder = file
   sub(/\/?CMakeLists[.]txt$/, "", folder)
@@ -171,7 +171,7 @@ function read_cmake(file,    line, text, folder, depth, i, n, words, w, name, ki
   close(file)
   gsub(/\$\{CMAKE_CURRENT_SOURCE_DIR\}\/?/, "", text)
   gsub(/\$\{CMAKE_SOURCE_DIR\}\//, "//", text)
-  while (match(text, /proffer_(library|program)[ ]*\([^)]*\)/)) {
+  while (match(text, /proffer_(library|(quick_)?program)[ ]*\([^)]*\)/)) {
     t = substr(text, RSTART, RLENGTH)
     text = substr(text, RSTART + RLENGTH)
     kind = t ~ /^proffer_library/ ? "library" : "program"

@@ -18,7 +18,7 @@
 
 namespace proffer::master {
 
-// A turn of the loop under load: so long it reads ahead, and so long it serves what it has read.
+// A turn of the loop under load: so long it reads ahead, and so long it serves the messages read.
 // Short, since a launch takes several turns; a single frame may take longer.
 inline constexpr Duration kReadTimeMax = microseconds(400);
 inline constexpr Duration kServeTimeMax = microseconds(400);

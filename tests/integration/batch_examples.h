@@ -1,7 +1,7 @@
 #pragma once
 
-// The jobs of examples/batch: how they are submitted, what they have given, and what they must give
-// by a computation that shares nothing with them.
+// The jobs of examples/batch: how they are submitted, how their results are read, and the results
+// of computations that share nothing with them.
 
 #include <functional>
 #include <string>
@@ -27,7 +27,7 @@ struct BatchExample {
 
   // The words behind `proffer` that run it.
   Words run(const std::string& out) const;
-  // What it has given. `proffer` runs a command of the cluster.
+  // Its result. `proffer` runs a command on the cluster.
   std::string given(const std::string& out, const std::string& id,
                     const std::function<Exit(const Words&)>& proffer) const;
 };

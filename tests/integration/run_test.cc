@@ -26,6 +26,19 @@ class RunCommand : public testing::Test {
 };
 Cluster* RunCommand::cluster_ = nullptr;
 
+// Of a short command the loader's work on their symbols would be the longest part (ADR 0092). The
+// sanitizers need the shared one.
+TEST(Programs, ThatPeopleStartLoadNoLibraryInCpp) {
+  if (slowdown() > 1) GTEST_SKIP() << "sanitized programs are linked otherwise";
+  for (const char* name :
+       {"proffer", "proffer-batch", "proffer-service", "proffer-batch-executor"}) {
+    const Exit loaded = Process({"ldd", program(name)}).wait();
+    EXPECT_EQ(loaded.code, 0) << loaded.err;
+    EXPECT_NE(loaded.out.find("libc.so"), std::string::npos) << loaded.out;
+    EXPECT_EQ(loaded.out.find("libstdc++"), std::string::npos) << name << ":\n" << loaded.out;
+  }
+}
+
 TEST_F(RunCommand, StreamsOutputAndReturnsTheExitCode) {
   const Exit hello = cluster_->proffer({"run", "--", "echo", "hello", "two  words"});
   EXPECT_EQ(hello.code, 0) << hello.err;

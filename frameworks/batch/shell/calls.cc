@@ -1,12 +1,17 @@
 #include "frameworks/batch/shell/calls.h"
 
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "common/text.h"
 #include "proto/json/json.h"
 #include "sdk/request.h"
 
 namespace proffer::batch {
+
+void wait_a_moment() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
+
 Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& call,
                         const RoleName& role, Duration patience) {
   Result<std::string> answer = sdk::request({.master = options.master,

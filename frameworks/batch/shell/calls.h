@@ -32,6 +32,9 @@ Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options,
                                                   const std::string& pipeline = {},
                                                   Duration patience = {});
 
+// Sleeps between two questions that are asked until the answer has changed.
+void wait_a_moment();
+
 // What was asked got no answer.
 bool is_away(const Error& error);
 // Returns the exit code.

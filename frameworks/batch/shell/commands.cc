@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -34,7 +33,6 @@ namespace {
 // So long a master or a scheduler that is away is asked again to take a job.
 constexpr Duration kPatience = seconds(10);
 constexpr Duration kResultsEvery = milliseconds(250);
-constexpr auto kPause = std::chrono::milliseconds(200);
 
 // The last word about a job that has ended; the exit code for it.
 int tell_end(const proto::BatchJob& job, bool json) {
@@ -117,7 +115,7 @@ class Watcher {
       if (!std::exchange(is_away_, true)) {
         note(text("note: ", next.error().message(), "; the job goes on without"));
       }
-      std::this_thread::sleep_for(kPause);
+      wait_a_moment();
     }
     const Duration elapsed = job.ended_at - job.submitted_at;
     if (results_ != nullptr) {

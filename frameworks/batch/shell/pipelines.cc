@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <csignal>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,7 +20,6 @@ namespace {
 using Stages = std::vector<proto::BatchJob>;
 
 constexpr Duration kLookEvery = seconds(1);
-constexpr auto kPause = std::chrono::milliseconds(200);
 
 std::string state_of(const proto::BatchJob& stage) {
   if (stage.phase == proto::BatchPhase::kWaiting) return stage.note;
@@ -58,7 +56,7 @@ class Watch {
       if (!stages) {
         if (!is_away(stages.error())) return print_error(stages.error(), options_.json);
         note(text("note: ", stages.error().message(), "; the pipeline goes on without"));
-        std::this_thread::sleep_for(kPause);
+        wait_a_moment();
         continue;
       }
       show(*stages);
@@ -74,13 +72,13 @@ class Watch {
         std::find_if(stages.begin(), stages.end(), [](const proto::BatchJob& one) {
           return !proto::has_ended(one.phase) && one.phase != proto::BatchPhase::kWaiting;
         });
-    if (going_on == stages.end()) return std::this_thread::sleep_for(kPause);
+    if (going_on == stages.end()) return wait_a_moment();
     const Result<proto::BatchJob> news =
         ask_for_job(options_, {.verb = "status",
                                .job = going_on->job,
                                .phase = std::string(to_text(going_on->phase)),
                                .wait = kLookEvery});
-    if (!news) std::this_thread::sleep_for(kPause);
+    if (!news) wait_a_moment();
   }
 
   void show(const Stages& stages) {
