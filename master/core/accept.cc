@@ -124,6 +124,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
 
   for (const AskName& ask : asks) refresh_wait(framework, ask, step.now);
 
+  for (const auto& [agent, port] : plan.next_ports) agents_.find(agent)->next_port = port;
   change_reservations(plan.reservations, step);
 
   outcome.declines = refusal != Refusal();

@@ -29,6 +29,22 @@ struct Pool {
   std::vector<Slice> rest = {};  // what of them is not used yet
 };
 
+constexpr uint16_t kPortMax = 65'535;
+
+// The `count` lowest free ports from `first` on, and then from the lowest: the next task of an
+// agent gets other ports than the last one, on which perhaps somebody else listens or clients of
+// that task still call. Nothing if there are fewer. O(port ranges + count).
+std::optional<std::vector<uint16_t>> next_ports(const PortSet& free, uint16_t first,
+                                                int64_t count) {
+  if (free.size() < count) return std::nullopt;
+  PortSet behind = free;
+  if (first > 1) behind -= PortSet({{1, static_cast<uint16_t>(first - 1)}});
+  std::vector<uint16_t> ports = *behind.lowest(std::min(count, behind.size()));
+  const std::vector<uint16_t> rest = *free.lowest(count - static_cast<int64_t>(ports.size()));
+  ports.insert(ports.end(), rest.begin(), rest.end());
+  return ports;
+}
+
 class AcceptPlanner {
  public:
   AcceptPlanner(const Framework& from, const TakenOffers& taken, const Tasks& tasks,
@@ -120,6 +136,7 @@ class AcceptPlanner {
     for (auto& [key, pool] : pools_) plan.uses.push_back(std::move(pool.use));
     plan.reservations = std::move(changes_);
     plan.complaints = std::move(complaints_);
+    plan.next_ports = std::move(next_port_);
     return plan;
   }
 
@@ -329,14 +346,16 @@ class AcceptPlanner {
     PortSet& free_ports = free_ports_[on];
     std::vector<uint16_t> ports;
     if (count > 0) {
-      std::optional<std::vector<uint16_t>> lowest = free_ports.lowest(count);
-      if (!lowest) {
+      const auto next = next_port_.try_emplace(on, agents_.find(on)->next_port).first;
+      std::optional<std::vector<uint16_t>> found = next_ports(free_ports, next->second, count);
+      if (!found) {
         for (const Slice& slice : *chosen) add_slice(pool->rest, slice);
         return TaskRefusal{.reason = TaskReason::kPortsNotAvailable,
                            .message = text("it needs ", count, " ports, but agent ",
                                            quoted(on.str()), " has ", free_ports.size(), " free")};
       }
-      ports = *std::move(lowest);
+      ports = *std::move(found);
+      next->second = static_cast<uint16_t>(ports.back() % kPortMax + 1);
     }
 
     Launched launched{.launch = {.operation = operation, .task = index},
@@ -471,6 +490,7 @@ class AcceptPlanner {
   size_t remembered_bytes_ = 0;          // of the launches, also of gangs that are broken later
   std::map<std::tuple<AgentId, RoleName, uint64_t, Duration>, Pool> pools_;
   std::map<AgentId, PortSet> free_ports_;
+  std::map<AgentId, uint16_t> next_port_;  // as Agent::next_port, with these launches
   std::map<AgentId, size_t> launched_on_;
   std::map<AskName, int64_t> launched_of_;
   std::map<uint64_t, GangState> gangs_;

@@ -68,7 +68,8 @@ struct AcceptPlan {
   std::vector<TaskRefusal> refusals = {};            // in the order of the accept
   std::vector<OffersUse> uses = {};                  // of all valid offers, by agent
   std::vector<ReservationChange> reservations = {};  // in the order of the accept
-  std::vector<Error> complaints = {};  // why an operation other than a launch is not done
+  std::vector<Error> complaints = {};           // why an operation other than a launch is not done
+  std::map<AgentId, uint16_t> next_ports = {};  // of agents whose ports are given: Agent::next_port
 };
 
 // What became of the asks that the offers of an accept were made for.

@@ -51,6 +51,7 @@ struct Agent {
   Reserved reserved = {};              // of these, by operations; in the registry
   std::vector<Slice> slices = {};      // both together
   PortSet ports = {};
+  uint16_t next_port = 1;  // tasks get the free ports from here on first
   std::string http_address = {};
   proto::FileService files = {};  // to other machines; `clock` is of `registered_at`
   uint32_t memory = 0;            // as it told

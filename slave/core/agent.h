@@ -76,6 +76,8 @@ struct MasterFrame {
   // From the system's randomness, for the executor that this frame may make necessary. Empty: one
   // is made from the seed, which is for simulations only.
   Secret spare_token = {};
+  // Of the ports that a launch in this frame assigns, those that cannot be bound now.
+  PortSet busy_ports = {};
 };
 // The kernel ended processes of an executor's run since they needed more memory than its limit.
 struct OutOfMemory {

@@ -26,7 +26,7 @@ bool gpus_are_named(const Resources& resources) {
 
 }  // namespace
 
-void Agent::State::on_run_task(const proto::RunTask& run, const Secret& token, Step& step) {
+void Agent::State::on_run_task(const proto::RunTask& run, const MasterFrame& frame, Step& step) {
   const TaskKey key{run.framework, run.spec.id};
   if (const TaskEntry* known = ledger_.find(key)) {
     // The master repeats what may have been lost. Another task with a used id it refuses itself.
@@ -40,6 +40,12 @@ void Agent::State::on_run_task(const proto::RunTask& run, const Secret& token, S
   if (const std::optional<LaunchRefusal> refusal = launch_refusal(run, executor)) {
     return refuse_launch(run, *refusal, step);
   }
+  if (!frame.busy_ports.empty()) {
+    return refuse_launch(run,
+                         {proto::TaskReason::kPortsNotAvailable,
+                          text("another process listens on ", to_text(frame.busy_ports))},
+                         step);
+  }
 
   const auto there = executors_.find({run.framework, executor});
   const bool starts = there == executors_.end();
@@ -51,7 +57,7 @@ void Agent::State::on_run_task(const proto::RunTask& run, const Secret& token, S
                                   : there->second.leaving ? 0
                                                           : there->second.run},
          step);
-  Secret spare = token;
+  Secret spare = frame.spare_token;
   if (spare.empty()) {
     std::string digits;
     constexpr std::string_view kDigits = "0123456789abcdef";

@@ -225,7 +225,7 @@ void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
     if (session_ == Session::kRegistering) return on_registered(*registered, step);
   } else if (session_ == Session::kRegistered) {
     if (const auto* run = std::get_if<proto::RunTask>(&message)) {
-      return on_run_task(*run, frame.spare_token, step);
+      return on_run_task(*run, frame, step);
     }
     if (const auto* kill = std::get_if<proto::KillTask>(&message)) return on_kill_task(*kill, step);
     if (const auto* acknowledge = std::get_if<proto::Acknowledge>(&message)) {

@@ -171,7 +171,7 @@ class Agent::State {
   void master_pulse(Step& step);
 
   // launch.cc
-  void on_run_task(const proto::RunTask& run, const Secret& token, Step& step);
+  void on_run_task(const proto::RunTask& run, const MasterFrame& frame, Step& step);
   std::optional<LaunchRefusal> launch_refusal(const proto::RunTask& run,
                                               const ExecutorId& executor) const;
   void refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal, Step& step);

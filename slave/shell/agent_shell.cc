@@ -715,8 +715,9 @@ void AgentShell::Impl::on_master_frame(std::span<const std::byte> frame) {
     return dealer->redirect(leader_endpoint(other->leader), standby_words(other->leader));
   }
   MasterFrame event{.envelope = *std::move(envelope)};
-  if (std::holds_alternative<proto::RunTask>(*event.envelope.message)) {
+  if (const auto* run = std::get_if<proto::RunTask>(&*event.envelope.message)) {
     event.spare_token = random_secret();
+    event.busy_ports = ports_in_use(run->assignment.resources.ports);
   }
   handle(std::move(event));
 }

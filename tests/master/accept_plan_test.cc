@@ -103,6 +103,26 @@ TEST(AcceptPlan, LaunchesWithWhatItCarvesFromTheOffer) {
   EXPECT_EQ(taken_ports, 3);
 }
 
+// A port that somebody else has taken, or whose clients still call, is not given again at once.
+TEST(AcceptPlan, GivesTheFreePortsAfterTheLastOnesAndThenTheLowest) {
+  Desk desk;
+  const auto ports_of = [&](std::vector<std::string> names) {
+    proto::TaskSpec spec = desk.spec("t", "cpus:1");
+    spec.port_names = std::move(names);
+    const AcceptPlan plan = desk.plan({spec});
+    for (const auto& [agent, port] : plan.next_ports) desk.agents.find(agent)->next_port = port;
+    return plan.launches.at(0).assignment.ports;
+  };
+  using Ports = std::map<std::string, uint16_t>;
+  EXPECT_EQ(ports_of({"http"}), (Ports{{"http", 31000}}));
+  EXPECT_EQ(ports_of({"http"}), (Ports{{"http", 31001}}));
+  EXPECT_EQ(ports_of({"a", "b"}), (Ports{{"a", 31002}, {"b", 31000}}));
+  EXPECT_EQ(ports_of({}), Ports{});
+  EXPECT_EQ(ports_of({"http"}), (Ports{{"http", 31001}}));
+  desk.agents.find(AgentId("a"))->next_port = 65535;
+  EXPECT_EQ(ports_of({"http"}), (Ports{{"http", 31000}}));
+}
+
 TEST(AcceptPlan, ATaskRunsNoLongerThanItOrItsAskSays) {
   struct Row {
     Duration of_task, of_ask, expected;

@@ -193,7 +193,7 @@ TEST(Accept, OfAnOfferThatIsVoidLaunchesNothingAndFreesTheOthers) {
   s.settle();
 }
 
-TEST(Ports, AreGivenLowestFirstAndComeBack) {
+TEST(Ports, AreGivenInTurnAndComeBack) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1", "cpus:4;mem:4GiB;ports:[31000-31001]");
   TestScheduler& f = s.subscribed("f");
@@ -212,7 +212,9 @@ TEST(Ports, AreGivenLowestFirstAndComeBack) {
   ASSERT_FALSE(f.offers.empty());
   two.id = TaskId("t3");
   f.accepts(f.offers, {two});
-  EXPECT_EQ(a.take_one<proto::RunTask>().assignment.ports.at("admin"), 31001);
+  // The names in their order: from the port behind the last one on.
+  EXPECT_EQ(a.take_one<proto::RunTask>().assignment.ports,
+            (std::map<std::string, uint16_t>{{"http", 31001}, {"admin", 31000}}));
 }
 
 TEST(Relay, CarriesBytesBothWaysAndOnlyToThoseThatAreThere) {

@@ -95,7 +95,8 @@ class AgentScenario {
   void from_master(proto::Message message) {
     ++tokens;
     step(MasterFrame{master.stamp(leader, std::move(message)),
-                     Secret(std::string(24, 'a') + std::to_string(10'000'000 + tokens))});
+                     Secret(std::string(24, 'a') + std::to_string(10'000'000 + tokens)),
+                     busy_ports});
   }
   void welcome() {
     from_master(proto::AgentRegistered{.agent = options.name,
@@ -241,6 +242,7 @@ class AgentScenario {
   std::map<PeerId, proto::Channel> peers;
   uint64_t peers_made = 0;
   uint64_t tokens = 0;
+  PortSet busy_ports = {};  // that another process of the machine listens on
   size_t steps = 0;
 
  private:

@@ -54,6 +54,22 @@ TEST(Launch, WritesTheTaskAndTheExecutorBeforeItIsStarted) {
   EXPECT_EQ(std::get<proto::ExecutorRecord>(s.log.back()).pid, 1001);
 }
 
+TEST(Launch, IsRefusedIfAnotherProcessListensOnItsPort) {
+  AgentScenario s;
+  s.registered();
+  s.busy_ports = PortSet({{31005, 31005}});
+  s.run(command_task("t1"));
+  EXPECT_EQ(s.updates(), (Lines{"t1 1 refused ports_not_available"}));
+  EXPECT_TRUE(s.take<StartExecutor>().empty());
+  s.busy_ports = {};
+  s.run(command_task("t2"));
+  EXPECT_EQ(s.take<StartExecutor>().size(), 1u);
+  // Repeated, it is the same task, which may listen by now.
+  s.busy_ports = PortSet({{31005, 31005}});
+  s.run(command_task("t2"));
+  EXPECT_TRUE(s.updates().empty());
+}
+
 TEST(Launch, IgnoresARepeatedLaunch) {
   AgentScenario s;
   s.registered();
