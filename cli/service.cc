@@ -337,6 +337,22 @@ int stop(const Words& words) {
   return change(common, {.verb = "stop", .app = app}, is_gone);
 }
 
+// What the master knows, if the scheduler is away, with a warning; else the error.
+template <class Rows>
+Result<Rows> or_unattended(Result<Rows> asked, Result<Rows> unattended) {
+  if (asked.error().code() != ErrorCode::kUnavailable || !unattended) return asked;
+  std::fprintf(stderr,
+               "warning: %s; this is what the master knows. Instances run on; none is started, "
+               "replaced or stopped meanwhile\n",
+               asked.error().message().c_str());
+  return unattended;
+}
+
+// How many instances are wanted, for people.
+std::string wanted(const proto::ServiceAppRow& row) {
+  return row.state == "unattended" ? "?" : std::to_string(row.instances);
+}
+
 int list(const Words& words) {
   ServiceFlags common;
   Arguments arguments("proffer service list [--json]", "the apps and how they stand");
@@ -344,8 +360,12 @@ int list(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
-  const auto apps = ServiceClient(*master, common.framework).list();
-  if (!apps) return print_error(apps.error(), common.json);
+  const ServiceClient client(*master, common.framework);
+  auto apps = client.list();
+  if (!apps) {
+    apps = or_unattended(std::move(apps), client.unattended_apps());
+    if (!apps) return print_error(apps.error(), common.json);
+  }
   if (common.json) {
     print_line(proto::service_apps_json({.apps = *apps}));
     return 0;
@@ -353,7 +373,7 @@ int list(const Words& words) {
   Table table({"APP", "OWNER", "VERSION", "STATE", "READY", "WHY"});
   for (const proto::ServiceAppRow& row : *apps) {
     table.row({row.app, row.owner.empty() ? "-" : row.owner, std::to_string(row.version), row.state,
-               text(row.ready, "/", row.instances), row.why.empty() ? "-" : row.why});
+               text(row.ready, "/", wanted(row)), row.why.empty() ? "-" : row.why});
   }
   table.print();
   return 0;
@@ -368,15 +388,19 @@ int show(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
-  const auto page = ServiceClient(*master, common.framework).status(app);
-  if (!page) return print_error(page.error(), common.json);
+  const ServiceClient client(*master, common.framework);
+  auto page = client.status(app);
+  if (!page) {
+    page = or_unattended(std::move(page), client.unattended_status(app));
+    if (!page) return print_error(page.error(), common.json);
+  }
   if (common.json) {
     print_line(proto::service_status_json(*page));
     return 0;
   }
   const proto::ServiceAppRow& row = page->app;
   print_line(text(row.app, ": ", row.state, ", version ", row.version, ", ", row.ready, " of ",
-                  row.instances, " ready",
+                  wanted(row), " ready",
                   row.outdated > 0 ? text(", ", row.outdated, " of an older version") : ""));
   if (!row.why.empty()) print_line(text("  ", row.why));
   if (!row.failed.empty()) print_line(text("  no progress: ", row.failed));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <thread>
 
 #include "common/text.h"
@@ -33,6 +34,42 @@ Result<void> read_pages(const ServiceClient& client, proto::ServiceCall call,
 template <class Row>
 void append(std::vector<Row>& all, std::vector<Row>&& more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+// What the id of an instance's task says: APP.VERSION.SLOT-UNIQUE. None: it is no instance's.
+struct InstanceName {
+  std::string app = {};
+  int64_t version = 0;
+  int64_t slot = 0;
+};
+std::optional<InstanceName> parse_instance(const TaskId& task) {
+  const std::string_view id = task.str();
+  const size_t dash = id.rfind('-');
+  const size_t slot_at = id.rfind('.', dash);
+  if (dash == id.npos || slot_at == id.npos || slot_at == 0) return std::nullopt;
+  const size_t version_at = id.rfind('.', slot_at - 1);
+  if (version_at == id.npos) return std::nullopt;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const Result<int64_t> version =
+      parse_whole("version", id.substr(version_at + 1, slot_at - version_at - 1), 0, kMost);
+  const Result<int64_t> slot =
+      parse_whole("slot", id.substr(slot_at + 1, dash - slot_at - 1), 0, kMost);
+  if (!version || !slot) return std::nullopt;
+  return InstanceName{std::string(id.substr(0, version_at)), *version, *slot};
+}
+
+bool is_ready(const proto::TaskRow& task) {
+  return task.state == proto::TaskState::kRunning && task.ready.value_or(true);
+}
+
+// Counts the task in the row of its app.
+void count(const proto::TaskRow& task, const InstanceName& name, proto::ServiceAppRow& row) {
+  row.app = name.app;
+  row.owner = task.user;
+  row.state = "unattended";
+  row.version = std::max(row.version, static_cast<uint64_t>(name.version));
+  ++row.live;
+  if (is_ready(task)) ++row.ready;
 }
 
 }  // namespace
@@ -77,6 +114,60 @@ Result<proto::ServiceStatusPage> ServiceClient::status(const std::string& app) c
     }
   }
   return all;
+}
+
+Result<std::vector<proto::TaskRow>> ServiceClient::unattended_tasks(
+    const std::string& prefix) const {
+  const auto frameworks =
+      call_list<proto::FrameworkRow>(master_, "frameworks", {}, proto::parse_frameworks);
+  if (!frameworks) return frameworks.error();
+  for (const proto::FrameworkRow& row : *frameworks) {
+    if (row.name != framework_ && row.framework.str() != framework_) continue;
+    if (row.state == proto::FrameworkState::kConnected) {
+      return Error::failed_precondition(
+          text("the scheduler of framework ", row.framework.str(), " is connected"));
+    }
+    return call_list<proto::TaskRow>(
+        master_, "tasks", {.prefix = text(row.framework.str(), "/", prefix)}, proto::parse_tasks);
+  }
+  return Error::not_found(text("there is no framework ", quoted(framework_)));
+}
+
+Result<std::vector<proto::ServiceAppRow>> ServiceClient::unattended_apps() const {
+  const Result<std::vector<proto::TaskRow>> tasks = unattended_tasks("");
+  if (!tasks) return tasks.error();
+  std::map<std::string, proto::ServiceAppRow> rows;
+  for (const proto::TaskRow& task : *tasks) {
+    if (const auto name = parse_instance(task.task)) count(task, *name, rows[name->app]);
+  }
+  std::vector<proto::ServiceAppRow> all;
+  for (auto& [app, row] : rows) all.push_back(std::move(row));
+  return all;
+}
+
+Result<proto::ServiceStatusPage> ServiceClient::unattended_status(const std::string& app) const {
+  const Result<std::vector<proto::TaskRow>> tasks = unattended_tasks(app + ".");
+  if (!tasks) return tasks.error();
+  proto::ServiceStatusPage page;
+  for (const proto::TaskRow& task : *tasks) {
+    const std::optional<InstanceName> name = parse_instance(task.task);
+    if (!name || name->app != app) continue;
+    count(task, *name, page.app);
+    page.instances.push_back({.task = task.task,
+                              .agent = task.agent,
+                              .host = proto::host_of(task.http_address, task.https_address),
+                              .slot = name->slot,
+                              .version = static_cast<uint64_t>(name->version),
+                              .state = std::string(to_text(task.state)),
+                              .ready = is_ready(task),
+                              .healthy = task.healthy,
+                              .ports = task.ports,
+                              .launched_at = task.launched_at});
+  }
+  if (page.instances.empty()) {
+    return Error::not_found(text("no instance of app ", quoted(app), " runs"));
+  }
+  return page;
 }
 
 Result<proto::ServersPage> ServiceClient::servers(const std::vector<std::string>& apps,

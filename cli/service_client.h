@@ -29,6 +29,11 @@ class ServiceClient {
   // The following read all pages. Errors: as ask().
   Result<std::vector<proto::ServiceAppRow>> list() const;
   Result<proto::ServiceStatusPage> status(const std::string& app) const;
+  // While the scheduler is away: how the apps stand by what the master knows of their tasks, all
+  // "unattended". Blocks. Errors: kFailedPrecondition (the scheduler is connected), kNotFound (no
+  // such framework, or nothing of the app runs), or those of the master.
+  Result<std::vector<proto::ServiceAppRow>> unattended_apps() const;
+  Result<proto::ServiceStatusPage> unattended_status(const std::string& app) const;
   // Of these apps, or of all. Answered when the version is not `seen`, at the latest after `wait`.
   Result<proto::ServersPage> servers(const std::vector<std::string>& apps, const std::string& seen,
                                      Duration wait) const;
@@ -36,6 +41,8 @@ class ServiceClient {
  private:
   // What the master knows of the app's tasks; nothing if it does not answer.
   std::map<TaskId, proto::TaskRow> tasks(const std::string& app) const;
+  // Those of the framework whose id begins so; errors as unattended_apps().
+  Result<std::vector<proto::TaskRow>> unattended_tasks(const std::string& prefix) const;
 
   const Masters master_;
   const std::string framework_;

@@ -32,7 +32,8 @@ struct ServiceAppRow {
   std::string owner = {};  // that its instances run as; empty: the scheduler's own user
   uint64_t version = 0;
   // "running": as wanted; "starting"; "updating"; "canary": some instances are of the new version,
-  // until it is promoted; "paused": an update; "stopping".
+  // until it is promoted; "paused": an update; "stopping"; "unattended": the scheduler is away, and
+  // the rest is as the master knows, without how many instances are wanted (0).
   std::string state = {};
   int64_t instances = 0;  // wanted
   int64_t ready = 0;
