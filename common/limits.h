@@ -159,6 +159,9 @@ inline constexpr Duration kOfferTimeoutMin = seconds(2);
 inline constexpr Duration kDeclineFilter = seconds(5);
 inline constexpr Duration kFailoverTimeout = hours(24 * 7);
 inline constexpr Duration kAttachedFailoverTimeout = seconds(10);
+// A scheduler has been away for so long when one that stands by takes its framework over: longer
+// than it takes one to come back after its connection was lost or its master began anew.
+inline constexpr Duration kStandbyPatience = seconds(3);
 inline constexpr Duration kExecutorWaitsForAgent = minutes(10);
 // Until an executor is back after its agent restarted; then it is ended. Several times the longest
 // wait between its attempts to connect.

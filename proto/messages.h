@@ -205,6 +205,10 @@ struct Subscribe {
   // framework erases the entry, and the task id is not free meanwhile. Needs a failover timeout.
   bool remembers_tasks = false;
   ClusterId cluster = {};  // of the framework, if it has been in one
+  // Without an id and with a new secret: it is the framework of this name and user, if there is
+  // one, once the scheduler of that has been away for kStandbyPatience; then its secret is this
+  // one. Until then it is refused and may ask again. Needs a failover timeout.
+  bool stands_by = false;
   bool operator==(const Subscribe&) const = default;
 };
 

@@ -43,11 +43,17 @@ struct SchedulerOptions {
   std::string master = {};
   std::string user = {};
   // How long the tasks outlive the connection of this process. Zero: they end with it. Unless set:
-  // a week with a session file, else 10 s, since no other process could ever come back for them.
+  // a week with a session file or if it stands by, else 10 s, since no other process could ever
+  // come back for them.
   std::optional<Duration> failover_timeout = {};
   // Keeps the framework's id and secret (mode 0600): started again with it, the scheduler finds its
   // tasks. Empty: a new framework each time.
   std::string session_file = {};
+  // One of several processes, on one machine or more, that are one framework by its name and user.
+  // While another of them is connected it stands by; it takes the framework over, with its tasks,
+  // store and all, once that one has been away for 3 s. One that comes back too late is refused
+  // (on_refused) and should end; started again, it stands by. Without a session file.
+  bool stands_by = false;
   // Everybody that may use its role may send it requests, and a task may run as a user that sent
   // one (TaskSpec::user = FrameworkRequest::principal). Refused unless an operator runs this
   // process.

@@ -413,10 +413,13 @@ class Verbs {
     });
     command->add_option("--role", scheduler_.role, "Role that it is in [default]");
     command->add_option("--name", scheduler_.name, "Name of the framework [batch]");
-    command
-        ->add_option("--session-file", scheduler_.session_file,
-                     "Keeps its identity: started again with it, it finds its jobs")
-        ->required();
+    CLI::Option_group* identity = command->add_option_group("identity");
+    identity->add_option("--session-file", scheduler_.session_file,
+                         "Keeps its identity: started again with it, it finds its jobs");
+    identity->add_flag("--standby", scheduler_.stands_by,
+                       "Of several schedulers of this name and user, on any machines, one serves; "
+                       "the others take over when it is away");
+    identity->require_option(1);
     command->add_flag("--serve-users", scheduler_.serves_users,
                       "Run each job as the user that submitted it; for operators only");
   }

@@ -40,10 +40,13 @@ int main(int argc, char** argv) {
                                 "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
   scheduler_command->add_option("--role", scheduler.role, "Role that is charged [default]");
   scheduler_command->add_option("--name", scheduler.name, "Name of the framework [service]");
-  scheduler_command
-      ->add_option("--session-file", scheduler.session_file,
-                   "Keeps its identity: started again with it, it finds its apps")
-      ->required();
+  CLI::Option_group* identity = scheduler_command->add_option_group("identity");
+  identity->add_option("--session-file", scheduler.session_file,
+                       "Keeps its identity: started again with it, it finds its apps");
+  identity->add_flag("--standby", scheduler.stands_by,
+                     "Of several schedulers of this name and user, on any machines, one serves; "
+                     "the others take over when it is away");
+  identity->require_option(1);
   scheduler_command->add_flag("--serve-users", scheduler.serves_users,
                               "Run each app as the user that created it; for operators only");
   try {

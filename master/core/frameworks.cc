@@ -88,6 +88,17 @@ Result<Framework*> Frameworks::exactly(std::string_view word) {
                              : text("there are ", candidates(all), "; give the whole id or name"));
 }
 
+std::vector<Framework*> Frameworks::durable_of(const std::string& name, const std::string& user) {
+  std::vector<Framework*> found;
+  for (auto& [id, framework] : frameworks_.map()) {
+    const proto::FrameworkRecord& record = framework.record;
+    if (framework.durable() && record.name == name && record.user == user) {
+      found.push_back(find(id));
+    }
+  }
+  return found;
+}
+
 Framework& Frameworks::add(proto::FrameworkRecord record) {
   const FrameworkId id = record.framework;
   if (!record.secret.empty()) {
@@ -125,6 +136,11 @@ void Frameworks::disconnect(Framework& framework) {
 
 void Frameworks::set_record(Framework& framework, proto::FrameworkRecord record) {
   count(framework, -1);
+  if (!framework.gone && record.secret != framework.record.secret) {
+    by_secret_.erase(framework.record.secret);
+    CHECK(by_secret_.emplace(record.secret, framework.id()).second)
+        << "a second framework of one secret";
+  }
   framework.record = std::move(record);
   count(framework, 1);
 }

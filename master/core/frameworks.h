@@ -84,6 +84,7 @@ struct Framework {
   int64_t tasks = 0;  // in the table of tasks
   int64_t held = 0;   // tasks and strays whose resources are allocated
   Time subscribed_at = {};
+  Time away_since = {};  // while it is not connected; at the earliest the start of this master
 
   const FrameworkId& id() const { return record.framework; }
   bool connected() const { return static_cast<bool>(peer); }
@@ -114,6 +115,8 @@ class Frameworks {
   const Framework* find(const FrameworkId& framework) const;
   // By the secret with which it subscribed; never one that is gone.
   Framework* find(const Secret& secret);
+  // That may come back, of this name and user. O(frameworks).
+  std::vector<Framework*> durable_of(const std::string& name, const std::string& user);
   // The one that a person means: by its id, its name or a unique prefix of its id; of several with
   // one name, the only one that serves users, else the only one that is connected. Never one that
   // is gone. Errors: kNotFound, with those that exist; kInvalidArgument, with the candidates.
@@ -130,6 +133,7 @@ class Frameworks {
   void erase(const FrameworkId& framework);
   void connect(Framework& framework, PeerId peer);
   void disconnect(Framework& framework);
+  // A secret that is not in use, or its own.
   void set_record(Framework& framework, proto::FrameworkRecord record);
 
   // Of this user, not gone, without a scheduler.

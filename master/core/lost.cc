@@ -34,7 +34,7 @@ void Master::State::close(PeerId id) {
   sessions_.close(id);
 }
 
-// Its tasks run on; what it has free is nobody's until it is back.
+// Its tasks run on; its free resources are not offered until it is back.
 void Master::State::disconnect(Agent& agent, Step& step) {
   agent.peer = PeerId();
   agents_.move(agent, AgentEvent::kConnectionLost);
@@ -59,6 +59,7 @@ void Master::State::disconnect(Framework& framework, Step& step) {
 
 void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   frameworks_.disconnect(framework);
+  framework.away_since = step.now;
   end_relays(framework, step);
   // It asks again when it is back.
   framework.waiting.clear();

@@ -115,7 +115,7 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
   store_version_ =
       std::max(options_.leader.value() << kStoreVersionBits, registry_.stores().highest_version());
   for (const auto& [id, record] : registry_.frameworks()) {
-    frameworks_.add(record);
+    frameworks_.add(record).away_since = options_.started_at;
     allocator_.add_framework(id, record.role, record.mode);
     allocator_.set_framework_active(id, false);
     deadlines_.arm({.kind = DeadlineKind::kFailover, .peer = {}, .id = id.str()},

@@ -184,6 +184,7 @@ class Master::State {
   Result<void> check_cluster(const ClusterId& told, const std::string& who) const;
   Result<Framework*> find_subscriber(const proto::Subscribe& message, const PrincipalPtr& by,
                                      Step& step);
+  Result<Framework*> find_unattended(const proto::Subscribe& message, Time now);
   Framework& create_framework(proto::Subscribe&& message, Step& step);
   void update_record(Framework& framework, const proto::Subscribe& message, Step& step);
   // What was of its connection ends: offers, asks, questions.

@@ -25,11 +25,13 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
   message.user = peer.by == nullptr ? std::string() : peer.by->user;
   Result<Framework*> found = find_subscriber(message, peer.by, step);
   if (!found) {
-    step.trace(TraceLevel::kMisbehaved, "framework refused",
-               {{"name", quoted(message.name)}, {"error", found.error().message()}});
-    // There may be room later, and the master's registry may be restored.
+    // There may be room later, the master's registry may be restored, and a scheduler that stands
+    // by is there for this.
     const bool may_help = found.error().code() == ErrorCode::kResourceExhausted ||
                           found.error().code() == ErrorCode::kFailedPrecondition;
+    const bool is_usual = may_help && message.stands_by;
+    step.trace(is_usual ? TraceLevel::kMessage : TraceLevel::kMisbehaved, "framework refused",
+               {{"name", quoted(message.name)}, {"error", found.error().message()}});
     return end_session(peer_id, found.error(), may_help, step);
   }
 
@@ -112,9 +114,20 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
       !checked) {
     return std::move(checked).error();
   }
+  if (message.stands_by && message.failover_timeout <= Duration()) {
+    return Error::invalid_argument(
+               "a scheduler that stands by needs a failover timeout above 0: without one there is "
+               "nothing to take over")
+        .with_hint("subscribe with a failover timeout");
+  }
   Framework* known = nullptr;
   if (message.framework.empty()) {
     known = frameworks_.find(message.secret);
+    if (known == nullptr && message.stands_by) {
+      const Result<Framework*> left = find_unattended(message, step.now);
+      if (!left) return left.error();
+      known = *left;
+    }
   } else {
     known = frameworks_.find(message.framework);
     if (known == nullptr || known->gone) {
@@ -124,7 +137,10 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     }
     if (known->record.secret != message.secret) {
       return Error::already_exists(
-          text("the secret is not that of framework ", quoted(message.framework.str())));
+                 text("the secret is not that of framework ", quoted(message.framework.str())))
+          .with_hint(message.stands_by ? "another scheduler has taken it over; start this one "
+                                         "again, and it stands by"
+                                       : "");
     }
   }
   if (known == nullptr) {
@@ -166,6 +182,32 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   return known;
 }
 
+// The framework of the name and user that a scheduler stands by for, if it has been without one for
+// long enough; nullptr if there is none of the name.
+Result<Framework*> Master::State::find_unattended(const proto::Subscribe& message, Time now) {
+  const std::vector<Framework*> all = frameworks_.durable_of(message.name, message.user);
+  if (all.empty()) return nullptr;
+  if (all.size() > 1) {
+    std::string ids;
+    for (const Framework* one : all) ids += text(ids.empty() ? "" : ", ", one->id().str());
+    return Error::invalid_argument(text("user ", quoted(message.user),
+                                        " has several frameworks of the name ",
+                                        quoted(message.name), ": ", ids))
+        .with_hint("end those that are not needed: proffer teardown FRAMEWORK");
+  }
+  const std::string& id = all.front()->id().str();
+  if (all.front()->connected()) {
+    return Error::failed_precondition(text("the scheduler of framework ", id, " is connected"));
+  }
+  if (now - all.front()->away_since < kStandbyPatience) {
+    return Error::failed_precondition(text("the scheduler of framework ", id, " is away since ",
+                                           to_text(now - all.front()->away_since),
+                                           "; another takes over after ",
+                                           to_text(kStandbyPatience)));
+  }
+  return all.front();
+}
+
 // An agent that is not root runs only its own user's tasks; one that is, none of a peer that did
 // not prove its user: it would be root to every user of the machine.
 Result<void> Master::State::agents_run_tasks_of(const Principal& by) const {
@@ -194,6 +236,8 @@ void Master::State::update_record(Framework& framework, const proto::Subscribe& 
   record.name = message.name;
   // An operator that continues it does not become its owner.
   if (record.user.empty()) record.user = message.user;
+  // Of one that stood by; any other has this one. The scheduler of before is refused from now on.
+  record.secret = message.secret;
   record.failover_timeout = message.failover_timeout;
   record.serves_users = message.serves_users;
   if (record == framework.record) return;

@@ -26,6 +26,7 @@ void WireReader::fill(wire::Subscribe::Reader in, Subscribe& out) {
   out.serves_users = in.getServesUsers();
   out.remembers_tasks = in.getRemembersTasks();
   cluster(in.getCluster(), out.cluster);
+  out.stands_by = in.getStandsBy();
 }
 
 void WireReader::fill(wire::DeclareAsks::Reader in, DeclareAsks& out) {

@@ -32,6 +32,7 @@ void write(const Subscribe& message, wire::Envelope::Builder envelope) {
   out.setServesUsers(message.serves_users);
   out.setRemembersTasks(message.remembers_tasks);
   if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
+  out.setStandsBy(message.stands_by);
 }
 
 void write(const DeclareAsks& message, wire::Envelope::Builder envelope) {

@@ -419,6 +419,9 @@ struct Subscribe {
   # Its store keeps an entry of each task that it launches; needs failoverNanos above 0.
   remembersTasks @8 :Bool;
   cluster @9 :Text;  # Of the framework, if it has been in one: 32 hexadecimal digits.
+  # It takes over the framework of this name and user once that has no scheduler; needs
+  # failoverNanos above 0.
+  standsBy @10 :Bool;
 }
 
 # All asks of the framework; replaces those before.

@@ -145,7 +145,8 @@ class Driver::State {
                                 .user = options_.user,
                                 .serves_users = options_.serves_users,
                                 .remembers_tasks = options_.remembers_tasks,
-                                .cluster = framework_.empty() ? ClusterId() : cluster_});
+                                .cluster = framework_.empty() ? ClusterId() : cluster_,
+                                .stands_by = options_.stands_by});
   }
 
   void on(Step& step, const MasterDisconnected& event) { lose(step, event.reason); }
@@ -420,6 +421,13 @@ class Driver::State {
   void on_message(Step& step, const proto::ErrorMessage& message) {
     const bool ends = message.ends_session || session_ != Session::kSubscribed;
     const bool is_final = ends && !message.retry;
+    if (ends && !is_final && options_.stands_by && !was_subscribed_ &&
+        message.code == ErrorCode::kFailedPrecondition) {
+      if (!std::exchange(was_told_to_stand_by_, true)) {
+        trace(step, TraceLevel::kLongLived, "stands by", {{"message", message.message}});
+      }
+      return reset(step, message.message);
+    }
     trace(step, is_final ? TraceLevel::kLongLived : TraceLevel::kMisbehaved,
           is_final ? "refused by the master" : "error from the master",
           {{"code", std::string(to_text(message.code))}, {"message", message.message}});
@@ -730,6 +738,7 @@ class Driver::State {
   proto::Channel channel_ = {};
   uint64_t connection_ = 0;  // counts them
   bool was_subscribed_ = false;
+  bool was_told_to_stand_by_ = false;
   FrameworkId framework_ = {};
   LeaderEpoch leader_ = {};  // the highest seen
   ClusterId cluster_ = {};   // of the last session

@@ -29,6 +29,7 @@ struct DriverOptions {
   std::string session_file = {};
   bool serves_users = false;
   bool remembers_tasks = false;
+  bool stands_by = false;
   // The end of a task is acknowledged by AcknowledgeEnd only.
   bool acknowledges_ends = false;
 };

@@ -42,7 +42,12 @@ SchedulerOptions checked(SchedulerOptions options) {
   if (Result<RoleName> role = parse_role(options.role.str()); !role) {
     exit_with(std::move(role).error().with_hint("SchedulerOptions::role, or --role=ROLE"));
   }
-  const Duration usual = options.session_file.empty() ? kAttachedFailoverTimeout : kFailoverTimeout;
+  if (options.stands_by && !options.session_file.empty()) {
+    exit_with(Error::invalid_argument("a scheduler that stands by needs no session file")
+                  .with_hint("it is the framework of its name and user; leave one of the two out"));
+  }
+  const bool may_come_back = options.stands_by || !options.session_file.empty();
+  const Duration usual = may_come_back ? kFailoverTimeout : kAttachedFailoverTimeout;
   options.failover_timeout =
       std::clamp(options.failover_timeout.value_or(usual), Duration(), hours(24 * 3650));
   options.user.resize(std::min(options.user.size(), kNameBytesMax));
@@ -109,11 +114,13 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
                          .session_file = options.session_file,
                          .serves_users = options.serves_users,
                          .remembers_tasks = options.remembers_tasks,
+                         .stands_by = options.stands_by,
                          .acknowledges_ends = options.acknowledges_ends};
   }
   // Beside those of other lives.
   std::string suffix() const {
-    return host.keeps_identity() ? text('-', life_name(host.now()), '-') : "-";
+    const bool has_other_lives = host.keeps_identity() || options.stands_by;
+    return has_other_lives ? text('-', life_name(host.now()), '-') : "-";
   }
 
   void on_timer() override { event(Tick{}); }

@@ -61,7 +61,7 @@ void SimHost::kill() {
   if (!is_up()) return;
   CHECK(inside_ == 0) << name() << " cannot be killed from within its own callback";
   note({.what = "scheduler is killed"});
-  if (!keeps_identity() && !framework_.empty()) {
+  if (!is_continued() && !framework_.empty()) {
     over_.insert(framework_);
     journal_.torn_down(framework_);
   }
@@ -76,7 +76,7 @@ void SimHost::leave(int exit_code) {
   if (!is_up()) return;
   note({.what = "scheduler leaves", .fields = {{"exit_code", std::to_string(exit_code)}}});
   exit_code_ = exit_code;
-  if (!keeps_identity() && !framework_.empty()) {
+  if (!is_continued() && !framework_.empty()) {
     over_.insert(framework_);
     journal_.torn_down(framework_);
   }

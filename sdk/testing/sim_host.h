@@ -68,6 +68,8 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   FrameworkId framework() const override { return framework_; }
   Secret secret() const override { return secret_; }
   bool keeps_identity() const override { return !options_.session_file.empty(); }
+  // Its framework outlives this process, for its next life or another scheduler.
+  bool is_continued() const { return keeps_identity() || options_.stands_by; }
   void save_identity(const FrameworkId& framework, const Secret& secret) override;
   void forget_identity() override { forgotten_ = true; }
   Time now() const override { return Node::now(); }

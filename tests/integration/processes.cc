@@ -319,12 +319,13 @@ std::string get_http(const std::string& place, const std::string& target,
                              "Connection: close\r\n\r\n");
 }
 
-std::unique_ptr<Process> Cluster::restart_master() {
+std::unique_ptr<Process> Cluster::restart_master(const Words& more) {
   ::kill(pid_of("master"), SIGKILL);
   dev().line_with("master");  // It says what ended.
-  auto master =
-      std::make_unique<Process>(Words{program("proffer-master"), "--data_dir=" + dir() + "/master",
-                                      "--socket=" + this->master(), "--heartbeat=1s"});
+  Words command = {program("proffer-master"), "--data_dir=" + dir() + "/master",
+                   "--socket=" + this->master(), "--heartbeat=1s"};
+  command.insert(command.end(), more.begin(), more.end());
+  auto master = std::make_unique<Process>(command);
   eventually([&] { return proffer({"status"}).code == 0; });
   return master;
 }

@@ -136,8 +136,9 @@ class Cluster {
   // What start_agent runs.
   Words agent_command(const std::string& name, const std::string& resources,
                       const Words& more = {}) const;
-  // Kills the master and starts another in its place, which goes on with its registry.
-  std::unique_ptr<Process> restart_master();
+  // Kills the master and starts another in its place, with `more` flags, which goes on with its
+  // registry.
+  std::unique_ptr<Process> restart_master(const Words& more = {});
   // How many tasks `proffer tasks` shows as running, of frameworks whose id begins so.
   int running_tasks(const std::string& framework = "") const;
 

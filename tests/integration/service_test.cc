@@ -1,17 +1,23 @@
 // Apps on real clusters whose parts are killed: instances, agents, the scheduler. What counts is
 // what answers over HTTP.
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <numeric>
+#include <random>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/text.h"
+#include "net/fd.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
 #include "tests/integration/processes.h"
@@ -90,6 +96,29 @@ class Apps : public testing::Test {
     }
     return answers;
   }
+  static void allow_descriptors(rlim_t count) {
+    rlimit limit = {};
+    PCHECK(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    if (limit.rlim_cur >= count) return;
+    limit.rlim_cur = std::min(count, limit.rlim_max);
+    PCHECK(::setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  }
+  // A listener of this process, which never answers; none if somebody else has the port.
+  static Fd listen_on(uint16_t port) {
+    Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const int on = 1;  // Connections of a test before do not count.
+    ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = inet_addr(own_address().c_str());
+    if (::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      PCHECK(errno == EADDRINUSE) << port;
+      return Fd();
+    }
+    PCHECK(::listen(listener.get(), 1) == 0);
+    return listener;
+  }
   static pid_t pid_of_answer(const std::string& answer) { return std::stoi(answer); }
 
   // The service scheduler that dev started.
@@ -138,9 +167,23 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
 
   // The scheduler: dev starts it again, and it finds what runs.
   const auto running = answers(cluster);
+  cluster.dev().kill(SIGSTOP);
   ::kill(scheduler_of(cluster), SIGKILL);
+  // Meanwhile the master says how they stand.
+  Exit listed;
+  EXPECT_TRUE(eventually([&] {
+    listed = cluster.proffer({"service", "list"});
+    return listed.code == 0 && listed.err.find("is not connected") != std::string::npos;
+  })) << listed.out
+      << listed.err;
+  EXPECT_THAT(listed.out, testing::ContainsRegex("web .*unattended +3/\\?"));
+  EXPECT_THAT(cluster.proffer({"service", "status", "web"}).out,
+              HasSubstr("web: unattended, version 1, 3 of ? ready\n"));
+  EXPECT_EQ(answers(cluster), running);
+  EXPECT_THAT(cluster.proffer({"service", "status", "wet"}).err, HasSubstr("is not connected"));
+  cluster.dev().kill(SIGCONT);
   ASSERT_TRUE(cluster.dev().line_with("\"again_in_s\"").has_value());
-  ASSERT_TRUE(eventually([&] { return cluster.proffer({"service", "list"}).code == 0; }));
+  ASSERT_TRUE(eventually([&] { return status(cluster).app.state == "running"; }));
   EXPECT_TRUE(eventually([&] { return answers(cluster).size() == 3; }));
   EXPECT_EQ(answers(cluster), running);
 
@@ -275,6 +318,66 @@ TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(status(cluster, "late").app.ready, 1);
   EXPECT_NE(get(static_cast<uint16_t>(std::stoi(port))), "");
+}
+
+// A thousand of an agent's ports have other listeners, and a hundred are free.
+TEST_F(Apps, GetNoPortThatAnotherProcessListensOn) {
+  constexpr int kFirst = 31'000;
+  constexpr size_t kListeners = 1'000;
+  constexpr size_t kFree = 100;
+  allow_descriptors(kListeners + 200);
+  std::vector<uint16_t> ports(kListeners + kFree);
+  std::iota(ports.begin(), ports.end(), kFirst);
+  std::shuffle(ports.begin(), ports.end(), std::mt19937(17));
+  std::map<uint16_t, Fd> taken;
+  for (size_t i = 0; i < kListeners; ++i) taken[ports[i]] = listen_on(ports[i]);
+
+  Cluster cluster({.agents = 1,
+                   .resources = text("cpus:4;mem:4096;ports:[", kFirst, "-",
+                                     kFirst + kListeners + kFree - 1, "]"),
+                   .service = true});
+  const auto app = [&](const std::string& name, size_t instances, const std::string& command) {
+    const std::string path = home_ / (name + ".yaml");
+    write_file(path, text("name: ", name, "\ninstances: ", instances, "\ncommand: '", command,
+                          "'\nresources: 'cpus:0.01;mem:8'\nports: [http]\n"));
+    return path;
+  };
+  const Exit all = cluster.proffer(
+      {"service", "apply",
+       app("all", kFree, text("exec ", program_, " ", own_address(), " $PORT_http")), "--wait"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  std::set<uint16_t> given;
+  for (const auto& row : status(cluster, "all").instances) given.insert(row.ports.at("http"));
+  EXPECT_EQ(given, std::set<uint16_t>(ports.begin() + kListeners, ports.end()));
+  ASSERT_EQ(cluster.proffer({"service", "stop", "all", "--wait"}).code, 0);
+
+  // Ports that are taken between their assignment and the moment when an instance wants to listen.
+  constexpr size_t kLate = 10;
+  ASSERT_EQ(
+      cluster.proffer({"service", "apply", app("late", kLate, serve_when(home_ / "up"))}).code, 0);
+  std::set<uint16_t> lost;
+  ASSERT_TRUE(eventually([&] {
+    lost.clear();
+    for (const auto& row : status(cluster, "late").instances) {
+      for (const auto& [name, port] : row.ports) lost.insert(port);
+    }
+    return lost.size() == kLate;
+  }));
+  for (const uint16_t port : lost) taken[port] = listen_on(port);
+  write_file(home_ / "up", "");
+  size_t ready = 0;
+  EXPECT_TRUE(eventually([&] {
+    ready = 0;
+    for (const auto& row : status(cluster, "late").instances) {
+      if (!row.ready) continue;
+      ++ready;
+      const auto other = taken.find(row.ports.at("http"));
+      EXPECT_TRUE(other == taken.end())
+          << row.task.str() << ": " << other->first << " is listened on by " << other->second.get();
+    }
+    return ready == kLate;
+  })) << ready
+      << cluster.proffer({"service", "status", "late"}).out;
 }
 
 // While an instance is waited for, its agent is killed twice, and its executor once. The second

@@ -159,9 +159,16 @@ Unit DebianRoot::unit(const std::string& name) const {
     if (key == "User") unit.user = value;
     if (key == "ExecStart") command = value;
     if (key == "UMask") unit.umask = value;
-    if (key == "Environment") unit.environment.push_back(value);
+    if (key == "Environment") {
+      unit.environment.push_back(value);
+      environment[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
+    }
     if (key == "NoNewPrivileges") unit.has_no_new_privileges = value == "yes";
-    if (key == "EnvironmentFile") environment = read_environment(at(value.substr(1)));
+    if (key == "EnvironmentFile") {
+      for (const auto& [variable, given] : read_environment(at(value.substr(1)))) {
+        environment[variable] = given;
+      }
+    }
     if (key != "CapabilityBoundingSet") continue;
     if (value.empty()) {
       unit.bounding_set = "-all";

@@ -403,7 +403,8 @@ class MessageGenerator {
          .user = bytes(kNameBytesMax),
          .serves_users = flip(),
          .remembers_tasks = flip(),
-         .cluster = cluster()};
+         .cluster = cluster(),
+         .stands_by = flip()};
   }
   void make(DeclareAsks& m) {
     m = {.generation = any_number(),

@@ -13,6 +13,7 @@ struct SchedulerOptions {
   std::string role = "default";
   std::string name = "batch";
   std::string session_file = {};  // its identity; started again with it, it finds its jobs
+  bool stands_by = false;         // in its place: of several schedulers of the name one serves
   bool serves_users = false;      // jobs run as the users that submit them
 };
 

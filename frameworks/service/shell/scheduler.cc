@@ -238,7 +238,7 @@ class Daemon {
       print_error(error, false);
       host_.scheduler().detach(kRefusedCode);
     });
-    // Its apps run on: whoever starts it again finds them.
+    // Its apps run on. Its next life finds them.
     for (const int signal : {SIGINT, SIGTERM}) {
       scheduler.on_signal(signal, [this] { host_.scheduler().detach(0); });
     }
@@ -326,6 +326,12 @@ int run_scheduler(const SchedulerOptions& options) {
     return print_error(ok.error(), false);
   sdk::SchedulerOptions sdk = sdk_options(options.name, *role, options.master);
   sdk.session_file = options.session_file;
+  sdk.stands_by = options.stands_by;
+  if (options.stands_by) {  // Whether it serves or stands by is told, too.
+    sdk::set_log(
+        [](sdk::LogLevel level, std::string_view what) { LOG(INFO) << level << ": " << what; },
+        sdk::LogLevel::kInfo);
+  }
   sdk.serves_users = options.serves_users;
   return Daemon(std::move(sdk)).run();
 }

@@ -25,6 +25,7 @@ struct SchedulerOptions {
   std::string role = "default";
   std::string name = "service";
   std::string session_file = {};  // its identity; started again with it, it finds its apps
+  bool stands_by = false;         // in its place: of several schedulers of the name one serves
   bool serves_users = false;      // apps run as the users that created them
 };
 
