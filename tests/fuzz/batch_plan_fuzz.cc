@@ -14,7 +14,8 @@ void fuzz_batch_plan(Input input) {
     check_told(split.error());
   }
   if (const Result<batch::ShippedFiles> files = batch::decode_files(bytes)) {
-    for (const auto& [name, content] : *files) CHECK(batch::check_shipped_name(name));
+    for (const auto& [name, content] : files->contents) CHECK(batch::check_shipped_name(name));
+    for (const auto& [name, file] : files->large) CHECK(batch::check_shipped_name(name));
     CHECK(*batch::decode_files(batch::encode_files(*files)) == *files);
   } else {
     check_told(files.error());

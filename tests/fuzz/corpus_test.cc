@@ -333,17 +333,22 @@ std::map<std::string, std::string> made_seeds() {
   seeds["batch_work/plan"] = batch::encode_work(batch::PlanWork{.common = common, .place = "/out"});
   seeds["batch_work/plan_result"] =
       batch::encode_plan_result({.maps = 9, .elements = 7, .input_bytes = 1 << 20});
-  seeds["batch_plan/request"] = batch::encode_plan_request({.inputs = {"/in/a", "/in/b"},
-                                                            .split_bytes = 1 << 20,
-                                                            .by_file = true,
-                                                            .files = {{"map.awk", "{}"}},
-                                                            .lines_of = "/in/list"});
+  seeds["batch_plan/request"] =
+      batch::encode_plan_request({.inputs = {"/in/a", "/in/b"},
+                                  .split_bytes = 1 << 20,
+                                  .by_file = true,
+                                  .files = {.contents = {{"map.awk", "{}"}}},
+                                  .lines_of = "/in/list"});
   seeds["batch_plan/split"] =
       batch::encode_split({.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}});
   seeds["batch_plan/split_formatted"] =
       batch::encode_split({.chunks = {{"/in/a.gz", 0, 100, batch::Codec::kGzip}, {"/in/ab", 5, 9}},
                            .format = {.kind = batch::InputFormat::Kind::kFixed, .bytes = 9}});
-  seeds["batch_plan/files"] = batch::encode_files({{"map.awk", "{ print $1 }\n"}, {"x", ""}});
+  seeds["batch_plan/files"] =
+      batch::encode_files({.contents = {{"map.awk", "{ print $1 }\n"}, {"x", ""}}});
+  seeds["batch_plan/large_files"] =
+      batch::encode_files({.contents = {{"x", ""}},
+                           .large = {{"model", {.bytes = 1 << 30, .modified_s = 1'700'000'000}}}});
   batch::OrderRecord order;
   order.order.name = "words";
   order.order.map = "cat";

@@ -232,6 +232,26 @@ TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
   EXPECT_NE(missing.err.find("none.yaml"), std::string::npos) << missing.err;
 }
 
+// Files of more than 256 KiB are copied at submission: tasks have what the file was then.
+TEST_F(WordCount, ShipsALargeFileThatIsRemovedOnceTheJobIsSubmitted) {
+  Cluster cluster({.agents = 2, .batch = true});
+  std::string lines;
+  while (lines.size() < 2'000'000) lines += text("line ", lines.size(), "\n");
+  write_file(home_ / "large.txt", lines);
+  const Exit submitted = cluster.proffer({"batch", "submit", "--name", "large", "--map",
+                                          "cat >/dev/null; cat ./large.txt; rm -f "
+                                          "./large.txt",
+                                          "--reducers", "0", "--split", "1GiB", "--files",
+                                          home_ / "large.txt", "--files", home_ / "map.sh",
+                                          "--input", home_ / "in", "--output", home_ / "out"});
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  fs::remove(home_ / "large.txt");
+  const Exit done = cluster.proffer({"batch", "wait", "large-1"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(read_file(home_ / "out/part-00000"), lines);
+  EXPECT_FALSE(fs::exists(home_ / "out/_temporary"));
+}
+
 TEST_F(WordCount, AnUnreadableDirectoryIsNamed) {
   Cluster cluster({.batch = true});
   fs::create_directory(home_ / "in/secret");

@@ -87,11 +87,14 @@ Result<void> check_environment(const proto::Environment& env) {
   return {};
 }
 
-Result<void> check_files(const std::map<std::string, std::string>& files) {
+Result<void> check_files(const JobSpec& spec) {
   size_t bytes = 0;
-  for (const auto& [name, content] : files) {
+  for (const auto& [name, content] : spec.files) {
     if (Result<void> ok = check_shipped_name(name); !ok) return ok;
     bytes += content.size();
+  }
+  for (const auto& [name, path] : spec.large_files) {
+    if (Result<void> ok = check_shipped_name(name); !ok) return ok;
   }
   if (bytes > kShippedBytesMax) {
     return Error::invalid_argument(text("the shipped files have ", bytes,
@@ -99,9 +102,11 @@ Result<void> check_files(const std::map<std::string, std::string>& files) {
                                         " are allowed"))
         .with_hint("put large files where all agents can read them, and name their path");
   }
-  if (files.size() > kShippedFilesMax) {
+  const size_t count = spec.files.size() + spec.large_files.size();
+  if (count > kShippedFilesMax) {
     return Error::invalid_argument(
-        text(files.size(), " files are shipped; at most ", kShippedFilesMax, " are allowed"));
+               text(count, " files are shipped; at most ", kShippedFilesMax, " are allowed"))
+        .with_hint("pack them into an archive, and unpack it in the command");
   }
   return {};
 }
@@ -115,7 +120,7 @@ Result<void> check_fetch(const JobSpec& spec) {
     const std::string name = proto::stored_name(file);
     if (name.empty()) continue;
     if (name == "map.out" || name == "map.index" || name == ".proffer" ||
-        spec.files.contains(name)) {
+        spec.files.contains(name) || spec.large_files.contains(name)) {
       return Error::invalid_argument(text("fetch: a file cannot be named ", quoted(name),
                                           ": the task has another file of that name"))
           .with_hint("add ,name=NAME to give it another one");
@@ -256,7 +261,7 @@ Result<void> check_job(const JobSpec& spec) {
         .with_hint("give one with --output DIRECTORY, or `output: DIRECTORY` in the job file");
   }
   if (Result<void> ok = check_path("output", spec.output); !ok) return ok;
-  if (Result<void> ok = check_files(spec.files); !ok) return ok;
+  if (Result<void> ok = check_files(spec); !ok) return ok;
   if (Result<void> ok = check_fetch(spec); !ok) return ok;
   if (Result<void> ok = check_environment(spec.env); !ok) return ok;
   if (Result<void> ok = check_shape(spec.resources); !ok)

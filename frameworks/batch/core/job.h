@@ -25,8 +25,9 @@ namespace proffer::batch {
 inline constexpr int64_t kReducersMax = 10'000;  // partition numbers have five digits
 inline constexpr size_t kMapsMax = 50'000;       // each reduce is told of each map
 inline constexpr size_t kShippedBytesMax =
-    256 * 1024;  // of all files together; sent with each task
+    256 * 1024;  // of the files in the plan's entry together; each task reads all of it
 inline constexpr size_t kShippedFilesMax = 256;
+inline constexpr int64_t kLargeFilesBytesMax = int64_t{64} << 30;  // copied while somebody waits
 inline constexpr size_t kStreamCommandBytesMax = 16 * 1024;
 inline constexpr size_t kJobEnvironmentBytesMax = 32 * 1024;
 inline constexpr size_t kPathBytesMax = 4'096;  // PATH_MAX
@@ -62,7 +63,9 @@ struct JobSpec {
   bool by_file = false;      // no split has more than one file
   bool allow_empty = false;  // input without a byte is one split; else it is refused
   std::map<std::string, std::string> files = {};  // contents by name, put into each sandbox
-  std::vector<proto::FetchedFile> fetch = {};     // that agents put into each sandbox
+  // Paths by name, of files that are too large for that: copied beside the plan (plan.h).
+  std::map<std::string, std::string> large_files = {};
+  std::vector<proto::FetchedFile> fetch = {};  // that agents put into each sandbox
   proto::Environment env = {};
   ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
   int32_t attempts = kAttempts;  // a task that fails so often ends the job

@@ -14,6 +14,9 @@ constexpr std::string_view kSplitTag = "PBs1";
 constexpr std::string_view kFormattedSplitTag = "PBs2";
 constexpr std::string_view kFilesTag = "PBp1";
 constexpr std::string_view kRequestTag = "PBd1";
+// With large files.
+constexpr std::string_view kLargeFilesTag = "PBp2";
+constexpr std::string_view kLargeRequestTag = "PBd2";
 
 void write(ByteWriter& out, const InputFormat& format) {
   out.number(static_cast<uint64_t>(format.kind));
@@ -27,11 +30,32 @@ InputFormat read_format(ByteReader& in) {
   return format;
 }
 
+void write(ByteWriter& out, const ShippedFiles& files) {
+  out.pairs(files.contents);
+  if (files.large.empty()) return;
+  out.number(files.large.size());
+  for (const auto& [name, file] : files.large) {
+    out.bytes(name);
+    out.signed_number(file.bytes);
+    out.signed_number(file.modified_s);
+  }
+}
+
 // These become files in the sandbox: nothing that leads out of it.
-ShippedFiles read_files(ByteReader& in) {
-  ShippedFiles files = in.pairs(kShippedFilesMax, kShippedBytesMax);
-  for (const auto& [name, content] : files) {
+ShippedFiles read_files(ByteReader& in, bool has_large) {
+  ShippedFiles files{.contents = in.pairs(kShippedFilesMax, kShippedBytesMax)};
+  for (const auto& [name, content] : files.contents) {
     if (!check_shipped_name(name)) in.fail();
+  }
+  if (!has_large) return files;
+  const size_t count = in.count(kShippedFilesMax - files.contents.size());
+  if (count == 0) in.fail();  // There is one encoding of no large files.
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    std::string name(in.bytes(kNameBytesMax));
+    const LargeFile file{.bytes = in.amount(kLargeFilesBytesMax), .modified_s = in.amount()};
+    const bool rises = files.large.empty() || name > files.large.rbegin()->first;
+    if (!check_shipped_name(name) || !rises || files.contents.contains(name)) in.fail();
+    files.large.emplace_hint(files.large.end(), std::move(name), file);
   }
   return files;
 }
@@ -51,6 +75,10 @@ std::string waiting_directory(std::string_view output, std::string_view plan) {
 }
 
 std::string made_plan(std::string_view plan_directory) { return text(plan_directory, "/made"); }
+
+std::string large_file_path(std::string_view plan_directory, std::string_view name) {
+  return text(plan_directory, "/files/", name);
+}
 
 std::string encode_split(const Split& split) {
   const bool is_formatted =
@@ -105,20 +133,21 @@ Result<Split> decode_split(std::string_view bytes) {
 }
 
 std::string encode_files(const ShippedFiles& files) {
-  ByteWriter out(kFilesTag);
-  out.pairs(files);
+  ByteWriter out(files.large.empty() ? kFilesTag : kLargeFilesTag);
+  write(out, files);
   return std::move(out).take();
 }
 
 Result<ShippedFiles> decode_files(std::string_view bytes) {
-  ByteReader in(bytes, kFilesTag);
-  ShippedFiles files = read_files(in);
+  const bool has_large = bytes.starts_with(kLargeFilesTag);
+  ByteReader in(bytes, has_large ? kLargeFilesTag : kFilesTag);
+  ShippedFiles files = read_files(in, has_large);
   if (!in.ended_well()) return Error::corruption("these bytes are not the shipped files of batch");
   return files;
 }
 
 std::string encode_plan_request(const PlanRequest& request) {
-  ByteWriter out(kRequestTag);
+  ByteWriter out(request.files.large.empty() ? kRequestTag : kLargeRequestTag);
   out.number(request.inputs.size());
   for (const std::string& input : request.inputs) out.bytes(input);
   out.signed_number(request.split_bytes);
@@ -126,13 +155,14 @@ std::string encode_plan_request(const PlanRequest& request) {
   out.number((request.by_file ? 1 : 0) | (request.allow_empty ? 2 : 0) |
              (request.decompresses ? 0 : 4) | (has_format ? 8 : 0));
   if (has_format) write(out, request.format);
-  out.pairs(request.files);
+  write(out, request.files);
   out.bytes(request.lines_of);
   return std::move(out).take();
 }
 
 Result<PlanRequest> decode_plan_request(std::string_view bytes) {
-  ByteReader in(bytes, kRequestTag);
+  const bool has_large = bytes.starts_with(kLargeRequestTag);
+  ByteReader in(bytes, has_large ? kLargeRequestTag : kRequestTag);
   PlanRequest request;
   const size_t inputs = in.count(kInputsMax);
   const auto read_path = [&in] {
@@ -151,7 +181,7 @@ Result<PlanRequest> decode_plan_request(std::string_view bytes) {
     request.format = read_format(in);
     if (request.format == InputFormat()) in.fail();
   }
-  request.files = read_files(in);
+  request.files = read_files(in, has_large);
   request.lines_of = read_path();
   if (!in.ended_well()) return corrupt("the request for a plan");
   return request;

@@ -8,6 +8,7 @@
 //   OUTPUT/_temporary/plan-<name>/index    an IndexEntry for each entry
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
 //   OUTPUT/_temporary/plan-<name>/order    of an array: its order, for `proffer batch results`
+//   OUTPUT/_temporary/plan-<name>/files/   copies of shipped files that are too large for an entry
 //
 // What a job reads that waits for others is not there when it is submitted: its plan is made in the
 // cluster, by its first task. Until then all of its directory waits beside OUTPUT and has
@@ -49,7 +50,23 @@ std::string waiting_directory(std::string_view output, std::string_view plan);
 // In a plan's directory, what its first task has made there.
 std::string made_plan(std::string_view plan_directory);
 
-using ShippedFiles = std::map<std::string, std::string>;  // contents by name
+// In a plan's directory, the copy of a large file.
+std::string large_file_path(std::string_view plan_directory, std::string_view name);
+
+// A file that is shipped as a copy in the plan's directory; each task has a link to it. Whoever
+// changes the copy is noticed: its size and time are no longer these.
+struct LargeFile {
+  int64_t bytes = 0;
+  int64_t modified_s = 0;  // since 1970, of the file that was copied
+  bool operator==(const LargeFile&) const = default;
+};
+
+// By name.
+struct ShippedFiles {
+  std::map<std::string, std::string> contents = {};
+  std::map<std::string, LargeFile> large = {};
+  bool operator==(const ShippedFiles&) const = default;
+};
 
 // What a plan is made of. Of an array only the last of these.
 struct PlanRequest {

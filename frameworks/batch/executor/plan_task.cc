@@ -109,6 +109,29 @@ std::optional<TaskTrouble> change_order(const std::string& path, const PlanWork&
   return std::nullopt;
 }
 
+// Large files are not copied for each firing: they get another name. What cannot have one is
+// copied.
+void copy_plan(const fs::path& model, const fs::path& plan, std::error_code& error) {
+  const fs::path large = model / "files";
+  for (const fs::directory_entry& entry : fs::directory_iterator(model, error)) {
+    if (error) return;
+    const fs::path to = plan / entry.path().filename();
+    if (entry.path() != large) {
+      fs::copy(entry.path(), to, fs::copy_options::recursive, error);
+      continue;
+    }
+    fs::copy(large, to, fs::copy_options::recursive | fs::copy_options::create_hard_links, error);
+    if (!error) continue;
+    fs::remove_all(to, error);
+    if (!error) fs::create_directory(to, error);
+    for (const fs::directory_entry& file : fs::directory_iterator(large, error)) {
+      const fs::path copy = to / file.path().filename();
+      if (!error) fs::copy_file(file.path(), copy, error);
+      if (!error) fs::last_write_time(copy, fs::last_write_time(file.path(), error), error);
+    }
+  }
+}
+
 // Puts a copy of a schedule's plan where the job's directory waits, at once.
 std::optional<TaskTrouble> copy_model(const PlanWork& work) {
   if (!exists(work.model)) {
@@ -120,7 +143,7 @@ std::optional<TaskTrouble> copy_model(const PlanWork& work) {
   std::error_code error;
   fs::remove_all(own, error);  // of an attempt of this number that an agent has launched twice
   fs::create_directories(plan, error);
-  if (!error) fs::copy(work.model, plan, fs::copy_options::recursive, error);
+  if (!error) copy_plan(work.model, plan, error);
   std::optional<TaskTrouble> wrong;
   if (error) {
     wrong = trouble(Error::unavailable(

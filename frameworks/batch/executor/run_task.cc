@@ -101,22 +101,6 @@ Result<void> make_scratch_directory(const TaskSetting& setting) {
   return system_error(text("making ", quoted(path)), errno);
 }
 
-Result<void> write_files(const WorkCommon& common, const TaskSetting& setting) {
-  const Result<std::string> entry = read_plan(common, common.maps);
-  if (!entry) return entry.error();
-  const Result<ShippedFiles> files = decode_files(*entry);
-  if (!files) return files.error();
-  for (const auto& [name, content] : *files) {
-    const std::string path = text(setting.sandbox, "/", name);
-    Result<Fd> file = open_to_write(path, 0755);
-    if (!file) return std::move(file).error();
-    if (WriteOutcome written = write_all(file->get(), content); written.error) {
-      return std::move(*written.error).in(text("shipped file ", quoted(name)));
-    }
-  }
-  return {};
-}
-
 TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
   TaskOutcome outcome;
   const auto failed = [&](const Error& error) {

@@ -92,7 +92,8 @@ Result<void> move_directory(const std::string& from, const std::string& to);
 std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
-// The shipped files, executable, into the sandbox.
+// The shipped files, executable, into the sandbox. Errors: kCorruption for a copy that was
+// changed; kUnavailable from the system.
 Result<void> write_files(const WorkCommon& common, const TaskSetting& setting);
 
 // All that `from` gives becomes this task's part of the output, aside at first, each line with its

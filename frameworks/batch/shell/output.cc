@@ -12,6 +12,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/planning/plan_files.h"
+#include "frameworks/batch/shell/large_files.h"
 
 namespace proffer::batch {
 namespace {
@@ -56,22 +57,31 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
   return output;
 }
 
+Result<std::string> OutputDirectory::make_plan_directory(const std::string& name) const {
+  std::string directory = plan_directory(path_, name);
+  if (::mkdir(directory.c_str(), 0777) == 0 || errno == EEXIST) return directory;
+  return Error::unavailable(text("making ", quoted(directory), ": ", words(errno)));
+}
+
 Result<void> OutputDirectory::write_plan(const std::string& name, const std::vector<Split>& splits,
                                          const std::vector<std::string>& arguments,
                                          const ShippedFiles& files) {
-  const std::string directory = plan_directory(path_, name);
-  if (::mkdir(directory.c_str(), 0777) != 0) {
-    return Error::unavailable(text("making ", quoted(directory), ": ", words(errno)));
-  }
-  return write_plan_files(directory, splits, arguments, files);
+  const Result<std::string> directory = make_plan_directory(name);
+  if (!directory) return directory.error();
+  return write_plan_files(*directory, splits, arguments, files);
+}
+
+Result<std::map<std::string, LargeFile>> OutputDirectory::copy_files(
+    const std::string& name, const std::map<std::string, std::string>& paths) {
+  const Result<std::string> directory = make_plan_directory(name);
+  if (!directory) return directory.error();
+  return copy_large_files(paths, *directory);
 }
 
 Result<void> OutputDirectory::write_request(const std::string& name, const PlanRequest& request) {
-  const std::string directory = plan_directory(path_, name);
-  if (::mkdir(directory.c_str(), 0777) != 0) {
-    return Error::unavailable(text("making ", quoted(directory), ": ", words(errno)));
-  }
-  return write_whole(directory + "/request", encode_plan_request(request));
+  const Result<std::string> directory = make_plan_directory(name);
+  if (!directory) return directory.error();
+  return write_whole(*directory + "/request", encode_plan_request(request));
 }
 
 Result<void> OutputDirectory::write_order(const JobOrder& order) {

@@ -3,6 +3,7 @@
 // The job's output directory: made before the job is submitted, as the user that submits; complete
 // or gone after it, which its last task does (frameworks/batch/executor).
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ class OutputDirectory {
   // Writes the job's plan (plan.h) into it, durably. Errors: kUnavailable with the system's words.
   Result<void> write_plan(const std::string& name, const std::vector<Split>& splits,
                           const std::vector<std::string>& arguments, const ShippedFiles& files);
+  // Before these: copies the files at these paths, by their names, into the plan's directory.
+  // Errors: kNotFound, kUnavailable with the system's words, or for a file that changes meanwhile;
+  // kResourceExhausted.
+  Result<std::map<std::string, LargeFile>> copy_files(
+      const std::string& name, const std::map<std::string, std::string>& paths);
   // In place of it, of a job that awaits its plan: what that is made of.
   Result<void> write_request(const std::string& name, const PlanRequest& request);
   // Of an array: its order beside the plan.
@@ -32,6 +38,8 @@ class OutputDirectory {
 
  private:
   explicit OutputDirectory(std::string path) : path_(std::move(path)) {}
+  // The plan's own directory, made if it is not there. Errors: kUnavailable.
+  Result<std::string> make_plan_directory(const std::string& name) const;
   std::string path_;
 };
 

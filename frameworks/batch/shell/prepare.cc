@@ -54,22 +54,29 @@ Result<void> find_elements(JobSpec& job) {
   return {};
 }
 
-PlanRequest request_of(const JobSpec& job) {
+PlanRequest request_of(const JobSpec& job, const ShippedFiles& files) {
   return {.inputs = job.array ? job.files_of : job.inputs,
           .split_bytes = job.split_bytes,
           .by_file = job.by_file,
           .allow_empty = job.allow_empty,
           .format = job.input_format,
           .decompresses = job.decompresses,
-          .files = job.files,
+          .files = files,
           .lines_of = job.lines_of};
 }
 
 Result<void> write_directory(const JobSpec& job, const JobOrder& order,
                              const std::vector<Split>& splits, OutputDirectory& output) {
+  ShippedFiles files{.contents = job.files};
+  if (!job.large_files.empty()) {
+    Result<std::map<std::string, LargeFile>> copied =
+        output.copy_files(order.plan, job.large_files);
+    if (!copied) return std::move(copied).error().in("file to ship");
+    files.large = *std::move(copied);
+  }
   Result<void> written = order.awaits_plan()
-                             ? output.write_request(order.plan, request_of(job))
-                             : output.write_plan(order.plan, splits, job.arguments, job.files);
+                             ? output.write_request(order.plan, request_of(job, files))
+                             : output.write_plan(order.plan, splits, job.arguments, files);
   if (written && order.array) written = output.write_order(order);
   return written;
 }

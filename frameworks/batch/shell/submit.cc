@@ -11,6 +11,7 @@
 #include "common/roles.h"
 #include "common/text.h"
 #include "frameworks/batch/planning/input.h"
+#include "frameworks/batch/shell/large_files.h"
 #include "proto/batch_status.h"
 #include "proto/fetched_files.h"
 
@@ -270,6 +271,19 @@ Result<std::vector<int32_t>> parse_exit_codes(std::string_view what,
   return codes;
 }
 
+// The files to ship: small ones are read, the largest ones are copied later.
+Result<void> read_shipped(const std::vector<std::string>& paths, JobSpec& job) {
+  const Result<DividedFiles> divided = divide_files(paths);
+  if (!divided) return Error(divided.error()).in("file to ship");
+  job.large_files = divided->large;
+  for (const auto& [name, path] : divided->small) {
+    Result<std::string> content = read_file(path, kShippedBytesMax);
+    if (!content) return std::move(content).error().in("file to ship");
+    job.files.emplace(name, *std::move(content));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<JobFile> read_job_file(const std::string& path, const Parameters& parameters) {
@@ -386,14 +400,8 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   }
   job.env = file.env;
   for (const auto& [name, value] : given.env) job.env[name] = value;
-  for (const std::string& path : given.files.empty() ? file.files : given.files) {
-    const std::string name = path.substr(path.rfind('/') + 1);
-    Result<std::string> content = read_file(path, kShippedBytesMax);
-    if (!content) return std::move(content).error().in("file to ship");
-    if (!job.files.emplace(name, *std::move(content)).second) {
-      return Error::invalid_argument(text("two of the files to ship are named ", quoted(name)))
-          .with_hint("they share one directory where the tasks run; rename one");
-    }
+  if (Result<void> ok = read_shipped(given.files.empty() ? file.files : given.files, job); !ok) {
+    return std::move(ok).error();
   }
   const Result<Duration> time_limit = read_time_limit(given, file);
   if (!time_limit) return time_limit.error();

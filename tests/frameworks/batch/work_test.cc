@@ -145,14 +145,21 @@ TEST(Plan, ComesBackAsItWas) {
     EXPECT_TRUE(check_plan_entry(entry, bytes));
     EXPECT_FALSE(check_plan_entry(entry, bytes + "x"));
   }
-  const ShippedFiles files = {{"map.awk", "{ print }\n"}, {"x", ""}};
+  const ShippedFiles files = {.contents = {{"map.awk", "{ print }\n"}, {"x", ""}}};
   EXPECT_TRUE(*decode_files(encode_files(files)) == files);
+  ShippedFiles large = files;
+  large.large = {{"model", {.bytes = int64_t{3} << 30, .modified_s = 1'700'000'000}}, {"y", {}}};
+  EXPECT_TRUE(*decode_files(encode_files(large)) == large);
+  const PlanRequest request{.inputs = {"/in"}, .files = large};
+  EXPECT_TRUE(*decode_plan_request(encode_plan_request(request)) == request);
 }
 
 TEST(Plan, RefusesFilesThatWouldLeaveTheSandbox) {
   for (const char* name : {"../x", "a/b", "..", "", "map.out", "stderr", ".proffer"}) {
-    EXPECT_FALSE(decode_files(encode_files({{name, "content"}}))) << name;
+    EXPECT_FALSE(decode_files(encode_files({.contents = {{name, "content"}}}))) << name;
+    EXPECT_FALSE(decode_files(encode_files({.large = {{name, {.bytes = 1}}}}))) << name;
   }
+  EXPECT_FALSE(decode_files(encode_files({.contents = {{"x", ""}}, .large = {{"x", {}}}})));
 }
 
 TEST(TaskNames, AreReadAsTheyAreWritten) {

@@ -62,7 +62,9 @@ class PlanTask : public ::testing::Test {
 TEST_F(PlanTask, FindsTheInputAndTakesTheDirectoryToItsPlace) {
   put(root_ / "in/a", std::string(100, 'a'));
   put(root_ / "in/b", std::string(50, 'b'));
-  request({.inputs = {(root_ / "in").string()}, .split_bytes = 100, .files = {{"run.sh", "x"}}});
+  request({.inputs = {(root_ / "in").string()},
+           .split_bytes = 100,
+           .files = {.contents = {{"run.sh", "x"}}}});
   const PlanResult result = plan();
   ASSERT_FALSE(trouble_) << trouble_->message;
   EXPECT_EQ(result, (PlanResult{.maps = 2, .input_bytes = 150}));
@@ -70,7 +72,7 @@ TEST_F(PlanTask, FindsTheInputAndTakesTheDirectoryToItsPlace) {
   const Result<Split> second = decode_split(*entry(1));
   ASSERT_TRUE(second);
   EXPECT_EQ(second->chunks.front().path, (root_ / "in/b").string());
-  EXPECT_EQ(decode_files(*entry(2))->at("run.sh"), "x");
+  EXPECT_EQ(decode_files(*entry(2))->contents.at("run.sh"), "x");
 }
 
 // The input has changed between them: what the first one found is what all tasks read.
@@ -141,6 +143,24 @@ TEST_F(PlanTask, OfAJobWhosePlanIsKnownOnlyMovesItsDirectory) {
   EXPECT_THAT(*decode_arguments(*entry(0)), ::testing::ElementsAre("a", "b"));
   EXPECT_EQ(plan(2), PlanResult());
   EXPECT_FALSE(trouble_);
+}
+
+// Each firing of a schedule has a plan of its own, and the same copy of a large file.
+TEST_F(PlanTask, OfAScheduleDoesNotCopyLargeFiles) {
+  put(root_ / "in/a", "x\n");
+  const fs::path model = root_ / "model";
+  fs::create_directories(model / "files");
+  put(model / "request", encode_plan_request({.inputs = {(root_ / "in").string()},
+                                              .files = {.large = {{"m", {.bytes = 7}}}}}));
+  put(model / "files/m", "content");
+  PlanWork first = work();
+  first.model = model.string();
+  PlanResult result;
+  trouble_ = make_plan(first, result);
+  ASSERT_FALSE(trouble_) << trouble_->message;
+  const std::string copy = large_file_path(plan_directory(out(), "p"), "m");
+  EXPECT_TRUE(fs::equivalent(copy, model / "files/m"));
+  EXPECT_EQ(decode_files(*entry(1))->large.at("m").bytes, 7);
 }
 
 TEST_F(PlanTask, RefusesARequestThatWasChanged) {

@@ -240,7 +240,8 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
 TEST_F(BatchTask, HasItsFilesItsEnvironmentAndTheCLocale) {
   MapWork work = map_of(
       "sh script.sh", "x\n", 1,
-      {{"script.sh", "cat >/dev/null; echo \"$LC_ALL $COLOUR $(test -x script.sh && echo x)\""}});
+      {.contents = {{"script.sh",
+                     "cat >/dev/null; echo \"$LC_ALL $COLOUR $(test -x script.sh && echo x)\""}}});
   work.common.env["COLOUR"] = "blue";
   const TaskOutcome outcome = map(work);
   ASSERT_TRUE(outcome.result) << outcome.message;

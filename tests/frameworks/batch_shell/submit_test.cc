@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/planning/input.h"
+#include "frameworks/batch/shell/large_files.h"
 #include "frameworks/batch/shell/output.h"
 
 namespace proffer::batch::submit_test {
@@ -280,7 +282,7 @@ TEST_F(Submit, WritesThePlanIntoTheOutput) {
   Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
   ASSERT_TRUE(output);
   const std::vector<Split> splits = {{{Chunk{"/in/a", 0, 5}}}, {{Chunk{"/in/b", 7, 2}}}};
-  ASSERT_TRUE(output->write_plan("p", splits, {}, {{"map.awk", "{ print }"}}));
+  ASSERT_TRUE(output->write_plan("p", splits, {}, {.contents = {{"map.awk", "{ print }"}}}));
   const std::string directory = plan_directory(at("out"), "p");
   const Result<std::string> index = read_file(directory + "/index", 1'000);
   const Result<std::string> entries = read_file(directory + "/entries", 1'000);
@@ -292,7 +294,72 @@ TEST_F(Submit, WritesThePlanIntoTheOutput) {
     return entries->substr(static_cast<size_t>(place->offset), static_cast<size_t>(place->length));
   };
   EXPECT_TRUE(*decode_split(entry(1)) == splits[1]);
-  EXPECT_EQ(decode_files(entry(2))->at("map.awk"), "{ print }");
+  EXPECT_EQ(decode_files(entry(2))->contents.at("map.awk"), "{ print }");
+}
+
+TEST_F(Submit, PutsTheSmallestFilesIntoThePlanAndCopiesTheOthers) {
+  put("one", std::string(kShippedBytesMax - 10, '1'));
+  put("two", std::string(20, '2'));
+  put("three", "3");
+  put("four", "");
+  const std::vector<std::string> paths = {at("one"), at("two"), at("three"), at("four")};
+  const Result<DividedFiles> divided = divide_files(paths);
+  ASSERT_TRUE(divided) << divided.error().message();
+  EXPECT_EQ(divided->small, (std::map<std::string, std::string>{
+                                {"two", at("two")}, {"three", at("three")}, {"four", at("four")}}));
+  EXPECT_EQ(divided->large, (std::map<std::string, std::string>{{"one", at("one")}}));
+  put("one", std::string(kShippedBytesMax - 21, '1'));
+  EXPECT_TRUE(divide_files(paths)->large.empty());
+  fs::create_directory(at("below"));
+  EXPECT_THAT(divide_files({at("below")}).error().message(), HasSubstr("is a directory"));
+  EXPECT_EQ(divide_files({at("none")}).error().code(), ErrorCode::kNotFound);
+  // Sparse: nothing of it is read.
+  put("huge", "");
+  fs::resize_file(at("huge"), kLargeFilesBytesMax);
+  EXPECT_TRUE(divide_files({at("huge")}));
+  EXPECT_EQ(divide_files({at("huge"), at("two")}).error().code(), ErrorCode::kResourceExhausted);
+}
+
+TEST_F(Submit, CopiesLargeFilesBesideThePlan) {
+  const std::string content(3 * kShippedBytesMax + 7, 'm');
+  put("model", content);
+  const struct timespec times[2] = {{.tv_sec = 1'000, .tv_nsec = 0},
+                                    {.tv_sec = 1'700'000'000, .tv_nsec = 5}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, at("model").c_str(), times, 0), 0);
+  Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
+  ASSERT_TRUE(output);
+  const auto files = output->copy_files("p", {{"m", at("model")}});
+  ASSERT_TRUE(files) << files.error().message();
+  const LargeFile file = files->at("m");
+  EXPECT_EQ(file, (LargeFile{.bytes = static_cast<int64_t>(content.size()),
+                             .modified_s = 1'700'000'000}));
+  ASSERT_TRUE(output->write_plan("p", {}, {}, {.large = *files}));
+  const std::string copy = large_file_path(plan_directory(at("out"), "p"), "m");
+  put("model", "other");
+  EXPECT_EQ(*read_file(copy, content.size()), content);
+  struct stat seen = {};
+  ASSERT_EQ(::stat(copy.c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_mode & 0777, 0555u);
+  EXPECT_EQ(seen.st_mtim.tv_sec, file.modified_s);
+
+  Result<OutputDirectory> another = OutputDirectory::prepare(at("another"));
+  fs::remove(at("model"));
+  const auto gone = another->copy_files("p", {{"m", at("model")}});
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code(), ErrorCode::kNotFound);
+  EXPECT_THAT(gone.error().message(), HasSubstr(at("model")));
+}
+
+TEST(LargeFiles, ThatChangeWhileTheyAreCopiedAreRefused) {
+  const FileState before{.bytes = 10, .modified_s = 5, .modified_ns = 1};
+  EXPECT_TRUE(check_copied("/m", before, before, 10));
+  EXPECT_FALSE(check_copied("/m", before, before, 9));
+  EXPECT_FALSE(check_copied("/m", before, {.bytes = 11, .modified_s = 5, .modified_ns = 1}, 10));
+  const Result<void> later =
+      check_copied("/m", before, {.bytes = 10, .modified_s = 5, .modified_ns = 2}, 10);
+  ASSERT_FALSE(later);
+  EXPECT_THAT(later.error().message(), HasSubstr("'/m' was changed while it was copied"));
+  EXPECT_THAT(later.error().hint(), HasSubstr("submit the job again"));
 }
 
 TEST_F(Submit, RemovesAnOutputThatIsGivenUp) {
