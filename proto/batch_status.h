@@ -42,6 +42,8 @@ struct BatchStage {
   int64_t copies = 0;      // of those that run: twice, since the first attempt is slow
   int64_t failed = 0;      // attempts that failed so far
   int64_t recomputed = 0;  // tasks whose output was lost
+  int64_t near = 0;        // of those that are done and preferred hosts: on one of these
+  int64_t far = 0;         // the others of them
   int64_t records_in = 0;  // these four of the tasks that are done
   int64_t bytes_in = 0;
   int64_t records_out = 0;

@@ -63,6 +63,18 @@ void make_array(batch::JobOrder& order, Prng& chance) {
   array.failed_max = size;
 }
 
+// Tasks of a part of the jobs prefer hosts, one of which is no agent: all work ends nevertheless.
+void prefer_hosts(batch::JobOrder& order, Prng& chance) {
+  batch::Locality& locality = order.locality;
+  locality.groups = {{"a1"}, {"a2", "a3"}, {"nowhere"}};
+  locality.wait = milliseconds(chance.between(0, 10'000));
+  const auto group = [&] { return static_cast<uint32_t>(chance.between(0, 3)); };
+  locality.all = group();
+  for (int64_t map = 0; map < order.maps && !order.array; ++map) {
+    locality.maps.push_back({.group = group(), .count = 1});
+  }
+}
+
 // Whether this element fails at each of the attempts that one try of the job has.
 bool fails_in(const std::string& plan, const batch::ArrayOrder& array, uint32_t position,
               int32_t tries_before) {
@@ -128,6 +140,7 @@ bool is_met(batch::Condition condition, proto::BatchPhase ended) {
 BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(options)) {
   Prng chance(options_.seed);
   Prng of_arrays(options_.seed ^ 0xA55A);
+  Prng of_hosts(options_.seed ^ 0x10CA1);
   Time at = Time();
   for (int64_t i = 0; i < options_.jobs; ++i) {
     Wish wish{.at = at};
@@ -146,6 +159,7 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
       order.input_bytes += split_bytes(order.plan, map);
     }
     if (i > 0 && of_arrays.chance(1, 2)) make_array(order, of_arrays);
+    if (of_hosts.chance(1, 2)) prefer_hosts(order, of_hosts);
     if (i > 0 && chance.chance(1, 4)) {
       wish.cancel_after = milliseconds(chance.between(0, 30'000));
       wish.wants_retry = split_bytes(order.plan, 0) % 200 == 0;         // every second one

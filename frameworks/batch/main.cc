@@ -192,8 +192,8 @@ class Verbs {
         "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
         "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
         "sort, sort_memory, input, input_format, decompress, output,\nreducers, split, "
-        "speculation, by_file, allow_empty, fail_if_impossible, resources, time_limit, files, "
-        "fetch, env; or "
+        "speculation, by_file, allow_empty, fail_if_impossible, resources, time_limit, "
+        "prefer_hosts, locality, locality_wait, files, fetch, env; or "
         "of an array: command, "
         "array, arguments, each_line, each_file, at_once, retries,\nretry_on, ok, max_failed, "
         "directory; or run. Of a pipeline it has stages, each with these keys. Flags "
@@ -239,6 +239,9 @@ class Verbs {
                         "How keys are sorted, as in '-k1,1 -k2,2nr' [by their bytes]");
     command->add_option("--speculation", flags.speculation,
                         "on or off: a slow task gets a second attempt elsewhere [on]");
+    command->add_option(
+        "--locality", flags.locality,
+        "File with lines of HOST[,HOST] PATH: the agents that have each input near");
     truth(command, "--by-file", flags.by_file,
           "No map task reads of more than one file, which $mapreduce_map_input_file names");
     truth(command, "--allow-empty", flags.allow_empty,
@@ -266,6 +269,13 @@ class Verbs {
     command->add_option("--time-limit", flags.time_limit,
                         "Of one attempt of a task or element, as in 90s or 2h; one that exceeds it "
                         "has failed [none]");
+    command
+        ->add_option("--prefer-hosts", flags.prefer_hosts,
+                     "Agent on which the tasks had better run; can be repeated")
+        ->allow_extra_args(false);
+    command->add_option(
+        "--locality-wait", flags.locality_wait,
+        text("How long tasks wait for the agents that they prefer [", to_text(kLocalityWait), "]"));
     command->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
         ->allow_extra_args(false);
     command

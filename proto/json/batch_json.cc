@@ -46,6 +46,8 @@ void fields(F& f, typename F::template Of<BatchStage>& stage) {
   f.whole("failed", stage.failed);
   f.whole("recomputed", stage.recomputed);
   f.whole("copies", stage.copies);
+  f.whole("near", stage.near);
+  f.whole("far", stage.far);
   f.whole("records_in", stage.records_in);
   f.whole("bytes_in", stage.bytes_in);
   f.whole("records_out", stage.records_out);

@@ -365,6 +365,10 @@ std::map<std::string, std::string> made_seeds() {
   order.owner = "ada";
   seeds["batch_record/order"] = batch::encode(order);
   seeds["batch_record/bare_order"] = batch::encode_order(order.order);
+  batch::OrderRecord near = order;
+  near.order.locality = {
+      .groups = {{"a", "b"}, {"c"}}, .all = 1, .maps = {{2, 4}, {0, 1}}, .wait = seconds(5)};
+  seeds["batch_record/order_near"] = batch::encode(near);
   seeds["batch_record/scheduler"] = batch::encode(batch::SchedulerRecord{.lives = 2, .jobs = 300});
   seeds["batch_record/state"] = batch::encode(
       batch::StateRecord{.started_at = Time::from_nanos(5),
@@ -388,6 +392,10 @@ std::map<std::string, std::string> made_seeds() {
   ended.job.job = "words-7";
   ended.job.phase = proto::BatchPhase::kCancelled;
   seeds["batch_record/ended"] = batch::encode(ended);
+  batch::EndedRecord ended_near = ended;
+  ended_near.job.map.near = 5;
+  ended_near.job.map.far = 2;
+  seeds["batch_record/ended_near"] = batch::encode(ended_near);
   ended.job.pipeline = "etl-5";
   ended.job.stage = "words";
   ended.job.after = {{.job = "etl-clean-6", .on = "finished", .fate = "met"}};

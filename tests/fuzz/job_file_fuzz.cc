@@ -63,6 +63,9 @@ std::string members(const batch::JobText& job) {
   one("allow_empty", job.allow_empty);
   one("fail_if_impossible", job.fail_if_impossible);
   one("resources", job.resources);
+  list("prefer_hosts", job.prefer_hosts);
+  one("locality", job.locality);
+  one("locality_wait", job.locality_wait);
   one("band", job.band);
   one("priority", job.priority);
   list("files", job.files);

@@ -252,6 +252,40 @@ TEST_F(WordCount, ShipsALargeFileThatIsRemovedOnceTheJobIsSubmitted) {
   EXPECT_FALSE(fs::exists(home_ / "out/_temporary"));
 }
 
+// One agent has all of the input near, and the maps wait for it though others are free; of a name
+// that is no agent they wait for a moment.
+TEST_F(WordCount, RunsItsMapsOnTheAgentsThatHaveTheirInputNear) {
+  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048", .batch = true});
+  write_file(home_ / "near", text("agent-2 ", home_ / "in", "\n"));
+  Words near = job();
+  for (const std::string& word :
+       Words{"--locality", home_ / "near", "--locality-wait", "10m", "--json"}) {
+    near.push_back(word);
+  }
+  const Exit done = cluster.proffer(near);
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(counted(), expected_);
+  const proto::BatchJob job_near = status(cluster);
+  EXPECT_GT(job_near.map.total, 3);
+  EXPECT_EQ(job_near.map.near, job_near.map.total);
+  EXPECT_EQ(job_near.map.far + job_near.reduce.near + job_near.reduce.far, 0);
+  const Exit told = cluster.proffer({"batch", "status", "wc-1"});
+  EXPECT_NE(told.out.find(text(job_near.map.total, " of ", job_near.map.total,
+                               " tasks ran on hosts that they prefer")),
+            std::string::npos)
+      << told.out;
+
+  fs::remove_all(home_ / "out");
+  Words nowhere = job();
+  for (const std::string& word : Words{"--prefer-hosts", "nowhere", "--locality-wait", "100ms"}) {
+    nowhere.push_back(word);
+  }
+  const Exit also_done = cluster.proffer(nowhere);
+  EXPECT_EQ(also_done.code, 0) << also_done.err;
+  EXPECT_EQ(counted(), expected_);
+  EXPECT_EQ(status(cluster, "wc-2").map.far, status(cluster, "wc-2").map.total);
+}
+
 TEST_F(WordCount, AnUnreadableDirectoryIsNamed) {
   Cluster cluster({.batch = true});
   fs::create_directory(home_ / "in/secret");

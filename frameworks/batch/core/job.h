@@ -14,6 +14,7 @@
 #include "common/resources.h"
 #include "common/result.h"
 #include "frameworks/batch/core/array.h"
+#include "frameworks/batch/core/locality.h"
 #include "frameworks/batch/core/shuffle.h"
 #include "frameworks/batch/core/splits.h"
 #include "proto/messages.h"
@@ -77,6 +78,11 @@ struct JobSpec {
   // A task that is much slower than others gets a second attempt beside its first (stragglers.h).
   // Elements of an array do not: what they do may not be done twice.
   bool speculates = true;
+  // Hosts that have the input near (locality.h); `prefer_hosts` are those of each task without
+  // others.
+  HostsOfPaths hosts_of_paths = {};
+  std::vector<std::string> prefer_hosts = {};
+  Duration locality_wait = kLocalityWait;
   // In place of map, reduce and inputs; with the arguments of its elements, if it has any.
   std::optional<ArrayOrder> array = {};
   std::vector<std::string> arguments = {};

@@ -43,7 +43,14 @@ Job::State::State(JobOptions options)
   const Result<void> valid = check_order(order());
   CHECK(valid.has_value()) << valid.error().message();
   CHECK(!order().awaits_plan() || options_.begins_with_plan);
+  prefer_hosts();
   if (is_planned_) make_elements();
+}
+
+void Job::State::prefer_hosts() {
+  const Locality& locality = order().locality;
+  maps_.prefer(locality, locality.of_maps(maps_.size()));
+  reduces_.prefer(locality, locality.of_others(reduces_.size()));
 }
 
 void Job::State::make_elements() {
@@ -57,6 +64,7 @@ void Job::State::on_planned(JobOrder planned) {
   options_.record.order = std::move(planned);
   is_planned_ = true;
   maps_ = Stage(options_.id, TaskKind::kMap, maps(), options_.attempts_before);
+  maps_.prefer(order().locality, order().locality.of_maps(maps_.size()));
   make_elements();
 }
 

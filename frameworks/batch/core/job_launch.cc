@@ -17,6 +17,19 @@ constexpr size_t kCommandShownBytes = 200;
 // Behind the kind, in the names of asks: for tasks that failed, and for second attempts.
 constexpr std::string_view kElsewhere = "-elsewhere";
 constexpr std::string_view kCopy = "-copy";
+// For tasks that prefer hosts, of a bucket of theirs: "-near2".
+constexpr std::string_view kNear = "-near";
+
+std::string near_words(size_t bucket) {
+  return bucket == LocalityBuckets::kNone ? "" : text(kNear, bucket);
+}
+size_t bucket_of(std::string_view words) {
+  const size_t at = words.rfind(kNear);
+  if (at == std::string_view::npos) return LocalityBuckets::kNone;
+  const Result<int64_t> bucket = parse_whole("bucket", words.substr(at + kNear.size()), 0,
+                                             int64_t{LocalityBuckets::kCount} - 1);
+  return bucket ? static_cast<size_t>(*bucket) : LocalityBuckets::kNone;
+}
 
 AskName ask_name(const JobId& job, TaskKind kind, std::string_view what = "") {
   return AskName(text(job.str(), ".", to_text(kind), what));
@@ -75,8 +88,12 @@ std::vector<Ask> Job::State::asks() const {
   for (const Stage* stage : {&plan_, &maps_, &reduces_, &end_}) {
     const TaskKind kind = stage->kind();
     if (!wants(kind)) continue;
-    if (!stage->pending().empty()) {
-      asks.push_back(not_on({}, ask_for(kind, stage->pending().size())));
+    for (size_t bucket = 0; bucket < LocalityBuckets::kCount; ++bucket) {
+      const size_t pending = stage->pending_in(bucket);
+      if (pending == 0) continue;
+      asks.push_back(not_on({}, ask_for(kind, pending, near_words(bucket))));
+      if (bucket == LocalityBuckets::kNone) continue;
+      asks.back().prefer = {.hosts = stage->buckets().hosts(bucket), .wait = order().locality.wait};
     }
     if (!stage->elsewhere().empty()) {
       asks.push_back(not_on(stage->avoided(kConstraintValuesMax / 2),
@@ -92,6 +109,10 @@ std::vector<Ask> Job::State::asks() const {
   if (elements_ && wants(TaskKind::kRange) && elements_->wanted() > 0) {
     asks.push_back(not_on({}, ask_for(TaskKind::kRange, static_cast<size_t>(elements_->wanted()))));
     if (order().array->is_gang) asks.back().gang = asks.back().count;
+    const Locality& locality = order().locality;
+    if (locality.all > 0) {
+      asks.back().prefer = {.hosts = locality.groups[locality.all - 1], .wait = locality.wait};
+    }
   }
   return asks;
 }
@@ -112,7 +133,7 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   if (!wants(kind)) return std::nullopt;
   Stage& tasks = stage(kind);
   const std::optional<uint32_t> number =
-      is_copy ? pick_copy(kind, agent) : tasks.pick(agent, elsewhere);
+      is_copy ? pick_copy(kind, agent) : tasks.pick(agent, elsewhere, bucket_of(words));
   if (!number) return std::nullopt;
   const std::optional<uint32_t> attempt = tasks.next_attempt(*number);
   if (!attempt) {

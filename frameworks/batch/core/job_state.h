@@ -176,6 +176,7 @@ class Job::State {
   // An array has none.
   size_t maps() const { return static_cast<size_t>(order().array ? 0 : order().maps); }
   void make_elements();
+  void prefer_hosts();
   WorkCommon common_work(const std::string& command, const std::vector<int32_t>& accepts,
                          uint32_t number, uint32_t attempt) const;
   Work work(TaskKind kind, uint32_t number, uint32_t attempt) const;

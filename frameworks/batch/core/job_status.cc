@@ -35,6 +35,8 @@ proto::BatchStage stage_status(const Stage& stage) {
   status.bytes_in = stage.sums().bytes_in;
   status.records_out = stage.sums().records_out;
   status.bytes_out = stage.sums().bytes_out;
+  status.near = stage.near();
+  status.far = stage.far();
   status.cpu = stage.cpu();
   return status;
 }

@@ -107,11 +107,16 @@ Result<void> check_order(const JobOrder& order) {
                                         "at most ", kPlanBytesMax, " bytes, not ",
                                         quoted(order.plan)));
   }
+  if (order.array && !order.locality.maps.empty()) {
+    return Error::invalid_argument("the elements of an array have no hosts of their own");
+  }
+  if (Result<void> ok = check_locality(order.locality, order.maps); !ok) return ok;
   const size_t bytes = encode_order(order).size();
   if (bytes > kOrderBytesMax) {
     return Error::invalid_argument(text("what is said of the job has ", bytes, " bytes; at most ",
                                         kOrderBytesMax, " are allowed"))
-        .with_hint("shorten its commands, environment or fetched files");
+        .with_hint(
+            "shorten its commands, environment, fetched files or the list of hosts for inputs");
   }
   return {};
 }
@@ -145,8 +150,11 @@ std::string encode_order(const JobOrder& order) {
   for (const ResourceKind kind : kResourceKinds) out.signed_number(order.resources[kind]);
   out.signed_number(order.attempts);
   const bool has_limit = order.time_limit != Duration();
-  out.number((order.fail_if_impossible ? 1 : 0) | (order.speculates ? 0 : 2) | (has_limit ? 4 : 0));
+  const bool has_hosts = !order.locality.empty();
+  out.number((order.fail_if_impossible ? 1 : 0) | (order.speculates ? 0 : 2) | (has_limit ? 4 : 0) |
+             (has_hosts ? 8 : 0));
   if (has_limit) out.signed_number(order.time_limit.nanos());
+  if (has_hosts) write(out, order.locality);
   if (order.array) {
     write(out, *order.array);
   } else if (order.shuffle.is_packed) {
@@ -190,13 +198,14 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   order.env = in.pairs(kJobEnvironmentBytesMax, kJobEnvironmentBytesMax);
   for (const ResourceKind kind : kResourceKinds) order.resources[kind] = in.amount(kAmountMax);
   order.attempts = static_cast<int32_t>(in.amount(kCountMax));
-  const uint64_t flags = in.number(7);
+  const uint64_t flags = in.number(15);
   order.fail_if_impossible = (flags & 1) != 0;
   order.speculates = (flags & 2) == 0;
   if ((flags & 4) != 0) {
     order.time_limit = nanoseconds(in.amount(kTimeLimitMax.nanos()));
     if (order.time_limit == Duration()) in.fail();  // There is one encoding of no limit.
   }
+  if ((flags & 8) != 0) order.locality = read_locality(in);
   if (is_array) {
     order.array = read_array(in);
   } else if (!is_plain) {

@@ -13,6 +13,7 @@
 #include "common/resources.h"
 #include "common/result.h"
 #include "frameworks/batch/core/job.h"
+#include "frameworks/batch/core/locality.h"
 #include "frameworks/batch/core/splits.h"
 #include "frameworks/batch/core/work.h"
 #include "proto/messages.h"
@@ -41,6 +42,7 @@ struct JobOrder {
   Duration time_limit = {};
   bool fail_if_impossible = false;
   bool speculates = true;
+  Locality locality = {};
   // The job is an array: it has no map and no reduce, and `maps` is the number of the plan's
   // entries with arguments.
   std::optional<ArrayOrder> array = {};

@@ -62,8 +62,12 @@ void write(ByteWriter& out, const proto::BatchStage& stage) {
         stage.records_out, stage.bytes_out}) {
     out.signed_number(number);
   }
-  out.number(stage.cpu ? 1 : 0);
+  const bool has_places = stage.near + stage.far > 0;
+  out.number((stage.cpu ? 1 : 0) | (has_places ? 2 : 0));
   if (stage.cpu) write(out, *stage.cpu);
+  if (!has_places) return;
+  out.signed_number(stage.near);
+  out.signed_number(stage.far);
 }
 
 proto::BatchStage read_stage(ByteReader& in) {
@@ -73,7 +77,13 @@ proto::BatchStage read_stage(ByteReader& in) {
         &stage.bytes_in, &stage.records_out, &stage.bytes_out}) {
     *number = in.amount(kAnyAmount);
   }
-  if (in.number(1) == 1) stage.cpu = read_duration(in);
+  const uint64_t flags = in.number(3);
+  if ((flags & 1) != 0) stage.cpu = read_duration(in);
+  if ((flags & 2) != 0) {
+    stage.near = in.amount(kMapsMax);
+    stage.far = in.amount(kMapsMax);
+    if (stage.near + stage.far == 0) in.fail();  // There is one encoding of none.
+  }
   return stage;
 }
 

@@ -35,17 +35,83 @@ std::optional<Time> Stage::next_deadline() const {
   return first;
 }
 
-std::optional<uint32_t> Stage::pick(const AgentId& agent, bool elsewhere_first) const {
-  const auto untried = [&](const std::set<uint32_t>& from) -> std::optional<uint32_t> {
-    for (const uint32_t number : from) {
+std::optional<uint32_t> Stage::pick(const AgentId& agent, bool elsewhere_first,
+                                    size_t bucket) const {
+  const auto untried_elsewhere = [&]() -> std::optional<uint32_t> {
+    for (const uint32_t number : elsewhere_) {
       if (tasks_[number].failed_on.count(agent) == 0) return number;
     }
     return std::nullopt;
   };
-  if (const auto first = untried(elsewhere_first ? elsewhere_ : pending_)) return first;
-  if (const auto second = untried(elsewhere_first ? pending_ : elsewhere_)) return second;
-  if (!pending_.empty()) return *pending_.begin();
-  return std::nullopt;
+  if (elsewhere_first) {
+    if (const auto first = untried_elsewhere()) return first;
+  }
+  if (const auto untried = pick_pending(agent, bucket, false)) return untried;
+  if (!elsewhere_first) {
+    if (const auto second = untried_elsewhere()) return second;
+  }
+  return pick_pending(agent, bucket, true);
+}
+
+std::optional<uint32_t> Stage::pick_pending(const AgentId& agent, size_t bucket,
+                                            bool takes_failed) const {
+  const auto first_of = [&](const std::set<uint32_t>& from) -> std::optional<uint32_t> {
+    for (const uint32_t number : from) {
+      if (takes_failed || tasks_[number].failed_on.count(agent) == 0) return number;
+    }
+    return std::nullopt;
+  };
+  if (groups_.empty()) return first_of(pending_);
+  const auto first_of_group = [&](uint32_t group) -> std::optional<uint32_t> {
+    const auto found = pending_of_group_.find(group);
+    return found == pending_of_group_.end() ? std::nullopt : first_of(found->second);
+  };
+  for (const uint32_t group : buckets_.near(agent)) {
+    if (const auto near = first_of_group(group)) return near;
+  }
+  if (bucket == LocalityBuckets::kRest) {
+    for (const auto& [group, numbers] : pending_of_group_) {
+      if (buckets_.of_group(group) != bucket) continue;
+      if (const auto one = first_of(numbers)) return one;
+    }
+  } else if (const auto one = first_of_group(buckets_.own_group(bucket))) {
+    return one;
+  }
+  return first_of_group(0);
+}
+
+size_t Stage::pending_in(size_t bucket) const {
+  if (groups_.empty()) return bucket == LocalityBuckets::kNone ? pending_.size() : 0;
+  return pending_in_[bucket];
+}
+
+void Stage::prefer(const Locality& locality, std::vector<uint32_t> groups) {
+  if (groups.empty()) return;
+  CHECK_EQ(groups.size(), tasks_.size());
+  groups_ = std::move(groups);
+  buckets_ = LocalityBuckets(locality, groups_);
+  for (const uint32_t number : std::exchange(pending_, {})) add_pending(number);
+}
+
+void Stage::add_pending(uint32_t number) {
+  if (!pending_.insert(number).second || groups_.empty()) return;
+  pending_of_group_[groups_[number]].insert(number);
+  ++pending_in_[buckets_.of_group(groups_[number])];
+}
+
+void Stage::remove_pending(uint32_t number) {
+  if (pending_.erase(number) == 0 || groups_.empty()) return;
+  const auto of_group = pending_of_group_.find(groups_[number]);
+  of_group->second.erase(number);
+  if (of_group->second.empty()) pending_of_group_.erase(of_group);
+  --pending_in_[buckets_.of_group(groups_[number])];
+}
+
+void Stage::count_place(uint32_t number, int64_t sign) {
+  const uint32_t group = group_of(number);
+  if (group == 0) return;
+  const std::vector<uint32_t>& near = buckets_.near(tasks_[number].winner_agent);
+  (std::binary_search(near.begin(), near.end(), group) ? near_ : far_) += sign;
 }
 
 TaskId Stage::launch(uint32_t number) {
@@ -178,6 +244,7 @@ void Stage::complete(uint32_t number, uint32_t attempt, const AgentId& agent, Ta
   task.result.counters.clear();
   outputs_[agent].insert(number);
   ++done_;
+  count_place(number, 1);
   add_to_sums(task.result, 1);
   note_change(number);
 }
@@ -186,6 +253,7 @@ void Stage::forget(uint32_t number) {
   JobTask& task = tasks_[number];
   CHECK(task.state == JobTask::State::kDone) << number;
   add_to_sums(task.result, -1);
+  count_place(number, -1);
   const auto outputs = outputs_.find(task.winner_agent);
   outputs->second.erase(number);
   if (outputs->second.empty()) outputs_.erase(outputs);
@@ -215,7 +283,7 @@ void Stage::end_waits(std::optional<Time> now) {
     }
     it = elsewhere_.erase(it);
     tasks_[number].elsewhere_until.reset();
-    pending_.insert(number);
+    add_pending(number);
   }
 }
 
@@ -226,11 +294,11 @@ void Stage::want(uint32_t number) {
   if (task.elsewhere_until)
     elsewhere_.insert(number);
   else
-    pending_.insert(number);
+    add_pending(number);
 }
 
 void Stage::unwant(uint32_t number) {
-  pending_.erase(number);
+  remove_pending(number);
   elsewhere_.erase(number);
   tasks_[number].elsewhere_until.reset();
 }
@@ -282,6 +350,14 @@ void Stage::check(std::vector<Violation>& out) const {
     }
   }
   for (const auto& [agent, numbers] : outputs_) with_output += numbers.size();
+  size_t in_buckets = 0;
+  for (size_t bucket = 0; bucket < LocalityBuckets::kCount; ++bucket) {
+    in_buckets += pending_in(bucket);
+  }
+  if (in_buckets != pending_.size()) {
+    out.push_back(Violation{text(to_text(kind_), " tasks: ", pending_.size(), " are pending, ",
+                                 in_buckets, " in the buckets of their hosts")});
+  }
   if (running != running_ || copies != copies_ || done != done_ || with_output != done_) {
     out.push_back(Violation{text(to_text(kind_), " tasks: counts ", running_, " running, ", copies_,
                                  " twice, ", done_, " done, ", with_output, " outputs; found ",

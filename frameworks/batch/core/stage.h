@@ -2,6 +2,7 @@
 
 // The tasks of one kind, map or reduce, and which of them want an agent.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "common/time.h"
+#include "frameworks/batch/core/locality.h"
 #include "frameworks/batch/core/records.h"
 #include "frameworks/batch/core/work.h"
 
@@ -48,6 +50,9 @@ class Stage {
     for (uint32_t i = 0; i < size; ++i) pending_.insert(pending_.end(), i);
   }
 
+  // Tasks prefer the hosts of their groups; before anything else is said of them.
+  void prefer(const Locality& locality, std::vector<uint32_t> groups);
+
   TaskKind kind() const { return kind_; }
   size_t size() const { return tasks_.size(); }
   const JobTask& task(uint32_t number) const { return tasks_[number]; }
@@ -70,13 +75,21 @@ class Stage {
   // Tasks that want an agent: any, or one on which they have not failed.
   const std::set<uint32_t>& pending() const { return pending_; }
   const std::set<uint32_t>& elsewhere() const { return elsewhere_; }
+  // How many of pending() are in this bucket.
+  size_t pending_in(size_t bucket) const;
+  const LocalityBuckets& buckets() const { return buckets_; }
+  // Done with preferred hosts: on one of them, and elsewhere.
+  int64_t near() const { return near_; }
+  int64_t far() const { return far_; }
   // The agents that the tasks of elsewhere() avoid, at most `max` of them.
   std::vector<std::string> avoided(size_t max) const;
   std::optional<Time> next_deadline() const;
 
-  // What to launch on this agent, of both sets; the set that the offer was made for first. A task
-  // of pending() that failed there is the last choice.
-  std::optional<uint32_t> pick(const AgentId& agent, bool elsewhere_first) const;
+  // What to launch on this agent, of both sets; the set that the offer was made for first. Of
+  // pending() first the tasks that prefer the agent, then those of the bucket that the offer was
+  // made for, then those that prefer no hosts: others still wait for theirs. A task of pending()
+  // that failed there is the last choice.
+  std::optional<uint32_t> pick(const AgentId& agent, bool elsewhere_first, size_t bucket) const;
 
   // The number of its next attempt; none if this life of the scheduler has made all it can.
   std::optional<uint32_t> next_attempt(uint32_t number) const {
@@ -137,6 +150,13 @@ class Stage {
  private:
   void want(uint32_t number);
   void unwant(uint32_t number);
+  void add_pending(uint32_t number);
+  void remove_pending(uint32_t number);
+  std::optional<uint32_t> pick_pending(const AgentId& agent, size_t bucket,
+                                       bool takes_failed) const;
+  uint32_t group_of(uint32_t number) const { return groups_.empty() ? 0 : groups_[number]; }
+  // Whether a task that is done was near; none if it prefers no hosts.
+  void count_place(uint32_t number, int64_t sign);
   // Whether the task still runs without this attempt.
   bool runs_without(JobTask& task, const TaskId& id);
   void add_to_sums(const TaskResult& result, int64_t sign);
@@ -152,6 +172,14 @@ class Stage {
   std::vector<JobTask> tasks_;
   std::set<uint32_t> changed_;
   std::set<uint32_t> pending_;
+  // Empty if no task prefers hosts; else the group of each, and of the pending ones the tasks of
+  // each group.
+  std::vector<uint32_t> groups_;
+  LocalityBuckets buckets_;
+  std::map<uint32_t, std::set<uint32_t>> pending_of_group_;
+  std::array<size_t, LocalityBuckets::kCount> pending_in_ = {};
+  int64_t near_ = 0;
+  int64_t far_ = 0;
   std::set<uint32_t> elsewhere_;
   std::map<AgentId, std::set<uint32_t>> outputs_;
   size_t running_ = 0;

@@ -347,6 +347,7 @@ int show_status(const std::string& name, const CommandOptions& options) {
   }
   row("phase", std::string(phase_text(*job)));
   row("progress", progress_line(*job));
+  row("hosts", places_text(*job));
   row("status", job->task_status);
   if (!proto::has_ended(job->phase)) {
     // What is not this user's to see is left out.

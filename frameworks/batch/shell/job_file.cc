@@ -38,6 +38,9 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "speculation") return one(job.speculation);
   if (key == "fail_if_impossible") return one(job.fail_if_impossible);
   if (key == "resources") return one(job.resources);
+  if (key == "prefer_hosts") return yaml::keep(yaml::texts_of(key, node), job.prefer_hosts);
+  if (key == "locality") return one(job.locality);
+  if (key == "locality_wait") return one(job.locality_wait);
   if (key == "time_limit") return one(job.time_limit);
   if (key == "map_accepts") return yaml::keep(yaml::texts_of(key, node), job.map_accepts);
   if (key == "reduce_accepts") return yaml::keep(yaml::texts_of(key, node), job.reduce_accepts);

@@ -44,6 +44,9 @@ struct JobText {
   std::optional<std::string> allow_empty = {};
   std::optional<std::string> fail_if_impossible = {};
   std::optional<std::string> speculation = {};  // "on" or "off"
+  std::vector<std::string> prefer_hosts = {};
+  std::optional<std::string> locality = {};       // a path, as parse_hosts_of_paths
+  std::optional<std::string> locality_wait = {};  // a duration
   std::optional<std::string> resources = {};
   std::optional<std::string> time_limit = {};  // of a task; of an array, of an element
   std::vector<std::string> files = {};         // paths; each is shipped under its last component

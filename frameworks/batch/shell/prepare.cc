@@ -130,6 +130,17 @@ Result<StageSpec> read_stage(const JobText& file, JobText over, const std::strin
     if (Result<void> ok = find_elements(spec.job); !ok) return std::move(ok).error();
   }
   stage.order = make_order(spec.job, spec.splits, spec.plan);
+  if (stage.order.awaits_plan() && !spec.job.hosts_of_paths.empty()) {
+    return Error::invalid_argument(
+               "locality is for a job whose input is known when it is submitted, and this one "
+               "waits "
+               "for others or for the clock")
+        .with_hint("name the hosts of all of its tasks with prefer_hosts");
+  }
+  Result<Locality> locality =
+      locate(spec.splits, spec.job.hosts_of_paths, spec.job.prefer_hosts, spec.job.locality_wait);
+  if (!locality) return std::move(locality).error();
+  stage.order.locality = *std::move(locality);
   if (Result<void> ok = check_order(stage.order); !ok) return std::move(ok).error();
   return spec;
 }

@@ -174,6 +174,12 @@ std::vector<std::string> counter_lines(const proto::BatchJob& status) {
   return lines;
 }
 
+std::string places_text(const proto::BatchJob& status) {
+  const int64_t near = status.map.near + status.reduce.near;
+  const int64_t all = near + status.map.far + status.reduce.far;
+  return all == 0 ? "" : fmt::format("{} of {} tasks ran on hosts that they prefer", near, all);
+}
+
 std::string result_text(const proto::BatchJob& status, Duration elapsed) {
   if (status.array) {
     const proto::BatchElements& array = *status.array;

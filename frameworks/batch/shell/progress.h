@@ -26,6 +26,8 @@ std::string progress_json(const proto::BatchJob& status, Duration elapsed);
 // What was read, shuffled and written, where to, and how long it took.
 // "counter   GROUP,NAME  12" for each that tasks have counted.
 std::vector<std::string> counter_lines(const proto::BatchJob& status);
+// How many of the tasks that are done ran on hosts that they prefer; empty if none prefers any.
+std::string places_text(const proto::BatchJob& status);
 std::string result_text(const proto::BatchJob& status, Duration elapsed);
 std::string result_json(const proto::BatchJob& status, Duration elapsed);
 

@@ -7,6 +7,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/job.h"
+#include "frameworks/batch/shell/progress.h"
 #include "proto/json/batch_json.h"
 #include "proto/json/json.h"
 #include "sdk/shell/history.h"
@@ -88,6 +89,9 @@ std::vector<std::pair<std::string, std::string>> facts(const proto::BatchJob& jo
     }
     const proto::BatchStage& last = job.reduce.total > 0 ? job.reduce : job.map;
     out.emplace_back("wrote", text(last.records_out, " records, ", print_bytes(last.bytes_out)));
+  }
+  if (std::string places = places_text(job); !places.empty()) {
+    out.emplace_back("hosts", std::move(places));
   }
   if (!job.output.empty()) out.emplace_back("output", job.output);
   if (!job.error.empty()) out.emplace_back("error", job.error);

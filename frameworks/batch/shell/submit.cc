@@ -49,6 +49,7 @@ void make_absolute(JobText& job, const std::string& base) {
   for (std::string& file : job.each_file) file = absolute(file, base);
   if (job.each_line) job.each_line = absolute(*job.each_line, base);
   if (job.output) job.output = absolute(*job.output, base);
+  if (job.locality) job.locality = absolute(*job.locality, base);
   if (job.directory) job.directory = absolute(*job.directory, base);
 }
 
@@ -284,6 +285,26 @@ Result<void> read_shipped(const std::vector<std::string>& paths, JobSpec& job) {
   return {};
 }
 
+// Which hosts the tasks prefer.
+Result<void> read_locality_text(const JobText& flags, const JobText& file, JobSpec& job) {
+  job.prefer_hosts = flags.prefer_hosts.empty() ? file.prefer_hosts : flags.prefer_hosts;
+  const std::optional<std::string>& path = flags.locality ? flags.locality : file.locality;
+  if (path) {
+    const Result<std::string> lines = read_file(*path, kLocalityFileBytesMax);
+    if (!lines) return Error(lines.error()).in("locality");
+    Result<HostsOfPaths> hosts = parse_hosts_of_paths(*lines);
+    if (!hosts) return std::move(hosts).error().in(text("locality: ", *path));
+    job.hosts_of_paths = *std::move(hosts);
+  }
+  const std::optional<std::string>& wait =
+      flags.locality_wait ? flags.locality_wait : file.locality_wait;
+  if (!wait) return {};
+  const Result<Duration> parsed = parse_duration(*wait);
+  if (!parsed) return Error(parsed.error()).in("locality_wait");
+  job.locality_wait = *parsed;
+  return {};
+}
+
 }  // namespace
 
 Result<JobFile> read_job_file(const std::string& path, const Parameters& parameters) {
@@ -400,6 +421,7 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   }
   job.env = file.env;
   for (const auto& [name, value] : given.env) job.env[name] = value;
+  if (Result<void> ok = read_locality_text(given, file, job); !ok) return std::move(ok).error();
   if (Result<void> ok = read_shipped(given.files.empty() ? file.files : given.files, job); !ok) {
     return std::move(ok).error();
   }
@@ -414,7 +436,8 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
         {"decompress", given.decompress || file.decompress},
         {"by_file", given.by_file || file.by_file},
         {"speculation", given.speculation || file.speculation},
-        {"allow_empty", given.allow_empty || file.allow_empty}};
+        {"allow_empty", given.allow_empty || file.allow_empty},
+        {"locality", given.locality || file.locality}};
     for (const auto& [key, is_given] : others) {
       if (!is_given) continue;
       return Error::invalid_argument(text(key, " is not for arrays"))
