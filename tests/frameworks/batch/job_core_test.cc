@@ -362,6 +362,39 @@ TEST(Job, ComputesTheOutputsOfALostAgentAgain) {
   EXPECT_TRUE(s.succeeded());
 }
 
+// Reduces hold all slots when an output is lost: the first that cannot fetch it makes room for its
+// map, and no further reduce takes that.
+TEST(Reduces, MakeRoomForAMapThatHasToRunAgain) {
+  JobScenario s(2, 4);
+  s.agent("a", 1);
+  s.agent("b", 2);
+  s.subscribe();
+  s.offer_all();
+  const std::string of_a = s.agent_of("map-00000-1") == "a" ? "map-00000" : "map-00001";
+  s.finish_all();
+  EXPECT_EQ(s.offer_all(), 3);
+  s.agent_ends("a");
+  for (const std::string& id : s.running_ids()) {
+    if (s.agent_of(id) == "a") s.end(id, State::kLost, Reason::kAgentRemoved);
+  }
+  EXPECT_EQ(s.asked("map"), 1);
+  EXPECT_EQ(s.asked("reduce"), 0);
+  EXPECT_EQ(s.offer_all(), 0);
+  const std::vector<std::string> reduces = s.running_ids();
+  ASSERT_EQ(reduces.size(), 2u);
+  s.fail(reduces[0], "cannot fetch 1 map outputs",
+         {.fetch_failed = {{.number = of_a == "map-00000" ? 0u : 1u, .attempt = 1}}});
+  EXPECT_EQ(s.asked("reduce"), 0);
+  EXPECT_EQ(s.offer_all(), 1);
+  EXPECT_TRUE(s.runs(of_a + "-2"));
+  s.finish(reduces[1]);  // It has all of its input.
+  EXPECT_EQ(s.asked("reduce"), 0);
+  s.finish(of_a + "-2");
+  EXPECT_EQ(s.asked("reduce"), 3);
+  while (s.offer_all() > 0) s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+}
+
 TEST(Job, LeavesPartsOfTheResultAloneWhenTheirAgentIsLost) {
   JobScenario s(1, 2);
   s.agent("a", 1);
