@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/prng.h"
+#include "common/text.h"
 #include "tests/sim/shipped_scenarios.h"
 #include "tests/support/seeds.h"
 
@@ -98,6 +100,19 @@ Figure grown(OfPicture of) {
   };
 }
 
+// CPU time of one role beside that of another, in thousandths, as the sum over all snapshots.
+Figure cpu_time_beside(const std::string& role, const std::string& other) {
+  return [role, other](const Report& report) {
+    int64_t of_role = 0;
+    int64_t of_other = 0;
+    for (const Picture& at : report.snapshots) {
+      of_role += at.roles.at(role).allocated[ResourceKind::kCpus];
+      of_other += at.roles.at(other).allocated[ResourceKind::kCpus];
+    }
+    return of_role * 1'000 / std::max<int64_t>(of_other, 1);
+  };
+}
+
 // The most snapshots in a row without any.
 Figure longest_without(OfPicture of) {
   return [of = std::move(of)](const Report& report) {
@@ -151,6 +166,9 @@ std::vector<Promise> promises() {
        0, 8},
       {"uneven_agents", "15 s without mem", kHolds, kHolds, longest_without(running_of("C/mem-")),
        0, 8},
+      {"two_users", "CPU time of weight 2 beside weight 1", kHolds, kHolds,
+       cpu_time_beside("default/ada", "default/bob"), 1'900, 2'100},
+      {"two_users", "CPUs used", kHolds, kHolds, mean_cpus, 950},
   };
 }
 
@@ -181,6 +199,52 @@ TEST_P(FairScenario, KeepsItsPromises) {
       EXPECT_FALSE(holds) << promise.what << ": " << figure
                           << " is what is promised. It is marked as failing: take the mark away";
     }
+  }
+}
+
+// Two users with weights 2 and 1 and equal floods, on machines of at least 24 CPUs together, some
+// of which leave and return, beside a guest. Bob begins with all of it.
+std::string two_users_by_chance(Prng& chance) {
+  std::string agents;
+  int64_t cpus = 0;
+  for (int64_t i = 0; cpus < 24; ++i) {
+    const int64_t size = chance.between(4, 16);
+    agents += text("  - {name: n", i, ", resources: \"cpus:", size, ";mem:32GiB\"");
+    // What never leaves has the 24 CPUs.
+    if (i > 0 && chance.chance(1, 2)) {
+      const int64_t leaves = chance.between(100, 500);
+      agents += text(", leaves: ", leaves, "s, returns: ", leaves + chance.between(20, 300), "s");
+    } else {
+      cpus += size;
+    }
+    agents += "}\n";
+  }
+  std::string report_at;
+  for (int64_t at = 120; at < 900; at += 5) {
+    report_at += text(report_at.empty() ? "" : ", ", at, "s");
+  }
+  const std::string flood =
+      text("count: 20000, resources: \"cpus:1;mem:256\", duration: {mean: ", chance.between(2, 12),
+           "s, spread: 0.8}");
+  return text("seed: ", chance.below(1'000'000), "\nuntil: 15m\nreport_at: [", report_at,
+              "]\nagents:\n", agents,
+              "roles:\n  - {name: default/ada, weight: 2}\n  - {name: default/bob, weight: 1}\n"
+              "frameworks:\n  - name: batch\n    role: default\n    tasks:\n"
+              "      - {name: ada, role: default/ada, arrives: 60s, ",
+              flood, "}\n      - {name: bob, role: default/bob, ", flood,
+              "}\n  - name: guest\n    role: guest\n    tasks:\n      - {name: visit, count: ",
+              chance.between(1, 45), ", resources: \"cpus:", chance.between(1, 3),
+              ";mem:1GiB\", duration: {mean: 20s, spread: 0.9}, arrives: every 20s}\n");
+}
+
+TEST(TwoUsers, ProgressByTheirWeightsWhileMachinesAndOthersComeAndGo) {
+  const Figure ratio = cpu_time_beside("default/ada", "default/bob");
+  for (uint64_t seed = 1; seed <= (kIsSanitized ? 1 : 4); ++seed) {
+    Prng chance(seed);
+    const std::string yaml = two_users_by_chance(chance);
+    const int64_t figure = ratio(simulate_text(yaml));
+    EXPECT_GE(figure, 1'900) << yaml;
+    EXPECT_LE(figure, 2'100) << yaml;
   }
 }
 
