@@ -677,7 +677,9 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
     return range_script({run.framework, run.spec.id}, *range, results, chance);
   }
   if (const auto* gather = std::get_if<batch::GatherWork>(&*work)) {
-    return gather_script(*gather, results);
+    TaskScript script = gather_script(*gather, results);
+    if (gather->commits) set_pace(script, pace_of(gather->common, batch::TaskKind::kEnd));
+    return script;
   }
   TaskScript script;
   script.task.runs = milliseconds(chance.between(100, 10'000));
@@ -705,6 +707,9 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
   }
   if (const auto* end = std::get_if<batch::EndWork>(&*work)) {
     check_parts(*end, results);
+    if (end->kind == batch::EndWork::Kind::kCommit) {
+      set_pace(script, pace_of(end->common, batch::TaskKind::kEnd));
+    }
     script.data = batch::encode_result({});
     return script;
   }

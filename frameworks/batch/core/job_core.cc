@@ -89,8 +89,8 @@ std::optional<Time> Job::State::next_deadline() const {
     const std::optional<Time> next = stage->next_deadline();
     if (next && (!first || *next < *first)) first = next;
   }
-  for (const std::optional<Time>& next :
-       {map_speculation_.look_at, reduce_speculation_.look_at, avoided_.next_deadline()}) {
+  for (const std::optional<Time>& next : {map_speculation_.look_at, reduce_speculation_.look_at,
+                                          end_speculation_.look_at, avoided_.next_deadline()}) {
     if (next && (!first || *next < *first)) first = next;
   }
   return is_over_ ? std::nullopt : first;
@@ -99,8 +99,7 @@ std::optional<Time> Job::State::next_deadline() const {
 void Job::State::on_time(Time now) {
   for (Stage* stage : {&plan_, &maps_, &reduces_, &end_}) stage->end_waits(now);
   avoided_.forgive(now);
-  look_for_stragglers(TaskKind::kMap, now);
-  look_for_stragglers(TaskKind::kReduce, now);
+  for (const TaskKind kind : kSpeculated) look_for_stragglers(kind, now);
   plan_look(now);
 }
 
@@ -397,9 +396,13 @@ int64_t Job::State::allowed_attempts(TaskKind kind) const {
   return kind == TaskKind::kEnd ? std::max(kAttempts, order().attempts) : attempts;
 }
 
+int64_t Job::State::allowed_failures_of_end() const {
+  return allowed_attempts(TaskKind::kEnd) * (ends_given_up_ + 1);
+}
+
 void Job::State::on_end_failed(int32_t failures, std::string_view why, JobOutbox& out) {
-  const int64_t allowed = allowed_attempts(TaskKind::kEnd) * (ends_given_up_ + 1);
-  if (failures < allowed) return;
+  // Another attempt that still runs may yet do it, and nothing else may be done beside it.
+  if (failures < allowed_failures_of_end() || end_.running() > 0) return;
   ++ends_given_up_;
   if (commits()) {
     outcome_.reset();

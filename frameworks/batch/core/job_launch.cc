@@ -99,7 +99,7 @@ std::vector<Ask> Job::State::asks() const {
       asks.push_back(not_on(stage->avoided(kConstraintValuesMax / 2),
                             ask_for(kind, stage->elsewhere().size(), kElsewhere)));
     }
-    if (kind == TaskKind::kEnd || kind == TaskKind::kPlan) continue;
+    if (kind == TaskKind::kPlan) continue;
     // The agent of the most urgent one is avoided: on each other agent there is something to do.
     const std::vector<uint32_t> copies = wanted_copies(kind);
     if (copies.empty()) continue;

@@ -11,7 +11,7 @@ namespace proffer::batch {
 
 // The first time that is due, if running tasks are to be looked at.
 void Job::State::plan_look(Time now) {
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+  for (const TaskKind kind : kSpeculated) {
     Speculation& speculation = speculation_of(kind);
     if (!may_speculate(kind)) {
       speculation = Speculation{.times = std::move(speculation.times)};
@@ -23,6 +23,7 @@ void Job::State::plan_look(Time now) {
 
 bool Job::State::may_speculate(TaskKind kind) const {
   const Stage& tasks = stage(kind);
+  if (kind == TaskKind::kEnd) return !is_over_ && commits() && tasks.running() > 0;
   const bool can_compare = tasks.running() > 1 || !speculation_of(kind).times.newest().empty();
   return order().speculates && !outcome_ && tasks.running() > 0 && can_compare &&
          tasks.pending().empty() && tasks.elsewhere().empty();
@@ -47,7 +48,19 @@ void Job::State::look_for_stragglers(TaskKind kind, Time now) {
     if (attempt.told_at) task.told_ago = now - *attempt.told_at;
     running.push_back(task);
   }
-  speculation.wanted = stragglers(running, speculation.times);
+  speculation.wanted = slow_tasks(kind, running);
+}
+
+std::vector<uint32_t> Job::State::slow_tasks(TaskKind kind,
+                                             const std::vector<RunningTask>& running) const {
+  if (kind != TaskKind::kEnd) return stragglers(running, speculation_of(kind).times);
+  std::vector<uint32_t> slow;
+  for (const RunningTask& task : running) {
+    // Copies that all fail are no help.
+    const bool may_fail = end_.task(task.number).failures < allowed_failures_of_end();
+    if (!task.has_copy && task.age >= kEndStragglerAge && may_fail) slow.push_back(task.number);
+  }
+  return slow;
 }
 
 std::vector<uint32_t> Job::State::wanted_copies(TaskKind kind) const {

@@ -115,6 +115,7 @@ class Job::State {
   void avoid_if_bad(const AgentId& agent, TaskKind kind, uint32_t number, Time now, JobOutbox& out);
   // Each retry has as many again.
   int64_t allowed_attempts(TaskKind kind) const;
+  int64_t allowed_failures_of_end() const;
   // An output that cannot be committed is set aside, one that cannot be set aside is removed, and
   // one that cannot be removed stays.
   void on_end_failed(int32_t failures, std::string_view why, JobOutbox& out);
@@ -134,13 +135,18 @@ class Job::State {
     std::optional<Time> look_at = {};
     std::vector<uint32_t> wanted = {};  // as of the last look
   };
+  static constexpr TaskKind kSpeculated[] = {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd};
   Speculation& speculation_of(TaskKind kind) {
-    return kind == TaskKind::kMap ? map_speculation_ : reduce_speculation_;
+    return kind == TaskKind::kMap      ? map_speculation_
+           : kind == TaskKind::kReduce ? reduce_speculation_
+                                       : end_speculation_;
   }
   const Speculation& speculation_of(TaskKind kind) const {
-    return kind == TaskKind::kMap ? map_speculation_ : reduce_speculation_;
+    return const_cast<State&>(*this).speculation_of(kind);
   }
   bool may_speculate(TaskKind kind) const;
+  // The last task has nothing to be compared with.
+  std::vector<uint32_t> slow_tasks(TaskKind kind, const std::vector<RunningTask>& running) const;
   void look_for_stragglers(TaskKind kind, Time now);
   // Tasks that want a copy, as far as the bound allows, the most urgent first.
   std::vector<uint32_t> wanted_copies(TaskKind kind) const;
@@ -194,6 +200,7 @@ class Job::State {
   AvoidedAgents avoided_;
   Speculation map_speculation_;
   Speculation reduce_speculation_;
+  Speculation end_speculation_;
   std::set<AgentId> agents_;
   std::optional<Outcome> outcome_;
   bool is_outcome_kept_ = false;

@@ -23,6 +23,9 @@ namespace proffer::batch {
 inline constexpr Duration kStragglerAge = seconds(2);
 // A task that has told nothing for so long stands still: two reports are missing.
 inline constexpr Duration kStragglerSilence = kProgressEvery * 2 + seconds(2);
+// The last task of a job, which commits the output, is as often as not the only one that runs: it
+// gets a copy when it has run for so long. An agent that is away is noticed after as much.
+inline constexpr Duration kEndStragglerAge = seconds(30);
 // How often running tasks are looked at, once none waits for an agent.
 inline constexpr Duration kStragglersEvery = seconds(1);
 // Copies that run at a time: a tenth of the running tasks, or these. With one, two tasks of one

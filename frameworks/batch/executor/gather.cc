@@ -63,38 +63,185 @@ std::vector<KeptEnd> choose(const GatherWork& work, std::vector<KeptEnd> ends) {
   return ends;
 }
 
+// The files of a lane that hold output.
+constexpr LaneFile kOutputFiles[] = {LaneFile::kStdout, LaneFile::kStderr};
+
+// The lanes that tasks have had, rising.
+Result<std::vector<uint32_t>> lanes_of(const std::string& output) {
+  std::vector<uint32_t> lanes;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(output + "/_temporary", error)) {
+    const auto lane = parse_lane_index(entry.path().filename().string());
+    if (lane) lanes.push_back(*lane);
+  }
+  if (error) return Error::unavailable(text("reading ", quoted(output), ": ", error.message()));
+  std::sort(lanes.begin(), lanes.end());
+  return lanes;
+}
+
+// A part of a file as a file of its own, put in place at once.
+Result<void> copy_part(const std::string& from, int64_t offset, int64_t length,
+                       const std::string& aside, const std::string& to) {
+  Result<Fd> source = open_to_read(from);
+  if (!source) return std::move(source).error();
+  Result<Fd> copy = open_to_write(aside, 0666);
+  if (!copy) return std::move(copy).error();
+  if (::lseek(source->get(), offset, SEEK_SET) < 0) {
+    return system_error(text("reading ", quoted(from)), errno);
+  }
+  std::string buffer(size_t{256} * 1024, '\0');
+  while (length > 0) {
+    const auto wanted = std::min<int64_t>(length, std::ssize(buffer));
+    const Result<size_t> got = read_some(source->get(), buffer.data(), static_cast<size_t>(wanted));
+    if (!got) return got.error();
+    if (*got == 0) break;  // A command has cut the file.
+    const WriteOutcome written = write_all(copy->get(), std::string_view(buffer).substr(0, *got));
+    if (written.error) return *written.error;
+    length -= static_cast<int64_t>(*got);
+  }
+  if (::fsync(copy->get()) != 0 && errno != EINVAL && errno != EROFS) {
+    return system_error(text("writing ", quoted(aside), " to disk"), errno);
+  }
+  if (::rename(aside.c_str(), to.c_str()) == 0) return {};
+  return system_error(text("putting ", quoted(to), " in place"), errno);
+}
+
+// The only element of a job has a lane with nothing else in it, to which `only` points from then
+// on. What attempts have written that were cut off is in other lanes, which are removed later; what
+// failed ones have written may be before it.
+Result<void> give_own_lane(const GatherWork& work, const std::vector<uint32_t>& lanes,
+                           KeptEnd& only) {
+  const std::string& output = work.common.output;
+  struct Part {
+    LaneFile file;
+    int64_t* offset;
+    int64_t length;
+  };
+  const Part parts[] = {{LaneFile::kStdout, &only.end.stdout_offset, only.end.stdout_length},
+                        {LaneFile::kStderr, &only.end.stderr_offset, only.end.stderr_length}};
+  bool is_alone = true;
+  for (const Part& part : parts) {
+    std::error_code error;
+    const auto size = std::filesystem::file_size(lane_path(output, part.file, only.lane), error);
+    is_alone &= !error && *part.offset == 0 && size == static_cast<uintmax_t>(part.length);
+  }
+  if (is_alone || lanes.empty()) return {};
+  const uint32_t own =
+      lanes.back() + 1;  // Attempts at this work that run beside it choose the same.
+  for (const Part& part : parts) {
+    Result<void> copied =
+        copy_part(lane_path(output, part.file, only.lane), *part.offset, part.length,
+                  text(output, "/_temporary/own-lane-", work.common.attempt),
+                  lane_path(output, part.file, own));
+    if (!copied) return copied;
+    *part.offset = 0;
+  }
+  only.lane = own;
+  return {};
+}
+
+// Nobody has to be told: what cannot be removed is in no index.
+void remove_other_lanes(const std::string& output, const std::vector<uint32_t>& lanes,
+                        uint32_t kept) {
+  for (const uint32_t lane : lanes) {
+    for (const LaneFile file : kOutputFiles) {
+      if (lane != kept) ::unlink(lane_path(output, file, lane).c_str());
+    }
+  }
+}
+
+// The lane of its own that an earlier attempt at this work has given the only element.
+Result<std::optional<uint32_t>> own_lane(const std::string& output) {
+  if (!exists(results_path(output))) return std::optional<uint32_t>();
+  Result<Fd> file = open_to_read(results_path(output));
+  if (!file) return std::move(file).error();
+  LineReader lines(file->get());
+  for (;;) {
+    const Result<std::optional<std::string_view>> line = lines.next();
+    if (!line) return line.error();
+    if (!*line) return std::optional<uint32_t>();
+    const auto result = parse_results_line(**line);
+    if (!result) return result.error();
+    if (!*result) continue;
+    // No task has written there.
+    const uint32_t lane = (*result)->lane;
+    if (exists(lane_path(output, LaneFile::kIndex, lane))) return std::optional<uint32_t>();
+    return std::optional<uint32_t>(lane);
+  }
+}
+
+// What is left of a job whose plan is gone, unless another job has begun there.
+void remove_scratch(const std::string& output) {
+  const std::string scratch = output + "/_temporary";
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(scratch, error)) {
+    if (entry.path().filename().string().starts_with("plan-")) return;
+  }
+  if (!error) std::filesystem::remove_all(scratch, error);
+}
+
+// The index of a job of one element, whose files hold what its attempt wrote that counts, and
+// nothing else.
+Result<void> write_only(const GatherWork& work, KeptEnd only) {
+  const std::string& output = work.common.output;
+  const Result<std::vector<uint32_t>> lanes = lanes_of(output);
+  if (!lanes) return lanes.error();
+  const Result<std::optional<uint32_t>> earlier = own_lane(output);
+  if (!earlier) return earlier.error();
+  if (*earlier) {
+    remove_other_lanes(output, *lanes, **earlier);
+    return {};
+  }
+  if (Result<void> ok = give_own_lane(work, *lanes, only); !ok) return ok;
+  if (Result<void> ok = write_index(work, {only}); !ok) return ok;
+  remove_other_lanes(output, *lanes, only.lane);
+  return {};
+}
+
 }  // namespace
 
-Result<void> gather(const GatherWork& work, TaskResult& result) {
+Result<void> gather(const GatherWork& given, TaskResult& result) {
+  // Whatever has this name later, and however late this process goes on: what is checked is what is
+  // indexed.
+  Result<Fd> pinned = open_directory(given.common.output);
+  if (!pinned && !given.commits) return {};
+  if (!pinned) return std::move(pinned).error();
+  GatherWork work = given;
+  work.common.output = path_of(*pinned);
   const std::string& output = work.common.output;
   const std::string marker = output + "/_SUCCESS";
   // An output that was made anew is not ours; what another attempt has finished, is.
   const bool is_ours = exists(plan_directory(output, work.common.plan));
   if (!is_ours && !work.commits) return {};
-  if (!is_ours && !exists(results_path(output))) {
+  if (!is_ours && exists(results_path(output)) && exists(marker)) {
+    remove_scratch(output);
+    return {};
+  }
+  if (!is_ours) {
     return Error::failed_precondition(
-               text("the output ", quoted(output), " is not that of this job"))
+               text("the output ", quoted(given.common.output), " is not that of this job"))
         .with_hint("the output directory must be the same on all agents");
   }
-  if (is_ours) {
-    std::vector<KeptEnd> ends;
-    const uint32_t size = count_of(work.indices);
-    const Result<void> read = read_ends(output, [&](const KeptEnd& kept) {
-      if (kept.end.position < size) ends.push_back(kept);
-    });
-    if (!read) return read.error();
-    ends = choose(work, std::move(ends));
-    const auto done = std::count_if(
-        ends.begin(), ends.end(), [&](const KeptEnd& one) { return accepts(work, one.end.code); });
-    if (work.commits && done < int64_t{work.done}) {
-      return Error::failed_precondition(text(work.done, " elements have done their work, and ",
-                                             done, " of them have a result in ", quoted(output)))
-          .with_hint("the output directory must be the same on all agents");
-    }
-    for (const KeptEnd& one : ends) result.bytes_out += one.end.stdout_length;
-    result.records_out = static_cast<int64_t>(ends.size());
-    if (Result<void> ok = write_index(work, ends); !ok) return ok;
+  std::vector<KeptEnd> ends;
+  const uint32_t size = count_of(work.indices);
+  const Result<void> read = read_ends(output, [&](const KeptEnd& kept) {
+    if (kept.end.position < size) ends.push_back(kept);
+  });
+  if (!read) return read.error();
+  ends = choose(work, std::move(ends));
+  const auto done = std::count_if(ends.begin(), ends.end(),
+                                  [&](const KeptEnd& one) { return accepts(work, one.end.code); });
+  if (work.commits && done < int64_t{work.done}) {
+    return Error::failed_precondition(text(work.done, " elements have done their work, and ", done,
+                                           " of them have a result in ",
+                                           quoted(given.common.output)))
+        .with_hint("the output directory must be the same on all agents");
   }
+  for (const KeptEnd& one : ends) result.bytes_out += one.end.stdout_length;
+  result.records_out = static_cast<int64_t>(ends.size());
+  const bool is_alone = work.commits && size == 1 && ends.size() == 1;
+  Result<void> ok = is_alone ? write_only(work, ends.front()) : write_index(work, ends);
+  if (!ok) return ok;
   if (work.commits) {
     const Fd made(::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (made.get() < 0) return system_error(text("making ", quoted(marker)), errno);
@@ -103,7 +250,7 @@ Result<void> gather(const GatherWork& work, TaskResult& result) {
   // The plan goes first: an attempt that finds the index and no plan has nothing more to read.
   std::error_code ignored;
   std::filesystem::remove_all(plan_directory(output, work.common.plan), ignored);
-  std::filesystem::remove_all(output + "/_temporary", ignored);
+  remove_scratch(output);
   return {};
 }
 

@@ -35,10 +35,19 @@ bool is_taken(const Fd& index) {
   return ::flock(index.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-bool is_tidy(const Fd& index) {
+bool is_empty(const std::string& path) {
+  struct stat seen = {};
+  return ::stat(path.c_str(), &seen) != 0 ? errno == ENOENT : seen.st_size == 0;
+}
+
+bool is_tidy(const std::string& output, uint32_t lane, const Fd& index) {
   const Result<int64_t> size = size_of(index);
   if (!size) return false;
-  if (*size == 0) return true;
+  // Nothing has ended there. A task that was killed may have written nevertheless.
+  if (*size == 0) {
+    return is_empty(lane_path(output, LaneFile::kStdout, lane)) &&
+           is_empty(lane_path(output, LaneFile::kStderr, lane));
+  }
   if (*size % static_cast<int64_t>(kElementEndBytes) != 0) return false;
   char bytes[kElementEndBytes];
   const off_t at = static_cast<off_t>(*size) - static_cast<off_t>(kElementEndBytes);
@@ -66,7 +75,7 @@ Result<Lane> Lane::open(const std::string& output, uint32_t first) {
   for (uint32_t lane = first; lane < first + kElementsMax; ++lane) {
     Result<Fd> index = open_to_append(lane_path(output, LaneFile::kIndex, lane));
     if (!index) return std::move(index).error();
-    if (is_taken(*index) || !is_tidy(*index)) continue;
+    if (is_taken(*index) || !is_tidy(output, lane, *index)) continue;
     Result<Fd> out = open_to_append(lane_path(output, LaneFile::kStdout, lane));
     if (!out) return std::move(out).error();
     Result<Fd> err = open_to_append(lane_path(output, LaneFile::kStderr, lane));

@@ -79,27 +79,50 @@ Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {
   return bytes;
 }
 
+Result<Fd> open_directory(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return system_error(text("opening ", quoted(path)), errno);
+  return Fd(fd);
+}
+
+std::string path_of(const Fd& directory) { return text("/proc/self/fd/", directory.get()); }
+
 Result<void> commit_output(const EndWork& work) {
   const std::string& from = work.common.output;
   const std::string& output = work.place;
-  const std::string marker = output + "/_SUCCESS";
-  const bool is_aside = from != output && exists(plan_directory(from, work.common.plan));
+  const std::string& plan = work.common.plan;
+  const bool is_aside = from != output && exists(plan_directory(from, plan));
+  // Whatever has this name later, and however late this process goes on: what is checked is what is
+  // committed.
+  Result<Fd> pinned = open_directory(is_aside ? from : output);
+  if (!pinned) return std::move(pinned).error();
+  const std::string directory = path_of(*pinned);
+  const std::string marker = directory + "/_SUCCESS";
+  const bool is_ours = exists(plan_directory(directory, plan));
+  if (!is_ours && exists(marker)) return {};  // Another attempt has done it.
   for (uint32_t i = 0; i < work.parts; ++i) {
-    const std::string part = text(is_aside ? from : output, "/", part_name(i));
-    if (exists(part)) continue;
+    if (exists(text(directory, "/", part_name(i)))) continue;
     return Error::failed_precondition(
-               text("all tasks finished, but ", quoted(part), " is not there"))
+               text("all tasks finished, but ",
+                    quoted(text(is_aside ? from : output, "/", part_name(i))), " is not there"))
         .with_hint("input and output must be the same directories on all agents");
   }
+  if (!is_ours) {
+    return Error::failed_precondition(
+               text("the output ", quoted(output), " is not that of this job"))
+        .with_hint("the output directory must be the same on all agents");
+  }
   if (is_aside) {
-    if (Result<void> ok = move_directory(from, output); !ok) return ok;
+    const Result<void> moved = move_directory(from, output);
+    // Another attempt may have moved it in between.
+    if (!moved && !exists(plan_directory(output, plan)) && !exists(marker)) return moved.error();
   }
   const int fd = ::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) return system_error(text("making ", quoted(marker)), errno);
+  if (fd < 0) return system_error(text("making ", quoted(output + "/_SUCCESS")), errno);
   ::close(fd);
   // What a task that was given up has there is of no use; what cannot be removed does no harm.
   std::error_code ignored;
-  fs::remove_all(output + "/_temporary", ignored);
+  fs::remove_all(directory + "/_temporary", ignored);
   return {};
 }
 

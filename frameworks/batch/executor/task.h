@@ -90,6 +90,10 @@ Result<void> move_directory(const std::string& from, const std::string& to);
 // Makes the job's plan, if it awaits that, and moves its directory to its place (core/plan.h). If
 // that is done, tells again what the plan says.
 std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result);
+// A directory, and a path to it that stays right if it gets another name while it is open. Errors:
+// kUnavailable from the system.
+Result<Fd> open_directory(const std::string& path);
+std::string path_of(const Fd& directory);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
 // The shipped files, executable, into the sandbox. Errors: kCorruption for a copy that was

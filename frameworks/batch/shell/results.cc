@@ -73,15 +73,11 @@ Result<std::vector<ElementResult>> read_results(const std::string& output) {
   return results;
 }
 
-Result<void> copy_output(const std::string& output, const ElementResult& result, bool is_stderr,
-                         int to) {
-  const std::string path =
-      lane_path(output, is_stderr ? LaneFile::kStderr : LaneFile::kStdout, result.lane);
-  int64_t at = is_stderr ? result.end.stderr_offset : result.end.stdout_offset;
-  int64_t left = is_stderr ? result.end.stderr_length : result.end.stdout_length;
-  if (left == 0) return {};
-  const OpenFile file(path);
-  if (file.fd < 0) return cannot_read(path, errno);
+namespace {
+
+// `left` bytes of a file of a lane, from `at` on.
+Result<void> copy_bytes(const OpenFile& file, const std::string& path, int64_t at, int64_t left,
+                        int to) {
   std::string buffer(64 * 1024, '\0');
   while (left > 0) {
     const auto wanted = std::min<int64_t>(left, static_cast<int64_t>(buffer.size()));
@@ -101,6 +97,20 @@ Result<void> copy_output(const std::string& output, const ElementResult& result,
   return {};
 }
 
+}  // namespace
+
+Result<void> copy_output(const std::string& output, const ElementResult& result, bool is_stderr,
+                         int to) {
+  const ElementEnd& end = result.end;
+  const int64_t length = is_stderr ? end.stderr_length : end.stdout_length;
+  if (length == 0) return {};
+  const std::string path =
+      lane_path(output, is_stderr ? LaneFile::kStderr : LaneFile::kStdout, result.lane);
+  const OpenFile file(path);
+  if (file.fd < 0) return cannot_read(path, errno);
+  return copy_bytes(file, path, is_stderr ? end.stderr_offset : end.stdout_offset, length, to);
+}
+
 void ResultStream::pump() {
   struct Close {
     void operator()(DIR* directory) const { ::closedir(directory); }
@@ -112,7 +122,7 @@ void ResultStream::pump() {
   }
   for (auto at = waiting_.begin(); at != waiting_.end() && (as_ended_ || at->first == next_);
        at = waiting_.erase(at)) {
-    print(at->second);
+    if (!print(at->second)) return;  // The job has ended meanwhile: finish() finds it.
     printed_.insert(at->first);
     while (printed_.erase(next_) > 0) ++next_;
   }
@@ -144,14 +154,21 @@ void ResultStream::finish() {
   const uint32_t size = array_.size();
   for (const ElementResult& result : *results) {
     while (position < size && index_at(array_.indices, position) != result.index) ++position;
-    if (!is_printed(position++)) print(result);
+    if (!is_printed(position++)) (void)print(result);
   }
 }
 
-void ResultStream::print(const ElementResult& result) {
+bool ResultStream::print(const ElementResult& result) {
+  const ElementEnd& end = result.end;
+  const std::string out_path = lane_path(output_, LaneFile::kStdout, result.lane);
+  const std::string err_path = lane_path(output_, LaneFile::kStderr, result.lane);
+  const OpenFile out(out_path);
+  const OpenFile err(err_path);
+  if (out.fd < 0 || err.fd < 0) return false;
   // A reader that went away is no reason to leave the job alone.
-  (void)copy_output(output_, result, false, STDOUT_FILENO);
-  (void)copy_output(output_, result, true, STDERR_FILENO);
+  (void)copy_bytes(out, out_path, end.stdout_offset, end.stdout_length, STDOUT_FILENO);
+  (void)copy_bytes(err, err_path, end.stderr_offset, end.stderr_length, STDERR_FILENO);
+  return true;
 }
 
 }  // namespace proffer::batch

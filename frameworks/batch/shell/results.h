@@ -49,7 +49,8 @@ class ResultStream {
 
  private:
   void read_lane(uint32_t lane);
-  void print(const ElementResult& result);
+  // Nothing and false if its lane is gone: its result is in another one now.
+  bool print(const ElementResult& result);
   bool is_printed(uint32_t position) const {
     return position < next_ || printed_.contains(position);
   }

@@ -262,6 +262,68 @@ TEST(Speculation, RunsNoMoreCopiesThanItsBound) {
   EXPECT_TRUE(s.succeeded());
 }
 
+// A job whose only map has finished; the task that commits its output runs on "slow".
+class SlowCommit : public ::testing::Test {
+ protected:
+  SlowCommit() : s(JobScenario::order(1, 0)) {
+    s.agent("slow", 1);
+    s.subscribe();
+    s.offer_all();
+    s.holds_last_tasks();
+    s.finish("map-00000-1");
+    s.offer_all();
+  }
+  JobScenario s;
+};
+
+TEST_F(SlowCommit, GetsACopyElsewhereAfterHalfAMinute) {
+  ASSERT_TRUE(s.runs("end-00000-1"));
+  s.agent("fast", 1);
+  s.advance(seconds(29));
+  EXPECT_EQ(s.offer_all(), 0);
+  s.advance(seconds(2));
+  EXPECT_EQ(s.asked("end-copy"), 1);
+  EXPECT_EQ(s.offer_all(), 1);
+  EXPECT_EQ(s.agent_of("end-00000-2"), "fast");
+  EXPECT_EQ(s.asked("end-copy"), 0);
+  s.finish("end-00000-2");
+  EXPECT_TRUE(s.succeeded());
+  EXPECT_TRUE(s.killed("end-00000-1"));
+}
+
+// While one attempt may still commit, the output is not set aside.
+TEST_F(SlowCommit, WhoseCopyFailsForGoodIsWaitedFor) {
+  s.agent("fast", 1);
+  for (int attempt = 2; attempt < 6; ++attempt) {
+    s.advance(seconds(31));
+    ASSERT_EQ(s.offer_all(), 1) << attempt;
+    s.fail(text("end-00000-", attempt), "no space left");
+  }
+  s.advance(seconds(31));
+  EXPECT_EQ(s.offer_all(), 0);
+  EXPECT_FALSE(s.over());
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kCommitting);
+  s.finish("end-00000-1");
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST_F(SlowCommit, ThatFailsAfterItsCopyIsTheEndOfTheJob) {
+  s.agent("fast", 1);
+  for (int attempt = 2; attempt < 6; ++attempt) {
+    s.advance(seconds(31));
+    ASSERT_EQ(s.offer_all(), 1) << attempt;
+    s.fail(text("end-00000-", attempt), "no space left");
+  }
+  s.fail("end-00000-1", "no space left");
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kRemoving);
+  s.advance(seconds(3));  // It has failed on both agents.
+  EXPECT_EQ(s.asked("end"), 1);
+  // What sets the output aside has no copy: two of them could move another job's away.
+  s.offer_all();
+  s.advance(seconds(100));
+  EXPECT_EQ(s.asked("end-copy"), 0);
+}
+
 // Reports, losses, failures and ends in any order: the job ends, and each task has one winner.
 TEST(Speculation, GetsThroughAnyStorm) {
   int64_t copies = 0;

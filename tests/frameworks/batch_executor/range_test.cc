@@ -369,6 +369,53 @@ TEST_F(Range, TheIndexSaysOfEachElementWhetherItsExitCodeIsAccepted) {
   EXPECT_FALSE(results[1].is_done);
 }
 
+// A stage that reads these files reads what the attempt that counted has written.
+TEST_F(Range, TheFilesOfAnOnlyElementHoldTheAttemptThatCounted) {
+  // As of a task that was killed: its lane is not tidy.
+  {
+    Result<Lane> lane = Lane::open(output(), 0);
+    ASSERT_TRUE(lane);
+    ASSERT_TRUE(lane->begin());
+    ASSERT_EQ(::write(lane->out(), "cut off\n", 8), 8);
+  }
+  run(shell("echo counted; echo note >&2", 0, 1));
+  EXPECT_EQ(contents(output() + "/stdout-00000"), "cut off\n");
+  ASSERT_TRUE(gather(1, 1).result);
+  ASSERT_EQ(index().size(), 1u);
+  EXPECT_EQ(index()[0].lane, 1u);
+  EXPECT_EQ(contents(output() + "/stdout-00001"), "counted\n");
+  EXPECT_EQ(contents(output() + "/stderr-00001"), "note\n");
+  EXPECT_FALSE(fs::exists(output() + "/stdout-00000"));
+  EXPECT_FALSE(fs::exists(output() + "/stderr-00000"));
+}
+
+TEST_F(Range, TheFilesOfAnOnlyElementDoNotHoldItsFailures) {
+  run(shell("echo failed; exit 1", 0, 1));
+  RangeWork again = shell("echo counted; echo note >&2", 0, 1);
+  again.failures = {{0, 1}};
+  run(again);
+  EXPECT_EQ(contents(output() + "/stdout-00000"), "failed\ncounted\n");
+  // The task is killed when the index is in place: the plan is still there, and it runs again.
+  const fs::path plan = plan_directory(output(), "p");
+  const fs::path lanes = root_ / "out/_temporary/index-00000";
+  fs::copy(root_ / "out/_temporary", root_ / "kept", fs::copy_options::recursive);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const TaskOutcome done = gather(1, 1);
+    ASSERT_TRUE(done.result) << done.message;
+    EXPECT_EQ(done.result->bytes_out, 8);
+    ASSERT_EQ(index().size(), 1u);
+    EXPECT_EQ(index()[0].end.attempt, 2u);
+    EXPECT_EQ(output_of(index()[0], LaneFile::kStdout), "counted\n");
+    EXPECT_EQ(output_of(index()[0], LaneFile::kStderr), "note\n");
+    EXPECT_EQ(contents(lane_path(output(), LaneFile::kStdout, index()[0].lane)), "counted\n");
+    EXPECT_FALSE(fs::exists(output() + "/stdout-00000"));
+    if (attempt == 0)
+      fs::copy(root_ / "kept", root_ / "out/_temporary", fs::copy_options::recursive);
+  }
+  EXPECT_FALSE(fs::exists(plan));
+  EXPECT_FALSE(fs::exists(lanes));
+}
+
 TEST_F(Range, DoesNotCommitIfResultsAreMissing) {
   run(work({"true"}, 0, 2));
   const TaskOutcome outcome = gather(3, 3);

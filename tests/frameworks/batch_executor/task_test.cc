@@ -341,6 +341,13 @@ TEST_F(BatchTask, CommitsTheOutputOnce) {
   EXPECT_TRUE(fs::exists(root_ / "out/_SUCCESS"));
   EXPECT_FALSE(fs::exists(root_ / "out/_temporary"));
   EXPECT_TRUE(end(kCommit, 1).result);  // A second attempt finds it done.
+  // The output was moved away, and another job writes there.
+  fs::rename(root_ / "out", root_ / "result");
+  fs::create_directories(root_ / "out/_temporary/plan-q");
+  put(root_ / "out/part-00000", "half");
+  EXPECT_THAT(end(kCommit, 1).message, HasSubstr("is not that of this job"));
+  EXPECT_FALSE(fs::exists(root_ / "out/_SUCCESS"));
+  EXPECT_TRUE(fs::exists(root_ / "out/_temporary/plan-q"));
 }
 
 TEST_F(BatchTask, RemovesTheOutputOfItsOwnJobOnly) {
