@@ -63,7 +63,7 @@ void make_array(batch::JobOrder& order, Prng& chance) {
   array.failed_max = size;
 }
 
-// Tasks of a part of the jobs prefer hosts, one of which is no agent: all work ends nevertheless.
+// Tasks of some jobs prefer hosts. One of the hosts does not exist; all work ends nevertheless.
 void prefer_hosts(batch::JobOrder& order, Prng& chance) {
   batch::Locality& locality = order.locality;
   locality.groups = {{"a1"}, {"a2", "a3"}, {"nowhere"}};

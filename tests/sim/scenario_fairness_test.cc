@@ -210,7 +210,7 @@ std::string two_users_by_chance(Prng& chance) {
   for (int64_t i = 0; cpus < 24; ++i) {
     const int64_t size = chance.between(4, 16);
     agents += text("  - {name: n", i, ", resources: \"cpus:", size, ";mem:32GiB\"");
-    // What never leaves has the 24 CPUs.
+    // The machines that never leave have 24 CPUs together.
     if (i > 0 && chance.chance(1, 2)) {
       const int64_t leaves = chance.between(100, 500);
       agents += text(", leaves: ", leaves, "s, returns: ", leaves + chance.between(20, 300), "s");

@@ -28,7 +28,8 @@ inline constexpr size_t kMapsMax = 50'000;       // each reduce is told of each 
 inline constexpr size_t kShippedBytesMax =
     256 * 1024;  // of the files in the plan's entry together; each task reads all of it
 inline constexpr size_t kShippedFilesMax = 256;
-inline constexpr int64_t kLargeFilesBytesMax = int64_t{64} << 30;  // copied while somebody waits
+inline constexpr int64_t kLargeFilesBytesMax = int64_t{64}
+                                               << 30;  // the submitter waits for the copies
 inline constexpr size_t kStreamCommandBytesMax = 16 * 1024;
 inline constexpr size_t kJobEnvironmentBytesMax = 32 * 1024;
 inline constexpr size_t kPathBytesMax = 4'096;  // PATH_MAX

@@ -68,8 +68,10 @@ std::vector<Ask> Job::State::asks() const {
     ask.role = order().role;
     ask.shape = shape(kind);
     ask.count = static_cast<int64_t>(count);
-    // Of one job, reduces come after maps: they use what those have left. Copies come last.
-    ask.priority = 3 * order().priority + (what == kCopy ? 0 : kind == TaskKind::kReduce ? 1 : 2);
+    // Reduces and the last task of a job go before the maps of other jobs: a user that always has
+    // further maps would delay them for ever. Copies come last.
+    const bool is_late = kind == TaskKind::kReduce || kind == TaskKind::kEnd;
+    ask.priority = 3 * order().priority + (what == kCopy ? 0 : is_late ? 2 : 1);
     ask.band = order().band;
     ask.max_run_time = time_limit(kind);
     return ask;

@@ -53,8 +53,8 @@ std::string made_plan(std::string_view plan_directory);
 // In a plan's directory, the copy of a large file.
 std::string large_file_path(std::string_view plan_directory, std::string_view name);
 
-// A file that is shipped as a copy in the plan's directory; each task has a link to it. Whoever
-// changes the copy is noticed: its size and time are no longer these.
+// A file that is shipped as a copy in the plan's directory; each task has a link to it. A
+// task notices if the copy was changed: its size or time is no longer this one.
 struct LargeFile {
   int64_t bytes = 0;
   int64_t modified_s = 0;  // since 1970, of the file that was copied

@@ -85,10 +85,10 @@ class Stage {
   std::vector<std::string> avoided(size_t max) const;
   std::optional<Time> next_deadline() const;
 
-  // What to launch on this agent, of both sets; the set that the offer was made for first. Of
-  // pending() first the tasks that prefer the agent, then those of the bucket that the offer was
-  // made for, then those that prefer no hosts: others still wait for theirs. A task of pending()
-  // that failed there is the last choice.
+  // The task to launch on this agent. Tasks of elsewhere() come first or after pending(), by the
+  // ask of the offer. Of pending(), tasks that prefer the agent come first, then the tasks of the
+  // offer's bucket, then tasks without preferred hosts. Tasks of other buckets still wait for their
+  // hosts. A task of pending() that failed on the agent is the last choice.
   std::optional<uint32_t> pick(const AgentId& agent, bool elsewhere_first, size_t bucket) const;
 
   // The number of its next attempt; none if this life of the scheduler has made all it can.

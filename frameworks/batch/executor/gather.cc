@@ -106,9 +106,9 @@ Result<void> copy_part(const std::string& from, int64_t offset, int64_t length,
   return system_error(text("putting ", quoted(to), " in place"), errno);
 }
 
-// The only element of a job has a lane with nothing else in it, to which `only` points from then
-// on. What attempts have written that were cut off is in other lanes, which are removed later; what
-// failed ones have written may be before it.
+// Gives the only element of a job a lane of its own, and `only` points to it afterwards. The output
+// of attempts that were cut off is in other lanes, which are removed later. The output of attempts
+// that failed may be in the same lane, before that of the attempt that counts.
 Result<void> give_own_lane(const GatherWork& work, const std::vector<uint32_t>& lanes,
                            KeptEnd& only) {
   const std::string& output = work.common.output;
@@ -140,7 +140,7 @@ Result<void> give_own_lane(const GatherWork& work, const std::vector<uint32_t>& 
   return {};
 }
 
-// Nobody has to be told: what cannot be removed is in no index.
+// A file that cannot be removed is in no index, so this tells no errors.
 void remove_other_lanes(const std::string& output, const std::vector<uint32_t>& lanes,
                         uint32_t kept) {
   for (const uint32_t lane : lanes) {
@@ -170,7 +170,7 @@ Result<std::optional<uint32_t>> own_lane(const std::string& output) {
   }
 }
 
-// What is left of a job whose plan is gone, unless another job has begun there.
+// Removes the scratch directory of a job whose plan is gone, unless it has the plan of another job.
 void remove_scratch(const std::string& output) {
   const std::string scratch = output + "/_temporary";
   std::error_code error;
@@ -180,8 +180,8 @@ void remove_scratch(const std::string& output) {
   if (!error) std::filesystem::remove_all(scratch, error);
 }
 
-// The index of a job of one element, whose files hold what its attempt wrote that counts, and
-// nothing else.
+// Writes the index of a job of one element. Afterwards its files hold the output of the attempt
+// that counts, and no other output.
 Result<void> write_only(const GatherWork& work, KeptEnd only) {
   const std::string& output = work.common.output;
   const Result<std::vector<uint32_t>> lanes = lanes_of(output);
@@ -201,8 +201,8 @@ Result<void> write_only(const GatherWork& work, KeptEnd only) {
 }  // namespace
 
 Result<void> gather(const GatherWork& given, TaskResult& result) {
-  // Whatever has this name later, and however late this process goes on: what is checked is what is
-  // indexed.
+  // The directory stays the same one if it gets another name meanwhile, even if this process stands
+  // still for long: the files that are checked below are the files that are changed.
   Result<Fd> pinned = open_directory(given.common.output);
   if (!pinned && !given.commits) return {};
   if (!pinned) return std::move(pinned).error();

@@ -92,8 +92,8 @@ Result<void> commit_output(const EndWork& work) {
   const std::string& output = work.place;
   const std::string& plan = work.common.plan;
   const bool is_aside = from != output && exists(plan_directory(from, plan));
-  // Whatever has this name later, and however late this process goes on: what is checked is what is
-  // committed.
+  // The directory stays the same one if it gets another name meanwhile, even if this process stands
+  // still for long: the files that are checked below are the files that are changed.
   Result<Fd> pinned = open_directory(is_aside ? from : output);
   if (!pinned) return std::move(pinned).error();
   const std::string directory = path_of(*pinned);

@@ -109,8 +109,8 @@ std::optional<TaskTrouble> change_order(const std::string& path, const PlanWork&
   return std::nullopt;
 }
 
-// Large files are not copied for each firing: they get another name. What cannot have one is
-// copied.
+// Copies a schedule's plan. Large files get a further name (a hard link); they are copied only if
+// the file system has no links.
 void copy_plan(const fs::path& model, const fs::path& plan, std::error_code& error) {
   const fs::path large = model / "files";
   for (const fs::directory_entry& entry : fs::directory_iterator(model, error)) {

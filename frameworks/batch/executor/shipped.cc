@@ -20,7 +20,7 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   return {};
 }
 
-// The copy is what was submitted, or the task does not run with it.
+// The copy must be the file that was submitted; else the task fails.
 Result<void> check_copy(const std::string& copy, const LargeFile& file) {
   struct stat seen = {};
   if (::stat(copy.c_str(), &seen) != 0) {

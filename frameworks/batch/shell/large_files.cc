@@ -102,7 +102,7 @@ Result<LargeFile> copy_file(const std::string& path, const std::string& copy) {
   const LargeFile file{.bytes = *copied, .modified_s = std::max<int64_t>(before->modified_s, 0)};
   const timespec modified = {.tv_sec = file.modified_s, .tv_nsec = 0};
   const timespec times[2] = {modified, modified};
-  // Executable, as all shipped files are; nobody writes to what all tasks read.
+  // Executable, as all shipped files are, and read-only, since all tasks share it.
   if (::fchmod(to.fd(), 0555) != 0 || ::futimens(to.fd(), times) != 0 ||
       (::fsync(to.fd()) != 0 && errno != EINVAL && errno != EROFS)) {
     return system_error(text("writing ", quoted(copy)), errno);

@@ -20,12 +20,12 @@ struct DividedFiles {
   std::map<std::string, std::string> large = {};
   bool operator==(const DividedFiles&) const = default;
 };
-// The smallest files are small, as many as fit. What is no regular file, as a pipe, is small.
-// Errors: kNotFound, kUnavailable with the system's words; kInvalidArgument for two files of one
-// name, and for a directory; kResourceExhausted if they are too large together.
+// As many of the smallest files as fit are small. A file that is not regular, such as a pipe, is
+// small. Errors: kNotFound, kUnavailable with the system's words; kInvalidArgument for two files of
+// one name, and for a directory; kResourceExhausted if they are too large together.
 Result<DividedFiles> divide_files(const std::vector<std::string>& paths);
 
-// What is seen of a file while it is copied.
+// The state of a file before or after its copy was made.
 struct FileState {
   int64_t bytes = 0;
   int64_t modified_s = 0;

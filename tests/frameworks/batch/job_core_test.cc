@@ -362,6 +362,23 @@ TEST(Job, ComputesTheOutputsOfALostAgentAgain) {
   EXPECT_TRUE(s.succeeded());
 }
 
+// Else the maps of other jobs of the user, if there are always some, would hold them up for ever.
+TEST(Reduces, AndTheEndOfAJobGoBeforeTheMapsOfOthers) {
+  JobScenario s(2, 1);
+  s.agent("a", 2);
+  s.subscribe();
+  s.holds_last_tasks();
+  const int32_t of_maps = s.asks().front().priority;
+  s.offer_all();
+  s.finish_all();
+  ASSERT_EQ(s.asked("reduce"), 1);
+  EXPECT_GT(s.asks().front().priority, of_maps);
+  s.offer_all();
+  s.finish_all();
+  ASSERT_EQ(s.asked("end"), 1);
+  EXPECT_GT(s.asks().front().priority, of_maps);
+}
+
 // Reduces hold all slots when an output is lost: the first that cannot fetch it makes room for its
 // map, and no further reduce takes that.
 TEST(Reduces, MakeRoomForAMapThatHasToRunAgain) {

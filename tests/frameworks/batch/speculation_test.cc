@@ -318,7 +318,7 @@ TEST_F(SlowCommit, ThatFailsAfterItsCopyIsTheEndOfTheJob) {
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kRemoving);
   s.advance(seconds(3));  // It has failed on both agents.
   EXPECT_EQ(s.asked("end"), 1);
-  // What sets the output aside has no copy: two of them could move another job's away.
+  // The task that sets the output aside has no copy: two of them could move another job's output.
   s.offer_all();
   s.advance(seconds(100));
   EXPECT_EQ(s.asked("end-copy"), 0);
