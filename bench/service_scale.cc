@@ -175,7 +175,7 @@ void run(const Size& size, Figures& figures) {
   for (int64_t i = 0; i < size.apps; ++i) {
     AppSpec spec{.name = text("app-", i), .instances = size.instances, .command = "serve"};
     spec.ports = {"http"};
-    cluster.handle(Request{static_cast<uint64_t>(i + 1), Apply{spec}, {}});
+    cluster.handle(Request{static_cast<uint64_t>(i + 1), Apply{{spec}}, {}});
     cluster.settle();
   }
   cluster.advance(minutes(1));

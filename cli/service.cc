@@ -52,32 +52,44 @@ void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
 // Whether an app is as it was asked to be. Errors: it never will be.
 using IsDone = Result<bool> (*)(const Result<proto::ServiceStatusPage>&);
 
-// Asks again until `done` says so, telling what is waited for when that changes.
+// Asks again until `done` says so of each app, telling what is waited for when that changes.
 Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
-                        const std::string& app, IsDone done) {
+                        std::vector<std::string> apps, IsDone done) {
   const Result<Duration> timeout = parse_duration(common.timeout);
   if (!timeout) return Error(timeout.error()).in("--timeout");
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout->millis());
-  std::string told;
+  const bool is_one = apps.size() == 1;
+  std::map<std::string, std::string> told;  // by app
   while (true) {
-    const Result<proto::ServiceStatusPage> page = client.status(app);
-    const Result<bool> is_done = done(page);
-    if (!is_done) return is_done.error();
-    if (*is_done) return {};
-    const std::string why = page ? page->app.why : page.error().message();
-    if (!page && page.error().code() != ErrorCode::kUnavailable &&
-        page.error().code() != ErrorCode::kTimeout) {
-      return page.error();
+    for (auto app = apps.begin(); app != apps.end();) {
+      const Result<proto::ServiceStatusPage> page = client.status(*app);
+      const Result<bool> is_done = done(page);
+      if (!is_done) return is_done.error();
+      if (*is_done) {
+        told.erase(*app);
+        app = apps.erase(app);
+        continue;
+      }
+      const std::string why = page ? page->app.why : page.error().message();
+      if (!page && page.error().code() != ErrorCode::kUnavailable &&
+          page.error().code() != ErrorCode::kTimeout) {
+        return page.error();
+      }
+      if (!common.json && why != told[*app] && !why.empty()) {
+        std::fprintf(stderr, "waiting: %s%s\n", is_one ? "" : text(*app, ": ").c_str(),
+                     why.c_str());
+      }
+      told[*app] = why;
+      ++app;
     }
-    if (!common.json && why != told && !why.empty()) {
-      std::fprintf(stderr, "waiting: %s\n", why.c_str());
-    }
-    told = why;
+    if (apps.empty()) return {};
     if (std::chrono::steady_clock::now() >= deadline) {
-      return Error::timeout(text("app ", quoted(app), " is not there after ", common.timeout,
-                                 why.empty() ? "" : text(": ", why)))
-          .with_hint(text("see more with: proffer service status ", app));
+      const std::string& why = told[apps.front()];
+      return Error::timeout(text("app ", quoted(apps.front()), " is not there after ",
+                                 common.timeout, why.empty() ? "" : text(": ", why),
+                                 is_one ? "" : text("; ", apps.size(), " apps are waited for")))
+          .with_hint(text("see more with: proffer service status ", apps.front()));
     }
     std::this_thread::sleep_for(kPollEvery);
   }
@@ -134,21 +146,22 @@ int change(const ServiceFlags& common, const proto::ServiceCall& what, IsDone do
     const int status = print_error(answer.error(), common.json);
     return answer.error().code() == ErrorCode::kInvalidArgument ? kExitUsage : status;
   }
-  const auto members = proto::parse_json_line(*answer);
-  if (!members)
-    return print_error(Error(members.error()).in("the scheduler's answer"), common.json);
-  const auto word = [&](const char* name) {
-    const auto at = members->find(name);
-    const auto* value = at == members->end() ? nullptr : std::get_if<std::string>(&at->second);
-    return value == nullptr ? std::string() : *value;
-  };
-  const std::string app = word("app");
+  const auto changes = proto::parse_service_changes(*answer);
+  if (!changes) {
+    return print_error(Error(changes.error()).in("the scheduler's answer"), common.json);
+  }
   if (common.wait) {
-    if (const Result<void> waited = wait_until(client, common, app, done); !waited) {
+    std::vector<std::string> apps;
+    for (const proto::ServiceChange& one : *changes) apps.push_back(one.app);
+    if (const Result<void> waited = wait_until(client, common, apps, done); !waited) {
       return print_error(waited.error(), common.json);
     }
   }
-  print_line(common.json ? *answer : text(app, ": ", word("result")));
+  if (common.json) {
+    print_line(*answer);
+    return 0;
+  }
+  for (const proto::ServiceChange& one : *changes) print_line(text(one.app, ": ", one.result));
   return 0;
 }
 
@@ -168,8 +181,8 @@ int apply(const Words& words) {
   ServiceFlags common;
   std::string path;
   Arguments arguments("proffer service apply FILE [--wait]",
-                      "create the app of a file, or roll it to what the file says now");
-  arguments.required("FILE", &path, "app file (YAML)");
+                      "create the apps of a file, or roll them to what the file says now");
+  arguments.required("FILE", &path, "app file (YAML); several apps are separated by ---");
   add_common(arguments, &common, true);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> file = read_app_file(path);
@@ -279,14 +292,19 @@ int show_history(const Words& words) {
 void print_plan(const proto::ServicePlan& plan) {
   print_line(text(plan.app, ": would be ", plan.result));
   for (const std::string& step : plan.steps) print_line(text("  ", step));
-  if (plan.differences.empty()) return;
-  Table table({"KEY", "NOW", "THEN"});
-  for (const proto::ServiceDifference& one : plan.differences) {
-    table.row(
-        {one.key, one.before.empty() ? "-" : one.before, one.after.empty() ? "-" : one.after});
+  if (!plan.differences.empty()) {
+    Table table({"KEY", "NOW", "THEN"});
+    for (const proto::ServiceDifference& one : plan.differences) {
+      table.row(
+          {one.key, one.before.empty() ? "-" : one.before, one.after.empty() ? "-" : one.after});
+    }
+    table.print();
   }
-  table.print();
   if (plan.further > 0) print_line(text("and ", plan.further, " further keys"));
+}
+
+void print_plans(const std::vector<proto::ServicePlan>& plans) {
+  for (const proto::ServicePlan& plan : plans) print_plan(plan);
 }
 
 int show_plan(const Words& words) {
@@ -309,7 +327,7 @@ int show_plan(const Words& words) {
     if (!file) return usage_error(file.error(), common.json);
     call.file = *std::move(file);
   }
-  return picture(common, call, proto::parse_service_plan, print_plan);
+  return picture(common, call, proto::parse_service_plans, print_plans);
 }
 
 int scale(const Words& words) {
@@ -429,7 +447,7 @@ struct Verb {
 
 constexpr Verb kVerbs[] = {
     {"run", nullptr, "keep the app of a file running until Ctrl-C"},
-    {"apply", apply, "create the app of a file, or roll it to what the file says now"},
+    {"apply", apply, "create the apps of a file, or roll them to what the file says now"},
     {"list", list, "the apps and how they stand"},
     {"status", show, "an app and each of its instances"},
     {"servers", run_service_servers, "the instances that clients may use, and where they are"},

@@ -31,9 +31,10 @@ struct ServiceAppRow {
   std::string app = {};
   std::string owner = {};  // that its instances run as; empty: the scheduler's own user
   uint64_t version = 0;
-  // "running": as wanted; "starting"; "updating"; "canary": some instances are of the new version,
-  // until it is promoted; "paused": an update; "stopping"; "unattended": the scheduler is away, and
-  // the rest is as the master knows, without how many instances are wanted (0).
+  // "running": as wanted; "waiting": for other apps; "starting"; "updating"; "canary": some
+  // instances are of the new version, until it is promoted; "paused": an update; "stopping";
+  // "unattended": the scheduler is away, and the rest is as the master knows, without how many
+  // instances are wanted (0).
   std::string state = {};
   int64_t instances = 0;  // wanted
   int64_t ready = 0;
@@ -73,6 +74,13 @@ struct ServicePlan {
   std::vector<ServiceDifference> differences = {};
   int64_t further = 0;  // differences that are left out
   bool operator==(const ServicePlan&) const = default;
+};
+
+// What a request did to an app: "created", "updated to version 4".
+struct ServiceChange {
+  std::string app = {};
+  std::string result = {};
+  bool operator==(const ServiceChange&) const = default;
 };
 
 // An instance that clients may use.

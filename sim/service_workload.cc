@@ -37,6 +37,8 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   }
   app.command = to_command(task);
   app.env["VERSION"] = std::to_string(chance.below(4));
+  // Refused if that app is not there; at the end of the script all are.
+  if (number > 0 && chance.chance(1, 3)) app.after = {text("app", number - 1)};
   return app;
 }
 
@@ -47,7 +49,7 @@ ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options) : options_(std:
   Time at = Time();
   for (int64_t i = 0; i < options_.changes; ++i) {
     const int64_t app = chance.between(0, options_.apps - 1);
-    Wish wish{.at = at, .change = service::Apply{draw_app(app, false, chance)}};
+    Wish wish{.at = at, .change = service::Apply{{draw_app(app, false, chance)}}};
     if (chance.chance(1, 4)) wish.change = service::Scale{text("app", app), chance.between(0, 3)};
     if (chance.chance(1, 8)) wish.change = service::Stop{text("app", app)};
     if (chance.chance(1, 8)) wish.change = service::Rollback{.app = text("app", app)};
@@ -57,7 +59,7 @@ ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options) : options_(std:
     at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
   }
   for (int64_t app = 0; app < options_.apps; ++app) {
-    script_.push_back({.at = at, .change = service::Apply{draw_app(app, true, chance)}});
+    script_.push_back({.at = at, .change = service::Apply{{draw_app(app, true, chance)}}});
     script_.push_back({.at = at, .change = service::Resume{text("app", app)}});
   }
   script_.push_back({.at = at, .change = std::nullopt, .until = Until::kAllRun});

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
@@ -30,15 +31,18 @@ size_t nodes_in(const Node& node) {
 // After the first error it takes no more in.
 class Builder : public YAML::EventHandler {
  public:
+  explicit Builder(int documents_max) : documents_max_(documents_max) {}
+
   int documents() const { return documents_; }
   int last_line() const { return last_line_; }    // where the last document began
   int last_quote() const { return last_quote_; }  // where the last quoted or block text began
   const std::optional<Error>& error() const { return error_; }
-  Node take() { return std::move(root_); }
+  std::vector<Node> take() { return std::move(roots_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     ++documents_;
     last_line_ = mark.line + 1;
+    anchored_.clear();
   }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -83,7 +87,7 @@ class Builder : public YAML::EventHandler {
     if (!error_) error_ = Error::invalid_argument(text("line ", mark.line + 1, ": ", what));
   }
   bool begin(const YAML::Mark& mark, Node::Kind kind, YAML::anchor_t anchor) {
-    if (error_ || documents_ > 1) return false;
+    if (error_ || documents_ > documents_max_) return false;
     if (++count_ > kNodesMax) {
       fail(mark, text("more than ", kNodesMax, " values"));
     } else if (open_.size() > kDepthMax) {
@@ -96,12 +100,12 @@ class Builder : public YAML::EventHandler {
   }
   // What was begun last is whole: it goes to where it belongs.
   void end() {
-    if (error_ || documents_ > 1) return;
+    if (error_ || documents_ > documents_max_) return;
     Open done = std::move(open_.back());
     open_.pop_back();
     if (done.anchor != 0) anchored_[done.anchor] = done.node;
     if (open_.empty()) {
-      root_ = std::move(done.node);
+      roots_.push_back(std::move(done.node));
       return;
     }
     Open& into = open_.back();
@@ -125,6 +129,7 @@ class Builder : public YAML::EventHandler {
     table.has_key = true;
   }
 
+  const int documents_max_;
   int documents_ = 0;
   int last_line_ = 0;
   int last_quote_ = 0;
@@ -132,7 +137,7 @@ class Builder : public YAML::EventHandler {
   std::optional<Error> error_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchored_;
-  Node root_;
+  std::vector<Node> roots_;
 };
 
 // "a job file" -> "the job file".
@@ -145,42 +150,45 @@ std::string the(std::string_view what) {
 
 // yaml-cpp takes a quote that never ends for one that ends with the file, if that ends with a new
 // line (0.7.0). Without blanks at its end such a file is refused.
-bool has_open_quote(std::string_view whole) {
+bool has_open_quote(std::string_view whole, int documents_max) {
   const size_t end = whole.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return false;
-  Builder unused;
+  Builder unused(documents_max);
   try {
     std::istringstream stream{std::string(whole.substr(0, end + 1))};
     YAML::Parser parser(stream);
-    parser.HandleNextDocument(unused);
+    while (unused.documents() <= documents_max && parser.HandleNextDocument(unused)) {
+    }
   } catch (const YAML::Exception&) {
     return true;
   }
   return false;
 }
 
-}  // namespace
-
-Result<Node> parse_document(std::string_view whole, std::string_view what, size_t bytes_max) {
+Result<std::vector<Node>> parse(std::string_view whole, std::string_view what, size_t bytes_max,
+                                int documents_max) {
   if (whole.size() > bytes_max) {
     return Error::invalid_argument(
         text(what, " of ", whole.size(), " bytes; at most ", bytes_max, " are allowed"));
   }
-  Builder builder;
+  Builder builder(documents_max);
   try {
     std::istringstream stream{std::string(whole)};
     YAML::Parser parser(stream);
-    while (builder.documents() < 2 && parser.HandleNextDocument(builder)) {
+    while (builder.documents() <= documents_max && parser.HandleNextDocument(builder)) {
     }
     if (builder.documents() == 0) {
       return Error::invalid_argument(text(the(what), " is empty"));
     }
-    if (builder.documents() > 1) {
+    if (builder.documents() > documents_max) {
       return Error::invalid_argument(
-          text("line ", builder.last_line(), ": a second document begins; ", what, " has one"));
+          documents_max == 1
+              ? text("line ", builder.last_line(), ": a second document begins; ", what, " has one")
+              : text("line ", builder.last_line(), ": document ", builder.documents(), " begins; ",
+                     what, " has at most ", documents_max));
     }
     if (builder.error()) return *builder.error();
-    if (has_open_quote(whole)) {
+    if (has_open_quote(whole, documents_max)) {
       return Error::invalid_argument(
                  text("line ", builder.last_quote(), ": a quote begins here and never ends"))
           .with_hint(
@@ -194,6 +202,23 @@ Result<Node> parse_document(std::string_view whole, std::string_view what, size_
   } catch (const std::exception& e) {
     return Error::invalid_argument(text(the(what), " cannot be read: ", printable(e.what())));
   }
+}
+
+}  // namespace
+
+Result<Node> parse_document(std::string_view whole, std::string_view what, size_t bytes_max) {
+  Result<std::vector<Node>> documents = parse(whole, what, bytes_max, 1);
+  if (!documents) return std::move(documents).error();
+  return std::move(documents->front());
+}
+
+Result<std::vector<Node>> parse_documents(std::string_view whole, std::string_view what,
+                                          size_t bytes_max, int documents_max) {
+  Result<std::vector<Node>> documents = parse(whole, what, bytes_max, documents_max);
+  if (!documents) return documents;
+  std::erase_if(*documents, [](const Node& document) { return document.is_nothing(); });
+  if (documents->empty()) return Error::invalid_argument(text(the(what), " is empty"));
+  return documents;
 }
 
 }  // namespace proffer::yaml

@@ -40,5 +40,10 @@ inline constexpr size_t kNodesMax = 4'000'000;
 // kInvalidArgument with the line: not YAML, more than `bytes_max`, no document or several, a key
 // that is given twice or is no text, a bound exceeded.
 Result<Node> parse_document(std::string_view text, std::string_view what, size_t bytes_max);
+// Its documents, separated by lines of `---`, with the lines of the whole text. At least one and at
+// most `documents_max`; a document without content is left out. Aliases do not reach from one
+// document into another. Errors: as parse_document().
+Result<std::vector<Node>> parse_documents(std::string_view text, std::string_view what,
+                                          size_t bytes_max, int documents_max);
 
 }  // namespace proffer::yaml

@@ -91,6 +91,32 @@ void fields(F& f, typename F::template Of<ServersPage>& page) {
   f.text_if_any("next", page.next);
 }
 
+template <class F>
+void fields(F& f, typename F::template Of<ServiceChange>& change) {
+  f.text("app", change.app);
+  f.text("result", change.result);
+}
+
+namespace {
+
+// Of a file with one app an answer is what it was when files had one.
+template <class Row>
+std::string print_one_or_list(std::string_view name, const std::vector<Row>& rows) {
+  return rows.size() == 1 ? print_value(rows.front()) : print_list(name, rows);
+}
+template <class Row>
+Result<std::vector<Row>> parse_one_or_list(std::string_view json, std::string_view name) {
+  std::vector<Row> rows;
+  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
+    in.rows_if_any(name, rows);
+    if (rows.empty()) fields(in, rows.emplace_back());
+  });
+  if (!parsed) return std::move(parsed).error();
+  return rows;
+}
+
+}  // namespace
+
 std::string service_apps_json(const ServiceAppsPage& page) { return print_value(page); }
 Result<ServiceAppsPage> parse_service_apps(std::string_view json) {
   return parse_value<ServiceAppsPage>(json);
@@ -111,9 +137,18 @@ Result<std::vector<ServiceVersionRow>> parse_service_versions(std::string_view j
   return parse_list<ServiceVersionRow>(json, "versions");
 }
 
-std::string service_plan_json(const ServicePlan& plan) { return print_value(plan); }
-Result<ServicePlan> parse_service_plan(std::string_view json) {
-  return parse_value<ServicePlan>(json);
+std::string service_plans_json(const std::vector<ServicePlan>& plans) {
+  return print_one_or_list("plans", plans);
+}
+Result<std::vector<ServicePlan>> parse_service_plans(std::string_view json) {
+  return parse_one_or_list<ServicePlan>(json, "plans");
+}
+
+std::string service_changes_json(const std::vector<ServiceChange>& changes) {
+  return print_one_or_list("apps", changes);
+}
+Result<std::vector<ServiceChange>> parse_service_changes(std::string_view json) {
+  return parse_one_or_list<ServiceChange>(json, "apps");
 }
 
 std::string service_call_json(const ServiceCall& call) {

@@ -31,8 +31,13 @@ std::string service_versions_json(const std::vector<ServiceVersionRow>& rows);
 Result<std::vector<ServiceVersionRow>> parse_service_versions(std::string_view json);
 
 // {"app","result","steps":[…],"differences":[{"key","before","after"}],"further"}
-std::string service_plan_json(const ServicePlan& plan);
-Result<ServicePlan> parse_service_plan(std::string_view json);
+// Of several apps: {"plans":[{…}]}
+std::string service_plans_json(const std::vector<ServicePlan>& plans);
+Result<std::vector<ServicePlan>> parse_service_plans(std::string_view json);
+
+// What a change did: {"app","result"}. To several apps: {"apps":[{"app","result"}]}
+std::string service_changes_json(const std::vector<ServiceChange>& changes);
+Result<std::vector<ServiceChange>> parse_service_changes(std::string_view json);
 
 // A request to the scheduler: "apply" (file), "scale" (app, instances), "stop", "pause", "resume"
 // (app), "rollback" (app, version), "list" (after), "status" (app, after), "history" (app), "plan"

@@ -56,6 +56,9 @@ std::string print(const service::AppSpec& app) {
   for (const auto& [name, value] : app.env) {
     out += "\n  ? " + in_quotes(name) + "\n  : " + in_quotes(value);
   }
+  out += "\nafter:";
+  if (app.after.empty()) out += " []";
+  for (const std::string& name : app.after) out += "\n  - " + in_quotes(name);
   if (app.health) out += "\nhealth: " + health_of(*app.health);
   if (app.ready) {
     out += "\nready:\n  after: " + to_text(app.ready->after) + "\n  ports:";
@@ -69,14 +72,19 @@ std::string print(const service::AppSpec& app) {
 }  // namespace app_file_fuzz
 
 void fuzz_app_file(Input input) {
-  const Result<service::AppSpec> app = service::parse_app_file(text_of(input));
-  if (!app) return check_told(app.error());
-  CHECK(service::check_app(*app));
-  const std::string printed = app_file_fuzz::print(*app);
+  const Result<service::AppFile> file = service::parse_apps(text_of(input));
+  if (!file) return check_told(file.error());
+  CHECK(!file->apps.empty() && file->apps.size() <= service::kAppsPerFileMax);
+  CHECK_EQ(file->lines.size(), file->apps.size());
+  std::string printed;
+  for (const service::AppSpec& app : file->apps) {
+    CHECK(service::check_app(app));
+    printed += (printed.empty() ? "" : "---\n") + app_file_fuzz::print(app);
+  }
   if (printed.size() > service::kAppFileBytesMax) return;
-  const Result<service::AppSpec> again = service::parse_app_file(printed);
+  const Result<service::AppFile> again = service::parse_apps(printed);
   CHECK(again) << again.error().message() << " in " << printed;
-  CHECK(*again == *app) << printed;
+  CHECK(again->apps == file->apps) << printed;
 }
 
 }  // namespace proffer::fuzz

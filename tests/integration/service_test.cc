@@ -28,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A loopback address of this process alone: the clusters of one machine have the same port ranges,
 // and nobody else's server is to be in the way of ours.
@@ -498,6 +499,53 @@ TEST_F(Apps, AttachedEndWithTheirTerminal) {
       [&] { return cluster.proffer({"frameworks"}).out.find("app-web") == std::string::npos; }));
 }
 
+TEST_F(Apps, OfOneFileAreAppliedTogetherAndWaitForEachOther) {
+  Cluster cluster({.agents = 1, .resources = "cpus:4;mem:2048", .service = true});
+  const std::string path = home_ / "shop.yaml";
+  const std::string log = home_ / "starts";
+  const auto shop = [&](const std::string& more) {
+    write_file(path, text("name: web\nafter: [db]\ninstances: 2\nresources: 'cpus:0.1;mem:64'\n"
+                          "ports: [http]\ncommand: 'echo web >> ",
+                          log, "; exec ", program_, " ", own_address(),
+                          " $PORT_http'\n---\nname: db\nports: [http]\n"
+                          "resources: 'cpus:0.1;mem:64'\ncommand: '",
+                          serve_when(home_ / "up"), "'\n", more));
+    return path;
+  };
+  // One app of the file is refused, and none is created.
+  const Exit refused = cluster.proffer({"service", "apply", shop("instances: -1\n")});
+  EXPECT_EQ(refused.code, 2) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("app 'db' (line 8): line 12: instances"));
+  const Exit unknown = cluster.proffer({"service", "apply", shop("after: [disk]\n")});
+  EXPECT_EQ(unknown.code, 1) << unknown.out;
+  EXPECT_THAT(unknown.err, HasSubstr("app 'db' (line 8): after: there is no app 'disk'"));
+  EXPECT_THAT(cluster.proffer({"service", "list"}).out, Not(HasSubstr("web")));
+
+  const Exit plan = cluster.proffer({"service", "plan", shop("")});
+  EXPECT_EQ(plan.out,
+            "web: would be created\n  wait until all instances of db are ready\n"
+            "  launch 2 instances\ndb: would be created\n  launch 1 instance\n");
+
+  const auto applied = cluster.start({"service", "apply", path, "--wait", "--json"});
+  ASSERT_TRUE(eventually([&] { return status(cluster).app.why == "waits for db (0 of 1 ready)"; }));
+  EXPECT_EQ(status(cluster).app.state, "waiting");
+  EXPECT_EQ(status(cluster).app.live, 0);
+  ASSERT_TRUE(eventually([&] { return status(cluster, "db").app.live == 1; }));
+  EXPECT_FALSE(fs::exists(log));
+  write_file(home_ / "up", "");
+  const Exit done = applied->wait();
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out,
+            "{\"apps\":[{\"app\":\"web\",\"result\":\"created\"},"
+            "{\"app\":\"db\",\"result\":\"created\"}]}\n");
+  EXPECT_EQ(status(cluster).app.ready, 2);
+
+  // The app that was waited for ends, and the other one goes on.
+  EXPECT_EQ(cluster.proffer({"service", "stop", "db", "--wait"}).code, 0);
+  EXPECT_EQ(cluster.proffer({"service", "scale", "web", "3", "--wait"}).code, 0);
+  EXPECT_EQ(answers(cluster).size(), 3u);
+}
+
 TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   Cluster cluster({.agents = 1, .service = true});
   struct Row {
@@ -507,9 +555,15 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   };
   const std::string wrong = home_ / "wrong.yaml";
   write_file(wrong, "name: web\ncommand: x\ninstances: many\n");
+  const std::string several = home_ / "several.yaml";
+  write_file(several, "name: a\ncommand: x\n---\nname: b\ncommand: y\n");
+  const std::string late = home_ / "late.yaml";
+  write_file(late, "name: a\ncommand: x\nafter: b\n");
   const Row rows[] = {
       {{"apply", wrong}, 2, "line 3: instances"},
       {{"run", wrong}, 2, "line 3: instances"},
+      {{"run", several}, 2, "line 4: app 'b' begins; an attached run is of one app"},
+      {{"run", late}, 2, "after: an attached app waits for no other"},
       {{"apply", home_ / "nothing"}, 2, "cannot read"},
       {{"scale", "web", "3"}, 1, "there is no app 'web'"},
       {{"scale", "web", "-3"}, 2, "N"},

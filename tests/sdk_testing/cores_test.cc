@@ -112,7 +112,7 @@ class ServiceCore {
     step(service::ServiceEvent(what), now, out);
   }
   void tick(Time now, std::vector<Command>& out) {
-    if (!std::exchange(applied_, true)) step(service::Request{1, service::Apply{app_}}, now, out);
+    if (!std::exchange(applied_, true)) step(service::Request{1, service::Apply{{app_}}}, now, out);
     step(service::Tick{}, now, out);
   }
   std::optional<Time> next_deadline() const { return service_.next_deadline(); }

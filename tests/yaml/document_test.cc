@@ -79,6 +79,29 @@ TEST(YamlDocument, SaysWhatIsWrongAndWhere) {
   for (const auto& [given, says] : rows) EXPECT_THAT(error_of(given), HasSubstr(says)) << given;
 }
 
+TEST(YamlDocument, OfATextWithSeveralHaveTheLinesOfTheText) {
+  const auto nodes =
+      parse_documents("a: 1\n---\n# nothing\n---\nb: &x 2\nc: *x\n...\n", "a file", 1'000, 3);
+  ASSERT_TRUE(nodes) << nodes.error().message();
+  ASSERT_EQ(nodes->size(), 2u);
+  EXPECT_EQ(shown((*nodes)[0]), "{a:1}");
+  EXPECT_EQ(shown((*nodes)[1]), "{b:2,c:2}");
+  EXPECT_EQ((*nodes)[1].rows[0].line, 5);
+  const std::pair<const char*, const char*> rows[] = {
+      {"a: 1\n---\nb: 2\n---\nc: 3\n---\nd: 4\n", "document 4 begins; a file has at most 3"},
+      {"---\n---\n", "the file is empty"},
+      {"a: &x 1\n---\nb: *x\n", "line 3: "},
+      {"a: 1\n---\nb: 2\nb: 3\n", "line 4: key 'b' is given twice"},
+      {"a: 1\n---\nb: 'c\n", "line 3: a quote begins here and never ends"},
+      {"a: 'b\n---\nc: 1\n", "line "},
+  };
+  for (const auto& [given, says] : rows) {
+    const auto parsed = parse_documents(given, "a file", 1'000, 3);
+    ASSERT_FALSE(parsed) << given;
+    EXPECT_THAT(parsed.error().message(), HasSubstr(says)) << given;
+  }
+}
+
 TEST(YamlDocument, GarbageEndsInAnAnswer) {
   Prng prng(7);
   const std::string seed = "a: &x {b: [1, 2], c: 'd'}\ne: *x\n- f\n";
@@ -91,6 +114,8 @@ TEST(YamlDocument, GarbageEndsInAnAnswer) {
     if (!node) {
       EXPECT_EQ(node.error().message().find('\n'), std::string::npos);
     }
+    const auto nodes = parse_documents(garbage, "a file", 10'000, 5);
+    EXPECT_TRUE(!node || node->is_nothing() || nodes) << garbage;
   }
 }
 

@@ -114,31 +114,30 @@ Result<void> check_update(const UpdatePolicy& update) {
   return {};
 }
 
-}  // namespace
-
-Result<void> check_app(const AppSpec& app) {
+Result<void> check_name_of(const AppSpec& app) {
   if (Result<void> ok = check_name("name", app.name); !ok) return ok;
-  if (app.name.size() > kAppNameBytesMax) {
-    return Error::invalid_argument(
-        text("name must have at most ", kAppNameBytesMax, " bytes, not ", app.name.size()));
+  if (app.name.size() <= kAppNameBytesMax) return {};
+  return Error::invalid_argument(
+      text("name must have at most ", kAppNameBytesMax, " bytes, not ", app.name.size()));
+}
+
+Result<void> check_instances(const AppSpec& app) {
+  if (app.instances >= 0 && app.instances <= kInstancesMax) return {};
+  return Error::invalid_argument(
+      text("instances must be from 0 to ", kInstancesMax, ", not ", app.instances));
+}
+
+Result<void> check_command(const AppSpec& app) {
+  if (!app.command.empty() && app.command.size() <= kCommandBytesMax &&
+      app.command.find('\0') == std::string::npos) {
+    return {};
   }
-  if (app.instances < 0 || app.instances > kInstancesMax) {
-    return Error::invalid_argument(
-        text("instances must be from 0 to ", kInstancesMax, ", not ", app.instances));
-  }
-  if (app.command.empty() || app.command.size() > kCommandBytesMax ||
-      app.command.find('\0') != std::string::npos) {
-    return Error::invalid_argument(text("command must have 1 to ", kCommandBytesMax,
-                                        " bytes and no NUL, not ", app.command.size(), " bytes"))
-        .with_hint("it is a shell command line, as in command: \"exec ./server $PORT_http\"");
-  }
-  if (Result<void> ok = check_shape(app.resources); !ok)
-    return std::move(ok).error().in("resources");
-  if (Result<void> ok = proto::check_fetched_files(app.fetch); !ok) {
-    return std::move(ok).error().in("fetch");
-  }
-  if (Result<void> ok = check_environment(app.env); !ok) return ok;
-  if (Result<void> ok = check_ports(app.ports); !ok) return ok;
+  return Error::invalid_argument(text("command must have 1 to ", kCommandBytesMax,
+                                      " bytes and no NUL, not ", app.command.size(), " bytes"))
+      .with_hint("it is a shell command line, as in command: \"exec ./server $PORT_http\"");
+}
+
+Result<void> check_constraints(const AppSpec& app) {
   if (app.constraints.size() > kConstraintsMax) {
     return Error::invalid_argument(text("constraints has ", app.constraints.size(), "; at most ",
                                         kConstraintsMax, " are allowed"));
@@ -148,29 +147,92 @@ Result<void> check_app(const AppSpec& app) {
       return std::move(ok).error().in("constraints");
     }
   }
-  if (!app.spread.empty()) {
-    if (Result<void> ok = check_name("spread", app.spread); !ok) return ok;
-  }
-  if (Result<void> ok = check_max_per(app.max_per); !ok) return ok;
+  return {};
+}
+
+Result<void> check_ready(const AppSpec& app) {
+  if (!app.ready) return {};
   if (app.health) {
-    if (Result<void> ok = proto::check_health_check(*app.health, app.ports); !ok) return ok;
+    return Error::invalid_argument("an app has a health check or says when it is ready, not both")
+        .with_hint("with a health check an instance is ready when that says so: leave ready out");
   }
-  if (app.ready) {
-    if (app.health) {
-      return Error::invalid_argument("an app has a health check or says when it is ready, not both")
-          .with_hint("with a health check an instance is ready when that says so: leave ready out");
+  return proto::check_readiness(*app.ready, app.ports);
+}
+
+Result<void> check_after(const AppSpec& app) {
+  if (app.after.size() > kAfterMax) {
+    return Error::invalid_argument(
+        text("after names ", app.after.size(), " apps; at most ", kAfterMax, " are allowed"));
+  }
+  for (size_t i = 0; i < app.after.size(); ++i) {
+    if (Result<void> ok = check_name("after", app.after[i]); !ok) return ok;
+    if (app.after[i] == app.name) {
+      return Error::invalid_argument(text("after: app ", quoted(app.name), " waits for itself"))
+          .with_hint("name other apps, which are ready before this one starts");
     }
-    if (Result<void> ok = proto::check_readiness(*app.ready, app.ports); !ok) return ok;
-  }
-  if (Result<void> ok = check_update(app.update); !ok) return std::move(ok).error().in("update");
-  for (const auto& [key, value] :
-       {std::pair("kill_grace", app.kill_grace), {"drain_delay", app.drain_delay}}) {
-    if (value < Duration() || value > kKillGraceMax) {
-      return Error::invalid_argument(
-          text(key, " must be from 0 to ", to_text(kKillGraceMax), ", not ", value.nanos(), " ns"));
+    if (i > 0 && app.after[i] <= app.after[i - 1]) {
+      return Error::invalid_argument("after must be sorted, with no app twice");
     }
   }
-  return proto::check_kill_signal(app.kill_signal);
+  return {};
+}
+
+Result<void> check_span(std::string_view key, Duration value) {
+  if (value >= Duration() && value <= kKillGraceMax) return {};
+  return Error::invalid_argument(
+      text(key, " must be from 0 to ", to_text(kKillGraceMax), ", not ", value.nanos(), " ns"));
+}
+
+Result<void> in(std::string_view key, Result<void> checked) {
+  if (checked) return checked;
+  return std::move(checked).error().in(key);
+}
+
+struct Rule {
+  std::string_view key;  // of an app file
+  Result<void> (*check)(const AppSpec& app);
+};
+constexpr Rule kRules[] = {
+    {"name", check_name_of},
+    {"instances", check_instances},
+    {"command", check_command},
+    {"resources", [](const AppSpec& app) { return in("resources", check_shape(app.resources)); }},
+    {"fetch",
+     [](const AppSpec& app) { return in("fetch", proto::check_fetched_files(app.fetch)); }},
+    {"env", [](const AppSpec& app) { return check_environment(app.env); }},
+    {"ports", [](const AppSpec& app) { return check_ports(app.ports); }},
+    {"constraints", check_constraints},
+    {"spread",
+     [](const AppSpec& app) {
+       return app.spread.empty() ? Result<void>() : check_name("spread", app.spread);
+     }},
+    {"max_per", [](const AppSpec& app) { return check_max_per(app.max_per); }},
+    {"health",
+     [](const AppSpec& app) {
+       return app.health ? proto::check_health_check(*app.health, app.ports) : Result<void>();
+     }},
+    {"ready", check_ready},
+    {"update", [](const AppSpec& app) { return in("update", check_update(app.update)); }},
+    {"after", check_after},
+    {"kill_grace", [](const AppSpec& app) { return check_span("kill_grace", app.kill_grace); }},
+    {"drain_delay", [](const AppSpec& app) { return check_span("drain_delay", app.drain_delay); }},
+    {"kill_signal", [](const AppSpec& app) { return proto::check_kill_signal(app.kill_signal); }},
+};
+
+}  // namespace
+
+std::optional<WrongValue> find_wrong_value(const AppSpec& app) {
+  for (const Rule& rule : kRules) {
+    Result<void> ok = rule.check(app);
+    if (!ok) return WrongValue{.key = rule.key, .error = std::move(ok).error()};
+  }
+  return std::nullopt;
+}
+
+Result<void> check_app(const AppSpec& app) {
+  std::optional<WrongValue> wrong = find_wrong_value(app);
+  if (wrong) return std::move(wrong->error);
+  return {};
 }
 
 bool same_task(const AppSpec& a, const AppSpec& b) { return a == with_task_of(b, a); }
@@ -180,6 +242,7 @@ AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
   spec.instances = now.instances;
   spec.spread = now.spread;
   spec.update = now.update;
+  spec.after = now.after;
   spec.drain_delay = now.drain_delay;
   return spec;
 }

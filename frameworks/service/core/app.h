@@ -22,6 +22,8 @@ inline constexpr size_t kAppNameBytesMax = 64;    // a part of its tasks' ids
 inline constexpr int64_t kInstancesMax = 10'000;  // of one app
 inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
 inline constexpr Duration kKillGraceMax = hours(24);
+inline constexpr size_t kAfterMax = 16;         // apps that an app waits for
+inline constexpr size_t kAppsPerFileMax = 100;  // applied by one write of the store
 // Of one scheduler, and of all its apps if it keeps its state in the store: what fits there, in
 // records.h.
 inline constexpr size_t kAppsMax = 1'000;
@@ -73,6 +75,8 @@ struct AppSpec {
   // or without ports after kReadyAfter.
   std::optional<proto::Readiness> ready = {};
   UpdatePolicy update = {};
+  // Apps that are ready when the first instances of this one are launched; sorted.
+  std::vector<std::string> after = {};
   // A ready instance that is to end is not ready any more for so long before it gets its signal:
   // proxies that follow the service hear of it first.
   Duration drain_delay = {};
@@ -85,6 +89,12 @@ struct AppSpec {
 // Errors: kInvalidArgument says which value is wrong, what is allowed and what to do. Expressions
 // of constraints are not compiled here.
 Result<void> check_app(const AppSpec& app);
+// The key of an app file to which the error of check_app() belongs.
+struct WrongValue {
+  std::string_view key = {};
+  Error error;
+};
+std::optional<WrongValue> find_wrong_value(const AppSpec& app);
 
 // Whether an instance of one is as good as an instance of the other: all that a task sees is equal.
 // Such specs are of one version.

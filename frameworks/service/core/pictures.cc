@@ -49,6 +49,7 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
   row.rolled_back = app.rolled_back;
   row.failed = app.failed;
   row.state = app.stopping                ? "stopping"
+              : app.waits                 ? "waiting"
               : app.hold                  ? app.hold->is_canary ? "canary" : "paused"
               : row.outdated > 0          ? "updating"
               : row.ready < row.instances ? "starting"
@@ -163,6 +164,17 @@ std::vector<std::string> steps_of(const App& app, const AppRecord& next) {
     return text(number, ' ', what, number == 1 ? "" : "s");
   };
   std::vector<std::string> steps;
+  if (next.waits) {
+    constexpr size_t kNamed = 4;
+    std::string names;
+    for (size_t i = 0; i < std::min(next.spec.after.size(), kNamed); ++i) {
+      names += text(i == 0 ? "" : ", ", next.spec.after[i]);
+    }
+    if (next.spec.after.size() > kNamed) {
+      names += text(" and ", next.spec.after.size() - kNamed, " more");
+    }
+    steps.push_back(text("wait until all instances of ", names, " are ready"));
+  }
   const int64_t now = app.wanted();
   const int64_t wanted = next.stopping ? 0 : next.spec.instances;
   if (wanted > now) steps.push_back(text("launch ", count(wanted - now, "instance")));
@@ -197,33 +209,37 @@ std::vector<std::string> steps_of(const App& app, const AppRecord& next) {
 
 }  // namespace
 
-Result<proto::ServicePlan> Service::State::preview(const Change& change, Time now,
-                                                   const Caller& by) const {
+Result<std::vector<proto::ServicePlan>> Service::State::preview(const Change& change, Time now,
+                                                                const Caller& by) const {
   ServiceOutbox unused;
   Step step{now, unused};
-  const Result<Changed> changed = decide(step, Request{.relay = 0, .change = change, .by = by});
-  if (!changed) return changed.error();
-  const AppSpec& spec = changed->record.spec;
-  const auto found = apps_.find(spec.name);
-  proto::ServicePlan plan{.app = spec.name, .result = changed->words};
-  if (found == apps_.end()) {
-    plan.steps.push_back(
-        text("launch ", spec.instances, spec.instances == 1 ? " instance" : " instances"));
-    return plan;
-  }
-  const App& app = found->second.app;
-  plan.steps = steps_of(app, changed->record);
-  constexpr size_t kShown = 200;
-  for (Difference& one : differences(app.spec, spec)) {
-    if (plan.differences.size() >= kShown) {
-      ++plan.further;
-      continue;
+  const Result<Changes> changes = decide_all(step, Request{.relay = 0, .change = change, .by = by});
+  if (!changes) return changes.error();
+  // Beside their differences all fit into an answer.
+  size_t shown = 0;
+  std::vector<proto::ServicePlan> plans;
+  App none;
+  none.spec.instances = 0;
+  for (const Changed& changed : *changes) {
+    const AppSpec& spec = changed.record.spec;
+    proto::ServicePlan& plan =
+        plans.emplace_back(proto::ServicePlan{.app = spec.name, .result = changed.words});
+    const auto found = apps_.find(spec.name);
+    plan.steps = steps_of(found == apps_.end() ? none : found->second.app, changed.record);
+    if (found == apps_.end()) continue;
+    constexpr size_t kShown = 200;
+    for (Difference& one : differences(found->second.app.spec, spec)) {
+      if (shown >= kShown) {
+        ++plan.further;
+        continue;
+      }
+      ++shown;
+      plan.differences.push_back({.key = std::move(one.key),
+                                  .before = std::move(one.before),
+                                  .after = std::move(one.after)});
     }
-    plan.differences.push_back({.key = std::move(one.key),
-                                .before = std::move(one.before),
-                                .after = std::move(one.after)});
   }
-  return plan;
+  return plans;
 }
 
 }  // namespace proffer::service

@@ -207,6 +207,7 @@ class Planner {
   }
 
   void launch() {
+    if (app_.waits) return;
     at_present_ = std::count_if(places_.begin(), places_.end(), [this](const auto& row) {
       return row.second.holder != nullptr && is_present(*row.second.holder);
     });

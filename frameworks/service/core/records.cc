@@ -16,9 +16,10 @@ namespace proffer::service {
 namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
-// fetch; 5, when it is ready; 6, how it is updated and how its versions went.
-constexpr std::array<std::string_view, 6> kAppTags = {"app1 ", "app2 ", "app3 ",
-                                                      "app4 ", "app5 ", "app6 "};
+// fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
+// waits for.
+constexpr std::array<std::string_view, 7> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ",
+                                                      "app5 ", "app6 ", "app7 "};
 constexpr std::string_view kVersionsTag = "ver1 ";
 constexpr std::string_view kBlockTag = "blk1 ";
 // 2: whether it was told as ready.
@@ -290,6 +291,9 @@ std::string encode(const AppRecord& record) {
     out.truth(record.hold->is_canary);
   }
   out.bytes(record.rolled_back);
+  out.number(static_cast<int64_t>(record.spec.after.size()));
+  for (const std::string& app : record.spec.after) out.bytes(app);
+  out.truth(record.waits);
   return std::move(out).take();
 }
 
@@ -318,6 +322,12 @@ Result<AppRecord> decode_app(std::string_view bytes) {
       record.hold->is_canary = in.truth();
     }
     record.rolled_back = in.bytes();
+  }
+  if (version >= 7) {
+    for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+      record.spec.after.push_back(in.bytes());
+    }
+    record.waits = in.truth();
   }
   if (!in.ended_well() || record.version == 0 || record.version > record.last_version ||
       record.ready_version > record.last_version) {

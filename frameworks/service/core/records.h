@@ -42,6 +42,7 @@ struct AppRecord {
   uint64_t ready_version = 0;  // whose instances were all ready last; 0: none yet
   std::optional<Hold> hold = {};
   std::string rolled_back = {};  // from which version and why, if nobody has changed it since
+  bool waits = false;            // for spec.after to be ready: nothing has been launched yet
   bool operator==(const AppRecord&) const = default;
 };
 
@@ -81,13 +82,15 @@ inline constexpr size_t kInstanceBytes = 64;  // of most instances in a block
 static_assert(3 * kAppsMax + kInstancesKeptMax / kSlotsPerBlock <= kStoreKeysPerFrameworkMax);
 static_assert(2 * kInstancesKeptMax * kInstanceBytes <= kStoreBytesPerFrameworkMax / 3);
 
-// The present version.
+// The present version. Which apps it waits for is not part of a version.
 inline Version present_of(const AppRecord& record) {
-  return {.spec = record.spec,
-          .applied_at = record.applied_at,
-          .applied_by = record.applied_by,
-          .was_ready = record.was_ready,
-          .failed = record.failed};
+  Version present{.spec = record.spec,
+                  .applied_at = record.applied_at,
+                  .applied_by = record.applied_by,
+                  .was_ready = record.was_ready,
+                  .failed = record.failed};
+  present.spec.after.clear();
+  return present;
 }
 
 std::string app_key(const std::string& name);

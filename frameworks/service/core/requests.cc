@@ -15,12 +15,18 @@ namespace proffer::service {
 
 void Service::State::on_request(Step& step, const Request& request) {
   if (const auto* apply = std::get_if<Apply>(&request.change)) {
-    const Result<void> valid = check_app(apply->spec);
-    CHECK(valid.has_value()) << valid.error().message();
+    CHECK(!apply->specs.empty() && apply->specs.size() <= kAppsPerFileMax);
+    std::set<std::string_view> names;
+    for (const AppSpec& spec : apply->specs) {
+      const Result<void> valid = check_app(spec);
+      CHECK(valid.has_value()) << valid.error().message();
+      CHECK(names.insert(spec.name).second) << spec.name;
+    }
   }
   if (requests_.size() >= kRequestsWaitingMax) {
-    step.out.answers.push_back(Answer{
-        request.relay, Error::resource_exhausted("too many requests wait; try again in a moment")});
+    const Result<std::vector<proto::ServiceChange>> refused =
+        Error::resource_exhausted("too many requests wait; try again in a moment");
+    step.out.answers.push_back(Answer{request.relay, refused});
     return;
   }
   requests_.push_back(request);
@@ -29,54 +35,116 @@ void Service::State::on_request(Step& step, const Request& request) {
 
 void Service::State::next_request(Step& step) {
   while (loaded_ && changing_.empty() && !requests_.empty()) {
-    Result<Changed> changed = decide(step, requests_.front());
-    if (!changed) {
-      answer(step, changed.error());
+    Result<Changes> changes = decide_all(step, requests_.front());
+    if (!changes) {
+      answer(step, changes.error());
       continue;
     }
-    const AppRecord& record = changed->record;
-    const std::string& name = record.spec.name;
-    trim(changed->earlier, record.ready_version,
-         std::min(kVersionBytesMax, room_for_versions(name)));
-    const auto app = apps_.find(name);
-    const bool is_same = app != apps_.end() && record_of(app->second.app) == record;
-    if (is_same && app->second.app.earlier == changed->earlier) {
-      answer(step, changed->words);
+    Result<std::vector<proto::StoreOperation>> writes = writes_of(*changes);
+    if (!writes) {
+      answer(step, writes.error());
       continue;
     }
-    changing_ = name;
-    std::vector<proto::StoreOperation> writes = {sdk::put(app_key(name), encode(record))};
-    if (app == apps_.end() ? !changed->earlier.empty()
-                           : app->second.app.earlier != changed->earlier) {
-      writes.push_back(changed->earlier.empty()
-                           ? sdk::erase(versions_key(name))
-                           : sdk::put(versions_key(name), encode(changed->earlier)));
+    if (writes->empty()) {
+      answer(step, done_by(*changes));
+      continue;
     }
-    continuations_[journal_.add(std::move(writes))] = *std::move(changed);
+    for (const Changed& changed : *changes) changing_.insert(changed.record.spec.name);
+    continuations_[journal_.add(*std::move(writes))] = *std::move(changes);
   }
 }
 
-void Service::State::answer(Step& step, const Result<std::string>& result) {
+Result<std::vector<proto::StoreOperation>> Service::State::writes_of(Changes& changes) const {
+  size_t all_versions = 0;
+  for (const auto& [name, running] : apps_) all_versions += running.versions_bytes;
+  std::vector<proto::StoreOperation> writes;
+  size_t bytes = 0;
+  for (Changed& changed : changes) {
+    const std::string& name = changed.record.spec.name;
+    const auto app = apps_.find(name);
+    const bool is_known = app != apps_.end();
+    const size_t before = is_known ? app->second.versions_bytes : 0;
+    const size_t others = std::min(all_versions - before, kAllVersionsBytesMax);
+    trim(changed.earlier, changed.record.ready_version,
+         std::min({kVersionBytesMax, kAllVersionsBytesMax - others,
+                   kStoreRequestBytesMax / 2 / changes.size()}));
+    all_versions = others + bytes_of(changed.earlier);
+    const bool has_versions_changed =
+        is_known ? app->second.app.earlier != changed.earlier : !changed.earlier.empty();
+    if (is_known && record_of(app->second.app) == changed.record && !has_versions_changed) continue;
+    writes.push_back(sdk::put(app_key(name), encode(changed.record)));
+    bytes += writes.back().key.size() + writes.back().value.size();
+    if (!has_versions_changed) continue;
+    writes.push_back(changed.earlier.empty()
+                         ? sdk::erase(versions_key(name))
+                         : sdk::put(versions_key(name), encode(changed.earlier)));
+    bytes += writes.back().key.size() + writes.back().value.size();
+  }
+  if (changes.size() == 1 || bytes <= kStoreRequestBytesMax) return writes;
+  return Error::resource_exhausted(text("the ", changes.size(), " apps and their versions have ",
+                                        bytes, " bytes together; at most ", kStoreRequestBytesMax,
+                                        " can be written at once"))
+      .with_hint("apply them in several files");
+}
+
+std::vector<proto::ServiceChange> Service::State::done_by(const Changes& changes) {
+  std::vector<proto::ServiceChange> done;
+  for (const Changed& changed : changes) {
+    done.push_back({.app = changed.record.spec.name, .result = changed.words});
+  }
+  return done;
+}
+
+void Service::State::answer(Step& step, const Result<std::vector<proto::ServiceChange>>& result) {
   CHECK(!requests_.empty());
   const Request request = std::move(requests_.front());
   requests_.pop_front();
   const auto* judge = std::get_if<Judge>(&request.change);
-  if (judge == nullptr) {
+  const auto* begin = std::get_if<Begin>(&request.change);
+  if (judge == nullptr && begin == nullptr) {
     step.out.answers.push_back(Answer{request.relay, result});
     return;
   }
-  const auto app = apps_.find(judge->app);
+  const std::string& name = judge != nullptr ? judge->app : begin->app;
+  const auto app = apps_.find(name);
   if (app == apps_.end()) return;
   app->second.is_judged = false;
   if (!result) app->second.judge_at = step.now + kBackoffMax;
-  mark(judge->app);
+  mark(name);
 }
 
 // --- what a request makes of an app ------------------------------------------------------------
 
-Result<Service::State::Changed> Service::State::decide(Step& step, const Request& request) const {
-  return std::visit([&](const auto& change) { return decide(step, change, request.by); },
-                    request.change);
+Result<Service::State::Changes> Service::State::decide_all(Step& step,
+                                                           const Request& request) const {
+  return std::visit(
+      [&](const auto& change) -> Result<Changes> {
+        if constexpr (requires { change.specs; }) {
+          return decide_all(step, change, request.by);
+        } else {
+          Result<Changed> changed = decide(step, change, request.by);
+          if (!changed) return std::move(changed).error();
+          return Changes{*std::move(changed)};
+        }
+      },
+      request.change);
+}
+
+// An error of one of several apps says which.
+Result<Service::State::Changes> Service::State::decide_all(Step& step, const Apply& apply,
+                                                           const Caller& by) const {
+  Changes changes;
+  std::map<std::string, int64_t> instances;
+  for (size_t i = 0; i < apply.specs.size(); ++i) {
+    const AppSpec& spec = apply.specs[i];
+    Result<Changed> changed = decide(step, spec, by);
+    if (!changed) return in_file(apply, i, std::move(changed).error());
+    changes.push_back(*std::move(changed));
+    instances[spec.name] = spec.instances;
+  }
+  if (Result<void> ok = has_room(instances); !ok) return std::move(ok).error();
+  if (Result<void> ok = check_order(apply); !ok) return std::move(ok).error();
+  return changes;
 }
 
 // An app from before its scheduler served users has no owner: operators change it.
@@ -102,42 +170,43 @@ Result<const App*> Service::State::find_app(const std::string& name, const Calle
       .with_hint("apply its file to start it again");
 }
 
-Result<Service::State::Changed> Service::State::decide(Step& step, const Apply& apply,
+Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec& spec,
                                                        const Caller& by) const {
-  const auto found = apps_.find(apply.spec.name);
+  const auto found = apps_.find(spec.name);
   if (found != apps_.end()) {
     if (Result<void> may = may_change(found->second.app, by); !may) return std::move(may).error();
   }
-  if (Result<void> ok = has_room(apply.spec.name, apply.spec.instances); !ok) {
-    return std::move(ok).error();
-  }
   if (found == apps_.end()) {
-    return Changed{.record = {.spec = apply.spec,
+    return Changed{.record = {.spec = spec,
                               .owner = options_.serves_users ? by.user : "",
                               .applied_at = step.now,
-                              .applied_by = by.user},
+                              .applied_by = by.user,
+                              .waits = !spec.after.empty()},
                    .words = "created"};
   }
   const App& app = found->second.app;
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   changed.record.stopping = false;
+  // One that is started again waits as a new one does; one that was started waits no more.
+  changed.record.waits = !spec.after.empty() && (app.waits || app.stopping);
   changed.record.rolled_back.clear();
-  if (!same_task(app.spec, apply.spec)) {
-    changed.words = move_to(changed.record, changed.earlier, apply.spec, step.now, by.user);
+  if (!same_task(app.spec, spec)) {
+    changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
     return changed;
   }
-  changed.record.spec = apply.spec;
+  changed.record.spec = spec;
   changed.record.failed.clear();  // Another try.
-  const bool is_promoted = app.hold && app.hold->is_canary && apply.spec.update.canary == 0;
+  const bool is_promoted = app.hold && app.hold->is_canary && spec.update.canary == 0;
   if (is_promoted) changed.record.hold.reset();
   if (app.stopping) {
     changed.words = "started again";
   } else if (is_promoted) {
     changed.words = text("promoted version ", app.version);
-  } else if (app.spec.instances != apply.spec.instances) {
-    changed.words =
-        text("scaled from ", app.spec.instances, " to ", apply.spec.instances, " instances");
-  } else if (app.spec != apply.spec) {
+  } else if (app.spec.instances != spec.instances) {
+    changed.words = text("scaled from ", app.spec.instances, " to ", spec.instances, " instances");
+  } else if (app.spec.after != spec.after) {
+    changed.words = "changed what it waits for";
+  } else if (app.spec != spec) {
     changed.words = "changed how it is updated";
   }
   return changed;
@@ -152,7 +221,7 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Scale& scale
     return Error::invalid_argument(
         text("instances must be from 0 to ", kInstancesMax, ", not ", scale.instances));
   }
-  if (Result<void> ok = has_room(scale.app, scale.instances); !ok) return std::move(ok).error();
+  if (Result<void> ok = has_room({{scale.app, scale.instances}}); !ok) return std::move(ok).error();
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   if (app.spec.instances != scale.instances) {
     changed.words = text("scaled from ", app.spec.instances, " to ", scale.instances, " instances");
@@ -275,22 +344,34 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Judge& 
   return changed;
 }
 
-size_t Service::State::room_for_versions(const std::string& app) const {
-  size_t taken = 0;
-  for (const auto& [name, running] : apps_) taken += name == app ? 0 : running.versions_bytes;
-  return kAllVersionsBytesMax - std::min(taken, kAllVersionsBytesMax);
+Result<Service::State::Changed> Service::State::decide(Step&, const Begin& begin,
+                                                       const Caller&) const {
+  const auto found = apps_.find(begin.app);
+  if (found == apps_.end()) return unknown_app(begin.app);
+  const App& app = found->second.app;
+  Changed changed{.record = record_of(app), .earlier = app.earlier};
+  // Meanwhile it may wait for others.
+  if (why_waits(app).empty()) changed.record.waits = false;
+  return changed;
 }
 
-Result<void> Service::State::has_room(const std::string& app, int64_t instances) const {
-  if (apps_.count(app) == 0 && apps_.size() >= kAppsMax) {
+Result<void> Service::State::has_room(const std::map<std::string, int64_t>& instances) const {
+  size_t apps = apps_.size();
+  int64_t all = 0;
+  for (const auto& [name, count] : instances) {
+    apps += apps_.count(name) == 0 ? 1 : 0;
+    all += count;
+  }
+  if (apps > kAppsMax && apps > apps_.size()) {
     return Error::resource_exhausted(
-               text("there are ", apps_.size(), " apps; at most ", kAppsMax, " are allowed"))
+               instances.size() == 1
+                   ? text("there are ", apps_.size(), " apps; at most ", kAppsMax, " are allowed")
+                   : text("there would be ", apps, " apps; at most ", kAppsMax, " are allowed"))
         .with_hint("stop one with: proffer service stop NAME");
   }
   if (!options_.has_store) return {};
-  int64_t all = instances;
   for (const auto& [name, running] : apps_) {
-    if (name != app) all += running.app.wanted();
+    if (instances.count(name) == 0) all += running.app.wanted();
   }
   if (all <= kInstancesKeptMax) return {};
   return Error::resource_exhausted(text("all apps together would have ", all,
@@ -332,6 +413,7 @@ void Service::State::apply(Step& step, const Changed& changed) {
   running.launches.clear();
   running.shared.clear();
   mark(name);
+  if (record.waits) waiting_.insert(name);
   if (!record.rolled_back.empty() && record.rolled_back != before.rolled_back) {
     trace(step, TraceLevel::kLongLived, "app rolled back",
           {{"app", name},
@@ -341,6 +423,7 @@ void Service::State::apply(Step& step, const Changed& changed) {
   }
   trace(step, TraceLevel::kLongLived,
         record.stopping                                   ? "app stopping"
+        : before.waits && !record.waits                   ? "app waits no longer"
         : record.ready_version != before.ready_version    ? "app updated"
         : !record.failed.empty() && before.failed.empty() ? "app update failed"
                                                           : "app applied",
@@ -355,6 +438,8 @@ void Service::State::forget(Step& step, const std::string& name) {
   apps_.erase(name);
   forgotten_ = ++changes_;
   watchers_stale_ = true;
+  waiting_.erase(name);
+  tell_followers(name);
   trace(step, TraceLevel::kLongLived, "app stopped", {{"app", name}});
 }
 

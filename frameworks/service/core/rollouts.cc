@@ -83,7 +83,7 @@ std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& ru
 
 void Service::State::judge(Step& step, RunningApp& running, const Plan& plan) {
   const App& app = running.app;
-  if (app.stopping || running.is_judged || app.ready_version == app.version) return;
+  if (app.stopping || app.waits || running.is_judged || app.ready_version == app.version) return;
   if (step.now < running.judge_at) {
     running.look_again = std::min(running.look_again.value_or(running.judge_at), running.judge_at);
     return;

@@ -161,6 +161,7 @@ void Service::State::restore(const Entries& entries) {
     App& app = apps_[record->spec.name].app;
     static_cast<AppRecord&>(app) = *record;
     mark(record->spec.name);
+    if (record->waits) waiting_.insert(record->spec.name);
   }
   for (const auto& [key, value] : entries) {
     if (!key.starts_with(kVersionsPrefix)) continue;
@@ -245,13 +246,13 @@ void Service::State::settle(Step& step) {
                          on_loaded(step, one.outcomes);
                        }
                      },
-                     [&](const Changed& changed) {
-                       mark(std::exchange(changing_, {}));
+                     [&](const std::vector<Changed>& changes) {
+                       for (const std::string& name : std::exchange(changing_, {})) mark(name);
                        if (one.error) {
                          answer(step, Error(*one.error).in("the app cannot be kept"));
                        } else {
-                         apply(step, changed);
-                         answer(step, changed.words);
+                         for (const Changed& changed : changes) apply(step, changed);
+                         answer(step, done_by(changes));
                        }
                        next_request(step);
                      },
@@ -305,7 +306,7 @@ void Service::State::plan(Step& step, const std::string& name) {
   running.look_again.reset();
   if (app.stopping && app.instances.empty()) {
     // Unless somebody has just asked for it again.
-    return changing_ == name ? void() : forget(step, name);
+    return changing_.count(name) > 0 ? void() : forget(step, name);
   }
   const Plan plan = plan_app(app, step.now, !settled_at_);
   for (const int64_t slot : plan.dropped_slots) app.slots.erase(slot);
@@ -342,10 +343,12 @@ void Service::State::plan(Step& step, const std::string& name) {
     const Time again = instance.kill_said_at + patience;
     running.look_again = running.look_again ? std::min(*running.look_again, again) : again;
   }
-  running.why = plan.why;
+  running.why = app.waits ? why_waits(app) : plan.why;
   running.last_words = plan.last_words;
   look_at_servers(running);
   judge(step, running, plan);
+  if (app.waits && running.why.empty()) begin(step, running);
+  tell_followers(name);
 }
 
 void Service::State::say_kill(Step& step, const TaskId& task, Instance& instance) {
@@ -437,8 +440,8 @@ Result<std::vector<proto::ServiceVersionRow>> Service::history(const std::string
                                                                const Caller& by) const {
   return state_->history(app, by);
 }
-Result<proto::ServicePlan> Service::preview(const Change& change, Time now,
-                                            const Caller& by) const {
+Result<std::vector<proto::ServicePlan>> Service::preview(const Change& change, Time now,
+                                                         const Caller& by) const {
   return state_->preview(change, now, by);
 }
 Entries Service::snapshot() const { return state_->snapshot(); }

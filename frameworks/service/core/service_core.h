@@ -47,8 +47,10 @@ struct ServiceOptions {
 
 // --- events and actions ------------------------------------------------------------------------
 
+// The apps of a file: all of them, or none.
 struct Apply {
-  AppSpec spec = {};  // CHECKed with check_app
+  std::vector<AppSpec> specs = {};  // 1 to kAppsPerFileMax, CHECKed with check_app, no name twice
+  std::vector<int> lines = {};      // where each begins in the file, for errors; or none
 };
 struct Scale {
   std::string app = {};
@@ -76,7 +78,11 @@ struct Judge {
   uint64_t version = 0;
   std::string failed = {};  // why; empty: all its instances are ready
 };
-using Change = std::variant<Apply, Scale, Stop, Rollback, Pause, Resume, Judge>;
+// The scheduler's own: the apps that this one waits for are ready.
+struct Begin {
+  std::string app = {};
+};
+using Change = std::variant<Apply, Scale, Stop, Rollback, Pause, Resume, Judge, Begin>;
 
 // A user that asks, as the master names it.
 struct Caller {
@@ -86,7 +92,7 @@ struct Caller {
 
 // The SDK sees to it that what is asked twice comes once.
 struct Request {
-  uint64_t relay = 0;  // repeated in the answer; Judge has none
+  uint64_t relay = 0;  // repeated in the answer; the scheduler's own have none
   Change change = {};
   Caller by = {};
 };
@@ -104,8 +110,9 @@ using ServiceEvent = std::variant<sdk::Notification, Request, Watch, Tick>;
 
 struct Answer {
   uint64_t relay = 0;
-  // What was done: "created", "updated to version 2", "unchanged" …
-  Result<std::string> result = Result<std::string>(std::string());
+  // To each app, in the order of the request.
+  Result<std::vector<proto::ServiceChange>> result =
+      Result<std::vector<proto::ServiceChange>>(std::vector<proto::ServiceChange>());
 };
 
 struct WatchAnswer {
@@ -155,8 +162,9 @@ class Service {
   // Its versions, by number. Errors: kNotFound; kPermissionDenied, the app is another user's.
   Result<std::vector<proto::ServiceVersionRow>> history(const std::string& app,
                                                         const Caller& by) const;
-  // What the change would do, and how; nothing is done. The errors of the change.
-  Result<proto::ServicePlan> preview(const Change& change, Time now, const Caller& by) const;
+  // What the change would do to each app, and how; nothing is done. The errors of the change.
+  Result<std::vector<proto::ServicePlan>> preview(const Change& change, Time now,
+                                                  const Caller& by) const;
   // What the store holds once all that was said is written.
   Entries snapshot() const;
   // Broken invariants; O(instances). For tests and the simulator.

@@ -35,8 +35,9 @@ struct RunningApp {
   // Of an update: so many slots were updated at most, and since when not one more.
   int64_t updated = 0;
   std::optional<Time> updated_at = {};
-  bool is_judged = false;  // that it is whole or has failed is being written down
-  Time judge_at = {};      // not before; the last time that could not be written down
+  // That it is whole, has failed, or waits no longer for other apps is being written down.
+  bool is_judged = false;
+  Time judge_at = {};  // not before; the last time that could not be written down
   std::string why = {};
   std::string last_words = {};
   std::string cannot_fit = {};                 // why no agent of the cluster could run it, if so
@@ -79,6 +80,9 @@ inline InstanceRecord record_of(const Instance& instance) {
 std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
                     const std::string& by);
 
+// An error about an app of a file that has several: with its line and its name.
+Error in_file(const Apply& apply, size_t place, Error error);
+
 // A plan takes time with each instance, about a tenth of this: an app of more instances than that
 // is planned again later, so that thousands of events are not thousands of plans.
 inline constexpr int64_t kPlannedAtOnceMax = 256;
@@ -113,7 +117,8 @@ class Service::State {
                                              const std::string& after) const;
   Result<std::vector<proto::ServiceVersionRow>> history(const std::string& name,
                                                         const Caller& by) const;
-  Result<proto::ServicePlan> preview(const Change& change, Time now, const Caller& by) const;
+  Result<std::vector<proto::ServicePlan>> preview(const Change& change, Time now,
+                                                  const Caller& by) const;
   Entries snapshot() const;
   std::vector<Violation> violations() const;
 
@@ -134,7 +139,7 @@ class Service::State {
     AgentId agent = {};
     std::vector<TaskId> tasks = {};
   };
-  using Continuation = std::variant<Load, Changed, Launch>;
+  using Continuation = std::variant<Load, std::vector<Changed>, Launch>;
 
   // service_core.cc: sessions, time, asks.
   void on_notification(Step& step, const sdk::Notification& notification);
@@ -153,25 +158,36 @@ class Service::State {
   // requests.cc: what people want.
   void on_request(Step& step, const Request& request);
   void next_request(Step& step);
-  // What the request makes of the app's record; the same record if it changes nothing.
-  Result<Changed> decide(Step& step, const Request& request) const;
-  Result<Changed> decide(Step& step, const Apply& apply, const Caller& by) const;
+  // What the request makes of each app's record; the same record if it changes nothing.
+  using Changes = std::vector<Changed>;
+  Result<Changes> decide_all(Step& step, const Request& request) const;
+  Result<Changes> decide_all(Step& step, const Apply& apply, const Caller& by) const;
+  Result<Changed> decide(Step& step, const AppSpec& spec, const Caller& by) const;
   Result<Changed> decide(Step& step, const Scale& scale, const Caller& by) const;
   Result<Changed> decide(Step& step, const Stop& stop, const Caller& by) const;
   Result<Changed> decide(Step& step, const Rollback& rollback, const Caller& by) const;
   Result<Changed> decide(Step& step, const Pause& pause, const Caller& by) const;
   Result<Changed> decide(Step& step, const Resume& resume, const Caller& by) const;
   Result<Changed> decide(Step& step, const Judge& judge, const Caller& by) const;
+  Result<Changed> decide(Step& step, const Begin& begin, const Caller& by) const;
   // An app that this user may change, and that is not stopping.
   Result<const App*> find_app(const std::string& name, const Caller& by) const;
   Result<void> may_change(const App& app, const Caller& by) const;
-  // What the versions of this app may take beside those of all others.
-  size_t room_for_versions(const std::string& app) const;
-  Result<void> has_room(const std::string& app, int64_t instances) const;
+  // Leaves of their versions what may be kept, and puts together what is to be written: nothing if
+  // all is as it was. Errors: more than one write may have.
+  Result<std::vector<proto::StoreOperation>> writes_of(Changes& changes) const;
+  Result<void> has_room(const std::map<std::string, int64_t>& instances) const;
   Error unknown_app(const std::string& name) const;
   void apply(Step& step, const Changed& changed);
-  void answer(Step& step, const Result<std::string>& result);
+  static std::vector<proto::ServiceChange> done_by(const Changes& changes);
+  void answer(Step& step, const Result<std::vector<proto::ServiceChange>>& result);
   void forget(Step& step, const std::string& name);
+
+  // order.cc: apps that wait for others.
+  Result<void> check_order(const Apply& apply) const;
+  std::string why_waits(const App& app) const;
+  void begin(Step& step, RunningApp& running);
+  void tell_followers(const std::string& name);
 
   // blocks.cc: how instances are kept.
   static BlockName block_name_of(const TaskId& task);
@@ -236,6 +252,7 @@ class Service::State {
   std::map<std::string, RunningApp> apps_;
   uint64_t launched_ = 0;             // counts instances, for their ids
   std::set<std::string> changed_;     // apps to plan
+  std::set<std::string> waiting_;     // apps that wait for others; perhaps more
   std::set<BlockName> stale_blocks_;  // to write when the step ends
   std::set<TaskId> unconfirmed_;
   std::optional<Time> confirm_at_;             // they are asked about again
@@ -253,7 +270,7 @@ class Service::State {
   std::vector<Watcher> watchers_;
 
   std::deque<Request> requests_;
-  std::string changing_;  // the app of the first, while that is being written
+  std::set<std::string> changing_;  // the apps of the first, while that is being written
 };
 
 }  // namespace proffer::service

@@ -69,6 +69,7 @@ Values values_of(const AppSpec& spec) {
       spec.max_per, [](const MaxPer& most) { return text(most.attribute, ": ", most.count); });
   if (spec.health) values["health"] = words_of(*spec.health);
   if (spec.ready) values["ready"] = words_of(*spec.ready);
+  if (!spec.after.empty()) values["after"] = joined(spec.after, as_is);
   values["drain_delay"] = to_text(spec.drain_delay);
   values["kill_grace"] = to_text(spec.kill_grace);
   values["kill_signal"] = std::to_string(spec.kill_signal);

@@ -1,6 +1,8 @@
 #include "frameworks/service/shell/app_file.h"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
 #include "common/constraint_matcher.h"
 #include "common/printable.h"
@@ -55,6 +57,19 @@ Result<void> read_ports(const yaml::Node& node, std::vector<std::string>& place)
                         "command is told: ports: [http], and $PORT_http in the command. One port "
                         "for all is not offered; a proxy listens on ",
                         name));
+  }
+  place = *std::move(names);
+  return {};
+}
+
+// Names of apps, in any order.
+Result<void> read_after(const yaml::Node& node, std::vector<std::string>& place) {
+  Result<std::vector<std::string>> names = texts_of("after", node);
+  if (!names) return std::move(names).error();
+  std::sort(names->begin(), names->end());
+  const auto twice = std::adjacent_find(names->begin(), names->end());
+  if (twice != names->end()) {
+    return at(node, text("after names app ", quoted(*twice), " twice"));
   }
   place = *std::move(names);
   return {};
@@ -175,6 +190,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
   if (key == "ready") return read_ready(node, app.ready);
+  if (key == "after") return read_after(node, app.after);
   if (key == "kill_signal") {
     return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
   }
@@ -183,12 +199,20 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   return read_update(node, app.update);
 }
 
+// Where the document has this key, or begins.
+int line_of(const yaml::Node& document, std::string_view key) {
+  for (const yaml::Row& row : document.rows) {
+    if (row.key == key) return row.line;
+  }
+  return document.line;
+}
+
 Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
       {"name", "instances", "command", "resources", "fetch", "env", "ports", "constraints",
-       "spread", "max_per", "health", "ready", "update", "drain_delay", "kill_grace",
+       "spread", "max_per", "health", "ready", "update", "after", "drain_delay", "kill_grace",
        "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
@@ -198,16 +222,57 @@ Result<AppSpec> read_document(const yaml::Node& document) {
           .with_hint("an app needs at least a name and a command");
     }
   }
-  if (Result<void> ok = check_app(app); !ok) return std::move(ok).error();
+  if (std::optional<WrongValue> wrong = find_wrong_value(app)) {
+    return std::move(wrong->error).in(text("line ", line_of(document, wrong->key)));
+  }
   return app;
+}
+
+// As the file says it, whether or not the rest of the document is right.
+std::string name_in(const yaml::Node& document) {
+  for (const yaml::Row& row : document.rows) {
+    if (row.key == "name" && is_valid_name(row.value.text)) {
+      return text("app ", quoted(row.value.text), " (line ", document.line, ")");
+    }
+  }
+  return text("the app that begins in line ", document.line);
 }
 
 }  // namespace
 
+Result<AppFile> parse_apps(std::string_view whole) {
+  const Result<std::vector<yaml::Node>> documents = yaml::parse_documents(
+      whole, "an app file", kAppFileBytesMax, static_cast<int>(kAppsPerFileMax));
+  if (!documents) return documents.error();
+  AppFile file;
+  std::map<std::string, int> lines;  // by name
+  for (const yaml::Node& document : *documents) {
+    Result<AppSpec> app = read_document(document);
+    if (!app) {
+      if (documents->size() == 1) return app.error();
+      return std::move(app).error().in(name_in(document));
+    }
+    const auto [first, is_new] = lines.emplace(app->name, document.line);
+    if (!is_new) {
+      return at(document, text("app ", quoted(app->name),
+                               " is in the file twice; the first one "
+                               "begins in line ",
+                               first->second))
+          .with_hint("each app of a file has a name of its own");
+    }
+    file.apps.push_back(*std::move(app));
+    file.lines.push_back(document.line);
+  }
+  return file;
+}
+
 Result<AppSpec> parse_app_file(std::string_view whole) {
-  const Result<yaml::Node> document = yaml::parse_document(whole, "an app file", kAppFileBytesMax);
-  if (!document) return document.error();
-  return read_document(*document);
+  Result<AppFile> file = parse_apps(whole);
+  if (!file) return std::move(file).error();
+  if (file->apps.size() == 1) return std::move(file->apps.front());
+  return Error::invalid_argument(text("line ", file->lines[1], ": app ", quoted(file->apps[1].name),
+                                      " begins; an attached run is of one app"))
+      .with_hint("apply the file: proffer service apply FILE");
 }
 
 }  // namespace proffer::service

@@ -44,9 +44,9 @@ Result<Asked> parse_request(std::string_view data) {
     return asked(std::move(rollback));
   }
   if (call->verb == "apply" || is_plan) {
-    Result<AppSpec> app = parse_app_file(call->file);
-    if (!app) return std::move(app).error();
-    return asked(Apply{*std::move(app)});
+    Result<AppFile> file = parse_apps(call->file);
+    if (!file) return std::move(file).error();
+    return asked(Apply{.specs = std::move(file->apps), .lines = std::move(file->lines)});
   }
   return Error::invalid_argument(text("unknown request ", quoted(call->verb),
                                       "; there are apply, history, list, pause, plan, resume, "
@@ -90,9 +90,9 @@ Result<std::string> picture(const Service& service, const ShowHistory& asked, Ti
 
 Result<std::string> picture(const Service& service, const Preview& asked, Time now,
                             const Caller& by) {
-  const Result<proto::ServicePlan> plan = service.preview(asked.change, now, by);
-  if (!plan) return plan.error();
-  return proto::service_plan_json(*plan);
+  const Result<std::vector<proto::ServicePlan>> plans = service.preview(asked.change, now, by);
+  if (!plans) return plans.error();
+  return proto::service_plans_json(*plans);
 }
 
 }  // namespace
@@ -101,15 +101,13 @@ Result<std::string> show(const Service& service, const Picture& asked, Time now,
   return std::visit([&](const auto& one) { return picture(service, one, now, by); }, asked);
 }
 
-std::string change_answer(const std::string& app, const std::string& result) {
-  return proto::json_line({{"app", app}, {"result", result}});
-}
-
 std::string app_of(const Change& change) {
   return std::visit(
       [](const auto& one) {
-        if constexpr (requires { one.spec; }) {
-          return one.spec.name;
+        if constexpr (requires { one.specs; }) {
+          const std::string& first = one.specs.front().name;
+          return one.specs.size() == 1 ? first
+                                       : text(first, " and ", one.specs.size() - 1, " more");
         } else {
           return one.app;
         }

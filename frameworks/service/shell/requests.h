@@ -35,8 +35,7 @@ Result<Asked> parse_request(std::string_view data);
 // may repeat what its tasks said, and is shown to its owner and to operators.
 // What apps were and would be is theirs alone.
 Result<std::string> show(const Service& service, const Picture& asked, Time now, const Caller& by);
-// {"app","result"}
-std::string change_answer(const std::string& app, const std::string& result);
+// The name of the app, or of the first one and how many more; for logs.
 std::string app_of(const Change& change);
 
 }  // namespace proffer::service

@@ -146,7 +146,7 @@ class Attached {
       scheduler.on_signal(signal, [this, signal] { interrupt(signal); });
     }
     scheduler.after(kMasterWait, [this] { give_up_unless_subscribed(); });
-    host_.step(Request{1, Apply{app_}, {}});
+    host_.step(Request{1, Apply{.specs = {app_}}, {}});
     const int code = scheduler.run();
     return exit_code_.value_or(code);
   }
@@ -253,7 +253,6 @@ class Daemon {
     if (auto* change = std::get_if<Change>(&*asked)) {
       LOG(INFO) << "request"
                 << " app=" << app_of(*change) << " principal=" << request.principal;
-      waiting_[request.relay] = app_of(*change);
       return host_.step(Request{request.relay, std::move(*change), std::move(by)});
     }
     if (auto* watch = std::get_if<Watch>(&*asked)) {
@@ -271,10 +270,8 @@ class Daemon {
   }
 
   void on_answer(const Answer& answer) {
-    const auto app = waiting_.extract(answer.relay);
     if (!answer.result) return host_.scheduler().respond(answer.relay, answer.result.error());
-    host_.scheduler().respond(answer.relay,
-                              change_answer(app.empty() ? "" : app.mapped(), *answer.result));
+    host_.scheduler().respond(answer.relay, proto::service_changes_json(*answer.result));
   }
 
   void on_servers(const WatchAnswer& answer) {
@@ -282,7 +279,6 @@ class Daemon {
     host_.scheduler().respond(answer.relay, proto::servers_json(answer.page));
   }
 
-  std::map<uint64_t, std::string> waiting_;  // apps, by the relay of a change under way
   TraceLog trace_;
   Host host_;
 };
@@ -314,6 +310,12 @@ int run_attached(const RunOptions& options) {
   if (!yaml) return print_error(yaml.error(), options.json);
   Result<AppSpec> app = parse_app_file(*yaml);
   if (!app) return print_error(std::move(app).error().in(options.app_file), options.json);
+  if (!app->after.empty()) {
+    return print_error(Error::invalid_argument(
+                           text(options.app_file, ": after: an attached app waits for no other"))
+                           .with_hint("apply the file: proffer service apply FILE"),
+                       options.json);
+  }
   const Result<RoleName> role = parse_role(options.role);
   if (!role) return print_error(role.error(), options.json);
   return Attached(*std::move(app), *role, options).run();

@@ -35,6 +35,7 @@ AppSpec full() {
                 .healthy_for = seconds(3),
                 .progress_deadline = minutes(2),
                 .rolls_back = false};
+  app.after = {"db", "queue"};
   app.drain_delay = seconds(4);
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
@@ -74,6 +75,13 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
        },
        "progress_deadline must be longer than healthy_for"},
       {[](AppSpec& app) { app.kill_grace = hours(25); }, "kill_grace"},
+      {[](AppSpec& app) { app.after = {"web"}; }, "app 'web' waits for itself"},
+      {[](AppSpec& app) {
+         app.after = {"b", "a"};
+       },
+       "sorted"},
+      {[](AppSpec& app) { app.after = {"a b"}; }, "after"},
+      {[](AppSpec& app) { app.after.assign(17, "a"); }, "after names 17 apps; at most 16"},
       {[](AppSpec& app) { app.ready.emplace(); }, "not both"},
       {[](AppSpec& app) {
          app.health.reset();
@@ -96,6 +104,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
   other.instances = 7;
   other.update.max_unavailable = 1;
   other.spread = "host";
+  other.after.clear();
   EXPECT_TRUE(same_task(full(), other));
   const std::vector<void (*)(AppSpec&)> changes = {
       [](AppSpec& app) { app.command = "other"; },
@@ -130,10 +139,12 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
+  const std::string seventh = "0;0;";
   for (const auto& [version, of_its_time] :
-       {std::pair("1", "4;host0;0;15;0;0;"), std::pair("2", "0;15;0;0;"), std::pair("3", "0;0;"),
-        std::pair("4", "0;"), std::pair("5", "")}) {
-    const std::string behind = of_its_time + sixth;
+       {std::pair("1", "4;host0;0;15;0;0;" + sixth), std::pair("2", "0;15;0;0;" + sixth),
+        std::pair("3", "0;0;" + sixth), std::pair("4", "0;" + sixth), std::pair("5", sixth),
+        std::pair("6", std::string())}) {
+    const std::string behind = of_its_time + seventh;
     std::string old = today;
     old.replace(3, 1, version);
     ASSERT_TRUE(old.ends_with(behind)) << old;
@@ -184,13 +195,16 @@ TEST(Records, DecodeToWhatWasEncoded) {
                            .last_version = 9,
                            .ready_version = 6,
                            .hold = Hold{.slots = 2, .is_canary = true},
-                           .rolled_back = "version 9"};
+                           .rolled_back = "version 9",
+                           .waits = !spec.after.empty()};
     const auto again = decode_app(encode(record));
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(*again, record);
   }
+  AppSpec before = full();
+  before.after.clear();  // Not of a version.
   const Versions versions = {
-      {3, {.spec = full(), .failed = "exit code 1"}},
+      {3, {.spec = before, .failed = "exit code 1"}},
       {12,
        {.spec = ready, .applied_at = Time::from_nanos(7), .applied_by = "ada", .was_ready = true}}};
   const auto same = decode_versions(encode(versions));

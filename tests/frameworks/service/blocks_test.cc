@@ -69,7 +69,7 @@ TEST(Asks, BeyondThoseThatAFrameworkMayDeclareTakeTurns) {
   handle(sdk::Notification(proto::Subscribed{.framework = FrameworkId("service-1-1")}));
   constexpr size_t kApps = kAsksMax + 44;
   for (size_t i = 0; i < kApps; ++i) {
-    handle(Request{i + 1, Apply{ServiceScenario::app(1, text("app", 1'000 + i))}, {}});
+    handle(Request{i + 1, Apply{{ServiceScenario::app(1, text("app", 1'000 + i))}}, {}});
   }
   std::set<AskName> all;
   for (int turn = 0; turn < 3; ++turn) {

@@ -81,7 +81,15 @@ class ServiceScenario {
     spec.health = proto::HealthCheck{.port = "http"};
     return spec;
   }
-  std::string apply(const AppSpec& spec, const Caller& by = {}) { return request(Apply{spec}, by); }
+  std::string apply(const AppSpec& spec, const Caller& by = {}) {
+    return request(Apply{{spec}}, by);
+  }
+  // The apps of one file, each in ten lines.
+  std::string apply_all(const std::vector<AppSpec>& specs, const Caller& by = {}) {
+    Apply apply{.specs = specs};
+    for (size_t i = 0; i < specs.size(); ++i) apply.lines.push_back(static_cast<int>(10 * i + 1));
+    return request(std::move(apply), by);
+  }
   std::string scale(const std::string& name, int64_t instances) {
     return request(Scale{name, instances});
   }
@@ -332,7 +340,7 @@ class ServiceScenario {
     check_kills(before, rows, specs, out);
     for (const Answer& one : out.answers) {
       EXPECT_EQ(answers_.count(one.relay), 0u) << "answered twice";
-      answers_[one.relay] = one.result ? *one.result : "error: " + one.result.error().message();
+      answers_[one.relay] = to_text(one.result);
     }
     for (const WatchAnswer& one : out.servers) {
       EXPECT_FALSE(one.error) << one.error->message();
@@ -340,7 +348,8 @@ class ServiceScenario {
       last_page_ = one.page;
       if (one.relay == follower_) is_watching_ = false;
     }
-    for (const TraceEvent& one : out.trace) traced_.push_back(to_text(one));
+    for (const TraceEvent& one : out.trace) traced_.push_back(proffer::to_text(one));
+    check_order(rows, specs);
     for (const sdk::Command& command : out.commands) {
       std::visit([this](const auto& what) { on(what); }, command);
     }
@@ -350,6 +359,17 @@ class ServiceScenario {
   }
 
  private:
+  // Of several apps: "db: created; web: unchanged".
+  static std::string to_text(const Result<std::vector<proto::ServiceChange>>& result) {
+    if (!result) return "error: " + result.error().message();
+    if (result->size() == 1) return result->front().result;
+    std::string out;
+    for (const proto::ServiceChange& one : *result) {
+      out += text(out.empty() ? "" : "; ", one.app, ": ", one.result);
+    }
+    return out;
+  }
+
   void watch() {
     if (!follows_ || !connected_ || is_watching_) return;
     if (const std::optional<proto::ServersPage> told = page(follower_)) {
@@ -413,6 +433,30 @@ class ServiceScenario {
       }
       EXPECT_GE(static_cast<int64_t>(left.size()), std::min(one.ready, one.instances - unavailable))
           << "kills left too few of " << one.app << " ready";
+    }
+  }
+
+  // The law of order: since an app waits, all instances of each app that it names have been ready
+  // at one time when it waits no longer; or it names none any more. Applied again it begins anew.
+  void check_order(const std::vector<proto::ServiceAppRow>& rows, const Entries& specs) {
+    ++events_;
+    for (const proto::ServiceAppRow& row : rows) {
+      if (row.ready >= row.instances && row.instances > 0) ready_at_[row.app] = events_;
+    }
+    for (const auto& [key, value] : core_->snapshot()) {
+      const auto before = specs.find(key);
+      if (!key.starts_with(kAppsPrefix) || (before != specs.end() && before->second == value)) {
+        continue;
+      }
+      const AppRecord now = *decode_app(value);
+      if (now.waits && (before == specs.end() || !decode_app(before->second)->waits)) {
+        waits_since_[now.spec.name] = events_;
+      }
+      if (now.waits || before == specs.end() || !decode_app(before->second)->waits) continue;
+      for (const std::string& name : now.spec.after) {
+        EXPECT_GE(ready_at_[name], waits_since_[now.spec.name])
+            << now.spec.name << " began before " << name << " was ready" << last_events();
+      }
     }
   }
 
@@ -494,6 +538,10 @@ class ServiceScenario {
   }
   void launch_one(const AgentId& agent, const proto::TaskSpec& spec, bool valid) {
     const InstanceId id = *parse_task_id(spec.id);
+    const Entries kept = core_->snapshot();
+    const auto record = kept.find(app_key(id.app));
+    EXPECT_FALSE(record != kept.end() && decode_app(record->second)->waits)
+        << spec.id.str() << " is launched although its app waits for others";
     // The law of the store: what is launched has been written down.
     EXPECT_TRUE(!has_store_ || is_kept(spec.id)) << spec.id.str();
     if (!valid) {
@@ -608,7 +656,10 @@ class ServiceScenario {
   std::set<AgentId> away_;
   std::set<std::string> revoked_;
   std::set<std::string> was_away_;
-  Entries specs_;  // before this step
+  uint64_t events_ = 0;
+  std::map<std::string, uint64_t> ready_at_;     // by app, the last event before which it was
+  std::map<std::string, uint64_t> waits_since_;  // by app
+  Entries specs_;                                // before this step
   std::map<std::string, Task> tasks_;
   std::set<TaskId> used_;
   std::vector<Ask> asks_;

@@ -46,6 +46,7 @@ class Storm {
     spec.update.progress_deadline = seconds(prng_.between(30, 300));
     spec.update.rolls_back = !one_in(4);
     if (one_in(3)) spec.drain_delay = seconds(prng_.between(1, 10));
+    if (spec.name == "api" && one_in(2)) spec.after = {"web"};
     return one_in(2) ? ServiceScenario::with_health(spec) : spec;
   }
 
@@ -147,9 +148,13 @@ class Storm {
       }
     }
     for (int i = 0; i < 20; ++i) s_.advance(seconds(30));
-    // What is held goes on when somebody says so.
+    // An update that is held goes on when somebody says so, and `api` waits for `web`.
     for (const proto::ServiceAppRow& row : s_.core().status()) {
-      if (row.state == "canary" || row.state == "paused") s_.request(Resume{row.app});
+      const bool is_waiting = row.state == "waiting";
+      if (is_waiting) s_.apply(ServiceScenario::app(2));
+      if (is_waiting || row.state == "canary" || row.state == "paused") {
+        s_.request(Resume{row.app});
+      }
     }
     for (int i = 0; i < 20; ++i) s_.advance(seconds(30));
     size_t wanted = 0;

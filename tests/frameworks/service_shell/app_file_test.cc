@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/prng.h"
+#include "common/text.h"
 
 namespace proffer::service::app_file_test {
 namespace {
@@ -139,7 +140,10 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
-      {"---\nname: b\n", "a second document begins"},
+      {"---\nname: b\ncommand: y\n", "line 4: app 'b' begins; an attached run is of one app"},
+      {"after: [a, b, a]\n", "line 3: after names app 'a' twice"},
+      {"instances: 3\nafter: web\n", "line 4: after: app 'web' waits for itself"},
+      {"env: {'A=B': x}\n", "line 3: env: "},
   };
   for (const auto& [yaml, says] : rows) EXPECT_THAT(error_with(yaml), HasSubstr(says)) << yaml;
   EXPECT_EQ(error_of(""), "the app file is empty");
@@ -162,6 +166,40 @@ TEST(AppFile, ThatIsCutOffIsRefused) {
     EXPECT_EQ(error_of(file), "") << file;
   }
   EXPECT_EQ(parse_app_file("name: web\ncommand: |+\n  a\n\n")->command, "a\n\n");
+}
+
+TEST(AppFile, HasAnAppInEachDocument) {
+  const Result<AppFile> file = parse_apps(
+      "# two apps\n---\nname: db\ncommand: x\n---\n\n---\nname: web\ncommand: y\n"
+      "after: [queue, db]\n---\n");
+  ASSERT_TRUE(file) << file.error().message();
+  ASSERT_EQ(file->apps.size(), 2u);
+  EXPECT_EQ(file->apps[0].name, "db");
+  EXPECT_THAT(file->apps[1].after, ElementsAre("db", "queue"));
+  EXPECT_THAT(file->lines, ElementsAre(3, 8));
+}
+
+TEST(AppFile, NamesTheAppTheKeyAndTheLineOfAnError) {
+  const std::string first = "name: db\ncommand: x\n---\n";
+  const std::pair<std::string, const char*> rows[] = {
+      {"name: web\ncommand: y\ninstances: many\n", "app 'web' (line 4): line 6: instances"},
+      {"name: web\nenv: {'A=B': x}\ncommand: y\n", "app 'web' (line 4): line 5: env: "},
+      {"comand: y\nname: web\n", "app 'web' (line 4): line 4: unknown key 'comand'"},
+      {"name: web\n", "app 'web' (line 4): the app file has no command"},
+      {"command: y\n", "the app that begins in line 4: the app file has no name"},
+      {"name: db\ncommand: y\n",
+       "line 4: app 'db' is in the file twice; the first one begins in line 1"},
+      {"name: web\ncommand: 'y\n", "line 5: a quote begins here and never ends"},
+  };
+  for (const auto& [rest, says] : rows) {
+    const Result<AppFile> file = parse_apps(first + rest);
+    ASSERT_FALSE(file) << rest;
+    EXPECT_THAT(file.error().message(), StartsWith(says));
+  }
+  std::string many;
+  for (size_t i = 0; i <= kAppsPerFileMax; ++i) many += text("name: a", i, "\ncommand: x\n---\n");
+  EXPECT_EQ(parse_apps(many).error().message(),
+            "line 300: document 101 begins; an app file has at most 100");
 }
 
 TEST(AppFile, HintsAtTheKeysThatThereAre) {

@@ -18,7 +18,7 @@ TEST(Requests, BecomeChangesAndPictures) {
   const auto apply = parse_request(
       proto::service_call_json({.verb = "apply", .file = "name: web\ncommand: \"a\\nb\"\n"}));
   ASSERT_TRUE(apply) << apply.error().message();
-  EXPECT_EQ(std::get<Apply>(std::get<Change>(*apply)).spec.command, "a\nb");
+  EXPECT_EQ(std::get<Apply>(std::get<Change>(*apply)).specs.at(0).command, "a\nb");
   EXPECT_EQ(app_of(std::get<Change>(*apply)), "web");
 
   const auto scale =
