@@ -56,11 +56,12 @@ class Planner {
   // Whether an instance of an older version may stay beside one of the present version.
   bool shares_slots() const { return has_canary() || app_.spec.update.max_surge > 0; }
 
-  // The better one of two in a slot: what is ready, of the current version, and longest there.
+  // The better one of two in a slot: what is ready, is not to leave, is of the current version, and
+  // is longest there.
   bool is_better(const Entry& a, const Entry& b) const {
     const auto rank = [this](const Entry& entry) {
-      return std::tuple(!entry.second.is_ready(), !is_present(entry), entry.second.launched_at,
-                        entry.first);
+      return std::tuple(!entry.second.is_ready(), entry.second.revoked, !is_present(entry),
+                        entry.second.launched_at, entry.first);
     };
     return rank(a) < rank(b);
   }
@@ -129,10 +130,15 @@ class Planner {
   // What leaves goes as soon as its replacement is there.
   void relieve() {
     for (auto& [number, place] : places_) {
-      if (place.leaving == nullptr || place.holder == nullptr) continue;
-      if (place.leaving->second.revoked) {
-        if (!place.holder->second.is_ready()) continue;
+      if (place.leaving == nullptr) continue;
+      const bool is_revoked = place.leaving->second.revoked;
+      if (is_revoked && (place.holder == nullptr || !place.holder->second.is_ready())) {
+        if (!leaves_now(place.leaving->second)) continue;
+        kill(*place.leaving, KillReason::kRevoked);
+      } else if (is_revoked) {
         kill(*place.leaving, KillReason::kReplaced);
+      } else if (place.holder == nullptr) {
+        continue;
       } else {
         if (has_canary() || !is_available(place)) continue;
         kill(*place.leaving, KillReason::kOutdated);
@@ -141,9 +147,22 @@ class Planner {
     }
   }
 
+  // Its end is near, and proxies are to hear of it before.
+  bool leaves_now(const Instance& revoked) {
+    if (app_.spec.drain_delay == Duration() || !revoked.is_ready()) return false;
+    if (revoked.revoke_leaves_at <= now_) return true;
+    look_again(revoked.revoke_leaves_at);
+    return false;
+  }
+
   // Whether what leaves still does the work of the slot.
   static bool is_served(const Place& place) {
     return place.leaving != nullptr && place.leaving->second.is_ready();
+  }
+  // Likewise, until its replacement is ready and as long as an update may take: what is to leave by
+  // a time of the master's takes of the budget at once.
+  static bool is_served_for_long(const Place& place) {
+    return is_served(place) && !place.leaving->second.revoked;
   }
 
   // Too many slots: first those where nothing is ready, then the newest.
@@ -157,7 +176,8 @@ class Planner {
     std::sort(order.begin(), order.end(), [](const Place* a, const Place* b) {
       const auto rank = [](const Place* place) {
         const Entry* holder = place->holder;
-        return std::tuple(is_served(*place)           ? 2
+        return std::tuple(is_served_for_long(*place)  ? 2
+                          : is_served(*place)         ? 1
                           : holder == nullptr         ? 0
                           : holder->second.is_ready() ? 2
                                                       : 1,
@@ -297,8 +317,13 @@ class Planner {
 
   void roll(const std::vector<const Place*>& outdated, std::vector<const Place*>& waiting,
             int64_t budget) {
-    int64_t unavailable = std::count_if(waiting.begin(), waiting.end(),
-                                        [](const Place* place) { return !is_served(*place); });
+    int64_t unavailable = 0;
+    int64_t revoked = 0;  // are ready, and will not be for long
+    for (const Place* place : waiting) {
+      if (is_served_for_long(*place)) continue;
+      ++unavailable;
+      revoked += is_served(*place);
+    }
     for (const auto& [number, place] : places_) {
       if (place.holder == nullptr || !place.holder->second.is_ready()) continue;  // in `waiting`
       if (is_available(place)) continue;
@@ -322,6 +347,8 @@ class Planner {
     for (const Place* place : order) {
       if (shares(place)) continue;
       if (unavailable >= budget) {
+        plan_.waits_for_revoked =
+            revoked > 0 && unavailable - revoked < std::max<int64_t>(budget, 1);
         if (waiting.empty()) return;
         plan_.why = text("the update waits: ", words_for(*waiting.front()));
         return;
@@ -440,8 +467,10 @@ std::string_view to_text(KillReason reason) {
       return "outdated";
     case KillReason::kReplaced:
       return "replaced";
+    case KillReason::kRevoked:
+      return "revoked";
   }
-  return "replaced";
+  return "revoked";
 }
 
 Plan plan_app(const App& app, Time now, bool is_settled) {

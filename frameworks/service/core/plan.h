@@ -56,7 +56,9 @@ struct Instance {
   std::optional<Time> leaves_at = {};  // it was ready, and is told to end then
   Time kill_said_at = {};
   bool was_unhealthy = false;  // which is why we asked
-  bool revoked = false;        // it is to end by a time that the master has told
+  bool revoked = false;        // it is to end by a time that the master has told: then,
+  Time revoked_until = {};     // and it is killed
+  Time revoke_leaves_at = {};  // it leaves the proxies, should its replacement not be ready by then
   // Its record was found at the start, and nobody has told of it yet.
   bool unconfirmed = false;
   Time launched_at = {};
@@ -127,7 +129,14 @@ struct App : AppRecord {
   }
 };
 
-enum class KillReason : uint8_t { kScaledDown, kSurplus, kUnhealthy, kOutdated, kReplaced };
+enum class KillReason : uint8_t {
+  kScaledDown,
+  kSurplus,
+  kUnhealthy,
+  kOutdated,
+  kReplaced,
+  kRevoked,
+};
 std::string_view to_text(KillReason reason);  // "scaled down", …
 
 struct Kill {
@@ -145,6 +154,8 @@ struct Plan {
   std::set<int64_t> shared = {};
   int64_t updated = 0;    // slots on whose instance of the present version one can count
   bool is_whole = false;  // all slots are such, and nothing else is in them
+  // The update waits for replacements of revoked instances only: that is not its fault.
+  bool waits_for_revoked = false;
   std::optional<Time> look_again = {};  // when time alone changes the plan
   std::string why = {};                 // what the app waits for, if so; for people
   std::string last_words = {};          // of the instance whose end it names
@@ -153,7 +164,8 @@ struct Plan {
 // What is to be done now. With `is_settled` false it is not yet known what runs (the session is
 // young): nothing that is ready is killed for an update. O(instances · log instances).
 //
-// Never because of it: fewer than instances - max_unavailable ready slots, while more were; two
+// Never because of it: fewer than instances - max_unavailable slots with a ready instance that is
+// not revoked, while more were (a kill of a revoked one just before its time is over aside); two
 // instances in one slot, but for one that was revoked and its replacement, and for one of an older
 // version in max_surge slots at most, or in as many as have a canary.
 Plan plan_app(const App& app, Time now, bool is_settled);

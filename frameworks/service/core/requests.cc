@@ -187,8 +187,11 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec
   const App& app = found->second.app;
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   changed.record.stopping = false;
-  // One that is started again waits as a new one does; one that was started waits no more.
-  changed.record.waits = !spec.after.empty() && (app.waits || app.stopping);
+  // One that is started again waits as a new one does, unless something of it runs on.
+  const bool is_over =
+      app.stopping && std::all_of(app.instances.begin(), app.instances.end(),
+                                  [](const auto& one) { return one.second.is_ending(); });
+  changed.record.waits = !spec.after.empty() && (app.waits || is_over);
   changed.record.rolled_back.clear();
   if (!same_task(app.spec, spec)) {
     changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);

@@ -62,9 +62,11 @@ std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& ru
     }
   }
   // While nobody is waited for, the time does not run: an update that is held and whose canaries
-  // are there, and one whose instances are not launched because nothing is known yet.
+  // are there, one whose instances are not launched because nothing is known yet, and one that
+  // waits for a drain or a preemption.
   const bool is_canary = app.hold && app.hold->is_canary;
   const bool waits = (app.hold && !is_canary) || settled_at_.has_value() ||
+                     plan.waits_for_revoked ||
                      (is_canary && plan.updated >= std::min(app.hold->slots, app.wanted()));
   if (!running.updated_at || is_further || waits) running.updated_at = step.now;
   const Duration deadline = app.spec.update.progress_deadline;

@@ -114,14 +114,26 @@ void Service::State::on_ask_report(const proto::AskReport& report) {
 }
 
 // They run on while their replacements are launched; told again after a reconnect, so it is not
-// written down.
+// written down. What is told before the store was read is kept until then.
 void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
+  if (!loaded_) {
+    proto::RevokeNotice one = notice;
+    for (const TaskId& task : notice.tasks) {
+      one.tasks = {task};
+      early_revokes_[task] = {step.now + notice.grace, one};
+    }
+    return;
+  }
+  const Time until = step.now + notice.grace;
   for (const TaskId& task : notice.tasks) {
     RunningApp* running = nullptr;
     Instance* instance = find(task, &running);
-    if (instance == nullptr || instance->revoked) continue;
-    instance->revoked = true;
+    if (instance == nullptr) continue;
     mark(running->app.spec.name);
+    // Half of the time at least is for its replacement.
+    instance->revoked_until = until;
+    instance->revoke_leaves_at = until - std::min(running->app.spec.drain_delay, notice.grace / 2);
+    if (std::exchange(instance->revoked, true)) continue;
     trace(step, TraceLevel::kShortLived, "instance to leave",
           {{"instance", task.str()},
            {"agent", notice.agent.str()},
@@ -148,6 +160,11 @@ void Service::State::on_loaded(Step& step,
   confirm_at_ = step.now;
   settled_at_ = step.now + kSettleTime;
   for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
+  for (auto& [task, early] : std::exchange(early_revokes_, {})) {
+    auto& [until, notice] = early;
+    notice.grace = std::max(until - step.now, Duration());
+    on_revoke(step, notice);
+  }
   next_request(step);
 }
 

@@ -255,8 +255,10 @@ class Service::State {
   std::set<std::string> waiting_;     // apps that wait for others; perhaps more
   std::set<BlockName> stale_blocks_;  // to write when the step ends
   std::set<TaskId> unconfirmed_;
-  std::optional<Time> confirm_at_;             // they are asked about again
-  std::map<TaskId, proto::TaskStatus> early_;  // told before the store was read
+  std::optional<Time> confirm_at_;  // they are asked about again
+  // Told before the store was read; of revokes with the time until which.
+  std::map<TaskId, proto::TaskStatus> early_;
+  std::map<TaskId, std::pair<Time, proto::RevokeNotice>> early_revokes_;
 
   bool asks_stale_ = true;
   // With more asks than a framework may declare they take turns: now from this app on.

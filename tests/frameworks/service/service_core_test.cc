@@ -296,6 +296,94 @@ TEST(Revoke, WithoutRoomElsewhereItRunsUntilTheMasterKillsIt) {
   EXPECT_EQ(s.row().ready, 3);
 }
 
+// --- the budget of updates, drains and preemptions together --------------------------------------
+
+struct Drained : Web {
+  // Four instances, of which two are on the drained agent and nothing is launched elsewhere.
+  explicit Drained(AppSpec spec = app(4)) : Web(std::move(spec)) {
+    for (const char* agent : {"a2", "a3"})
+      this->agent(agent, static_cast<int>(tasks_on(agent).size()));
+    EXPECT_THAT(tasks_on("a1"), SizeIs(2));
+    drain("a1", minutes(30));
+    advance(seconds(5));
+    EXPECT_EQ(row().ready, 4);
+  }
+};
+
+TEST(Budget, AnUpdateTakesNothingWhileADrainTakesAllOfIt) {
+  Drained s;
+  AppSpec spec = ServiceScenario::app(4);
+  spec.command = "serve better";
+  spec.update.max_unavailable = 2;
+  s.apply(spec);
+  s.advance(minutes(20));
+  EXPECT_EQ(s.row().ready, 4);
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(4));
+  EXPECT_THAT(s.row().why, HasSubstr("the update waits: instance"));
+  EXPECT_THAT(s.row().why, HasSubstr("is to leave its agent, and its replacement is not launched"));
+  // That it makes no progress is not its fault.
+  EXPECT_EQ(s.row().failed, "");
+  EXPECT_EQ(s.row().version, 2u);
+  s.agent("a2", 4);
+  s.advance(minutes(1));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(4));
+  EXPECT_EQ(s.row().state, "running");
+}
+
+TEST(Budget, AnUpdateTakesWhatADrainLeaves) {
+  Drained s;
+  AppSpec spec = ServiceScenario::app(4);
+  spec.command = "serve better";
+  spec.update.max_unavailable = 3;
+  s.apply(spec);
+  s.settle();
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_EQ(s.row().state, "updating");
+}
+
+TEST(Budget, FewerInstancesAreThoseThatAreToLeave) {
+  Drained s;
+  s.scale("web", 2);
+  s.settle();
+  EXPECT_THAT(s.tasks_on("a1"), SizeIs(0));
+  EXPECT_EQ(s.row().ready, 2);
+}
+
+TEST(Budget, ARevokedInstanceLeavesTheProxiesBeforeItsTimeIsOver) {
+  AppSpec spec = ServiceScenario::app(4);
+  spec.drain_delay = seconds(10);
+  Drained s(spec);
+  s.advance(minutes(29) + seconds(40));
+  EXPECT_EQ(s.row().ready, 4);
+  s.advance(seconds(6));
+  EXPECT_EQ(s.row().ready, 2);
+  EXPECT_THAT(s.tasks_on("a1"), SizeIs(2));
+}
+
+// It has no time to go: half of it is for the replacement.
+TEST(Budget, AShortNoticeIsNotSpentOnLeaving) {
+  AppSpec spec = ServiceScenario::app(3);
+  spec.drain_delay = hours(1);
+  Web s(spec);
+  s.says_ready(true);
+  s.drain("a1", seconds(10));
+  s.advance(seconds(4));
+  EXPECT_EQ(s.row().ready, 3);
+  s.advance(seconds(2));
+  EXPECT_EQ(s.row().ready, 2);
+}
+
+TEST(Budget, ANoticeThatComesBeforeTheStoreIsReadCounts) {
+  Web s;
+  s.hold_store(true);
+  s.start();
+  s.drain("a1", seconds(60));
+  s.hold_store(false);
+  s.advance(seconds(10));
+  EXPECT_THAT(s.tasks_on("a1"), SizeIs(0));
+  EXPECT_EQ(s.row().ready, 3);
+}
+
 TEST(Revoke, AllInstancesOfAnAppMoveWithoutAMomentWithoutThem) {
   Web s(ServiceScenario::app(2));
   s.drain("a1", seconds(60));

@@ -3,7 +3,7 @@
 // The service scheduler's core with a small cluster around it: a store, agents with room, tasks
 // that do what the story says. The cluster outlives the scheduler, which may be killed at any
 // moment. After each step violations() is checked, and the two laws of plan.h: no kill of ours
-// leaves fewer ready than an update may, and no launch of ours goes into a slot that is taken.
+// leaves fewer ready than the budget allows, and no launch of ours goes into a slot that is taken.
 
 #include <algorithm>
 #include <deque>
@@ -58,6 +58,13 @@ class ServiceScenario {
     serve_store();
     // The driver asks for the truth about all; kills that were not heard are said again.
     for (const auto& [id, task] : std::map(tasks_)) tell(id, task.state);
+    for (const std::string& id : revoked_) {
+      if (tasks_.count(id) == 0) continue;
+      notify(proto::RevokeNotice{.tasks = {TaskId(id)},
+                                 .agent = tasks_.at(id).agent,
+                                 .reason = RevokeReason::kDraining,
+                                 .grace = revoked_until_[id] - now_});
+    }
   }
   void disconnect() {
     connected_ = false;
@@ -151,8 +158,17 @@ class ServiceScenario {
     for (const std::string& id : tasks_on(name)) {
       notice.tasks.emplace_back(id);
       revoked_.insert(id);
+      revoked_until_[id] = now_ + grace;
     }
-    notify(notice);
+    if (connected_) notify(notice);
+  }
+  // What it was told to leave, and what has not left by the end of its time: the master kills it.
+  void end_drains() {
+    for (const std::string& id : std::set(revoked_)) {
+      if (tasks_.count(id) == 0 || revoked_until_.at(id) > now_) continue;
+      if (away_.count(tasks_.at(id).agent) > 0) continue;
+      end(id, State::kKilled, Reason::kDrained);
+    }
   }
   // Writes are neither done nor answered, until…
   void hold_store(bool held) {
@@ -408,15 +424,17 @@ class ServiceScenario {
     do {
       const auto page = core_->status_of(app, after);
       for (const proto::ServiceInstanceRow& one : page->instances) {
-        if (one.ready) ready[one.slot].insert(one.task);
+        if (one.ready && revoked_.count(one.task.str()) == 0) ready[one.slot].insert(one.task);
       }
       after = page->next;
     } while (!after.empty());
     return ready;
   }
 
-  // The law of updates: a kill of ours leaves at least instances - max_unavailable ready slots, or
-  // as many as there were.
+  // The law of the budget, over updates, drains and preemptions: a kill of ours leaves at least
+  // instances - max_unavailable slots with a ready instance that is not to leave, or as many as
+  // there were. What the master kills at the end of its time, and what fails, is a direct loss. So
+  // is the end of an instance whose time is nearly over; what is scaled down is not wanted.
   void check_kills(std::map<std::string, Ready> ready,
                    const std::vector<proto::ServiceAppRow>& rows, const Entries& specs,
                    const ServiceOutbox& out) const {
@@ -424,15 +442,18 @@ class ServiceScenario {
       const auto spec = specs.find(app_key(one.app));
       const int64_t unavailable = decode_app(spec->second)->spec.update.max_unavailable;
       Ready& left = ready[one.app];
-      for (const sdk::Command& command : out.commands) {
-        const auto* kill = std::get_if<proto::KillTask>(&command);
-        const auto parts = kill == nullptr ? std::nullopt : parse_task_id(kill->task);
-        if (!parts || parts->app != one.app || left.count(parts->slot) == 0) continue;
-        left[parts->slot].erase(kill->task);
+      auto before = static_cast<int64_t>(left.size());
+      for (const TraceEvent& event : out.trace) {
+        if (event.what != "instance killed") continue;
+        const TaskId task(event.fields.at(0).second);
+        const std::string& reason = event.fields.at(1).second;
+        const auto parts = parse_task_id(task);
+        if (parts->app != one.app || left.count(parts->slot) == 0) continue;
+        if (left[parts->slot].erase(task) > 0 && reason == "scaled down") --before;
         if (left[parts->slot].empty()) left.erase(parts->slot);
       }
-      EXPECT_GE(static_cast<int64_t>(left.size()), std::min(one.ready, one.instances - unavailable))
-          << "kills left too few of " << one.app << " ready";
+      EXPECT_GE(static_cast<int64_t>(left.size()), std::min(before, one.instances - unavailable))
+          << "kills left too few of " << one.app << " ready" << last_events();
     }
   }
 
@@ -655,6 +676,7 @@ class ServiceScenario {
   std::map<AgentId, int> agents_;
   std::set<AgentId> away_;
   std::set<std::string> revoked_;
+  std::map<std::string, Time> revoked_until_;
   std::set<std::string> was_away_;
   uint64_t events_ = 0;
   std::map<std::string, uint64_t> ready_at_;     // by app, the last event before which it was

@@ -102,6 +102,7 @@ class Storm {
           s_.gone(agent);
           s_.agent(agent, 6);
         }
+        if (one_in(2)) s_.drain(any_agent(), milliseconds(prng_.between(0, 60'000)));
         break;
       case 7:
         if (s_.is_connected()) s_.disconnect();
@@ -123,6 +124,7 @@ class Storm {
       case 12:
         s_.expire_offers();
         s_.offer_once(prng_.between(1, 4));
+        if (one_in(2)) s_.agent(any_agent(), 6);  // A drain is taken back.
         break;
       case 13:
       case 14:
@@ -132,6 +134,7 @@ class Storm {
         s_.advance(milliseconds(prng_.between(0, 5'000)));
     }
     s_.tick();
+    s_.end_drains();
   }
 
   // Everything is well again; whatever was decided in the storm comes to its end.
@@ -139,6 +142,7 @@ class Storm {
     s_.hold_store(false);
     if (!s_.is_connected()) s_.connect();
     for (const std::string& agent : std::set(away_)) s_.returns(agent);
+    for (const std::string& agent : names_) s_.agent(agent, 6);
     s_.start_tasks(true);
     s_.obey_kills(true);
     s_.auto_healthy(true);
