@@ -59,6 +59,9 @@ std::string print(const service::AppSpec& app) {
   out += "\nafter:";
   if (app.after.empty()) out += " []";
   for (const std::string& name : app.after) out += "\n  - " + in_quotes(name);
+  out += "\nfind:";
+  if (app.find.empty()) out += " []";
+  for (const std::string& name : app.find) out += "\n  - " + in_quotes(name);
   if (app.health) out += "\nhealth: " + health_of(*app.health);
   if (app.ready) {
     out += "\nready:\n  after: " + to_text(app.ready->after) + "\n  ports:";

@@ -563,7 +563,7 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
       {{"apply", wrong}, 2, "line 3: instances"},
       {{"run", wrong}, 2, "line 3: instances"},
       {{"run", several}, 2, "line 4: app 'b' begins; an attached run is of one app"},
-      {{"run", late}, 2, "after: an attached app waits for no other"},
+      {{"run", late}, 2, "after: an attached app knows no other apps"},
       {{"apply", home_ / "nothing"}, 2, "cannot read"},
       {{"scale", "web", "3"}, 1, "there is no app 'web'"},
       {{"scale", "web", "-3"}, 2, "N"},

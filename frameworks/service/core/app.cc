@@ -159,22 +159,52 @@ Result<void> check_ready(const AppSpec& app) {
   return proto::check_readiness(*app.ready, app.ports);
 }
 
-Result<void> check_after(const AppSpec& app) {
-  if (app.after.size() > kAfterMax) {
+Result<void> check_app_names(std::string_view key, const std::vector<std::string>& names,
+                             size_t names_max) {
+  if (names.size() > names_max) {
     return Error::invalid_argument(
-        text("after names ", app.after.size(), " apps; at most ", kAfterMax, " are allowed"));
+        text(key, " names ", names.size(), " apps; at most ", names_max, " are allowed"));
   }
-  for (size_t i = 0; i < app.after.size(); ++i) {
-    if (Result<void> ok = check_name("after", app.after[i]); !ok) return ok;
-    if (app.after[i] == app.name) {
-      return Error::invalid_argument(text("after: app ", quoted(app.name), " waits for itself"))
-          .with_hint("name other apps, which are ready before this one starts");
-    }
-    if (i > 0 && app.after[i] <= app.after[i - 1]) {
-      return Error::invalid_argument("after must be sorted, with no app twice");
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (Result<void> ok = check_name(key, names[i]); !ok) return ok;
+    if (i > 0 && names[i] <= names[i - 1]) {
+      return Error::invalid_argument(text(key, " must be sorted, with no app twice"));
     }
   }
   return {};
+}
+
+Result<void> check_after(const AppSpec& app) {
+  if (Result<void> ok = check_app_names("after", app.after, kAfterMax); !ok) return ok;
+  if (!std::binary_search(app.after.begin(), app.after.end(), app.name)) return {};
+  return Error::invalid_argument(text("after: app ", quoted(app.name), " waits for itself"))
+      .with_hint("name other apps, which are ready before this one starts");
+}
+
+Result<void> check_find(const AppSpec& app) {
+  if (app.find.empty()) return {};
+  if (Result<void> ok = check_app_names("find", app.find, kFindMax); !ok) return ok;
+  for (const std::string& one : app.find) {
+    for (const std::string& other : app.find) {
+      if (one == other) continue;
+      const std::string variable = find_variable(other);
+      if (variable != find_variable(one) && !variable.starts_with(find_variable(one) + "_"))
+        continue;
+      return Error::invalid_argument(text("find: the variables of apps ", quoted(one), " and ",
+                                          quoted(other), " have the same names: ", variable))
+          .with_hint("find one of them only, or give it another name");
+    }
+  }
+  size_t bytes = kFoundBytesMax;
+  for (const auto& [name, value] : app.env) bytes += name.size() + value.size();
+  const size_t entries = app.env.size() + app.find.size() * (1 + kPortNamesMax);
+  if (bytes <= kEnvironmentBytesMax && entries <= kEnvironmentEntriesMax) return {};
+  return Error::invalid_argument(text("find may need ", kFoundBytesMax, " bytes and ",
+                                      app.find.size() * (1 + kPortNamesMax),
+                                      " variables beside env; together at most ",
+                                      kEnvironmentBytesMax, " bytes and ", kEnvironmentEntriesMax,
+                                      " variables are allowed"))
+      .with_hint("put large values into a file that the command reads");
 }
 
 Result<void> check_span(std::string_view key, Duration value) {
@@ -214,6 +244,7 @@ constexpr Rule kRules[] = {
     {"ready", check_ready},
     {"update", [](const AppSpec& app) { return in("update", check_update(app.update)); }},
     {"after", check_after},
+    {"find", check_find},
     {"kill_grace", [](const AppSpec& app) { return check_span("kill_grace", app.kill_grace); }},
     {"drain_delay", [](const AppSpec& app) { return check_span("drain_delay", app.drain_delay); }},
     {"kill_signal", [](const AppSpec& app) { return proto::check_kill_signal(app.kill_signal); }},
@@ -233,6 +264,16 @@ Result<void> check_app(const AppSpec& app) {
   std::optional<WrongValue> wrong = find_wrong_value(app);
   if (wrong) return std::move(wrong->error);
   return {};
+}
+
+std::string find_variable(std::string_view app) {
+  std::string variable = "PROFFER_SERVICE_";
+  for (const char c : app) {
+    const bool is_lower = c >= 'a' && c <= 'z';
+    const bool is_plain = (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    variable += is_lower ? static_cast<char>(c - 'a' + 'A') : is_plain ? c : '_';
+  }
+  return variable;
 }
 
 bool same_task(const AppSpec& a, const AppSpec& b) { return a == with_task_of(b, a); }

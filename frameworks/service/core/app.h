@@ -23,6 +23,10 @@ inline constexpr int64_t kInstancesMax = 10'000;  // of one app
 inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
 inline constexpr Duration kKillGraceMax = hours(24);
 inline constexpr size_t kAfterMax = 16;         // apps that an app waits for
+inline constexpr size_t kFindMax = 8;           // apps whose servers an app is told
+inline constexpr size_t kFoundServersMax = 64;  // of each of them
+// Of all variables that tell them.
+inline constexpr size_t kFoundBytesMax = 16 * 1024;
 inline constexpr size_t kAppsPerFileMax = 100;  // applied by one write of the store
 // Of one scheduler, and of all its apps if it keeps its state in the store: what fits there, in
 // records.h.
@@ -77,6 +81,8 @@ struct AppSpec {
   UpdatePolicy update = {};
   // Apps that are ready when the first instances of this one are launched; sorted.
   std::vector<std::string> after = {};
+  // Apps whose servers each instance is told when it starts, by variables; sorted.
+  std::vector<std::string> find = {};
   // A ready instance that is to end is not ready any more for so long before it gets its signal:
   // proxies that follow the service hear of it first.
   Duration drain_delay = {};
@@ -99,6 +105,10 @@ std::optional<WrongValue> find_wrong_value(const AppSpec& app);
 // Whether an instance of one is as good as an instance of the other: all that a task sees is equal.
 // Such specs are of one version.
 bool same_task(const AppSpec& a, const AppSpec& b);
+// The variable that tells servers of this app, and the beginning of those that tell its ports:
+// "PROFFER_SERVICE_MY_APP".
+std::string find_variable(std::string_view app);
+
 // What tasks see of `version`; how many there are, where they go and how they are updated as in
 // `now`.
 AppSpec with_task_of(const AppSpec& version, const AppSpec& now);

@@ -36,6 +36,7 @@ size_t bytes_of(const AppSpec& app) {
   for (const auto& [name, value] : app.env) bytes += name.size() + value.size() + 32;
   for (const std::string& name : app.ports) bytes += name.size() + 16;
   if (app.health) bytes += app.health->command.size() + app.health->path.size();
+  if (!app.find.empty()) bytes += kFoundBytesMax;
   return bytes;
 }
 
@@ -152,7 +153,9 @@ void Service::State::on_written(Step& step, const Launch& launch,
       continue;
     }
     instance->state = InstanceState::kStaging;
-    operation.tasks.push_back(make_task(app.spec_of(id.version), id));
+    const AppSpec spec = app.spec_of(id.version);
+    operation.tasks.push_back(make_task(spec, id));
+    operation.tasks.back().environment.merge(found_servers(spec, id.slot));
     if (options_.serves_users) operation.tasks.back().user = app.owner;
     trace(step, TraceLevel::kShortLived, "instance launched",
           {{"instance", task.str()}, {"agent", launch.agent.str()}});

@@ -22,7 +22,7 @@ Error in_file(const Apply& apply, size_t place, Error error) {
       place < apply.lines.size() ? text(app, " (line ", apply.lines[place], ")") : app);
 }
 
-// Each app that is named exists, and none waits for itself by way of others.
+// Each app that is named exists, those to find as well, and none waits for itself by way of others.
 Result<void> Service::State::check_order(const Apply& apply) const {
   std::map<std::string_view, const AppSpec*> specs;
   for (const AppSpec& spec : apply.specs) specs[spec.name] = &spec;
@@ -35,6 +35,10 @@ Result<void> Service::State::check_order(const Apply& apply) const {
   };
   std::map<std::string_view, Seen> seen;
   for (size_t i = 0; i < apply.specs.size(); ++i) {
+    for (const std::string& name : apply.specs[i].find) {
+      if (specs.count(name) > 0 || apps_.count(name) > 0) continue;
+      return in_file(apply, i, unknown_app(name).in("find"));
+    }
     for (const std::string& name : apply.specs[i].after) {
       const auto app = apps_.find(name);
       if (specs.count(name) > 0 || (app != apps_.end() && !app->second.app.stopping)) continue;

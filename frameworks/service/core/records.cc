@@ -17,10 +17,11 @@ namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
 // fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
-// waits for.
+// waits for and finds.
 constexpr std::array<std::string_view, 7> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ",
                                                       "app5 ", "app6 ", "app7 "};
-constexpr std::string_view kVersionsTag = "ver1 ";
+// 2: what 7 has added.
+constexpr std::array<std::string_view, 2> kVersionsTags = {"ver1 ", "ver2 "};
 constexpr std::string_view kBlockTag = "blk1 ";
 // 2: whether it was told as ready.
 constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
@@ -249,6 +250,15 @@ void read_update(Reader& in, AppSpec& spec) {
   update.rolls_back = in.truth();
 }
 
+void write_newest(Writer& out, const AppSpec& spec) {
+  out.number(static_cast<int64_t>(spec.find.size()));
+  for (const std::string& app : spec.find) out.bytes(app);
+}
+
+void read_newest(Reader& in, AppSpec& spec) {
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) spec.find.push_back(in.bytes());
+}
+
 // What the spec's own rules refuse was not written by encode() of a checked one.
 Error corrupt(std::string_view what) { return Error::corruption(std::string(what)); }
 
@@ -294,6 +304,7 @@ std::string encode(const AppRecord& record) {
   out.number(static_cast<int64_t>(record.spec.after.size()));
   for (const std::string& app : record.spec.after) out.bytes(app);
   out.truth(record.waits);
+  write_newest(out, record.spec);
   return std::move(out).take();
 }
 
@@ -328,6 +339,7 @@ Result<AppRecord> decode_app(std::string_view bytes) {
       record.spec.after.push_back(in.bytes());
     }
     record.waits = in.truth();
+    read_newest(in, record.spec);
   }
   if (!in.ended_well() || record.version == 0 || record.version > record.last_version ||
       record.ready_version > record.last_version) {
@@ -338,13 +350,14 @@ Result<AppRecord> decode_app(std::string_view bytes) {
 }
 
 std::string encode(const Versions& versions) {
-  Writer out(kVersionsTag);
+  Writer out(kVersionsTags.back());
   out.number(static_cast<int64_t>(versions.size()));
   for (const auto& [number, version] : versions) {
     out.number(static_cast<int64_t>(number));
     write_first(out, version.spec);
     write_later(out, version.spec);
     write_update(out, version.spec);
+    write_newest(out, version.spec);
     out.number(version.applied_at.nanos());
     out.bytes(version.applied_by);
     out.truth(version.was_ready);
@@ -354,7 +367,8 @@ std::string encode(const Versions& versions) {
 }
 
 Result<Versions> decode_versions(std::string_view bytes) {
-  Reader in(bytes, kVersionsTag);
+  const size_t tag = bytes.starts_with(kVersionsTags[1]) ? 1 : 0;
+  Reader in(bytes, kVersionsTags[tag]);
   Versions versions;
   for (int64_t left = in.count(); in.ok() && left > 0; --left) {
     const auto number = static_cast<uint64_t>(in.number());
@@ -363,6 +377,7 @@ Result<Versions> decode_versions(std::string_view bytes) {
     read_first(in, kAppTags.size(), version.spec);
     read_later(in, kAppTags.size(), version.spec);
     read_update(in, version.spec);
+    if (tag >= 1) read_newest(in, version.spec);
     version.applied_at = Time::from_nanos(in.number());
     version.applied_by = in.bytes();
     version.was_ready = in.truth();

@@ -197,6 +197,9 @@ class Service::State {
   void write_stale_blocks();
   void move_into_blocks(const std::vector<TaskId>& tasks);
 
+  // find.cc: the variables that tell an instance where servers of other apps are.
+  proto::Environment found_servers(const AppSpec& spec, int64_t slot) const;
+
   // servers.cc: the instances in service.
   struct Watcher {
     Watch watch = {};

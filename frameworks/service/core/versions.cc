@@ -17,6 +17,7 @@ size_t bytes_of(const AppSpec& spec) {
   for (const std::string& name : spec.ports) bytes += name.size() + 16;
   for (const Constraint& constraint : spec.constraints) bytes += to_text(constraint).size() + 64;
   for (const proto::FetchedFile& file : spec.fetch) bytes += to_text(file).size() + 128;
+  for (const std::string& name : spec.find) bytes += name.size() + 16;
   if (spec.health) bytes += spec.health->command.size() + spec.health->path.size() + 256;
   return bytes;
 }
@@ -70,6 +71,7 @@ Values values_of(const AppSpec& spec) {
   if (spec.health) values["health"] = words_of(*spec.health);
   if (spec.ready) values["ready"] = words_of(*spec.ready);
   if (!spec.after.empty()) values["after"] = joined(spec.after, as_is);
+  if (!spec.find.empty()) values["find"] = joined(spec.find, as_is);
   values["drain_delay"] = to_text(spec.drain_delay);
   values["kill_grace"] = to_text(spec.kill_grace);
   values["kill_signal"] = std::to_string(spec.kill_signal);

@@ -63,13 +63,14 @@ Result<void> read_ports(const yaml::Node& node, std::vector<std::string>& place)
 }
 
 // Names of apps, in any order.
-Result<void> read_after(const yaml::Node& node, std::vector<std::string>& place) {
-  Result<std::vector<std::string>> names = texts_of("after", node);
+Result<void> read_app_names(const std::string& key, const yaml::Node& node,
+                            std::vector<std::string>& place) {
+  Result<std::vector<std::string>> names = texts_of(key, node);
   if (!names) return std::move(names).error();
   std::sort(names->begin(), names->end());
   const auto twice = std::adjacent_find(names->begin(), names->end());
   if (twice != names->end()) {
-    return at(node, text("after names app ", quoted(*twice), " twice"));
+    return at(node, text(key, " names app ", quoted(*twice), " twice"));
   }
   place = *std::move(names);
   return {};
@@ -190,7 +191,8 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
   if (key == "ready") return read_ready(node, app.ready);
-  if (key == "after") return read_after(node, app.after);
+  if (key == "after") return read_app_names(key, node, app.after);
+  if (key == "find") return read_app_names(key, node, app.find);
   if (key == "kill_signal") {
     return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
   }
@@ -212,8 +214,8 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   Result<void> read = read_table(
       "an app file", document,
       {"name", "instances", "command", "resources", "fetch", "env", "ports", "constraints",
-       "spread", "max_per", "health", "ready", "update", "after", "drain_delay", "kill_grace",
-       "kill_signal"},
+       "spread", "max_per", "health", "ready", "update", "after", "find", "drain_delay",
+       "kill_grace", "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

@@ -310,11 +310,12 @@ int run_attached(const RunOptions& options) {
   if (!yaml) return print_error(yaml.error(), options.json);
   Result<AppSpec> app = parse_app_file(*yaml);
   if (!app) return print_error(std::move(app).error().in(options.app_file), options.json);
-  if (!app->after.empty()) {
-    return print_error(Error::invalid_argument(
-                           text(options.app_file, ": after: an attached app waits for no other"))
-                           .with_hint("apply the file: proffer service apply FILE"),
-                       options.json);
+  if (!app->after.empty() || !app->find.empty()) {
+    return print_error(
+        Error::invalid_argument(text(options.app_file, ": ", app->after.empty() ? "find" : "after",
+                                     ": an attached app knows no other apps"))
+            .with_hint("apply the file: proffer service apply FILE"),
+        options.json);
   }
   const Result<RoleName> role = parse_role(options.role);
   if (!role) return print_error(role.error(), options.json);

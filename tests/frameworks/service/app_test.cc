@@ -36,6 +36,7 @@ AppSpec full() {
                 .progress_deadline = minutes(2),
                 .rolls_back = false};
   app.after = {"db", "queue"};
+  app.find = {"cache", "db"};
   app.drain_delay = seconds(4);
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
@@ -82,6 +83,12 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
        "sorted"},
       {[](AppSpec& app) { app.after = {"a b"}; }, "after"},
       {[](AppSpec& app) { app.after.assign(17, "a"); }, "after names 17 apps; at most 16"},
+      {[](AppSpec& app) { app.find.assign(9, "a"); }, "find names 9 apps; at most 8"},
+      {[](AppSpec& app) {
+         app.find = {"a", "a-b"};
+       },
+       "have the same names: PROFFER_SERVICE_A_B"},
+      {[](AppSpec& app) { app.env["A"] = std::string(120 * 1024, 'x'); }, "find may need 16384"},
       {[](AppSpec& app) { app.ready.emplace(); }, "not both"},
       {[](AppSpec& app) {
          app.health.reset();
@@ -111,6 +118,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
       [](AppSpec& app) { app.resources = ResourceVector::of(1, 1); },
       [](AppSpec& app) { app.env.clear(); },
       [](AppSpec& app) { app.fetch.clear(); },
+      [](AppSpec& app) { app.find.clear(); },
       [](AppSpec& app) { app.ports.push_back("more"); },
       [](AppSpec& app) { app.constraints.clear(); },
       [](AppSpec& app) { app.max_per.clear(); },
@@ -139,7 +147,7 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
-  const std::string seventh = "0;0;";
+  const std::string seventh = "0;0;0;";
   for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;" + sixth), std::pair("2", "0;15;0;0;" + sixth),
         std::pair("3", "0;0;" + sixth), std::pair("4", "0;" + sixth), std::pair("5", sixth),
@@ -225,6 +233,20 @@ TEST(Records, DecodeToWhatWasEncoded) {
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(*again, block);
   }
+}
+
+TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
+  Versions versions = {{3, {.spec = full(), .applied_by = "ada"}}};
+  versions[3].spec.after.clear();
+  versions[3].spec.find.clear();
+  std::string old = encode(versions);
+  const std::string newest = "0;0;3;ada";
+  const size_t at = old.find(newest);
+  ASSERT_NE(at, std::string::npos) << old;
+  old.replace(at, 2, "").replace(3, 1, "1");
+  const auto read = decode_versions(old);
+  ASSERT_TRUE(read) << read.error().message() << old;
+  EXPECT_EQ(*read, versions);
 }
 
 // The loader asks for so many blocks that their values fit into one answer.

@@ -40,6 +40,7 @@ update: {max_unavailable: 2, max_surge: 1, canary: 3, healthy_for: 5s,
 drain_delay: 3s
 kill_grace: 1.5s
 kill_signal: SIGINT
+find: [redis, db]
 )");
   ASSERT_TRUE(app) << app.error().message();
   EXPECT_EQ(app->name, "web");
@@ -71,6 +72,7 @@ kill_signal: SIGINT
   EXPECT_EQ(app->drain_delay, seconds(3));
   EXPECT_EQ(app->kill_grace, milliseconds(1'500));
   EXPECT_EQ(app->kill_signal, 2);
+  EXPECT_THAT(app->find, ElementsAre("db", "redis"));
 }
 
 TEST(AppFile, NeedsANameAndACommandOnly) {
