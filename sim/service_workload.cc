@@ -37,6 +37,8 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   }
   app.command = to_command(task);
   app.env["VERSION"] = std::to_string(chance.below(4));
+  // The third app is one of each agent.
+  app.daemon = number == 2;
   // Refused if that app is not there; at the end of the script all are.
   if (number > 0 && chance.chance(1, 3)) app.after = {text("app", number - 1)};
   return app;

@@ -28,7 +28,8 @@ std::string health_of(const proto::HealthCheck& check) {
 // Rows, because yaml-cpp takes a key of more than 1,024 characters in one line's table for none.
 std::string print(const service::AppSpec& app) {
   std::string out =
-      "name: " + in_quotes(app.name) + "\ninstances: " + std::to_string(app.instances) +
+      "name: " + in_quotes(app.name) +
+      (app.daemon ? "\ndaemon: true" : "\ninstances: " + std::to_string(app.instances)) +
       "\ncommand: " + in_quotes(app.command) + "\nresources: " + in_quotes(to_text(app.resources)) +
       "\nupdate: {max_unavailable: " + std::to_string(app.update.max_unavailable) +
       ", max_surge: " + std::to_string(app.update.max_surge) +
@@ -46,8 +47,10 @@ std::string print(const service::AppSpec& app) {
   out += "\nconstraints:";
   if (app.constraints.empty()) out += " []";
   for (const Constraint& one : app.constraints) out += "\n  - " + in_quotes(to_text(one));
-  out += "\nspread: " + (app.spread.empty() ? "none" : in_quotes(app.spread)) + "\nmax_per:";
-  if (app.max_per.empty()) out += " {}";
+  if (!app.daemon) {
+    out += "\nspread: " + (app.spread.empty() ? "none" : in_quotes(app.spread)) + "\nmax_per:";
+    if (app.max_per.empty()) out += " {}";
+  }
   for (const MaxPer& one : app.max_per) {
     out += "\n  ? " + in_quotes(one.attribute) + "\n  : " + std::to_string(one.count);
   }

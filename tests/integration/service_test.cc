@@ -546,6 +546,36 @@ TEST_F(Apps, OfOneFileAreAppliedTogetherAndWaitForEachOther) {
   EXPECT_EQ(answers(cluster).size(), 3u);
 }
 
+TEST_F(Apps, OfEachAgentFollowAgentsThatComeAndGo) {
+  Cluster cluster({.agents = 2, .resources = "cpus:4;mem:2048", .service = true});
+  const std::string path = home_ / "each.yaml";
+  write_file(path, text("name: each\ndaemon: true\nports: [http]\nresources: 'cpus:0.1;mem:64'\n"
+                        "command: 'exec ",
+                        program_, " ", own_address(), " $PORT_http'\n"));
+  const Exit applied = cluster.proffer({"service", "apply", path, "--wait"});
+  EXPECT_EQ(applied.code, 0) << applied.err;
+  const auto agents = [&] {
+    std::multiset<std::string> found;
+    for (const proto::ServiceInstanceRow& row : status(cluster, "each").instances) {
+      if (row.ready) found.insert(row.agent.str());
+    }
+    return found;
+  };
+  using Agents = std::multiset<std::string>;
+  EXPECT_EQ(agents(), (Agents{"agent-1", "agent-2"}));
+  const auto third = cluster.start_agent("agent-3", "cpus:1;mem:512;ports:[33000-33100]");
+  ASSERT_TRUE(eventually([&] { return agents() == Agents{"agent-1", "agent-2", "agent-3"}; }));
+  EXPECT_EQ(cluster.proffer({"drain", "agent-2", "--grace", "1s"}).code, 0);
+  ASSERT_TRUE(eventually([&] { return agents() == Agents{"agent-1", "agent-3"}; }));
+  ASSERT_TRUE(eventually([&] { return status(cluster, "each").app.instances == 2; }));
+  EXPECT_EQ(cluster.proffer({"undrain", "agent-2"}).code, 0);
+  ASSERT_TRUE(eventually([&] { return agents() == Agents{"agent-1", "agent-2", "agent-3"}; }));
+  EXPECT_EQ(cluster.proffer({"service", "stop", "each", "--wait"}).code, 0);
+  EXPECT_EQ(cluster.running_tasks("service"), 0);
+  third->kill(SIGTERM);
+  EXPECT_EQ(third->wait().code, 0);
+}
+
 TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   Cluster cluster({.agents = 1, .service = true});
   struct Row {

@@ -138,9 +138,11 @@ Result<void> check_command(const AppSpec& app) {
 }
 
 Result<void> check_constraints(const AppSpec& app) {
-  if (app.constraints.size() > kConstraintsMax) {
+  // The scheduler has one of its own for daemons.
+  const size_t constraints_max = kConstraintsMax - (app.daemon ? 1 : 0);
+  if (app.constraints.size() > constraints_max) {
     return Error::invalid_argument(text("constraints has ", app.constraints.size(), "; at most ",
-                                        kConstraintsMax, " are allowed"));
+                                        constraints_max, " are allowed"));
   }
   for (const Constraint& constraint : app.constraints) {
     if (Result<void> ok = check_constraint(constraint); !ok) {
@@ -281,6 +283,7 @@ bool same_task(const AppSpec& a, const AppSpec& b) { return a == with_task_of(b,
 AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
   AppSpec spec = version;
   spec.instances = now.instances;
+  spec.daemon = now.daemon;
   spec.spread = now.spread;
   spec.update = now.update;
   spec.after = now.after;
@@ -325,6 +328,10 @@ Ask make_ask(const AppSpec& app, uint64_t version, int64_t count) {
   ask.ports = static_cast<int64_t>(app.ports.size());
   ask.spread = app.spread;
   ask.max_per = app.max_per;
+  if (app.daemon) {
+    ask.spread.clear();
+    ask.max_per = {{.attribute = "host", .count = 1}};
+  }
   return ask;
 }
 

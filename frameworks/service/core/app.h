@@ -70,6 +70,9 @@ struct AppSpec {
   proto::Environment env = {};
   std::vector<std::string> ports = {};  // each a free port of the agent, told as $PORT_<name>
   std::vector<Constraint> constraints = {};
+  // An instance on each agent that it fits on; then `instances`, `spread` and `max_per` do not
+  // count.
+  bool daemon = false;
   // The agents' attribute over whose values instances are spread as evenly as possible; "host":
   // over the agents. Empty: they go where they fit best.
   std::string spread = "host";

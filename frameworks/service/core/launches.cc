@@ -86,7 +86,11 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
   App& app = running.app;
   const std::string& name = app.spec.name;
   const AppSpec spec = app.spec_of(version);
-  while (const std::optional<int64_t> slot = next_launch(running, version)) {
+  const auto next = [&] {
+    return spec.daemon ? daemon_slot(step, running, version, offer.agent)
+                       : next_launch(running, version);
+  };
+  while (const std::optional<int64_t> slot = next()) {
     // The plan may be older than the last event.
     if (app.stopping || !is_free(running, *slot, version, TaskId()) ||
         app.attempts(*slot, version)->not_before > step.now) {

@@ -48,17 +48,21 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
   }
   row.rolled_back = app.rolled_back;
   row.failed = app.failed;
-  row.state = app.stopping                ? "stopping"
-              : app.waits                 ? "waiting"
-              : app.hold                  ? app.hold->is_canary ? "canary" : "paused"
-              : row.outdated > 0          ? "updating"
-              : row.ready < row.instances ? "starting"
-                                          : "running";
+  row.state = app.stopping       ? "stopping"
+              : app.waits        ? "waiting"
+              : app.hold         ? app.hold->is_canary ? "canary" : "paused"
+              : row.outdated > 0 ? "updating"
+              : row.ready < row.instances || running.is_looking ? "starting"
+                                                                : "running";
   row.why = running.cannot_fit.empty() || running.launches.empty()
                 ? running.why
                 : text("no agent of the cluster could run it now: ", running.cannot_fit);
   if (!row.why.empty() && row.why == running.why && !running.last_words.empty()) {
     row.why += text(", and wrote: ", running.last_words);
+  }
+  if (row.why.empty() && running.is_looking) row.why = "looks for further agents";
+  if (row.why.empty() && app.spec.daemon && row.instances == 0) {
+    row.why = "no agent has room for it and meets its constraints";
   }
   if (app.stopping && row.live > 0) row.why = still_there(app);
   return row;
@@ -176,7 +180,10 @@ std::vector<std::string> steps_of(const App& app, const AppRecord& next) {
     steps.push_back(text("wait until all instances of ", names, " are ready"));
   }
   const int64_t now = app.wanted();
-  const int64_t wanted = next.stopping ? 0 : next.spec.instances;
+  const int64_t wanted = next.stopping ? 0 : next.spec.daemon ? now : next.spec.instances;
+  if (next.spec.daemon && app.spec.name.empty()) {
+    steps.push_back("launch an instance on each agent that it fits on");
+  }
   if (wanted > now) steps.push_back(text("launch ", count(wanted - now, "instance")));
   if (wanted < now) steps.push_back(text("end ", count(now - wanted, "instance")));
   const int64_t kept = std::count_if(app.instances.begin(), app.instances.end(), [&](auto& one) {

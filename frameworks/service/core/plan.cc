@@ -24,6 +24,7 @@ struct Place {
   const Entry* leaving = nullptr;  // as a holder, but it was revoked, or of an older version
   bool is_busy = false;            // something in it has not ended yet and is not unreachable
   bool has_ending = false;         // such a one was killed
+  bool is_away = false;            // of a daemon: what is in it is on an agent that is unreachable
 };
 
 class Planner {
@@ -84,8 +85,11 @@ class Planner {
     for (const Entry& entry : app_.instances) {
       const Instance& instance = entry.second;
       if (instance.unconfirmed) has_unconfirmed_ = true;
-      if (instance.state == InstanceState::kUnreachable) continue;
       const auto place = places_.find(instance.id.slot);
+      if (instance.state == InstanceState::kUnreachable) {
+        if (place != places_.end()) place->second.is_away = app_.spec.daemon;
+        continue;
+      }
       if (place == places_.end()) {
         occupied_.insert(instance.id.slot);
         if (!instance.kill_asked) kill(entry, KillReason::kScaledDown);
@@ -232,6 +236,8 @@ class Planner {
       return row.second.holder != nullptr && is_present(*row.second.holder);
     });
     for (const auto& [number, place] : places_) {
+      // What is to leave the agent of a daemon, or out of reach there, has no place elsewhere.
+      if (place.is_away || (app_.spec.daemon && place.leaving != nullptr)) continue;
       if (!place.is_busy) launch_in(place, version_of_next());
     }
   }
@@ -266,6 +272,7 @@ class Planner {
         waiting.push_back(&place);
         continue;
       }
+      if (place.is_away && holder == nullptr) continue;  // It may be ready where it is.
       if (holder == nullptr || !holder->second.is_ready()) {
         if (!is_served(place)) ++in_transition;
         waiting.push_back(&place);
@@ -365,6 +372,7 @@ class Planner {
       const bool is_updated =
           place.holder != nullptr && is_present(*place.holder) && is_available(place);
       plan_.updated += is_updated;
+      if (place.is_away) continue;
       is_whole = is_whole && is_updated && place.leaving == nullptr;
     }
     plan_.is_whole = is_whole;

@@ -9,6 +9,8 @@
 // comes back, one of the two is killed. One that was revoked gets its replacement while it still
 // runs, and goes when that is ready; at its deadline it goes anyway. So does one of an older
 // version where an update may surge, and beside a canary it stays.
+//
+// A daemon has a slot for each agent that has an instance of it, or has just had one (daemons.cc).
 
 #include <cstdint>
 #include <map>
@@ -94,8 +96,10 @@ struct Attempts {
 };
 
 struct Slot {
-  Attempts present = {};  // of the app's version
-  Attempts before = {};   // of the ready version, while an update is held
+  Attempts present = {};                 // of the app's version
+  Attempts before = {};                  // of the ready version, while an update is held
+  AgentId agent = {};                    // of a daemon: its instances are of this one
+  std::optional<Time> empty_since = {};  // of a daemon: nothing is in it, seen by a plan
   bool operator==(const Slot&) const = default;
 };
 
@@ -110,7 +114,10 @@ struct App : AppRecord {
   // Of a block; none if it is empty.
   const std::set<TaskId>& tasks_of_block(int64_t number) const;
 
-  int64_t wanted() const { return stopping ? 0 : spec.instances; }
+  int64_t wanted() const {
+    if (stopping) return 0;
+    return spec.daemon ? static_cast<int64_t>(slots.size()) : spec.instances;
+  }
   // Whether an update to another version is under way, or was given up.
   bool is_updating() const { return ready_version != 0 && ready_version != version; }
   // The versions that instances may have for now: the present one, and while an update is held the

@@ -140,7 +140,10 @@ Result<Service::State::Changes> Service::State::decide_all(Step& step, const App
     Result<Changed> changed = decide(step, spec, by);
     if (!changed) return in_file(apply, i, std::move(changed).error());
     changes.push_back(*std::move(changed));
-    instances[spec.name] = spec.instances;
+    const auto app = apps_.find(spec.name);
+    instances[spec.name] = !spec.daemon         ? spec.instances
+                           : app == apps_.end() ? 0
+                                                : app->second.app.wanted();
   }
   if (Result<void> ok = has_room(instances); !ok) return std::move(ok).error();
   if (Result<void> ok = check_order(apply); !ok) return std::move(ok).error();
@@ -185,6 +188,12 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec
                    .words = "created"};
   }
   const App& app = found->second.app;
+  if (app.spec.daemon != spec.daemon) {
+    return Error::failed_precondition(
+               text("app ", quoted(spec.name), " is ", app.spec.daemon ? "a daemon" : "no daemon",
+                    ", and cannot become ", app.spec.daemon ? "another app" : "one"))
+        .with_hint(text("stop it first: proffer service stop ", spec.name, " --wait"));
+  }
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   changed.record.stopping = false;
   // One that is started again waits as a new one does, unless something of it runs on.
@@ -220,6 +229,11 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Scale& scale
   const Result<const App*> found = find_app(scale.app, by);
   if (!found) return found.error();
   const App& app = **found;
+  if (app.spec.daemon) {
+    return Error::failed_precondition(
+               text("app ", quoted(scale.app), " is a daemon: it has an instance on each agent"))
+        .with_hint("constraints in its file say on which agents");
+  }
   if (scale.instances < 0 || scale.instances > kInstancesMax) {
     return Error::invalid_argument(
         text("instances must be from 0 to ", kInstancesMax, ", not ", scale.instances));
@@ -401,7 +415,7 @@ void Service::State::apply(Step& step, const Changed& changed) {
   // A new version deserves a fresh try, and an answer of its own to whether it fits; so does one
   // that had failed and is applied again.
   if (app.version != record.version || (!app.failed.empty() && record.failed.empty())) {
-    for (auto& [number, slot] : app.slots) slot = Slot();
+    for (auto& [number, slot] : app.slots) slot = Slot{.agent = slot.agent};
     running.cannot_fit.clear();
     running.updated = 0;
     running.updated_at.reset();
@@ -409,6 +423,7 @@ void Service::State::apply(Step& step, const Changed& changed) {
   }
   if (app.hold != record.hold) running.updated_at.reset();
   const AppRecord before = app;
+  if (before.spec != record.spec || before.stopping) running.looks_until = Time();
   static_cast<AppRecord&>(app) = record;
   app.earlier = changed.earlier;
   running.versions_bytes = bytes_of(app.earlier);

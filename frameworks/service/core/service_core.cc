@@ -201,7 +201,8 @@ void Service::State::restore(const Entries& entries) {
     instance.launched_at = record.launched_at;
     instance.ports = record.ports;
     instance.told_ready = record.told_ready;
-    app.slots.try_emplace(instance.id.slot);
+    Slot& slot = app.slots.try_emplace(instance.id.slot).first->second;
+    if (app.spec.daemon) slot.agent = instance.agent;
     app.add(task, std::move(instance));
     unconfirmed_.insert(task);
   };
@@ -360,6 +361,7 @@ void Service::State::plan(Step& step, const std::string& name) {
     const Time again = instance.kill_said_at + patience;
     running.look_again = running.look_again ? std::min(*running.look_again, again) : again;
   }
+  follow_agents(step, running);
   running.why = app.waits ? why_waits(app) : plan.why;
   running.last_words = plan.last_words;
   look_at_servers(running);
@@ -389,14 +391,16 @@ std::pair<RunningApp*, uint64_t> Service::State::find_ask(const AskName& ask) {
 
 // Planned instances are still asked for: their offer is only used once they are written down.
 void Service::State::declare_asks(Step& step) {
-  struct Wanted {
-    const App* app;
-    uint64_t version;
-    int64_t count;
-  };
   std::vector<Wanted> wanted;  // by app
+  int64_t all = 0;
+  for (const auto& [name, running] : apps_) all += running.app.wanted();
+  const int64_t room = options_.has_store ? kInstancesKeptMax - all : kInstancesMax;
   for (const auto& [name, running] : apps_) {
     const App& app = running.app;
+    if (app.spec.daemon) {
+      for (Wanted& one : daemon_asks(running, room)) wanted.push_back(std::move(one));
+      continue;
+    }
     std::map<uint64_t, int64_t> counts;  // by version
     for (const auto& [slot, version] : running.launches) counts[version] += app.is_wanted(version);
     for (const TaskId& task : running.planned) {
@@ -405,7 +409,7 @@ void Service::State::declare_asks(Step& step) {
       ++counts[instance->second.id.version];
     }
     for (const auto& [version, count] : counts) {
-      if (count > 0) wanted.push_back({&app, version, count});
+      if (count > 0) wanted.push_back({.app = &app, .version = version, .count = count});
     }
   }
   if (wanted.size() <= kAsksMax) {
@@ -423,8 +427,10 @@ void Service::State::declare_asks(Step& step) {
     wanted.resize(kAsksMax);
   }
   std::vector<Ask> asks;
-  for (const auto& [app, version, count] : wanted) {
-    asks.push_back(make_ask(app->spec_of(version), version, count));
+  for (const Wanted& one : wanted) {
+    Ask ask = make_ask(one.app->spec_of(one.version), one.version, one.count);
+    if (one.agents) ask.constraints.push_back(*one.agents);
+    asks.push_back(std::move(ask));
   }
   if (!asks_stale_ && asks == declared_) return;
   asks_stale_ = false;

@@ -37,6 +37,9 @@ struct RunningApp {
   std::optional<Time> updated_at = {};
   // That it is whole, has failed, or waits no longer for other apps is being written down.
   bool is_judged = false;
+  // Of a daemon: further agents are likely until then, and whether that was so at the last plan.
+  Time looks_until = {};
+  bool is_looking = false;
   Time judge_at = {};  // not before; the last time that could not be written down
   std::string why = {};
   std::string last_words = {};
@@ -196,6 +199,19 @@ class Service::State {
   void write_later(BlockName name) { stale_blocks_.insert(std::move(name)); }
   void write_stale_blocks();
   void move_into_blocks(const std::vector<TaskId>& tasks);
+
+  // daemons.cc: apps with an instance on each agent.
+  struct Wanted {
+    const App* app = nullptr;
+    uint64_t version = 0;
+    int64_t count = 0;
+    std::optional<Constraint> agents = {};  // beside the app's own constraints
+  };
+  static std::optional<int64_t> daemon_slot(Step& step, RunningApp& running, uint64_t version,
+                                            const AgentId& agent);
+  static void follow_agents(Step& step, RunningApp& running);
+  static std::vector<Wanted> daemon_asks(const RunningApp& running, int64_t room);
+  static bool leaves_its_agent(const proto::TaskStatus& status);
 
   // find.cc: the variables that tell an instance where servers of other apps are.
   proto::Environment found_servers(const AppSpec& spec, int64_t slot) const;

@@ -198,6 +198,10 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
   }
   trace(step, was_wanted ? TraceLevel::kMisbehaved : TraceLevel::kShortLived, "instance ended",
         std::move(fields));
+  if (app.spec.daemon && leaves_its_agent(status)) {
+    running.launches.erase(instance.id.slot);
+    app.slots.erase(instance.id.slot);
+  }
 }
 
 void Service::State::count_failure(Step& step, App& app, const Instance& instance,

@@ -56,7 +56,7 @@ std::string words_of(const proto::Readiness& ready) {
 Values values_of(const AppSpec& spec) {
   Values values;
   const auto as_is = [](const std::string& value) { return value; };
-  values["instances"] = std::to_string(spec.instances);
+  values["instances"] = spec.daemon ? "one on each agent" : std::to_string(spec.instances);
   values["command"] = spec.command;
   values["resources"] = to_text(spec.resources);
   for (const auto& [name, value] : spec.env) values["env." + name] = value;

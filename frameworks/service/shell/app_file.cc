@@ -191,6 +191,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
   if (key == "ready") return read_ready(node, app.ready);
+  if (key == "daemon") return read_value(key, node, parse_truth, app.daemon);
   if (key == "after") return read_app_names(key, node, app.after);
   if (key == "find") return read_app_names(key, node, app.find);
   if (key == "kill_signal") {
@@ -214,7 +215,7 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   Result<void> read = read_table(
       "an app file", document,
       {"name", "instances", "command", "resources", "fetch", "env", "ports", "constraints",
-       "spread", "max_per", "health", "ready", "update", "after", "find", "drain_delay",
+       "spread", "max_per", "daemon", "health", "ready", "update", "after", "find", "drain_delay",
        "kill_grace", "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
@@ -223,6 +224,14 @@ Result<AppSpec> read_document(const yaml::Node& document) {
       return Error::invalid_argument(text("the app file has no ", key))
           .with_hint("an app needs at least a name and a command");
     }
+  }
+  for (const yaml::Row& row : document.rows) {
+    if (!app.daemon || (row.key != "instances" && row.key != "spread" && row.key != "max_per")) {
+      continue;
+    }
+    return Error::invalid_argument(
+               text("line ", row.line, ": ", row.key, ": a daemon has one instance on each agent"))
+        .with_hint(text("leave ", row.key, " or daemon out; constraints say on which agents"));
   }
   if (std::optional<WrongValue> wrong = find_wrong_value(app)) {
     return std::move(wrong->error).in(text("line ", line_of(document, wrong->key)));

@@ -132,6 +132,15 @@ TEST(SameTask, LooksAtWhatATaskSees) {
   }
 }
 
+TEST(Ask, OfADaemonIsForOneInstanceOnEachAgent) {
+  AppSpec app = full();
+  app.daemon = true;
+  EXPECT_EQ(make_ask(app, 1, 3).spread, "");
+  EXPECT_EQ(make_ask(app, 1, 3).max_per, (std::vector<MaxPer>{{.attribute = "host", .count = 1}}));
+  app.constraints.assign(kConstraintsMax, app.constraints[0]);
+  EXPECT_THAT(check_app(app).error().message(), HasSubstr("constraints has 32; at most 31"));
+}
+
 TEST(Ask, SpreadsOverAgentsUnlessTheAppSaysOtherwise) {
   AppSpec app = full();
   app.spread = AppSpec().spread;
@@ -147,7 +156,7 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
-  const std::string seventh = "0;0;0;";
+  const std::string seventh = "0;0;0;0;";
   for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;" + sixth), std::pair("2", "0;15;0;0;" + sixth),
         std::pair("3", "0;0;" + sixth), std::pair("4", "0;" + sixth), std::pair("5", sixth),
@@ -191,7 +200,9 @@ TEST(Records, DecodeToWhatWasEncoded) {
   AppSpec ready = plain;
   ready.ports = {"a", "b"};
   ready.ready = proto::Readiness{.ports = {"b", "a"}, .after = seconds(3)};
-  for (const AppSpec& spec : {full(), plain, ready}) {
+  AppSpec daemon = plain;
+  daemon.daemon = true;
+  for (const AppSpec& spec : {full(), plain, ready, daemon}) {
     const AppRecord record{.spec = spec,
                            .version = 7,
                            .stopping = true,
@@ -240,10 +251,10 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   versions[3].spec.after.clear();
   versions[3].spec.find.clear();
   std::string old = encode(versions);
-  const std::string newest = "0;0;3;ada";
+  const std::string newest = "0;0;0;3;ada";
   const size_t at = old.find(newest);
   ASSERT_NE(at, std::string::npos) << old;
-  old.replace(at, 2, "").replace(3, 1, "1");
+  old.replace(at, 4, "").replace(3, 1, "1");
   const auto read = decode_versions(old);
   ASSERT_TRUE(read) << read.error().message() << old;
   EXPECT_EQ(*read, versions);

@@ -276,11 +276,13 @@ class ServiceScenario {
       for (const Ask& ask : asks_) {
         int64_t open = ask.count;  // not yet offered
         for (const auto& [id, fill] : offers_) open -= fill.ask == ask.name ? fill.count : 0;
-        if (free <= 0 || open <= 0) continue;
+        if (free <= 0 || open <= 0 || !suits(ask, name)) continue;
         Offer offer{.id = OfferId(++offer_count_), .agent = name};
         offer.host = "host-" + name.str();
-        offer.fills.push_back(AskFill{ask.name, std::min(free, open)});
+        const int64_t most = ask.max_per.empty() ? open : 1;
+        offer.fills.push_back(AskFill{ask.name, std::min({free, open, most})});
         offers_[offer.id] = offer.fills[0];
+        offered_[offer.id] = name;
         const uint64_t before = accepts_;
         notify(proto::Offers{{offer}});
         return accepts_ > before;
@@ -416,6 +418,23 @@ class ServiceScenario {
     EXPECT_EQ(told, expected) << last_events();
   }
 
+  // By its constraints on the name of the agent, and at most one task of the ask on each agent.
+  bool suits(const Ask& ask, const AgentId& agent) const {
+    for (const Constraint& one : ask.constraints) {
+      const bool is_named =
+          std::find(one.values.begin(), one.values.end(), agent.str()) != one.values.end();
+      if (one.attribute == "host" && is_named != (one.op == Constraint::Operator::kIn))
+        return false;
+    }
+    if (ask.max_per.empty()) return true;
+    for (const auto& [id, fill] : offers_) {
+      if (fill.ask == ask.name && offered_.at(id) == agent) return false;
+    }
+    return std::none_of(tasks_.begin(), tasks_.end(), [&](const auto& one) {
+      return one.second.agent == agent && one.second.spec.ask == ask.name;
+    });
+  }
+
   using Ready = std::map<int64_t, std::set<TaskId>>;  // by slot
 
   Ready ready_of(const std::string& app) const {
@@ -440,7 +459,14 @@ class ServiceScenario {
                    const ServiceOutbox& out) const {
     for (const proto::ServiceAppRow& one : rows) {
       const auto spec = specs.find(app_key(one.app));
-      const int64_t unavailable = decode_app(spec->second)->spec.update.max_unavailable;
+      const AppSpec app = decode_app(spec->second)->spec;
+      int64_t unavailable = app.update.max_unavailable;
+      if (app.daemon) {  // What is out of reach may be ready, and is waited for.
+        unavailable += std::count_if(tasks_.begin(), tasks_.end(), [&](const auto& task) {
+          return task.second.state == State::kUnreachable &&
+                 parse_task_id(TaskId(task.first))->app == one.app;
+        });
+      }
       Ready& left = ready[one.app];
       auto before = static_cast<int64_t>(left.size());
       for (const TraceEvent& event : out.trace) {
@@ -685,7 +711,8 @@ class ServiceScenario {
   std::map<std::string, Task> tasks_;
   std::set<TaskId> used_;
   std::vector<Ask> asks_;
-  std::map<OfferId, AskFill> offers_;  // outstanding
+  std::map<OfferId, AskFill> offers_;   // outstanding
+  std::map<OfferId, AgentId> offered_;  // of all offers, outstanding or not
   uint64_t offer_count_ = 0;
   uint64_t accepts_ = 0;
   std::deque<proto::TaskStatus> later_;

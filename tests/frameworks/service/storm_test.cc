@@ -37,7 +37,11 @@ class Storm {
         ->first;
   }
   AppSpec any_spec() {
-    AppSpec spec = ServiceScenario::app(prng_.between(0, 5), one_in(3) ? "api" : "web");
+    const bool is_daemon = one_in(4);
+    AppSpec spec = ServiceScenario::app(prng_.between(0, 5), is_daemon   ? "each"
+                                                             : one_in(3) ? "api"
+                                                                         : "web");
+    spec.daemon = is_daemon;
     spec.command = text("serve ", prng_.below(3));
     spec.update.max_unavailable = prng_.between(0, 3);
     spec.update.max_surge = prng_.between(spec.update.max_unavailable == 0 ? 1 : 0, 2);
@@ -79,7 +83,7 @@ class Storm {
         s_.scale(one_in(3) ? "api" : "web", prng_.between(0, 5));
         break;
       case 2:
-        if (one_in(3)) s_.stop(one_in(3) ? "api" : "web");
+        if (one_in(3)) s_.stop(one_in(3) ? "api" : one_in(3) ? "each" : "web");
         if (one_in(3)) s_.request(Rollback{one_in(3) ? "api" : "web"});
         if (one_in(3)) s_.request(Pause{one_in(3) ? "api" : "web"});
         if (one_in(3)) s_.request(Resume{one_in(3) ? "api" : "web"});
@@ -142,7 +146,7 @@ class Storm {
     s_.hold_store(false);
     if (!s_.is_connected()) s_.connect();
     for (const std::string& agent : std::set(away_)) s_.returns(agent);
-    for (const std::string& agent : names_) s_.agent(agent, 6);
+    for (const std::string& agent : names_) s_.agent(agent, 16);
     s_.start_tasks(true);
     s_.obey_kills(true);
     s_.auto_healthy(true);
@@ -167,6 +171,13 @@ class Storm {
       EXPECT_EQ(row.ready, row.instances) << row.app << ": " << row.why;
       EXPECT_EQ(row.live, row.instances) << row.app;
       EXPECT_EQ(row.outdated, 0) << row.app;
+      if (row.app != "each") continue;
+      std::set<AgentId> agents;
+      for (const std::string& id : s_.tasks_of("each")) agents.insert(s_.tasks().at(id).agent);
+      EXPECT_EQ(agents.size(), names_.size());
+      EXPECT_EQ(row.instances, static_cast<int64_t>(names_.size()));
+    }
+    for (const proto::ServiceAppRow& row : s_.core().status()) {
       wanted += static_cast<size_t>(row.instances);
     }
     EXPECT_EQ(s_.tasks().size(), wanted);

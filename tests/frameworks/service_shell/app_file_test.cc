@@ -143,6 +143,10 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
       {"---\nname: b\ncommand: y\n", "line 4: app 'b' begins; an attached run is of one app"},
+      {"daemon: true\ninstances: 3\n",
+       "line 4: instances: a daemon has one instance on each agent"},
+      {"max_per: {host: 1}\ndaemon: true\n", "line 3: max_per: a daemon has one"},
+      {"daemon: 1\n", "line 3: daemon: must be true or false, not '1'"},
       {"after: [a, b, a]\n", "line 3: after names app 'a' twice"},
       {"instances: 3\nafter: web\n", "line 4: after: app 'web' waits for itself"},
       {"env: {'A=B': x}\n", "line 3: env: "},
@@ -202,6 +206,11 @@ TEST(AppFile, NamesTheAppTheKeyAndTheLineOfAnError) {
   for (size_t i = 0; i <= kAppsPerFileMax; ++i) many += text("name: a", i, "\ncommand: x\n---\n");
   EXPECT_EQ(parse_apps(many).error().message(),
             "line 300: document 101 begins; an app file has at most 100");
+}
+
+TEST(AppFile, SaysThatAnAppIsADaemon) {
+  EXPECT_TRUE(parse_app_file("name: a\ncommand: x\ndaemon: true\n")->daemon);
+  EXPECT_FALSE(parse_app_file("name: a\ncommand: x\ndaemon: false\ninstances: 2\n")->daemon);
 }
 
 TEST(AppFile, HintsAtTheKeysThatThereAre) {

@@ -1,0 +1,139 @@
+// Daemons: apps with an instance on each agent that they fit on. A scheduler learns of agents by
+// offers, so a daemon always asks for some instances more than it has, at most one on each agent:
+// an agent that joins is offered, and gets its slot (daemon_slot). A slot stays with its agent. It
+// is given up when the agent is gone or drained, or has not been offered for a while
+// (follow_agents); should the agent be of use again, it is offered again.
+
+#include <algorithm>
+#include <set>
+
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+
+namespace proffer::service {
+namespace {
+
+// So many agents may get their first instance between two declarations of asks.
+constexpr int64_t kOpenMax = 16;
+// A slot whose agent does not take its next instance is given up after so long.
+constexpr Duration kEmptyMax = seconds(30);
+// Without a further agent for so long, all that there are have been offered: as a rule.
+constexpr Duration kLooksFor = seconds(3);
+
+// The version of an instance on a further agent.
+uint64_t version_of_further(const App& app) {
+  return app.hold && app.is_wanted(app.ready_version) ? app.ready_version : app.version;
+}
+
+std::set<int64_t> slots_in_use(const App& app) {
+  std::set<int64_t> used;
+  for (const auto& [task, instance] : app.instances) used.insert(instance.id.slot);
+  return used;
+}
+
+}  // namespace
+
+// The slot of the agent, if it wants an instance of this version now, or a new one.
+std::optional<int64_t> Service::State::daemon_slot(Step& step, RunningApp& running,
+                                                   uint64_t version, const AgentId& agent) {
+  App& app = running.app;
+  for (const auto& [number, slot] : app.slots) {
+    if (slot.agent != agent) continue;
+    const auto launch = running.launches.find(number);
+    if (launch == running.launches.end() || launch->second != version) return std::nullopt;
+    return number;
+  }
+  if (app.stopping || app.waits || version != version_of_further(app)) return std::nullopt;
+  const std::set<int64_t> used = slots_in_use(app);
+  for (int64_t number = 0; number < kInstancesMax; ++number) {
+    if (app.slots.count(number) > 0 || used.count(number) > 0) continue;
+    app.slots[number].agent = agent;
+    running.looks_until = step.now + kLooksFor;
+    return number;
+  }
+  return std::nullopt;
+}
+
+void Service::State::follow_agents(Step& step, RunningApp& running) {
+  App& app = running.app;
+  if (!app.spec.daemon) return;
+  const auto again = [&](Time at) {
+    running.look_again = std::min(running.look_again.value_or(at), at);
+  };
+  const std::set<int64_t> used = slots_in_use(app);
+  for (auto at = app.slots.begin(); at != app.slots.end();) {
+    Slot& slot = at->second;
+    if (used.count(at->first) > 0) {
+      slot.empty_since.reset();
+      ++at;
+      continue;
+    }
+    if (!slot.empty_since) slot.empty_since = step.now;
+    const Time until = std::max(*slot.empty_since, slot.present.not_before) + kEmptyMax;
+    if (until > step.now) {
+      again(until);
+      ++at;
+      continue;
+    }
+    running.launches.erase(at->first);
+    at = app.slots.erase(at);
+  }
+  if (running.looks_until == Time()) running.looks_until = step.now + kLooksFor;
+  running.is_looking = !app.waits && step.now < running.looks_until;
+  if (running.is_looking) again(running.looks_until);
+}
+
+// Slots that want an instance ask for their agents. If there are none, the daemon asks for further
+// agents, but not for those of slots that wait a while after a failure.
+std::vector<Service::State::Wanted> Service::State::daemon_asks(const RunningApp& running,
+                                                                int64_t room) {
+  const App& app = running.app;
+  std::map<uint64_t, std::vector<std::string>> agents;  // by version, that are asked for
+  for (const auto& [number, version] : running.launches) {
+    const auto slot = app.slots.find(number);
+    if (slot == app.slots.end() || !app.is_wanted(version)) continue;
+    agents[version].push_back(slot->second.agent.str());
+  }
+  const bool is_open = agents.empty() && !app.stopping && !app.waits;
+  std::map<uint64_t, int64_t> planned;  // by version
+  for (const TaskId& task : running.planned) {
+    const Instance& instance = app.instances.at(task);
+    if (instance.kill_asked || !app.is_wanted(instance.id.version)) continue;
+    ++planned[instance.id.version];
+    const auto asked = agents.find(instance.id.version);
+    if (asked != agents.end()) asked->second.push_back(instance.agent.str());
+  }
+  std::vector<Wanted> asks;
+  for (auto& [version, names] : agents) {
+    std::sort(names.begin(), names.end());
+    if (names.size() > kConstraintValuesMax) names.resize(kConstraintValuesMax);
+    Wanted& one = asks.emplace_back(
+        Wanted{.app = &app, .version = version, .count = static_cast<int64_t>(names.size())});
+    one.agents = Constraint{"host", Constraint::Operator::kIn, std::move(names)};
+    planned.erase(version);
+  }
+  const int64_t open = std::clamp<int64_t>(
+      std::min(room, kInstancesMax - static_cast<int64_t>(app.slots.size())), 0, kOpenMax);
+  if (is_open && open > 0) planned[version_of_further(app)] += open;
+  for (const auto& [version, count] : planned) {
+    Wanted& one = asks.emplace_back(Wanted{.app = &app, .version = version, .count = count});
+    std::vector<std::string> away;
+    for (const auto& [number, slot] : app.slots) {
+      if (slot.empty_since && away.size() < kConstraintValuesMax) away.push_back(slot.agent.str());
+    }
+    std::sort(away.begin(), away.end());
+    if (!away.empty()) {
+      one.agents = Constraint{"host", Constraint::Operator::kNotIn, std::move(away)};
+    }
+  }
+  return asks;
+}
+
+// Not for a fault of the task: the agent is of no use to it for now.
+bool Service::State::leaves_its_agent(const proto::TaskStatus& status) {
+  return status.state == proto::TaskState::kGone || status.reason == proto::TaskReason::kDrained ||
+         status.reason == proto::TaskReason::kRevoked ||
+         status.reason == proto::TaskReason::kAgentRemoved;
+}
+
+}  // namespace proffer::service
