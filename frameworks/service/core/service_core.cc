@@ -21,6 +21,9 @@ constexpr Duration kConfirmEvery = seconds(10);
 // whose agent is not back yet.
 constexpr Duration kKillAgain = seconds(30);
 
+// After its time is over, the master has killed what was to leave.
+constexpr Duration kRevokeOver = seconds(30);
+
 }  // namespace
 
 Service::State::State(ServiceOptions options)
@@ -354,6 +357,16 @@ void Service::State::plan(Step& step, const std::string& name) {
     if (is_leaving && *instance.leaves_at > step.now) {
       running.look_again =
           std::min(running.look_again.value_or(*instance.leaves_at), *instance.leaves_at);
+    }
+    // Nobody tells that a drain was taken back. What still runs by now is to stay.
+    if (instance.revoked && !instance.kill_asked && instance.state == InstanceState::kRunning) {
+      const Time stays_at = instance.revoked_until + kRevokeOver;
+      if (stays_at <= step.now) {
+        instance.revoked = false;
+        mark(name);
+      } else {
+        running.look_again = std::min(running.look_again.value_or(stays_at), stays_at);
+      }
     }
     if (!instance.kill_asked || instance.state != InstanceState::kKilling) continue;
     const Duration patience = app.spec.kill_grace + kKillAgain;

@@ -136,6 +136,21 @@ TEST(Budget, AShortNoticeIsNotSpentOnLeaving) {
   EXPECT_EQ(s.row().ready, 2);
 }
 
+// Nobody is told of it. Until the time of the drain is over the instance counts as one that leaves.
+TEST(Budget, AnInstanceStaysIfItsDrainIsTakenBack) {
+  Drained s;
+  const std::vector<std::string> before = s.tasks_on("a1");
+  s.undrain("a1", 2);
+  AppSpec spec = ServiceScenario::app(4);
+  spec.command = "serve better";
+  s.apply(spec);
+  s.advance(minutes(20));
+  EXPECT_EQ(s.tasks_on("a1"), before);
+  s.advance(minutes(15));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(4));
+  EXPECT_EQ(s.row().state, "running");
+}
+
 TEST(Budget, ANoticeThatComesBeforeTheStoreIsReadCounts) {
   Web s;
   s.hold_store(true);

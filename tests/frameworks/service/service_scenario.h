@@ -47,6 +47,7 @@ class ServiceScenario {
     offers_.clear();
     connected_ = false;
     is_watching_ = false;
+    for (const std::string& id : undrained_) revoked_.erase(id);
     core_ = std::make_unique<Service>(ServiceOptions{
         .has_store = has_store_, .serves_users = serves_users_, .life = text("life", ++lives_)});
     connect();
@@ -59,7 +60,7 @@ class ServiceScenario {
     // The driver asks for the truth about all; kills that were not heard are said again.
     for (const auto& [id, task] : std::map(tasks_)) tell(id, task.state);
     for (const std::string& id : revoked_) {
-      if (tasks_.count(id) == 0) continue;
+      if (tasks_.count(id) == 0 || undrained_.count(id) > 0) continue;
       notify(proto::RevokeNotice{.tasks = {TaskId(id)},
                                  .agent = tasks_.at(id).agent,
                                  .reason = RevokeReason::kDraining,
@@ -158,14 +159,21 @@ class ServiceScenario {
     for (const std::string& id : tasks_on(name)) {
       notice.tasks.emplace_back(id);
       revoked_.insert(id);
+      undrained_.erase(id);
       revoked_until_[id] = now_ + grace;
     }
     if (connected_) notify(notice);
   }
+  // The drain is taken back, of which nobody is told.
+  void undrain(const std::string& name, int room) {
+    agent(name, room);
+    for (const std::string& id : tasks_on(name)) undrained_.insert(id);
+  }
   // What it was told to leave, and what has not left by the end of its time: the master kills it.
   void end_drains() {
     for (const std::string& id : std::set(revoked_)) {
-      if (tasks_.count(id) == 0 || revoked_until_.at(id) > now_) continue;
+      if (tasks_.count(id) == 0 || undrained_.count(id) > 0 || revoked_until_.at(id) > now_)
+        continue;
       if (away_.count(tasks_.at(id).agent) > 0) continue;
       end(id, State::kKilled, Reason::kDrained);
     }
@@ -443,7 +451,7 @@ class ServiceScenario {
     do {
       const auto page = core_->status_of(app, after);
       for (const proto::ServiceInstanceRow& one : page->instances) {
-        if (one.ready && revoked_.count(one.task.str()) == 0) ready[one.slot].insert(one.task);
+        if (one.ready && !is_to_leave(one.task.str())) ready[one.slot].insert(one.task);
       }
       after = page->next;
     } while (!after.empty());
@@ -517,7 +525,11 @@ class ServiceScenario {
   }
 
   bool is_out_of_the_way(const std::string& id) const {
-    return tasks_.at(id).state == State::kUnreachable || revoked_.count(id) > 0;
+    return tasks_.at(id).state == State::kUnreachable || is_to_leave(id);
+  }
+  // As this scheduler was told. A drain that was taken back is over a while after its time.
+  bool is_to_leave(const std::string& id) const {
+    return revoked_.count(id) > 0 && now_ < revoked_until_.at(id) + seconds(30);
   }
 
   // In the store.
@@ -703,6 +715,7 @@ class ServiceScenario {
   std::set<AgentId> away_;
   std::set<std::string> revoked_;
   std::map<std::string, Time> revoked_until_;
+  std::set<std::string> undrained_;
   std::set<std::string> was_away_;
   uint64_t events_ = 0;
   std::map<std::string, uint64_t> ready_at_;     // by app, the last event before which it was

@@ -128,7 +128,7 @@ class Storm {
       case 12:
         s_.expire_offers();
         s_.offer_once(prng_.between(1, 4));
-        if (one_in(2)) s_.agent(any_agent(), 6);  // A drain is taken back.
+        if (one_in(2)) s_.undrain(any_agent(), 6);
         break;
       case 13:
       case 14:
@@ -146,7 +146,7 @@ class Storm {
     s_.hold_store(false);
     if (!s_.is_connected()) s_.connect();
     for (const std::string& agent : std::set(away_)) s_.returns(agent);
-    for (const std::string& agent : names_) s_.agent(agent, 16);
+    for (const std::string& agent : names_) s_.undrain(agent, 16);
     s_.start_tasks(true);
     s_.obey_kills(true);
     s_.auto_healthy(true);
