@@ -54,6 +54,11 @@ std::string print(const service::AppSpec& app) {
   for (const MaxPer& one : app.max_per) {
     out += "\n  ? " + in_quotes(one.attribute) + "\n  : " + std::to_string(one.count);
   }
+  out += "\nfiles:";
+  if (app.files.empty()) out += " {}";
+  for (const auto& [name, content] : app.files) {
+    out += "\n  ? " + in_quotes(name) + "\n  : " + in_quotes(content);
+  }
   out += "\nenv:";
   if (app.env.empty()) out += " {}";
   for (const auto& [name, value] : app.env) {

@@ -264,6 +264,83 @@ TEST_F(Proxy, NoRequestFailsWhileTheServiceChanges) {
   std::cout << clients.good() << " requests answered\n";
 }
 
+// Debian's nginx, with a configuration that the app file has.
+TEST_F(Proxy, NoRequestFailsWhileAnNginxIsUpdatedAndItsAgentIsDrained) {
+  Cluster cluster({.agents = 2, .resources = "cpus:6;mem:2048", .service = true});
+  const auto app_of = [&](const std::string& greeting) {
+    const std::string path = home_ / "nginx.yaml";
+    write_file(path, text(R"(name: web
+instances: 3
+command: exec nginx -p . -c nginx.conf -e stderr
+resources: "cpus:0.1;mem:64"
+ports: [http]
+kill_signal: SIGQUIT
+drain_delay: 2s
+update: {max_surge: 1, max_unavailable: 0}
+env: {GREETING: "it's )",
+                          greeting, R"("}
+files:
+  nginx.conf: |
+    daemon off;
+    pid nginx.pid;
+    worker_processes 1;
+    events {}
+    http {
+      access_log off;
+      client_body_temp_path body;
+      proxy_temp_path proxy;
+      fastcgi_temp_path fastcgi;
+      uwsgi_temp_path uwsgi;
+      scgi_temp_path scgi;
+      server {
+        listen 127.0.0.1:~{PORT_http};
+        location / { return 200 "~{GREETING}\n"; }
+      }
+    }
+)"));
+    return path;
+  };
+  const Exit applied = cluster.proffer({"service", "apply", app_of("one"), "--wait"});
+  ASSERT_EQ(applied.code, 0) << applied.err << cluster.proffer({"service", "logs", "web"}).err;
+  write_file(home_ / "haproxy.template",
+             text("defaults\n  mode http\n  option redispatch 1\n  option idle-close-on-response\n"
+                  "  timeout connect 5s\n  timeout client 30s\n  timeout server 30s\n"
+                  "frontend front\n  bind unix@",
+                  front(),
+                  "\n  default_backend web\nbackend web\n"
+                  "  #! each web http: server ~{instance} ~{host}:~{port}\n"));
+  const std::string config = home_ / "haproxy.cfg";
+  const Words proxy = {"service", "proxy", home_ / "haproxy.template", "--output", config};
+  Words once = proxy;
+  once.push_back("--once");
+  ASSERT_EQ(cluster.proffer(once).code, 0);
+  const Process haproxy({"haproxy", "-W", "-db", "-f", config});
+  ASSERT_TRUE(eventually([&] { return get_http(front(), "/").starts_with("HTTP/1.1 200 "); }));
+  Words follows = proxy;
+  follows.insert(follows.end(),
+                 {"--exec", text("kill -USR2 ", static_cast<int64_t>(haproxy.pid()))});
+  const auto follower = cluster.start(follows);
+  ASSERT_TRUE(follower->line_with("3 servers"));
+
+  Clients clients(front());
+  ASSERT_TRUE(eventually([&] { return clients.greetings().count("one\n") == 1; }));
+  const Exit updated = cluster.proffer({"service", "apply", app_of("two"), "--wait"}, Seconds(120));
+  EXPECT_EQ(updated.code, 0) << updated.err;
+  EXPECT_EQ(cluster.proffer({"drain", "agent-1", "--grace", "1m"}).code, 0);
+  ASSERT_TRUE(eventually([&] {
+    const Exit shown = cluster.proffer({"service", "servers", "web", "--json"});
+    const auto page = proto::parse_servers(shown.out);
+    if (!page || page->servers.size() != 3) return false;
+    return std::none_of(page->servers.begin(), page->servers.end(),
+                        [](const auto& row) { return row.agent == AgentId("agent-1"); });
+  }));
+  ASSERT_TRUE(eventually([&] { return clients.greetings() == std::set<std::string>{"two\n"}; }));
+  clients.end();
+  EXPECT_THAT(clients.bad(), testing::IsEmpty());
+  EXPECT_GT(clients.good(), 100);
+  follower->kill(SIGINT);
+}
+
 // The master relays the question, and answers when the servers change.
 TEST_F(Proxy, ServersAreToldByHttpAndByTheCommandLine) {
   Cluster cluster({.agents = 1, .service = true});

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/text.h"
+#include "frameworks/service/core/files.h"
 #include "proto/fetched_files.h"
 
 namespace proffer::service {
@@ -161,6 +162,24 @@ Result<void> check_ready(const AppSpec& app) {
   return proto::check_readiness(*app.ready, app.ports);
 }
 
+// They travel in the environment, and with the command.
+Result<void> check_app_files(const AppSpec& app) {
+  if (app.files.empty()) return {};
+  if (Result<void> ok = check_files(app.files); !ok) return ok;
+  size_t bytes = kFilesScriptBytesMax;
+  for (const auto& [name, value] : app.env) bytes += name.size() + value.size();
+  if (app.env.count(kFilesVariable) > 0 || app.env.size() >= kEnvironmentEntriesMax ||
+      bytes > kEnvironmentBytesMax || app.command.size() + 32 > kCommandBytesMax) {
+    return Error::invalid_argument(
+               text("files need the variable ", kFilesVariable, " and ", kFilesScriptBytesMax,
+                    " bytes beside env, and 32 bytes "
+                    "beside the command; together at most ",
+                    kEnvironmentBytesMax, " and ", kCommandBytesMax, " bytes are allowed"))
+        .with_hint("have large files fetched: fetch: [URI]");
+  }
+  return {};
+}
+
 Result<void> check_app_names(std::string_view key, const std::vector<std::string>& names,
                              size_t names_max) {
   if (names.size() > names_max) {
@@ -197,7 +216,7 @@ Result<void> check_find(const AppSpec& app) {
           .with_hint("find one of them only, or give it another name");
     }
   }
-  size_t bytes = kFoundBytesMax;
+  size_t bytes = kFoundBytesMax + (app.files.empty() ? 0 : kFilesScriptBytesMax);
   for (const auto& [name, value] : app.env) bytes += name.size() + value.size();
   const size_t entries = app.env.size() + app.find.size() * (1 + kPortNamesMax);
   if (bytes <= kEnvironmentBytesMax && entries <= kEnvironmentEntriesMax) return {};
@@ -232,6 +251,7 @@ constexpr Rule kRules[] = {
     {"fetch",
      [](const AppSpec& app) { return in("fetch", proto::check_fetched_files(app.fetch)); }},
     {"env", [](const AppSpec& app) { return check_environment(app.env); }},
+    {"files", check_app_files},
     {"ports", [](const AppSpec& app) { return check_ports(app.ports); }},
     {"constraints", check_constraints},
     {"spread",
@@ -348,6 +368,10 @@ proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
   task.command = app.command;
   task.fetch = app.fetch;
   task.environment = app.env;
+  if (!app.files.empty()) {
+    task.environment[kFilesVariable] = files_script(app.files);
+    task.command = kFilesCommand + app.command;
+  }
   task.port_names = app.ports;
   task.kill_grace = app.kill_grace;
   task.kill_signal = app.kill_signal;

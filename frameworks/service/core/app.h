@@ -3,6 +3,7 @@
 // What somebody wants kept running: so many instances of one command.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,8 @@ struct AppSpec {
   ResourceVector resources = ResourceVector::of(100, 64'000);  // of each instance
   std::vector<proto::FetchedFile> fetch = {};  // that are in the sandbox before it starts
   proto::Environment env = {};
+  // Small files that are in the sandbox before the command starts, by name (files.h).
+  std::map<std::string, std::string> files = {};
   std::vector<std::string> ports = {};  // each a free port of the agent, told as $PORT_<name>
   std::vector<Constraint> constraints = {};
   // An instance on each agent that it fits on; then `instances`, `spread` and `max_per` do not

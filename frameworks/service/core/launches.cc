@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/text.h"
+#include "frameworks/service/core/files.h"
 #include "frameworks/service/core/state.h"
 #include "sdk/store.h"
 
@@ -15,7 +16,8 @@ namespace {
 // What one accept may carry, with room for the frame around it.
 constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
 constexpr size_t kTaskOverheadBytes = 1'024;
-static_assert(kAcceptBytesMax > kCommandBytesMax + kEnvironmentBytesMax + kTaskOverheadBytes);
+static_assert(kAcceptBytesMax > kCommandBytesMax + kEnvironmentBytesMax + kFoundBytesMax +
+                                    kFilesScriptBytesMax + kTaskOverheadBytes);
 
 // What was asked for is not wanted any more, and the asks will soon say so: without a pause the
 // same offer would come again at once.
@@ -37,6 +39,7 @@ size_t bytes_of(const AppSpec& app) {
   for (const std::string& name : app.ports) bytes += name.size() + 16;
   if (app.health) bytes += app.health->command.size() + app.health->path.size();
   if (!app.find.empty()) bytes += kFoundBytesMax;
+  if (!app.files.empty()) bytes += kFilesScriptBytesMax;
   return bytes;
 }
 

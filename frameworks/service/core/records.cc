@@ -17,7 +17,7 @@ namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
 // fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
-// waits for and finds, and whether it is a daemon.
+// waits for and finds, whether it is a daemon, and files.
 constexpr std::array<std::string_view, 7> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ",
                                                       "app5 ", "app6 ", "app7 "};
 // 2: what 7 has added.
@@ -254,11 +254,21 @@ void write_newest(Writer& out, const AppSpec& spec) {
   out.number(static_cast<int64_t>(spec.find.size()));
   for (const std::string& app : spec.find) out.bytes(app);
   out.truth(spec.daemon);
+  out.number(static_cast<int64_t>(spec.files.size()));
+  for (const auto& [name, content] : spec.files) {
+    out.bytes(name);
+    out.bytes(content);
+  }
 }
 
 void read_newest(Reader& in, AppSpec& spec) {
   for (int64_t left = in.count(); in.ok() && left > 0; --left) spec.find.push_back(in.bytes());
   spec.daemon = in.truth();
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    std::string name = in.bytes();
+    if (!spec.files.empty() && name <= spec.files.rbegin()->first) in.fail();
+    spec.files[std::move(name)] = in.bytes();
+  }
 }
 
 // What the spec's own rules refuse was not written by encode() of a checked one.

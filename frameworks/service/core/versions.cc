@@ -18,6 +18,7 @@ size_t bytes_of(const AppSpec& spec) {
   for (const Constraint& constraint : spec.constraints) bytes += to_text(constraint).size() + 64;
   for (const proto::FetchedFile& file : spec.fetch) bytes += to_text(file).size() + 128;
   for (const std::string& name : spec.find) bytes += name.size() + 16;
+  for (const auto& [name, content] : spec.files) bytes += name.size() + content.size() + 32;
   if (spec.health) bytes += spec.health->command.size() + spec.health->path.size() + 256;
   return bytes;
 }
@@ -60,6 +61,7 @@ Values values_of(const AppSpec& spec) {
   values["command"] = spec.command;
   values["resources"] = to_text(spec.resources);
   for (const auto& [name, value] : spec.env) values["env." + name] = value;
+  for (const auto& [name, content] : spec.files) values["files." + name] = content;
   values["fetch"] =
       joined(spec.fetch, [](const proto::FetchedFile& file) { return proto::to_text(file); });
   values["ports"] = joined(spec.ports, as_is);

@@ -180,6 +180,11 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
       return read_text(name, value, app.env[name]);
     });
   }
+  if (key == "files") {
+    return read_table(key, node, {}, [&](const std::string& name, const yaml::Node& value) {
+      return read_text(name, value, app.files[name]);
+    });
+  }
   if (key == "fetch") return read_files(node, app.fetch);
   if (key == "ports") return read_ports(node, app.ports);
   if (key == "constraints") return read_constraints(node, app.constraints);
@@ -214,9 +219,9 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name", "instances", "command", "resources", "fetch", "env", "ports", "constraints",
-       "spread", "max_per", "daemon", "health", "ready", "update", "after", "find", "drain_delay",
-       "kill_grace", "kill_signal"},
+      {"name",   "instances",   "command", "resources",   "fetch",      "files",      "env",
+       "ports",  "constraints", "spread",  "max_per",     "daemon",     "health",     "ready",
+       "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

@@ -37,6 +37,7 @@ AppSpec full() {
                 .rolls_back = false};
   app.after = {"db", "queue"};
   app.find = {"cache", "db"};
+  app.files = {{"a.conf", "port ~{PORT_http}\n"}, {"b", ""}};
   app.drain_delay = seconds(4);
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
@@ -88,7 +89,25 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
          app.find = {"a", "a-b"};
        },
        "have the same names: PROFFER_SERVICE_A_B"},
-      {[](AppSpec& app) { app.env["A"] = std::string(120 * 1024, 'x'); }, "find may need 16384"},
+      {[](AppSpec& app) {
+         app.files.clear();
+         app.env["A"] = std::string(120 * 1024, 'x');
+       },
+       "find may need 16384"},
+      {[](AppSpec& app) {
+         app.files = {{"a/b", ""}};
+       },
+       "files: "},
+      {[](AppSpec& app) { app.files["b"] = "~{PORT http}"; },
+       "files: 'b': ~{ must be followed by the name of a variable and }, not by 'PORT http'"},
+      {[](AppSpec& app) { app.files["b"] = "x ~{PORT"; }, "not by 'PORT'"},
+      {[](AppSpec& app) { app.files["b"] = std::string(33'000, 'x'); }, "at most 32768"},
+      {[](AppSpec& app) { app.files["b"] = std::string(20'000, '\''); }, "80"},
+      {[](AppSpec& app) { app.env["PROFFER_FILES"] = ""; }, "need the variable PROFFER_FILES"},
+      {[](AppSpec& app) {
+         for (int i = 0; i < 17; ++i) app.files[text("f", i)] = "";
+       },
+       "at most 16 are allowed"},
       {[](AppSpec& app) { app.ready.emplace(); }, "not both"},
       {[](AppSpec& app) {
          app.health.reset();
@@ -119,6 +138,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
       [](AppSpec& app) { app.env.clear(); },
       [](AppSpec& app) { app.fetch.clear(); },
       [](AppSpec& app) { app.find.clear(); },
+      [](AppSpec& app) { app.files["b"] = "c"; },
       [](AppSpec& app) { app.ports.push_back("more"); },
       [](AppSpec& app) { app.constraints.clear(); },
       [](AppSpec& app) { app.max_per.clear(); },
@@ -130,6 +150,19 @@ TEST(SameTask, LooksAtWhatATaskSees) {
     change(changed);
     EXPECT_FALSE(same_task(full(), changed));
   }
+}
+
+TEST(Files, AreWrittenByTheShellOfTheCommand) {
+  AppSpec app = full();
+  app.files = {{"a.conf", "it's ~{PORT_http}, ~~{X} ~ and ~{A}"}, {"b", ""}};
+  const proto::TaskSpec task = make_task(app, {.app = "web", .version = 1, .unique = "u"});
+  EXPECT_EQ(task.command, "eval \"$PROFFER_FILES\"\nserve");
+  EXPECT_EQ(
+      task.environment.at("PROFFER_FILES"),
+      "printf %s 'it'\\''s ' \"${PORT_http?is not set, and a file of the app has it}\" "
+      "', ~{X} ~ and ' \"${A?is not set, and a file of the app has it}\" >'a.conf' || exit 1\n"
+      "printf %s '' >'b' || exit 1\nunset PROFFER_FILES\n");
+  EXPECT_EQ(task.environment.at("A"), "1");
 }
 
 TEST(Ask, OfADaemonIsForOneInstanceOnEachAgent) {
@@ -156,7 +189,7 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
-  const std::string seventh = "0;0;0;0;";
+  const std::string seventh = "0;0;0;0;0;";
   for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;" + sixth), std::pair("2", "0;15;0;0;" + sixth),
         std::pair("3", "0;0;" + sixth), std::pair("4", "0;" + sixth), std::pair("5", sixth),
@@ -250,11 +283,12 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   Versions versions = {{3, {.spec = full(), .applied_by = "ada"}}};
   versions[3].spec.after.clear();
   versions[3].spec.find.clear();
+  versions[3].spec.files.clear();
   std::string old = encode(versions);
-  const std::string newest = "0;0;0;3;ada";
+  const std::string newest = "0;0;0;0;3;ada";
   const size_t at = old.find(newest);
   ASSERT_NE(at, std::string::npos) << old;
-  old.replace(at, 4, "").replace(3, 1, "1");
+  old.replace(at, 6, "").replace(3, 1, "1");
   const auto read = decode_versions(old);
   ASSERT_TRUE(read) << read.error().message() << old;
   EXPECT_EQ(*read, versions);

@@ -41,6 +41,11 @@ drain_delay: 3s
 kill_grace: 1.5s
 kill_signal: SIGINT
 find: [redis, db]
+files:
+  nginx.conf: |
+    listen ~{PORT_http};
+    # it's so
+  empty: ""
 )");
   ASSERT_TRUE(app) << app.error().message();
   EXPECT_EQ(app->name, "web");
@@ -73,6 +78,8 @@ find: [redis, db]
   EXPECT_EQ(app->kill_grace, milliseconds(1'500));
   EXPECT_EQ(app->kill_signal, 2);
   EXPECT_THAT(app->find, ElementsAre("db", "redis"));
+  EXPECT_EQ(app->files.at("nginx.conf"), "listen ~{PORT_http};\n# it's so\n");
+  EXPECT_EQ(app->files.at("empty"), "");
 }
 
 TEST(AppFile, NeedsANameAndACommandOnly) {
@@ -147,6 +154,8 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
        "line 4: instances: a daemon has one instance on each agent"},
       {"max_per: {host: 1}\ndaemon: true\n", "line 3: max_per: a daemon has one"},
       {"daemon: 1\n", "line 3: daemon: must be true or false, not '1'"},
+      {"files: {a: '~{'}\n", "line 3: files: 'a': ~{ must be followed by"},
+      {"files: [a]\n", "line 3: files must be a table of KEY: value"},
       {"after: [a, b, a]\n", "line 3: after names app 'a' twice"},
       {"instances: 3\nafter: web\n", "line 4: after: app 'web' waits for itself"},
       {"env: {'A=B': x}\n", "line 3: env: "},
