@@ -16,6 +16,11 @@ Result<std::string> find_program(std::string_view name);
 // Becomes proffer-<name> with these words. Returns only an error.
 Error become(std::string_view name, const std::vector<std::string>& words);
 
+// What proffer-<name> with these words writes to its standard output. Blocks until it ends. Errors:
+// kNotFound, kInternal (it cannot be started, or ends with another code than 0; its standard error
+// is this process's).
+Result<std::string> output_of(std::string_view name, const std::vector<std::string>& words);
+
 // $TMPDIR, else /tmp. Errors: kFailedPrecondition if there is no such directory.
 Result<std::string> temporary_directory();
 

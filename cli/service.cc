@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/programs.h"
 #include "cli/service_client.h"
+#include "cli/service_forecast.h"
 #include "common/text.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
@@ -242,7 +243,7 @@ int promote(const Words& words) {
 // What the scheduler says to `what`, printed as it is with --json.
 template <class Value>
 int picture(const ServiceFlags& common, const proto::ServiceCall& what,
-            Result<Value> (*parse)(std::string_view), void (*print)(const Value&)) {
+            Result<Value> (*parse)(std::string_view), auto&& print) {
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const Result<std::string> answer = ServiceClient(*master, common.framework).ask(what);
@@ -303,8 +304,15 @@ void print_plan(const proto::ServicePlan& plan) {
   if (plan.further > 0) print_line(text("and ", plan.further, " further keys"));
 }
 
-void print_plans(const std::vector<proto::ServicePlan>& plans) {
+// And what a simulation of the cluster says of them.
+void print_plans(const ServiceFlags& common, const std::vector<proto::ServicePlan>& plans) {
   for (const proto::ServicePlan& plan : plans) print_plan(plan);
+  const Result<Masters> master = master_address(common.master);
+  const auto lines = master ? forecast(*master, common.framework, plans) : Error(master.error());
+  if (!lines) {
+    return print_line(text("whether it fits cannot be said: ", lines.error().message()));
+  }
+  for (const std::string& line : *lines) print_line(line);
 }
 
 int show_plan(const Words& words) {
@@ -327,7 +335,8 @@ int show_plan(const Words& words) {
     if (!file) return usage_error(file.error(), common.json);
     call.file = *std::move(file);
   }
-  return picture(common, call, proto::parse_service_plans, print_plans);
+  return picture(common, call, proto::parse_service_plans,
+                 [&](const auto& plans) { print_plans(common, plans); });
 }
 
 int scale(const Words& words) {

@@ -2,6 +2,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/live_snapshot.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "common/text.h"
@@ -9,9 +10,7 @@
 #include "sim/live_scenario.h"
 
 namespace proffer::cli {
-namespace {
 
-// All pages of one snapshot.
 Result<proto::LiveSnapshot> take_snapshot(const Masters& master) {
   proto::LiveSnapshot all;
   std::string after;
@@ -25,8 +24,6 @@ Result<proto::LiveSnapshot> take_snapshot(const Masters& master) {
   } while (!after.empty());
   return all;
 }
-
-}  // namespace
 
 int run_snapshot(const Words& words) {
   std::string master_flag;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/live_snapshot.h"
 #include "proto/messages.h"
 
 namespace proffer::proto {
@@ -73,6 +74,8 @@ struct ServicePlan {
   std::vector<std::string> steps = {};  // in words, in their order
   std::vector<ServiceDifference> differences = {};
   int64_t further = 0;  // differences that are left out
+  // All instances of the version that it leads to, if they are wanted at once: one ask, or none.
+  std::vector<LiveAsk> wants = {};
   bool operator==(const ServicePlan&) const = default;
 };
 

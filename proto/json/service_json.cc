@@ -1,5 +1,6 @@
 #include "proto/json/service_json.h"
 
+#include "proto/json/ask_fields.h"
 #include "proto/json/json_text.h"
 
 namespace proffer::proto {
@@ -58,6 +59,7 @@ void fields(F& f, typename F::template Of<ServicePlan>& plan) {
   f.texts_if_any("steps", plan.steps);
   f.rows("differences", plan.differences);
   f.whole("further", plan.further);
+  f.rows_if_any("wants", plan.wants);
 }
 
 template <class F>

@@ -279,6 +279,28 @@ TEST_F(Apps, GoBackToVersionsOfBeforeAndTryCanaries) {
   EXPECT_EQ(cluster.proffer({"service", "rollback", "web", "none"}).code, 2);
 }
 
+// By a simulation of the live cluster, which changes nothing.
+TEST_F(Apps, APlanSaysWhetherItFitsAndWhoseTasksItWouldCost) {
+  Cluster cluster({.agents = 1, .resources = "cpus:4;mem:4096", .service = true});
+  const auto borrower = cluster.start(
+      {"run", "--name", "borrower", "--role", "research", "--count", "4", "--", "sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("borrower") == 4; }));
+  ASSERT_EQ(cluster.proffer({"role", "set", "default", "--guarantee", "cpus:2;mem:256"}).code, 0);
+  const auto plan = [&](int instances) {
+    const std::string path = home_ / "two.yaml";
+    write_file(path, text("name: two\ninstances: ", instances,
+                          "\nresources: 'cpus:1;mem:64'\ncommand: sleep 1000\n"));
+    return cluster.proffer({"service", "plan", path}).out;
+  };
+  EXPECT_THAT(plan(2), HasSubstr("it would fit\nwould be taken back: 2 tasks of borrower "
+                                 "(role research) for role default: reclaimed\n"));
+  const std::string too_many = plan(5);
+  EXPECT_THAT(too_many, ContainsRegex("would wait: [0-9] service/two.1: "));
+  EXPECT_THAT(too_many, testing::Not(HasSubstr("it would fit")));
+  EXPECT_EQ(cluster.running_tasks("borrower"), 4);
+  EXPECT_EQ(cluster.proffer({"service", "status", "two"}).code, 1);
+}
+
 TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
   Cluster cluster({.agents = 1, .service = true});
   const std::string path = home_ / "late.yaml";
@@ -524,7 +546,7 @@ TEST_F(Apps, OfOneFileAreAppliedTogetherAndWaitForEachOther) {
   const Exit plan = cluster.proffer({"service", "plan", shop("")});
   EXPECT_EQ(plan.out,
             "web: would be created\n  wait until all instances of db are ready\n"
-            "  launch 2 instances\ndb: would be created\n  launch 1 instance\n");
+            "  launch 2 instances\ndb: would be created\n  launch 1 instance\nit would fit\n");
 
   const auto applied = cluster.start({"service", "apply", path, "--wait", "--json"});
   ASSERT_TRUE(eventually([&] { return status(cluster).app.why == "waits for db (0 of 1 ready)"; }));

@@ -233,6 +233,10 @@ Result<std::vector<proto::ServicePlan>> Service::State::preview(const Change& ch
         plans.emplace_back(proto::ServicePlan{.app = spec.name, .result = changed.words});
     const auto found = apps_.find(spec.name);
     plan.steps = steps_of(found == apps_.end() ? none : found->second.app, changed.record);
+    const AppRecord& next = changed.record;
+    if (!next.stopping && !next.waits && !next.hold && !spec.daemon) {
+      plan.wants.push_back({.ask = make_ask(spec, next.version, spec.instances)});
+    }
     if (found == apps_.end()) continue;
     constexpr size_t kShown = 200;
     for (Difference& one : differences(found->second.app.spec, spec)) {

@@ -1,0 +1,113 @@
+#include "cli/service_forecast.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "cli/live_snapshot.h"
+#include "cli/programs.h"
+#include "common/text.h"
+#include "sim/live_scenario.h"
+
+namespace proffer::cli {
+namespace {
+
+const proto::LiveFramework* find_framework(const proto::LiveSnapshot& live,
+                                           const std::string& word) {
+  for (const proto::LiveFramework& one : live.frameworks) {
+    if (one.name == word || one.framework.str() == word) return &one;
+  }
+  return nullptr;
+}
+
+// Instances and asks of an app are named after it: APP.VERSION and APP.VERSION.SLOT-UNIQUE.
+bool is_of_app(std::string_view name, const std::string& app) {
+  if (!name.starts_with(app + ".")) return false;
+  const std::string_view rest = name.substr(app.size() + 1);
+  const size_t version = rest.find_first_not_of("0123456789");
+  return version == rest.npos || (version > 0 && rest[version] == '.');
+}
+
+// The lines of the report that concern these apps.
+std::vector<std::string> answers(const std::string& report,
+                                 const std::vector<proto::ServicePlan>& plans,
+                                 const RoleName& role) {
+  std::vector<std::string> lines;
+  bool fits = true;
+  std::istringstream stream(report);
+  for (std::string line; std::getline(stream, line);) {
+    constexpr std::string_view kWaits = "waits        ";
+    constexpr std::string_view kRevoked = "revoked      ";
+    if (line.starts_with(kWaits)) {
+      const bool is_ours = std::any_of(plans.begin(), plans.end(), [&](const auto& plan) {
+        return line.find(text("/", plan.app, ".")) != line.npos;
+      });
+      if (!is_ours) continue;
+      fits = false;
+      lines.push_back(text("would wait: ", line.substr(kWaits.size())));
+    } else if (line.starts_with(kRevoked) &&
+               line.find(text(" for role ", role.str(), ":")) != line.npos) {
+      lines.push_back(text("would be taken back: ", line.substr(kRevoked.size())));
+    }
+  }
+  if (fits) lines.insert(lines.begin(), "it would fit");
+  return lines;
+}
+
+}  // namespace
+
+Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const std::string& framework,
+                                       const std::vector<proto::ServicePlan>& plans) {
+  const proto::LiveFramework* found = find_framework(live, framework);
+  if (found == nullptr) {
+    return Error::not_found(text("there is no framework ", quoted(framework)));
+  }
+  const FrameworkId id = found->framework;
+  for (const proto::ServicePlan& plan : plans) {
+    if (plan.wants.empty()) continue;
+    proto::LiveAsk wanted = plan.wants.front();
+    std::erase_if(live.asks, [&](const proto::LiveAsk& ask) {
+      return ask.framework == id && is_of_app(ask.ask.name.str(), plan.app);
+    });
+    std::erase_if(live.tasks, [&](const proto::LiveTask& task) {
+      if (task.framework != id || !is_of_app(task.task.str(), plan.app)) return false;
+      if (task.ask != wanted.ask.name || wanted.ask.count == 0) return true;
+      --wanted.ask.count;  // It is there already.
+      return false;
+    });
+    wanted.framework = id;
+    if (wanted.ask.count > 0) live.asks.push_back(std::move(wanted));
+  }
+  return live;
+}
+
+Result<std::vector<std::string>> forecast(const Masters& master, const std::string& framework,
+                                          const std::vector<proto::ServicePlan>& plans) {
+  if (std::all_of(plans.begin(), plans.end(), [](auto& plan) { return plan.wants.empty(); })) {
+    return std::vector<std::string>();
+  }
+  Result<proto::LiveSnapshot> live = take_snapshot(master);
+  if (!live) return live.error();
+  Result<proto::LiveSnapshot> planned = with_plans(*std::move(live), framework, plans);
+  if (!planned) return planned.error();
+  const RoleName role = find_framework(*planned, framework)->role;
+  const Result<sim::LiveScenario> scenario = sim::scenario_of(*planned);
+  if (!scenario) return scenario.error();
+
+  const Result<std::string> directory = temporary_directory();
+  if (!directory) return directory.error();
+  std::string path = *directory + "/proffer-plan-XXXXXX";
+  const int fd = ::mkstemp(path.data());
+  if (fd < 0) return Error::unavailable(text("cannot make a file in ", quoted(*directory)));
+  ::close(fd);
+  std::ofstream(path) << sim::to_yaml(*scenario);
+  const Result<std::string> report = output_of("simulate", {path});
+  ::unlink(path.c_str());
+  if (!report) return report.error();
+  return answers(*report, plans, role);
+}
+
+}  // namespace proffer::cli

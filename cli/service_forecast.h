@@ -1,0 +1,26 @@
+#pragma once
+
+// Whether the apps of a plan would fit, and whose tasks would have to go for them: the live cluster
+// is simulated with what the plan wants, by the program of `proffer simulate`.
+
+#include <string>
+#include <vector>
+
+#include "cli/master_client.h"
+#include "common/result.h"
+#include "proto/service_status.h"
+
+namespace proffer::cli {
+
+// What is simulated: in `live` the instances of other versions of the planned apps are gone, and
+// the plan's are asked for by the framework (its name or id). Errors: kNotFound, there is no such
+// framework.
+Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const std::string& framework,
+                                       const std::vector<proto::ServicePlan>& plans);
+
+// Lines for people; none if no plan wants instances. Blocks while the cluster is simulated. Errors:
+// those of the master and of the simulation.
+Result<std::vector<std::string>> forecast(const Masters& master, const std::string& framework,
+                                          const std::vector<proto::ServicePlan>& plans);
+
+}  // namespace proffer::cli
