@@ -14,26 +14,26 @@ namespace {
 using Frames = std::vector<std::vector<std::byte>>;
 
 // The frames before the end, or before what is none; at most `stop_after` of them.
-struct Outcome {
+struct FramesRead {
   Frames frames = {};
   FrameReader::Verdict verdict = FrameReader::Verdict::kMore;
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const FramesRead&) const = default;
 };
 
-Outcome read(std::span<const std::byte> bytes, size_t cut, size_t stop_after) {
+FramesRead read(std::span<const std::byte> bytes, size_t cut, size_t stop_after) {
   FrameReader reader;
-  Outcome outcome;
-  while (!bytes.empty() && outcome.verdict == FrameReader::Verdict::kMore) {
+  FramesRead found;
+  while (!bytes.empty() && found.verdict == FrameReader::Verdict::kMore) {
     const size_t size = std::min(cut, bytes.size());
-    outcome.verdict = reader.take(bytes.first(size), [&](std::span<const std::byte> frame) {
+    found.verdict = reader.take(bytes.first(size), [&](std::span<const std::byte> frame) {
       CHECK(!frame.empty() && frame.size() <= kFrameBytesMax) << frame.size();
-      outcome.frames.emplace_back(frame.begin(), frame.end());
-      return outcome.frames.size() < stop_after;
+      found.frames.emplace_back(frame.begin(), frame.end());
+      return found.frames.size() < stop_after;
     });
     bytes = bytes.subspan(size);
     CHECK_LE(reader.pending(), kFrameHeaderBytes + kFrameBytesMax);
   }
-  return outcome;
+  return found;
 }
 
 }  // namespace
@@ -44,12 +44,12 @@ void fuzz_local_frames(Input input) {
   if (input.empty()) return;
   const size_t cut = size_t{input[0]} + 1;
   const std::span<const std::byte> bytes = bytes_of(input.subspan(1));
-  const Outcome whole = read(bytes, std::max<size_t>(bytes.size(), 1), SIZE_MAX);
+  const FramesRead whole = read(bytes, std::max<size_t>(bytes.size(), 1), SIZE_MAX);
   // However a stream is cut, it says the same.
   CHECK(read(bytes, cut, SIZE_MAX) == whole) << "cut in " << cut;
   CHECK(read(bytes, 1, SIZE_MAX) == whole) << "cut in bytes";
   if (!whole.frames.empty()) {
-    const Outcome first = read(bytes, cut, 1);
+    const FramesRead first = read(bytes, cut, 1);
     CHECK(first.verdict == FrameReader::Verdict::kStopped);
     CHECK(first.frames.size() == 1 && first.frames[0] == whole.frames[0]);
   }
