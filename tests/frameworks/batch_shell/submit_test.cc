@@ -14,6 +14,7 @@
 #include "frameworks/batch/planning/input.h"
 #include "frameworks/batch/shell/large_files.h"
 #include "frameworks/batch/shell/output.h"
+#include "frameworks/batch/shell/prepare.h"
 
 namespace proffer::batch::submit_test {
 namespace {
@@ -225,6 +226,56 @@ TEST_F(Submit, RefusesFlagsThatAreWrong) {
   put("b/x", "2");
   flags.files = {at("a/x"), at("b/x")};
   EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("two of the files"));
+}
+
+TEST_F(Submit, ReadsWhichHostsTasksPrefer) {
+  put("near", "b,a /data\n");
+  JobText flags{.map = "cat", .inputs = {"in"}, .output = "out"};
+  flags.reducers = "0";
+  EXPECT_EQ(make_job({}, flags)->locality_wait, kLocalityWait);
+  flags.locality = at("near");
+  flags.locality_wait = "1m";
+  JobText file;
+  file.prefer_hosts = {"c"};
+  const Result<JobSpec> job = make_job(file, flags);
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_EQ(job->hosts_of_paths, (HostsOfPaths{{"/data", {"a", "b"}}}));
+  EXPECT_THAT(job->prefer_hosts, ElementsAre("c"));
+  EXPECT_EQ(job->locality_wait, minutes(1));
+  flags.locality_wait = "soon";
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("locality_wait"));
+  flags.locality_wait.reset();
+  put("near", "a /data\nb\n");
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("line 2"));
+  flags.locality = at("none");
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("locality"));
+  JobText array;
+  array.command = {"true"};
+  array.array = "1-3";
+  array.output = "out";
+  array.locality = at("near");
+  EXPECT_THAT(make_job({}, array).error().message(), HasSubstr("line 2"));
+  put("near", "a /data\n");
+  EXPECT_THAT(make_job({}, array).error().message(), HasSubstr("locality is not for arrays"));
+}
+
+// What such a job reads is not known when it is submitted.
+TEST_F(Submit, RefusesLocalityForAJobThatWaits) {
+  put("near", "a /data\n");
+  put("job.yaml", "map: cat\nreducers: 0\ninput: in\noutput: out\nafter: words-1\n");
+  SubmitOptions given{.job_file = at("job.yaml")};
+  given.flags.locality = at("near");
+  const Result<Prepared> refused = prepare(given);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("locality is for a job whose input is known"));
+  EXPECT_FALSE(fs::exists(at("out")));
+  given.flags.locality.reset();
+  given.flags.prefer_hosts = {"a"};
+  const Result<Prepared> ready = prepare(given);
+  ASSERT_TRUE(ready) << ready.error().message();
+  const Locality& locality = ready->stages.stages.front().order.locality;
+  EXPECT_EQ(locality.groups, (std::vector<std::vector<std::string>>{{"a"}}));
+  EXPECT_EQ(locality.all, 1u);
 }
 
 TEST_F(Submit, ReadsTimeLimitsByBothNamesAndFlagsBeforeTheFile) {
