@@ -68,7 +68,7 @@ struct Kill {
 };
 
 // A member was disturbed from `at` to `healed`.
-struct Fault {
+struct JournalFault {
   int64_t at = 0;
   std::string kind = {};
   std::string name = {};
@@ -97,7 +97,7 @@ class Court {
     judgement_.launches = launches_.size();
     judgement_.started = runs_.size();
     for (const Kill& kill : kills_) ++judgement_.kills[kill.kind];
-    for (const Fault& fault : faults_) ++judgement_.faults[fault.what];
+    for (const JournalFault& fault : faults_) ++judgement_.faults[fault.what];
     measure_gaps();
     return std::move(judgement_);
   }
@@ -117,13 +117,13 @@ class Court {
         words >> kill.kind >> kill.name >> kill.pid;
         kills_.push_back(kill);
       } else if (word == "fault") {
-        Fault fault{.at = at};
+        JournalFault fault{.at = at};
         words >> fault.kind >> fault.name >> fault.what;
         faults_.push_back(fault);
       } else if (word == "healed") {
         std::string kind, name, what;
         words >> kind >> name >> what;
-        const auto same = [&](const Fault& fault) {
+        const auto same = [&](const JournalFault& fault) {
           return fault.kind == kind && fault.name == name && fault.what == what;
         };
         const auto fault = std::find_if(faults_.rbegin(), faults_.rend(), same);
@@ -334,7 +334,7 @@ class Court {
 
   bool disturbed(int64_t since, int64_t until, const std::string& kind, const std::string& name,
                  const std::string& what) const {
-    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+    return std::any_of(faults_.begin(), faults_.end(), [&](const JournalFault& fault) {
       return fault.healed >= since && fault.at <= until && fault.kind == kind &&
              (name.empty() || fault.name == name) && (what.empty() || fault.what == what);
     });
@@ -438,7 +438,7 @@ class Court {
   std::map<std::string, Run> runs_;
   std::map<std::string, Launch> launches_;
   std::vector<Kill> kills_;
-  std::vector<Fault> faults_;
+  std::vector<JournalFault> faults_;
 };
 
 }  // namespace
