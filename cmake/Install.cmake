@@ -35,8 +35,8 @@ install(FILES frameworks/batch/shell/job.schema.json DESTINATION share/proffer C
 install(DIRECTORY examples/wordcount examples/pipeline examples/scenarios
         DESTINATION share/doc/proffer/examples COMPONENT runtime)
 # Some are run where they are.
-install(DIRECTORY examples/batch examples/service DESTINATION share/doc/proffer/examples COMPONENT runtime
-        USE_SOURCE_PERMISSIONS)
+install(DIRECTORY examples/batch examples/service DESTINATION share/doc/proffer/examples
+        COMPONENT runtime USE_SOURCE_PERMISSIONS)
 
 # Settings and units name the places where they are installed, which `cmake --install --prefix` may
 # change: they are written then.
