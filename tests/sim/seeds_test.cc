@@ -149,7 +149,7 @@ TEST(Seeds, EveryKindOfFaultAloneIsComeThrough) {
 TEST(Seeds, QuarantineBeginsAndEnds) {
   int begun = 0;
   int ended = 0;
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::ostringstream trace;
     const SimReport report = simulate({.seed = seed,
                                        .workload = "mixed",
