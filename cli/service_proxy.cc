@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 #include <stdlib.h>
@@ -29,6 +30,9 @@ using Clock = std::chrono::steady_clock;
 // A command that failed, or a text that the check refused, is tried again so much later.
 constexpr Duration kTryAgain = seconds(1);
 constexpr auto kCheckAgain = std::chrono::seconds(30);
+// Between two reloads, in which changes add up: one that is told while the proxy still begins anew
+// because of the last may be lost (haproxy), and servers that leave stay in use.
+constexpr auto kBetweenReloads = std::chrono::milliseconds(500);
 
 // A shell command line; $PROFFER_PROXY_FILE names the file.
 bool run_command(const std::string& command, const std::string& file) {
@@ -189,6 +193,7 @@ int run_service_proxy(const Words& words) {
       } else {
         const size_t count = page->servers.size();
         print_line(proffer::text(output, ": ", count, count == 1 ? " server" : " servers"));
+        if (!command.empty() && !once) std::this_thread::sleep_for(kBetweenReloads);
       }
     }
     warn(trouble, told);
