@@ -364,15 +364,25 @@ int stop(const Words& words) {
   return change(common, {.verb = "stop", .app = app}, is_gone);
 }
 
-// What the master knows, if the scheduler is away, with a warning; else the error.
+// The scheduler's answer, or what the master knows if the scheduler is away: then a warning is
+// printed, and the exit code is as if nothing was known. Nothing if neither knows; `status` is the
+// exit code.
 template <class Rows>
-Result<Rows> or_unattended(Result<Rows> asked, Result<Rows> unattended) {
-  if (asked.error().code() != ErrorCode::kUnavailable || !unattended) return asked;
+std::optional<Rows> or_unattended(Result<Rows> asked, auto&& ask_master, bool json, int* status) {
+  *status = 0;
+  if (asked) return *std::move(asked);
+  Result<Rows> unattended =
+      asked.error().code() == ErrorCode::kUnavailable ? ask_master() : Result<Rows>(asked.error());
+  if (!unattended) {
+    *status = print_error(asked.error(), json);
+    return std::nullopt;
+  }
   std::fprintf(stderr,
                "warning: %s; this is what the master knows. Instances run on; none is started, "
                "replaced or stopped meanwhile\n",
                asked.error().message().c_str());
-  return unattended;
+  *status = kExitUnreachable;
+  return *std::move(unattended);
 }
 
 // How many instances are wanted, for people.
@@ -384,18 +394,17 @@ int list(const Words& words) {
   ServiceFlags common;
   Arguments arguments("proffer service list [--json]", "the apps and how they stand");
   add_common(arguments, &common, false);
-  if (const auto status = arguments.parse(words)) return *status;
+  if (const auto parsed = arguments.parse(words)) return *parsed;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const ServiceClient client(*master, common.framework);
-  auto apps = client.list();
-  if (!apps) {
-    apps = or_unattended(std::move(apps), client.unattended_apps());
-    if (!apps) return print_error(apps.error(), common.json);
-  }
+  int status = 0;
+  const auto apps = or_unattended(
+      client.list(), [&] { return client.unattended_apps(); }, common.json, &status);
+  if (!apps) return status;
   if (common.json) {
     print_line(proto::service_apps_json({.apps = *apps}));
-    return 0;
+    return status;
   }
   Table table({"APP", "OWNER", "VERSION", "STATE", "READY", "WHY"});
   for (const proto::ServiceAppRow& row : *apps) {
@@ -403,7 +412,7 @@ int list(const Words& words) {
                text(row.ready, "/", wanted(row)), row.why.empty() ? "-" : row.why});
   }
   table.print();
-  return 0;
+  return status;
 }
 
 int show(const Words& words) {
@@ -412,18 +421,17 @@ int show(const Words& words) {
   Arguments arguments("proffer service status NAME [--json]", "an app and each of its instances");
   arguments.required("NAME", &app, "the app");
   add_common(arguments, &common, false);
-  if (const auto status = arguments.parse(words)) return *status;
+  if (const auto parsed = arguments.parse(words)) return *parsed;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const ServiceClient client(*master, common.framework);
-  auto page = client.status(app);
-  if (!page) {
-    page = or_unattended(std::move(page), client.unattended_status(app));
-    if (!page) return print_error(page.error(), common.json);
-  }
+  int status = 0;
+  const auto page = or_unattended(
+      client.status(app), [&] { return client.unattended_status(app); }, common.json, &status);
+  if (!page) return status;
   if (common.json) {
     print_line(proto::service_status_json(*page));
-    return 0;
+    return status;
   }
   const proto::ServiceAppRow& row = page->app;
   print_line(text(row.app, ": ", row.state, ", version ", row.version, ", ", row.ready, " of ",
@@ -445,7 +453,7 @@ int show(const Words& words) {
                one.ready ? "yes" : "no", addresses.empty() ? "-" : addresses});
   }
   table.print();
-  return 0;
+  return status;
 }
 
 struct Verb {

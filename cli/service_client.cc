@@ -36,28 +36,6 @@ void append(std::vector<Row>& all, std::vector<Row>&& more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-// What the id of an instance's task says: APP.VERSION.SLOT-UNIQUE. None: it is no instance's.
-struct InstanceName {
-  std::string app = {};
-  int64_t version = 0;
-  int64_t slot = 0;
-};
-std::optional<InstanceName> parse_instance(const TaskId& task) {
-  const std::string_view id = task.str();
-  const size_t dash = id.rfind('-');
-  const size_t slot_at = id.rfind('.', dash);
-  if (dash == id.npos || slot_at == id.npos || slot_at == 0) return std::nullopt;
-  const size_t version_at = id.rfind('.', slot_at - 1);
-  if (version_at == id.npos) return std::nullopt;
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  const Result<int64_t> version =
-      parse_whole("version", id.substr(version_at + 1, slot_at - version_at - 1), 0, kMost);
-  const Result<int64_t> slot =
-      parse_whole("slot", id.substr(slot_at + 1, dash - slot_at - 1), 0, kMost);
-  if (!version || !slot) return std::nullopt;
-  return InstanceName{std::string(id.substr(0, version_at)), *version, *slot};
-}
-
 bool is_ready(const proto::TaskRow& task) {
   return task.state == proto::TaskState::kRunning && task.ready.value_or(true);
 }
@@ -73,6 +51,22 @@ void count(const proto::TaskRow& task, const InstanceName& name, proto::ServiceA
 }
 
 }  // namespace
+
+std::optional<InstanceName> parse_instance(const TaskId& task) {
+  const std::string_view id = task.str();
+  const size_t dash = id.rfind('-');
+  const size_t slot_at = id.rfind('.', dash);
+  if (dash == id.npos || slot_at == id.npos || slot_at == 0) return std::nullopt;
+  const size_t version_at = id.rfind('.', slot_at - 1);
+  if (version_at == id.npos) return std::nullopt;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const Result<int64_t> version =
+      parse_whole("version", id.substr(version_at + 1, slot_at - version_at - 1), 0, kMost);
+  const Result<int64_t> slot =
+      parse_whole("slot", id.substr(slot_at + 1, dash - slot_at - 1), 0, kMost);
+  if (!version || !slot) return std::nullopt;
+  return InstanceName{std::string(id.substr(0, version_at)), *version, *slot};
+}
 
 Result<std::string> ServiceClient::ask(const proto::ServiceCall& what) const {
   return sdk::request(

@@ -3,6 +3,7 @@
 // The questions of `proffer service` to a scheduler and to the master.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,14 @@ namespace proffer::cli {
 
 // A follower asks for news so long, then again: answers that never come are noticed.
 inline constexpr Duration kWatchFor = seconds(20);
+
+// What the id of an instance's task says: APP.VERSION.SLOT-UNIQUE. None: it is no instance's.
+struct InstanceName {
+  std::string app = {};
+  int64_t version = 0;
+  int64_t slot = 0;
+};
+std::optional<InstanceName> parse_instance(const TaskId& task);
 
 class ServiceClient {
  public:

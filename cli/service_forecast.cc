@@ -9,6 +9,7 @@
 
 #include "cli/live_snapshot.h"
 #include "cli/programs.h"
+#include "cli/service_client.h"
 #include "common/text.h"
 #include "sim/live_scenario.h"
 
@@ -23,12 +24,16 @@ const proto::LiveFramework* find_framework(const proto::LiveSnapshot& live,
   return nullptr;
 }
 
-// Instances and asks of an app are named after it: APP.VERSION and APP.VERSION.SLOT-UNIQUE.
-bool is_of_app(std::string_view name, const std::string& app) {
-  if (!name.starts_with(app + ".")) return false;
-  const std::string_view rest = name.substr(app.size() + 1);
-  const size_t version = rest.find_first_not_of("0123456789");
-  return version == rest.npos || (version > 0 && rest[version] == '.');
+// Asks of an app are named APP.VERSION.
+bool is_ask_of(const AskName& ask, const std::string& app) {
+  const std::string_view name = ask.str();
+  return name.starts_with(app + ".") &&
+         name.find_first_not_of("0123456789", app.size() + 1) == name.npos;
+}
+
+bool is_instance_of(const TaskId& task, const std::string& app) {
+  const std::optional<InstanceName> name = parse_instance(task);
+  return name && name->app == app;
 }
 
 // The lines of the report that concern these apps.
@@ -70,10 +75,10 @@ Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const std::stri
     if (plan.wants.empty()) continue;
     proto::LiveAsk wanted = plan.wants.front();
     std::erase_if(live.asks, [&](const proto::LiveAsk& ask) {
-      return ask.framework == id && is_of_app(ask.ask.name.str(), plan.app);
+      return ask.framework == id && is_ask_of(ask.ask.name, plan.app);
     });
     std::erase_if(live.tasks, [&](const proto::LiveTask& task) {
-      if (task.framework != id || !is_of_app(task.task.str(), plan.app)) return false;
+      if (task.framework != id || !is_instance_of(task.task, plan.app)) return false;
       if (task.ask != wanted.ask.name || wanted.ask.count == 0) return true;
       --wanted.ask.count;  // It is there already.
       return false;

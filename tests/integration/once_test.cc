@@ -99,7 +99,8 @@ TEST_F(JointKills, OfMasterAndSchedulerBeginNoCommandTwiceAndLoseNone) {
   EXPECT_EQ(end.code, 0) << end.out << end.err;
   EXPECT_THAT(end.out, HasSubstr(text("all ", commands, " commands have ended")));
   for (int i = 0; i < commands; ++i) {
-    EXPECT_EQ(read_file(home_ / text("ran-", i)), "begun\nended\n") << "command " << i;
+    EXPECT_EQ(read_file(home_ / text("ran-", i)), "begun\nended\n") << "command " << i << "\n"
+                                                                    << end.out;
   }
 }
 

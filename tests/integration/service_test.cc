@@ -174,7 +174,8 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
   Exit listed;
   EXPECT_TRUE(eventually([&] {
     listed = cluster.proffer({"service", "list"});
-    return listed.code == 0 && listed.err.find("is not connected") != std::string::npos;
+    return listed.code == 3 && listed.err.find("is not connected") != std::string::npos &&
+           !listed.out.empty();
   })) << listed.out
       << listed.err;
   EXPECT_THAT(listed.out, testing::ContainsRegex("web .*unattended +3/\\?"));
