@@ -202,8 +202,8 @@ TEST_P(FairScenario, KeepsItsPromises) {
   }
 }
 
-// Two users with weights 2 and 1 and equal floods, on machines of at least 24 CPUs together, some
-// of which leave and return, beside a guest. Bob begins with all of it.
+// Two users with weights 2 and 1 and equal floods, beside a guest, on machines of at least 24 CPUs
+// together. Some machines leave and return. Bob begins with all of it.
 std::string two_users_by_chance(Prng& chance) {
   std::string agents;
   int64_t cpus = 0;

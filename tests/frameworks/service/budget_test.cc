@@ -62,7 +62,7 @@ TEST(Revoke, WithoutRoomElsewhereItRunsUntilTheMasterKillsIt) {
 // --- the budget of updates, drains and preemptions together --------------------------------------
 
 struct Drained : Web {
-  // Four instances, of which two are on the drained agent and nothing is launched elsewhere.
+  // Four instances: two are on the drained agent, and nothing is launched elsewhere.
   explicit Drained(const AppSpec& spec = app(4)) : Web(spec) {
     for (const char* agent : {"a2", "a3"})
       this->agent(agent, static_cast<int>(tasks_on(agent).size()));

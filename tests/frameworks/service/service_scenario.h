@@ -164,12 +164,12 @@ class ServiceScenario {
     }
     if (connected_) notify(notice);
   }
-  // The drain is taken back, of which nobody is told.
+  // The drain is taken back. No message says so.
   void undrain(const std::string& name, int room) {
     agent(name, room);
     for (const std::string& id : tasks_on(name)) undrained_.insert(id);
   }
-  // What it was told to leave, and what has not left by the end of its time: the master kills it.
+  // The master kills revoked instances that run at the end of their time.
   void end_drains() {
     for (const std::string& id : std::set(revoked_)) {
       if (tasks_.count(id) == 0 || undrained_.count(id) > 0 || revoked_until_.at(id) > now_)
