@@ -183,7 +183,7 @@ proto::AgentStatus Agent::State::status() const {
     status.executors.push_back(
         {.framework = key.first,
          .executor = key.second,
-         .pid = executor.pid,
+         .pid = live == executors_.end() ? executor.pid : live->second.pid,
          .tasks = live == executors_.end() ? 0 : static_cast<int64_t>(live->second.tasks.size()),
          .fetching = executor.fetching});
   }

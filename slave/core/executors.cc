@@ -70,16 +70,25 @@ void Agent::State::on(const ExecutorStarted& started, Step& step) {
   LiveExecutor* const executor = find_run(started.framework, started.executor, started.run);
   if (executor == nullptr) return;
   executor->sandbox = started.sandbox;
-  executor->found = true;
+  executor->pid = started.pid;
+  executor->start_ticks = started.start_ticks;
   const ExecutorKey key{started.framework, started.executor};
+  if (executor->moving) moved(key, is_recorded(key, *executor), step);
+}
+
+bool Agent::State::is_recorded(const ExecutorKey& key, const LiveExecutor& executor) const {
+  const proto::ExecutorRecord& known = ledger_.executors().at(key);
+  return known.pid == executor.pid && known.start_ticks == executor.start_ticks;
+}
+
+// Before it is given anything: a process that no record names was never given a task.
+void Agent::State::record_process(const ExecutorKey& key, const LiveExecutor& executor,
+                                  Step& step) {
+  if (is_recorded(key, executor)) return;
   proto::ExecutorRecord known = ledger_.executors().at(key);
-  const bool is_known = known.pid == started.pid && known.start_ticks == started.start_ticks;
-  if (!is_known) {
-    known.pid = started.pid;
-    known.start_ticks = started.start_ticks;
-    record(std::move(known), step);
-  }
-  if (executor->moving) moved(key, is_known, step);
+  known.pid = executor.pid;
+  known.start_ticks = executor.start_ticks;
+  record(std::move(known), step);
 }
 
 void Agent::State::on(const ExecutorStartFailed& failed, Step& step) {
@@ -211,11 +220,12 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
   LiveExecutor& executor = at->second;
   // One that was between its fork and its program when it was looked for is not found, and is
   // ended: it is given nothing.
-  if (executor.away && !executor.found) {
+  if (executor.pid == 0) {
     return refuse_peer(frame.peer, ErrorCode::kUnavailable,
                        text("executor ", quoted(key.second.str()), " was not found here"), true,
                        step);
   }
+  record_process(key, executor, step);
   start_worked(executor, step);
   if (executor.peer) drop_peer(key, step);
   executor.peer = frame.peer;

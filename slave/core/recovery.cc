@@ -260,14 +260,16 @@ proto::TaskStatus Agent::State::lost_with(const ExecutorKey& key,
                                           const LiveExecutor& executor) const {
   using proto::TaskReason;
   proto::TaskStatus status{.state = proto::TaskState::kLost};
+  // Its process is recorded when it says hello, before it is given its tasks: they never began.
+  const bool is_recorded = ledger_.executors().at(key).pid != 0;
+  if (!is_recorded && options_.remembered == Remembered::kAll) {
+    status.state = proto::TaskState::kRefused;
+  }
   if (executor.killed) {
     status.reason = TaskReason::kExecutorTimeout;
     status.message = text("the executor did not come back within ",
                           to_text(options_.executor_reregister_timeout), " of the agent's restart");
-  } else if (ledger_.executors().at(key).pid == 0) {
-    // Its process is written down before anything that it says is heard, and tasks are given to
-    // those that have said something: they never began.
-    if (options_.remembered == Remembered::kAll) status.state = proto::TaskState::kRefused;
+  } else if (!is_recorded) {
     status.reason = TaskReason::kAgentRestarted;
     status.message = "the agent restarted while the executor was started";
   } else {

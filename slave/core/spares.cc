@@ -56,6 +56,8 @@ proto::ExecutorRecord Agent::State::take_over(const ExecutorKey& spare, const Ex
   const auto at = executors_.find(spare);
   proto::ExecutorRecord was = ledger_.executors().at(spare);
   executor.token = at->second.token;
+  executor.pid = at->second.pid;
+  executor.start_ticks = at->second.start_ticks;
   executor.peer = at->second.peer;
   executor.channel = at->second.channel;
   executor.sessions = at->second.sessions;
@@ -89,8 +91,8 @@ void Agent::State::on(const SpareRefused& refused, Step& step) {
   }
   const ExecutorKey key{refused.framework, refused.executor};
   proto::ExecutorRecord known = ledger_.executors().at(key);
-  known.pid = 0;
-  known.start_ticks = 0;
+  known.pid = executor->pid = 0;
+  known.start_ticks = executor->start_ticks = 0;
   record(std::move(known), step);
   start_process(key, *executor, std::nullopt, refused.spare, step);
 }

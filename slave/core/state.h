@@ -106,8 +106,9 @@ class Agent::State {
     bool overdue = false;  // found silent by the deadline before the last one
     // Of an earlier life, and not back yet. Its tasks are lost if it ends now.
     bool away = false;
-    bool adopted = false;             // of an earlier life, back or not
-    bool found = false;               // its process is there, by what the machine says
+    bool adopted = false;  // of an earlier life, back or not
+    int32_t pid = 0;       // 0: the machine has not said that its process is there
+    uint64_t start_ticks = 0;
     bool spare = false;               // leaving, unless another task comes soon
     bool moving = false;              // was a spare; its process is being given what it needs
     std::string sandbox = {};         // its path, once its process is there
@@ -200,6 +201,8 @@ class Agent::State {
 
   // executors.cc
   void on(const ExecutorStarted& started, Step& step);
+  bool is_recorded(const ExecutorKey& key, const LiveExecutor& executor) const;
+  void record_process(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
   void on(const SpareRefused& refused, Step& step);
   void on(const ExecutorStartFailed& failed, Step& step);
   void on(const ExecutorExited& exited, Step& step);

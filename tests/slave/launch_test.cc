@@ -50,6 +50,9 @@ TEST(Launch, WritesTheTaskAndTheExecutorBeforeItIsStarted) {
   const auto& executor = std::get<proto::ExecutorRecord>(s.log[before + 1]);
   EXPECT_EQ(executor.pid, 0);
   EXPECT_EQ(executor.boot_id, "boot-1");
+  s.collect_starts();
+  s.is_found("t1");
+  ASSERT_EQ(s.log.size(), before + 2) << "a process that was given nothing";
   s.hello("t1");
   EXPECT_EQ(std::get<proto::ExecutorRecord>(s.log.back()).pid, 1001);
 }

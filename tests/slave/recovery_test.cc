@@ -165,6 +165,40 @@ TEST(Recovery, LooksAlsoForAnExecutorThatWasAboutToStart) {
   EXPECT_EQ(parts[0].tasks.at(1).state, TaskState::kStaging);
 }
 
+// One was forked, the other had said hello, when the agent and then both ended.
+TEST(Recovery, AnExecutorThatEndedBeforeItsHelloWasGivenNothing) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  s.run(command_task("t2"));
+  s.hello("t2");
+  s.is_found("t1");
+  restart(s);
+  s.is_gone("t1");
+  s.is_gone("t2");
+  const auto parts = s.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  Lines ends;
+  for (const proto::AgentTask& task : parts[0].tasks) {
+    ends.push_back(AgentScenario::line_of(task.unacknowledged.back()));
+  }
+  EXPECT_EQ(ends, (Lines{"t1 1 refused agent_restarted", "t2 1 lost executor_ended"}));
+}
+
+// Nor was one that never comes back.
+TEST(Recovery, AnExecutorThatNeverSaidHelloWasGivenNothing) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  restart(s);
+  s.is_found("t1");
+  s.pass(seconds(10));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+  s.welcome();
+  s.is_gone("t1");
+  EXPECT_EQ(s.updates(), (Lines{"t1 1 refused executor_timeout"}));
+}
+
 // A process between its fork and its program is not found, and ended; meanwhile it may say hello.
 TEST(Recovery, AnExecutorThatWasNotFoundIsGivenNothing) {
   AgentScenario s;

@@ -235,9 +235,10 @@ class Storm {
     hear();
     welcome();
     s_.step(StopAsked{.kill_tasks = true});
-    for (int i = 0; i < 200 && s_.core->next_deadline(); ++i) {
+    for (int i = 0; i < 200; ++i) {
       hear();
       const std::set<std::pair<ExecutorId, uint64_t>> killed = std::exchange(killed_, {});
+      if (killed.empty() && !s_.core->next_deadline()) break;
       for (const auto& which : killed) end(which);
       s_.pass(seconds(1));
     }
