@@ -274,24 +274,18 @@ Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
       .schema = *version, .progress = *progress, .records = std::move(records).value()};
 }
 
-Result<RegistrySnapshot> RegistryFile::dump(const std::string& directory, const std::string& file) {
-  if (Result<RegistrySnapshot> whole = read_directory(directory); !whole) return whole;
+Result<RegistrySnapshot> RegistryFile::write_dump(const RegistrySnapshot& snapshot,
+                                                  const std::string& file) {
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
     return Error::already_exists(text("there is a file ", quoted(file)))
         .with_hint("name another, or remove it");
   }
   const std::string unfinished = file + ".unfinished";
-  const Result<void> made = make_private_file(unfinished);
-  if (!made) return made.error();
-  Result<void> copied;
-  {
-    RegistryFile source(database_of(directory));
-    copied = source.open_database(SQLITE_OPEN_READONLY);
-    if (copied) copied = source.copy_into(unfinished);
-  }
+  Result<void> made = make_private_file(unfinished);
+  if (made) made = write_database(snapshot, unfinished);
   Result<RegistrySnapshot> written =
-      copied ? read(unfinished) : Result<RegistrySnapshot>(std::move(copied).error());
+      made ? read(unfinished) : Result<RegistrySnapshot>(std::move(made).error());
   if (written) {
     if (Result<void> kept = flush_and_rename(unfinished, file); !kept) written = kept.error();
   }
@@ -299,13 +293,20 @@ Result<RegistrySnapshot> RegistryFile::dump(const std::string& directory, const 
   return written;
 }
 
-// A copy as of one moment, page by page anew: free pages and the log stay behind.
-Result<void> RegistryFile::copy_into(const std::string& file) {
-  Statement copy;
-  if (int code = copy.prepare(db_, "VACUUM INTO ?1"); code != SQLITE_OK) return failure(code);
-  copy.bind(1, file);
-  if (int code = copy.step(); code != SQLITE_DONE) return failure(code);
-  return {};
+// Into an empty file, which is of no use unless all of it is written: nothing is undone or flushed.
+Result<void> RegistryFile::write_database(const RegistrySnapshot& snapshot,
+                                          const std::string& file) {
+  RegistryFile database(file);
+  Result<void> written = database.open_database(SQLITE_OPEN_READWRITE);
+  for (const char* sql : {"PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF"}) {
+    if (written) written = database.run(sql);
+  }
+  if (written) written = database.bring_up_to_date(0);
+  if (written) written = database.run("BEGIN IMMEDIATE");
+  if (written) written = database.put({snapshot.records});
+  if (written) written = database.set_progress(snapshot.progress);
+  if (written) written = database.run("COMMIT");
+  return written;
 }
 
 // --- What a master needs.
@@ -487,21 +488,23 @@ Result<void> RegistryFile::put(const std::vector<std::vector<StoreRecord>>& batc
 
 // --- What an operator needs.
 
-Result<void> RegistryFile::set_epoch(int64_t epoch) { return change(nullptr, epoch); }
-
-Result<void> RegistryFile::replace(const std::vector<StoreRecord>& records, int64_t epoch) {
-  return change(&records, epoch);
+Result<void> RegistryFile::set_epoch(int64_t epoch, const std::vector<StoreRecord>& batch) {
+  return change(false, batch, epoch);
 }
 
-Result<void> RegistryFile::change(const std::vector<StoreRecord>* records, int64_t epoch) {
+Result<void> RegistryFile::replace(const std::vector<StoreRecord>& records, int64_t epoch) {
+  return change(true, records, epoch);
+}
+
+// `erases`: all that is stored, before the batch is written.
+Result<void> RegistryFile::change(bool erases, const std::vector<StoreRecord>& batch,
+                                  int64_t epoch) {
   CHECK(floor_.epoch <= epoch && epoch <= kRegistryEpochMax) << "epoch " << epoch;
   const RegistryProgress next{.epoch = epoch, .commits = floor_.commits + 1};
   Result<void> changed = run("BEGIN IMMEDIATE");
   if (!changed) return changed;
-  if (records != nullptr) {
-    changed = run("DELETE FROM record");
-    if (changed) changed = put({*records});
-  }
+  if (erases) changed = run("DELETE FROM record");
+  if (changed) changed = put({batch});
   if (changed) changed = set_progress(next);
   if (changed) changed = run("COMMIT");
   if (!changed) {

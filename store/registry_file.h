@@ -23,14 +23,12 @@
 #include "common/result.h"
 #include "store/directory_lock.h"
 #include "store/registry_seal.h"
+#include "store/registry_snapshot.h"
 #include "store/store.h"
 
 struct sqlite3;
 
 namespace proffer {
-
-// So that the epoch has room to rise, and fits in what the seal says.
-inline constexpr int64_t kRegistryEpochMax = 100'000'000'000'000'000;
 
 struct RegistryFileOptions {
   // Goes on from a registry that lacks its latest commits, with an epoch above all that there were.
@@ -38,13 +36,6 @@ struct RegistryFileOptions {
   // First moves what is there to the directory `set-aside-<n>` in it, damaged or not, and begins an
   // empty registry. Epochs and commits go on from those of before, as far as they can be read.
   bool sets_aside = false;
-};
-
-// What a registry holds at one moment.
-struct RegistrySnapshot {
-  int64_t schema = 0;
-  RegistryProgress progress = {};
-  std::vector<StoreRecord> records = {};  // by table and key; values are never none
 };
 
 class RegistryFile {
@@ -60,10 +51,11 @@ class RegistryFile {
   // lock is taken.
   static Result<RegistrySnapshot> read_directory(const std::string& directory);
   static Result<RegistrySnapshot> read_dump(const std::string& file);
-  // Writes what is in the database of a directory to a new file (mode 0600: it holds secrets of
-  // frameworks), whole or not at all, and returns what it wrote. Errors: as read_directory();
-  // kAlreadyExists: there is such a file.
-  static Result<RegistrySnapshot> dump(const std::string& directory, const std::string& file);
+  // Writes what a registry holds to a new file (mode 0600: it holds secrets of frameworks), whole
+  // or not at all, and returns what is in it. Errors: kAlreadyExists: there is such a file; else as
+  // open().
+  static Result<RegistrySnapshot> write_dump(const RegistrySnapshot& snapshot,
+                                             const std::string& file);
   ~RegistryFile();
   RegistryFile(const RegistryFile&) = delete;
   RegistryFile& operator=(const RegistryFile&) = delete;
@@ -78,9 +70,9 @@ class RegistryFile {
   Result<void> commit(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
 
   // For a registry that no master uses. The next master leads in an epoch above `epoch`, which is
-  // from progress().epoch to kRegistryEpochMax.
-  Result<void> set_epoch(int64_t epoch);
-  // The same, and in the same transaction all that is stored becomes `records`.
+  // from progress().epoch to kRegistryEpochMax. `batch` is written in the same transaction.
+  Result<void> set_epoch(int64_t epoch, const std::vector<StoreRecord>& batch = {});
+  // The same, and all that is stored becomes `records`.
   Result<void> replace(const std::vector<StoreRecord>& records, int64_t epoch);
 
  private:
@@ -88,8 +80,8 @@ class RegistryFile {
 
   static Result<RegistrySnapshot> read(const std::string& file);
   Result<void> open_database(int flags);
-  Result<void> change(const std::vector<StoreRecord>* records, int64_t epoch);
-  Result<void> copy_into(const std::string& file);
+  Result<void> change(bool erases, const std::vector<StoreRecord>& batch, int64_t epoch);
+  static Result<void> write_database(const RegistrySnapshot& snapshot, const std::string& file);
   Result<void> set_progress(const RegistryProgress& progress);
   Result<void> put(const std::vector<std::vector<StoreRecord>>& batches);
   Result<void> prepare_file(const RegistryFileOptions& options);

@@ -12,19 +12,13 @@
 // It is flushed when an epoch begins, not with each commit, so after a loss of power it may be
 // behind the registry, never ahead of it. Thread rule: one thread at a time; everything blocks.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "common/result.h"
+#include "store/registry_snapshot.h"
 
 namespace proffer {
-
-struct RegistryProgress {
-  int64_t epoch = 0;
-  int64_t commits = 0;  // of all epochs
-  bool operator==(const RegistryProgress&) const = default;
-};
 
 class RegistrySeal {
  public:

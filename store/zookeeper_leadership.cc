@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "store/zookeeper_options.h"
 #include "store/zookeeper_rows.h"
 
 namespace proffer {
@@ -15,12 +16,6 @@ namespace {
 
 using Status = ZooKeeperSession::Status;
 using Kind = ZooKeeperSession::Write::Kind;
-
-Error wrong_secret(const std::string& root) {
-  return Error::failed_precondition(
-             text("ZooKeeper's nodes at ", quoted(root), " were made with another secret"))
-      .with_hint("all masters of a cluster need the same --zk_secret_file");
-}
 
 // All folders on the way to ROOT, what is in it, and last its epoch: where that is, all is.
 std::vector<ZooKeeperSession::Write> nodes_below(const std::string& root) {
@@ -37,10 +32,12 @@ std::vector<ZooKeeperSession::Write> nodes_below(const std::string& root) {
 
 }  // namespace
 
-ZooKeeperLeadership::ZooKeeperLeadership(Loop& loop, ZooKeeperOptions options, std::string writer)
+ZooKeeperLeadership::ZooKeeperLeadership(Loop& loop, ZooKeeperOptions options, std::string writer,
+                                         int64_t epoch_at_least)
     : loop_(loop),
       options_(std::move(options)),
       writer_(std::move(writer)),
+      epoch_at_least_(epoch_at_least),
       probe_timer_(loop, [this] { probe(); }),
       deadline_timer_(loop, [this] { check_deadline(); }) {}
 
@@ -80,7 +77,7 @@ void ZooKeeperLeadership::session_ended() {
 
 void ZooKeeperLeadership::make_nodes() {
   session_->get(options_.root + "/epoch", [this](const ZooKeeperSession::Node& node) {
-    if (node.status == Status::kNoAuth) return lose(wrong_secret(options_.root));
+    if (node.status == Status::kNoAuth) return lose(wrong_zookeeper_secret(options_.root));
     if (node.status == Status::kOk) return elect();
     make_node(0);
   });
@@ -90,7 +87,7 @@ void ZooKeeperLeadership::make_node(size_t next) {
   std::vector<ZooKeeperSession::Write> nodes = nodes_below(options_.root);
   if (next == nodes.size()) return elect();
   session_->write({nodes[next]}, [this, next](const ZooKeeperSession::Written& written) {
-    if (written.status == Status::kNoAuth) return lose(wrong_secret(options_.root));
+    if (written.status == Status::kNoAuth) return lose(wrong_zookeeper_secret(options_.root));
     if (written.status != Status::kOk && written.status != Status::kNodeExists) {
       return lose(Error::unavailable(
           text("ZooKeeper refused to make ", quoted(options_.root), ": ", written.error)));
@@ -108,7 +105,7 @@ void ZooKeeperLeadership::elect() {
       [this](const ZooKeeperSession::Written& written) {
         if (written.status == Status::kOk) return elected();
         if (written.status == Status::kNodeExists) return learn_leader();
-        if (written.status == Status::kNoAuth) return lose(wrong_secret(options_.root));
+        if (written.status == Status::kNoAuth) return lose(wrong_zookeeper_secret(options_.root));
         lose(Error::unavailable(text("ZooKeeper refused the election: ", written.error)));
       });
 }
@@ -130,14 +127,16 @@ void ZooKeeperLeadership::elected() {
   other_.reset();
   store_ = std::make_unique<ZooKeeperStore>(loop_, *session_, options_.root,
                                             text(writer_, "-", sessions_));
-  store_->take_over([this](Result<ZooKeeperStore::TakenOver> taken) {
-    if (is_over_) return;
-    if (!taken) return lose(std::move(taken).error());
-    leads_ = true;
-    probe();
-    check_deadline();
-    if (leads_) events_.gained(taken->epoch, std::move(taken->rows));
-  });
+  store_->take_over(
+      [this](Result<ZooKeeperStore::TakenOver> taken) {
+        if (is_over_) return;
+        if (!taken) return lose(std::move(taken).error());
+        leads_ = true;
+        probe();
+        check_deadline();
+        if (leads_) events_.gained(taken->epoch, std::move(taken->rows));
+      },
+      epoch_at_least_);
 }
 
 void ZooKeeperLeadership::follow(std::optional<MasterPlace> leader) {

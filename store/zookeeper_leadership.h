@@ -20,8 +20,10 @@ namespace proffer {
 
 class ZooKeeperLeadership final : public Leadership {
  public:
-  // `writer` is a word that no other process ever had or will have, without spaces.
-  ZooKeeperLeadership(Loop& loop, ZooKeeperOptions options, std::string writer);
+  // `writer` is a word that no other process ever had or will have, without spaces. Its epoch will
+  // not be below `epoch_at_least`.
+  ZooKeeperLeadership(Loop& loop, ZooKeeperOptions options, std::string writer,
+                      int64_t epoch_at_least = 0);
   // If it leads, another is elected at once.
   ~ZooKeeperLeadership() override;
 
@@ -47,6 +49,7 @@ class ZooKeeperLeadership final : public Leadership {
   Loop& loop_;
   const ZooKeeperOptions options_;
   const std::string writer_;
+  const int64_t epoch_at_least_;
   MasterPlace here_;
   Events events_;
   uint64_t sessions_ = 0;  // callbacks of earlier ones mean nothing

@@ -114,4 +114,10 @@ Result<std::string> read_zookeeper_secret(const std::string& path) {
   return secret;
 }
 
+Error wrong_zookeeper_secret(const std::string& root) {
+  return Error::failed_precondition(
+             text("ZooKeeper's nodes at ", quoted(root), " were made with another secret"))
+      .with_hint("all masters of a cluster need the same --zk_secret_file");
+}
+
 }  // namespace proffer

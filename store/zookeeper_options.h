@@ -24,4 +24,7 @@ Result<ZooKeeperOptions> parse_zookeeper(std::string_view what, std::string_view
 // 1 KiB. Errors: kNotFound, kFailedPrecondition (others may read it), kInvalidArgument, with hints.
 Result<std::string> read_zookeeper_secret(const std::string& path);
 
+// kFailedPrecondition: the nodes at `root` were made with another one.
+Error wrong_zookeeper_secret(const std::string& root);
+
 }  // namespace proffer

@@ -117,7 +117,7 @@ std::string to_zookeeper_leader(const MasterPlace& place) {
 
 std::optional<MasterPlace> parse_zookeeper_leader(std::string_view given) {
   const std::vector<std::string_view> lines = split(given, '\n');
-  if (lines.size() != 3 || !lines[2].empty()) return std::nullopt;
+  if (lines.size() != 3 || lines[0].empty() || !lines[2].empty()) return std::nullopt;
   return MasterPlace{.address = std::string(lines[0]), .http_port = std::string(lines[1])};
 }
 

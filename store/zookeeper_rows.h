@@ -51,8 +51,9 @@ struct ZooKeeperEpoch {
 std::string to_text(const ZooKeeperEpoch& epoch);
 std::optional<ZooKeeperEpoch> parse_zookeeper_epoch(std::string_view text);
 
-// What ROOT/leader holds: a line each.
+// What ROOT/leader holds: a line each. The address is empty while an operator's command holds it.
 std::string to_zookeeper_leader(const MasterPlace& place);
+// None: it names no master.
 std::optional<MasterPlace> parse_zookeeper_leader(std::string_view text);
 
 // What a row's node and its parts hold.

@@ -1,17 +1,21 @@
 // Read Impl::commit first: one transaction. Impl::pump makes it of the batches that wait,
 // Impl::journal makes several of one large batch. The first part of the file is the start of a
-// leader: Impl::raise_epoch, then Impl::read_all.
+// leader: Impl::raise_epoch, then Impl::finish_journal with what ZooKeeperReader has read.
 
 #include "store/zookeeper_store.h"
 
 #include <algorithm>
-#include <map>
+#include <deque>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "store/zookeeper_options.h"
+#include "store/zookeeper_reader.h"
 
 namespace proffer {
 namespace {
@@ -20,13 +24,8 @@ using Status = ZooKeeperSession::Status;
 using Write = ZooKeeperSession::Write;
 using Writes = std::vector<Write>;
 
-// Reads under way while everything is read. Each may bring kZooKeeperNodeBytesMax.
-constexpr size_t kReadsMax = 64;
 // How often raising the epoch is tried again because another master wrote in between.
 constexpr int kRaisesMax = 10;
-
-constexpr const char* kDamagedHint =
-    "restore the data of the ensemble from its newest snapshot, or name a new path with --zk";
 
 size_t cost_of(const Write& write) {
   return write.data.size() + write.path.size() + kZooKeeperWriteBytes;
@@ -42,19 +41,6 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
   using Then = std::function<void(Result<void>)>;
   using TakeOverDone = std::function<void(Result<TakenOver>)>;
 
-  // What has been read so far.
-  struct Reading {
-    std::map<std::pair<std::string, std::string>, std::string> rows = {};
-    // Rows whose parts are not all there: right only while the journal is going to replace them.
-    std::map<std::pair<std::string, std::string>, std::string> incomplete = {};
-    std::optional<std::vector<StoreRecord>> journal = {};
-    std::vector<std::string> journal_nodes = {};  // its children
-    std::deque<std::function<void()>> waiting = {};
-    size_t under_way = 0;
-    std::optional<Error> failed = {};
-    TakeOverDone done = {};
-  };
-
   Loop& loop;
   ZooKeeperSession& session;
   std::string root;
@@ -62,7 +48,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
   int32_t version = 0;   // of ROOT/epoch
   std::unordered_map<std::string, size_t> parts_of;  // by the path of each row
   std::unordered_set<std::string> folders;           // that are there, below ROOT/rows
-  std::unique_ptr<Reading> reading;
+  std::unique_ptr<ZooKeeperReader> reader;
   std::deque<Waiting> waiting;
   std::deque<Done> in_flight;  // owed by the transaction under way, or being called
   bool is_busy = false;
@@ -85,18 +71,20 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
   // --- the start of a leader
   // ----------------------------------------------------------------------
 
-  void raise_epoch(int attempts_left, TakeOverDone done) {
+  void raise_epoch(int64_t at_least, int attempts_left, TakeOverDone done) {
     session.get(
         root + "/epoch", if_alive([=, this](const ZooKeeperSession::Node& node) {
           const std::optional<ZooKeeperEpoch> found = parse_zookeeper_epoch(node.data);
-          if (node.status != Status::kOk || !found) return done(not_ours("epoch"));
+          if (node.status != Status::kOk || !found)
+            return done(not_written_by_masters(root, "epoch"));
           // An attempt whose answer was lost.
           if (found->writer == state.writer) return begun(*found, node.version, done);
           if (attempts_left == 0) {
             return done(Error::failed_precondition("other masters begin epochs all the time"));
           }
-          const ZooKeeperEpoch next{
-              .epoch = found->epoch + 1, .commits = found->commits + 1, .writer = state.writer};
+          const ZooKeeperEpoch next{.epoch = std::max(found->epoch + 1, at_least),
+                                    .commits = found->commits + 1,
+                                    .writer = state.writer};
           session.write({{.kind = Write::Kind::kSet,
                           .path = root + "/epoch",
                           .data = to_text(next),
@@ -106,7 +94,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
                             return begun(next, node.version + 1, done);
                           }
                           if (written.status == Status::kBadVersion) {
-                            return raise_epoch(attempts_left - 1, done);
+                            return raise_epoch(at_least, attempts_left - 1, done);
                           }
                           done(failure(written));
                         }));
@@ -116,181 +104,32 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
   void begun(const ZooKeeperEpoch& epoch, int32_t at, TakeOverDone done) {
     state = epoch;
     version = at;
-    reading = std::make_unique<Reading>();
-    reading->done = std::move(done);
-    read([this] { read_journal(); });
-    read([this] { read_tables(); });
-    read_more();
-  }
-
-  // Runs `start` when fewer than kReadsMax are under way. Each start leads to one read_done().
-  void read(std::function<void()> start) { reading->waiting.push_back(std::move(start)); }
-
-  void read_more() {
-    while (reading->under_way < kReadsMax && !reading->waiting.empty()) {
-      const std::function<void()> start = std::move(reading->waiting.front());
-      reading->waiting.pop_front();
-      ++reading->under_way;
-      start();
-    }
-    if (reading->under_way == 0) all_read();
-  }
-
-  void read_done() {
-    --reading->under_way;
-    if (reading->failed) reading->waiting.clear();
-    read_more();
-  }
-
-  void list(const std::string& path, std::function<void(const std::string& name)> each) {
-    session.list(path, if_alive([=, this](const ZooKeeperSession::Children& found) {
-                   if (found.status != Status::kOk) reading->failed = not_ours(path);
-                   for (const std::string& name : found.names) each(name);
-                   read_done();
-                 }));
-  }
-
-  void read_tables() {
-    list(root + "/rows", [this](const std::string& table) {
-      folders.insert(table);
-      read([this, table] { read_table(table); });
-    });
-  }
-
-  void read_table(const std::string& table) {
-    list(text(root, "/rows/", table), [this, table](const std::string& shard) {
-      const std::string folder = text(table, "/", shard);
-      folders.insert(folder);
-      read([this, table, folder] {
-        list(text(root, "/rows/", folder), [this, table, folder](const std::string& name) {
-          read([this, table, folder, name] { read_row(table, folder, name); });
-        });
-      });
-    });
-  }
-
-  void read_row(const std::string& table, const std::string& folder, const std::string& name) {
-    const std::string path = text(root, "/rows/", folder, "/", name);
-    session.get(path, if_alive([=, this](const ZooKeeperSession::Node& node) {
-                  const std::optional<std::string> key = key_of_zookeeper_name(name);
-                  if (node.status != Status::kOk || !key || !zookeeper_parts(node.data)) {
-                    reading->failed = not_ours(path);
-                    return read_done();
-                  }
-                  const auto parts = static_cast<size_t>(node.children);
-                  parts_of[path] = parts;
-                  if (parts == 0) {
-                    took_row({table, *key}, path, node.data, {});
-                    return read_done();
-                  }
-                  auto collected = std::make_shared<std::pair<size_t, std::vector<std::string>>>();
-                  collected->second.resize(parts);
-                  for (size_t i = 0; i < parts; ++i) {
-                    read([=, this] {
-                      session.get(text(path, "/", i),
-                                  if_alive([=, this](const ZooKeeperSession::Node& part) {
-                                    if (part.status != Status::kOk)
-                                      reading->failed = not_ours(text(path, "/", i));
-                                    collected->second[i] = part.data;
-                                    if (++collected->first == parts) {
-                                      took_row({table, *key}, path, node.data, collected->second);
-                                    }
-                                    read_done();
-                                  }));
-                    });
-                  }
-                  read_done();
-                }));
-  }
-
-  void took_row(std::pair<std::string, std::string> key, const std::string& path,
-                const std::string& node, const std::vector<std::string>& parts) {
-    std::optional<std::string> value = zookeeper_value(node, parts);
-    if (value) {
-      reading->rows[std::move(key)] = *std::move(value);
-    } else {
-      reading->incomplete[std::move(key)] = path;
-    }
-  }
-
-  void read_journal() {
-    session.list(root + "/journal", if_alive([this](const ZooKeeperSession::Children& found) {
-                   if (found.status != Status::kOk) reading->failed = not_ours("journal");
-                   reading->journal_nodes = found.names;
-                   const bool is_whole = std::find(found.names.begin(), found.names.end(),
-                                                   "commit") != found.names.end();
-                   if (is_whole) {
-                     auto chunks = std::make_shared<std::map<std::string, std::string>>();
-                     const size_t count = found.names.size() - 1;
-                     for (const std::string& name : found.names) {
-                       if (name == "commit") continue;
-                       read([=, this] {
-                         session.get(text(root, "/journal/", name),
-                                     if_alive([=, this](const ZooKeeperSession::Node& node) {
-                                       if (node.status != Status::kOk)
-                                         reading->failed = not_ours("journal");
-                                       (*chunks)[name] = node.data;
-                                       if (chunks->size() == count) took_journal(*chunks);
-                                       read_done();
-                                     }));
-                       });
-                     }
-                   }
-                   read_done();
-                 }));
-  }
-
-  void took_journal(const std::map<std::string, std::string>& chunks) {
-    std::string bytes;
-    for (size_t i = 0; i < chunks.size(); ++i) {
-      const auto at = chunks.find(text(i));
-      if (at != chunks.end()) bytes += at->second;
-    }
-    reading->journal = parse_journal(bytes);
-    if (!reading->journal) reading->failed = not_ours("journal");
+    reader = std::make_unique<ZooKeeperReader>(session, root);
+    reader->read(if_alive([this, done = std::move(done)](Result<ZooKeeperRows> rows) {
+      if (!rows) return done(std::move(rows).error());
+      finish_journal(*std::move(rows), done);
+    }));
   }
 
   // What a leader before this one did not bring to its end is done now.
-  void all_read() {
-    if (reading->failed) return taken_over(*reading->failed);
-    if (reading->journal_nodes.empty()) return taken_over({});
+  void finish_journal(ZooKeeperRows found, TakeOverDone done) {
+    parts_of = std::move(found.parts_of);
+    folders = std::move(found.folders);
     std::vector<Writes> steps;
-    if (reading->journal) {
-      for (const StoreRecord& record : *reading->journal) {
-        const std::pair<std::string, std::string> key{record.table, record.key};
-        reading->incomplete.erase(key);
-        if (record.value) {
-          reading->rows[key] = *record.value;
-        } else {
-          reading->rows.erase(key);
-        }
-      }
-      steps = packed(writes_of(*reading->journal));
-    }
+    if (found.journal) steps = packed(writes_of(*found.journal));
     Writes clears;
-    for (const std::string& name : reading->journal_nodes) {
+    for (const std::string& name : found.journal_nodes) {
       clears.push_back({.kind = Write::Kind::kErase, .path = text(root, "/journal/", name)});
     }
-    steps.push_back(std::move(clears));
-    run(std::move(steps), 0, [this](Result<void> done) { taken_over(std::move(done)); });
-  }
-
-  void taken_over(Result<void> result) {
-    const std::unique_ptr<Reading> read = std::move(reading);
-    if (result && !read->incomplete.empty()) {
-      const auto& [key, path] = *read->incomplete.begin();
-      result = Error::corruption(text("of ", key.first, " ", quoted(key.second), ", ", quoted(path),
-                                      ", some parts are missing"))
-                   .with_hint(kDamagedHint);
-    }
-    if (!result) return read->done(std::move(result).error());
-    has_begun = true;
-    TakenOver out{.epoch = LeaderEpoch(static_cast<uint64_t>(state.epoch))};
-    out.rows.reserve(read->rows.size());
-    for (auto& [key, value] : read->rows) {
-      out.rows.push_back({.table = key.first, .key = key.second, .value = std::move(value)});
-    }
-    read->done(std::move(out));
+    if (!clears.empty()) steps.push_back(std::move(clears));
+    run(std::move(steps), 0,
+        [this, rows = std::move(found.rows),
+         done = std::move(done)](Result<void> finished) mutable {
+          if (!finished) return done(std::move(finished).error());
+          has_begun = true;
+          done(TakenOver{.epoch = LeaderEpoch(static_cast<uint64_t>(state.epoch)),
+                         .rows = std::move(rows)});
+        });
   }
 
   // --- transactions
@@ -474,12 +313,6 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
   // --- errors
   // -------------------------------------------------------------------------------------
 
-  Error not_ours(const std::string& path) const {
-    return Error::corruption(text("what ZooKeeper has at ", quoted(path), " below ", quoted(root),
-                                  " is not what a master writes, or cannot be read"))
-        .with_hint(kDamagedHint);
-  }
-
   Error failure(const ZooKeeperSession::Written& written) const {
     switch (written.status) {
       case Status::kUnreachable:
@@ -487,14 +320,12 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
                    text("ZooKeeper closed the connection on a write ", written.attempts, " times"))
             .with_hint("its servers must allow at least 1 MiB (jute.maxbuffer)");
       case Status::kNoAuth:
-        return Error::failed_precondition(
-                   text("nodes below ", quoted(root), " were made with another secret"))
-            .with_hint("all masters need the same --zk_secret_file");
+        return wrong_zookeeper_secret(root);
       case Status::kNoNode:
       case Status::kNodeExists:
         return Error::corruption(text("ZooKeeper lacks nodes below ", quoted(root),
                                       ", or has some, that this master did not erase or make"))
-            .with_hint(kDamagedHint);
+            .with_hint(kZooKeeperDamagedHint);
       default:
         return Error::internal(text("ZooKeeper refused a write: ", written.error));
     }
@@ -507,9 +338,9 @@ ZooKeeperStore::ZooKeeperStore(Loop& loop, ZooKeeperSession& session, std::strin
 
 ZooKeeperStore::~ZooKeeperStore() { impl_->is_abandoned = true; }
 
-void ZooKeeperStore::take_over(std::function<void(Result<TakenOver>)> done) {
-  CHECK(!impl_->has_begun && impl_->reading == nullptr) << "an epoch has begun already";
-  impl_->raise_epoch(kRaisesMax, std::move(done));
+void ZooKeeperStore::take_over(std::function<void(Result<TakenOver>)> done, int64_t at_least) {
+  CHECK(!impl_->has_begun && impl_->reader == nullptr) << "an epoch has begun already";
+  impl_->raise_epoch(at_least, kRaisesMax, std::move(done));
 }
 
 void ZooKeeperStore::append(std::vector<StoreRecord> batch, Done done) {

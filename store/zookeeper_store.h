@@ -12,12 +12,9 @@
 // A lost connection is no failure: what is under way goes on when the session is connected again.
 // Made by ZooKeeperLeadership once its master is elected.
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "store/store.h"
@@ -38,10 +35,10 @@ class ZooKeeperStore final : public Store {
   ZooKeeperStore(Loop& loop, ZooKeeperSession& session, std::string root, std::string writer);
   ~ZooKeeperStore() override;
 
-  // Begins an epoch above all earlier ones, then reads everything. Call it once, before append().
-  // O(rows). Errors: kCorruption: nodes are not what this program writes; kFailedPrecondition:
-  // another master has begun an epoch meanwhile; kUnavailable, kInternal.
-  void take_over(std::function<void(Result<TakenOver>)> done);
+  // Begins an epoch above all earlier ones, and not below `at_least`; then reads everything. Call
+  // it once, before append(). O(rows). Errors: kCorruption: nodes are not what this program writes;
+  // kFailedPrecondition: another master has begun an epoch meanwhile; kUnavailable, kInternal.
+  void take_over(std::function<void(Result<TakenOver>)> done, int64_t at_least = 0);
 
   void append(std::vector<StoreRecord> batch, Done done) override;
   size_t pending() const override;

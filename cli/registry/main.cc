@@ -1,5 +1,6 @@
 // proffer-registry, which is `proffer registry`: reads a master's registry, copies it, and mends it
-// while no master uses it. A program of its own, so that `proffer` does not load SQLite.
+// while no master uses it. A program of its own, so that `proffer` does not load SQLite and
+// ZooKeeper's client.
 
 #include <cstdio>
 #include <map>
@@ -9,8 +10,8 @@
 
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/registry/place.h"
 #include "common/text.h"
-#include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "store/registry_file.h"
 
@@ -19,19 +20,20 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// A restored registry begins so far above what is known of epochs: masters may have led in some
-// that neither the dump nor the directory tells of, and agents refuse an epoch below theirs.
-constexpr int64_t kEpochMargin = 1'000'000;
-
 // What all verbs take.
 struct Common {
-  std::string directory = "/var/lib/proffer/master";
+  RegistryPlace place;
   bool json = false;
 
-  void declare(Arguments& arguments) {
-    arguments.option("--data-dir,--data_dir", &directory,
-                     "directory of the registry [/var/lib/proffer/master]");
+  // The exit code of a command that ends here; none: it goes on.
+  std::optional<int> parse(Arguments& arguments, const Words& words) {
+    place.declare(arguments);
     arguments.flag("--json", &json, "print one JSON object");
+    if (const auto status = arguments.parse(words)) return status;
+    if (const Result<void> settled = place.settle(); !settled) {
+      return usage_error(settled.error(), json);
+    }
+    return std::nullopt;
   }
 };
 
@@ -68,21 +70,22 @@ void print_found(const std::string& where, const RegistrySnapshot& found, const 
 }
 
 // The epoch of the next master, too.
-void print_changed(const RegistryFile& registry, size_t rows, const Common& common) {
-  const int64_t epoch = registry.progress().epoch;
+int print_changed(const Result<RegistrySnapshot>& changed, const Common& common) {
+  if (!changed) return print_error(changed.error(), common.json);
+  const std::string where = common.place.name();
+  const int64_t next_epoch = changed->progress.epoch + 1;
+  const auto rows = static_cast<int64_t>(changed->records.size());
   if (common.json) {
-    return print_line(proto::json_line({{"registry", common.directory},
-                                        {"next_epoch", epoch + 1},
-                                        {"rows", static_cast<int64_t>(rows)}}));
+    print_line(proto::json_line({{"registry", where}, {"next_epoch", next_epoch}, {"rows", rows}}));
+  } else {
+    print_line(text(where, " has ", rows, " rows; the next master leads in epoch ", next_epoch));
   }
-  print_line(
-      text(common.directory, " has ", rows, " rows; the next master leads in epoch ", epoch + 1));
+  return 0;
 }
 
-// What FILE names: a dump, or none for the directory's own database.
+// What FILE names: a dump, or none for the registry itself.
 Result<RegistrySnapshot> read(const std::string& file, const Common& common) {
-  return file.empty() ? RegistryFile::read_directory(common.directory)
-                      : RegistryFile::read_dump(file);
+  return file.empty() ? common.place.read() : RegistryFile::read_dump(file);
 }
 
 int inspect(const Words& words) {
@@ -91,13 +94,12 @@ int inspect(const Words& words) {
   bool lists_rows = false;
   Arguments arguments("proffer registry inspect",
                       "what a registry or a dump of one holds; a master may be using it");
-  common.declare(arguments);
-  arguments.option("--dump", &file, "a dump in place of the directory's registry");
+  arguments.option("--dump", &file, "a dump in place of the registry itself");
   arguments.flag("--rows", &lists_rows, "each row with its size in bytes");
-  if (const auto status = arguments.parse(words)) return *status;
+  if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
   if (!found) return print_error(found.error(), common.json);
-  const std::string where = file.empty() ? common.directory : file;
+  const std::string where = file.empty() ? common.place.name() : file;
   print_found(where, *found, common);
   if (lists_rows) {
     Table table({"TABLE", "KEY", "BYTES"});
@@ -129,12 +131,11 @@ int check(const Words& words) {
   std::string file;
   Arguments arguments("proffer registry check",
                       "whether a registry or a dump of one is whole; a master may be using it");
-  common.declare(arguments);
-  arguments.option("--dump", &file, "a dump in place of the directory's registry");
-  if (const auto status = arguments.parse(words)) return *status;
+  arguments.option("--dump", &file, "a dump in place of the registry itself");
+  if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
   if (!found) return print_error(found.error(), common.json);
-  print_found(file.empty() ? common.directory : file, *found, common);
+  print_found(file.empty() ? common.place.name() : file, *found, common);
   return 0;
 }
 
@@ -144,10 +145,11 @@ int dump(const Words& words) {
   Arguments arguments("proffer registry dump FILE",
                       "copy a registry as of one moment to a new file, which holds secrets of "
                       "frameworks; a master may be using it");
-  common.declare(arguments);
   arguments.required("FILE", &file, "the file to make");
-  if (const auto status = arguments.parse(words)) return *status;
-  const Result<RegistrySnapshot> written = RegistryFile::dump(common.directory, file);
+  if (const auto status = common.parse(arguments, words)) return *status;
+  const Result<RegistrySnapshot> found = common.place.read();
+  if (!found) return print_error(found.error(), common.json);
+  const Result<RegistrySnapshot> written = RegistryFile::write_dump(*found, file);
   if (!written) return print_error(written.error(), common.json);
   print_found(file, *written, common);
   return 0;
@@ -159,42 +161,16 @@ int restore(const Words& words) {
   bool replaces = false;
   Arguments arguments(
       "proffer registry restore FILE",
-      "make a registry of a dump, while no master uses the directory. The next master leads in an "
+      "make a registry of a dump, while no master uses the place. The next master leads in an "
       "epoch far above those that are known, so agents follow it; what began after the dump was "
       "made is not known to it: agents end such tasks, and their frameworks begin anew");
-  common.declare(arguments);
   arguments.flag("--replace", &replaces,
                  "move the registry that is there to set-aside-N in the directory, damaged or not");
   arguments.required("FILE", &file, "the dump");
-  if (const auto status = arguments.parse(words)) return *status;
+  if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = RegistryFile::read_dump(file);
   if (!found) return print_error(found.error(), common.json);
-  const Result<std::shared_ptr<RegistryFile>> registry =
-      RegistryFile::open(common.directory, {.sets_aside = replaces});
-  if (!registry) return print_error(registry.error(), common.json);
-  const RegistryProgress& before = (*registry)->progress();
-  if (!replaces && before != RegistryProgress()) {
-    return print_error(
-        Error::already_exists(text(common.directory, " has a registry, ", text_of(before)))
-            .with_hint("give --replace to set it aside, or another --data-dir"),
-        common.json);
-  }
-  const int64_t epoch = std::max(before.epoch, found->progress.epoch) + kEpochMargin;
-  if (Result<void> replaced = (*registry)->replace(found->records, epoch); !replaced) {
-    return print_error(replaced.error(), common.json);
-  }
-  print_changed(**registry, found->records.size(), common);
-  return 0;
-}
-
-// In place of the one of its key.
-void put(const proto::RegistryRow& row, std::vector<StoreRecord>& records) {
-  StoreRecord record{
-      .table = proto::table_of(row), .key = proto::key_of(row), .value = proto::encode_row(row)};
-  std::erase_if(records, [&](const StoreRecord& other) {
-    return other.table == record.table && other.key == record.key;
-  });
-  records.push_back(std::move(record));
+  return print_changed(common.place.restore(*found, replaces), common);
 }
 
 int set_epoch(const Words& words) {
@@ -204,16 +180,15 @@ int set_epoch(const Words& words) {
   bool accepts_older = false;
   Arguments arguments("proffer registry set-epoch EPOCH",
                       "have the next master lead in an epoch above EPOCH, while none uses the "
-                      "directory: agents refuse an epoch below the one that they know and tell in "
+                      "registry: agents refuse an epoch below the one that they know and tell in "
                       "their logs");
-  common.declare(arguments);
   arguments.flag("--accept-older", &accepts_older,
                  "also if the registry lacks what was written last");
   arguments.option("--cluster", &cluster,
                    "the id of the cluster that the registry is to be of, as agents tell it: what "
                    "they run that the registry does not know ends");
   arguments.required("EPOCH", &typed, "the highest one that agents know");
-  if (const auto status = arguments.parse(words)) return *status;
+  if (const auto status = common.parse(arguments, words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);
   if (!epoch) return usage_error(epoch.error(), common.json);
   if (!cluster.empty() && !is_valid_secret(cluster)) {
@@ -222,29 +197,8 @@ int set_epoch(const Words& words) {
                                                     quoted(cluster))),
                        common.json);
   }
-  const Result<std::shared_ptr<RegistryFile>> registry =
-      RegistryFile::open(common.directory, {.accepts_older = accepts_older});
-  if (!registry) return print_error(registry.error(), common.json);
-  const int64_t before = (*registry)->progress().epoch;
-  if (*epoch < before) {
-    return print_error(
-        Error::failed_precondition(text("the registry is at epoch ", before,
-                                        " already, and an epoch never goes back to ", *epoch))
-            .with_hint("agents that know a later epoch say so in their logs"),
-        common.json);
-  }
-  Result<std::vector<StoreRecord>> records = (*registry)->load();
-  if (!records) return print_error(records.error(), common.json);
-  Result<void> set;
-  if (cluster.empty()) {
-    set = (*registry)->set_epoch(*epoch);
-  } else {
-    put(proto::ClusterRecord{ClusterId(cluster)}, *records);
-    set = (*registry)->replace(*records, *epoch);
-  }
-  if (!set) return print_error(set.error(), common.json);
-  print_changed(**registry, records->size(), common);
-  return 0;
+  const auto id = cluster.empty() ? std::nullopt : std::optional(ClusterId(cluster));
+  return print_changed(common.place.set_epoch(*epoch, id, accepts_older), common);
 }
 
 struct Verb {

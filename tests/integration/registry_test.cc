@@ -10,6 +10,7 @@
 
 #include "common/text.h"
 #include "tests/integration/processes.h"
+#include "tests/support/zookeeper_server.h"
 
 namespace proffer::test::registry_test {
 namespace {
@@ -41,10 +42,12 @@ class LostRegistry : public testing::Test {
     }
   }
 
-  void start_master() {
+  void start_master(const Words& more = {}) {
     master_.reset();
-    master_ = std::make_unique<Process>(Words{program("proffer-master"), "--data_dir=" + data(),
-                                              "--socket=" + socket(), "--heartbeat=1s"});
+    Words words = {program("proffer-master"), "--data_dir=" + data(), "--socket=" + socket(),
+                   "--heartbeat=1s"};
+    words.insert(words.end(), more.begin(), more.end());
+    master_ = std::make_unique<Process>(words);
   }
   void kill_master() {
     master_->kill(SIGKILL);
@@ -69,6 +72,24 @@ class LostRegistry : public testing::Test {
     write_file(home_ / "enough", "");
     EXPECT_EQ(work_->wait().code, 0) << work_->err();
     EXPECT_EQ(read_file(home_ / "story"), "begun\nended\n");
+  }
+
+  // With a path and a secret for this test.
+  static ZooKeeperServer& zookeeper() {
+    static ZooKeeperServer server;
+    return server;
+  }
+  std::string zk() const {
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    return text(zookeeper().address(), "/", test->name());
+  }
+  std::string zk_secret() const {
+    const std::string file = home_ / "zookeeper.secret";
+    if (!std::filesystem::exists(file)) {
+      write_file(file, "secret of this cluster\n");
+      std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+    }
+    return file;
   }
 
   TemporaryDirectory home_;
@@ -147,21 +168,83 @@ TEST_F(LostRegistry, TheCommandsOfItsPageWork) {
   for (size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {
     at += fence.size();
     const std::string commands = page.substr(at, page.find("```", at) - at);
-    // The two last ones mend, which no master may be in the way of.
+    // The last ones mend, which no master may be in the way of.
     if (commands.find("restore") != std::string::npos) kill_master();
-    const Exit exit =
-        run({"/bin/sh", "-e", "-c", "PATH=" + bin + ":$PATH; " + commands},
-            {{"DATA", data()}, {"BACKUP", home_ / "backup"}, {"CLUSTER", std::string(32, 'c')}});
+    const Exit exit = run({"/bin/sh", "-e", "-c", "PATH=" + bin + ":$PATH; " + commands},
+                          {{"DATA", data()},
+                           {"BACKUP", home_ / "backup"},
+                           {"CLUSTER", std::string(32, 'c')},
+                           {"ZK", zk()},
+                           {"SECRET", zk_secret()}});
     EXPECT_EQ(exit.code, 0) << commands << exit.err;
     ++blocks;
   }
-  EXPECT_EQ(blocks, 4);
+  EXPECT_EQ(blocks, 6);
   // By the last one the registry is of another cluster.
   start_master();
   EXPECT_TRUE(agent_->complains("and this master to the cluster cccc")) << agent_->err();
   kill_master();
   ASSERT_EQ(registry({"restore", "--replace", home_ / "backup"}).code, 0);
   start_master();
+  expect_the_task_ends_as_it_began();
+}
+
+// A master that was alone becomes one of several, and then the only one again.
+TEST_F(LostRegistry, MovesToZooKeeperAndBackWhileItsTasksRunOn) {
+  const Words there = {"--zk=" + zk(), "--zk_secret_file=" + zk_secret()};
+  const auto in_zookeeper = [&](Words words) {
+    words.insert(words.begin(), "registry");
+    words.insert(words.end(), there.begin(), there.end());
+    return proffer(words);
+  };
+  const std::string dump = home_ / "dump";
+  kill_master();
+  ASSERT_EQ(registry({"dump", dump}).code, 0);
+  const Exit none = in_zookeeper({"inspect"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("ZooKeeper has no registry at"));
+  const Exit moved = in_zookeeper({"restore", dump});
+  ASSERT_EQ(moved.code, 0) << moved.err;
+  EXPECT_THAT(moved.out, HasSubstr("the next master leads in epoch 1000002"));
+  std::filesystem::create_directory(home_ / "before");
+  for (const auto& file : std::filesystem::directory_iterator(data())) {
+    const std::string name = file.path().filename();
+    if (name.starts_with("registry")) {
+      std::filesystem::rename(file.path(), home_ / ("before/" + name));
+    }
+  }
+
+  start_master(there);
+  ASSERT_TRUE(eventually([&] { return has("tasks", "running"); })) << master_->err();
+  EXPECT_THAT(proffer({"role", "list"}).out, HasSubstr("eng"));
+  EXPECT_THAT(in_zookeeper({"check"}).out, HasSubstr("is whole: epoch 1000002"));
+  for (const Words& words : {Words{"restore", dump}, Words{"set-epoch", "2000000"}}) {
+    const Exit refused = in_zookeeper(words);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, ContainsRegex("has a registry|leads with this registry"));
+  }
+  const std::string back = home_ / "back";
+  ASSERT_EQ(in_zookeeper({"dump", back}).code, 0);
+
+  kill_master();
+  ASSERT_EQ(registry({"restore", back}).code, 0);
+  start_master();
+  expect_the_task_ends_as_it_began();
+}
+
+TEST_F(LostRegistry, IsNamedInOnePlace) {
+  const std::vector<std::pair<Words, std::string>> wrong = {
+      {{"check", "--zk=127.0.0.1:2181/p"}, "--zk needs --zk-secret-file"},
+      {{"check", "--zk-secret-file=" + zk_secret()}, "is used with --zk only"},
+      {{"check", "--zk=10.0.0.7:2181/p", "--zk-secret-file=" + zk_secret()}, "takes loopback"},
+      {{"check", "--zk=" + zk(), "--zk-secret-file=" + zk_secret(), "--data-dir=" + data()},
+       "not in both"}};
+  for (auto [words, reason] : wrong) {
+    words.insert(words.begin(), "registry");
+    const Exit refused = proffer(words);
+    EXPECT_EQ(refused.code, 2) << reason;
+    EXPECT_THAT(refused.err, HasSubstr(reason));
+  }
   expect_the_task_ends_as_it_began();
 }
 

@@ -37,6 +37,12 @@ int64_t write_life(const std::string& directory, const Records& rows) {
   return epoch;
 }
 
+// As `proffer registry dump` makes it.
+Result<RegistrySnapshot> dump(const std::string& directory, const std::string& file) {
+  const Result<RegistrySnapshot> found = RegistryFile::read_directory(directory);
+  return found ? RegistryFile::write_dump(*found, file) : found;
+}
+
 TEST(RegistryFile, IsReadAndDumpedWhileAMasterWritesIt) {
   const TemporaryDirectory home;
   const std::string directory = home.file("m");
@@ -60,13 +66,13 @@ TEST(RegistryFile, IsReadAndDumpedWhileAMasterWritesIt) {
     ASSERT_TRUE(read) << read.error();
     expect_one_moment(*read);
     const std::string file = home.file(text("dump-", n));
-    const Result<RegistrySnapshot> written = RegistryFile::dump(directory, file);
+    const Result<RegistrySnapshot> written = dump(directory, file);
     ASSERT_TRUE(written) << written.error();
     expect_one_moment(*written);
     EXPECT_GE(written->progress.commits, read->progress.commits);
   }
   writer.join();
-  const Result<RegistrySnapshot> last = RegistryFile::dump(directory, home.file("last"));
+  const Result<RegistrySnapshot> last = dump(directory, home.file("last"));
   ASSERT_TRUE(last) << last.error();
   EXPECT_EQ(last->records, master->load().value());
   EXPECT_EQ(last->progress.commits, kCommits + 1);
@@ -77,19 +83,19 @@ TEST(RegistryFile, ADumpIsForItsOwnerAndReplacesNoFile) {
   const TemporaryDirectory home;
   write_life(home.file("m"), {row("a", "1")});
   const std::string file = home.file("dump");
-  ASSERT_TRUE(RegistryFile::dump(home.file("m"), file));
+  ASSERT_TRUE(dump(home.file("m"), file));
   struct stat status = {};
   ASSERT_EQ(::stat(file.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   const std::string before = store_test::read_file(file);
   write_life(home.file("m"), {row("b", "1")});
-  const Result<RegistrySnapshot> again = RegistryFile::dump(home.file("m"), file);
+  const Result<RegistrySnapshot> again = dump(home.file("m"), file);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), ErrorCode::kAlreadyExists);
   EXPECT_EQ(store_test::read_file(file), before);
   // Of one that was ended in the middle, nothing stays in the way.
   store_test::write_file(home.file("second.unfinished"), "half");
-  EXPECT_TRUE(RegistryFile::dump(home.file("m"), home.file("second")));
+  EXPECT_TRUE(dump(home.file("m"), home.file("second")));
   EXPECT_FALSE(fs::exists(home.file("second.unfinished")));
 }
 
@@ -98,11 +104,11 @@ TEST(RegistryFile, ADumpOnAFullDiskLeavesNothing) {
   write_life(home.file("m"), {row("a", std::string(200'000, 'x'))});
   {
     const store_test::FullDisk full(100'000);
-    EXPECT_FALSE(RegistryFile::dump(home.file("m"), home.file("dump")));
+    EXPECT_FALSE(dump(home.file("m"), home.file("dump")));
   }
   EXPECT_FALSE(fs::exists(home.file("dump")));
   EXPECT_FALSE(fs::exists(home.file("dump.unfinished")));
-  EXPECT_TRUE(RegistryFile::dump(home.file("m"), home.file("dump")));
+  EXPECT_TRUE(dump(home.file("m"), home.file("dump")));
 }
 
 TEST(RegistryFile, ADamagedDumpIsRefusedOrWhole) {
@@ -110,7 +116,7 @@ TEST(RegistryFile, ADamagedDumpIsRefusedOrWhole) {
   Records rows;
   for (int i = 0; i < 60; ++i) rows.push_back(row(text("r-", 100 + i), std::string(500, 'x')));
   write_life(home.file("m"), rows);
-  ASSERT_TRUE(RegistryFile::dump(home.file("m"), home.file("dump")));
+  ASSERT_TRUE(dump(home.file("m"), home.file("dump")));
   const std::string whole = store_test::read_file(home.file("dump"));
   int refused = 0;
   for (const uint64_t seed : Seeds(200)) {

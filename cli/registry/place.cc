@@ -1,0 +1,162 @@
+#include "cli/registry/place.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/text.h"
+#include "proto/codec/records.h"
+#include "store/registry_file.h"
+#include "store/zookeeper_options.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr const char* kDirectory = "/var/lib/proffer/master";
+
+// A restored registry begins so far above what is known of epochs: masters may have led in some
+// that neither the dump nor the place tells of, and agents refuse an epoch below theirs.
+constexpr int64_t kEpochMargin = 1'000'000;
+
+Error has_registry(const std::string& where, const RegistryProgress& progress) {
+  return Error::already_exists(
+      text(where, " has a registry, epoch ", progress.epoch, ", commit ", progress.commits));
+}
+
+Error goes_back(int64_t now, int64_t epoch) {
+  return Error::failed_precondition(text("the registry is at epoch ", now,
+                                         " already, and an epoch never goes back to ", epoch))
+      .with_hint("agents that know a later epoch say so in their logs");
+}
+
+// The row that makes a registry one of a cluster; nothing if none is named.
+std::vector<StoreRecord> row_of(const std::optional<ClusterId>& cluster) {
+  if (!cluster) return {};
+  const proto::RegistryRow row = proto::ClusterRecord{*cluster};
+  return {
+      {.table = proto::table_of(row), .key = proto::key_of(row), .value = proto::encode_row(row)}};
+}
+
+Result<RegistrySnapshot> held_by(RegistryFile& registry) {
+  Result<std::vector<StoreRecord>> records = registry.load();
+  if (!records) return std::move(records).error();
+  return RegistrySnapshot{.progress = registry.progress(), .records = *std::move(records)};
+}
+
+}  // namespace
+
+void RegistryPlace::declare(Arguments& arguments) {
+  arguments.option("--data-dir,--data_dir", &directory_,
+                   text("directory of the registry [", kDirectory, "]"));
+  arguments.option("--zk", &zk_,
+                   "servers and path of the registry, as in the masters' --zk, in place of a "
+                   "directory");
+  arguments.option("--zk-secret-file,--zk_secret_file", &zk_secret_file_,
+                   "the masters' file with their secret for --zk");
+}
+
+Result<void> RegistryPlace::settle() {
+  if (zk_.empty()) {
+    if (!zk_secret_file_.empty()) {
+      return Error::invalid_argument("--zk-secret-file is used with --zk only");
+    }
+    if (directory_.empty()) directory_ = kDirectory;
+    return {};
+  }
+  if (!directory_.empty()) {
+    return Error::invalid_argument(
+        "a registry is in a directory (--data-dir) or in ZooKeeper "
+        "(--zk), not in both");
+  }
+  if (zk_secret_file_.empty()) {
+    return Error::invalid_argument("--zk needs --zk-secret-file")
+        .with_hint("it is the file of the masters' --zk_secret_file");
+  }
+  Result<ZooKeeperOptions> options = parse_zookeeper("--zk", zk_);
+  if (!options) return std::move(options).error();
+  Result<std::string> secret = read_zookeeper_secret(zk_secret_file_);
+  if (!secret) return std::move(secret).error();
+  options->secret = *std::move(secret);
+  zookeeper_.emplace(*std::move(options));
+  return {};
+}
+
+std::string RegistryPlace::name() const { return zookeeper_ ? zookeeper_->name() : directory_; }
+
+Result<RegistrySnapshot> RegistryPlace::read() const {
+  return zookeeper_ ? zookeeper_->read() : RegistryFile::read_directory(directory_);
+}
+
+Result<RegistrySnapshot> RegistryPlace::read_or_empty() const {
+  Result<RegistrySnapshot> found = read();
+  if (!found && found.error().code() == ErrorCode::kNotFound) return RegistrySnapshot();
+  return found;
+}
+
+Result<RegistrySnapshot> RegistryPlace::restore(const RegistrySnapshot& dump, bool replaces) const {
+  if (!zookeeper_) return restore_in_directory(dump, replaces);
+  if (replaces) {
+    return Error::unsupported("a registry in ZooKeeper is not replaced")
+        .with_hint("restore it at a path that has none, and start all masters with that --zk");
+  }
+  return restore_in_zookeeper(dump);
+}
+
+Result<RegistrySnapshot> RegistryPlace::restore_in_directory(const RegistrySnapshot& dump,
+                                                             bool replaces) const {
+  const Result<std::shared_ptr<RegistryFile>> registry =
+      RegistryFile::open(directory_, {.sets_aside = replaces});
+  if (!registry) return registry.error();
+  const RegistryProgress& before = (*registry)->progress();
+  if (!replaces && before != RegistryProgress()) {
+    return has_registry(directory_, before)
+        .with_hint("give --replace to set it aside, or another --data-dir");
+  }
+  const int64_t epoch = std::max(before.epoch, dump.progress.epoch) + kEpochMargin;
+  if (Result<void> done = (*registry)->replace(dump.records, epoch); !done) {
+    return std::move(done).error();
+  }
+  return held_by(**registry);
+}
+
+Result<RegistrySnapshot> RegistryPlace::restore_in_zookeeper(const RegistrySnapshot& dump) const {
+  const Result<RegistrySnapshot> before = read_or_empty();
+  if (!before) return before;
+  const auto refused = [&] {
+    return has_registry(name(), before->progress)
+        .with_hint("restore it at a path that has none, and start all masters with that --zk");
+  };
+  if (!before->records.empty()) return refused();
+  const int64_t epoch = std::max(before->progress.epoch, dump.progress.epoch) + kEpochMargin;
+  return zookeeper_->change(
+      epoch, [&](const std::vector<StoreRecord>& rows) -> Result<std::vector<StoreRecord>> {
+        if (!rows.empty()) return refused();
+        return dump.records;
+      });
+}
+
+Result<RegistrySnapshot> RegistryPlace::set_epoch(int64_t epoch,
+                                                  const std::optional<ClusterId>& cluster,
+                                                  bool accepts_older) const {
+  if (zookeeper_) {
+    const Result<RegistrySnapshot> before = read_or_empty();
+    if (!before) return before;
+    if (epoch < before->progress.epoch) return goes_back(before->progress.epoch, epoch);
+    return zookeeper_->change(
+        epoch, [&](const std::vector<StoreRecord>&) -> Result<std::vector<StoreRecord>> {
+          return row_of(cluster);
+        });
+  }
+  const Result<std::shared_ptr<RegistryFile>> registry =
+      RegistryFile::open(directory_, {.accepts_older = accepts_older});
+  if (!registry) return registry.error();
+  const int64_t before = (*registry)->progress().epoch;
+  if (epoch < before) return goes_back(before, epoch);
+  if (Result<void> set = (*registry)->set_epoch(epoch, row_of(cluster)); !set) {
+    return std::move(set).error();
+  }
+  return held_by(**registry);
+}
+
+}  // namespace proffer::cli
