@@ -49,7 +49,7 @@ class SortBuffer {
   void release();
 
  private:
-  // Where a line is, and what of it is compared first.
+  // Where a line is, and eight bytes of its key, which are compared first.
   struct Entry {
     uint64_t prefix;
     uint32_t partition;
@@ -58,6 +58,9 @@ class SortBuffer {
     uint32_t key_size;
   };
   Entry* first() const;
+  std::string_view key(const Entry& entry) const;
+  void sort_by_rule(Entry* begin, Entry* end) const;
+  void sort_by_bytes(Entry* begin, Entry* end, size_t depth) const;
 
   LineOrder order_;
   size_t entries_max_;

@@ -116,6 +116,28 @@ TEST_F(Sort, GivesAllLinesInOrderOfPartitionKeyAndInput) {
   EXPECT_TRUE(fs::is_empty(root_)) << "runs are left behind";
 }
 
+// Beginnings of all lengths that many share, ends of few bytes, and NUL among them: what eight
+// bytes of a key tell, and what they do not.
+TEST_F(Sort, KeysThatBeginAlikeComeInOrder) {
+  Prng random(8);
+  const std::string letters("a\0\xFF", 3);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<Line> lines;
+    for (int i = 0; i < 3'000; ++i) {
+      std::string key(random.below(100), random.chance(1, 8) ? '\0' : 'a');
+      for (uint64_t more = random.below(4); more > 0; --more) {
+        key += letters[random.below(letters.size())];
+      }
+      lines.push_back({static_cast<uint32_t>(random.below(2)), text(key, "\t", i)});
+    }
+    ExternalSort sort(root_.string(), round % 2 == 0 ? 1'000'000 : 20'000, KeyRule());
+    for (const Line& line : lines) ASSERT_TRUE(sort.put(line.partition, line.text));
+    Kept kept;
+    ASSERT_TRUE(sort.finish(kept));
+    ASSERT_EQ(kept.lines, sorted(lines, {})) << "round " << round;
+  }
+}
+
 TEST_F(Sort, MergesMoreRunsThanItOpensAtOnce) {
   Prng random(6);
   const std::vector<Line> lines = random_lines(random, 3'000, 20);
