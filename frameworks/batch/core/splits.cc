@@ -133,6 +133,8 @@ Result<InputFormat> parse_input_format(std::string_view given) {
 
 ChunkRecords::ChunkRecords(const Chunk& chunk, const InputFormat& format)
     : format_(format),
+      is_packed_(chunk.codec != Codec::kNone),
+      chunk_end_(chunk.offset + chunk.length),
       begin_(std::max<int64_t>(chunk.offset - 1, 0)),
       end_(chunk.codec == Codec::kNone ? chunk.offset + chunk.length
                                        : std::numeric_limits<int64_t>::max()),
@@ -167,6 +169,7 @@ std::string_view ChunkRecords::feed(std::string_view bytes) {
     const size_t found = bytes.find(end);
     if (found == std::string_view::npos) {
       at_ += static_cast<int64_t>(bytes.size());
+      done_ = at_ >= end_ - 1;  // A record as long as the chunk: none starts here.
       return {};
     }
     bytes.remove_prefix(found + 1);

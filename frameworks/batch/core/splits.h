@@ -2,6 +2,7 @@
 
 // Which mapper reads which bytes, and which records of them are its own.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -100,12 +101,16 @@ class ChunkRecords {
   int64_t left_over() const {
     return format_.kind == InputFormat::Kind::kFixed ? (at_ - begin_) % format_.bytes : 0;
   }
+  // The same: the file is shorter than when it was divided, by at least so many bytes.
+  int64_t missing() const { return is_packed_ ? 0 : std::max<int64_t>(chunk_end_ - at_, 0); }
   int64_t records() const { return records_; }  // that it has given, those with their end
 
  private:
   std::string_view feed_fixed(std::string_view bytes);
 
   InputFormat format_;
+  bool is_packed_ = false;
+  int64_t chunk_end_ = 0;
   int64_t begin_ = 0;
   int64_t end_ = 0;       // records that start here or later are not the chunk's
   int64_t at_ = 0;        // in the file, of the next byte

@@ -26,12 +26,15 @@ namespace {
 constexpr size_t kThreads = 4;
 constexpr std::array<int, 3> kRetryAfterMillis = {200, 500, 1'000};
 constexpr auto kConnectsIn = std::chrono::seconds(3);
-constexpr auto kStalledAfter = std::chrono::seconds(15);
+constexpr int kSilentTriesMax = 2;
 constexpr int kPollMillis = 200;  // between two looks at whether it is stopped
 
 using Clock = std::chrono::steady_clock;
 
-enum class Trial { kDone, kAgain, kNever, kNoAgent };
+enum class Trial { kDone, kAgain, kSilent, kNever, kNoAgent };
+
+// What all threads have received of each agent.
+using BytesOfAgents = std::vector<std::atomic<int64_t>>;
 
 std::string id_of(const FetchPlan& plan, uint32_t map, uint32_t attempt) {
   return to_task_id({.job = plan.job, .number = map, .attempt = attempt}).str();
@@ -137,8 +140,9 @@ class Download {
 
 class Fetcher {
  public:
-  Fetcher(const FetchPlan& plan, Sources& sources, const std::atomic<bool>& stopped)
-      : plan_(plan), sources_(sources), stopped_(stopped) {}
+  Fetcher(const FetchPlan& plan, Sources& sources, BytesOfAgents& received,
+          const std::atomic<bool>& stopped)
+      : plan_(plan), sources_(sources), received_(received), stopped_(stopped) {}
 
   struct One {
     Trial trial = Trial::kAgain;
@@ -150,10 +154,22 @@ class Fetcher {
   One fetch_one(uint32_t map, const std::string& path) {
     One one;
     std::optional<Download> download;
+    const std::atomic<int64_t>& received = received_[plan_.maps[map].agent];
+    int64_t received_before = received.load();
+    int silent_tries = 0;
     for (size_t round = 0, tries = 0;; ++round, ++tries) {
       const int64_t right = download ? download->right() : 0;
       one = try_once(map, path, tries > 0, download);
       if (one.error || one.trial == Trial::kDone || one.trial == Trial::kNever || stopped_.load()) {
+        return one;
+      }
+      // An agent may be busy with others, or with us.
+      if (const int64_t now = received.load(); now != received_before) {
+        received_before = now;
+        silent_tries = 0;
+      }
+      if (one.trial == Trial::kSilent && ++silent_tries == kSilentTriesMax) {
+        one.trial = Trial::kNoAgent;
         return one;
       }
       // What brings something may break as often as it likes.
@@ -173,6 +189,7 @@ class Fetcher {
   // Where a response's bytes go: a string or a download, never more than was asked for.
   struct Sink {
     int64_t room = 0;
+    std::atomic<int64_t>* received = nullptr;
     std::string* text = nullptr;
     Download* download = nullptr;
     std::optional<Error> error = {};
@@ -189,7 +206,9 @@ class Fetcher {
     One one;
     if (!download) {
       std::string entry_bytes;
-      Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
+      Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes),
+                   .received = &received_[source.agent],
+                   .text = &entry_bytes};
       one = get(base, "map.index",
                 int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes), to_text);
       if (one.trial != Trial::kDone) return one;
@@ -203,7 +222,8 @@ class Fetcher {
     }
     const Result<int64_t> offset = download->begin();
     if (!offset) return {.error = offset.error()};
-    Sink to_file{.room = download->missing(), .download = &*download};
+    Sink to_file{
+        .room = download->missing(), .received = &received_[source.agent], .download = &*download};
     one = get(base, "map.out", *offset, to_file);
     if (one.error || one.trial != Trial::kDone) return one;
     if (const Result<void> whole = download->end(); !whole) {
@@ -240,7 +260,8 @@ class Fetcher {
       if (!get->is_sent() && silent > kConnectsIn) {
         return {.trial = Trial::kNoAgent, .why = "its agent cannot be reached"};
       }
-      if (silent > kStalledAfter) return {.trial = Trial::kAgain, .why = "its agent is silent"};
+      if (silent > plan_.silence_max)
+        return {.trial = Trial::kSilent, .why = "its agent is silent"};
       pollfd ready{.fd = get->fd(), .events = get->events(), .revents = 0};
       poll(&ready, 1, kPollMillis);
     }
@@ -261,6 +282,7 @@ class Fetcher {
   }
 
   static void write(Sink& sink, std::string_view piece) {
+    *sink.received += static_cast<int64_t>(piece.size());
     if (sink.error) return;
     if (static_cast<int64_t>(piece.size()) > sink.room) {
       sink.error = Error::corruption("the answer was too long");
@@ -274,6 +296,7 @@ class Fetcher {
 
   const FetchPlan& plan_;
   Sources& sources_;
+  BytesOfAgents& received_;
   const std::atomic<bool>& stopped_;
   IndexEntry entry_ = {};  // of the map that is being fetched
 };
@@ -285,11 +308,12 @@ class Share {
       : plan_(plan),
         stopped_(stopped),
         sources_(plan.framework, plan.addresses, plan.own),
+        received_(plan.addresses.size()),
         no_agent_(plan.addresses.size()),
         runs_(plan.maps.size()) {}
 
   void work() {
-    Fetcher fetcher(plan_, sources_, stopped_);
+    Fetcher fetcher(plan_, sources_, received_, stopped_);
     for (;;) {
       const size_t map = next_.fetch_add(1);
       if (map >= plan_.maps.size() || stopped_.load() || ended_.load()) return;
@@ -338,6 +362,7 @@ class Share {
   const FetchPlan& plan_;
   const std::atomic<bool>& stopped_;
   Sources sources_;
+  BytesOfAgents received_;
   std::vector<std::atomic<bool>> no_agent_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> ended_ = false;

@@ -3,6 +3,7 @@
 // A reducer's share of all map outputs, from the agents' file servers.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -24,6 +25,8 @@ struct FetchPlan {
   OwnAgent own = {};
   std::vector<MapOutput> maps = {};
   std::string directory = {};  // exists; gets one file for each map with something for us
+  // A connection that brings nothing for so long is given up, and tried again.
+  std::chrono::milliseconds silence_max{10'000};
   // Called by several threads, one at a time: outputs of so many maps are here.
   std::function<void(int64_t maps)> on_fetched = {};
 };
@@ -39,7 +42,8 @@ struct Fetched {
 
 // Four at a time, verified by checksums, held on disk. What breaks goes on behind the last block
 // that was right; after three tries, with back-off, that bring no further block it is given up. An
-// agent that cannot be connected to is not tried again and again for each of its maps. Ends early
+// agent that cannot be connected to is not tried again and again for each of its maps; nor is one
+// that stands still: two tries of `silence_max`, and nothing came from it meanwhile. Ends early
 // when `stopped`.
 Fetched fetch_share(const FetchPlan& plan, const std::atomic<bool>& stopped);
 

@@ -85,10 +85,12 @@ class Feeder {
     ChunkRecords records(chunk, split_.format);
     Result<std::unique_ptr<InputReader>> reader = InputReader::open(chunk, records.begin());
     if (!reader) return fail(std::move(reader).error());
+    bool at_end = false;
     while (!records.done() && !setting_.stopped->load(std::memory_order_relaxed)) {
       const Result<std::string_view> bytes = (*reader)->next();
       if (!bytes) return fail(bytes.error());
-      if (bytes->empty()) break;
+      at_end = bytes->empty();
+      if (at_end) break;
       const std::string_view owned = records.feed(*bytes);
       if (!owned.empty() && !put(owned)) return false;
       note_done(setting_, kFeedPhase, read_ + (*reader)->bytes_read(), split_.bytes());
@@ -100,6 +102,11 @@ class Feeder {
                                          " ends inside a record: ", records.left_over(), " of ",
                                          split_.format.bytes, " bytes are left at its end"))
                       .with_hint("fixed:BYTES is for files of whole records"));
+    }
+    if (at_end && records.missing() > 0) {
+      return fail(Error::corruption(
+          text("input ", quoted(chunk.path), " has become shorter since the job was submitted: ",
+               records.missing(), " bytes are missing; a new job reads it as it is now")));
     }
     if (!records.lacks_end()) return true;
     ++records_;

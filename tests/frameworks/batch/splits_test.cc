@@ -123,6 +123,37 @@ TEST(ChunkRecords, OfAFileThatGotShorterAreWhatIsLeft) {
   EXPECT_EQ(read_chunk({"/f", 0, 100}, "", 4), "");
 }
 
+TEST(ChunkRecords, SayHowMuchOfTheirFileIsGone) {
+  struct Row {
+    Chunk chunk;
+    std::string left;  // of the file, from where the chunk begins to read
+    int64_t missing;
+  };
+  for (const Row& row : std::vector<Row>{{{"/f", 0, 9}, "only\nthis", 0},
+                                         {{"/f", 0, 5}, "only\nthis", 0},
+                                         {{"/f", 0, 100}, "only\nthis", 91},
+                                         {{"/f", 0, 100}, "", 100},
+                                         {{"/f", 50, 50}, "", 51},
+                                         {{"/f.gz", 0, 100, Codec::kGzip}, "unpacked\n", 0}}) {
+    ChunkRecords records(row.chunk);
+    records.feed(row.left);
+    EXPECT_EQ(records.missing(), row.missing) << row.chunk.path << " " << row.left;
+  }
+  ChunkRecords fixed({"/f", 0, 100}, {.kind = InputFormat::Kind::kFixed, .bytes = 10});
+  fixed.feed("0123456789");
+  EXPECT_EQ(fixed.missing(), 90);
+}
+
+// A line of a GiB is the first chunk's. All others look at their own bytes, not at all behind them.
+TEST(ChunkRecords, InTheMiddleOfALongLineReadNothingBehindTheirChunk) {
+  ChunkRecords records({"/f", 10, 10});
+  EXPECT_EQ(records.begin(), 9);
+  EXPECT_EQ(records.feed("012345678"), "");
+  EXPECT_FALSE(records.done());
+  EXPECT_EQ(records.feed("9"), "");
+  EXPECT_TRUE(records.done());
+}
+
 // The law that everything rests on: whatever the files and the size of a split, the splits read one
 // after the other are the files' lines, each once and in order.
 TEST(ChunkRecords, AreReadExactlyOnceWhereverTheCutsAre) {

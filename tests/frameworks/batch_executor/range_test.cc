@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "frameworks/batch/core/results.h"
 #include "frameworks/batch/executor/lane.h"
 #include "frameworks/batch/executor/task.h"
+#include "tests/support/with_directory.h"
 
 namespace proffer::batch::range_test {
 namespace {
@@ -36,17 +36,13 @@ std::string contents(const fs::path& path) {
   return all.str();
 }
 
-class Range : public ::testing::Test {
+class Range : public test::WithDirectory {
  protected:
   void SetUp() override {
-    std::string place = (fs::temp_directory_path() / "proffer-range-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place.data()), nullptr);
-    root_ = place;
     fs::create_directories(root_ / "out/_temporary");
     fs::create_directories(root_ / "here");
     write_plan({});
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   std::string output() const { return (root_ / "out").string(); }
 
@@ -139,7 +135,6 @@ class Range : public ::testing::Test {
     return all;
   }
 
-  fs::path root_;
   uint32_t entries_ = 0;
   std::atomic<bool> stopped_ = false;
   ElementGroup group_;

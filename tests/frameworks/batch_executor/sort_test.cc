@@ -9,10 +9,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "common/prng.h"
 #include "common/text.h"
+#include "tests/support/with_directory.h"
 
 namespace proffer::batch::sort_test {
 namespace {
@@ -54,15 +54,8 @@ class Counted : public LineSink {
   std::string last_;
 };
 
-class Sort : public ::testing::Test {
+class Sort : public test::WithDirectory {
  protected:
-  void SetUp() override {
-    std::string place = (fs::temp_directory_path() / "proffer-sort-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place.data()), nullptr);
-    root_ = place;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   // A file of blocks with these lines.
   std::string run(const std::string& name, const std::vector<Line>& lines) {
     const std::string path = (root_ / name).string();
@@ -73,8 +66,6 @@ class Sort : public ::testing::Test {
     EXPECT_TRUE(writer.finish());
     return path;
   }
-
-  fs::path root_;
 };
 
 std::vector<Line> random_lines(Prng& random, size_t count, size_t size_max) {

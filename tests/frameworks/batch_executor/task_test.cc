@@ -11,175 +11,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include "common/prng.h"
 #include "common/text.h"
 #include "frameworks/batch/executor/blocks.h"
-#include "frameworks/batch/executor/fetch.h"
 #include "frameworks/batch/executor/posix.h"
-#include "net/http_server.h"
+#include "tests/frameworks/batch_executor/batch_task.h"
 
 namespace proffer::batch::task_test {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-constexpr auto kCommit = EndWork::Kind::kCommit;
-constexpr auto kSetAside = EndWork::Kind::kSetAside;
-constexpr auto kRemove = EndWork::Kind::kRemove;
-
-std::string contents(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream all;
-  all << file.rdbuf();
-  return all.str();
-}
-void put(const fs::path& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
-}
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
-
-// One host with an agent's file server, the job's output and a sandbox for each task.
-class BatchTask : public ::testing::Test {
- protected:
-  void SetUp() override {
-    // Tasks signal their own process group; it has to be ours alone.
-    ASSERT_TRUE(::getpgrp() == ::getpid() || ::setpgid(0, 0) == 0);
-    ::signal(SIGPIPE, SIG_IGN);
-    std::string place = (fs::temp_directory_path() / "proffer-batch-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place.data()), nullptr);
-    root_ = place;
-    fs::create_directories(root_ / "in");
-    fs::create_directories(root_ / "out/_temporary");
-    const fs::path root = root_;
-    Result<std::unique_ptr<HttpServer>> server = HttpServer::listen(
-        loop_, {.address = {"127.0.0.1", 0},
-                .handler = {},
-                .files = {.prefix = "/v1/files/",
-                          .resolve = [root](std::string_view rest,
-                                            const PrincipalPtr&) -> Result<ServedPath> {
-                            const size_t slash = rest.find('/');  // "framework/task/path"
-                            return ServedPath{.root = *open_root(root),
-                                              .relative = std::string(rest.substr(slash + 1))};
-                          },
-                          .encode_directory = [](const std::vector<DirEntry>&) { return "[]"; }}});
-    ASSERT_TRUE(server) << server.error().message();
-    server_ = *std::move(server);
-  }
-  void TearDown() override {
-    server_.reset();
-    fs::remove_all(root_);
-  }
-
-  std::string address() const { return text("127.0.0.1:", server_->port()); }
-
-  TaskSetting setting(const std::string& task) {
-    TaskSetting setting{.framework = "f",
-                        .task = task,
-                        .sandbox = (root_ / task).string(),
-                        .agent = {.http_address = address()},
-                        .environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
-                        .sort_bytes = int64_t{1} << 20,
-                        .stopped = &stopped_};
-    fs::create_directories(setting.sandbox);
-    // The executor's working directory is its sandbox.
-    EXPECT_EQ(::chdir(setting.sandbox.c_str()), 0);
-    return setting;
-  }
-
-  WorkCommon common(const std::string& command, uint32_t number, uint32_t attempt) const {
-    return WorkCommon{.job = "job-1",
-                      .command = command,
-                      .output = (root_ / "out").string(),
-                      .plan = "p",
-                      .maps = maps_,
-                      .number = number,
-                      .attempt = attempt};
-  }
-
-  // The plan of the job, as its submitter writes it.
-  void plan(const std::vector<Split>& splits, const ShippedFiles& files = {}) {
-    maps_ = static_cast<uint32_t>(splits.size());
-    std::string entries;
-    std::string index;
-    const auto add = [&](const std::string& entry) {
-      index += encode_index_entry(plan_entry(static_cast<int64_t>(entries.size()), entry));
-      entries += entry;
-    };
-    for (const Split& split : splits) add(encode_split(split));
-    add(encode_files(files));
-    const fs::path directory = plan_directory((root_ / "out").string(), "p");
-    fs::create_directories(directory);
-    put(directory / "entries", entries);
-    put(directory / "index", index);
-  }
-
-  TaskOutcome run(const Work& work, TaskKind kind, const WorkCommon& common) {
-    return run_task(work, setting(to_task_id({.job = JobId("job-1"),
-                                              .kind = kind,
-                                              .number = common.number,
-                                              .attempt = common.attempt})
-                                      .str()));
-  }
-  TaskOutcome map(const MapWork& work) { return run(work, TaskKind::kMap, work.common); }
-  TaskOutcome reduce(const ReduceWork& work) { return run(work, TaskKind::kReduce, work.common); }
-  TaskOutcome end(EndWork::Kind kind, uint32_t parts, const std::string& from = "out") {
-    EndWork work{.common = common("", 0, 1),
-                 .kind = kind,
-                 .place = (root_ / (kind == EndWork::Kind::kCommit ? "out" : "aside")).string(),
-                 .parts = parts};
-    work.common.output = (root_ / from).string();
-    return run(work, TaskKind::kEnd, work.common);
-  }
-
-  MapWork map_of(const std::string& command, const std::string& input, uint32_t reducers = 1,
-                 const ShippedFiles& files = {}) {
-    put(root_ / "in/only", input);
-    plan({{{Chunk{(root_ / "in/only").string(), 0, static_cast<int64_t>(input.size())}}}}, files);
-    return MapWork{.common = common(command, 0, 1), .reducers = reducers};
-  }
-  ReduceWork reduce_of(const std::string& command, uint32_t number, size_t maps) {
-    ReduceWork work{.common = common(command, number, 1), .addresses = {address()}};
-    work.maps.assign(maps, MapOutput{.agent = 0, .attempt = 1});
-    return work;
-  }
-  // What a map task left for its reducers.
-  std::string output_of(const std::string& task) const {
-    const std::string path = (root_ / task / "map.out").string();
-    Unpacker unpacker;
-    BlockReader reader(*open_to_read(path), path, unpacker);
-    std::string lines;
-    for (;;) {
-      const Result<bool> more = reader.next();
-      EXPECT_TRUE(more) << more.error().message();
-      if (!more || !*more) return lines;
-      lines += text(reader.line(), "\n");
-    }
-  }
-  std::string part(uint32_t number) const { return contents(root_ / "out" / part_name(number)); }
-
-  fs::path root_;
-  Loop loop_;
-  std::unique_ptr<HttpServer> server_;
-  std::atomic<bool> stopped_ = false;
-  uint32_t maps_ = 1;
-};
 
 // The contract: each part is exactly the lines of its partition, sorted by key, in input order
 // within a key; whatever bytes there are, wherever the splits cut, however many maps there are to
@@ -293,6 +139,20 @@ TEST_F(BatchTask, FailsIfItsInputIsGone) {
   const TaskOutcome outcome = map(work);
   EXPECT_FALSE(outcome.result);
   EXPECT_THAT(outcome.message, HasSubstr("No such file"));
+}
+
+// A result of a part of the input would look like one of all of it.
+TEST_F(BatchTask, FailsIfItsInputHasBecomeShorter) {
+  MapWork work = map_of("cat", "one\ntwo\n");
+  for (const char* left : {"one\n", "one\ntw", ""}) {
+    put(root_ / "in/only", left);
+    const TaskOutcome outcome = map(work);
+    EXPECT_FALSE(outcome.result) << left;
+    EXPECT_EQ(outcome.failure.blame, Blame::kInput);
+    EXPECT_THAT(outcome.message, HasSubstr("in/only' has become shorter"));
+  }
+  put(root_ / "in/only", "one\ntwo\nthree\n");
+  EXPECT_TRUE(map(work).result);
 }
 
 TEST_F(BatchTask, OfAJobWithoutReducersWritesAPart) {
@@ -454,35 +314,6 @@ TEST_F(BatchTask, NoticesADamagedPlan) {
   damaged[8] = static_cast<char>(damaged[8] ^ 1);
   put(entries, damaged);
   EXPECT_THAT(map(work).message, HasSubstr("plan"));
-}
-
-TEST_F(BatchTask, TellsWhichMapOutputsItCannotGet) {
-  ASSERT_TRUE(map(map_of("cat", "x\n")).result);
-  // Map 1 is not on that agent; nobody answers for maps 2 and 3, since that port was closed again.
-  Result<std::unique_ptr<HttpServer>> gone =
-      HttpServer::listen(loop_, {.address = {"127.0.0.1", 0}, .handler = {}, .files = {}});
-  ASSERT_TRUE(gone);
-  const std::string nobody = text("127.0.0.1:", (*gone)->port());
-  gone->reset();
-  ReduceWork work = reduce_of("cat", 0, 2);
-  work.addresses.push_back(nobody);
-  work.maps.push_back({.agent = 1, .attempt = 4});
-  work.maps.push_back({.agent = 1, .attempt = 5});
-  const TaskOutcome outcome = reduce(work);
-  EXPECT_FALSE(outcome.result);
-  EXPECT_THAT(outcome.failure.fetch_failed,
-              ElementsAre(MapAttempt{1, 1}, MapAttempt{2, 4}, MapAttempt{3, 5}));
-  EXPECT_THAT(outcome.message, HasSubstr("cannot fetch 3 map outputs"));
-}
-
-TEST_F(BatchTask, NoticesADamagedMapOutput) {
-  ASSERT_TRUE(map(map_of("cat", "some text\n")).result);
-  std::string damaged = contents(root_ / "job-1.map-00000-1/map.out");
-  damaged[3] = 'X';
-  put(root_ / "job-1.map-00000-1/map.out", damaged);
-  EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
-  fs::resize_file(root_ / "job-1.map-00000-1/map.out", 4);
-  EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
 }
 
 // --- combiner and keys -------------------------------------------------------------------------
@@ -664,90 +495,7 @@ TEST_F(BatchTask, CountsWhatItsCommandsReport) {
   EXPECT_THAT(outcome.failure.stderr_tail, HasSubstr("reporter:counter:words,read,2"));
 }
 
-// --- fetching ----------------------------------------------------------------------------------
-
-// Passes connections on to a server and ends each after so many bytes of its answers.
-class BreakingProxy {
- public:
-  BreakingProxy(uint16_t server, size_t bytes_each) : server_(server), bytes_each_(bytes_each) {
-    listener_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in place = loopback(0);
-    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
-    EXPECT_EQ(::listen(listener_.get(), 16), 0);
-    socklen_t size = sizeof place;
-    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&place), &size);
-    port_ = ntohs(place.sin_port);
-    thread_ = std::thread([this] { serve(); });
-  }
-  ~BreakingProxy() {
-    ::shutdown(listener_.get(), SHUT_RDWR);
-    thread_.join();
-  }
-  uint16_t port() const { return port_; }
-  size_t passed() const { return passed_; }
-
- private:
-  static sockaddr_in loopback(uint16_t port) {
-    sockaddr_in place = {};
-    place.sin_family = AF_INET;
-    place.sin_port = htons(port);
-    place.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return place;
-  }
-  void serve() {
-    for (;;) {
-      const Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-      if (client.get() < 0) return;
-      const Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-      sockaddr_in place = loopback(server_);
-      if (::connect(server.get(), reinterpret_cast<sockaddr*>(&place), sizeof place) != 0) return;
-      std::string buffer(16 * 1024, '\0');
-      const ssize_t asked = ::read(client.get(), buffer.data(), buffer.size());
-      if (asked <= 0) continue;
-      if (!write_all(server.get(), std::string_view(buffer.data(), static_cast<size_t>(asked)))
-               .ok()) {
-        continue;
-      }
-      for (size_t room = bytes_each_; room > 0;) {
-        const ssize_t got = ::read(server.get(), buffer.data(), std::min(room, buffer.size()));
-        if (got <= 0) break;
-        room -= static_cast<size_t>(got);
-        passed_ += static_cast<size_t>(got);
-        if (!write_all(client.get(), std::string_view(buffer.data(), static_cast<size_t>(got)))
-                 .ok()) {
-          break;
-        }
-      }
-    }
-  }
-
-  const uint16_t server_;
-  const size_t bytes_each_;
-  uint16_t port_ = 0;
-  Fd listener_;
-  std::atomic<size_t> passed_ = 0;
-  std::thread thread_;
-};
-
-// Each connection brings a part; what was right is not fetched again.
-TEST_F(BatchTask, GoesOnFetchingWhereAConnectionBroke) {
-  std::string input;
-  Prng random(12);
-  while (input.size() < 500'000) input += text(random.next(), "\n");
-  ASSERT_TRUE(map(map_of("cat", input)).result);
-  const size_t size = fs::file_size(root_ / "job-1.map-00000-1/map.out");
-  // More breaks than a fetch without progress may have.
-  BreakingProxy proxy(server_->port(), 35'000);
-  ASSERT_GT(size, 5u * 35'000u);
-  ReduceWork work = reduce_of("cat", 0, 1);
-  work.addresses = {text("127.0.0.1:", proxy.port())};
-  const TaskOutcome outcome = reduce(work);
-  ASSERT_TRUE(outcome.result) << outcome.message;
-  std::vector<std::string> expected = lines_of(input);
-  std::sort(expected.begin(), expected.end());
-  EXPECT_EQ(lines_of(part(0)), expected);
-  EXPECT_LT(proxy.passed(), 2 * size);
-}
+// --- ends ------------------------------------------------------------------------------------
 
 TEST_F(BatchTask, LeavesNoProcessBehind) {
   const TaskOutcome outcome = map(map_of("sleep 1000 >/dev/null & cat", "x\n"));
