@@ -1,6 +1,6 @@
-// Second attempts at tasks that would hold up their job (stragglers.h). Once no task of a kind
-// waits for an agent, the running ones are looked at every second (look_for_stragglers); those that
-// are found have an ask of their own, and the first attempt that finishes is the task's.
+// Second attempts at tasks that would hold up their job (stragglers.h). As soon as no task of a
+// kind waits for an agent, and then every second, look_for_stragglers compares the running ones.
+// Slow tasks have an ask of their own, and the first attempt that finishes is the task's.
 
 #include <algorithm>
 
@@ -14,9 +14,10 @@ void Job::State::plan_look(Time now) {
   for (const TaskKind kind : kSpeculated) {
     Speculation& speculation = speculation_of(kind);
     if (!may_speculate(kind)) {
-      speculation = Speculation{.times = std::move(speculation.times)};
+      speculation.look_at.reset();
+      speculation.wanted.clear();
     } else if (!speculation.look_at) {
-      speculation.look_at = now + kStragglersEvery;
+      speculation.look_at = std::max(now, speculation.may_look_at);
     }
   }
 }
@@ -35,6 +36,7 @@ void Job::State::look_for_stragglers(TaskKind kind, Time now) {
   speculation.look_at.reset();
   speculation.wanted.clear();
   if (!may_speculate(kind)) return;
+  speculation.may_look_at = now + kStragglersEvery;
   const Stage& tasks = stage(kind);
   std::vector<RunningTask> running;
   for (const auto& [id, attempt] : attempts_) {

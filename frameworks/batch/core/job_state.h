@@ -133,6 +133,7 @@ class Job::State {
   struct Speculation {
     TaskTimes times = {};
     std::optional<Time> look_at = {};
+    Time may_look_at = {};              // a second after the last look
     std::vector<uint32_t> wanted = {};  // as of the last look
   };
   static constexpr TaskKind kSpeculated[] = {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd};

@@ -26,7 +26,8 @@ inline constexpr Duration kStragglerSilence = kProgressEvery * 2 + seconds(2);
 // The last task of a job, which commits the output, is as often as not the only one that runs: it
 // gets a copy when it has run for so long. An agent that is away is noticed after as much.
 inline constexpr Duration kEndStragglerAge = seconds(30);
-// How often running tasks are looked at, once none waits for an agent.
+// How often running tasks are compared at most: at once when none waits for an agent any more, so
+// that the slots that the last tasks leave have copies to run.
 inline constexpr Duration kStragglersEvery = seconds(1);
 // Copies that run at a time: a tenth of the running tasks, or these. With one, two tasks of one
 // slow agent would be waited for one after the other.

@@ -58,9 +58,7 @@ TEST(Array, RunsAllItsElementsAndIsDone) {
 // 1.5 s of elements of 100 ms each; at the end smaller ones, so that all slots end together.
 TEST(Array, HasRangesOfTheTimeThatItsElementsTake) {
   JobScenario s(JobScenario::array(1'000));
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   EXPECT_THAT(s.running_ids(), ElementsAre("range-00000-1-0-32", "range-00001-1-32-32"));
   s.finish_range("range-00000-1-0-32");
   s.offer_all();
@@ -76,9 +74,7 @@ TEST(Array, HasRangesOfTheTimeThatItsElementsTake) {
 
 TEST(Array, WhatARangeHadNoTimeForRunsInAnother) {
   JobScenario s(JobScenario::array(40));
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.finish_range("range-00000-1-0-20", 5, {}, seconds(1));
   EXPECT_EQ(s.status().array->done, 5);
   s.offer_all();
@@ -109,9 +105,7 @@ TEST(Array, AnElementThatFailsIsTriedAgainAsOftenAsItMay) {
   JobOrder order = JobScenario::array(3);
   order.array->retries = 1;
   JobScenario s(order);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.finish_range("range-00000-1-0-2", 2, {{.place = 1, .attempt = 1, .code = 9}});
   EXPECT_EQ(s.status().array->done, 1);
   EXPECT_EQ(s.status().array->failed_attempts, 1);
@@ -134,9 +128,7 @@ TEST(Array, EndsAtOnceWithMoreFailuresThanItMayHave) {
   JobOrder order = JobScenario::array(100);
   order.array->failed_max = 1;
   JobScenario s(order);
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.finish_range("range-00000-1-0-32", 20,
                  {{.place = 3, .attempt = 1, .code = 2}, {.place = 5, .attempt = 1, .code = 2}});
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
@@ -147,9 +139,7 @@ TEST(Array, SucceedsWithAsManyFailuresAsItMayHave) {
   JobOrder order = JobScenario::array(4);
   order.array->failed_max = 1;
   JobScenario s(order);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.finish_range("range-00000-1-0-2", 2, {{.place = 0, .attempt = 1, .code = 127}});
   for (int i = 0; i < 4 && !s.over(); ++i) {
     s.offer_all();
@@ -161,10 +151,7 @@ TEST(Array, SucceedsWithAsManyFailuresAsItMayHave) {
 
 TEST(Array, ARangeThatWasCutOffIsLookedForInTheOutput) {
   JobScenario s(JobScenario::array(64));
-  s.agent("a", 1);
-  s.agent("b", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 1}});
   const std::string cut = s.running().begin()->first;
   s.end(cut, State::kLost, JobScenario::Reason::kAgentRemoved);
   s.offer_all();
@@ -264,9 +251,7 @@ TEST(Array, EndsIfAllItsTasksFail) {
 
 TEST(Array, ACancelledOneKeepsItsOutput) {
   JobScenario s(JobScenario::array(100));
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.finish_range("range-00000-1-0-32");
   s.cancel();
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
@@ -421,9 +406,7 @@ TEST(RetryOfAnArray, GivesEachElementAsManyAttemptsAsAtFirst) {
   JobOrder order = JobScenario::array(100);
   order.array->failed_max = 0;
   JobScenario s(order);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   finish_range_but(s, s.running().begin()->first, {5});
   ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
   ASSERT_TRUE(retry(s));
@@ -444,9 +427,7 @@ TEST(RetryOfAnArray, GivesEachElementAsManyAttemptsAsAtFirst) {
 
 TEST(RetryOfAnArray, GoesOnWithOneThatWasCancelled) {
   JobScenario s(JobScenario::array(100));
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.finish_range("range-00000-1-0-32");
   s.cancel();
   ASSERT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
@@ -463,9 +444,7 @@ TEST(RetryOfAnArray, TakesNoFailureOfTheFirstTry) {
   JobOrder order = JobScenario::array(4);
   order.array->at_once = 1;
   JobScenario s(order);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   const std::string late = s.running().begin()->first;
   ASSERT_EQ(late, "range-00000-1-0-2");
   s.unreachable(late);

@@ -92,6 +92,12 @@ class JobScenario {
           Request{.relay = 1, .what = Submit{.order = order_, .role = {}}, .by = {.user = "ada"}});
     }
   }
+  // The scheduler begins with these agents, and launches what has room.
+  void begins_on(const std::map<std::string, int>& slots) {
+    for (const auto& [name, count] : slots) agent(name, count);
+    subscribe();
+    offer_all();
+  }
   void disconnect() {
     asks_.clear();
     notify(sdk::Disconnected{"gone"});

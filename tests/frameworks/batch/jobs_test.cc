@@ -19,9 +19,7 @@ using State = JobScenario::State;
 
 TEST(Restart, RepeatsNoMapThatHasFinishedOrRuns) {
   JobScenario s(3, 1);
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.finish("map-00000-1");
   EXPECT_EQ(s.unacknowledged(), 0u);  // It is kept.
   s.restart();
@@ -41,9 +39,7 @@ TEST(Restart, RepeatsNoMapThatHasFinishedOrRuns) {
 
 TEST(Restart, LaunchesNothingBeforeItKnowsWhatRuns) {
   JobScenario s(2, 0);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.restart();
   s.notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"), .session = SessionEpoch(9)});
   EXPECT_TRUE(s.asks().empty());
@@ -97,9 +93,7 @@ TEST(Restart, KeepsHowOftenATaskHasFailed) {
 // The acknowledgement of an end may be lost with the scheduler, though its failure was kept.
 TEST(Restart, CountsAFailureOnceHoweverOftenItIsTold) {
   JobScenario s(1, 0);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.fail("map-00000-1", "no");
   for (int life = 0; life < 5; ++life) {
     s.restart();
@@ -118,11 +112,7 @@ TEST(Restart, CountsAFailureOnceHoweverOftenItIsTold) {
 // Map outputs are fetched until then.
 TEST(ReleasedFiles, AreThoseOfAJobThatHasEndedOnTheAgentsOfItsTasks) {
   JobScenario s(2, 1);
-  s.agent("a", 1);
-  s.agent("b", 1);
-  s.agent("c", 0);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 1}, {"c", 0}});
   s.finish_all();
   s.offer_all();
   EXPECT_THAT(s.released(), IsEmpty());
@@ -145,9 +135,7 @@ TEST(ReleasedFiles, OfAnArrayAreThoseOfItsRanges) {
 
 TEST(ReleasedFiles, OfAnArrayThatWasCancelledAreThoseToo) {
   JobScenario s(JobScenario::array(10));
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.cancel();
   EXPECT_THAT(s.released(), IsEmpty());
   s.cancel();  // It cannot be retried any more.
@@ -157,9 +145,7 @@ TEST(ReleasedFiles, OfAnArrayThatWasCancelledAreThoseToo) {
 // A retry fetches the map outputs of the first try.
 TEST(ReleasedFiles, AreNotThoseOfAJobThatCanBeRetried) {
   JobScenario s(2, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.finish_all();
   s.cancel();
   EXPECT_THAT(s.released(), IsEmpty());
@@ -176,9 +162,7 @@ TEST(ReleasedFiles, AreNotThoseOfAJobThatCanBeRetried) {
 
 TEST(ReleasedFiles, AreThoseOfEachTryOfAJob) {
   JobScenario s(2, 0);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.finish_all();
   s.cancel();
   s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
@@ -194,9 +178,7 @@ TEST(ReleasedFiles, AreThoseOfEachTryOfAJob) {
 // Where an earlier life has launched tasks is not kept.
 TEST(ReleasedFiles, AreToldEverywhereAfterARestart) {
   JobScenario s(2, 0);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.restart();
   s.subscribe();
   EXPECT_THAT(s.released(), IsEmpty());
@@ -216,10 +198,7 @@ TEST(ReleasedFiles, AreToldEverywhereAfterARestart) {
 
 TEST(ReleasedFiles, OfATaskThatEndsAfterItsJobAreThoseToo) {
   JobScenario s(2, 0);
-  s.agent("a", 1);
-  s.agent("b", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 1}});
   const std::string late = s.running_ids().front();
   const std::string at = s.agent_of(late);
   s.unreachable(late);
@@ -240,9 +219,7 @@ TEST(ReleasedFiles, OfATaskThatEndsAfterItsJobAreThoseToo) {
 
 TEST(Cancel, EndsTheTasksAndRemovesTheOutput) {
   JobScenario s(3, 1);
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.cancel();
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
   EXPECT_TRUE(s.running().empty());
@@ -257,9 +234,7 @@ TEST(Cancel, EndsTheTasksAndRemovesTheOutput) {
 class RetryOfAJob : public ::testing::Test {
  protected:
   void SetUp() override {
-    s_.agent("a", 1);
-    s_.subscribe();
-    s_.offer_all();
+    s_.begins_on({{"a", 1}});
     s_.finish("map-00000-1");
     fail_for_good("map-00001");
     ASSERT_EQ(s_.status().phase, proto::BatchPhase::kFailed);
@@ -348,9 +323,7 @@ TEST_F(RetryOfAJob, IsGivenUpByCancellingWhatHasEnded) {
 
 TEST(RetryOfJobs, OfOneThatRunsOrIsUnknownIsRefused) {
   JobScenario s(1, 0);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   for (const std::string job : {"job-1", "job-2"}) {
     s.handle(Request{.relay = 3, .what = Retry{JobId(job)}, .by = {.user = "ada"}});
     EXPECT_FALSE(s.told().back().job);
@@ -360,9 +333,7 @@ TEST(RetryOfJobs, OfOneThatRunsOrIsUnknownIsRefused) {
 
 TEST(RetryOfJobs, KeepsWhatFinishedWhileTheJobEnded) {
   JobScenario s(2, 0);
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.finishes_when_killed("map-00000-1");
   s.cancel();
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kCancelled);

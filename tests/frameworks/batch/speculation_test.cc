@@ -18,10 +18,7 @@ using State = proto::TaskState;
 class SlowAgent : public ::testing::Test {
  protected:
   explicit SlowAgent(JobOrder order = JobScenario::order(4, 1)) : s(std::move(order)) {
-    s.agent("fast", 2);
-    s.agent("slow", 2);
-    s.subscribe();
-    s.offer_all();
+    s.begins_on({{"fast", 2}, {"slow", 2}});
     s.advance(seconds(1));
     for (const std::string& id : s.running_ids()) {
       if (s.agent_of(id) == "fast") s.finish(id);
@@ -176,10 +173,7 @@ TEST_F(SlowAgentOfAJobWithoutCopies, IsWaitedFor) {
 
 TEST(Speculation, WaitsUntilNoTaskWantsAnAgent) {
   JobScenario s(5, 1);
-  s.agent("fast", 2);
-  s.agent("slow", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"fast", 2}, {"slow", 2}});
   s.advance(seconds(1));
   std::string last;
   for (const std::string& id : s.running_ids()) {
@@ -190,11 +184,45 @@ TEST(Speculation, WaitsUntilNoTaskWantsAnAgent) {
   EXPECT_EQ(s.asked("map-copy"), 0);
 }
 
+// The slots of the last wave become free one after the other: a copy is wanted by then.
+TEST(Speculation, BeginsAtOnceWhenTheLastTaskIsLaunched) {
+  JobScenario s(6, 1);
+  s.begins_on({{"fast", 2}, {"slow", 1}});
+  for (int wave = 0; wave < 2; ++wave) {
+    s.advance(seconds(2));
+    for (const std::string& id : s.running_ids()) {
+      if (s.agent_of(id) == "fast") s.finish(id);
+    }
+    EXPECT_EQ(s.asked("map-copy"), 0);
+    s.offer_all();
+  }
+  ASSERT_EQ(s.asked("map"), 0);
+  s.advance(Duration());
+  EXPECT_EQ(s.asked("map-copy"), 1);
+}
+
+// A task that waits and one that runs, in turn: each comparison costs time for each running task.
+TEST(Speculation, ComparesAtMostOnceASecond) {
+  JobScenario s(3, 1);
+  s.begins_on({{"fast", 2}, {"slow", 1}});
+  s.advance(seconds(1));
+  const Time compared = s.now();
+  for (int i = 0; i < 3; ++i) {
+    for (const std::string& id : s.running_ids()) {
+      if (s.agent_of(id) != "fast") continue;
+      s.end(id, State::kLost);
+      break;
+    }
+    s.offer_all();
+    ASSERT_TRUE(s.deadline());
+    EXPECT_EQ(*s.deadline(), compared + seconds(1));
+    s.advance(milliseconds(100));
+  }
+}
+
 TEST(Speculation, FollowsWhatExecutorsTell) {
   JobScenario s(4, 1);
-  s.agent("a", 4);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 4}});
   s.agent("b", 2);
   s.advance(seconds(10));
   const auto tell = [&](const std::string& id, int64_t percent) {
@@ -217,9 +245,7 @@ TEST(Speculation, FollowsWhatExecutorsTell) {
 
 TEST(Speculation, IgnoresWhatIsNoReport) {
   JobScenario s(1, 0);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   for (const std::string executor :
        {"", "job-1", "job-1.map-00000-9", "job-7.map-00000-1", "job-1.map-00000-1"}) {
     for (const std::string& data : {std::string(), std::string("PBv1"), std::string("PBv1\xFF\x7F"),
@@ -236,10 +262,7 @@ TEST(Speculation, IgnoresWhatIsNoReport) {
 
 TEST(Speculation, RunsNoMoreCopiesThanItsBound) {
   JobScenario s(40, 0);
-  s.agent("fast", 20);
-  s.agent("slow", 20);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"fast", 20}, {"slow", 20}});
   s.advance(seconds(1));
   for (const std::string& id : s.running_ids()) {
     if (s.agent_of(id) == "fast") s.finish(id);
@@ -266,9 +289,7 @@ TEST(Speculation, RunsNoMoreCopiesThanItsBound) {
 class SlowCommit : public ::testing::Test {
  protected:
   SlowCommit() : s(JobScenario::order(1, 0)) {
-    s.agent("slow", 1);
-    s.subscribe();
-    s.offer_all();
+    s.begins_on({{"slow", 1}});
     s.holds_last_tasks();
     s.finish("map-00000-1");
     s.offer_all();
