@@ -333,6 +333,8 @@ std::map<std::string, std::string> made_seeds() {
   seeds["batch_work/plan"] = batch::encode_work(batch::PlanWork{.common = common, .place = "/out"});
   seeds["batch_work/plan_result"] =
       batch::encode_plan_result({.maps = 9, .elements = 7, .input_bytes = 1 << 20});
+  seeds["batch_work/plan_result_located"] = batch::encode_plan_result(
+      {.maps = 2, .locality = {.groups = {{"h"}}, .maps = {{.group = 1, .count = 2}}}});
   seeds["batch_plan/request"] =
       batch::encode_plan_request({.inputs = {"/in/a", "/in/b"},
                                   .split_bytes = 1 << 20,

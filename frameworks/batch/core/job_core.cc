@@ -373,12 +373,13 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
       " on agent ", attempt.agent.str(), ": ", why.empty() ? proto::to_text(status.reason) : why);
   const std::string tail = printable_tail(failure.stderr_tail, kEndedErrorBytesMax / 2);
   if (!tail.empty()) message += text("; the end of its standard error:\n", tail);
-  const bool is_too_slow = status.reason == TaskReason::kRanTooLong;
+  const std::string mends =
+      status.reason == TaskReason::kRanTooLong ? "submit the job again with a longer time_limit"
+      : failure.blame == Blame::kJob
+          ? "submit the job again: a retry needs the same files"
+          : text("proffer batch retry ", options_.id.str(), " does what is missing");
   fail(Error::failed_precondition(std::move(message))
-           .with_hint(text("proffer batch logs ", options_.id.str(), " shows all of it; ",
-                           is_too_slow ? "submit the job again with a longer time_limit"
-                                       : text("proffer batch retry ", options_.id.str(),
-                                              " does what is missing"))),
+           .with_hint(text("proffer batch logs ", options_.id.str(), " shows all of it; ", mends)),
        out);
 }
 

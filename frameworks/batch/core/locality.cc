@@ -176,6 +176,24 @@ Result<HostsOfPaths> parse_hosts_of_paths(std::string_view given) {
   return hosts;
 }
 
+std::string to_text(const HostsOfPaths& hosts) {
+  std::string lines;
+  for (const auto& [path, near] : hosts) {
+    for (size_t i = 0; i < near.size(); ++i) lines += text(i == 0 ? "" : ",", near[i]);
+    lines += text(" ", path, "\n");
+  }
+  return lines;
+}
+
+Locality planned_locality(const Locality& known, Locality planned) {
+  if (planned.empty()) return known;
+  if (known.all > 0) {
+    planned.groups.push_back(known.groups[known.all - 1]);
+    planned.all = static_cast<uint32_t>(planned.groups.size());
+  }
+  return planned;
+}
+
 Result<Locality> locate(const std::vector<Split>& splits, const HostsOfPaths& hosts,
                         const std::vector<std::string>& all, Duration wait) {
   Locality locality;

@@ -59,11 +59,17 @@ using HostsOfPaths = std::map<std::string, std::vector<std::string>>;
 // Lines of HOST[,HOST…] PATH. A path may have spaces; lines that are empty or begin with # say
 // nothing. Errors: kInvalidArgument with the number of the line.
 Result<HostsOfPaths> parse_hosts_of_paths(std::string_view text);
+// The same back.
+std::string to_text(const HostsOfPaths& hosts);
 // The hosts of each split: those that have at least half as many of its bytes as the one with the
 // most. The longest path that is a chunk's file, or a directory above it, counts. `all`: hosts of
 // all other tasks. Errors: as check_locality.
 Result<Locality> locate(const std::vector<Split>& splits, const HostsOfPaths& hosts,
                         const std::vector<std::string>& all, Duration wait);
+
+// Of a job that was planned in the cluster: what was said of all of its tasks, and what the plan
+// says of its map tasks.
+Locality planned_locality(const Locality& known, Locality planned);
 
 // --- asks ------------------------------------------------------------------------------------
 

@@ -79,6 +79,7 @@ Result<JobOrder> planned_order(JobOrder order, const PlanResult& plan) {
   } else {
     order.maps = plan.maps;
     order.input_bytes = plan.input_bytes;
+    order.locality = planned_locality(order.locality, plan.locality);
   }
   if (order.awaits_plan() || (order.array && plan.elements == 0)) {
     return Error::invalid_argument("the plan of the job has nothing to do");

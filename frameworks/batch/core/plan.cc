@@ -153,10 +153,12 @@ std::string encode_plan_request(const PlanRequest& request) {
   out.signed_number(request.split_bytes);
   const bool has_format = request.format != InputFormat();
   out.number((request.by_file ? 1 : 0) | (request.allow_empty ? 2 : 0) |
-             (request.decompresses ? 0 : 4) | (has_format ? 8 : 0));
+             (request.decompresses ? 0 : 4) | (has_format ? 8 : 0) |
+             (request.locality_wait ? 16 : 0));
   if (has_format) write(out, request.format);
   write(out, request.files);
   out.bytes(request.lines_of);
+  if (request.locality_wait) out.signed_number(request.locality_wait->nanos());
   return std::move(out).take();
 }
 
@@ -173,7 +175,7 @@ Result<PlanRequest> decode_plan_request(std::string_view bytes) {
   for (size_t i = 0; in.ok() && i < inputs; ++i) request.inputs.push_back(read_path());
   request.split_bytes = in.amount();
   if (request.split_bytes < 1) in.fail();
-  const uint64_t flags = in.number(15);
+  const uint64_t flags = in.number(31);
   request.by_file = (flags & 1) != 0;
   request.allow_empty = (flags & 2) != 0;
   request.decompresses = (flags & 4) == 0;
@@ -183,6 +185,7 @@ Result<PlanRequest> decode_plan_request(std::string_view bytes) {
   }
   request.files = read_files(in, has_large);
   request.lines_of = read_path();
+  if ((flags & 16) != 0) request.locality_wait = nanoseconds(in.amount(kLocalityWaitMax.nanos()));
   if (!in.ended_well()) return corrupt("the request for a plan");
   return request;
 }

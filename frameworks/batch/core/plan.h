@@ -15,6 +15,7 @@
 //
 //   PARENT/.waiting-<name>/_temporary/plan-<name>/request   a PlanRequest
 //   PARENT/.waiting-<name>/_temporary/plan-<name>/order     of an array
+//   PARENT/.waiting-<name>/_temporary/plan-<name>/hosts     if it has a locality file
 //
 // The task writes `index`, `entries`, `order` and `result`, a PlanResult, into
 // `plan-<name>/made`, which appears at once: whichever attempt is the first, its plan counts. Then
@@ -29,6 +30,7 @@
 // stays where it is.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +81,9 @@ struct PlanRequest {
   ShippedFiles files = {};
   // Arguments of an array are the lines of a file, or the files of these inputs.
   std::string lines_of = {};
+  // The file `hosts` beside the request says which agents have which input near (HostsOfPaths);
+  // tasks wait for them for so long.
+  std::optional<Duration> locality_wait = {};
   bool operator==(const PlanRequest&) const = default;
 };
 inline constexpr size_t kPlanRequestBytesMax =

@@ -28,6 +28,7 @@ constexpr std::string_view kPlanTag = "PBl1";
 constexpr std::string_view kStatusTag = "PBv2";  // progress with a status
 constexpr std::string_view kRangeResultTag = "PBh1";
 constexpr std::string_view kPlanResultTag = "PBn1";
+constexpr std::string_view kLocatedPlanResultTag = "PBn2";  // with hosts
 constexpr std::string_view kResultTag = "PBo1";
 constexpr std::string_view kCountedResultTag = "PBo2";  // with counters
 constexpr std::string_view kFailureTag = "PBf2";
@@ -331,19 +332,22 @@ Result<TaskResult> decode_result(std::string_view bytes) {
 }
 
 std::string encode_plan_result(const PlanResult& result) {
-  ByteWriter out(kPlanResultTag);
+  ByteWriter out(result.locality.empty() ? kPlanResultTag : kLocatedPlanResultTag);
   out.signed_number(result.maps);
   out.signed_number(result.elements);
   out.signed_number(result.input_bytes);
+  if (!result.locality.empty()) write(out, result.locality);
   return std::move(out).take();
 }
 
 Result<PlanResult> decode_plan_result(std::string_view bytes) {
-  ByteReader in(bytes, kPlanResultTag);
+  const bool is_located = bytes.starts_with(kLocatedPlanResultTag);
+  ByteReader in(bytes, is_located ? kLocatedPlanResultTag : kPlanResultTag);
   PlanResult result;
   result.maps = in.amount(static_cast<int64_t>(kMapsMax));
   result.elements = in.amount(kElementsMax);
   result.input_bytes = in.amount();
+  if (is_located) result.locality = read_locality(in);
   if (!in.ended_well()) return corrupt("the result of a plan task");
   return result;
 }
@@ -366,7 +370,7 @@ std::string encode_failure(const TaskFailure& failure) {
 Result<TaskFailure> decode_failure(std::string_view bytes) {
   ByteReader in(bytes, kFailureTag);
   TaskFailure failure;
-  failure.blame = static_cast<Blame>(in.number(2));
+  failure.blame = static_cast<Blame>(in.number(kBlameCount - 1));
   failure.stderr_tail = in.bytes(kStderrTailBytesMax);
   const size_t count = in.count(kFetchFailedMax);
   for (size_t i = 0; in.ok() && i < count; ++i) {

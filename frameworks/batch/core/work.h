@@ -19,6 +19,7 @@
 #include "frameworks/batch/core/array.h"
 #include "frameworks/batch/core/counters.h"
 #include "frameworks/batch/core/job.h"
+#include "frameworks/batch/core/locality.h"
 #include "frameworks/batch/core/shuffle.h"
 
 namespace proffer::batch {
@@ -201,7 +202,9 @@ enum class Blame : uint8_t {
   kAttempt,  // it may go better elsewhere, or later
   kCommand,  // the command itself is wrong, unless it has done its work for another task
   kInput,    // each attempt at this input fails
+  kJob,      // what was submitted with the job is gone or was changed: no retry of the job mends it
 };
+inline constexpr uint64_t kBlameCount = 4;
 
 // Of a task that failed.
 struct TaskFailure {
@@ -244,9 +247,12 @@ struct PlanResult {
   int64_t maps = 0;         // map tasks
   int64_t elements = 0;     // of an array, if these were not known before
   int64_t input_bytes = 0;  // that the map tasks read together
+  Locality locality = {};   // of the map tasks
   bool operator==(const PlanResult&) const = default;
 };
 
+// An update carries no more (kUpdateDataBytesMax).
+inline constexpr size_t kPlanResultBytesMax = 15 * 1024;
 std::string encode_plan_result(const PlanResult& result);
 Result<PlanResult> decode_plan_result(std::string_view bytes);
 

@@ -20,16 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kResultBytesMax = 1'024;
-
 // What nobody can mend by trying again.
 TaskTrouble hopeless(const Error& error) {
   return {.message = error.message(), .blame = Blame::kInput};
 }
 
 // `made` is a directory that only this attempt knows. `order` is empty unless the job is an array.
-std::optional<TaskTrouble> write_plan(const PlanRequest& request, const std::string& order,
-                                      const std::string& made) {
+std::optional<TaskTrouble> write_plan(const PlanRequest& request, const HostsOfPaths& hosts,
+                                      const std::string& order, const std::string& made) {
   std::vector<Split> splits;
   std::vector<std::string> arguments;
   PlanResult result;
@@ -53,6 +51,17 @@ std::optional<TaskTrouble> write_plan(const PlanRequest& request, const std::str
     if (splits.empty()) splits.emplace_back();
     result.maps = static_cast<int64_t>(splits.size());
     for (const Split& split : splits) result.input_bytes += split.bytes();
+    if (request.locality_wait) {
+      Result<Locality> locality = locate(splits, hosts, {}, *request.locality_wait);
+      if (!locality) return hopeless(locality.error());
+      result.locality = *std::move(locality);
+      if (const size_t bytes = encode_plan_result(result).size(); bytes > kPlanResultBytesMax) {
+        return hopeless(Error::resource_exhausted(
+            text("what is said of the hosts of the map tasks has ", bytes, " bytes; at most ",
+                 kPlanResultBytesMax, " are allowed for a job that waits for others or for the ",
+                 "clock: name larger directories in the locality file, or use prefer_hosts")));
+      }
+    }
   }
   if (::mkdir(made.c_str(), 0777) != 0) {
     return trouble(system_error(text("making ", quoted(made)), errno));
@@ -86,10 +95,18 @@ std::optional<TaskTrouble> plan_in(const std::string& directory, const PlanWork&
     if (!read) return trouble(read.error());
     order = *std::move(read);
   }
+  HostsOfPaths hosts;
+  if (request->locality_wait) {
+    const Result<std::string> lines = read_file(directory + "/hosts", kLocalityFileBytesMax);
+    if (!lines) return trouble(lines.error());
+    Result<HostsOfPaths> parsed = parse_hosts_of_paths(*lines);
+    if (!parsed) return hopeless(Error(parsed.error()).in("the hosts in the job's plan"));
+    hosts = *std::move(parsed);
+  }
   const std::string own = text(made, "-", work.common.attempt);
   std::error_code ignored;
   fs::remove_all(own, ignored);  // of an attempt of this number that an agent has launched twice
-  if (auto wrong = write_plan(*request, order, own)) return wrong;
+  if (auto wrong = write_plan(*request, hosts, order, own)) return wrong;
   const Result<void> moved = move_directory(own, made);
   if (!moved && moved.error().code() != ErrorCode::kAlreadyExists) return trouble(moved.error());
   return std::nullopt;
@@ -184,7 +201,7 @@ std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result) {
   }
   const std::string told = made_plan(placed) + "/result";
   if (!exists(told)) return std::nullopt;  // Its plan was known before.
-  const Result<std::string> bytes = read_file(told, kResultBytesMax);
+  const Result<std::string> bytes = read_file(told, kPlanResultBytesMax);
   if (!bytes) return trouble(bytes.error());
   const Result<PlanResult> read = decode_plan_result(*bytes);
   if (!read) return hopeless(read.error());

@@ -143,7 +143,12 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
   }
   const auto* map = std::get_if<MapWork>(&work);
   const WorkCommon& common = map != nullptr ? map->common : std::get<ReduceWork>(work).common;
-  if (Result<void> ok = write_files(common, setting); !ok) return failed(ok.error());
+  if (Result<void> ok = write_files(common, setting); !ok) {
+    const ErrorCode code = ok.error().code();
+    const bool is_gone = code == ErrorCode::kNotFound || code == ErrorCode::kCorruption;
+    if (is_gone) outcome.failure.blame = Blame::kJob;
+    return failed(ok.error());
+  }
   Result<Pipe> errors = make_pipe();
   if (!errors) return failed(errors.error());
   const Shuffle& shuffle = map != nullptr ? map->shuffle : std::get<ReduceWork>(work).shuffle;

@@ -24,7 +24,8 @@ Result<void> write_file(const std::string& path, std::string_view content) {
 Result<void> check_copy(const std::string& copy, const LargeFile& file) {
   struct stat seen = {};
   if (::stat(copy.c_str(), &seen) != 0) {
-    return system_error(text("its copy ", quoted(copy)), errno);
+    if (errno != ENOENT) return system_error(text("its copy ", quoted(copy)), errno);
+    return Error::not_found(text("its copy ", quoted(copy), " is gone"));
   }
   if (S_ISREG(seen.st_mode) && seen.st_size == file.bytes &&
       seen.st_mtim.tv_sec == file.modified_s) {
@@ -32,8 +33,7 @@ Result<void> check_copy(const std::string& copy, const LargeFile& file) {
   }
   return Error::corruption(text("its copy ", quoted(copy), " was changed: it has ", seen.st_size,
                                 " bytes, and had ", file.bytes,
-                                seen.st_size == file.bytes ? " too, at another time" : ""))
-      .with_hint("submit the job again");
+                                seen.st_size == file.bytes ? " too, at another time" : ""));
 }
 
 // Replaces the link of an earlier task of the same sandbox.

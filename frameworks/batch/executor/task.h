@@ -96,8 +96,8 @@ Result<Fd> open_directory(const std::string& path);
 std::string path_of(const Fd& directory);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
-// The shipped files, executable, into the sandbox. Errors: kCorruption for a copy that was
-// changed; kUnavailable from the system.
+// The shipped files, executable, into the sandbox. Errors: kNotFound and kCorruption for a plan or
+// a copy that is gone or was changed; kUnavailable from the system.
 Result<void> write_files(const WorkCommon& common, const TaskSetting& setting);
 
 // All that `from` gives becomes this task's part of the output, aside at first, each line with its

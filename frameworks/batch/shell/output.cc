@@ -78,9 +78,13 @@ Result<std::map<std::string, LargeFile>> OutputDirectory::copy_files(
   return copy_large_files(paths, *directory);
 }
 
-Result<void> OutputDirectory::write_request(const std::string& name, const PlanRequest& request) {
+Result<void> OutputDirectory::write_request(const std::string& name, const PlanRequest& request,
+                                            const HostsOfPaths& hosts) {
   const Result<std::string> directory = make_plan_directory(name);
   if (!directory) return directory.error();
+  if (request.locality_wait) {
+    if (Result<void> ok = write_whole(*directory + "/hosts", to_text(hosts)); !ok) return ok;
+  }
   return write_whole(*directory + "/request", encode_plan_request(request));
 }
 

@@ -30,7 +30,8 @@ class OutputDirectory {
   Result<std::map<std::string, LargeFile>> copy_files(
       const std::string& name, const std::map<std::string, std::string>& paths);
   // In place of it, of a job that awaits its plan: what that is made of.
-  Result<void> write_request(const std::string& name, const PlanRequest& request);
+  Result<void> write_request(const std::string& name, const PlanRequest& request,
+                             const HostsOfPaths& hosts);
   // Of an array: its order beside the plan.
   Result<void> write_order(const JobOrder& order);
   // Of a job that was not submitted: removes the directory with all that is in it.

@@ -55,6 +55,8 @@ Result<void> find_elements(JobSpec& job) {
 }
 
 PlanRequest request_of(const JobSpec& job, const ShippedFiles& files) {
+  std::optional<Duration> locality_wait;
+  if (!job.hosts_of_paths.empty()) locality_wait = job.locality_wait;
   return {.inputs = job.array ? job.files_of : job.inputs,
           .split_bytes = job.split_bytes,
           .by_file = job.by_file,
@@ -62,7 +64,8 @@ PlanRequest request_of(const JobSpec& job, const ShippedFiles& files) {
           .format = job.input_format,
           .decompresses = job.decompresses,
           .files = files,
-          .lines_of = job.lines_of};
+          .lines_of = job.lines_of,
+          .locality_wait = locality_wait};
 }
 
 Result<void> write_directory(const JobSpec& job, const JobOrder& order,
@@ -74,9 +77,10 @@ Result<void> write_directory(const JobSpec& job, const JobOrder& order,
     if (!copied) return std::move(copied).error().in("file to ship");
     files.large = *std::move(copied);
   }
-  Result<void> written = order.awaits_plan()
-                             ? output.write_request(order.plan, request_of(job, files))
-                             : output.write_plan(order.plan, splits, job.arguments, files);
+  Result<void> written =
+      order.awaits_plan()
+          ? output.write_request(order.plan, request_of(job, files), job.hosts_of_paths)
+          : output.write_plan(order.plan, splits, job.arguments, files);
   if (written && order.array) written = output.write_order(order);
   return written;
 }
@@ -130,13 +134,6 @@ Result<StageSpec> read_stage(const JobText& file, JobText over, const std::strin
     if (Result<void> ok = find_elements(spec.job); !ok) return std::move(ok).error();
   }
   stage.order = make_order(spec.job, spec.splits, spec.plan);
-  if (stage.order.awaits_plan() && !spec.job.hosts_of_paths.empty()) {
-    return Error::invalid_argument(
-               "locality is for a job whose input is known when it is submitted, and this one "
-               "waits "
-               "for others or for the clock")
-        .with_hint("name the hosts of all of its tasks with prefer_hosts");
-  }
   Result<Locality> locality =
       locate(spec.splits, spec.job.hosts_of_paths, spec.job.prefer_hosts, spec.job.locality_wait);
   if (!locality) return std::move(locality).error();

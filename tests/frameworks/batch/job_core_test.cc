@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using State = JobScenario::State;
 using Reason = JobScenario::Reason;
 
@@ -49,18 +50,14 @@ TEST(Job, RunsMapsThenReducesThenIsDone) {
 
 TEST(Job, OfMappersOnlyIsDoneWithTheMaps) {
   JobScenario s(2, 0);
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   s.finish_all();
   EXPECT_TRUE(s.succeeded());
 }
 
 TEST(Job, DeclinesWhatItDoesNotWant) {
   JobScenario s(1, 1);
-  s.agent("a", 9);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 9}});
   EXPECT_EQ(s.offer(AgentId("a"), AskName("map"), 3), 0);
   EXPECT_EQ(s.offer(AgentId("a"), AskName("reduce"), 3), 0);
   EXPECT_EQ(s.offer(AgentId("a"), AskName("something"), 3), 0);
@@ -68,10 +65,7 @@ TEST(Job, DeclinesWhatItDoesNotWant) {
 
 TEST(Job, TriesElsewhereWhatFailed) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.agent("b", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 1}});
   EXPECT_EQ(s.agent_of("map-00000-1"), "a");
   s.fail("map-00000-1", "the mapper exited with 2");
   EXPECT_EQ(s.asked("map"), 0);
@@ -83,9 +77,7 @@ TEST(Job, TriesElsewhereWhatFailed) {
 
 TEST(Job, TakesTheSameAgentAgainIfNoOtherComes) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.fail("map-00000-1", "no");
   EXPECT_EQ(s.offer_all(), 0);
   s.advance(seconds(2));
@@ -98,10 +90,7 @@ TEST(Job, TakesTheSameAgentAgainIfNoOtherComes) {
 // No other agent and no other time would mend that.
 TEST(Job, FailsAtOnceIfItsCommandIsWrong) {
   JobScenario s(3, 0);
-  s.agent("a", 2);
-  s.agent("b", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}, {"b", 1}});
   s.fail("map-00000-1", "the mapper exited with 127", {.blame = Blame::kCommand});
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
   EXPECT_THAT(s.error(), HasSubstr("exited with 127"));
@@ -109,16 +98,29 @@ TEST(Job, FailsAtOnceIfItsCommandIsWrong) {
 
 TEST(Job, TriesAgainAfterAnErrorOfACommandThatHasDoneItsWorkElsewhere) {
   JobScenario s(2, 0);
-  s.agent("a", 1);
-  s.agent("b", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 1}});
   s.finish("map-00000-1");
   s.fail("map-00001-1", "the mapper exited with 127", {.blame = Blame::kCommand});
   s.offer_all();
   EXPECT_EQ(s.agent_of("map-00001-2"), "a");
   s.fail("map-00001-2", "a line of output is longer than 64 MiB", {.blame = Blame::kInput});
   EXPECT_THAT(s.error(), HasSubstr("longer than 64 MiB"));
+}
+
+// A retry has the plan and the files of the job itself. An agent may see them that another does
+// not.
+TEST(Job, WhoseFilesAreGoneIsToBeSubmittedAgain) {
+  JobScenario s(1, 0);
+  s.agent("a", 1);
+  s.subscribe();
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    s.advance(seconds(3));
+    s.offer_all();
+    s.fail(text("map-00000-", attempt), "its copy is gone", {.blame = Blame::kJob});
+  }
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(s.status().hint, HasSubstr("submit the job again"));
+  EXPECT_THAT(s.status().hint, Not(HasSubstr("batch retry")));
 }
 
 TEST(Job, ThatIsImpossibleFailsIfItSaysSoBeforeItHasBegun) {
@@ -137,9 +139,7 @@ TEST(Job, ThatIsImpossibleFailsIfItSaysSoBeforeItHasBegun) {
   EXPECT_THAT(never.error(), HasSubstr("too little gpus"));
   // The agents of a job that runs may only be away.
   JobScenario begun(order);
-  begun.agent("a", 1);
-  begun.subscribe();
-  begun.offer_all();
+  begun.begins_on({{"a", 1}});
   tell(begun);
   EXPECT_FALSE(begun.over());
 }
@@ -166,9 +166,7 @@ TEST(Job, AddsUpTheCpuOfItsAttemptsOverRestarts) {
 
 TEST(Job, TakesTheSameAgentAtOnceIfThereIsNoOther) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.fail("map-00000-1", "no");
   proto::AskReport report;
   report.rows.push_back(
@@ -283,9 +281,7 @@ TEST(TimeLimit, ThatIsExceededCountsAsAFailureAndNamesItself) {
   JobOrder order = JobScenario::order(2, 1);
   order.time_limit = seconds(90);
   JobScenario s(order);
-  s.agent("a", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 2}});
   for (int attempt = 1; attempt <= 4; ++attempt) {
     EXPECT_FALSE(s.over()) << attempt;
     s.end(text("map-00000-", attempt), State::kKilled, Reason::kRanTooLong,
@@ -305,9 +301,7 @@ TEST(TimeLimit, OfAnElementIsThatOfItsExecutorAndItsAgentEndsWhatOutlivesIt) {
   JobOrder order = JobScenario::array(2);
   order.array->timeout = seconds(90);
   JobScenario s(order);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   const std::string range = s.running().begin()->first;
   EXPECT_EQ(s.work_of<RangeWork>(range).timeout, seconds(90));
   EXPECT_EQ(s.running().begin()->second.spec.max_run_time, seconds(90) + kRangeTime + kRangeMargin);
@@ -338,10 +332,7 @@ TEST(TimeLimit, OfARangeThatItsAgentEndsIsAFailureOfTheTask) {
 
 TEST(Job, ComputesTheOutputsOfALostAgentAgain) {
   JobScenario s(2, 1);
-  s.agent("a", 1);
-  s.agent("b", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 1}});
   s.finish("map-00000-1");
   s.agent_ends("a");
   s.notify(proto::Failure{.agent = AgentId("a")});
@@ -383,10 +374,7 @@ TEST(Reduces, AndTheEndOfAJobGoBeforeTheMapsOfOthers) {
 // map, and no further reduce takes that.
 TEST(Reduces, MakeRoomForAMapThatHasToRunAgain) {
   JobScenario s(2, 4);
-  s.agent("a", 1);
-  s.agent("b", 2);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 2}});
   const std::string of_a = s.agent_of("map-00000-1") == "a" ? "map-00000" : "map-00001";
   s.finish_all();
   EXPECT_EQ(s.offer_all(), 3);
@@ -414,9 +402,7 @@ TEST(Reduces, MakeRoomForAMapThatHasToRunAgain) {
 
 TEST(Job, LeavesPartsOfTheResultAloneWhenTheirAgentIsLost) {
   JobScenario s(1, 2);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.finish_all();
   s.offer_all();
   s.finish("reduce-00000-1");
@@ -433,9 +419,7 @@ TEST(Job, LeavesPartsOfTheResultAloneWhenTheirAgentIsLost) {
 
 TEST(Job, MakesAgainWhatAReduceCannotFetchAndRunsItAgain) {
   JobScenario s(3, 1);
-  s.agent("a", 3);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 3}});
   s.finish_all();
   s.offer_all();
   s.fail("reduce-00000-1", "cannot fetch", TaskFailure{.fetch_failed = {{1, 1}}});
@@ -469,9 +453,7 @@ TEST(Job, DoesNotFetchForEver) {
 
 TEST(Job, RunsElsewhereWhatIsUnreachableAndKillsItWhenItReturns) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.agent_ends("a");
   s.unreachable("map-00000-1");
   EXPECT_EQ(s.asked("map"), 1);
@@ -489,9 +471,7 @@ TEST(Job, RunsElsewhereWhatIsUnreachableAndKillsItWhenItReturns) {
 
 TEST(Job, TakesBackWhatReturnsBeforeAnotherWasLaunched) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.unreachable("map-00000-1");
   s.returns("map-00000-1");
   EXPECT_EQ(s.asked("map"), 0);
@@ -502,10 +482,7 @@ TEST(Job, TakesBackWhatReturnsBeforeAnotherWasLaunched) {
 
 TEST(Job, UsesTheOutputOfWhicheverAttemptFinishesFirst) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.agent("b", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}, {"b", 1}});
   s.unreachable("map-00000-1");
   s.offer_all();
   EXPECT_TRUE(s.runs("map-00000-2"));
@@ -519,9 +496,7 @@ TEST(Job, UsesTheOutputOfWhicheverAttemptFinishesFirst) {
 
 TEST(Job, IsNotMovedByDuplicatesAndLateUpdates) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.finish("map-00000-1");
   for (const State state : {State::kRunning, State::kFailed, State::kLost, State::kUnreachable}) {
     s.status("map-00000-1", AgentId("z"), state);
@@ -534,9 +509,7 @@ TEST(Job, IsNotMovedByDuplicatesAndLateUpdates) {
 
 TEST(Job, TakesGarbageFromAnExecutorForAFailure) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.status("map-00000-1", AgentId("a"), State::kFinished, Reason::kNone, "", "\xFFgarbage");
   EXPECT_EQ(s.status().map.failed, 1);
   EXPECT_EQ(s.status().map.done, 0);
@@ -544,9 +517,7 @@ TEST(Job, TakesGarbageFromAnExecutorForAFailure) {
 
 TEST(Job, FailsIfItsMapsNeverTellWhereTheirOutputIs) {
   JobScenario s(1, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.status("map-00000-1", AgentId("a"), State::kFinished, Reason::kNone, "",
            encode_result(TaskResult{}));
   EXPECT_EQ(s.status().map.failed, 1);
@@ -554,9 +525,7 @@ TEST(Job, FailsIfItsMapsNeverTellWhereTheirOutputIs) {
 
 TEST(Job, DeclaresItsAsksAgainForEachSession) {
   JobScenario s(2, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   s.disconnect();
   EXPECT_EQ(s.asks().size(), 0u);
   s.subscribe();
@@ -578,9 +547,7 @@ TEST(Job, SaysWhyNothingCouldRunIt) {
 
 TEST(Job, TellsHowLongThePhaseWillTake) {
   JobScenario s(4, 1);
-  s.agent("a", 1);
-  s.subscribe();
-  s.offer_all();
+  s.begins_on({{"a", 1}});
   EXPECT_EQ(s.status().map.eta, std::nullopt);
   s.advance(seconds(10));
   s.finish_all();

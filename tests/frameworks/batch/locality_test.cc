@@ -199,6 +199,38 @@ TEST(PreferredHosts, AreCountedAgainAfterARestartOfTheScheduler) {
   EXPECT_EQ(s.status().map.far, 3);
 }
 
+// The plan is made in the cluster, and says which hosts have the input of which map task.
+TEST(PreferredHosts, AreSaidByThePlanOfAJobThatWaited) {
+  JobOrder order = JobScenario::order(1, 1);
+  order.maps = 0;
+  order.input_bytes = 0;
+  order.locality = {.groups = {{"z"}}, .all = 1, .wait = seconds(9)};
+  JobScenario s(order);
+  s.begins_on({{"anywhere", 1}});
+  s.finish_plan("plan-00000-1",
+                {.maps = 3,
+                 .input_bytes = 3'000,
+                 .locality = {.groups = {{"a", "b"}},
+                              .maps = {{.group = 1, .count = 2}, {.group = 0, .count = 1}},
+                              .wait = seconds(9)}});
+  const auto wants = [&](std::vector<std::string> hosts, int64_t count) {
+    return std::any_of(s.asks().begin(), s.asks().end(), [&](const Ask& ask) {
+      return ask.prefer == Preference{.hosts = hosts, .wait = seconds(9)} && ask.count == count;
+    });
+  };
+  EXPECT_TRUE(wants({"a", "b"}, 2));
+  EXPECT_TRUE(wants({"z"}, 1));
+  // The next life of the scheduler knows it from the store.
+  s.restart();
+  s.subscribe();
+  EXPECT_TRUE(wants({"a", "b"}, 2));
+  while (!s.over()) {
+    s.offer_all();
+    s.finish_all();
+  }
+  EXPECT_TRUE(s.succeeded());
+}
+
 // Reduces and arrays prefer the hosts of all tasks.
 TEST(PreferredHosts, OfAllTasksAreThoseOfReducesAndElements) {
   JobOrder order = JobScenario::order(1, 2);

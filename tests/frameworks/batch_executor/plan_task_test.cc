@@ -5,12 +5,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include "common/text.h"
 #include "frameworks/batch/core/order.h"
 #include "frameworks/batch/executor/task.h"
 #include "frameworks/batch/planning/plan_files.h"
+#include "tests/support/with_directory.h"
 
 namespace proffer::batch::plan_task_test {
 namespace {
@@ -22,15 +22,9 @@ void put(const fs::path& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-class PlanTask : public ::testing::Test {
+class PlanTask : public test::WithDirectory {
  protected:
-  void SetUp() override {
-    std::string place = (fs::temp_directory_path() / "proffer-plan-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place.data()), nullptr);
-    root_ = place;
-    fs::create_directories(root_ / "in");
-  }
-  void TearDown() override { fs::remove_all(root_); }
+  void SetUp() override { fs::create_directories(root_ / "in"); }
 
   std::string out() const { return (root_ / "out").string(); }
   fs::path waiting() const { return waiting_directory(out(), "p"); }
@@ -55,7 +49,6 @@ class PlanTask : public ::testing::Test {
     return read_plan({.output = out(), .plan = "p"}, number);
   }
 
-  fs::path root_;
   std::optional<TaskTrouble> trouble_;
 };
 
@@ -73,6 +66,35 @@ TEST_F(PlanTask, FindsTheInputAndTakesTheDirectoryToItsPlace) {
   ASSERT_TRUE(second);
   EXPECT_EQ(second->chunks.front().path, (root_ / "in/b").string());
   EXPECT_EQ(decode_files(*entry(2))->contents.at("run.sh"), "x");
+}
+
+TEST_F(PlanTask, SaysWhichHostsHaveTheInputNear) {
+  put(root_ / "in/a", std::string(100, 'a'));
+  put(root_ / "in/b", std::string(50, 'b'));
+  request({.inputs = {(root_ / "in").string()}, .split_bytes = 100, .locality_wait = seconds(5)});
+  const fs::path directory = plan_directory(waiting().string(), "p");
+  put(directory / "hosts", text("h2,h1 ", (root_ / "in/b").string(), "\n"));
+  const PlanResult result = plan();
+  ASSERT_FALSE(trouble_) << trouble_->message;
+  EXPECT_EQ(result.maps, 2);
+  EXPECT_EQ(result.locality, (Locality{.groups = {{"h1", "h2"}},
+                                       .maps = {{.group = 0, .count = 1}, {.group = 1, .count = 1}},
+                                       .wait = seconds(5)}));
+  EXPECT_EQ(plan(2), result);
+}
+
+TEST_F(PlanTask, RefusesMoreHostsThanItCanTell) {
+  std::string hosts;
+  for (int i = 0; i < 2'000; ++i) {
+    put(root_ / "in" / std::to_string(i), "x");
+    hosts += text("host-number-", i, " ", (root_ / "in" / std::to_string(i)).string(), "\n");
+  }
+  request({.inputs = {(root_ / "in").string()}, .by_file = true, .locality_wait = seconds(5)});
+  put(fs::path(plan_directory(waiting().string(), "p")) / "hosts", hosts);
+  plan();
+  ASSERT_TRUE(trouble_);
+  EXPECT_THAT(trouble_->message, HasSubstr("name larger directories in the locality file"));
+  EXPECT_EQ(trouble_->blame, Blame::kInput);
 }
 
 // The input has changed between them: what the first one found is what all tasks read.

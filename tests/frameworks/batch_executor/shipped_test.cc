@@ -7,12 +7,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "common/text.h"
 #include "frameworks/batch/executor/task.h"
 #include "frameworks/batch/planning/plan_files.h"
+#include "tests/support/with_directory.h"
 
 namespace proffer::batch::shipped_test {
 namespace {
@@ -22,17 +22,13 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kThen = 1'000;
 
-class Shipped : public ::testing::Test {
+class Shipped : public test::WithDirectory {
  protected:
   void SetUp() override {
-    std::string place = (fs::temp_directory_path() / "proffer-shipped-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place.data()), nullptr);
-    root_ = place;
     fs::create_directories(root_ / "sandbox");
     plan_ = plan_directory((root_ / "out").string(), "p");
     fs::create_directories(plan_ / "files");
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   void put_copy(const std::string& content, int64_t modified_s) const {
     std::ofstream(copy(), std::ios::binary) << content;
@@ -52,7 +48,6 @@ class Shipped : public ::testing::Test {
     return all.str();
   }
 
-  fs::path root_;
   fs::path plan_;
 };
 
@@ -81,7 +76,8 @@ TEST_F(Shipped, ACopyThatWasChangedOrIsGoneIsNoticed) {
   put_copy("content and more", kThen);
   EXPECT_THAT(write().error().message(), HasSubstr("it has 16 bytes, and had 7"));
   fs::remove(copy());
-  EXPECT_THAT(write().error().message(), HasSubstr(copy()));
+  EXPECT_THAT(write().error().message(), HasSubstr(copy() + "' is gone"));
+  EXPECT_EQ(write().error().code(), ErrorCode::kNotFound);
   fs::create_directory(copy());
   EXPECT_FALSE(write());
 }

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "frameworks/batch/shell/large_files.h"
 #include "frameworks/batch/shell/output.h"
 #include "frameworks/batch/shell/prepare.h"
+#include "tests/support/with_directory.h"
 
 namespace proffer::batch::submit_test {
 namespace {
@@ -23,22 +23,13 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Submit : public ::testing::Test {
+class Submit : public test::WithDirectory {
  protected:
-  void SetUp() override {
-    std::string place = (fs::temp_directory_path() / "proffer-submit-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(place.data()), nullptr);
-    root_ = place;
-  }
-  void TearDown() override { fs::remove_all(root_); }
-
   void put(const std::string& path, const std::string& content) {
     fs::create_directories((root_ / path).parent_path());
     std::ofstream(root_ / path, std::ios::binary) << content;
   }
   std::string at(const std::string& path) const { return (root_ / path).string(); }
-
-  fs::path root_;
 };
 
 TEST_F(Submit, FindsRegularFilesAsFindDoes) {
@@ -259,23 +250,27 @@ TEST_F(Submit, ReadsWhichHostsTasksPrefer) {
   EXPECT_THAT(make_job({}, array).error().message(), HasSubstr("locality is not for arrays"));
 }
 
-// What such a job reads is not known when it is submitted.
-TEST_F(Submit, RefusesLocalityForAJobThatWaits) {
-  put("near", "a /data\n");
+// What such a job reads is not known when it is submitted: its plan will say which hosts are near.
+TEST_F(Submit, LeavesTheHostsOfAJobThatWaitsToItsPlan) {
+  put("near", "b,a /data\nc /data/c\n");
   put("job.yaml", "map: cat\nreducers: 0\ninput: in\noutput: out\nafter: words-1\n");
   SubmitOptions given{.job_file = at("job.yaml")};
   given.flags.locality = at("near");
-  const Result<Prepared> refused = prepare(given);
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("locality is for a job whose input is known"));
-  EXPECT_FALSE(fs::exists(at("out")));
-  given.flags.locality.reset();
+  given.flags.locality_wait = "7s";
   given.flags.prefer_hosts = {"a"};
   const Result<Prepared> ready = prepare(given);
   ASSERT_TRUE(ready) << ready.error().message();
-  const Locality& locality = ready->stages.stages.front().order.locality;
-  EXPECT_EQ(locality.groups, (std::vector<std::vector<std::string>>{{"a"}}));
-  EXPECT_EQ(locality.all, 1u);
+  const JobOrder& order = ready->stages.stages.front().order;
+  EXPECT_EQ(order.locality.groups, (std::vector<std::vector<std::string>>{{"a"}}));
+  EXPECT_EQ(order.locality.all, 1u);
+  const std::string plan = plan_directory(waiting_directory(order.output, order.plan), order.plan);
+  const Result<std::string> hosts = read_file(plan + "/hosts", 1'000);
+  ASSERT_TRUE(hosts) << hosts.error().message();
+  EXPECT_EQ(*parse_hosts_of_paths(*hosts),
+            (HostsOfPaths{{"/data", {"a", "b"}}, {"/data/c", {"c"}}}));
+  const Result<std::string> request = read_file(plan + "/request", 10'000);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(decode_plan_request(*request)->locality_wait, seconds(7));
 }
 
 TEST_F(Submit, ReadsTimeLimitsByBothNamesAndFlagsBeforeTheFile) {
