@@ -9,9 +9,28 @@ bool AvoidedAgents::add_failure(const AgentId& agent, TaskKind kind, uint32_t nu
   Failures& failures = failures_[agent];
   failures.last = now;
   if (failures.tasks.size() < kFailedTasksPerAgent) failures.tasks.emplace(kind, number);
-  if (failures.tasks.size() < kFailedTasksPerAgent || avoided_.size() >= avoided_max(agents)) {
-    return false;
+  return avoid_if_bad(agent, agents);
+}
+
+bool AvoidedAgents::add_end(const AgentId& agent, bool was_slow, Time now, size_t agents) {
+  if (agent.empty()) return false;
+  forgive(now);
+  if (was_slow) {
+    Failures& failures = failures_[agent];
+    failures.last = now;
+    failures.slow = std::min(failures.slow + 1, kSlowTasksPerAgent);
+    return avoid_if_bad(agent, agents);
   }
+  const auto known = failures_.find(agent);
+  if (known == failures_.end()) return false;
+  known->second.slow = 0;
+  if (!known->second.are_enough()) avoided_.erase(agent);
+  if (known->second.tasks.empty()) failures_.erase(known);
+  return false;
+}
+
+bool AvoidedAgents::avoid_if_bad(const AgentId& agent, size_t agents) {
+  if (!failures_.at(agent).are_enough() || avoided_.size() >= avoided_max(agents)) return false;
   return avoided_.insert(agent).second;
 }
 

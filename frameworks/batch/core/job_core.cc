@@ -293,9 +293,10 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
     return;
   }
   // First come, first served: other attempts at the same work need not go on.
-  kill_others(attempt, status.task, out);
+  kill_others(attempt, status.task, now, out);
   const bool is_timed = attempt.kind == TaskKind::kMap || attempt.kind == TaskKind::kReduce;
   if (is_timed && !tasks.is_of_earlier_life(attempt.attempt)) {
+    note_end(attempt, true, now, out);
     speculation_of(attempt.kind).times.add(now - attempt.since);
   }
   tasks.complete(attempt.number, attempt.attempt, attempt.agent, *std::move(result));
@@ -438,12 +439,26 @@ void Job::State::end(Outcome outcome, JobOutbox& out) {
   for (const TaskId& task : elements_->kill_all()) kill(task, out);
 }
 
-void Job::State::kill_others(const Attempt& attempt, const TaskId& but, JobOutbox& out) {
+void Job::State::note_end(const Attempt& attempt, bool has_won, Time now, JobOutbox& out) {
+  const bool was_slow = is_slow(now - attempt.since, speculation_of(attempt.kind).times);
+  if (!was_slow && !has_won) return;  // It was ended before its time.
+  if (!avoided_.add_end(attempt.agent, was_slow, now, agents_.size())) return;
+  out.trace.push_back(
+      TraceEvent{.level = TraceLevel::kMisbehaved,
+                 .what = "agent avoided: tasks of the job are slow there",
+                 .fields = {{"job", options_.id.str()}, {"agent", attempt.agent.str()}}});
+  note(out.trace.back());
+}
+
+void Job::State::kill_others(const Attempt& attempt, const TaskId& but, Time now, JobOutbox& out) {
   const JobTask& task = stage(attempt.kind).task(attempt.number);
   for (const TaskId& id : {task.active, task.copy}) {
     if (id.empty() || id == but) continue;
     const auto other = attempts_.find(id);
     CHECK(other != attempts_.end()) << id.str();
+    if (attempt.kind == TaskKind::kMap || attempt.kind == TaskKind::kReduce) {
+      note_end(other->second, false, now, out);
+    }
     kill(other, out);
   }
 }

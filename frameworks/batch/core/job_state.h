@@ -112,6 +112,8 @@ class Job::State {
   // An attempt that counted has failed by its own fault: another, elsewhere, or the end of the job.
   void count_failure(const Attempt& attempt, const proto::TaskStatus& status, std::string_view why,
                      const TaskFailure& failure, Time now, JobOutbox& out);
+  // An attempt has ended, or another one at the same task has won.
+  void note_end(const Attempt& attempt, bool has_won, Time now, JobOutbox& out);
   void avoid_if_bad(const AgentId& agent, TaskKind kind, uint32_t number, Time now, JobOutbox& out);
   // Each retry has as many again.
   int64_t allowed_attempts(TaskKind kind) const;
@@ -122,7 +124,7 @@ class Job::State {
   void fail(const Error& error, JobOutbox& out);
   void kill(Attempts::iterator attempt, JobOutbox& out);
   // The attempts that run at this task, but for one.
-  void kill_others(const Attempt& attempt, const TaskId& but, JobOutbox& out);
+  void kill_others(const Attempt& attempt, const TaskId& but, Time now, JobOutbox& out);
   static void kill(const TaskId& task, JobOutbox& out);
   void trace(TraceLevel level, std::string_view what, const proto::TaskStatus& status,
              JobOutbox& out);

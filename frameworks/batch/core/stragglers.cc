@@ -33,6 +33,13 @@ void TaskTimes::add(Duration time) {
   if (newest_.size() > kTaskTimesMax) newest_.pop_front();
 }
 
+bool is_slow(Duration took, const TaskTimes& times) {
+  if (times.newest().size() < kTimesForSlow) return false;
+  std::vector<Duration> all(times.newest().begin(), times.newest().end());
+  const Duration typical = at_part(all, 1, 2);
+  return took > typical + std::max(typical, seconds(2));
+}
+
 std::vector<uint32_t> stragglers(const std::vector<RunningTask>& running, const TaskTimes& times) {
   std::vector<Duration> all(times.newest().begin(), times.newest().end());
   bool any_tells = false;

@@ -48,6 +48,12 @@ class TaskTimes {
 // Enough for quartiles.
 inline constexpr size_t kTaskTimesMax = 200;
 
+// Whether a task took so much longer than tasks of its kind do that its agent may be slow: more
+// than twice their median, and two seconds more. Nothing is slow as long as fewer than
+// kTimesForSlow tasks have finished.
+bool is_slow(Duration took, const TaskTimes& times);
+inline constexpr size_t kTimesForSlow = 8;
+
 struct RunningTask {
   uint32_t number = 0;
   Duration age = {};

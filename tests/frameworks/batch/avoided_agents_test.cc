@@ -2,15 +2,19 @@
 
 #include "frameworks/batch/core/avoided_agents.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/prng.h"
 #include "tests/frameworks/batch/job_scenario.h"
 
 namespace proffer::batch::avoided_agents_test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using State = proto::TaskState;
 
@@ -84,6 +88,32 @@ TEST(AvoidedAgents, OldFailuresDoNotAddUp) {
   }
 }
 
+TEST(AvoidedAgents, AreThoseOnWhichThreeTasksInARowWereSlow) {
+  AvoidedAgents agents;
+  const auto ends = [&](bool was_slow) { return agents.add_end(kBad, was_slow, Time(), 3); };
+  EXPECT_FALSE(ends(true));
+  EXPECT_FALSE(ends(true));
+  EXPECT_FALSE(ends(false));
+  EXPECT_FALSE(ends(true));
+  EXPECT_FALSE(ends(true));
+  EXPECT_TRUE(ends(true));
+  EXPECT_FALSE(ends(true));
+  EXPECT_TRUE(agents.contains(kBad));
+  // What still runs there ends in time: it is as fast as others again.
+  EXPECT_FALSE(ends(false));
+  EXPECT_FALSE(agents.contains(kBad));
+  EXPECT_EQ(agents.next_deadline(), std::nullopt);
+}
+
+TEST(AvoidedAgents, OnWhichTasksFailedAreNotForgivenForFastOnes) {
+  AvoidedAgents agents;
+  for (uint32_t task = 0; task < 3; ++task) {
+    agents.add_failure(kBad, TaskKind::kMap, task, Time(), 3);
+  }
+  agents.add_end(kBad, false, Time(), 3);
+  EXPECT_TRUE(agents.contains(kBad));
+}
+
 TEST_F(BadAgent, GetsNoFurtherTaskAndIsShown) {
   EXPECT_THAT(s.status().avoided_agents, ElementsAre("bad"));
   s.advance(seconds(2));  // Any agent on which a task has failed would do now.
@@ -113,6 +143,44 @@ TEST_F(BadAgent, IsTakenAtOnceIfNoOtherCouldRunTheTasks) {
   EXPECT_THAT(s.status().avoided_agents, IsEmpty());
   s.advance(seconds(2));
   EXPECT_EQ(s.offer_all(), 3);
+}
+
+namespace {
+// Four agents of one slot; tasks take a second, and on "slow" five. `is_slow` says which do.
+void run_maps(JobScenario& s, int waves,
+              const std::function<bool(const std::string& agent)>& is_slow) {
+  s.begins_on({{"a", 1}, {"b", 1}, {"c", 1}, {"slow", 1}});
+  std::map<std::string, int> ages;
+  for (int second = 0; second < waves; ++second) {
+    s.advance(seconds(1));
+    for (const std::string& id : s.running_ids()) {
+      if (++ages[id] < 5 && is_slow(s.agent_of(id))) continue;
+      s.finish(id);
+    }
+    s.offer_all();
+  }
+}
+}  // namespace
+
+TEST(SlowAgentOfAJob, GetsNoFurtherTask) {
+  JobScenario s(48, 4);
+  run_maps(s, 15, [](const std::string& agent) { return agent == "slow"; });
+  EXPECT_THAT(s.status().avoided_agents, ElementsAre("slow"));
+  EXPECT_THAT(s.status().note, HasSubstr("slow there"));
+  while (!s.over()) {
+    for (const std::string& id : s.running_ids()) EXPECT_NE(s.agent_of(id), "slow") << id;
+    s.finish_all();
+    s.offer_all();
+  }
+  EXPECT_TRUE(s.succeeded());
+}
+
+// Some tasks of a job take longer, wherever they run.
+TEST(SlowTasksOfAJob, OnAllAgentsAreNoReasonToAvoidOne) {
+  JobScenario s(400, 0);
+  Prng random(3);
+  run_maps(s, 60, [&](const std::string&) { return random.chance(1, 8); });
+  EXPECT_THAT(s.status().avoided_agents, IsEmpty());
 }
 
 TEST(AvoidedAgentsOfAnArray, AreThoseWhereItsTasksFailed) {
