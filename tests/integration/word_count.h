@@ -18,7 +18,7 @@
 namespace proffer::test {
 
 // Text of known words with traps: empty lines, no final newline, TABs, bytes that are not UTF-8, an
-// empty file, a directory below, a name with a space.
+// empty file, a directory below, names with a space, a quote and a newline.
 class WordCount : public testing::Test {
  protected:
   void SetUp() override {
@@ -41,6 +41,8 @@ class WordCount : public testing::Test {
                  content);
     }
     write_file(home_ / "in/empty", "");
+    write_file(home_ / "in/a name\nof two lines", "of a file\n");
+    write_file(home_ / "in/it's \"quoted\" \\n $HOME", "quoted\n");
     write_file(home_ / "map.sh",
                "tr -cs 'A-Za-z0-9' '\\n' | awk 'NF { printf \"%s\\t1\\n\", $0 }'\n");
     write_file(home_ / "slow_map.sh", "sleep 0.3; sh map.sh\n");
