@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kExamples = std::string(PROFFER_SOURCE_DIR) + "/examples/batch/";
+const std::string kExamples = std::string(PROFFER_SOURCE_DIR) + "/examples/";
 
 std::string sorted_lines(const std::string& content) {
   std::vector<std::string> lines;
@@ -125,6 +125,18 @@ std::string top_clients_of(const std::string& directory) {
                   directory);
 }
 
+// Lower case, as the pipeline of the licences has it.
+constexpr const char* kWords =
+    "cat * | tr -cs A-Za-z '\\n' | tr A-Z a-z | sed '/^$/d' | sort | uniq -c | ";
+
+std::string counts_of(const std::string& directory) {
+  return by_shell(std::string(kWords) + R"(awk '{ print $2 "\t" $1 }' | sort)", directory);
+}
+
+std::string top_words_of(const std::string& directory) {
+  return by_shell(std::string(kWords) + "sort -k1,1nr -k2 | sed -n 1,10p", directory);
+}
+
 std::string cycles() {
   std::string lines;
   for (int64_t c = 1; c <= 60; ++c) {
@@ -142,7 +154,7 @@ std::string cycles() {
 
 std::string generated(const std::string& kind, const std::string& directory, int lines) {
   const std::string input = directory + "/" + kind;
-  const Exit made = run({kExamples + "generate.py", kind, input, std::to_string(lines)});
+  const Exit made = run({kExamples + "batch/generate.py", kind, input, std::to_string(lines)});
   CHECK_EQ(made.code, 0) << made.err;
   return input;
 }
@@ -152,14 +164,19 @@ Words reads(const std::string& input) { return {"-p", "in=" + input}; }
 }  // namespace
 
 Words BatchExample::run(const std::string& out) const {
-  Words words = {"batch", "run", kExamples + name + ".yaml", "-p", "out=" + out};
+  Words words = {"batch", is_schedule ? "submit" : "run",
+                 kExamples + (file.empty() ? "batch/" + name + ".yaml" : file)};
+  for (const std::string& word :
+       has_out_parameter ? Words{"-p", "out=" + out} : Words{"--output", out}) {
+    words.push_back(word);
+  }
   words.insert(words.end(), parameters.begin(), parameters.end());
   return words;
 }
 
 std::string BatchExample::given(const std::string& out, const std::string& id,
                                 const std::function<Exit(const Words&)>& proffer) const {
-  if (result == Result::kBatchResults) return proffer({"batch", "results", id}).out;
+  if (result == Result::kBatchResults) return proffer({"batch", "results", id + stage}).out;
   std::string parts;
   for (const std::string& path : files_of(out + suffix)) {
     if (fs::path(path).filename().string().starts_with("part-")) parts += read_file(path);
@@ -201,8 +218,35 @@ std::vector<BatchExample> batch_examples(const std::string& directory, int lines
        .expected = top_clients_of(requests),
        .result = Result::kParts,
        .suffix = "-top"},
+      {.name = "wordcount",
+       .file = "wordcount/job.yaml",
+       .job = "wordcount",
+       .parameters = {"--input", texts, "--split", "64KiB"},
+       .has_out_parameter = false,
+       .expected = counts_of(texts)},
+      {.name = "pipeline",
+       .file = "pipeline/licences.yaml",
+       .job = "licences",
+       .parameters = {"-p", "texts=" + texts},
+       .expected = top_words_of(texts),
+       .result = Result::kBatchResults,
+       .suffix = "-report",
+       .stage = ".report"},
       {.name = "sweep", .job = "sweep", .expected = cycles(), .result = Result::kBatchResults},
   };
+}
+
+BatchExample schedule_example(const std::string& directory) {
+  const std::string input = directory + "/requests";
+  Words parameters = reads(input);
+  // Many maps, so that it takes as long as others do.
+  parameters.insert(parameters.end(), {"-p", "when=* * * * *", "--split", "8KiB"});
+  return {.name = "nightly",
+          .job = "nightly",
+          .parameters = std::move(parameters),
+          .expected = sorted_lines(
+              by_shell(std::string(kRequests) + "awk '{ print $9 }' | sort | uniq -c", input)),
+          .is_schedule = true};
 }
 
 std::string why_no_mpi() {
@@ -217,8 +261,8 @@ std::string why_no_mpi() {
 
 BatchExample mpi_example(const std::string& directory) {
   const std::string compiled = directory + "/pi";
-  const Exit made =
-      run({"mpicc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", compiled, kExamples + "mpi/pi.c"});
+  const Exit made = run({"mpicc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", compiled,
+                         kExamples + "batch/mpi/pi.c"});
   CHECK_EQ(made.code, 0) << made.err;
   BatchExample example{.name = "mpi",
                        .job = "mpi",

@@ -12,9 +12,12 @@
 namespace proffer::test {
 
 struct BatchExample {
-  std::string name = {};      // examples/batch/NAME.yaml
-  std::string job = {};       // its ids are JOB-1, JOB-2, …
-  Words parameters = {};      // all but `out`
+  std::string name = {};
+  std::string file = {};  // below examples; if none is said, batch/NAME.yaml
+  std::string job = {};   // its ids are JOB-1, JOB-2, …
+  Words parameters = {};  // words of the command, all but those that name the output
+  // How the output is named: with a parameter of the file, or with --output.
+  bool has_out_parameter = true;
   std::string expected = {};  // to the byte
   enum class Result {
     kSortedParts,   // the lines of all parts, sorted: their order is the partitioning's
@@ -22,6 +25,9 @@ struct BatchExample {
     kBatchResults,  // what `proffer batch results` prints
   } result = Result::kSortedParts;
   std::string suffix = {};  // of the output directory of the stage that gives it
+  std::string stage = {};   // the same of its id, for kBatchResults
+  // It is submitted, and started at each fire time: `out` has a directory for each firing.
+  bool is_schedule = false;
   // The most attempts of a task that may fail without failing the job.
   int failures_max = 3;
 
@@ -33,8 +39,11 @@ struct BatchExample {
 };
 
 // Those that need nothing but the packages of tools/packages.txt. Makes their input in `directory`,
-// of so many lines each, and computes what they must give.
+// of so many lines each, and computes what they must give. Without that of a schedule.
 std::vector<BatchExample> batch_examples(const std::string& directory, int lines);
+
+// The schedule, of which the input is that of batch_examples(). It fires each minute.
+BatchExample schedule_example(const std::string& directory);
 
 // The Open MPI program, compiled into `directory`; how to say that it cannot be run here.
 std::string why_no_mpi();

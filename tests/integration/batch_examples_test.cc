@@ -30,15 +30,22 @@ TEST(BatchExamples, GiveWhatAnIndependentComputationGives) {
   for (const BatchExample& example : examples) {
     running.push_back(cluster.start(example.run(home / "out-" + example.name)));
   }
+  std::map<std::string, std::string> pipelines;  // ids, by the example
   for (size_t i = 0; i < examples.size(); ++i) {
     const Exit done = running[i]->wait(Seconds(120));
     EXPECT_EQ(done.code, 0) << examples[i].name << "\n" << done.err << done.out;
+    // "licences-1 has finished": the list has its stages only.
+    const size_t end = done.out.rfind(" has finished");
+    if (examples[i].stage.empty() || end == std::string::npos) continue;
+    const size_t begin = done.out.rfind('\n', end) + 1;
+    pipelines[examples[i].name] = done.out.substr(begin, end - begin);
   }
   const std::string listed = cluster.proffer({"batch", "list", "--all"}).out;
   for (const BatchExample& example : examples) {
     std::istringstream rows(listed);
     std::string id;
     while (rows >> id && !id.starts_with(example.job + "-")) rows.ignore(10'000, '\n');
+    if (pipelines.contains(example.name)) id = pipelines[example.name];
     EXPECT_EQ(example.given(home / "out-" + example.name, id,
                             [&](const Words& words) { return cluster.proffer(words); }),
               example.expected)

@@ -8,6 +8,7 @@
 
 #include "common/prng.h"
 #include "common/text.h"
+#include "proto/json/batch_schedule_json.h"
 #include "tests/integration/loaded_cluster.h"
 
 namespace proffer::test {
@@ -17,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr int kAgents = 3;
 constexpr Seconds kJobDeadline{240};
+const Words kList = {"batch", "cron", "list", "--json"};
 const std::vector<std::string> kKinds = {"master", "agent", "executor", "scheduler", "command"};
 
 // A job that is on its way, and the command that waits for it.
@@ -38,8 +40,16 @@ class Hand {
  private:
   Exit proffer(const Words& words) const { return cluster_.run_command(words); }
   void start_all();
+  // What is submitted anew, now or when it has ended.
+  void submit_those_due();
   void submit(const BatchExample& example);
   void wait_for(JobRun& run);
+  // Commands that end with 3 while master or scheduler are not back.
+  Exit patiently(const Words& words);
+  // Schedules: each job that one starts is a run.
+  void look_at_schedules(const Exit& listed);
+  void pause_schedules();
+  void end_schedules();
   bool kill_one(const std::string& kind);
   bool kill_executor();
   void look_at(JobRun& run, const Exit& ended);
@@ -52,6 +62,13 @@ class Hand {
   std::vector<JobRun> runs_;
   BatchKillsReport report_;
   int outputs_ = 0;
+  // Of a schedule the directory of its outputs, and the runs of its fire times.
+  struct Schedule {
+    const BatchExample* example = nullptr;
+    std::string out = {};
+    std::map<Time, std::string> fired = {};
+  };
+  std::map<std::string, Schedule> schedules_;
 };
 
 int Hand::total() const {
@@ -86,18 +103,108 @@ void Hand::submit(const BatchExample& example) {
              .out = cluster_.path(text("out-", ++outputs_, "-", example.name))};
   Words words = example.run(run.out);
   words.at(1) = "submit";
-  std::string said;
-  const bool is_submitted = eventually([&] {
-    cluster_.start_those_due();
-    const Exit submitted = proffer(words);
-    said = submitted.out + submitted.err;
-    run.id = trimmed(submitted.out);
-    return submitted.code != 3;  // The scheduler is not there yet.
-  });
-  if (!is_submitted || run.id.empty()) return cluster_.fail(text(example.name, ": ", said));
+  const Exit submitted = patiently(words);
+  run.id = trimmed(submitted.out);
+  if (submitted.code != 0 || run.id.empty()) {
+    return cluster_.fail(text(example.name, ": ", submitted.out, submitted.err));
+  }
+  if (example.is_schedule) {
+    schedules_[run.id] = {.example = &example, .out = run.out};
+    return;
+  }
   run.latest = now_nanos() + kJobDeadline.count() * slowdown() * 1'000'000'000;
   wait_for(run);
   runs_.push_back(std::move(run));
+}
+
+void Hand::submit_those_due() {
+  for (const BatchExample& example : options_.examples) {
+    const bool is_on_its_way =
+        std::any_of(runs_.begin(), runs_.end(),
+                    [&](const JobRun& run) { return run.example == &example; }) ||
+        std::any_of(schedules_.begin(), schedules_.end(),
+                    [&](const auto& row) { return row.second.example == &example; });
+    if (!is_on_its_way) submit(example);
+  }
+}
+
+Exit Hand::patiently(const Words& words) {
+  Exit told;
+  eventually([&] {
+    cluster_.start_those_due();
+    told = proffer(words);
+    return told.code != 3;
+  });
+  return told;
+}
+
+void Hand::look_at_schedules(const Exit& listed) {
+  if (listed.code == 3) return;  // Master or scheduler are away.
+  const auto page = proto::parse_batch_schedule_page(listed.out);
+  if (!page) return cluster_.fail("cron list: " + listed.out + listed.err);
+  for (const proto::BatchSchedule& shown : page->schedules) {
+    const auto found = schedules_.find(shown.name);
+    if (found == schedules_.end()) continue;
+    Schedule& schedule = found->second;
+    for (const proto::BatchFiring& firing : shown.log) {
+      const auto [known, is_new] = schedule.fired.emplace(firing.at, firing.job);
+      if (!is_new) {
+        if (known->second != firing.job) {
+          cluster_.fail(
+              text(shown.name, " fired twice at one time: ", known->second, " and ", firing.job));
+        }
+        continue;
+      }
+      const bool is_one = firing.last == Time() || firing.last == firing.at;
+      if (firing.result != "started" || !is_one) {
+        cluster_.fail(text(shown.name, ": a fire time was ", firing.result));
+        continue;
+      }
+      // The name of its directory is its fire time: 20261125T0230Z.
+      const std::time_t at = firing.at.nanos() / 1'000'000'000;
+      std::tm utc = {};
+      ::gmtime_r(&at, &utc);
+      char name[32];
+      std::strftime(name, sizeof name, "%Y%m%dT%H%MZ", &utc);
+      JobRun run{.example = schedule.example, .id = firing.job, .out = schedule.out + "/" + name};
+      run.latest = now_nanos() + kJobDeadline.count() * slowdown() * 1'000'000'000;
+      wait_for(run);
+      runs_.push_back(std::move(run));
+    }
+  }
+}
+
+// No further fire times; those that were decided are known.
+void Hand::pause_schedules() {
+  for (const auto& [name, schedule] : schedules_) {
+    const Exit paused = patiently({"batch", "cron", "pause", name});
+    if (paused.code != 0) cluster_.fail(text(name, " is not paused: ", paused.err));
+  }
+  if (!schedules_.empty()) look_at_schedules(patiently(kList));
+}
+
+// Each minute since the first fire time was decided once, and there are no outputs but theirs.
+void Hand::end_schedules() {
+  for (auto& [name, schedule] : schedules_) {
+    const Exit removed = patiently({"batch", "cron", "remove", name});
+    if (removed.code != 0) cluster_.fail(text(name, " is not removed: ", removed.err));
+    std::optional<Time> before;
+    for (const auto& [at, job] : schedule.fired) {
+      if (before && at != *before + minutes(1)) {
+        cluster_.fail(
+            text(name, ": no fire time between those of ", schedule.fired[*before], " and ", job));
+      }
+      before = at;
+    }
+    size_t outputs = 0;
+    for (const auto& entry : fs::directory_iterator(schedule.out)) {
+      outputs += !entry.path().filename().string().starts_with(".");
+    }
+    if (outputs != schedule.fired.size()) {
+      cluster_.fail(text(name, " fired ", schedule.fired.size(), " times, and there are ", outputs,
+                         " outputs in ", schedule.out));
+    }
+  }
 }
 
 void Hand::wait_for(JobRun& run) {
@@ -176,18 +283,9 @@ void Hand::look_at(JobRun& run, const Exit& ended) {
                               ended.signal, ": ", ended.err, ended.out, "\n",
                               proffer({"batch", "status", run.id}).out));
   }
-  // `proffer batch results` ends with 3 while master or scheduler are not back.
   cluster_.await_all();
-  const auto patiently = [&](const Words& words) {
-    Exit told;
-    eventually([&] {
-      cluster_.start_those_due();
-      told = proffer(words);
-      return told.code != 3;
-    });
-    return told;
-  };
-  const std::string given = without_groups(example.given(run.out, run.id, patiently));
+  const std::string given = without_groups(
+      example.given(run.out, run.id, [&](const Words& words) { return patiently(words); }));
   if (given != example.expected) {
     cluster_.fail(text(example.name, ", ", run.id, ": gave ", given.size(), " bytes, not the ",
                        example.expected.size(), " that are right; see ", run.out));
@@ -214,10 +312,10 @@ void Hand::reap() {
 
 BatchKillsReport Hand::run() {
   start_all();
-  for (const BatchExample& example : options_.examples) submit(example);
+  submit_those_due();
   // Each kind gets its part, in an order that the seed draws.
   std::vector<std::string> bag;
-  while (total() < options_.kills && !runs_.empty()) {
+  while (total() < options_.kills && !(runs_.empty() && schedules_.empty())) {
     if (bag.empty()) bag = kKinds;
     const size_t at = prng_.below(bag.size());
     const std::string kind = bag[at];
@@ -227,17 +325,20 @@ BatchKillsReport Hand::run() {
       bag.erase(bag.begin() + static_cast<std::ptrdiff_t>(at));
     }
     reap();
+    if (!schedules_.empty()) look_at_schedules(proffer(kList));
     if (total() >= options_.kills) break;
-    for (const BatchExample& example : options_.examples) {
-      const bool is_on_its_way = std::any_of(
-          runs_.begin(), runs_.end(), [&](const JobRun& run) { return run.example == &example; });
-      if (!is_on_its_way) submit(example);
+    submit_those_due();
+  }
+  pause_schedules();
+  do {
+    while (!runs_.empty()) {
+      cluster_.pass_until(now_nanos() + 20'000'000);
+      reap();
     }
-  }
-  while (!runs_.empty()) {
-    cluster_.pass_until(now_nanos() + 20'000'000);
-    reap();
-  }
+    // A fire time that has waited for an earlier one may start its job now.
+    if (!schedules_.empty()) look_at_schedules(patiently(kList));
+  } while (!runs_.empty());
+  end_schedules();
   report_.violations = cluster_.settle_and_look();
   return report_;
 }

@@ -14,7 +14,7 @@ namespace proffer::test {
 
 struct BatchKills {
   // All of them run at the same time, each again when it has finished, until there were so many
-  // kills.
+  // kills. Of a schedule each fire time must have been decided once.
   std::vector<BatchExample> examples = {};
   int kills = 10;
   uint64_t seed = 1;     // chooses the victims, the moments, and how long they stay away

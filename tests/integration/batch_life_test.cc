@@ -193,9 +193,9 @@ TEST_F(LifeOfAJob, DoesAsItIsToldWithWhatMayBeAnError) {
                                "--fail-if-impossible"});
   EXPECT_EQ(large.code, 1);
   EXPECT_THAT(large.err, HasSubstr("no agent of the cluster could run a task"));
-  const Exit named =
-      cluster.proffer({"batch", "run", "--reducers", "0", "--output", home_ / "out", "--map",
-                       "echo $mapreduce_map_input_file", "--by-file", "--input", input});
+  const Exit named = cluster.proffer({"batch", "run", "--reducers", "0", "--output", home_ / "out",
+                                      "--map", "printf '%s\\n' \"$mapreduce_map_input_file\"",
+                                      "--by-file", "--input", input});
   EXPECT_EQ(named.code, 0) << named.err;
   const Exit files = run({"bash", "-c",
                           "export LC_ALL=C; diff <(cat out/part-* | sort) "
