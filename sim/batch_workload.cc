@@ -1,6 +1,6 @@
 // The story of some jobs: the constructor says what is wanted, go_on asks for it, look checks what
 // is told. What was asked is asked again by each life of the scheduler until it is answered.
-// batch_script is what tasks do on the machines.
+// What tasks do on the machines is in batch_script.cc.
 
 #include "sim/batch_workload.h"
 
@@ -8,43 +8,15 @@
 
 #include "common/check.h"
 #include "common/text.h"
-#include "frameworks/batch/core/fnv.h"
 #include "frameworks/batch/core/stragglers.h"
 #include "frameworks/batch/core/work.h"
+#include "sim/batch_facts.h"
 
 namespace proffer::sim {
 namespace {
 
-// Of a map task's records each reducer gets some.
-constexpr int64_t kRecordBytes = 100;
 constexpr Duration kLook = seconds(1);
 const batch::Caller kSomebody{.user = "ada", .is_operator = false};
-
-// What a plan would say: the same for the job and for its tasks.
-int64_t split_bytes(const std::string& plan, uint32_t number) {
-  batch::Fnv1a64 hash;
-  hash.add(text(plan, " ", number));
-  return static_cast<int64_t>(hash.value() % 1'000 + 1) * kRecordBytes;
-}
-
-// An attempt that is made twice ends the same way.
-int32_t exit_code(const std::string& plan, uint32_t position, uint32_t attempt) {
-  batch::Fnv1a64 hash;
-  hash.add(text(plan, " ", position, " ", attempt));
-  return hash.value() % 5 == 0 ? 75 : 0;
-}
-
-// Some attempts are slow, and some stand still for long: first ones, so that others are not.
-constexpr Duration kStandsFor = seconds(120);
-constexpr int64_t kSlower = 6;
-enum class Pace { kNormal, kSlow, kStandsStill };
-Pace pace_of(const batch::WorkCommon& common, batch::TaskKind kind) {
-  if (common.attempt != 1) return Pace::kNormal;
-  batch::Fnv1a64 hash;
-  hash.add(text("pace of ", common.plan, " ", to_text(kind), " ", common.number));
-  const uint64_t one = hash.value() % 10;
-  return one == 0 ? Pace::kStandsStill : one == 1 ? Pace::kSlow : Pace::kNormal;
-}
 
 // A part of the jobs are arrays; what others are does not depend on it.
 void make_array(batch::JobOrder& order, Prng& chance) {
@@ -61,6 +33,18 @@ void make_array(batch::JobOrder& order, Prng& chance) {
   array.command = {"at-once", std::to_string(array.at_once)};
   array.retries = static_cast<int32_t>(chance.between(0, 2));
   array.failed_max = size;
+}
+
+// One of these begins an element only when that of the array with this plan is done.
+batch::ArrayOrder some_array(uint32_t size, const std::string& plan_before, Prng& chance) {
+  batch::ArrayOrder array;
+  array.indices = {{.first = 1, .step = 1, .count = size}};
+  array.directory = "/";
+  array.command = {"at-once", "0"};
+  if (!plan_before.empty()) array.command.push_back(plan_before);
+  array.retries = static_cast<int32_t>(chance.between(0, 1));
+  array.failed_max = size;
+  return array;
 }
 
 // Tasks of some jobs prefer hosts. One of the hosts does not exist; all work ends nevertheless.
@@ -98,29 +82,6 @@ std::pair<int64_t, int64_t> failing(const std::string& plan, const batch::ArrayO
   return least_and_most;
 }
 
-// How many map tasks a plan says, and what they read.
-int64_t plan_maps(const std::string& plan) {
-  batch::Fnv1a64 hash;
-  hash.add(plan);
-  return static_cast<int64_t>(hash.value() % 5 + 1);
-}
-int64_t plan_bytes(const std::string& plan) {
-  int64_t bytes = 0;
-  for (uint32_t map = 0; map < plan_maps(plan); ++map) bytes += split_bytes(plan, map);
-  return bytes;
-}
-
-// Mappers of stages that fail, always or in half of the lives of the scheduler; each retry is a
-// life.
-constexpr std::string_view kFails = "fails";
-constexpr std::string_view kFlaky = "flaky";
-bool fails(const batch::WorkCommon& common) {
-  if (common.command == kFails) return true;
-  batch::Fnv1a64 hash;
-  hash.add(text(common.plan, " ", common.attempt / 1'000));
-  return common.command == kFlaky && hash.value() % 2 == 0;
-}
-
 // By how another stage ends, in words of its own: batch::fate_of is what is tested.
 bool is_met(batch::Condition condition, proto::BatchPhase ended) {
   switch (condition) {
@@ -129,7 +90,7 @@ bool is_met(batch::Condition condition, proto::BatchPhase ended) {
     case batch::Condition::kFailed:
       return ended == proto::BatchPhase::kFailed || ended == proto::BatchPhase::kCancelled;
     case batch::Condition::kEnded:
-    case batch::Condition::kEach:  // None of these here.
+    case batch::Condition::kEach:
       return true;
   }
   return false;
@@ -175,6 +136,43 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
   if (of_pipelines.chance(1, 2)) {
     wish_for_pipeline(of_pipelines,
                       Time() + milliseconds(of_pipelines.between(0, options_.every.millis())));
+  }
+  Prng of_followers(options_.seed ^ 0xEAC4);
+  if (of_followers.chance(1, 2)) {
+    wish_for_arrays(of_followers,
+                    Time() + milliseconds(of_followers.between(0, options_.every.millis())));
+  }
+}
+
+// An array, and one or two whose elements wait for those of the one before.
+void BatchWorkload::wish_for_arrays(Prng& chance, Time at) {
+  const size_t first = wishes_.size();
+  const auto arrays = static_cast<size_t>(chance.between(2, 3));
+  const auto size = static_cast<uint32_t>(chance.between(1, 40));
+  for (size_t i = 0; i < arrays; ++i) {
+    Wish wish{.at = at, .first = first};
+    wish.stage.stage = text("s", i);
+    batch::JobOrder& order = wish.order;
+    order.name = wish.stage.stage;
+    order.output = text("/array", i);
+    order.plan = text("array", i, "-", chance.below(1'000'000));
+    order.resources = ResourceVector::of(250, 128'000);
+    order.attempts = 100;
+    const Wish* before = i == 0 ? nullptr : &wishes_.back();
+    order.array = some_array(size, before == nullptr ? "" : before->order.plan, chance);
+    if (before != nullptr) {
+      wish.stage.after = {{.job = before->stage.stage, .on = batch::Condition::kEach}};
+    }
+    for (uint32_t position = 0; position < size; ++position) {
+      const bool is_skipped = before != nullptr && before->unfinished.contains(position);
+      wish.skipped += is_skipped;
+      if (is_skipped || fails_in(order.plan, *order.array, position, 0)) {
+        wish.unfinished.insert(position);
+      }
+    }
+    if (wish.skipped == size) wish.expected = proto::BatchPhase::kSkipped;
+    wish.stage.order = order;
+    wishes_.push_back(std::move(wish));
   }
 }
 
@@ -228,7 +226,7 @@ void BatchWorkload::wish_for_pipeline(Prng& chance, Time at) {
 }
 
 batch::Submission BatchWorkload::submission(size_t first) const {
-  batch::Submission all{.pipeline = "pipe"};
+  batch::Submission all{.pipeline = wishes_[first].order.array ? "arrays" : "pipe"};
   for (const Wish& wish : wishes_) {
     if (wish.first == first) all.stages.push_back(wish.stage);
   }
@@ -482,11 +480,17 @@ void BatchWorkload::look_at_stage(Wish& wish, const std::map<std::string, proto:
   size_t met = 0;
   for (const batch::StageDependency& one : wish.stage.after) {
     const proto::BatchJob& other = *stages.at(one.job);
-    met += proto::has_ended(other.phase) && is_met(one.on, other.phase);
+    met += is_met_now(one, other);
   }
   if (met == wish.stage.after.size() || (wish.stage.takes_any && met > 0)) return;
   found_.push_back({text("stage ", wish.job, " is ", to_text(phase), ", and of ",
                          wish.stage.after.size(), " that it waits for ", met, " are met")});
+}
+
+// Elements are looked at where they run (range_script).
+bool BatchWorkload::is_met_now(const batch::StageDependency& one, const proto::BatchJob& other) {
+  if (one.on == batch::Condition::kEach) return other.phase != proto::BatchPhase::kWaiting;
+  return proto::has_ended(other.phase) && is_met(one.on, other.phase);
 }
 
 // From now on it is to end as any other job.
@@ -505,6 +509,7 @@ void BatchWorkload::check_ended(const Wish& wish, const proto::BatchJob& job) {
       found_.push_back({text("stage ", job.job, " ", to_text(job.phase), " and not ",
                              to_text(wish.expected), ": ", job.error)});
     }
+    if (wish.order.array) return check_arrays(wish, job);
     const std::string& plan = wish.order.plan;
     if (job.phase == proto::BatchPhase::kFinished &&
         (job.map.bytes_in != plan_bytes(plan) || job.map.done != plan_maps(plan) ||
@@ -549,6 +554,19 @@ void BatchWorkload::check_ended(const Wish& wish, const proto::BatchJob& job) {
   }
 }
 
+void BatchWorkload::check_arrays(const Wish& wish, const proto::BatchJob& job) {
+  if (job.phase != proto::BatchPhase::kFinished) return;
+  const auto unfinished = static_cast<int64_t>(wish.unfinished.size());
+  const int64_t done = wish.order.array->size() - unfinished;
+  if (job.array && job.array->done == done && job.array->skipped == wish.skipped &&
+      job.array->failed + job.array->skipped == unfinished) {
+    return;
+  }
+  found_.push_back({text("array ", job.job, " tells ", job.array ? job.array->done : 0, " done, ",
+                         job.array ? job.array->skipped : 0, " skipped; these are ", done, " and ",
+                         wish.skipped)});
+}
+
 std::vector<Violation> BatchWorkload::violations() const {
   std::vector<Violation> found = found_;
   if (jobs_ == nullptr) return found;
@@ -565,179 +583,6 @@ std::string BatchWorkload::progress() const {
                 job.note.empty() ? "" : text(" (", job.note, ")"));
   }
   return out;
-}
-
-namespace {
-
-// Elements one after the other, as the executor does it (frameworks/batch/executor/range_task.cc).
-TaskScript range_script(const TaskKey& task, const batch::RangeWork& work, const Results& results,
-                        Prng& chance) {
-  const std::string& plan = work.common.plan;
-  const std::multimap<uint32_t, KeptElement>& kept = results.read(plan);
-  const std::optional<batch::TaskName> name = batch::parse_task_id(task.second);
-  const std::pair<uint32_t, uint32_t> range(name->attempt, name->number);
-  batch::RangeResult result;
-  Duration at;
-  const Result<int64_t> at_once = parse_whole("number", work.command.at(1), 0, 1'000);
-  const std::optional<int64_t> running = results.running(task);
-  if (*at_once > 0 && running.value_or(0) > *at_once) {
-    results.violated({text(task.second.str(), " begins, and with it ", *running,
-                           " ranges run; at most ", *at_once, " may")});
-  }
-  for (uint32_t place = 0; place < work.count(); ++place) {
-    const uint32_t position = work.first + place;
-    const auto known = work.failures.find(place);
-    const uint32_t failures =
-        known == work.failures.end() ? 0 : static_cast<uint32_t>(known->second);
-    std::optional<KeptElement> earlier;
-    for (auto [one, end] = kept.equal_range(position); one != end; ++one) {
-      const KeptElement& other = one->second;
-      if (other.code != 0 && other.attempt <= failures) continue;
-      if (!earlier || other.code == 0) earlier = other;
-    }
-    // What an earlier range does late, since its agent was away, may be done already: nobody could
-    // tell it.
-    if (earlier && !work.looks_back && earlier->range < range) {
-      results.violated({text("element ", position, " of ", plan, " runs again in ",
-                             task.second.str(), ", and its end was kept")});
-    }
-    KeptElement ended = earlier.value_or(KeptElement{
-        .attempt = failures + 1, .code = exit_code(plan, position, failures + 1), .range = range});
-    if (!earlier) {
-      if (result.ran > 0 && at >= work.time) break;
-      const Duration takes = milliseconds(chance.between(10, 1'500));
-      at = at + takes;
-      results.keep(task, plan, at, position, ended);
-      ++result.ran;
-      result.micros += takes.micros();
-    }
-    ++result.ended;
-    if (ended.code == 0) continue;
-    result.failures.push_back(
-        {.place = place, .attempt = static_cast<int32_t>(ended.attempt), .code = ended.code});
-  }
-  TaskScript script;
-  script.task.runs = at + milliseconds(5);
-  script.data = batch::encode_range_result(result);
-  return script;
-}
-
-TaskScript gather_script(const batch::GatherWork& work, const Results& results) {
-  std::set<uint32_t> done;
-  for (const auto& [position, kept] : results.read(work.common.plan)) {
-    if (kept.code == 0) done.insert(position);
-  }
-  if (work.commits && done.size() < work.done) {
-    results.violated({text(work.common.plan, ": ", work.done, " elements are said to be done, ",
-                           done.size(), " are")});
-  }
-  TaskScript script;
-  script.task.runs = milliseconds(100);
-  script.data = batch::encode_result({.bytes_out = static_cast<int64_t>(done.size())});
-  return script;
-}
-
-}  // namespace
-
-namespace {
-
-// One that is slow tells how far it is; one that stands still, and one that ends soon, does not.
-void set_pace(TaskScript& script, Pace pace) {
-  if (pace == Pace::kStandsStill) script.task.runs = kStandsFor;
-  if (pace == Pace::kSlow) script.task.runs = script.task.runs * kSlower;
-  if (pace == Pace::kStandsStill) return;
-  for (Duration at = batch::kProgressEvery; at < script.task.runs;
-       at = at + batch::kProgressEvery) {
-    const int64_t done = batch::kProgressWhole * at.millis() / script.task.runs.millis();
-    script.messages.emplace_back(at, batch::encode_progress({.done = done}));
-  }
-}
-
-// The output is committed when each part is in place.
-void check_parts(const batch::EndWork& work, const Results& results) {
-  if (work.kind != batch::EndWork::Kind::kCommit) return;
-  const std::multimap<uint32_t, KeptElement>& parts = results.read(work.common.plan);
-  for (uint32_t part = 0; part < work.parts; ++part) {
-    if (parts.contains(part)) continue;
-    results.violated({text(work.common.plan, " is committed, and part ", part, " is not there")});
-  }
-}
-
-}  // namespace
-
-bool is_copy(const proto::TaskSpec& task) { return task.ask.str().ends_with("-copy"); }
-
-// A map task writes, for each reducer, as many bytes as its split has; so what reducers have read
-// in the end must be what the maps wrote, neither more nor less.
-TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const Shuffle& shuffle,
-                        const Results& results, Prng& chance) {
-  const Result<batch::Work> work = batch::decode_work(run.spec.data);
-  CHECK(work.has_value()) << work.error().message();
-  if (const auto* range = std::get_if<batch::RangeWork>(&*work)) {
-    return range_script({run.framework, run.spec.id}, *range, results, chance);
-  }
-  if (const auto* gather = std::get_if<batch::GatherWork>(&*work)) {
-    TaskScript script = gather_script(*gather, results);
-    if (gather->commits) set_pace(script, pace_of(gather->common, batch::TaskKind::kEnd));
-    return script;
-  }
-  TaskScript script;
-  script.task.runs = milliseconds(chance.between(100, 10'000));
-  if (const auto* plan = std::get_if<batch::PlanWork>(&*work)) {
-    script.data = batch::encode_plan_result(
-        {.maps = plan_maps(plan->common.plan), .input_bytes = plan_bytes(plan->common.plan)});
-    return script;
-  }
-  const auto* failing = std::get_if<batch::MapWork>(&*work);
-  if (failing != nullptr && fails(failing->common)) {
-    script.task.exit_code = 1;
-    script.data = batch::encode_failure({.blame = batch::Blame::kInput});
-    return script;
-  }
-  if (const auto* map = std::get_if<batch::MapWork>(&*work)) {
-    set_pace(script, pace_of(map->common, batch::TaskKind::kMap));
-    const int64_t bytes = split_bytes(map->common.plan, map->common.number);
-    shuffle.write({run.framework, run.spec.id}, bytes);
-    script.data = batch::encode_result({.records_in = bytes / kRecordBytes,
-                                        .bytes_in = bytes,
-                                        .records_out = bytes / kRecordBytes * map->reducers,
-                                        .bytes_out = bytes * map->reducers,
-                                        .http_address = text(machine.str(), ":5081")});
-    return script;
-  }
-  if (const auto* end = std::get_if<batch::EndWork>(&*work)) {
-    check_parts(*end, results);
-    if (end->kind == batch::EndWork::Kind::kCommit) {
-      set_pace(script, pace_of(end->common, batch::TaskKind::kEnd));
-    }
-    script.data = batch::encode_result({});
-    return script;
-  }
-  const auto& reduce = std::get<batch::ReduceWork>(*work);
-  set_pace(script, pace_of(reduce.common, batch::TaskKind::kReduce));
-  batch::TaskResult result;
-  batch::TaskFailure failure;
-  for (uint32_t number = 0; number < reduce.maps.size(); ++number) {
-    const batch::MapOutput& output = reduce.maps[number];
-    const TaskKey map(run.framework, batch::to_task_id({.job = batch::JobId(reduce.common.job),
-                                                        .number = number,
-                                                        .attempt = output.attempt}));
-    const std::optional<int64_t> bytes = shuffle.read(reduce.addresses.at(output.agent), map);
-    if (bytes) {
-      result.bytes_in += *bytes;
-    } else if (failure.fetch_failed.size() < batch::kFetchFailedMax) {
-      failure.fetch_failed.push_back({number, output.attempt});
-    }
-  }
-  if (failure.fetch_failed.empty()) {
-    script.data = batch::encode_result(result);
-    results.keep({run.framework, run.spec.id}, reduce.common.plan, script.task.runs,
-                 reduce.common.number, {.attempt = reduce.common.attempt});
-  } else {
-    script.task.exit_code = 1;
-    script.data = batch::encode_failure(failure);
-  }
-  return script;
 }
 
 }  // namespace proffer::sim

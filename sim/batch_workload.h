@@ -72,6 +72,10 @@ class BatchWorkload final : public Workload {
     proto::BatchPhase expected = proto::BatchPhase::kFinished;  // how it ends at last
     bool is_flaky = false;        // it fails, until it is retried; also of an array
     bool may_wait_again = false;  // for such a one, or what does
+    // Of an array: elements that will not be done, and how many of these because of the array
+    // before.
+    std::set<uint32_t> unfinished = {};
+    int64_t skipped = 0;
   };
 
   void handle(const batch::JobsEvent& event, Time now, Commands& out);
@@ -82,6 +86,9 @@ class BatchWorkload final : public Workload {
   void look(Time now);
   void check_ended(const Wish& wish, const proto::BatchJob& job);
   void wish_for_pipeline(Prng& chance, Time at);
+  void wish_for_arrays(Prng& chance, Time at);
+  static bool is_met_now(const batch::StageDependency& one, const proto::BatchJob& other);
+  void check_arrays(const Wish& wish, const proto::BatchJob& job);
   batch::Submission submission(size_t first) const;
   // What is to be asked of a stage now, if anything.
   std::optional<batch::Request> ask_of_stage(size_t number);
