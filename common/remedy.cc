@@ -10,10 +10,10 @@ namespace proffer {
 namespace {
 
 constexpr std::array<std::string_view, kRemedyKindCount> kRemedyNames = {
-    "takes_less",        "fewer_together", "without_constraint", "without_max_per",
-    "may_borrow",        "tasks_end",      "offers_end",         "limit_raised",
-    "guarantee_lowered", "decline_lifted", "wait_ends",          "undrained",
-    "connected",         "unreserved",     "unclaimed",          "trouble_over",
+    "takes_less",   "fewer_together", "without_constraint", "without_max_per",   "may_borrow",
+    "tasks_end",    "offers_end",     "limit_raised",       "guarantee_lowered", "decline_lifted",
+    "wait_ends",    "undrained",      "connected",          "unreserved",        "unclaimed",
+    "trouble_over", "shorter_limit",
 };
 
 // "2 tasks of role 'ads' (f-1: t-1, t-2)", or offers: those of one framework in one role together,
@@ -125,6 +125,9 @@ std::string to_text(const Remedy& remedy) {
       return text("when ", agent, " is not set aside for ", remedy.framework.str(), " any more");
     case RemedyKind::kTroubleOver:
       return text("when ", agent, " takes tasks again: ", remedy.trouble);
+    case RemedyKind::kShorterLimit:
+      return text("with a time limit of at most ", to_text(remedy.time_limit), ", beside what ",
+                  remedy.framework.str(), " waits for on ", agent);
   }
   LOG(FATAL) << "remedy " << static_cast<int>(remedy.kind);
   return {};

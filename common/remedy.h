@@ -34,8 +34,9 @@ enum class RemedyKind : uint8_t {
   kUnreserved,         // what is reserved on an agent for another role is not any more
   kUnclaimed,          // an agent is not set aside for another ask any more
   kTroubleOver,        // an agent in trouble takes tasks again
+  kShorterLimit,       // its tasks have at most this time limit: they backfill a claim
 };
-inline constexpr size_t kRemedyKindCount = 16;
+inline constexpr size_t kRemedyKindCount = 17;
 std::string_view to_text(RemedyKind kind);  // "takes_less", …
 std::optional<RemedyKind> parse_remedy_kind(std::string_view text);
 
@@ -54,6 +55,7 @@ struct Remedy {
   // more it does not fit. Fewer together: so many tasks.
   std::optional<ResourceKind> resource = {};
   int64_t amount = 0;
+  Duration time_limit = {};     // shorter limit: the longest that helps, in whole seconds
   std::string constraint = {};  // or the attribute of max_per
   AgentId agent = {};           // where
   RoleName role = {};           // whose limit, guarantee or reservation

@@ -165,6 +165,8 @@ class Cluster {
   // runs there. What goes away can be promised to nobody.
   ResourceVector usable_total() const;
   RoleSettings settings_of(const RoleName& role) const;
+  // How long an offer to the leaf is held.
+  Duration lease_of(const Leaf& leaf) const;
   bool promises_any() const { return !tree.root().promised.empty(); }
   // The tasks of a gang, with their agents.
   std::vector<std::pair<Agent*, TaskRef>> gang_of(const FrameworkId& framework,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "allocator/cluster/cluster.h"
+
 namespace proffer::fair {
 
 bool AskEntry::matches(const AgentState& agent) const {
@@ -25,6 +27,11 @@ bool AskEntry::has_headroom() const {
     if (std::find(kept.begin(), kept.end(), this) != kept.end()) return true;
   }
   return false;
+}
+
+Duration Cluster::lease_of(const Leaf& leaf) const {
+  const Duration longest = options.offer_timeout;
+  return std::min(longest, leaf.owner->lease_max.value_or(longest));
 }
 
 std::optional<Filter> Framework::filter_on(const AgentState& agent) const {

@@ -234,7 +234,7 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   if (complete_at && *complete_at > now_) found.claim_complete_at = complete_at;
   found.first = owed_before(entry);
   if (!found.could_ever_fit) found.changes = impossible(cluster_, entry);
-  found.remedies = remedies_for(cluster_, waiting_.gate, entry, now_);
+  found.remedies = remedies_for(cluster_, waiting_, entry, now_);
   return found;
 }
 

@@ -13,7 +13,7 @@
 
 namespace proffer::fair {
 
-class Gate;
+class Waiting;
 
 // As if nothing were kept there for a claim.
 AgentState without_keep(const AgentState& agent);
@@ -87,7 +87,7 @@ class Fitting {
 };
 
 // What would make the ask fit: see remedies.cc.
-std::vector<Remedy> remedies_for(const Cluster& cluster, const Gate& gate, const AskEntry& entry,
-                                 Time now);
+std::vector<Remedy> remedies_for(const Cluster& cluster, const Waiting& waiting,
+                                 const AskEntry& entry, Time now);
 
 }  // namespace proffer::fair

@@ -12,6 +12,8 @@
 #include "allocator/explain/fitting.h"
 #include "allocator/explain/largest.h"
 #include "allocator/explain/rivals.h"
+#include "allocator/waiting/backfill.h"
+#include "allocator/waiting/waiting.h"
 
 namespace proffer::fair {
 namespace {
@@ -31,13 +33,14 @@ int64_t place_of(ResourceKind kind, int64_t amount) {
 
 class RemedySearch {
  public:
-  RemedySearch(const Cluster& cluster, const Gate& gate, const AskEntry& entry, Time now)
+  RemedySearch(const Cluster& cluster, const Waiting& waiting, const AskEntry& entry, Time now)
       : cluster_(cluster),
+        waiting_(waiting),
         entry_(entry),
         ask_(entry.ask),
         now_(now),
         as_it_is_(cluster, entry, now),
-        rivals_(cluster, gate, entry, now),
+        rivals_(cluster, waiting.gate, entry, now),
         endings_(cluster, entry, as_it_is_, now) {}
 
   std::vector<Remedy> all() {
@@ -45,6 +48,7 @@ class RemedySearch {
     take_less();
     start_fewer_together();
     insist_on_less();
+    end_sooner();
     change_quota();
     end_what_is_there();
     change_agents();
@@ -144,6 +148,37 @@ class RemedySearch {
     Ask more = ask_;
     more.borrow = true;
     if (would_fit(std::move(more))) add_anew({.kind = RemedyKind::kMayBorrow});
+  }
+
+  // The longest time limit with which it backfills a claim. An ask that has something set aside has
+  // better to come.
+  void end_sooner() {
+    if (ask_.revocable_ok || ask_.gang > 1 || !ask_.borrow || !entry_.set_aside.empty()) return;
+    Ask limited = ask_;
+    limited.max_run_time = seconds(1);
+    const Fitting declared(cluster_, entry_, limited, now_);
+    if (!declared.denied().is_none()) return;
+    Remedy best{.kind = RemedyKind::kShorterLimit};
+    for (const auto& [order, claimant] : waiting_.claims.all()) {
+      const std::optional<Duration> longest =
+          backfill_limit(cluster_, declared.entry(), *claimant,
+                         waiting_.claims.complete_at(*claimant, now_), now_);
+      if (!longest) continue;
+      const Duration limit = seconds(std::min(*longest, kDurationMax).nanos() / seconds(1).nanos());
+      const bool is_known = ask_.max_run_time > Duration() && ask_.max_run_time <= limit;
+      if (limit <= best.time_limit || is_known) continue;
+      for (const Agent* a : waiting_.claims.agents_of(*claimant)) {
+        if (!has_room_to_backfill(declared.entry(), *a) || declared.is_declined(*a) ||
+            !a->serves() || !may_hold(declared.entry(), *a, now_)) {
+          continue;
+        }
+        best.time_limit = limit;
+        best.agent = a->id;
+        best.framework = claimant->leaf->framework;
+        break;
+      }
+    }
+    if (best.time_limit >= seconds(1)) add_anew(std::move(best));
   }
 
   // What is set aside for the ask is for others too once it is another one; and its framework does
@@ -352,6 +387,7 @@ class RemedySearch {
   }
 
   const Cluster& cluster_;
+  const Waiting& waiting_;
   const AskEntry& entry_;
   const Ask& ask_;
   const Time now_;
@@ -361,10 +397,10 @@ class RemedySearch {
   std::vector<Remedy> found_ = {};
 };
 
-std::vector<Remedy> remedies_for(const Cluster& cluster, const Gate& gate, const AskEntry& entry,
-                                 Time now) {
+std::vector<Remedy> remedies_for(const Cluster& cluster, const Waiting& waiting,
+                                 const AskEntry& entry, Time now) {
   if (entry.unmet() == 0 || !entry.leaf->owner->takes_offers()) return {};
-  return RemedySearch(cluster, gate, entry, now).all();
+  return RemedySearch(cluster, waiting, entry, now).all();
 }
 
 }  // namespace proffer::fair

@@ -9,20 +9,13 @@
 #include "allocator/round/round.h"
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
+#include "allocator/waiting/backfill.h"
 
 namespace proffer::fair {
 namespace {
 
 // The resources that are kept for a claim on the agent.
 const Resources& to_lend(const Agent& a) { return a.keep.is_zero() ? a.free : a.kept; }
-
-// The role below the root that the leaf counts in: leaves of two such roles have no limit in
-// common.
-const Role* top_role(const Leaf& l) {
-  const Role* role = l.role;
-  while (role->parent != nullptr && role->parent->parent != nullptr) role = role->parent;
-  return role;
-}
 
 }  // namespace
 
@@ -111,8 +104,7 @@ bool Round::lend_to(Leaf& l) {
 }
 
 // One task to the ask, of what is kept for a claim until the claim is complete. It will have ended
-// by then, counted from the end of the offer's lease. Nothing is taken of agents with reservations
-// or estimates.
+// by then, counted from the end of the offer's lease.
 bool Round::backfill(AskEntry& ask) {
   const std::optional<Time> none_from = cluster_.options.naive.no_backfill_from;
   if (ask.ask.max_run_time == Duration() || (none_from && now_ >= *none_from)) return false;
@@ -122,8 +114,7 @@ bool Round::backfill(AskEntry& ask) {
     if (!may_backfill(ask, *claimant)) continue;
     for (Agent* const on : waiting_.claims.agents_of(*claimant)) {
       Agent& a = *on;
-      if (!a.parts.empty() || a.keep.is_zero() || !fits(ask.ask.shape, a.kept)) continue;
-      if (!suits(ask, a, now_)) continue;
+      if (!has_room_to_backfill(ask, a) || !suits(ask, a, now_)) continue;
       const Slice slice{.resources = carve(ask.ask.shape, a.kept)};
       const ResourceVector before = a.free.amounts;
       grant(*ask.leaf, a, {slice}, &ask, 1, 0, ask.ask.max_run_time);
@@ -136,20 +127,13 @@ bool Round::backfill(AskEntry& ask) {
   return false;
 }
 
-// Whether a task of the ask delays the claim in no way: it ends in time, and beside it the claimant
-// may still have what it waits for.
+// Whether a task of the ask delays the claim in no way.
 bool Round::may_backfill(const AskEntry& ask, const AskEntry& claimant) {
   const auto [known, is_new] = complete_at_.try_emplace(&claimant);
   if (is_new) known->second = waiting_.claims.complete_at(claimant, now_);
-  const Duration takes = lease_of(*ask.leaf) + surely_takes(ask.ask.max_run_time);
-  if (!known->second || *known->second < later(now_, takes)) return false;
-  if (holds_guarantees(cluster_)) return false;  // Then all that is used counts.
-  const bool is_beside = top_role(*ask.leaf) != top_role(*claimant.leaf);
-  const Want both{.leaf = *claimant.leaf,
-                  .amounts = claimant.at_once() + (is_beside ? ResourceVector() : ask.ask.shape),
-                  .borrow = claimant.ask.borrow,
-                  .claimant = &claimant};
-  return denial(cluster_, both).is_none();
+  const std::optional<Duration> longest =
+      backfill_limit(cluster_, ask, claimant, known->second, now_);
+  return longest && ask.ask.max_run_time <= *longest;
 }
 
 }  // namespace proffer::fair

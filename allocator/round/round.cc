@@ -124,17 +124,12 @@ size_t& Round::DraftTable::place_of(const std::vector<Draft>& drafts, const Leaf
   return places_[at];
 }
 
-Duration Round::lease_of(const Leaf& l) const {
-  const Duration longest = cluster_.options.offer_timeout;
-  return std::min(longest, l.owner->lease_max.value_or(longest));
-}
-
 std::vector<SharedGrant> Round::make_offers() {
   std::vector<SharedGrant> grants;
   grants.reserve(drafts_.size());
   cluster_.offers_before = cluster_.outstanding.last_id();
   for (Draft& draft : drafts_) {
-    const Duration lease = lease_of(*draft.leaf);
+    const Duration lease = cluster_.lease_of(*draft.leaf);
     Booked booked = draft.agent->book(draft.slices);
     if (draft.max_run_time > Duration()) booked.lent = true;
     Grant grant;

@@ -129,7 +129,6 @@ class Round {
   bool lend_to(Leaf& leaf);
   bool backfill(AskEntry& ask);
   bool may_backfill(const AskEntry& ask, const AskEntry& claimant);
-  Duration lease_of(const Leaf& leaf) const;
 
   Cluster& cluster_;
   Waiting& waiting_;

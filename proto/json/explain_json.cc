@@ -59,6 +59,7 @@ void fields(F& f, typename F::template Of<Remedy>& remedy) {
   if (F::kReads || remedy.kind == RemedyKind::kTakesLess || remedy.amount != 0) {
     fields_of_amount(f, "at_most", remedy.resource.has_value(), remedy.amount);
   }
+  if (F::kReads || remedy.time_limit > Duration()) f.seconds("time_limit_s", remedy.time_limit);
   f.text_if_any("constraint", remedy.constraint);
   f.text_if_any("agent", remedy.agent);
   f.text_if_any("role", remedy.role);

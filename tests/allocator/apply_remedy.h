@@ -47,6 +47,10 @@ inline void apply(AllocatorScenario& s, const std::string& framework, const std:
                     [&](const MaxPer& most) { return most.attribute == remedy.constraint; });
       f.asks(changed);
       return;
+    case RemedyKind::kShorterLimit:
+      changed.max_run_time = remedy.time_limit;
+      f.asks(changed);
+      return;
     case RemedyKind::kMayBorrow:
       changed.borrow = true;
       f.asks(changed);

@@ -1,5 +1,7 @@
 // Asks with a time limit use what is kept for a claim until the claim is complete.
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "tests/allocator/scenario.h"
@@ -74,6 +76,41 @@ TEST(Backfill, ExplainSaysWhenTheClaimWillBeComplete) {
   ASSERT_EQ(why.asks.size(), 1u);
   EXPECT_EQ(why.asks[0].claimed, AgentId("a1"));
   EXPECT_EQ(why.asks[0].claim_complete_at, s.began + kLimit);
+}
+
+TEST(Backfill, ExplainSaysWhichTimeLimitWouldLetATaskRunNow) {
+  Queue s;
+  for (const Duration too_long : {Duration(), s.fitting() + milliseconds(1), minutes(20)}) {
+    s.short_asks(too_long);
+    const FrameworkExplanation why = s.allocator().explain(FrameworkId("short"), s.now());
+    ASSERT_EQ(why.asks.size(), 1u);
+    const auto& remedies = why.asks[0].remedies;
+    const auto found = std::find_if(remedies.begin(), remedies.end(), [](const Remedy& remedy) {
+      return remedy.kind == RemedyKind::kShorterLimit;
+    });
+    ASSERT_NE(found, remedies.end()) << to_text(too_long);
+    EXPECT_EQ(found->time_limit, s.fitting());
+    EXPECT_EQ(found->agent, AgentId("a1"));
+    EXPECT_EQ(found->framework, FrameworkId("large"));
+    EXPECT_TRUE(found->first.empty());
+  }
+  s.short_asks(s.fitting());
+  EXPECT_EQ(s.framework("short").outstanding().size(), 1u);
+}
+
+TEST(Backfill, ExplainSaysNothingOfATimeLimitWhereNoneWouldHelp) {
+  Queue s;
+  s.framework("short").asks(limited("cpus:2;mem:1GiB", 1, Duration()));  // One CPU is kept.
+  s.decide();
+  s.framework("other").asks(limited("cpus:1;mem:8GiB", 1, Duration()));
+  s.decide();
+  for (const char* name : {"short", "other", "large"}) {
+    const FrameworkExplanation why = s.allocator().explain(FrameworkId(name), s.now());
+    ASSERT_EQ(why.asks.size(), 1u) << name;
+    for (const Remedy& remedy : why.asks[0].remedies) {
+      EXPECT_NE(remedy.kind, RemedyKind::kShorterLimit) << name;
+    }
+  }
 }
 
 TEST(Backfill, ClaimIsServedAtTheTimeLimitOfTheTasksInItsWay) {

@@ -34,6 +34,7 @@ class LiveCluster {
         .claim_after = seconds(random_.between(5, 60)), .reclaim = kModes[random_.below(3)]});
     for (int64_t i = random_.between(1, 5); i > 0; --i) add_agent(text("a", i));
     if (random_.chance(1, 2)) add_settings();
+    have_limits_ = random_.chance(1, 2);
     for (int64_t i = random_.between(2, 6); i > 0; --i) add_framework(text("f", i));
     for (int64_t i = random_.between(10, 40); i > 0; --i) live();
   }
@@ -154,6 +155,7 @@ class LiveCluster {
     if (random_.chance(1, 10)) ask.borrow = false;
     if (random_.chance(1, 8)) ask.ports = random_.between(1, 3);
     if (random_.chance(1, 6)) ask.priority = 1;
+    if (have_limits_) ask.max_run_time = seconds(random_.between(60, 600));
     return ask;
   }
 
@@ -190,6 +192,8 @@ class LiveCluster {
   }
 
   Prng random_;
+  // Tasks have time limits, so that it is known when claims are complete.
+  bool have_limits_ = false;
   std::unique_ptr<AllocatorScenario> s_;
   std::map<AgentId, AgentResources> agents_;
   std::vector<std::string> frameworks_;

@@ -67,6 +67,7 @@ Explanation full() {
   ask.remedies = {
       {.kind = RemedyKind::kTakesLess, .resource = ResourceKind::kMem, .amount = 3'276'800},
       {.kind = RemedyKind::kTakesLess, .amount = 2},
+      {.kind = RemedyKind::kShorterLimit, .time_limit = seconds(50), .agent = AgentId("a1")},
       {.kind = RemedyKind::kFewerTogether, .amount = 3},
       {.kind = RemedyKind::kWithoutConstraint, .constraint = "disk == ssd"},
       {.kind = RemedyKind::kTasksEnd,

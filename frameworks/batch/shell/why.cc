@@ -4,6 +4,7 @@
 
 #include "common/explanation.h"
 #include "common/text.h"
+#include "frameworks/batch/core/elements.h"
 #include "frameworks/batch/shell/calls.h"
 #include "proto/json/json.h"
 #include "sdk/shell/master_call.h"
@@ -13,6 +14,20 @@ namespace {
 
 // People do not read more.
 constexpr size_t kReasonsMax = 3;
+
+// Of tasks that would run now if the job had a shorter time limit. That of a task with several
+// elements is longer than that of the job (Job::time_limit).
+std::string limit_text(std::string_view kind, const Remedy& remedy) {
+  if (remedy.kind != RemedyKind::kShorterLimit) return "";
+  if (!kind.starts_with("map") && !kind.starts_with("reduce") && !kind.starts_with("range")) {
+    return "";
+  }
+  Duration limit = remedy.time_limit;
+  if (kind.starts_with("range")) limit = limit - kRangeTime - kRangeMargin;
+  if (limit < seconds(1)) return "";
+  return text("  with a time_limit of at most ", to_text(seconds(limit.millis() / 1'000)),
+              " it could run now, beside what ", remedy.framework.str(), " waits for");
+}
 
 }  // namespace
 
@@ -34,6 +49,9 @@ std::vector<std::string> why_lines(const std::string& job, const proto::Explanat
     for (size_t i = 0; i < std::min(ask.hindered.size(), kReasonsMax); ++i) {
       lines.push_back(text("  ", ask.hindered[i].agents, " of ", all.fair.agents,
                            " agents: ", to_text(ask.hindered[i])));
+    }
+    for (const Remedy& remedy : ask.remedies) {
+      if (const std::string said = limit_text(kind, remedy); !said.empty()) lines.push_back(said);
     }
     if (!ask.first.empty()) lines.push_back(text("  first: ", owed_text(ask.first)));
   }

@@ -40,5 +40,27 @@ TEST(Why, IsSaidOfTheAsksOfTheJobThatAreNotMet) {
   EXPECT_THAT(why_lines("other-1", all), IsEmpty());
 }
 
+// A task of an array has several elements: its time limit is longer than theirs, by 32 s.
+TEST(Why, SaysWhichTimeLimitWouldLetItRunNow) {
+  const auto said = [](const std::string& kind, Duration limit) {
+    proto::Explanation all;
+    all.fair.asks = {ask("words-7." + kind, 1, 0)};
+    all.fair.asks[0].remedies = {{.kind = RemedyKind::kMayBorrow},
+                                 {.kind = RemedyKind::kShorterLimit,
+                                  .time_limit = limit,
+                                  .agent = AgentId("a1"),
+                                  .framework = FrameworkId("ada-1")}};
+    const std::vector<std::string> lines = why_lines("words-7", all);
+    return lines.size() == 2 ? lines[1] : "";
+  };
+  const std::string at_most = "  with a time_limit of at most ";
+  EXPECT_EQ(said("map", seconds(50)),
+            at_most + "50s it could run now, beside what ada-1 waits for");
+  EXPECT_EQ(said("range", seconds(50)),
+            at_most + "18s it could run now, beside what ada-1 waits for");
+  EXPECT_EQ(said("range", seconds(32)), "");
+  EXPECT_EQ(said("end", seconds(50)), "");
+}
+
 }  // namespace
 }  // namespace proffer::batch::why_test
