@@ -104,6 +104,21 @@ Result<void> check_ask(const Ask& ask) {
                text("its ports must be from 0 to ", kPortNamesMax, ", not ", ask.ports))
         .in(context());
   }
+  if (static_cast<int64_t>(ask.static_ports.size()) > ask.ports) {
+    return Error::invalid_argument(text("it has ", ask.static_ports.size(),
+                                        " ports by number, which are among its ports, and only ",
+                                        ask.ports, " ports"))
+        .in(context());
+  }
+  for (size_t i = 0; i < ask.static_ports.size(); ++i) {
+    if (ask.static_ports[i] != 0 && (i == 0 || ask.static_ports[i - 1] < ask.static_ports[i])) {
+      continue;
+    }
+    return Error::invalid_argument(
+               text("its ports by number must be from 1 to 65535, each once and in order, not ",
+                    ask.static_ports[i]))
+        .in(context());
+  }
   if (!ask.role.empty()) {
     Result<RoleName> role = parse_role(ask.role.str());
     if (!role) return std::move(role).error().in(context());

@@ -26,6 +26,7 @@ int run_explain(const Words& words);
 int run_tasks(const Words& words);
 int run_exec(const Words& words);
 int run_keys(const Words& words);
+int run_secret(const Words& words);
 int run_join(const Words& words);
 int run_join_token(const Words& words);
 int run_history(const Words& words);

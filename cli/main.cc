@@ -51,6 +51,7 @@ constexpr Command kCommands[] = {
     {"kill", run_kill, "end a task"},
     {"teardown", run_teardown, "end a framework and all of its tasks"},
     {"keys", run_keys, "keys of the cluster: proffer keys init|list|rotate|revoke", true},
+    {"secret", run_secret, "secrets for tasks: proffer secret set|list|remove", true},
     {"join-token", run_join_token, "a line with which another machine or user joins"},
     {"join", run_join, "join a cluster with such a line"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},

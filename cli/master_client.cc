@@ -58,6 +58,9 @@ template Result<std::vector<proto::OfferRow>> call_list(
 template Result<std::vector<KnownKey>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<KnownKey>> (*)(std::string_view));
+template Result<std::vector<proto::SecretRow>> call_list(
+    const Masters&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::SecretRow>> (*)(std::string_view));
 template Result<std::vector<proto::TaskRow>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));

@@ -11,6 +11,7 @@
 #include "common/time.h"
 #include "net/address.h"
 #include "net/curve_keys.h"
+#include "proto/secrets.h"
 #include "proto/status.h"
 #include "sdk/shell/master_call.h"
 
@@ -51,6 +52,9 @@ extern template Result<std::vector<proto::OfferRow>> call_list(
 extern template Result<std::vector<KnownKey>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<KnownKey>> (*)(std::string_view));
+extern template Result<std::vector<proto::SecretRow>> call_list(
+    const Masters&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::SecretRow>> (*)(std::string_view));
 extern template Result<std::vector<proto::TaskRow>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "common/text.h"
+#include "proto/json/json.h"
 #include "sdk/request.h"
 
 namespace proffer::cli {

@@ -1,11 +1,7 @@
 #include "cli/service_forecast.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <sstream>
-
-#include <unistd.h>
 
 #include "cli/live_snapshot.h"
 #include "cli/programs.h"
@@ -15,6 +11,9 @@
 
 namespace proffer::cli {
 namespace {
+
+// A cluster of 1,000 agents takes seconds.
+constexpr Duration kForecastTimeMax = minutes(2);
 
 const proto::LiveFramework* find_framework(const proto::LiveSnapshot& live,
                                            const std::string& word) {
@@ -102,17 +101,18 @@ Result<std::vector<std::string>> forecast(const Masters& master, const std::stri
   const Result<sim::LiveScenario> scenario = sim::scenario_of(*planned);
   if (!scenario) return scenario.error();
 
-  const Result<std::string> directory = temporary_directory();
-  if (!directory) return directory.error();
-  std::string path = *directory + "/proffer-plan-XXXXXX";
-  const int fd = ::mkstemp(path.data());
-  if (fd < 0) return Error::unavailable(text("cannot make a file in ", quoted(*directory)));
-  ::close(fd);
-  std::ofstream(path) << sim::to_yaml(*scenario);
-  const Result<std::string> report = output_of("simulate", {path});
-  ::unlink(path.c_str());
+  const Result<std::string> report =
+      output_of("simulate", {std::string(kGivenFile)}, sim::to_yaml(*scenario), kForecastTimeMax);
   if (!report) return report.error();
-  return answers(*report, plans, role);
+  std::vector<std::string> lines = answers(*report, plans, role);
+  for (const proto::ServicePlan& plan : plans) {
+    if (plan.wants.empty()) continue;
+    for (const uint16_t port : plan.wants.front().ask.static_ports) {
+      lines.push_back(
+          text("not simulated: on which agents port ", port, " is free for ", plan.app));
+    }
+  }
+  return lines;
 }
 
 }  // namespace proffer::cli

@@ -18,8 +18,8 @@ namespace proffer::cli {
 Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const std::string& framework,
                                        const std::vector<proto::ServicePlan>& plans);
 
-// Lines for people; none if no plan wants instances. Blocks while the cluster is simulated. Errors:
-// those of the master and of the simulation.
+// Lines for people; none if no plan wants instances. Blocks while the cluster is simulated, two
+// minutes at most. Errors: those of the master and of the simulation.
 Result<std::vector<std::string>> forecast(const Masters& master, const std::string& framework,
                                           const std::vector<proto::ServicePlan>& plans);
 

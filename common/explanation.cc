@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, kHindranceCount> kHindranceNames = {
     "constraint",
     "total",
     "ports_total",
+    "static_port_total",
     "declined_for_time",
     "declined_too_little",
     "declined_attributes",
@@ -27,6 +28,7 @@ constexpr std::array<std::string_view, kHindranceCount> kHindranceNames = {
     "not_preferred",
     "used",
     "ports_used",
+    "static_port_used",
     "offered",
     "reserved",
     "owed",
@@ -123,6 +125,8 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kPortsTotal:
       return text("too few ports in all: a task takes ", hindered.wanted, ", at most ",
                   hindered.most, " there");
+    case Hindrance::kStaticPortTotal:
+      return text("without port ", hindered.wanted, " among its ports");
     case Hindrance::kDeclinedForTime:
       return "declined by the framework itself, for a while";
     case Hindrance::kDeclinedTooLittle:
@@ -154,6 +158,8 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kPortsUsed:
       return text("too few ports free: a task takes ", hindered.wanted, ", at most ", hindered.most,
                   " free");
+    case Hindrance::kStaticPortUsed:
+      return text("port ", hindered.wanted, " is used by a task there");
     case Hindrance::kOffered:
       return text("held by outstanding offers", holders_of(hindered, " to "));
     case Hindrance::kReserved:
@@ -193,6 +199,8 @@ std::string changes_text(const AskExplanation& ask) {
                "at most ", change.most,
                change.constraint.empty() ? " fit on all agents together" : " can");
       meets_constraints = meets_constraints && change.constraint.empty();
+    } else if (change.why == Hindrance::kStaticPortTotal) {
+      out += text("no agent has port ", change.wanted, " among its ports (--resources of agents)");
     } else if (change.kind) {
       out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
                   ", but the most that an agent has is ", print_milli(change.most));

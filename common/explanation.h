@@ -21,6 +21,7 @@ enum class Hindrance : uint8_t {
   kConstraint,          // the ask's constraint is not met
   kTotal,               // too little of the kind even if it were empty; gpus: or no device fits
   kPortsTotal,          // the same of ports
+  kStaticPortTotal,     // the agent has no port of the number that the ask needs
   kDeclinedForTime,     // the framework declined it, for a while
   kDeclinedTooLittle,   // declined until it has more free of the kind
   kDeclinedAttributes,  // declined until it registers with other attributes
@@ -33,13 +34,14 @@ enum class Hindrance : uint8_t {
   kNotPreferred,        // the ask waits for where it would rather be
   kUsed,                // too little of the kind is free: tasks use it
   kPortsUsed,           // the same of ports
+  kStaticPortUsed,      // a task uses the port of the number that the ask needs
   kOffered,             // too little is free, but there would be without the outstanding offers
   kReserved,            // enough is there, or free, but some of it is reserved for other roles
   kOwed,                // what is free is held for an ask that is owed a task
   kClaimed,             // what is free there is set aside for an ask that has waited longer
   kGang,                // a task of the ask would fit, but not its whole gang with other agents
 };
-inline constexpr size_t kHindranceCount = 23;
+inline constexpr size_t kHindranceCount = 25;
 std::string_view to_text(Hindrance why);  // "not_connected", …
 std::optional<Hindrance> parse_hindrance(std::string_view text);
 

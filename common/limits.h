@@ -79,6 +79,15 @@ inline constexpr size_t kLabelsMax = 32;
 inline constexpr size_t kLabelNameBytesMax = 63;
 inline constexpr size_t kLabelValueBytesMax = 256;
 inline constexpr size_t kLabelsBytesMax = 4 * 1024;  // names and values together
+// Of one task; its values travel in one frame with the rest of the launch.
+inline constexpr size_t kTaskSecretsMax = 32;
+inline constexpr size_t kSecretBytesMax = 16 * 1024;  // of one value
+// A value encrypted: a nonce, the value, and its authentication code.
+inline constexpr size_t kSealedSecretBytesMax = kSecretBytesMax + 64;
+// Encrypted, of one task: they share a frame with its command, environment and data.
+inline constexpr size_t kTaskSecretBytesMax = 128 * 1024;
+inline constexpr size_t kSecretsPerUserMax = 256;
+inline constexpr size_t kSecretsMax = 10'000;  // of all users: the master holds them in memory
 inline constexpr size_t kHealthPathBytesMax = 1'024;
 inline constexpr int64_t kHealthFailuresMax = 1'000;
 inline constexpr size_t kJsonBytesMax = 768 * 1024;  // calls and replies

@@ -71,6 +71,9 @@ struct Ask {
   // The longest that each task runs; zero: no bound. It is the TaskSpec::max_run_time of tasks that
   // name the ask, or more than that. Such an ask may use what is claimed for others meanwhile.
   Duration max_run_time = {};
+  // Ports by number that each task will want, sorted; among `ports`. An agent needs each of them
+  // free, so it runs at most one task of the ask at a time.
+  std::vector<uint16_t> static_ports = {};
 
   bool operator==(const Ask&) const = default;
 };

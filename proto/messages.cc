@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "common/printable.h"
@@ -139,6 +140,76 @@ Result<void> check_readiness(const Readiness& readiness,
     }
     if (!seen.insert(port).second) {
       return Error::invalid_argument(text("readiness: port ", quoted(port), " is named twice"));
+    }
+  }
+  return {};
+}
+
+Result<void> check_static_ports(const std::map<std::string, uint16_t>& static_ports,
+                                const std::vector<std::string>& port_names) {
+  std::map<uint16_t, std::string_view> seen;
+  for (const auto& [name, port] : static_ports) {
+    if (port == 0) {
+      return Error::invalid_argument(
+          text("the number of port ", quoted(name), " must be from 1 to 65535, not 0"));
+    }
+    if (std::find(port_names.begin(), port_names.end(), name) == port_names.end()) {
+      return Error::invalid_argument(text(
+          "the number ", port, " must be of one of the task's port names, not of ", quoted(name)));
+    }
+    const auto [at, is_new] = seen.emplace(port, name);
+    if (!is_new) {
+      return Error::invalid_argument(text("ports ", quoted(at->second), " and ", quoted(name),
+                                          " must have different numbers, not ", port, " both"));
+    }
+  }
+  return {};
+}
+
+Result<void> check_secret_name(std::string_view name) {
+  if (is_valid_name(name) && name.size() <= kLabelNameBytesMax) return {};
+  return Error::invalid_argument(
+      text("the name of a secret must be 1 to ", kLabelNameBytesMax,
+           " letters, digits, '.', '_' or '-', and not '.' or '..', not ", quoted(name)));
+}
+
+Result<void> check_secret_uses(const std::vector<SecretUse>& secrets) {
+  if (secrets.size() > kTaskSecretsMax) {
+    return Error::invalid_argument(
+        text("a task has at most ", kTaskSecretsMax, " secrets, not ", secrets.size()));
+  }
+  const auto is_variable = [](std::string_view name) {
+    return !name.empty() && name.size() <= kLabelNameBytesMax &&
+           !(name[0] >= '0' && name[0] <= '9') && std::all_of(name.begin(), name.end(), [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_';
+           });
+  };
+  std::set<std::string_view> names;
+  std::set<std::string_view> variables;
+  std::set<std::string_view> files;
+  for (const SecretUse& use : secrets) {
+    if (Result<void> checked = check_secret_name(use.name); !checked) return checked;
+    const auto wrong = [&](const auto&... parts) {
+      return Error::invalid_argument(text("secret ", quoted(use.name), ": ", parts...));
+    };
+    if (!names.insert(use.name).second) return wrong("it is named twice");
+    if (use.variable.empty() && use.file.empty()) {
+      return wrong("it must be given as a variable (env), as a file (file), or as both");
+    }
+    if (!use.variable.empty() && !is_variable(use.variable)) {
+      return wrong("its variable must be letters, digits and '_', at most ", kLabelNameBytesMax,
+                   ", and not begin with a digit, not ", quoted(use.variable));
+    }
+    if (!use.file.empty() && (!is_valid_name(use.file) || use.file.size() > kFileNameBytesMax)) {
+      return wrong("its file must be a name of letters, digits, '.', '_' or '-', not ",
+                   quoted(use.file));
+    }
+    if (!use.variable.empty() && !variables.insert(use.variable).second) {
+      return wrong("another secret is the variable ", quoted(use.variable), " already");
+    }
+    if (!use.file.empty() && !files.insert(use.file).second) {
+      return wrong("another secret is the file ", quoted(use.file), " already");
     }
   }
   return {};

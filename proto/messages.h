@@ -70,6 +70,11 @@ struct Readiness {
 
   bool operator==(const Readiness&) const = default;
 };
+// The numbers of ports that a task asks for by name. Errors: kInvalidArgument says which value is
+// wrong and what is allowed.
+Result<void> check_static_ports(const std::map<std::string, uint16_t>& static_ports,
+                                const std::vector<std::string>& port_names);
+
 // Errors: kInvalidArgument says which value is wrong and what is allowed; `port_names` are the
 // task's.
 Result<void> check_readiness(const Readiness& readiness,
@@ -88,6 +93,29 @@ struct FetchedFile {
 };
 // Errors: kInvalidArgument says which value is wrong and what is allowed.
 Result<void> check_fetched_file(const FetchedFile& file);
+
+// A secret of the task's user, which the task is given when it starts: as a variable of its
+// environment, as a file in memory (tmpfs) in `secrets` of its sandbox, or as both.
+struct SecretUse {
+  std::string name = {};
+  std::string variable = {};
+  std::string file = {};
+
+  bool operator==(const SecretUse&) const = default;
+};
+// Errors: kInvalidArgument says which value is wrong and what is allowed.
+Result<void> check_secret_uses(const std::vector<SecretUse>& secrets);
+// A name of a secret. Errors: kInvalidArgument.
+Result<void> check_secret_name(std::string_view name);
+
+// The value of a secret. From the master's core to its shell it is encrypted; the shell decrypts it
+// when it sends it to an agent.
+struct SecretValue {
+  std::string name = {};
+  std::string value = {};
+
+  bool operator==(const SecretValue&) const = default;
+};
 
 inline constexpr int32_t kKillSignal = 15;  // SIGTERM
 // Errors: kInvalidArgument for what is no signal from 1 to 31, for SIGKILL, and for SIGSTOP.
@@ -117,6 +145,9 @@ struct TaskSpec {
   // For the command executor, which tells it as TaskStatus::ready. None: nobody asks.
   std::optional<Readiness> readiness = {};
   Labels labels = {};  // come back with each TaskStatus
+  // For the command executor and a task with an executor of its own. Their values are in RunTask.
+  std::vector<SecretUse> secrets = {};
+  std::map<std::string, uint16_t> static_ports = {};  // of port_names, those with a given number
 
   bool operator==(const TaskSpec&) const = default;
 };
@@ -499,11 +530,12 @@ struct RegisterAgent {
   uint32_t tasks_follow = 0;
   // Another number than before: the agent may have forgotten what it was told. 0: it does not say.
   uint32_t memory = 0;
-  std::string limits = {};   // what it holds tasks to, and what not, for people
-  std::string trouble = {};  // as AgentTrouble::why
-  ClusterId cluster = {};    // whose tasks it has; empty: it has none
-  FileService files = {};    // beyond its machine
-  uint64_t boot = 0;         // another for each boot of each machine; 0: it does not say
+  std::string limits = {};     // what it holds tasks to, and what not, for people
+  std::string trouble = {};    // as AgentTrouble::why
+  ClusterId cluster = {};      // whose tasks it has; empty: it has none
+  FileService files = {};      // beyond its machine
+  uint64_t boot = 0;           // another for each boot of each machine; 0: it does not say
+  bool takes_secrets = false;  // it knows TaskSpec::secrets
   bool operator==(const RegisterAgent&) const = default;
 };
 
@@ -545,6 +577,9 @@ struct RunTask {
   // To an executor that ran another task before, for it alone: from now on it is this executor, and
   // works in this sandbox.
   std::optional<ExecutorPlace> becomes = {};
+  // The values of TaskSpec::secrets. Nobody writes them to a disk: an agent that was started again
+  // has none.
+  std::vector<SecretValue> secrets = {};
   bool operator==(const RunTask&) const = default;
 };
 

@@ -78,9 +78,20 @@ struct ClusterRecord {
   bool operator==(const ClusterRecord&) const = default;
 };
 
+// A secret of a user. Key: the owner, '/', and the name. The master's core never has the value: the
+// shell encrypts it before and decrypts it behind the core.
+struct SecretRecord {
+  std::string owner = {};
+  std::string name = {};
+  std::string sealed = {};  // the value, encrypted
+  std::string key_id = {};  // of the key file: 16 hexadecimal digits
+  Time since = {};          // when this value was set
+  bool operator==(const SecretRecord&) const = default;
+};
+
 // Keys and join tokens are rows, too. Key: the public half.
 using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord,
-                                 ReservationRecord, KnownKey, ClusterRecord>;
+                                 ReservationRecord, KnownKey, ClusterRecord, SecretRecord>;
 
 // Put the row, or erase the one with its key.
 struct RegistryWrite {

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "common/limits.h"
 #include "common/text.h"
 #include "sim/scenario_checker.h"
 #include "sim/scenario_writer.h"
@@ -192,6 +193,18 @@ void Maker::place_tasks() {
   }
 }
 
+void at_most_one_per_agent(Ask& ask) {
+  const auto at = std::find_if(ask.max_per.begin(), ask.max_per.end(),
+                               [](const MaxPer& one) { return one.attribute == "host"; });
+  if (at != ask.max_per.end()) {
+    at->count = 1;
+  } else if (ask.max_per.size() < kMaxPerMax) {
+    ask.max_per.push_back({.attribute = "host", .count = 1});
+    std::sort(ask.max_per.begin(), ask.max_per.end(),
+              [](const MaxPer& a, const MaxPer& b) { return a.attribute < b.attribute; });
+  }
+}
+
 // Each ask, and beside them what runs: with its ask, if that is still declared as it was launched.
 std::vector<Group> Maker::groups_of(const LiveFramework& framework) const {
   std::vector<Group> groups;
@@ -214,7 +227,10 @@ std::vector<Group> Maker::groups_of(const LiveFramework& framework) const {
     group.ask.name = AskName();
     group.ask.shape = ResourceVector();
     group.ask.count = 0;
+    // Machines have no ports in here: of a port by number stays that an agent has it once.
+    if (!group.ask.static_ports.empty()) at_most_one_per_agent(group.ask);
     group.ask.ports = 0;
+    group.ask.static_ports.clear();
     group.ask.expiry = Duration();
     if (group.ask.role == framework.role) group.ask.role = RoleName();
     if (framework.mode == OfferMode::kOpen) group.ask = {.priority = group.ask.priority};

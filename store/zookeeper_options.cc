@@ -17,8 +17,8 @@
 namespace proffer {
 namespace {
 
-constexpr size_t kSecretBytesMin = 16;
-constexpr size_t kSecretBytesMax = 1'024;
+constexpr size_t kAuthBytesMin = 16;
+constexpr size_t kAuthBytesMax = 1'024;
 constexpr const char* kForm = "as in --zk=127.0.0.1:2181,127.0.0.1:2182/proffer";
 
 // Its digits, not a name: a resolver would block, and may answer anything.
@@ -96,7 +96,7 @@ Result<std::string> read_zookeeper_secret(const std::string& path) {
                text("others may read or write the secret ", quoted(path), ", which makes it none"))
         .with_hint("it must belong to the user of the master and have mode 0600: chmod 600 FILE");
   }
-  std::string bytes(kSecretBytesMax + 2, '\0');
+  std::string bytes(kAuthBytesMax + 2, '\0');
   const ssize_t size = ::read(file.get(), bytes.data(), bytes.size());
   if (size < 0) {
     return Error::unavailable(
@@ -104,10 +104,10 @@ Result<std::string> read_zookeeper_secret(const std::string& path) {
   }
   bytes.resize(static_cast<size_t>(size));
   std::string secret = bytes.substr(0, bytes.find('\n'));
-  if (secret.size() < kSecretBytesMin || secret.size() > kSecretBytesMax ||
+  if (secret.size() < kAuthBytesMin || secret.size() > kAuthBytesMax ||
       secret.find('\0') != secret.npos) {
     return Error::invalid_argument(text("the first line of the secret ", quoted(path),
-                                        " must have ", kSecretBytesMin, " to ", kSecretBytesMax,
+                                        " must have ", kAuthBytesMin, " to ", kAuthBytesMax,
                                         " bytes, not ", secret.size()))
         .with_hint(kMake);
   }

@@ -146,6 +146,7 @@ function headers_of_target(target) {
   if (target ~ /^PkgConfig::ZMQ|^cppzmq/) return "zmq.h"
   if (target ~ /^PkgConfig::MHD/) return "microhttpd.h"
   if (target ~ /^PkgConfig::GNUTLS/) return "gnutls/gnutls.h"
+  if (target ~ /^PkgConfig::SODIUM/) return "sodium.h"
   if (target ~ /^PkgConfig::SQLITE/) return "sqlite3.h"
   if (target ~ /^PkgConfig::CURL|^CURL::/) return "curl/curl.h"
   if (target ~ /^PkgConfig::RE2|^re2/) return "re2/re2.h"

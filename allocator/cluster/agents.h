@@ -159,7 +159,8 @@ struct AgentState : Books {
   bool draining = false;
 
   PortSet ports = {};
-  int64_t free_port_count = 0;  // those that no task takes
+  PortSet free_ports = {};      // those that no task takes
+  int64_t free_port_count = 0;  // of these
   int64_t ports_offered = 0;    // wanted by the fills of outstanding offers
 
   // An ask for which something is set aside here, and why. What is kept is for it alone; if nothing
@@ -184,7 +185,6 @@ struct Agent : AgentState {
   std::vector<Use> allocated_to = {};  // in no order; none is zero
   std::map<TaskRef, Task, TaskRefOrder> tasks = {};
   OfferList offers = {};        // outstanding
-  PortSet free_ports = {};      // those that no task takes
   ResourceVector noticed = {};  // of tasks that have had a notice
   uint64_t growths = 0;         // how often something became free here
   bool is_grown = false;        // Cluster::grown has it

@@ -111,6 +111,23 @@ void Cluster::remove_framework(const FrameworkId& id) {
   frameworks.erase(id);
 }
 
+namespace {
+
+// A port by number is one task's at a time, also while offers for it are outstanding.
+void bound_by_static_ports(Ask& ask) {
+  if (ask.static_ports.empty()) return;
+  const auto at = std::lower_bound(
+      ask.max_per.begin(), ask.max_per.end(), "host",
+      [](const MaxPer& one, std::string_view attribute) { return one.attribute < attribute; });
+  if (at != ask.max_per.end() && at->attribute == "host") {
+    at->count = 1;
+  } else {
+    ask.max_per.insert(at, {.attribute = "host", .count = 1});
+  }
+}
+
+}  // namespace
+
 std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& id,
                                                              std::vector<Ask> asks, Time now) {
   Framework& f = framework(id);
@@ -131,6 +148,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
   };
   bool some_new = false;
   for (Ask& ask : asks) {
+    bound_by_static_ports(ask);
     std::unique_ptr<AskEntry>& entry = f.asks[ask.name];
     if (entry == nullptr) {
       const auto known = before.find(ask.name);

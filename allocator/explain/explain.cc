@@ -280,6 +280,10 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
     found.most = a.ports.size();
     if (found.most < found.wanted) return is(Hindrance::kPortsTotal);
     found.wanted = found.most = 0;
+    if (const auto port = missing_port(entry->ask.static_ports, a.ports)) {
+      found.wanted = *port;
+      return is(Hindrance::kStaticPortTotal);
+    }
   }
   if (is_filtered(l, a, now_)) {
     const Filter filter = *l.owner->filter_on(a);
@@ -310,6 +314,10 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
   }
 
   if (entry != nullptr) {
+    if (const auto port = missing_port(entry->ask.static_ports, a.free_ports)) {
+      found.wanted = *port;
+      return is(Hindrance::kStaticPortUsed);
+    }
     if (const MaxPer* full = entry->counts.full(entry->ask, a)) {
       found.constraint = full->attribute;
       return is(Hindrance::kMaxPer);

@@ -117,6 +117,13 @@ std::vector<HinderedAgents> impossible(const Cluster& cluster, const AskEntry& e
   if (ask.ports > ports) {
     found.push_back({.why = Hindrance::kPortsTotal, .wanted = ask.ports, .most = ports});
   }
+  for (const uint16_t port : ask.static_ports) {
+    const bool is_anywhere =
+        std::any_of(cluster.agents.begin(), cluster.agents.end(), [&](const auto& one) {
+          return entry.matches(*one.second) && one.second->ports.contains(port);
+        });
+    if (!is_anywhere) found.push_back({.why = Hindrance::kStaticPortTotal, .wanted = port});
+  }
   return found;
 }
 

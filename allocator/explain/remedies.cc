@@ -84,6 +84,7 @@ class RemedySearch {
     const auto fits_with = [&](int64_t ports) {
       Ask less = ask_;
       less.ports = ports;
+      less.static_ports.clear();
       return would_fit(std::move(less));
     };
     if (!fits_with(0)) return;

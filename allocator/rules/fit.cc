@@ -35,8 +35,16 @@ bool is_for(const AskEntry& ask, const AgentState& a, Time now) {
   return !ask.only_preferred(now) || nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
 }
 
+std::optional<uint16_t> missing_port(const std::vector<uint16_t>& static_ports,
+                                     const PortSet& ports) {
+  const auto missing = std::find_if(static_ports.begin(), static_ports.end(),
+                                    [&](uint16_t port) { return !ports.contains(port); });
+  return missing == static_ports.end() ? std::nullopt : std::optional(*missing);
+}
+
 bool may_hold(const AskEntry& ask, const AgentState& a, Time now) {
   if (a.ports_left() < ask.ask.ports) return false;
+  if (missing_port(ask.ask.static_ports, a.free_ports)) return false;
   if (!ask.ask.max_per.empty() && ask.counts.full(ask.ask, a) != nullptr) return false;
   return is_for(ask, a, now);
 }
@@ -63,6 +71,7 @@ bool is_usable(const AskEntry& ask, const Agent& a, Time now) {
 int64_t room_for(const AskEntry& ask, const AgentState& a, int64_t count_max) {
   int64_t count = count_max;
   if (ask.ask.ports > 0) count = std::min(count, a.ports_left() / ask.ask.ports);
+  if (!ask.ask.static_ports.empty()) count = std::min<int64_t>(count, 1);
   count = ask.counts.room(ask.ask, a, count);
   if (is_kept_for(ask, a)) return count_that_fits(ask.ask.shape, a.free_and_kept(), count);
   return count_that_fits(ask.ask.shape, a, ask.leaf->role->name, count);
@@ -72,6 +81,7 @@ int64_t room_for(const AskEntry& ask, const AgentState& a, int64_t count_max) {
 
 bool could_ever_fit(const AskEntry& ask, const AgentState& a) {
   if (a.ports.size() < ask.ask.ports || !ask.matches(a)) return false;
+  if (missing_port(ask.ask.static_ports, a.ports)) return false;
   if (a.parts.empty()) return fits(ask.ask.shape, a.total);
   std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
   return take(ask.ask.shape, all).has_value();
@@ -81,6 +91,7 @@ int64_t capacity(const AskEntry& ask, const Agent& a) {
   int64_t most = ask.ask.gang;
   if (most == 1) return 1;
   if (ask.ask.ports > 0) most = std::min(most, a.ports.size() / ask.ask.ports);
+  if (!ask.ask.static_ports.empty()) most = std::min<int64_t>(most, 1);
   if (a.parts.empty()) return count_that_fits(ask.ask.shape, a.total, most);
   std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
   int64_t count = 0;

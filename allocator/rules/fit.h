@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "allocator/cluster/cluster.h"
@@ -17,7 +18,10 @@ bool still_holds(const Filter& filter, const AgentState& agent, Time now);
 bool is_filtered(const Leaf& leaf, const AgentState& agent, Time now);
 // Whether the agent has the right attributes and is near enough.
 bool is_for(const AskEntry& ask, const AgentState& agent, Time now);
-// The same, and there are ports enough, and max_per leaves room.
+// The first of an ask's ports by number that is not among these.
+std::optional<uint16_t> missing_port(const std::vector<uint16_t>& static_ports,
+                                     const PortSet& ports);
+// The same, and there are ports enough, those by number are free, and max_per leaves room.
 bool may_hold(const AskEntry& ask, const AgentState& agent, Time now);
 // Whether the ask may go there, if it fits: the same, and it is not declined.
 bool suits(const AskEntry& ask, const Agent& agent, Time now);

@@ -302,6 +302,8 @@ class Planner {
   bool may_be_used(const Agent& a) const {
     if (!a.serves() || !could_ever_fit(ask_, a)) return false;
     if (is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
+    // Victims are not chosen for their ports.
+    if (missing_port(ask_.ask.static_ports, a.free_ports)) return false;
     if (counts_.full(ask_.ask, a) != nullptr) return false;
     if (a.claimant == nullptr || a.claimant == &ask_) return true;
     // Behind those who wait for what was told to end; but not for several agents, of which others

@@ -90,7 +90,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
 
   // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
   AcceptPlan plan = plan_accept(accept, framework, taken, tasks_, agents_,
-                                framework.remembers_tasks() ? &registry_.stores() : nullptr);
+                                framework.remembers_tasks() ? &registry_.stores() : nullptr,
+                                SecretShelf{registry_.secrets(), secrets_key_});
 
   AcceptOutcome outcome = outcome_of(taken, plan);
   FrameworkFigures& figures = series_.of(framework.id());
@@ -162,7 +163,11 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
              {.agent = on, .admission = agent.admission, .memory = agent.memory}, step);
   }
   send(agent.peer,
-       proto::RunTask{.framework = framework.id(), .spec = spec, .assignment = assignment}, step);
+       proto::RunTask{.framework = framework.id(),
+                      .spec = spec,
+                      .assignment = assignment,
+                      .secrets = sealed_secrets(spec, assignment.user, registry_.secrets())},
+       step);
   Task launched;
   launched.key = {framework.id(), spec.id};
   launched.agent = on;

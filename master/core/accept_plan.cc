@@ -45,15 +45,44 @@ std::optional<std::vector<uint16_t>> next_ports(const PortSet& free, uint16_t fi
   return ports;
 }
 
+// The first of the task's ports by number that is not free.
+std::optional<uint16_t> taken_port(const proto::TaskSpec& spec, const PortSet& free) {
+  for (const auto& [name, port] : spec.static_ports) {
+    if (!free.contains(PortSet({{port, port}}))) return port;
+  }
+  return std::nullopt;
+}
+
+// Of each of its port names, in their order: the given number, which is free, or the next free one.
+// Nothing if there are too few.
+std::optional<std::vector<uint16_t>> ports_for(const proto::TaskSpec& spec, const PortSet& free,
+                                               uint16_t first) {
+  PortSet rest = free;
+  for (const auto& [name, port] : spec.static_ports) rest -= PortSet({{port, port}});
+  const size_t dynamic = spec.port_names.size() - spec.static_ports.size();
+  std::optional<std::vector<uint16_t>> next =
+      next_ports(rest, first, static_cast<int64_t>(dynamic));
+  if (!next) return std::nullopt;
+  std::vector<uint16_t> ports;
+  size_t used = 0;
+  for (const std::string& name : spec.port_names) {
+    const auto given = spec.static_ports.find(name);
+    ports.push_back(given == spec.static_ports.end() ? (*next)[used++] : given->second);
+  }
+  return ports;
+}
+
 class AcceptPlanner {
  public:
   AcceptPlanner(const Framework& from, const TakenOffers& taken, const Tasks& tasks,
-                const Agents& agents, const FrameworkStores* stores)
+                const Agents& agents, const FrameworkStores* stores,
+                const std::optional<SecretShelf>& secrets)
       : from_(from),
         taken_(taken),
         tasks_(tasks),
         agents_(agents),
         stores_(stores),
+        secrets_(secrets),
         free_ports_(taken.ports) {
     for (const Grant* grant : taken.valid) {
       const Offer& offer = grant->offer;
@@ -197,6 +226,15 @@ class AcceptPlanner {
     }
     if (stores_ != nullptr) {
       if (std::optional<TaskRefusal> refused = no_room_to_remember(spec.id, *agent)) return refused;
+    }
+    if (!spec.secrets.empty()) {
+      const Result<void> checked = secrets_
+                                       ? check_secrets(spec, from_.user_of(spec), *agent, *secrets_)
+                                       : Error::failed_precondition("this master keeps no secrets");
+      if (!checked) {
+        return TaskRefusal{.reason = TaskReason::kTaskInvalid,
+                           .message = checked.error().message()};
+      }
     }
     if (taken_.invalid) {
       return TaskRefusal{.reason = TaskReason::kOfferNotValid, .message = invalid_text()};
@@ -347,7 +385,13 @@ class AcceptPlanner {
     std::vector<uint16_t> ports;
     if (count > 0) {
       const auto next = next_port_.try_emplace(on, agents_.find(on)->next_port).first;
-      std::optional<std::vector<uint16_t>> found = next_ports(free_ports, next->second, count);
+      if (std::optional<uint16_t> taken = taken_port(spec, free_ports)) {
+        for (const Slice& slice : *chosen) add_slice(pool->rest, slice);
+        return TaskRefusal{
+            .reason = TaskReason::kPortsNotAvailable,
+            .message = text("port ", *taken, " of agent ", quoted(on.str()), " is not free")};
+      }
+      std::optional<std::vector<uint16_t>> found = ports_for(spec, free_ports, next->second);
       if (!found) {
         for (const Slice& slice : *chosen) add_slice(pool->rest, slice);
         return TaskRefusal{.reason = TaskReason::kPortsNotAvailable,
@@ -355,7 +399,13 @@ class AcceptPlanner {
                                            quoted(on.str()), " has ", free_ports.size(), " free")};
       }
       ports = *std::move(found);
-      next->second = static_cast<uint16_t>(ports.back() % kPortMax + 1);
+      const auto last =
+          std::find_if(spec.port_names.rbegin(), spec.port_names.rend(),
+                       [&](const std::string& name) { return !spec.static_ports.contains(name); });
+      if (last != spec.port_names.rend()) {
+        const auto place = static_cast<size_t>(spec.port_names.rend() - last) - 1;
+        next->second = static_cast<uint16_t>(ports[place] % kPortMax + 1);
+      }
     }
 
     Launched launched{.launch = {.operation = operation, .task = index},
@@ -487,7 +537,8 @@ class AcceptPlanner {
   const Tasks& tasks_;
   const Agents& agents_;
   const FrameworkStores* const stores_;  // nullptr: it remembers no tasks
-  size_t remembered_bytes_ = 0;          // of the launches, also of gangs that are broken later
+  const std::optional<SecretShelf>& secrets_;
+  size_t remembered_bytes_ = 0;  // of the launches, also of gangs that are broken later
   std::map<std::tuple<AgentId, RoleName, uint64_t, Duration>, Pool> pools_;
   std::map<AgentId, PortSet> free_ports_;
   std::map<AgentId, uint16_t> next_port_;  // as Agent::next_port, with these launches
@@ -505,8 +556,9 @@ class AcceptPlanner {
 }  // namespace
 
 AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
-                       const Tasks& tasks, const Agents& agents, const FrameworkStores* stores) {
-  AcceptPlanner planner(from, taken, tasks, agents, stores);
+                       const Tasks& tasks, const Agents& agents, const FrameworkStores* stores,
+                       const std::optional<SecretShelf>& secrets) {
+  AcceptPlanner planner(from, taken, tasks, agents, stores, secrets);
   for (size_t i = 0; i < accept.operations.size(); ++i) {
     const proto::Operation& operation = accept.operations[i];
     if (const auto* launch = std::get_if<proto::Launch>(&operation)) {

@@ -12,6 +12,7 @@
 #include "master/core/agents.h"
 #include "master/core/framework_store.h"
 #include "master/core/frameworks.h"
+#include "master/core/secrets.h"
 #include "master/core/tasks.h"
 #include "proto/messages.h"
 
@@ -86,11 +87,12 @@ AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan);
 // Reads only. Tasks of an ask that a gang's offers were made for are launched of those, all of the
 // gang or none; what an operation reserves is offered again, to that role, and not used here.
 // `stores`: of all frameworks, for one that remembers its tasks: their ids are used, and each
-// launch takes room there. O((tasks + offers) * log n), and for tasks with ports the agent's port
-// ranges.
+// launch takes room there. `secrets`: those that tasks may name; none: no task may. O((tasks +
+// offers) * log n), and for tasks with ports the agent's port ranges.
 AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
                        const Tasks& tasks, const Agents& agents,
-                       const FrameworkStores* stores = nullptr);
+                       const FrameworkStores* stores = nullptr,
+                       const std::optional<SecretShelf>& secrets = {});
 
 // Whether a framework may launch this, whatever it is offered. Errors: kInvalidArgument says which
 // field is wrong.

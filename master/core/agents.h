@@ -58,6 +58,7 @@ struct Agent {
   std::string limits = {};        // as it told, for people
   // Of its process. Root runs tasks of every user, others only their own. nullptr: not known.
   PrincipalPtr by = {};
+  bool takes_secrets = false;   // as it told
   std::string trouble = {};     // why it takes no tasks, by its own word; empty: it does
   Starts starts = {};           // whether it starts what it takes
   bool starts_watched = false;  // a deadline looks after the tasks that it has not started

@@ -188,6 +188,7 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
   ResourceVector largest;
   int64_t ports = 0;
   bool meets_constraints = false;
+  std::vector<uint16_t> absent = ask.static_ports;  // on all agents so far
   for (const auto& [id, agent] : agents_.all()) {
     if (!agent.allocatable || !matcher->matches(id, agent.attributes)) continue;
     meets_constraints = true;
@@ -199,6 +200,7 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
     }
     largest = largest.max(usable);
     ports = std::max(ports, agent.ports.size());
+    std::erase_if(absent, [&](uint16_t port) { return agent.ports.contains(port); });
   }
   if (!meets_constraints) {
     std::string wanted;
@@ -209,6 +211,9 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
     return text("no agent meets ", quoted(wanted));
   }
   const std::string_view which = ask.constraints.empty() ? "" : " that meets the constraints";
+  if (!absent.empty()) {
+    return text("no agent", which, " has port ", absent.front(), " among its ports");
+  }
   for (const ResourceKind kind : kResourceKinds) {
     if (ask.shape[kind] <= largest[kind]) continue;
     return text("it takes ", print_milli(ask.shape[kind]), " ", to_text(kind),

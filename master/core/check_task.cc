@@ -82,7 +82,17 @@ Result<void> check_task(const proto::TaskSpec& spec) {
   if (Result<void> checked = proto::check_fetched_files(spec.fetch); !checked) return checked;
   if (Result<void> checked = check_shape(spec.shape); !checked) return checked;
   if (Result<void> checked = check_port_names(spec.port_names); !checked) return checked;
+  if (Result<void> checked = proto::check_static_ports(spec.static_ports, spec.port_names);
+      !checked) {
+    return checked;
+  }
   if (Result<void> checked = proto::check_labels(spec.labels); !checked) return checked;
+  if (Result<void> checked = proto::check_secret_uses(spec.secrets); !checked) return checked;
+  if (!spec.secrets.empty() &&
+      (spec.executor != proto::kCommandExecutor || !spec.executor_id.empty())) {
+    return Error::invalid_argument(text("secrets are given to tasks of ", proto::kCommandExecutor,
+                                        " that have an executor of their own (no executor id)"));
+  }
   if (spec.health) {
     if (spec.executor != proto::kCommandExecutor) {
       return Error::invalid_argument(text("a health check is done by ", proto::kCommandExecutor,

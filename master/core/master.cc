@@ -65,6 +65,10 @@ const KnownKey* Master::find_key(const PublicKey& key, Time now) const {
   return state_->find_key(key, now);
 }
 std::vector<KnownKey> Master::keys() const { return state_->keys(); }
+std::vector<proto::SecretRow> Master::secrets(const Principal* by) const {
+  return state_->secrets(by);
+}
+std::string Master::key_of_secrets() const { return state_->key_of_secrets(); }
 MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Master::violations() const { return state_->violations(); }
 
@@ -99,6 +103,7 @@ AllocatorOptions of_this_life(const MasterOptions& master, const MasterSnapshot&
 Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
     : options_(std::move(options)),
       now_(options_.started_at),
+      secrets_key_(options_.secrets_key),
       allocator_(of_this_life(options_, snapshot)) {
   for (const proto::RegistryRow& row : snapshot.rows) {
     if (!std::holds_alternative<proto::StoreRecord>(row)) registry_.apply({row, false});
@@ -196,6 +201,10 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_lift_brake(*lift, step);
   } else if (const auto* standby = std::get_if<StandBy>(&event)) {
     on_stand_by(*standby, step);
+  } else if (const auto* set = std::get_if<SetSecret>(&event)) {
+    on_set_secret(*set, step);
+  } else if (const auto* removed = std::get_if<RemoveSecret>(&event)) {
+    on_remove_secret(*removed, step);
   } else {
     on_tick(step);
   }

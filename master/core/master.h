@@ -23,6 +23,7 @@
 #include "proto/live_snapshot.h"
 #include "proto/messages.h"
 #include "proto/records.h"
+#include "proto/secrets.h"
 #include "proto/status.h"
 
 namespace proffer::master {
@@ -50,6 +51,7 @@ struct MasterOptions {
   // This master itself, and where it is reached. Empty: the registry does not name it.
   proto::MasterId master = {};
   std::string name = {};
+  std::string secrets_key = {};  // the id of its key file of secrets; empty: it has none
 
   Duration silence_max() const { return silence.value_or(agent_timeout); }
 };
@@ -187,6 +189,20 @@ struct FrameworkCall {
   std::string data = {};
   RoleName role = {};  // to be charged, if one is named
 };
+// A user sets a secret of its own, or gives it another value. Answered under `call`.
+struct SetSecret {
+  uint64_t call = 0;
+  PrincipalPtr by = {};
+  std::string name = {};
+  std::string sealed = {};  // the value, encrypted for this owner and name
+  std::string key_id = {};  // of the key file, which is this master's from now on
+};
+struct RemoveSecret {
+  uint64_t call = 0;
+  PrincipalPtr by = {};
+  std::string name = {};
+  std::string owner = {};  // empty: the principal's own
+};
 // Another master says that it is there and does not lead; it says so again now and then. Answered
 // under `call`.
 struct StandBy {
@@ -198,10 +214,11 @@ struct StandBy {
 // Time passed; also the moment of decisions.
 struct Tick {};
 
-using MasterEvent = std::variant<FrameReceived, FrameMalformed, PeerShed, PeerLost, OperatorKill,
-                                 FrameworkCall, Tick, DrainAgent, UndrainAgent, SetRole,
-                                 ReserveForRole, TearDownFramework, MakeJoinToken, JoinCluster,
-                                 RotateKey, KeyUsed, RevokeKey, DeclareGone, LiftBrake, StandBy>;
+using MasterEvent =
+    std::variant<FrameReceived, FrameMalformed, PeerShed, PeerLost, OperatorKill, FrameworkCall,
+                 Tick, DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework,
+                 MakeJoinToken, JoinCluster, RotateKey, KeyUsed, RevokeKey, DeclareGone, LiftBrake,
+                 StandBy, SetSecret, RemoveSecret>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -309,6 +326,10 @@ class Master {
   const KnownKey* find_key(const PublicKey& key, Time now) const;
   // All keys and tokens in order of the key; also tokens whose time is over.
   std::vector<KnownKey> keys() const;
+  // Of all users of which `by` may see them, in order of owner and name.
+  std::vector<proto::SecretRow> secrets(const Principal* by) const;
+  // The id of the key file that its secrets were encrypted with; empty: it has none.
+  std::string key_of_secrets() const;
 
   // The cluster, its work and what it is ruled by: what a scenario is made of. O(agents + asks +
   // tasks).

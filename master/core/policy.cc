@@ -36,6 +36,8 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "lift the brake on lost agents"},
     {.text = "stand by as a master", .master = true},
     {.text = "rotate its key", .everybody = true},
+    {.text = "set a secret", .everybody = true},
+    {.text = "remove a secret of another user", .owner = true},
 }};
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }

@@ -26,16 +26,18 @@ enum class Action : uint8_t {
   kDrainAgent,
   kSetRole,
   kReserve,
-  kSeeTask,      // its command, and the texts of its errors
-  kServeUsers,   // a framework runs tasks as the users that sent it requests
-  kManageKeys,   // join tokens, and revoking keys
-  kJoin,         // to register a key: of those that came with the key of a join token, nobody else
-  kDeclareGone,  // an agent, that never comes back
-  kLiftBrake,    // which holds back agents that are lost at once
-  kStandBy,      // as another master of the cluster
-  kRotateKey,    // another key takes the place of the principal's own
+  kSeeTask,       // its command, and the texts of its errors
+  kServeUsers,    // a framework runs tasks as the users that sent it requests
+  kManageKeys,    // join tokens, and revoking keys
+  kJoin,          // to register a key: of those that came with the key of a join token, nobody else
+  kDeclareGone,   // an agent, that never comes back
+  kLiftBrake,     // which holds back agents that are lost at once
+  kStandBy,       // as another master of the cluster
+  kRotateKey,     // another key takes the place of the principal's own
+  kSetSecret,     // of the principal's own
+  kRemoveSecret,  // or see its name
 };
-inline constexpr size_t kActionCount = 17;
+inline constexpr size_t kActionCount = 19;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 

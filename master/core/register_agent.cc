@@ -211,6 +211,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.memory = first.memory;
   agent.limits = first.limits;
   agent.trouble = first.trouble;
+  agent.takes_secrets = first.takes_secrets;
   agent.by = sessions_.find(peer_id)->by;
   note_boot(agent, first.boot);
   agent.most = most;

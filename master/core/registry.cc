@@ -33,6 +33,8 @@ void Registry::apply(const proto::RegistryWrite& write) {
     stores_.apply(*entry, write.erase);
   } else if (const auto* part = std::get_if<proto::ReservationRecord>(&write.row)) {
     put_or_erase(reservations_, std::pair(part->agent, part->role), *part, write.erase);
+  } else if (const auto* secret = std::get_if<proto::SecretRecord>(&write.row)) {
+    put_or_erase(secrets_, std::pair(secret->owner, secret->name), *secret, write.erase);
   } else if (const auto* cluster = std::get_if<proto::ClusterRecord>(&write.row)) {
     cluster_ = write.erase ? proto::ClusterRecord() : *cluster;
   }
@@ -41,12 +43,13 @@ void Registry::apply(const proto::RegistryWrite& write) {
 std::vector<proto::RegistryRow> Registry::rows() const {
   std::vector<proto::RegistryRow> rows;
   rows.reserve(agents_.size() + frameworks_.size() + keys_.size() + roles_.size() +
-               reservations_.size() + stores_.entries());
+               reservations_.size() + secrets_.size() + stores_.entries());
   for (const auto& [id, record] : agents_) rows.emplace_back(record);
   for (const auto& [id, record] : frameworks_) rows.emplace_back(record);
   for (const auto& [key, record] : keys_) rows.emplace_back(record);
   for (const auto& [name, record] : roles_) rows.emplace_back(record);
   for (const auto& [key, record] : reservations_) rows.emplace_back(record);
+  for (const auto& [key, record] : secrets_) rows.emplace_back(record);
   if (!cluster_.cluster.empty()) rows.emplace_back(cluster_);
   for (const auto& [id, store] : stores_.all()) {
     for (const auto& [key, entry] : store.entries) {

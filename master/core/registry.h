@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "master/core/framework_store.h"
+#include "master/core/secrets.h"
 #include "proto/records.h"
 
 namespace proffer::master {
@@ -26,6 +27,7 @@ class Registry {
   const std::map<RoleName, proto::RoleRecord>& roles() const { return roles_; }
   const std::map<PublicKey, KnownKey>& keys() const { return keys_; }
   const KnownKey* find(const PublicKey& key) const;
+  const SecretTable& secrets() const { return secrets_; }
   const FrameworkStores& stores() const { return stores_; }
   const ClusterId& cluster() const { return cluster_.cluster; }  // empty: not named
   const std::vector<proto::LedMaster>& led() const { return cluster_.led; }
@@ -41,6 +43,7 @@ class Registry {
   std::map<PublicKey, KnownKey> keys_;
   std::map<RoleName, proto::RoleRecord> roles_;
   std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord> reservations_;
+  SecretTable secrets_;
   FrameworkStores stores_;
   proto::ClusterRecord cluster_;
 };

@@ -174,7 +174,10 @@ void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Res
       await_start(agent, task, step);
       send(agent.peer,
            proto::RunTask{
-               .framework = task.key.framework, .spec = *task.spec, .assignment = task.assignment},
+               .framework = task.key.framework,
+               .spec = *task.spec,
+               .assignment = task.assignment,
+               .secrets = sealed_secrets(*task.spec, task.assignment.user, registry_.secrets())},
            step);
       return;
     }

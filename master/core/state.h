@@ -89,6 +89,9 @@ class Master::State {
                                 Time now) const;
   const KnownKey* find_key(const PublicKey& key, Time now) const;
   std::vector<KnownKey> keys() const;
+  // secrets.cc
+  std::vector<proto::SecretRow> secrets(const Principal* by) const;
+  std::string key_of_secrets() const;
   // violations.cc
   std::vector<Violation> violations() const;
 
@@ -322,6 +325,11 @@ class Master::State {
   void end_key(const KnownKey& key, const Error& why, bool retry, Step& step);
   void forget_old_tokens(Step& step);
 
+  // secrets.cc
+  void on_set_secret(const SetSecret& message, Step& step);
+  Result<void> check_set_secret(const SetSecret& message) const;
+  void on_remove_secret(const RemoveSecret& message, Step& step);
+
   // reserve.cc
   void on_reserve(const ReserveForRole& message, Step& step);
   Result<ReservationChange> plan_reserve(const ReserveForRole& message);
@@ -412,8 +420,9 @@ class Master::State {
   std::map<FrameworkId, std::vector<LeafStatus>> leaves_by_framework() const;
 
   const MasterOptions options_;
-  Time now_ = {};           // of the last event
-  bool has_begun_ = false;  // the registry says that this master leads
+  Time now_ = {};            // of the last event
+  std::string secrets_key_;  // the id of the key file of secrets; empty: there is none
+  bool has_begun_ = false;   // the registry says that this master leads
   Standbys standbys_;
   Registry registry_;
   Sessions sessions_;

@@ -10,6 +10,7 @@
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
 #include "proto/json/masters_json.h"
+#include "proto/json/secrets_json.h"
 
 namespace proffer::master {
 namespace {
@@ -62,8 +63,9 @@ Result<Page> explain(const Master& core, const proto::ExplainCall& call, const P
 }  // namespace
 
 const std::vector<std::string_view>& read_methods() {
-  static const std::vector<std::string_view> kMethods = {
-      "status", "agents", "frameworks", "roles", "tasks", "offers", "explain", "keys", "masters"};
+  static const std::vector<std::string_view> kMethods = {"status",  "agents", "frameworks", "roles",
+                                                         "tasks",   "offers", "explain",    "keys",
+                                                         "masters", "secrets"};
   return kMethods;
 }
 
@@ -109,6 +111,12 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
     return page_after(
         core.keys(), *query, [](const KnownKey& row) { return row.key.str(); }, proto::keys_json);
   }
+  if (method == "secrets") {
+    return page_after(
+        core.secrets(by), *query,
+        [](const proto::SecretRow& row) { return text(row.owner, "/", row.name); },
+        proto::secrets_json);
+  }
   if (method == "masters") return Page{.json = proto::masters_json(core.masters())};
   if (method == "tasks") {
     std::vector<proto::TaskRow> rows = core.tasks(*query, by);
@@ -122,7 +130,7 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
   Error error = Error::not_found(
       text("unknown method ", quoted(method),
            "; known are status, agents, frameworks, roles, tasks, offers, explain, keys, masters, "
-           "snapshot, history, kill and request"));
+           "secrets, snapshot, history, kill and request"));
   if (near.empty()) return error;
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }
@@ -130,8 +138,9 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
 namespace {
 
 constexpr std::string_view kOperatorMethods[] = {
-    "kill",       "drain",     "undrain",    "role_set",   "reserve",    "unreserve", "teardown",
-    "join_token", kJoinMethod, "key_rotate", "key_revoke", "agent_gone", "brake_lift"};
+    "kill",       "drain",      "undrain",    "role_set",     "reserve",
+    "unreserve",  "teardown",   "join_token", kJoinMethod,    "key_rotate",
+    "key_revoke", "agent_gone", "brake_lift", "secret_remove"};
 
 }  // namespace
 
@@ -209,6 +218,11 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
     if (!revoke) return wrong(std::move(revoke).error());
     return MasterEvent(
         RevokeKey{call, by, std::move(revoke->key), revoke->kind, std::move(revoke->name)});
+  }
+  if (method == "secret_remove") {
+    Result<proto::SecretRemoveCall> remove = proto::parse_secret_remove_call(arguments);
+    if (!remove) return wrong(std::move(remove).error());
+    return MasterEvent(RemoveSecret{call, by, std::move(remove->name), std::move(remove->owner)});
   }
   Result<proto::ReserveCall> part = proto::parse_reserve_call(arguments);
   if (!part) return wrong(std::move(part).error());

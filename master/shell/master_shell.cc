@@ -22,6 +22,7 @@
 #include "master/shell/key_principals.h"
 #include "master/shell/master_id.h"
 #include "master/shell/metrics.h"
+#include "master/shell/secrets.h"
 #include "master/shell/snapshot_pages.h"
 #include "master/shell/standby.h"
 #include "master/shell/standby_link.h"
@@ -96,6 +97,7 @@ struct MasterShell::Impl {
   std::optional<HeldPort> held;     // while it does not lead
   std::vector<Address> advertised;  // as its options say
   Result<void> outcome;
+  Secrets secrets;
 
   proto::Encoder encoder;
   MasterOutbox out;
@@ -241,6 +243,10 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
     if (!row) return lost(std::move(row).error().in("reading the registry"));
     snapshot.rows.push_back(*std::move(row));
   }
+  if (Result<void> loaded = secrets.load(options.data_dir); !loaded) {
+    return lost(std::move(loaded).error());
+  }
+  options.core.secrets_key = secrets.key_id();
   options.core.leader = leader;
   options.core.cluster_if_new = ClusterId(random_secret().str());
   options.core.started_at = loop.now();
@@ -486,6 +492,12 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     return refuse(may.error());
   }
   if (call.method == kStandbyMethod) return stand_by(peer, call);
+  if (call.method == "secret_set") {
+    Result<SetSecret> event = secrets.set(call.json, calls + 1, principal_of(peer), *core);
+    if (!event) return refuse(event.error());
+    calls_waiting[++calls] = {.peer = peer, .id = call.id};
+    return step(*std::move(event));
+  }
   if (is_operator_method(call.method)) {
     Result<MasterEvent> event =
         operator_event(call.method, call.json, calls + 1, principal_of(peer));
@@ -698,7 +710,8 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
                                 std::optional<Time> decided_since) {
   if (!may_serve()) return;
   for (MasterAction& action : actions) {
-    if (const auto* message = std::get_if<Send>(&action)) {
+    if (auto* message = std::get_if<Send>(&action)) {
+      secrets.open(*message->envelope.message);
       send(message->peer, message->envelope);
       if (decided_since && std::holds_alternative<proto::Offers>(*message->envelope.message)) {
         decisions.record(loop.now() - *decided_since);

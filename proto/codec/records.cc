@@ -71,7 +71,8 @@ std::string table_of(const RegistryRow& row) {
                                [](const StoreRecord&) { return "store"; },
                                [](const ReservationRecord&) { return "reservations"; },
                                [](const KnownKey&) { return "keys"; },
-                               [](const ClusterRecord&) { return "cluster"; }},
+                               [](const ClusterRecord&) { return "cluster"; },
+                               [](const SecretRecord&) { return "secrets"; }},
                     row);
 }
 
@@ -83,7 +84,8 @@ std::string key_of(const RegistryRow& row) {
                  [](const StoreRecord& r) { return text(r.framework.str(), "/", r.key); },
                  [](const ReservationRecord& r) { return text(r.agent.str(), "/", r.role.str()); },
                  [](const KnownKey& r) { return r.key.str(); },
-                 [](const ClusterRecord&) { return std::string("id"); }},
+                 [](const ClusterRecord&) { return std::string("id"); },
+                 [](const SecretRecord& r) { return text(r.owner, "/", r.name); }},
       row);
 }
 

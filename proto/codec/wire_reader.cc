@@ -274,6 +274,7 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   cluster(in.getCluster(), out.cluster);
   if (in.hasFiles()) file_service(in.getFiles(), out.files);
   out.boot = in.getBoot();
+  out.takes_secrets = in.getTakesSecrets();
 }
 
 void WireReader::file_service(wire::FileService::Reader in, FileService& out) {
@@ -302,6 +303,13 @@ void WireReader::fill(wire::RunTask::Reader in, RunTask& out) {
   name(in.getFramework(), "framework id", out.framework);
   spec(in.getSpec(), out.spec);
   assignment(in.getAssignment(), out.assignment);
+  const auto secrets = in.getSecrets();
+  if (!count(secrets.size(), "values of secrets", kTaskSecretsMax)) return;
+  for (const wire::SecretValue::Reader one : secrets) {
+    SecretValue& secret = out.secrets.emplace_back();
+    name(one.getName(), "the name of a secret", secret.name);
+    data(one.getValue(), "the value of a secret", kSealedSecretBytesMax, secret.value);
+  }
   if (!in.hasBecomes()) return;
   const auto becomes = in.getBecomes();
   ExecutorPlace& place = out.becomes.emplace();

@@ -81,6 +81,8 @@ class WireReader {
   void readiness(wire::Readiness::Reader in, const std::vector<std::string>& port_names,
                  Readiness& out);
   void claim(wire::TaskClaim::Reader in, TaskClaim& out);
+  void named_ports(capnp::List<wire::NamedPort>::Reader in, std::string_view what,
+                   std::map<std::string, uint16_t>& out);
   void assignment(wire::Assignment::Reader in, Assignment& out);
   void status(wire::TaskStatus::Reader in, TaskStatus& out);
   void usage(wire::TaskUsage::Reader in, TaskUsage& out);
@@ -136,6 +138,7 @@ class WireReader {
   void fill(wire::StoreRecord::Reader in, StoreRecord& out);
   void fill(wire::ReservationRecord::Reader in, ReservationRecord& out);
   void fill(wire::KeyRecord::Reader in, KnownKey& out);
+  void fill(wire::SecretRecord::Reader in, SecretRecord& out);
   void fill(wire::ClusterRecord::Reader in, ClusterRecord& out);
   void fill(wire::LedMaster::Reader in, LedMaster& out);
   void fill(wire::AgentIdentity::Reader in, AgentIdentity& out);

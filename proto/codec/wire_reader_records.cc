@@ -104,6 +104,19 @@ void WireReader::fill(wire::KeyRecord::Reader in, KnownKey& out) {
   if (in.getReplaces().size() > 0) public_key(view_of(in.getReplaces()), out.replaces);
 }
 
+void WireReader::fill(wire::SecretRecord::Reader in, SecretRecord& out) {
+  text(in.getOwner(), "the owner of a secret", kNameBytesMax, out.owner);
+  if (out.owner.empty() || out.owner.find('/') != std::string::npos) {
+    return refuse(Error::invalid_argument(
+        proffer::text("the owner of a secret must be a user, not ", quoted(out.owner))));
+  }
+  text(in.getName(), "the name of a secret", kNameBytesMax, out.name);
+  if (ok()) accept(check_secret_name(out.name));
+  data(in.getSealed(), "an encrypted secret", kSealedSecretBytesMax, out.sealed);
+  text(in.getKeyId(), "the id of the key of a secret", kNameBytesMax, out.key_id);
+  time(in.getSinceNanos(), out.since);
+}
+
 void WireReader::fill(wire::ClusterRecord::Reader in, ClusterRecord& out) {
   cluster(in.getCluster(), out.cluster);
   if (out.cluster.empty()) refuse(Error::invalid_argument("a cluster needs an id"));
@@ -152,6 +165,8 @@ void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
       return fill(in.getKey(), out.emplace<KnownKey>());
     case wire::RegistryRow::CLUSTER:
       return fill(in.getCluster(), out.emplace<ClusterRecord>());
+    case wire::RegistryRow::SECRET:
+      return fill(in.getSecret(), out.emplace<SecretRecord>());
   }
   refuse(Error::unsupported(
       proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));

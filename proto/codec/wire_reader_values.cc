@@ -266,6 +266,15 @@ void WireReader::ask(wire::Ask::Reader in, Ask& out) {
   span(in.getExpiryNanos(), "the expiry of an ask", out.expiry);
   span(in.getDurationNanos(), "the duration of an ask", out.duration);
   span(in.getMaxRunNanos(), "the longest time that tasks of an ask run", out.max_run_time);
+  const auto ports = in.getStaticPorts();
+  if (!count(ports.size(), "static ports of an ask", kPortNamesMax)) return;
+  for (const uint16_t port : ports) {
+    if (port == 0) return refuse(Error::invalid_argument("a port must not be zero"));
+    if (!out.static_ports.empty() && port <= out.static_ports.back()) {
+      return refuse(not_sorted("static ports of an ask"));
+    }
+    out.static_ports.push_back(port);
+  }
 }
 
 void WireReader::offer(wire::Offer::Reader in, Offer& out) {
@@ -353,6 +362,29 @@ void WireReader::spec(wire::TaskSpec::Reader in, TaskSpec& out) {
   if (ok()) accept(check_kill_signal(out.kill_signal));
   if (in.hasReadiness()) readiness(in.getReadiness(), out.port_names, out.readiness.emplace());
   labels(in.getLabels(), out.labels);
+  const auto secrets = in.getSecrets();
+  if (!count(secrets.size(), "secrets of a task", kTaskSecretsMax)) return;
+  for (const wire::SecretUse::Reader use : secrets) {
+    SecretUse& secret = out.secrets.emplace_back();
+    c_text(use.getName(), "the name of a secret", kNameBytesMax, secret.name);
+    c_text(use.getVariable(), "the variable of a secret", kNameBytesMax, secret.variable);
+    c_text(use.getFile(), "the file of a secret", kFileNameBytesMax, secret.file);
+  }
+  if (ok()) accept(check_secret_uses(out.secrets));
+  named_ports(in.getStaticPorts(), "static ports", out.static_ports);
+  if (ok()) accept(check_static_ports(out.static_ports, out.port_names));
+}
+
+void WireReader::named_ports(capnp::List<wire::NamedPort>::Reader in, std::string_view what,
+                             std::map<std::string, uint16_t>& out) {
+  if (!count(in.size(), what, kPortNamesMax)) return;
+  for (const wire::NamedPort::Reader port : in) {
+    const std::string_view name = view_of(port.getName());
+    if (!is_valid_name(name)) return accept(check_name("port name", name));
+    if (port.getPort() == 0) return refuse(Error::invalid_argument("a port must not be zero"));
+    if (!out.empty() && name <= out.rbegin()->first) return refuse(not_sorted(what));
+    out.emplace_hint(out.end(), name, port.getPort());
+  }
 }
 
 void WireReader::labels(capnp::List<wire::Label>::Reader in, Labels& out) {
@@ -417,17 +449,7 @@ void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
   if (in.hasClaim()) claim(in.getClaim(), out.claim);
   c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
   time(in.getLaunchedNanos(), out.launched_at);
-  const auto ports = in.getPorts();
-  if (!count(ports.size(), "assigned ports", kPortNamesMax)) return;
-  for (const wire::NamedPort::Reader port : ports) {
-    const std::string_view name = view_of(port.getName());
-    if (!is_valid_name(name)) return accept(check_name("port name", name));
-    if (port.getPort() == 0) return refuse(Error::invalid_argument("a port must not be zero"));
-    if (!out.ports.empty() && name <= out.ports.rbegin()->first) {
-      return refuse(not_sorted("assigned ports"));
-    }
-    out.ports.emplace_hint(out.ports.end(), name, port.getPort());
-  }
+  named_ports(in.getPorts(), "assigned ports", out.ports);
 }
 
 void WireReader::status(wire::TaskStatus::Reader in, TaskStatus& out) {

@@ -220,6 +220,7 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
   if (!message.limits.empty()) out.setLimits(text_of(message.limits));
   if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
   out.setBoot(message.boot);
+  out.setTakesSecrets(message.takes_secrets);
   if (message.files.address.empty()) return;
   auto files = out.initFiles();
   files.setAddress(text_of(message.files.address));
@@ -251,6 +252,13 @@ void write(const RunTask& message, wire::Envelope::Builder envelope) {
   out.setFramework(text_of(message.framework));
   write(message.spec, out.initSpec());
   write(message.assignment, out.initAssignment());
+  if (!message.secrets.empty()) {
+    auto secrets = out.initSecrets(static_cast<unsigned>(message.secrets.size()));
+    for (unsigned i = 0; i < secrets.size(); ++i) {
+      secrets[i].setName(text_of(message.secrets[i].name));
+      if (!message.secrets[i].value.empty()) secrets[i].setValue(data_of(message.secrets[i].value));
+    }
+  }
   if (!message.becomes) return;
   auto becomes = out.initBecomes();
   becomes.setExecutor(text_of(message.becomes->executor));
@@ -445,6 +453,15 @@ void write(const KnownKey& record, wire::RegistryRow::Builder row) {
   if (!record.token_until) return;
   out.setToken(true);
   out.setTokenUntilNanos(record.token_until->nanos());
+}
+
+void write(const SecretRecord& record, wire::RegistryRow::Builder row) {
+  auto out = row.initSecret();
+  out.setOwner(text_of(record.owner));
+  out.setName(text_of(record.name));
+  if (!record.sealed.empty()) out.setSealed(data_of(record.sealed));
+  out.setKeyId(text_of(record.key_id));
+  out.setSinceNanos(record.since.nanos());
 }
 
 void write(const ClusterRecord& record, wire::RegistryRow::Builder row) {

@@ -102,6 +102,9 @@ void write(const Ask& ask, wire::Ask::Builder out) {
   out.setExpiryNanos(ask.expiry.nanos());
   out.setDurationNanos(ask.duration.nanos());
   out.setMaxRunNanos(ask.max_run_time.nanos());
+  if (ask.static_ports.empty()) return;
+  auto ports = out.initStaticPorts(static_cast<unsigned>(ask.static_ports.size()));
+  for (unsigned i = 0; i < ports.size(); ++i) ports.set(i, ask.static_ports[i]);
 }
 
 void write(const Offer& offer, wire::Offer::Builder out) {
@@ -152,6 +155,15 @@ void write_labels(const Labels& labels, Builder out) {
     list[i].setName(text_of(name));
     if (!value.empty()) list[i].setValue(text_of(value));
     ++i;
+  }
+}
+
+void write_named(const std::map<std::string, uint16_t>& ports,
+                 capnp::List<wire::NamedPort>::Builder out) {
+  unsigned i = 0;
+  for (const auto& [name, port] : ports) {
+    out[i].setName(text_of(name));
+    out[i++].setPort(port);
   }
 }
 
@@ -207,6 +219,19 @@ void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   out.setMaxRunNanos(spec.max_run_time.nanos());
   out.setKillSignal(spec.kill_signal);
   write_labels(spec.labels, out);
+  if (!spec.secrets.empty()) {
+    auto secrets = out.initSecrets(static_cast<unsigned>(spec.secrets.size()));
+    for (unsigned i = 0; i < secrets.size(); ++i) {
+      secrets[i].setName(text_of(spec.secrets[i].name));
+      if (!spec.secrets[i].variable.empty())
+        secrets[i].setVariable(text_of(spec.secrets[i].variable));
+      if (!spec.secrets[i].file.empty()) secrets[i].setFile(text_of(spec.secrets[i].file));
+    }
+  }
+  if (!spec.static_ports.empty()) {
+    write_named(spec.static_ports,
+                out.initStaticPorts(static_cast<unsigned>(spec.static_ports.size())));
+  }
   if (!spec.readiness) return;
   auto readiness = out.initReadiness();
   readiness.setAfterNanos(spec.readiness->after.nanos());
@@ -233,12 +258,7 @@ void write(const Assignment& assignment, wire::Assignment::Builder out) {
   if (!assignment.user.empty()) out.setUser(text_of(assignment.user));
   out.setLaunchedNanos(assignment.launched_at.nanos());
   if (assignment.ports.empty()) return;
-  auto ports = out.initPorts(static_cast<unsigned>(assignment.ports.size()));
-  unsigned i = 0;
-  for (const auto& [name, port] : assignment.ports) {
-    ports[i].setName(text_of(name));
-    ports[i++].setPort(port);
-  }
+  write_named(assignment.ports, out.initPorts(static_cast<unsigned>(assignment.ports.size())));
 }
 
 void write(const TaskUsage& usage, wire::TaskUsage::Builder out) {

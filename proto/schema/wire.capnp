@@ -205,6 +205,9 @@ struct Ask {
   # nanos that each task runs at most, up to ten years; 0: no bound. A receiver that does not know
   # this field bounds nothing by it.
   maxRunNanos @17 :Int64;
+  # At most 64, sorted, each from 1: ports by number that each task will want, counted in ports. A
+  # receiver that does not know this field offers agents without them.
+  staticPorts @18 :List(UInt16);
 }
 
 # How a framework takes resources: to the measure of its asks, or as open offers.
@@ -302,6 +305,23 @@ struct TaskSpec {
   killSignal @14 :Int32 = 15;    # The polite signal: 1 to 31, neither SIGKILL nor SIGSTOP.
   readiness @15 :Readiness;      # For builtin:command. Absent: nobody asks when it is ready.
   labels @16 :List(Label);       # At most 32 and 4 KiB together, sorted by name.
+  # At most 32 of the task's user; only for builtin:command with an executor of its own. The master
+  # gives them only to agents that say takesSecrets.
+  secrets @17 :List(SecretUse);
+  staticPorts @18 :List(NamedPort);  # Of portNames, those with a given number; sorted by name.
+}
+
+# How a task is given a secret: one of the two is not empty.
+struct SecretUse {
+  name @0 :Text;      # name, at most 63 bytes; unique within a task
+  variable @1 :Text;  # Of its environment; optional, at most 63 bytes.
+  file @2 :Text;      # In memory, in `secrets` of the sandbox; optional name.
+}
+
+# From the master to the agent, and from there to the executor; nobody writes it to a disk.
+struct SecretValue {
+  name @0 :Text;   # name
+  value @1 :Data;  # at most 16 KiB
 }
 
 # When a task is ready to do its work: it has run for so long, and its own processes listen on each
@@ -669,6 +689,7 @@ struct RegisterAgent {
   cluster @10 :Text;  # Whose tasks it has, as in Subscribe; empty: it has none.
   files @11 :FileService;  # To other machines. Absent: it serves its files on its own machine only.
   boot @12 :UInt64;  # Another for each boot of each machine; 0: it does not say.
+  takesSecrets @13 :Bool;  # It knows TaskSpec.secrets.
 }
 
 # Where an agent serves the files of its tasks to other machines: by TLS, to bearers of a token that
@@ -704,6 +725,8 @@ struct RunTask {
   spec @1 :TaskSpec;
   assignment @2 :Assignment;
   becomes @3 :ExecutorPlace;  # agent to executor only; null: it stays what it is
+  # The values of spec.secrets, at most 32. An agent that was started again has none.
+  secrets @4 :List(SecretValue);
 }
 
 # An executor of commands whose task has ended may run the next one of the same framework and user.
@@ -777,7 +800,19 @@ struct RegistryRow {
     reservation @4 :ReservationRecord;  # Of version 2.
     key @5 :KeyRecord;
     cluster @6 :ClusterRecord;
+    secret @7 :SecretRecord;
   }
+}
+
+# A secret of a user, encrypted by the master. In "secrets", by its owner, '/', and its name.
+struct SecretRecord {
+  owner @0 :Text;       # A user; 1 to 128 bytes, without '/'.
+  name @1 :Text;        # name, at most 63 bytes
+  # XChaCha20-Poly1305: a nonce of 24 bytes, then the value and its authentication code, which is
+  # of owner and name, too.
+  sealed @2 :Data;
+  keyId @3 :Text;       # Of the key file: 16 hexadecimal digits.
+  sinceNanos @4 :Int64; # time that this value was set
 }
 
 enum KeyKind {

@@ -204,6 +204,7 @@ struct StartExecutor {
   proto::Environment environment = {};  // of the executor, beside what every one gets
   ResourceVector resources = {};        // of its tasks: what it may use
   std::vector<GpuDevice> gpus = {};     // of the tasks that it starts with
+  bool has_secret_files = false;        // it gets a directory in memory for them
   // Of the same framework: its process and its group become this run's. SpareRefused follows if
   // they cannot.
   std::optional<SpareExecutor> spare = {};

@@ -255,6 +255,7 @@ void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const
   live.delivered = true;
   proto::RunTask run{
       .framework = key.first, .spec = entry.record.spec, .assignment = entry.record.assignment};
+  run.secrets = live.secrets;
   if (becomes) run.becomes = proto::ExecutorPlace{key.second, executor.sandbox};
   send_to_executor(executor, std::move(run), step);
   if (live.kill) {
@@ -423,6 +424,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
   // Also what is not news is acknowledged: the executor keeps it until then.
   bool ended = false;
   if (live != live_.end() && told.sequence > live->second.executor_sequence) {
+    live->second.secrets.clear();
     proto::TaskStatus status{.state = told.state,
                              .reason = told.reason,
                              .message = told.message,

@@ -64,7 +64,7 @@ void Agent::State::on_run_task(const proto::RunTask& run, const MasterFrame& fra
     for (int i = 0; i < 32; ++i) digits += kDigits[prng_.below(kDigits.size())];
     spare = Secret(std::move(digits));
   }
-  live_.emplace(key, LiveTask{.token = std::move(spare)});
+  live_.emplace(key, LiveTask{.token = std::move(spare), .secrets = run.secrets});
   watch_starting(step);
   assign(key, {run.framework, executor}, step);
 }
@@ -117,6 +117,14 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
     return LaunchRefusal{TaskReason::kResourcesExceeded,
                          text("it takes ", to_text(run.assignment.resources), ", but of ",
                               to_text(options_.total), " are used ", to_text(ledger_.used()))};
+  }
+  for (const proto::SecretUse& use : spec.secrets) {
+    if (std::any_of(run.secrets.begin(), run.secrets.end(),
+                    [&](const proto::SecretValue& one) { return one.name == use.name; })) {
+      continue;
+    }
+    return LaunchRefusal{TaskReason::kTaskInvalid,
+                         text("the master sent no value of secret ", quoted(use.name))};
   }
   if (Result<void> files = proto::check_fetched_files(spec.fetch); !files) {
     return LaunchRefusal{TaskReason::kTaskInvalid, files.error().message()};
@@ -260,7 +268,10 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
   executor.fetching = !executor.fetch->empty();
   proto::ExecutorRecord before;
   std::optional<SpareExecutor> spare;
-  if (const std::optional<ExecutorKey> found = spare_for(key.first, executor)) {
+  // The process of a task with secrets runs no other one before or after it.
+  const std::optional<ExecutorKey> found =
+      spec.secrets.empty() ? spare_for(key.first, executor) : std::nullopt;
+  if (found) {
     before = take_over(*found, key, executor, step);
     spare = SpareExecutor{before.executor, before.run};
   } else if (executors_.size() >= options_.executors_max && !spares_.empty()) {
@@ -311,6 +322,9 @@ void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
           executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment,
       .resources = used_by(key, executor),
       .gpus = devices_of(key, executor),
+      .has_secret_files =
+          std::any_of(spec.secrets.begin(), spec.secrets.end(),
+                      [](const proto::SecretUse& use) { return !use.file.empty(); }),
       .spare = std::move(spare),
       .in_place_of = std::move(in_place_of)});
   trace(TraceLevel::kShortLived, "executor starts",

@@ -151,7 +151,8 @@ void Agent::State::register_agent(Step& step) {
                                       .trouble = trouble_,
                                       .cluster = has_tasks() ? identity.cluster : ClusterId(),
                                       .files = files_now(options_, step.now),
-                                      .boot = boot_of(options_)},
+                                      .boot = boot_of(options_),
+                                      .takes_secrets = true},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);

@@ -85,6 +85,9 @@ class Agent::State {
     // The newest word of its executor for which there is no room among the unacknowledged updates.
     // The executor keeps it too.
     std::optional<proto::TaskStatus> held = {};
+    // The values of its secrets, until its executor has started it. They are in no record: a task
+    // that an agent had not handed over when it ended fails.
+    std::vector<proto::SecretValue> secrets = {};
   };
   // One run of an executor, until its process is gone.
   struct LiveExecutor {

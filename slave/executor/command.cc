@@ -43,17 +43,20 @@ class Sacrifice {
 }  // namespace
 
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around) {
-  return start_shell(
-      {.command = run.spec.command,
-       .environment = task_environment(run.framework, run.spec, run.assignment, around),
-       .directory = around.sandbox});
+  return start_shell({.command = run.spec.command,
+                      .environment = task_environment(run.framework, run.spec, run.assignment,
+                                                      around, run.secrets),
+                      .directory = around.sandbox});
 }
 
 Result<pid_t> start_shell(ShellCommand shell) {
   std::vector<char*> envp;
   for (std::string& variable : shell.environment) {
     if (variable.find('\0') != std::string::npos) {
-      return Error::invalid_argument(text("the environment holds a NUL: ", quoted(variable)));
+      // Not its value, which may be a secret.
+      return Error::invalid_argument(text("the environment variable ",
+                                          quoted(variable.substr(0, variable.find('='))),
+                                          " must have no byte of zero in its value"));
     }
     envp.push_back(variable.data());
   }

@@ -23,6 +23,7 @@
 #include "slave/executor/last_words.h"
 #include "slave/executor/listeners.h"
 #include "slave/executor/readiness.h"
+#include "slave/executor/secret_files.h"
 #include "slave/executor/stem.h"
 
 namespace proffer::executor {
@@ -68,6 +69,7 @@ struct CommandExecutor::Impl {
     std::unique_ptr<Watch> watch = {};
     std::unique_ptr<Wait> wait = {};
     bool own = false;  // this executor is for it alone
+    bool has_secrets = false;
     Duration kill_grace = {};
     int kill_signal = SIGTERM;
     bool kill_asked = false;
@@ -184,6 +186,9 @@ Result<pid_t> CommandExecutor::Impl::begin_command(const proto::RunTask& run) {
     if (Result<void> moved = become_executor(*run.becomes); !moved) return std::move(moved).error();
     options.around.sandbox = run.becomes->sandbox;
   }
+  if (Result<void> given = give_secrets(run, options.around); !given) {
+    return std::move(given).error();
+  }
   return start_command(run, options.around);
 }
 
@@ -194,12 +199,14 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
                           .state = proto::TaskState::kFailed,
                           .reason = proto::TaskReason::kLaunchFailed,
                           .message = pid.error().message()}});
+    if (!run.spec.secrets.empty()) remove_secret_files(options.around);
     ending |= run.spec.executor_id.empty();
     return finish_if_idle();
   }
   Running& command = running[run.spec.id];
   command.pid = *pid;
   command.own = run.spec.executor_id.empty();
+  command.has_secrets = !run.spec.secrets.empty();
   command.kill_grace = run.spec.kill_grace;
   command.kill_signal = run.spec.kill_signal;
   command.data = told_ports(run.assignment.ports);
@@ -247,7 +254,8 @@ void CommandExecutor::Impl::watch(const proto::RunTask& run) {
   const TaskId id = run.spec.id;
   HealthProbeOptions probe{.check = *run.spec.health};
   if (probe.check.kind == proto::HealthCheck::Kind::kCommand) {
-    probe.environment = task_environment(run.framework, run.spec, run.assignment, options.around);
+    probe.environment =
+        task_environment(run.framework, run.spec, run.assignment, options.around, run.secrets);
     probe.sandbox = options.around.sandbox;
   } else if (const auto port = run.assignment.ports.find(probe.check.port);
              port != run.assignment.ports.end()) {
@@ -450,7 +458,10 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
     status.data = last_words(kLastWordsBytesMax);
   }
   const bool ended_by_itself = !command.kill_asked && !command.executor_signal;
-  const bool takes_another = command.own && ended_by_itself && !left && !ending;
+  // What was given to it stays in the memory of this process until that ends.
+  if (command.has_secrets) remove_secret_files(options.around);
+  const bool takes_another =
+      command.own && ended_by_itself && !left && !ending && !command.has_secrets;
   step(sdk::TellUpdate{std::move(status), takes_another});
   is_spare = takes_another;
   ending |= command.own && !takes_another;

@@ -34,6 +34,9 @@ int main() {
                     .agent = variable("PROFFER_AGENT"),
                     .path = variable("PATH"),
                     .user = variable("USER")};
+  if (const char* secrets = std::getenv(executor::kSecretsVariable); secrets != nullptr) {
+    options.around.secrets = secrets;
+  }
   if (const char* gpus = std::getenv(executor::kGpusVariable); gpus != nullptr) {
     options.around.gpus = executor::parse_gpus(gpus);
   }

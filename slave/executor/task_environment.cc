@@ -1,16 +1,25 @@
 #include "slave/executor/task_environment.h"
 
+#include <algorithm>
 #include <map>
 
 namespace proffer::executor {
 
 std::vector<std::string> task_environment(const FrameworkId& framework, const proto::TaskSpec& spec,
                                           const proto::Assignment& assignment,
-                                          const Surroundings& around) {
+                                          const Surroundings& around,
+                                          const std::vector<proto::SecretValue>& secrets) {
   std::map<std::string, std::string> variables = {
       {"PATH", around.path}, {"HOME", around.sandbox}, {"TMPDIR", around.sandbox},
       {"LANG", "C.UTF-8"},   {"USER", around.user},    {"LOGNAME", around.user}};
   for (const auto& [name, value] : spec.environment) variables[name] = value;
+  for (const proto::SecretUse& use : spec.secrets) {
+    if (use.variable.empty()) continue;
+    const auto value = std::find_if(secrets.begin(), secrets.end(),
+                                    [&](const auto& one) { return one.name == use.name; });
+    if (value != secrets.end()) variables[use.variable] = value->value;
+  }
+  if (!around.secrets.empty()) variables[kSecretsVariable] = around.secrets;
   variables["PROFFER_TASK_ID"] = spec.id.str();
   variables["PROFFER_FRAMEWORK_ID"] = framework.str();
   variables["PROFFER_AGENT"] = around.agent;

@@ -115,6 +115,7 @@ Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolato
       sandboxes_(sandboxes),
       isolator_(isolator),
       options_(std::move(options)),
+      secrets_(options_.shm, sandboxes_.root()),
       handlers_(std::move(handlers)),
       stem_(options_.bin_dir + "/proffer-executor", options_.descriptors),
       sweep_timer_(loop, [this] { sweep(); }),
@@ -200,6 +201,16 @@ Result<std::optional<ExecutorStarted>> Supervisor::start(const StartExecutor& st
   }
   if (!ground) return std::move(ground).error();
   ground->request.environment = environment_of(start, ground->place.sandbox, options_);
+  if (start.has_secret_files) {
+    const std::optional<executor::RunAs>& user = ground->request.run_as;
+    const Result<std::string> secrets = secrets_.make(
+        start.run, user ? std::optional(Sandboxes::Owner{user->uid, user->gid}) : std::nullopt);
+    if (!secrets) {
+      let_group_go(start.run);
+      return secrets.error();
+    }
+    ground->request.environment.push_back(text(executor::kSecretsVariable, "=", *secrets));
+  }
   ground->request.arguments = *std::move(arguments);
   const Result<pid_t> pid = begin(start, *std::move(ground), false);
   if (!pid) return pid.error();
@@ -522,6 +533,9 @@ void Supervisor::make_place(const proto::ExecutorRecord& executor) {
 }
 
 void Supervisor::adopted_all() {
+  std::set<uint64_t> runs;
+  for (const auto& [run, adopted] : adopted_) runs.insert(run);
+  secrets_.keep_only(runs);
   end_unnamed();
   tidy_timer_.arm(loop_.now());
 }
@@ -695,6 +709,7 @@ void Supervisor::end_leftovers() {
 }
 
 void Supervisor::let_group_go(uint64_t run, bool is_empty) {
+  secrets_.remove(run);
   if (isolator_.cleanup(run, is_empty)) return;
   tidy_wait_ = kTidyAgain;
   tidy_timer_.arm(loop_.now() + tidy_wait_);

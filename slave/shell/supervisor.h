@@ -20,6 +20,7 @@
 #include "slave/shell/isolator.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
+#include "slave/shell/secret_folders.h"
 #include "slave/shell/stem.h"
 
 namespace proffer::agent {
@@ -44,6 +45,7 @@ class Supervisor {
     std::string bin_dir = {};        // where builtin executors lie
     size_t descriptors = 0;          // soft limit of what is started; 0: this process's
     executor::Gpus gpus = {};        // of this machine
+    std::string shm = "/dev/shm";    // a tmpfs, for secrets of tasks
   };
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {
@@ -185,6 +187,7 @@ class Supervisor {
   const Sandboxes& sandboxes_;
   Isolator& isolator_;
   Options options_;
+  SecretFolders secrets_;
   Handlers handlers_;
   Stem stem_;
   std::map<std::string, KnownUser> users_;

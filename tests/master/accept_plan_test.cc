@@ -123,6 +123,28 @@ TEST(AcceptPlan, GivesTheFreePortsAfterTheLastOnesAndThenTheLowest) {
   EXPECT_EQ(ports_of({"http"}), (Ports{{"http", 31000}}));
 }
 
+TEST(AcceptPlan, GivesPortsByNumberWhereTheyAreFree) {
+  Desk desk;
+  proto::TaskSpec spec = desk.spec("t1", "cpus:1");
+  spec.port_names = {"http", "admin"};
+  spec.static_ports = {{"admin", 31000}};
+  proto::TaskSpec second = desk.spec("t2", "cpus:1");
+  second.port_names = {"admin"};
+  second.static_ports = {{"admin", 31000}};
+  proto::TaskSpec third = desk.spec("t3", "cpus:1");
+  third.port_names = {"x"};
+  const AcceptPlan plan = desk.plan({spec, second, third});
+  using Ports = std::map<std::string, uint16_t>;
+  ASSERT_EQ(plan.launches.size(), 2u);
+  EXPECT_EQ(plan.launches[0].assignment.ports, (Ports{{"http", 31001}, {"admin", 31000}}));
+  EXPECT_EQ(plan.launches[1].assignment.ports, (Ports{{"x", 31002}}));
+  ASSERT_EQ(plan.refusals.size(), 1u);
+  EXPECT_EQ(plan.refusals[0].reason, TaskReason::kPortsNotAvailable);
+  EXPECT_THAT(plan.refusals[0].message, ::testing::HasSubstr("port 31000 of agent 'a'"));
+  // What it was to use is free again.
+  EXPECT_EQ(used_of(plan), "cpus:2");
+}
+
 TEST(AcceptPlan, ATaskRunsNoLongerThanItOrItsAskSays) {
   struct Row {
     Duration of_task, of_ask, expected;

@@ -114,8 +114,10 @@ class TestAgent : public TestPeer {
             .trouble = trouble,
             .cluster = cluster,
             .files = files,
-            .boot = boot};
+            .boot = boot,
+            .takes_secrets = takes_secrets};
   }
+  bool takes_secrets = true;
   // On a fresh connection, with the tasks that it has.
   void registers() {
     connect();
@@ -521,7 +523,10 @@ class MasterScenario {
       if (const auto* v = std::get_if<proto::ReservationRecord>(&write.row)) {
         key = "r2" + v->agent.str() + '\0' + v->role.str();
       }
-      if (std::holds_alternative<proto::ClusterRecord>(write.row)) key = "r3";
+      if (const auto* c = std::get_if<proto::SecretRecord>(&write.row)) {
+        key = "r3" + c->owner + '\0' + c->name;
+      }
+      if (std::holds_alternative<proto::ClusterRecord>(write.row)) key = "r4";
       if (const auto* e = std::get_if<proto::StoreRecord>(&write.row)) {
         key = "s" + e->framework.str() + '\0' + e->key;
       }

@@ -46,6 +46,8 @@ TEST(Policy, IsOneTable) {
       {Action::kLiftBrake, {agent, owner, other, nullptr}},
       {Action::kStandBy, {operator_, agent, owner, other, nullptr}},
       {Action::kRotateKey, {nullptr}},
+      {Action::kSetSecret, {nullptr}},
+      {Action::kRemoveSecret, {agent, other, nullptr}},
   };
   ASSERT_EQ(std::size(rows), kActionCount);
   for (const auto& [action, may_not] : rows) {

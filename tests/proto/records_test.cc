@@ -20,6 +20,9 @@ TEST(Records, ARowKnowsItsTableAndKey) {
   const KnownKey key{.key = PublicKey(std::string(kPublicKeyBytes, 'k')), .name = "a1"};
   EXPECT_EQ(table_of(key), "keys");
   EXPECT_EQ(key_of(key), std::string(kPublicKeyBytes, 'k'));
+  const SecretRecord secret{.owner = "ada", .name = "db"};
+  EXPECT_EQ(table_of(secret), "secrets");
+  EXPECT_EQ(key_of(secret), "ada/db");
   const StoreRecord entry{.framework = FrameworkId("f-1-2"), .key = "apps/web"};
   EXPECT_EQ(table_of(entry), "store");
   EXPECT_EQ(key_of(entry), "f-1-2/apps/web");

@@ -11,6 +11,7 @@
 
 #include "common/limits.h"
 #include "common/prng.h"
+#include "common/text.h"
 #include "proto/history.h"
 #include "proto/records.h"
 
@@ -159,7 +160,16 @@ class MessageGenerator {
             .revocable_ok = flip(),
             .expiry = duration(),
             .duration = duration(),
-            .max_run_time = duration()};
+            .max_run_time = duration(),
+            .static_ports = numbers()};
+  }
+  std::vector<uint16_t> numbers() {
+    std::set<uint16_t> sorted;
+    const size_t count = size(2, kPortNamesMax);
+    for (size_t i = 0; i < count; ++i) {
+      sorted.insert(static_cast<uint16_t>(prng_.between(1, 65'535)));
+    }
+    return {sorted.begin(), sorted.end()};
   }
   std::vector<MaxPer> max_per() {
     std::map<std::string, int64_t> sorted;
@@ -252,6 +262,14 @@ class MessageGenerator {
                  .kill_signal = static_cast<int32_t>(prng_.between(10, 15)),
                  .labels = labels()};
     std::erase(out.command, '\0');
+    for (const char* secret : {"db", "tls.key", "both"}) {
+      if (!prng_.chance(1, 4)) continue;
+      out.secrets.push_back({.name = secret, .variable = text("V_", out.secrets.size())});
+      if (flip()) out.secrets.back().file = secret;
+    }
+    if (!out.port_names.empty() && flip()) {
+      out.static_ports[out.port_names.front()] = static_cast<uint16_t>(prng_.between(1, 65'535));
+    }
     if (prng_.chance(1, 4)) out.health = health_check(out.port_names);
     if (prng_.chance(1, 4)) {
       out.readiness = Readiness{.after = duration()};
@@ -493,7 +511,8 @@ class MessageGenerator {
          .http_address = bytes(kAddressBytesMax),
          .tasks_follow = static_cast<uint32_t>(prng_.below(kTasksPerAgentMax + 1)),
          .cluster = cluster(),
-         .boot = any_number()};
+         .boot = any_number(),
+         .takes_secrets = flip()};
     if (!flip()) return;
     m.files = {.address = plain(kAddressBytesMax),
                .pin = plain(kPinBytesMax),
@@ -528,6 +547,9 @@ class MessageGenerator {
   void make(RunTask& m) {
     m = {.framework = FrameworkId(name()), .spec = spec(), .assignment = assignment()};
     if (flip()) m.becomes = {ExecutorId(name()), "/" + name()};
+    for (const SecretUse& use : m.spec.secrets) {
+      m.secrets.push_back({.name = use.name, .value = bytes(kSecretBytesMax)});
+    }
   }
   void make(ShutdownFramework& m) { m = {.framework = FrameworkId(name())}; }
   void make(ReleaseFiles& m) {
@@ -633,6 +655,13 @@ class MessageGenerator {
     } else if (flip()) {
       r.replaces = key();
     }
+  }
+  void make(SecretRecord& r) {
+    r = {.owner = name(),
+         .name = "db",
+         .sealed = bytes(kSealedSecretBytesMax),
+         .key_id = plain(16),
+         .since = time()};
   }
   void make(ClusterRecord& r) {
     r = {.cluster = ClusterId(secret())};

@@ -43,6 +43,9 @@ struct Line {
     return text("store ", row.framework.str(), " ", row.key);
   }
   std::string operator()(const KnownKey& row) const { return text("key ", row.name); }
+  std::string operator()(const proto::SecretRecord& row) const {
+    return text("secret ", row.owner, " ", row.name);
+  }
   std::string operator()(const proto::ClusterRecord&) const { return "cluster"; }
 };
 

@@ -239,6 +239,23 @@ Result<void> in(std::string_view key, Result<void> checked) {
   return std::move(checked).error().in(key);
 }
 
+Result<void> check_app_secrets(const AppSpec& app) {
+  if (Result<void> checked = proto::check_secret_uses(app.secrets); !checked) {
+    return in("secrets", std::move(checked));
+  }
+  for (size_t i = 0; i < app.secrets.size(); ++i) {
+    const proto::SecretUse& use = app.secrets[i];
+    if (i > 0 && use.name <= app.secrets[i - 1].name) {
+      return Error::invalid_argument("secrets must be in order of their names");
+    }
+    if (use.variable.empty() || !app.env.contains(use.variable)) continue;
+    return Error::invalid_argument(text("secret ", quoted(use.name),
+                                        " and env both set the variable ", quoted(use.variable)))
+        .with_hint("leave it out of env, or give the secret another variable");
+  }
+  return {};
+}
+
 struct Rule {
   std::string_view key;  // of an app file
   Result<void> (*check)(const AppSpec& app);
@@ -252,7 +269,12 @@ constexpr Rule kRules[] = {
      [](const AppSpec& app) { return in("fetch", proto::check_fetched_files(app.fetch)); }},
     {"env", [](const AppSpec& app) { return check_environment(app.env); }},
     {"files", check_app_files},
-    {"ports", [](const AppSpec& app) { return check_ports(app.ports); }},
+    {"ports",
+     [](const AppSpec& app) {
+       Result<void> names = check_ports(app.ports);
+       return names ? in("ports", proto::check_static_ports(app.static_ports, app.ports)) : names;
+     }},
+    {"secrets", check_app_secrets},
     {"constraints", check_constraints},
     {"spread",
      [](const AppSpec& app) {
@@ -346,6 +368,8 @@ Ask make_ask(const AppSpec& app, uint64_t version, int64_t count) {
   ask.count = count;
   ask.constraints = app.constraints;
   ask.ports = static_cast<int64_t>(app.ports.size());
+  for (const auto& [name, port] : app.static_ports) ask.static_ports.push_back(port);
+  std::sort(ask.static_ports.begin(), ask.static_ports.end());
   ask.spread = app.spread;
   ask.max_per = app.max_per;
   if (app.daemon) {
@@ -373,6 +397,8 @@ proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
     task.command = kFilesCommand + app.command;
   }
   task.port_names = app.ports;
+  task.static_ports = app.static_ports;
+  task.secrets = app.secrets;
   task.kill_grace = app.kill_grace;
   task.kill_signal = app.kill_signal;
   task.health = app.health;

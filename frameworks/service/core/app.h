@@ -72,6 +72,10 @@ struct AppSpec {
   // Small files that are in the sandbox before the command starts, by name (files.h).
   std::map<std::string, std::string> files = {};
   std::vector<std::string> ports = {};  // each a free port of the agent, told as $PORT_<name>
+  // Of these, the ones whose number is given; an agent runs one instance of such an app at a time.
+  std::map<std::string, uint16_t> static_ports = {};
+  // Secrets of the app's user that each instance is given when it starts; in order of their names.
+  std::vector<proto::SecretUse> secrets = {};
   std::vector<Constraint> constraints = {};
   // An instance on each agent that it fits on; then `instances`, `spread` and `max_per` do not
   // count.

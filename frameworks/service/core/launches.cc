@@ -36,7 +36,10 @@ std::optional<int64_t> next_launch(const RunningApp& running, uint64_t version) 
 size_t bytes_of(const AppSpec& app) {
   size_t bytes = kTaskOverheadBytes + app.command.size();
   for (const auto& [name, value] : app.env) bytes += name.size() + value.size() + 32;
-  for (const std::string& name : app.ports) bytes += name.size() + 16;
+  for (const std::string& name : app.ports) bytes += 2 * name.size() + 40;
+  for (const proto::SecretUse& use : app.secrets) {
+    bytes += use.name.size() + use.variable.size() + use.file.size() + 48;
+  }
   if (app.health) bytes += app.health->command.size() + app.health->path.size();
   if (!app.find.empty()) bytes += kFoundBytesMax;
   if (!app.files.empty()) bytes += kFilesScriptBytesMax;

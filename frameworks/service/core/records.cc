@@ -17,11 +17,11 @@ namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
 // fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
-// waits for and finds, whether it is a daemon, and files.
-constexpr std::array<std::string_view, 7> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ",
-                                                      "app5 ", "app6 ", "app7 "};
-// 2: what 7 has added.
-constexpr std::array<std::string_view, 2> kVersionsTags = {"ver1 ", "ver2 "};
+// waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets.
+constexpr std::array<std::string_view, 8> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ",
+                                                      "app5 ", "app6 ", "app7 ", "app8 "};
+// 2: what 7 has added; 3: what 8 has.
+constexpr std::array<std::string_view, 3> kVersionsTags = {"ver1 ", "ver2 ", "ver3 "};
 constexpr std::string_view kBlockTag = "blk1 ";
 // 2: whether it was told as ready.
 constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
@@ -259,15 +259,35 @@ void write_newest(Writer& out, const AppSpec& spec) {
     out.bytes(name);
     out.bytes(content);
   }
+  out.number(static_cast<int64_t>(spec.static_ports.size()));
+  for (const auto& [name, port] : spec.static_ports) {
+    out.bytes(name);
+    out.number(port);
+  }
+  out.number(static_cast<int64_t>(spec.secrets.size()));
+  for (const proto::SecretUse& use : spec.secrets) {
+    for (const std::string* one : {&use.name, &use.variable, &use.file}) out.bytes(*one);
+  }
 }
 
-void read_newest(Reader& in, AppSpec& spec) {
+// `version`: of an app's record.
+void read_newest(Reader& in, size_t version, AppSpec& spec) {
   for (int64_t left = in.count(); in.ok() && left > 0; --left) spec.find.push_back(in.bytes());
   spec.daemon = in.truth();
   for (int64_t left = in.count(); in.ok() && left > 0; --left) {
     std::string name = in.bytes();
     if (!spec.files.empty() && name <= spec.files.rbegin()->first) in.fail();
     spec.files[std::move(name)] = in.bytes();
+  }
+  if (version < 8) return;
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    std::string name = in.bytes();
+    if (!spec.static_ports.empty() && name <= spec.static_ports.rbegin()->first) in.fail();
+    spec.static_ports[std::move(name)] = static_cast<uint16_t>(in.number(65'535));
+  }
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    proto::SecretUse& use = spec.secrets.emplace_back();
+    for (std::string* one : {&use.name, &use.variable, &use.file}) *one = in.bytes();
   }
 }
 
@@ -351,7 +371,7 @@ Result<AppRecord> decode_app(std::string_view bytes) {
       record.spec.after.push_back(in.bytes());
     }
     record.waits = in.truth();
-    read_newest(in, record.spec);
+    read_newest(in, version, record.spec);
   }
   if (!in.ended_well() || record.version == 0 || record.version > record.last_version ||
       record.ready_version > record.last_version) {
@@ -379,7 +399,8 @@ std::string encode(const Versions& versions) {
 }
 
 Result<Versions> decode_versions(std::string_view bytes) {
-  const size_t tag = bytes.starts_with(kVersionsTags[1]) ? 1 : 0;
+  size_t tag = kVersionsTags.size() - 1;
+  while (tag > 0 && !bytes.starts_with(kVersionsTags[tag])) --tag;
   Reader in(bytes, kVersionsTags[tag]);
   Versions versions;
   for (int64_t left = in.count(); in.ok() && left > 0; --left) {
@@ -389,7 +410,7 @@ Result<Versions> decode_versions(std::string_view bytes) {
     read_first(in, kAppTags.size(), version.spec);
     read_later(in, kAppTags.size(), version.spec);
     read_update(in, version.spec);
-    if (tag >= 1) read_newest(in, version.spec);
+    if (tag >= 1) read_newest(in, tag + 6, version.spec);
     version.applied_at = Time::from_nanos(in.number());
     version.applied_by = in.bytes();
     version.was_ready = in.truth();

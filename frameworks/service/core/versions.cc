@@ -17,6 +17,10 @@ size_t bytes_of(const AppSpec& spec) {
   for (const std::string& name : spec.ports) bytes += name.size() + 16;
   for (const Constraint& constraint : spec.constraints) bytes += to_text(constraint).size() + 64;
   for (const proto::FetchedFile& file : spec.fetch) bytes += to_text(file).size() + 128;
+  for (const proto::SecretUse& use : spec.secrets) {
+    bytes += use.name.size() + use.variable.size() + use.file.size() + 48;
+  }
+  for (const auto& [name, port] : spec.static_ports) bytes += name.size() + 24;
   for (const std::string& name : spec.find) bytes += name.size() + 16;
   for (const auto& [name, content] : spec.files) bytes += name.size() + content.size() + 32;
   if (spec.health) bytes += spec.health->command.size() + spec.health->path.size() + 256;
@@ -64,7 +68,16 @@ Values values_of(const AppSpec& spec) {
   for (const auto& [name, content] : spec.files) values["files." + name] = content;
   values["fetch"] =
       joined(spec.fetch, [](const proto::FetchedFile& file) { return proto::to_text(file); });
-  values["ports"] = joined(spec.ports, as_is);
+  values["ports"] = joined(spec.ports, [&](const std::string& name) {
+    const auto given = spec.static_ports.find(name);
+    return given == spec.static_ports.end() ? name : text('{', name, ": ", given->second, '}');
+  });
+  for (const proto::SecretUse& use : spec.secrets) {
+    const bool has_both = !use.variable.empty() && !use.file.empty();
+    values["secrets." + use.name] =
+        text('{', use.variable.empty() ? "" : text("env: ", use.variable), has_both ? ", " : "",
+             use.file.empty() ? "" : text("file: ", use.file), '}');
+  }
   values["constraints"] =
       joined(spec.constraints, [](const Constraint& one) { return to_text(one); });
   values["spread"] = spec.spread.empty() ? "none" : spec.spread;

@@ -46,19 +46,56 @@ Result<void> read_files(const yaml::Node& node, std::vector<proto::FetchedFile>&
   return {};
 }
 
-// Names. A number would be taken for the port itself.
-Result<void> read_ports(const yaml::Node& node, std::vector<std::string>& place) {
-  Result<std::vector<std::string>> names = texts_of("ports", node);
-  if (!names) return std::move(names).error();
-  for (const std::string& name : *names) {
-    if (name.empty() || name.find_first_not_of("0123456789") != std::string::npos) continue;
-    return at(node, text("ports has the number ", name, "; it is a list of names"))
-        .with_hint(text("each instance gets a free port of its agent for each name, which the "
-                        "command is told: ports: [http], and $PORT_http in the command. One port "
-                        "for all is not offered; a proxy listens on ",
-                        name));
+// A name, or {name: number}. A number alone would be taken for the port itself.
+Result<void> read_port(const yaml::Node& node, AppSpec& app) {
+  if (node.kind == yaml::Node::Kind::kTable) {
+    if (node.rows.size() != 1) {
+      return at(node, text("ports: a port by number has one name and one number, not ",
+                           node.rows.size(), " of them"))
+          .with_hint("as in ports: [http, {admin: 8080}]");
+    }
+    int64_t number = 0;
+    const yaml::Row& row = node.rows.front();
+    if (Result<void> read = read_whole(text("ports.", row.key), row.value, 1, 65'535, number);
+        !read) {
+      return read;
+    }
+    app.ports.push_back(row.key);
+    app.static_ports[row.key] = static_cast<uint16_t>(number);
+    return {};
   }
-  place = *std::move(names);
+  Result<std::string> name = yaml::text_of("ports", node);
+  if (!name) return std::move(name).error();
+  if (!name->empty() && name->find_first_not_of("0123456789") == std::string::npos) {
+    return at(node, text("ports has the number ", *name, " without a name"))
+        .with_hint(text("for this very port of each agent: ports: [{http: ", *name,
+                        "}], one instance on an agent; for any free port, which the command is "
+                        "told as $PORT_http: ports: [http]"));
+  }
+  app.ports.push_back(*std::move(name));
+  return {};
+}
+
+Result<void> read_ports(const yaml::Node& node, AppSpec& app) {
+  if (node.kind == yaml::Node::Kind::kText) return read_port(node, app);
+  return yaml::read_list("ports", node,
+                         [&](const yaml::Node& entry) { return read_port(entry, app); });
+}
+
+// {db_password: {env: DB_PASSWORD}, tls_key: {file: tls.key}}, in any order.
+Result<void> read_secrets(const yaml::Node& node, std::vector<proto::SecretUse>& place) {
+  Result<void> read =
+      read_table("secrets", node, {}, [&](const std::string& name, const yaml::Node& value) {
+        proto::SecretUse& use = place.emplace_back();
+        use.name = name;
+        return read_table(text("secrets.", name), value, {"env", "file"},
+                          [&](const std::string& key, const yaml::Node& inner) {
+                            return read_text(key, inner, key == "env" ? use.variable : use.file);
+                          });
+      });
+  if (!read) return read;
+  std::sort(place.begin(), place.end(),
+            [](const auto& a, const auto& b) { return a.name < b.name; });
   return {};
 }
 
@@ -186,7 +223,8 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
     });
   }
   if (key == "fetch") return read_files(node, app.fetch);
-  if (key == "ports") return read_ports(node, app.ports);
+  if (key == "ports") return read_ports(node, app);
+  if (key == "secrets") return read_secrets(node, app.secrets);
   if (key == "constraints") return read_constraints(node, app.constraints);
   if (key == "spread") {
     Result<void> read = read_text(key, node, app.spread);
@@ -219,9 +257,9 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name",   "instances",   "command", "resources",   "fetch",      "files",      "env",
-       "ports",  "constraints", "spread",  "max_per",     "daemon",     "health",     "ready",
-       "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal"},
+      {"name",   "instances",   "command", "resources",   "fetch",      "files",       "env",
+       "ports",  "constraints", "spread",  "max_per",     "daemon",     "health",      "ready",
+       "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal", "secrets"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

@@ -38,6 +38,8 @@ AppSpec full() {
   app.after = {"db", "queue"};
   app.find = {"cache", "db"};
   app.files = {{"a.conf", "port ~{PORT_http}\n"}, {"b", ""}};
+  app.static_ports = {{"admin", 8080}};
+  app.secrets = {{.name = "db", .variable = "DB"}, {.name = "tls", .file = "tls.key"}};
   app.drain_delay = seconds(4);
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
@@ -190,11 +192,13 @@ TEST(Records, OfEarlierVersionsAreRead) {
   const std::string today = encode(AppRecord{.spec = spec});
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
   const std::string seventh = "0;0;0;0;0;";
+  const std::string eighth = "0;0;";
   for (const auto& [version, of_its_time] :
-       {std::pair("1", "4;host0;0;15;0;0;" + sixth), std::pair("2", "0;15;0;0;" + sixth),
-        std::pair("3", "0;0;" + sixth), std::pair("4", "0;" + sixth), std::pair("5", sixth),
-        std::pair("6", std::string())}) {
-    const std::string behind = of_its_time + seventh;
+       {std::pair("1", "4;host0;0;15;0;0;" + sixth + seventh),
+        std::pair("2", "0;15;0;0;" + sixth + seventh), std::pair("3", "0;0;" + sixth + seventh),
+        std::pair("4", "0;" + sixth + seventh), std::pair("5", sixth + seventh),
+        std::pair("6", seventh), std::pair("7", std::string())}) {
+    const std::string behind = of_its_time + eighth;
     std::string old = today;
     old.replace(3, 1, version);
     ASSERT_TRUE(old.ends_with(behind)) << old;
@@ -213,6 +217,17 @@ TEST(Records, OfEarlierVersionsAreRead) {
   const auto second = decode_instance("ins2 2;a10;0;0;1;4;http31000;2;");
   ASSERT_TRUE(second) << second.error().message();
   EXPECT_EQ(*second, ready);
+}
+
+TEST(Asks, NamePortsByNumberInOrder) {
+  AppSpec app = full();
+  app.static_ports = {{"admin", 8080}, {"http", 80}};
+  const Ask ask = make_ask(app, 3, 2);
+  EXPECT_EQ(ask.ports, 2);
+  EXPECT_EQ(ask.static_ports, (std::vector<uint16_t>{80, 8080}));
+  const proto::TaskSpec task = make_task(app, {.app = "web", .version = 3});
+  EXPECT_EQ(task.static_ports, app.static_ports);
+  EXPECT_EQ(task.secrets, app.secrets);
 }
 
 TEST(TaskId, ParsesBackToItsParts) {
@@ -284,14 +299,20 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   versions[3].spec.after.clear();
   versions[3].spec.find.clear();
   versions[3].spec.files.clear();
-  std::string old = encode(versions);
-  const std::string newest = "0;0;0;0;3;ada";
-  const size_t at = old.find(newest);
-  ASSERT_NE(at, std::string::npos) << old;
-  old.replace(at, 6, "").replace(3, 1, "1");
-  const auto read = decode_versions(old);
-  ASSERT_TRUE(read) << read.error().message() << old;
-  EXPECT_EQ(*read, versions);
+  versions[3].spec.static_ports.clear();
+  versions[3].spec.secrets.clear();
+  const std::string today = encode(versions);
+  // find, daemon and files; ports by number and secrets; when and by whom it was applied.
+  const std::string newest = "0;0;0;0;0;0;3;ada";
+  const size_t at = today.find(newest);
+  ASSERT_NE(at, std::string::npos) << today;
+  for (const auto& [version, lacks] : {std::pair("2", size_t{4}), std::pair("1", size_t{10})}) {
+    std::string old = today;
+    old.replace(at + (lacks == 4 ? 6 : 0), lacks, "").replace(3, 1, version);
+    const auto read = decode_versions(old);
+    ASSERT_TRUE(read) << read.error().message() << old;
+    EXPECT_EQ(*read, versions);
+  }
 }
 
 // The loader asks for so many blocks that their values fit into one answer.

@@ -129,8 +129,18 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"resources: cpu:1\n", "line 3: resources: "},
       {"env: [A]\n", "line 3: env must be a table of KEY: value"},
       {"env: {A: 1, A: 2}\n", "line 3: key 'A' is given twice"},
-      {"ports: {a: b}\n", "line 3: the value of 'ports' must be a text or a list"},
-      {"ports: [http, 80]\n", "line 3: ports has the number 80; it is a list of names"},
+      {"ports: {a: b}\n", "line 3: the value of 'ports' must be a list"},
+      {"ports: [http, 80]\n", "line 3: ports has the number 80 without a name"},
+      {"ports: [{http: 80, admin: 81}]\n", "line 3: ports: a port by number has one name"},
+      {"ports: [{http: 0}]\n", "line 3: ports.http must be"},
+      {"ports: [{http: 65536}]\n", "line 3: ports.http must be"},
+      {"ports: [{a: 80}, {b: 80}]\n", "must have different numbers, not 80 both"},
+      {"secrets: [db]\n", "line 3: secrets must be a table"},
+      {"secrets: {db: {env: A, as: B}}\n", "line 3: unknown key 'as'"},
+      {"secrets: {db: {}}\n", "as a variable (env), as a file (file)"},
+      {"secrets: {db: {env: 1A}}\n", "'1A'"},
+      {"secrets: {db: {file: a/b}}\n", "'a/b'"},
+      {"secrets: {db: {env: A}}\nenv: {A: b}\n", "secret 'db' and env both set"},
       {"ports: [a-b]\n", "a port's name must be 1 to 64 of A-Z a-z 0-9 _, not 'a-b'"},
       {"constraints: [disk is ssd]\n", "line 3: constraints: "},
       {"constraints: ['disk =~ (']\n", "line 3: constraints: "},
@@ -220,6 +230,25 @@ TEST(AppFile, NamesTheAppTheKeyAndTheLineOfAnError) {
 TEST(AppFile, SaysThatAnAppIsADaemon) {
   EXPECT_TRUE(parse_app_file("name: a\ncommand: x\ndaemon: true\n")->daemon);
   EXPECT_FALSE(parse_app_file("name: a\ncommand: x\ndaemon: false\ninstances: 2\n")->daemon);
+}
+
+TEST(AppFile, PortsMayHaveNumbers) {
+  const Result<AppSpec> app = parse_app_file("name: a\ncommand: x\nports: [http, {admin: 8080}]\n");
+  ASSERT_TRUE(app) << app.error().message();
+  EXPECT_THAT(app->ports, ElementsAre("http", "admin"));
+  EXPECT_EQ(app->static_ports, (std::map<std::string, uint16_t>{{"admin", 8080}}));
+  const auto one = parse_app_file("name: a\ncommand: x\nports: http\n");
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_THAT(one->ports, ElementsAre("http"));
+}
+
+TEST(AppFile, SecretsHaveAPlace) {
+  const Result<AppSpec> app = parse_app_file(
+      "name: a\ncommand: x\nsecrets:\n  tls: {file: tls.key}\n  db: {env: DB, file: db.txt}\n");
+  ASSERT_TRUE(app) << app.error().message();
+  EXPECT_EQ(app->secrets,
+            (std::vector<proto::SecretUse>{{.name = "db", .variable = "DB", .file = "db.txt"},
+                                           {.name = "tls", .variable = "", .file = "tls.key"}}));
 }
 
 TEST(AppFile, HintsAtTheKeysThatThereAre) {

@@ -1,0 +1,99 @@
+#include "proto/json/secrets_json.h"
+
+#include "common/limits.h"
+#include "common/text.h"
+#include "proto/json/json_text.h"
+
+namespace proffer::proto {
+namespace {
+
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+// SecretSetCall as it travels.
+struct HexCall {
+  std::string name = {};
+  std::string value_hex = {};
+};
+
+std::string to_hex(std::string_view bytes) {
+  std::string digits;
+  digits.reserve(bytes.size() * 2);
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    digits += kDigits[value >> 4];
+    digits += kDigits[value & 15];
+  }
+  return digits;
+}
+
+// Nothing if it is something else.
+std::optional<std::string> from_hex(std::string_view digits) {
+  if (digits.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    const size_t high = kDigits.find(digits[i]);
+    const size_t low = kDigits.find(digits[i + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+template <class F>
+void fields(F& f, typename F::template Of<SecretRow>& row) {
+  f.text("owner", row.owner);
+  f.text("name", row.name);
+  f.seconds("since_s", row.since);
+  f.truth("readable", row.is_readable);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<HexCall>& call) {
+  if constexpr (F::kReads) {
+    f.only({"name", "value_hex"});
+    for (const char* name : {"name", "value_hex"}) f.require(name);
+  }
+  f.text("name", call.name);
+  f.text("value_hex", call.value_hex);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<SecretRemoveCall>& call) {
+  if constexpr (F::kReads) {
+    f.only({"name", "owner"});
+    f.require("name");
+  }
+  f.text("name", call.name);
+  f.text_if_any("owner", call.owner);
+}
+
+std::string secrets_json(const std::vector<SecretRow>& rows) { return print_list("secrets", rows); }
+Result<std::vector<SecretRow>> parse_secrets(std::string_view json) {
+  return parse_list<SecretRow>(json, "secrets");
+}
+
+std::string secret_set_call_json(const SecretSetCall& call) {
+  return print_value(HexCall{.name = call.name, .value_hex = to_hex(call.value)});
+}
+Result<SecretSetCall> parse_secret_set_call(std::string_view json) {
+  Result<HexCall> call = parse_value<HexCall>(json);
+  if (!call) return std::move(call).error();
+  std::optional<std::string> value = from_hex(call->value_hex);
+  if (!value) {
+    return Error::invalid_argument("value_hex must be pairs of 0-9 a-f, and is not");
+  }
+  if (value->empty() || value->size() > kSecretBytesMax) {
+    return Error::invalid_argument(
+        text("the value of a secret has 1 to ", kSecretBytesMax, " bytes, not ", value->size()));
+  }
+  return SecretSetCall{.name = std::move(call->name), .value = *std::move(value)};
+}
+
+std::string secret_remove_call_json(const SecretRemoveCall& call) { return print_value(call); }
+Result<SecretRemoveCall> parse_secret_remove_call(std::string_view json) {
+  return parse_value<SecretRemoveCall>(json);
+}
+
+}  // namespace proffer::proto

@@ -1,0 +1,82 @@
+// Directories in memory for secrets of tasks.
+
+#include "slave/shell/secret_folders.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "common/text.h"
+
+namespace proffer::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Folders : public testing::Test {
+ protected:
+  Folders() {
+    std::string pattern = "/dev/shm/proffer-test-XXXXXX";
+    shm_ = mkdtemp(pattern.data());
+  }
+  ~Folders() override { fs::remove_all(shm_); }
+  Folders(const Folders&) = delete;
+  Folders& operator=(const Folders&) = delete;
+
+  std::string shm_;
+};
+
+TEST_F(Folders, AreOnlyForTheirUserAndGoWithTheirRun) {
+  const SecretFolders folders(shm_, "/work/a1");
+  const Result<std::string> made = folders.make(7, std::nullopt);
+  ASSERT_TRUE(made) << made.error().message();
+  struct stat found = {};
+  ASSERT_EQ(stat(made->c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700u);
+  std::ofstream(*made + "/db") << "hunter2";
+  fs::create_directories(*made + "/made/by/the/task");
+  folders.remove(7);
+  EXPECT_FALSE(fs::exists(*made));
+  folders.remove(7);
+}
+
+TEST_F(Folders, OfRunsThatEndedWhileTheAgentWasAwayAreRemoved) {
+  const SecretFolders folders(shm_, "/work/a1");
+  const SecretFolders others(shm_, "/work/a2");
+  const std::string lives = *folders.make(7, std::nullopt);
+  const std::string ended = *folders.make(8, std::nullopt);
+  const std::string of_other_agent = *others.make(8, std::nullopt);
+  std::ofstream(ended + "/db") << "hunter2";
+  folders.keep_only({7});
+  EXPECT_TRUE(fs::exists(lives));
+  EXPECT_FALSE(fs::exists(ended));
+  EXPECT_TRUE(fs::exists(of_other_agent));
+}
+
+// A user of the machine may have put a link there before the agent came.
+TEST_F(Folders, WhatIsNotTheAgentsIsRefused) {
+  const SecretFolders folders(shm_, "/work/a1");
+  const std::string root = fs::path(*folders.make(1, std::nullopt)).parent_path();
+  fs::remove_all(root);
+  fs::create_directory(shm_ + "/elsewhere");
+  fs::create_symlink(shm_ + "/elsewhere", root);
+  const Result<std::string> made = folders.make(2, std::nullopt);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message(), HasSubstr("is not of the agent's user"));
+  EXPECT_TRUE(fs::is_empty(shm_ + "/elsewhere"));
+}
+
+TEST_F(Folders, AreInMemoryOnly) {
+  const SecretFolders folders("/proc", "/work/a1");
+  const Result<std::string> made = folders.make(1, std::nullopt);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message(), HasSubstr("no tmpfs"));
+}
+
+}  // namespace
+}  // namespace proffer::agent
