@@ -326,7 +326,7 @@ class Master {
   const KnownKey* find_key(const PublicKey& key, Time now) const;
   // All keys and tokens in order of the key; also tokens whose time is over.
   std::vector<KnownKey> keys() const;
-  // Of all users of which `by` may see them, in order of owner and name.
+  // Those that `by` may see, in order of owner and name.
   std::vector<proto::SecretRow> secrets(const Principal* by) const;
   // The id of the key file that its secrets were encrypted with; empty: it has none.
   std::string key_of_secrets() const;

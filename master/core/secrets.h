@@ -21,7 +21,7 @@ struct Agent;
 // By owner and name.
 using SecretTable = std::map<std::pair<std::string, std::string>, proto::SecretRecord>;
 
-// What launches may use.
+// The secrets that launches may use.
 struct SecretShelf {
   const SecretTable& records;
   std::string key_id = {};  // of the key file of this master; empty: it has none

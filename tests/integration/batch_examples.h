@@ -42,7 +42,7 @@ struct BatchExample {
 // of so many lines each, and computes what they must give. Without that of a schedule.
 std::vector<BatchExample> batch_examples(const std::string& directory, int lines);
 
-// The schedule, of which the input is that of batch_examples(). It fires each minute.
+// A schedule with the input of batch_examples(). It fires each minute.
 BatchExample schedule_example(const std::string& directory);
 
 // The Open MPI program, compiled into `directory`; how to say that it cannot be run here.

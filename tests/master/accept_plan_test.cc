@@ -141,7 +141,7 @@ TEST(AcceptPlan, GivesPortsByNumberWhereTheyAreFree) {
   ASSERT_EQ(plan.refusals.size(), 1u);
   EXPECT_EQ(plan.refusals[0].reason, TaskReason::kPortsNotAvailable);
   EXPECT_THAT(plan.refusals[0].message, ::testing::HasSubstr("port 31000 of agent 'a'"));
-  // What it was to use is free again.
+  // Its resources are free again.
   EXPECT_EQ(used_of(plan), "cpus:2");
 }
 

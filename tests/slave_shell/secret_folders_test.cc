@@ -32,7 +32,7 @@ class Folders : public testing::Test {
 };
 
 TEST_F(Folders, AreOnlyForTheirUserAndGoWithTheirRun) {
-  const SecretFolders folders(shm_, "/work/a1");
+  const SecretFolders folders(shm_, "/var/lib/a1");
   const Result<std::string> made = folders.make(7, std::nullopt);
   ASSERT_TRUE(made) << made.error().message();
   struct stat found = {};
@@ -46,8 +46,8 @@ TEST_F(Folders, AreOnlyForTheirUserAndGoWithTheirRun) {
 }
 
 TEST_F(Folders, OfRunsThatEndedWhileTheAgentWasAwayAreRemoved) {
-  const SecretFolders folders(shm_, "/work/a1");
-  const SecretFolders others(shm_, "/work/a2");
+  const SecretFolders folders(shm_, "/var/lib/a1");
+  const SecretFolders others(shm_, "/var/lib/a2");
   const std::string lives = *folders.make(7, std::nullopt);
   const std::string ended = *folders.make(8, std::nullopt);
   const std::string of_other_agent = *others.make(8, std::nullopt);
@@ -60,7 +60,7 @@ TEST_F(Folders, OfRunsThatEndedWhileTheAgentWasAwayAreRemoved) {
 
 // A user of the machine may have put a link there before the agent came.
 TEST_F(Folders, WhatIsNotTheAgentsIsRefused) {
-  const SecretFolders folders(shm_, "/work/a1");
+  const SecretFolders folders(shm_, "/var/lib/a1");
   const std::string root = fs::path(*folders.make(1, std::nullopt)).parent_path();
   fs::remove_all(root);
   fs::create_directory(shm_ + "/elsewhere");
@@ -72,7 +72,7 @@ TEST_F(Folders, WhatIsNotTheAgentsIsRefused) {
 }
 
 TEST_F(Folders, AreInMemoryOnly) {
-  const SecretFolders folders("/proc", "/work/a1");
+  const SecretFolders folders("/proc", "/var/lib/a1");
   const Result<std::string> made = folders.make(1, std::nullopt);
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message(), HasSubstr("no tmpfs"));

@@ -199,7 +199,7 @@ TEST(PreferredHosts, AreCountedAgainAfterARestartOfTheScheduler) {
   EXPECT_EQ(s.status().map.far, 3);
 }
 
-// The plan is made in the cluster, and says which hosts have the input of which map task.
+// The plan is made in the cluster, and names the hosts that have the input of each map task.
 TEST(PreferredHosts, AreSaidByThePlanOfAJobThatWaited) {
   JobOrder order = JobScenario::order(1, 1);
   order.maps = 0;
