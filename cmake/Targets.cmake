@@ -1,9 +1,13 @@
 # How targets are made here: one library per folder, one test binary per folder.
 
 set(PROFFER_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
-# The presets compile sources together, in little more than half the time: most of it is headers.
-# What a .cc keeps to itself then looks as if it came from a header. -DCMAKE_UNITY_BUILD=OFF is for
+# The presets compile sources together: most of the time is headers and what templates make of them.
+# The tests of the master need 90 s of CPU in batches of eight, and 43 s and 1.6 GiB in one. What a
+# .cc keeps to itself then looks as if it came from a header. -DCMAKE_UNITY_BUILD=OFF is for
 # changing one line at a time.
+if(NOT CMAKE_UNITY_BUILD_BATCH_SIZE)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 32)
+endif()
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND PROFFER_WARNINGS -Wno-subobject-linkage)
 endif()
@@ -237,11 +241,14 @@ function(proffer_quick_program name)
                                            LINK_DEPENDS "${files}")
 endfunction()
 
-# proffer_test(<folder> [PURE] [DIR <dir>] DEPS <targets>…)
-# The *_test.cc files of the folder as one test binary, in unity batches of eight: two thirds of the
-# work of batches of four.
+# proffer_test(<folder> [PURE [SLOW]] [DIR <dir>] [EXCLUDE <file>…] DEPS <targets>…)
+# The .cc files of the folder as one test binary, always compiled together and without
+# optimisation: each test runs once. ./test runs PURE ones under sanitizers alone, so elsewhere
+# they are not part of `all` but of `pure_tests`; SLOW ones run in both builds, with more seeds
+# where they are quick.
+add_custom_target(pure_tests)
 function(proffer_test name)
-  cmake_parse_arguments(T "PURE" "DIR;LABEL;TIMEOUT" "DEPS" ${ARGN})
+  cmake_parse_arguments(T "PURE;SLOW" "DIR;LABEL;TIMEOUT" "DEPS;EXCLUDE" ${ARGN})
   if(PROFFER_PURE_ONLY AND NOT T_PURE)
     return()
   endif()
@@ -249,6 +256,9 @@ function(proffer_test name)
     set(T_DIR ${CMAKE_CURRENT_SOURCE_DIR}/${name})
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${T_DIR}/*.cc)
+  foreach(excluded ${T_EXCLUDE})
+    list(FILTER sources EXCLUDE REGEX "/${excluded}$")
+  endforeach()
   if(NOT sources)
     return()
   endif()
@@ -263,11 +273,14 @@ function(proffer_test name)
   proffer_options(${target}_tests)
   proffer_tsan_defaults(${target}_tests)
   set_target_properties(${target}_tests PROPERTIES
-    UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8 RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  if(NOT PROFFER_SANITIZE)
-    target_compile_options(${target}_tests PRIVATE -O0)
-  endif()
+    UNITY_BUILD ON RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  target_compile_options(${target}_tests PRIVATE -O0)
   target_link_libraries(${target}_tests PRIVATE ${T_DEPS} proffer_test_main)
+  if(T_PURE AND NOT T_SLOW AND NOT PROFFER_PURE_ONLY)
+    set_target_properties(${target}_tests PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(pure_tests ${target}_tests)
+    list(APPEND T_LABEL pure)
+  endif()
   add_test(NAME ${target} COMMAND ${target}_tests)
-  set_tests_properties(${target} PROPERTIES LABELS ${T_LABEL} TIMEOUT ${T_TIMEOUT})
+  set_tests_properties(${target} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT})
 endfunction()

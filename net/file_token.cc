@@ -9,6 +9,7 @@
 #include <gnutls/gnutls.h>
 
 #include "common/check.h"
+#include "common/hex.h"
 #include "common/limits.h"
 #include "common/text.h"
 
@@ -22,33 +23,6 @@ constexpr size_t kMacBytes = 32;
 constexpr size_t kTokenBytesMax = 4'096;
 constexpr Duration kClocksDiffer = minutes(1);  // drift between two registrations
 
-std::string in_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += {kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return out;
-}
-
-int digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-std::optional<std::string> from_hex(std::string_view hex) {
-  if (hex.size() % 2 != 0) return std::nullopt;
-  std::string out;
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    const int high = digit(hex[i]);
-    const int low = digit(hex[i + 1]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-  }
-  return out;
-}
-
 std::string mac_of(std::string_view bytes, const Secret& key) {
   std::string mac(kMacBytes, '\0');
   const int failed = gnutls_hmac_fast(GNUTLS_MAC_SHA256, key.str().data(), key.str().size(),
@@ -61,9 +35,9 @@ std::string mac_of(std::string_view bytes, const Secret& key) {
 
 std::string seal(const FileToken& token, const Secret& key) {
   const std::string words =
-      in_hex(text(token.until.nanos() / kMilli, "\n", token.is_operator ? "operator" : "user", "\n",
+      to_hex(text(token.until.nanos() / kMilli, "\n", token.is_operator ? "operator" : "user", "\n",
                   token.user, "\n", token.prefix));
-  return text(kVersion, words, ".", in_hex(mac_of(words, key)));
+  return text(kVersion, words, ".", to_hex(mac_of(words, key)));
 }
 
 Result<FileToken> unseal(std::string_view sealed, const Secret& key, Time now) {

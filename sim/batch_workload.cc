@@ -15,7 +15,6 @@
 namespace proffer::sim {
 namespace {
 
-constexpr Duration kLook = seconds(1);
 const batch::Caller kSomebody{.user = "ada", .is_operator = false};
 
 // A part of the jobs are arrays; what others are does not depend on it.
@@ -271,7 +270,7 @@ void BatchWorkload::begin(Time now) {
   asked_.clear();
   waiting_.clear();
   is_torn_down_ = false;
-  look_at_ = now + kLook;
+  look_at_ = now + kWorkloadLook;
 }
 
 void BatchWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
@@ -283,7 +282,7 @@ void BatchWorkload::hear(const sdk::Notification& notification, Time now, Comman
 void BatchWorkload::tick(Time now, Commands& out) {
   handle(batch::Tick{}, now, out);
   if (!look_at_ || *look_at_ > now) return;
-  look_at_ = now + kLook;
+  look_at_ = now + kWorkloadLook;
   look(now);
   go_on(now, out);
 }

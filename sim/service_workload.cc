@@ -12,7 +12,6 @@
 namespace proffer::sim {
 namespace {
 
-constexpr Duration kLook = seconds(1);
 // Longer than any run: such an instance ends only if it is killed.
 constexpr Duration kForLong = hours(900);
 
@@ -83,7 +82,7 @@ void ServiceWorkload::begin(Time now) {
   service_ = std::make_unique<service::Service>(
       service::ServiceOptions{.has_store = true, .life = text("life", ++lives_)});
   asked_.reset();
-  look_at_ = now + kLook;
+  look_at_ = now + kWorkloadLook;
 }
 
 void ServiceWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
@@ -94,7 +93,7 @@ void ServiceWorkload::hear(const sdk::Notification& notification, Time now, Comm
 
 void ServiceWorkload::tick(Time now, Commands& out) {
   if (look_at_ && *look_at_ <= now) {
-    look_at_ = now + kLook;
+    look_at_ = now + kWorkloadLook;
     go_on(now, out);
   }
   handle(service::Tick{}, now, out);

@@ -11,6 +11,9 @@
 
 namespace proffer::sim {
 
+// How often a workload that can only ask looks at what has become of its apps or jobs.
+inline constexpr Duration kWorkloadLook = seconds(1);
+
 class Workload {
  public:
   using Commands = std::vector<sdk::Command>;

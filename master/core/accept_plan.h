@@ -94,6 +94,9 @@ AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const
                        const FrameworkStores* stores = nullptr,
                        const std::optional<SecretShelf>& secrets = {});
 
+// The longest grace that a kill may give.
+inline constexpr Duration kKillGraceMax = hours(24 * 365 * 10);
+
 // Whether a framework may launch this, whatever it is offered. Errors: kInvalidArgument says which
 // field is wrong.
 Result<void> check_task(const proto::TaskSpec& spec);

@@ -10,8 +10,6 @@
 namespace proffer::master {
 namespace {
 
-constexpr Duration kGraceMax = hours(24 * 365 * 10);
-
 bool is_port_name(std::string_view name) {
   return !name.empty() && name.size() <= kNameBytesMax &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -72,7 +70,7 @@ Result<void> check_task(const proto::TaskSpec& spec) {
   if (spec.command.find('\0') != std::string::npos) {
     return Error::invalid_argument("the command must have no byte of zero");
   }
-  if (spec.kill_grace < Duration() || spec.kill_grace > kGraceMax) {
+  if (spec.kill_grace < Duration() || spec.kill_grace > kKillGraceMax) {
     return Error::invalid_argument("the kill grace must be from 0 to ten years");
   }
   if (spec.max_run_time < Duration() || spec.max_run_time > kDurationMax) {

@@ -9,11 +9,9 @@
 namespace proffer::master {
 namespace {
 
-constexpr Duration kGraceMax = hours(24 * 365 * 10);
-
 std::optional<Duration> bounded(std::optional<Duration> grace) {
   if (!grace) return std::nullopt;
-  return std::clamp(*grace, Duration(), kGraceMax);
+  return std::clamp(*grace, Duration(), kKillGraceMax);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "proto/json/secrets_json.h"
 
+#include "common/hex.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "proto/json/json_text.h"
@@ -7,37 +8,11 @@
 namespace proffer::proto {
 namespace {
 
-constexpr std::string_view kDigits = "0123456789abcdef";
-
 // SecretSetCall as it travels.
 struct HexCall {
   std::string name = {};
   std::string value_hex = {};
 };
-
-std::string to_hex(std::string_view bytes) {
-  std::string digits;
-  digits.reserve(bytes.size() * 2);
-  for (const char byte : bytes) {
-    const auto value = static_cast<unsigned char>(byte);
-    digits += kDigits[value >> 4];
-    digits += kDigits[value & 15];
-  }
-  return digits;
-}
-
-// Nothing if it is something else.
-std::optional<std::string> from_hex(std::string_view digits) {
-  if (digits.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (size_t i = 0; i < digits.size(); i += 2) {
-    const size_t high = kDigits.find(digits[i]);
-    const size_t low = kDigits.find(digits[i + 1]);
-    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
-    bytes += static_cast<char>(high << 4 | low);
-  }
-  return bytes;
-}
 
 }  // namespace
 

@@ -26,9 +26,12 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/fd.h"
+#include "slave/shell/cgroups.h"
 
 namespace proffer::agent {
 namespace {
+
+using cgroups::read_number;
 
 constexpr int64_t kBytesPerMib = int64_t{1} << 20;
 // The system and the agent itself need some memory: a tenth, at most 1 GiB.
@@ -39,16 +42,6 @@ std::optional<std::string> read_line(const std::string& path) {
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
   return line;
-}
-
-std::optional<int64_t> read_number(const std::string& path) {
-  const std::optional<std::string> line = read_line(path);
-  if (!line) return std::nullopt;
-  char* end = nullptr;
-  errno = 0;
-  const long long number = std::strtoll(line->c_str(), &end, 10);
-  if (errno != 0 || end == line->c_str()) return std::nullopt;
-  return number;
 }
 
 // The directory of this process's cgroup under `mount`, in version 2 or for one controller of

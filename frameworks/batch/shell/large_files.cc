@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/fd.h"
 
 namespace proffer::batch {
 namespace {
@@ -26,21 +27,6 @@ Error system_error(std::string_view what, int error_number) {
   if (error_number == ENOENT) return Error::not_found(std::move(message));
   return Error::unavailable(std::move(message));
 }
-
-class OpenFile {
- public:
-  OpenFile(const std::string& path, int flags, mode_t mode = 0)
-      : fd_(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY, mode)) {}
-  ~OpenFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 FileState state_of(const struct stat& seen) {
   return {.bytes = seen.st_size,
@@ -85,15 +71,15 @@ Result<int64_t> copy_bytes(const std::string& path, int from, const std::string&
 }
 
 Result<LargeFile> copy_file(const std::string& path, const std::string& copy) {
-  const OpenFile from(path, O_RDONLY | O_NONBLOCK);
-  if (from.fd() < 0) return system_error(text("reading ", quoted(path)), errno);
-  const Result<FileState> before = look_at(path, from.fd());
+  const Fd from(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  if (from.get() < 0) return system_error(text("reading ", quoted(path)), errno);
+  const Result<FileState> before = look_at(path, from.get());
   if (!before) return before.error();
-  const OpenFile to(copy, O_WRONLY | O_CREAT | O_EXCL, 0600);
-  if (to.fd() < 0) return system_error(text("making ", quoted(copy)), errno);
-  const Result<int64_t> copied = copy_bytes(path, from.fd(), copy, to.fd());
+  const Fd to(::open(copy.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (to.get() < 0) return system_error(text("making ", quoted(copy)), errno);
+  const Result<int64_t> copied = copy_bytes(path, from.get(), copy, to.get());
   if (!copied) return copied.error();
-  const Result<FileState> after = look_at(path, from.fd());
+  const Result<FileState> after = look_at(path, from.get());
   if (!after) return after.error();
   if (Result<void> ok = check_copied(path, *before, *after, *copied); !ok) {
     return std::move(ok).error();
@@ -103,8 +89,8 @@ Result<LargeFile> copy_file(const std::string& path, const std::string& copy) {
   const timespec modified = {.tv_sec = file.modified_s, .tv_nsec = 0};
   const timespec times[2] = {modified, modified};
   // Executable, as all shipped files are, and read-only, since all tasks share it.
-  if (::fchmod(to.fd(), 0555) != 0 || ::futimens(to.fd(), times) != 0 ||
-      (::fsync(to.fd()) != 0 && errno != EINVAL && errno != EROFS)) {
+  if (::fchmod(to.get(), 0555) != 0 || ::futimens(to.get(), times) != 0 ||
+      (::fsync(to.get()) != 0 && errno != EINVAL && errno != EROFS)) {
     return system_error(text("writing ", quoted(copy)), errno);
   }
   return file;

@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/planning/input.h"
+#include "net/fd.h"
 
 namespace proffer::batch {
 namespace {
@@ -21,16 +22,9 @@ namespace {
 // Of an index of kElementsMax elements.
 constexpr size_t kResultsBytesMax = size_t{128} << 20;
 
-struct OpenFile {
-  explicit OpenFile(const std::string& path)
-      : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)) {}
-  ~OpenFile() {
-    if (fd >= 0) ::close(fd);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  const int fd;
-};
+Fd open_to_read(const std::string& path) {
+  return Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+}
 
 Error cannot_read(const std::string& path, int error_number) {
   const char* words = ::strerrordesc_np(error_number);
@@ -76,12 +70,11 @@ Result<std::vector<ElementResult>> read_results(const std::string& output) {
 namespace {
 
 // `left` bytes of a file of a lane, from `at` on.
-Result<void> copy_bytes(const OpenFile& file, const std::string& path, int64_t at, int64_t left,
-                        int to) {
+Result<void> copy_bytes(const Fd& file, const std::string& path, int64_t at, int64_t left, int to) {
   std::string buffer(64 * 1024, '\0');
   while (left > 0) {
     const auto wanted = std::min<int64_t>(left, static_cast<int64_t>(buffer.size()));
-    const ssize_t got = ::pread(file.fd, buffer.data(), static_cast<size_t>(wanted), at);
+    const ssize_t got = ::pread(file.get(), buffer.data(), static_cast<size_t>(wanted), at);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return cannot_read(path, errno);
     if (got == 0) return {};  // A command has cut the file.
@@ -106,8 +99,8 @@ Result<void> copy_output(const std::string& output, const ElementResult& result,
   if (length == 0) return {};
   const std::string path =
       lane_path(output, is_stderr ? LaneFile::kStderr : LaneFile::kStdout, result.lane);
-  const OpenFile file(path);
-  if (file.fd < 0) return cannot_read(path, errno);
+  const Fd file = open_to_read(path);
+  if (file.get() < 0) return cannot_read(path, errno);
   return copy_bytes(file, path, is_stderr ? end.stderr_offset : end.stdout_offset, length, to);
 }
 
@@ -129,11 +122,11 @@ void ResultStream::pump() {
 }
 
 void ResultStream::read_lane(uint32_t lane) {
-  const OpenFile file(lane_path(output_, LaneFile::kIndex, lane));
-  if (file.fd < 0) return;
+  const Fd file = open_to_read(lane_path(output_, LaneFile::kIndex, lane));
+  if (file.get() < 0) return;
   int64_t& at = read_[lane];
   char bytes[kElementEndBytes];
-  while (::pread(file.fd, bytes, sizeof bytes, at) == static_cast<ssize_t>(sizeof bytes)) {
+  while (::pread(file.get(), bytes, sizeof bytes, at) == static_cast<ssize_t>(sizeof bytes)) {
     at += static_cast<int64_t>(sizeof bytes);
     const Result<ElementEnd> end = decode_element_end({bytes, sizeof bytes});
     if (!end || end->position >= array_.size() || is_printed(end->position)) continue;
@@ -162,9 +155,9 @@ bool ResultStream::print(const ElementResult& result) {
   const ElementEnd& end = result.end;
   const std::string out_path = lane_path(output_, LaneFile::kStdout, result.lane);
   const std::string err_path = lane_path(output_, LaneFile::kStderr, result.lane);
-  const OpenFile out(out_path);
-  const OpenFile err(err_path);
-  if (out.fd < 0 || err.fd < 0) return false;
+  const Fd out = open_to_read(out_path);
+  const Fd err = open_to_read(err_path);
+  if (out.get() < 0 || err.get() < 0) return false;
   // A reader that went away is no reason to leave the job alone.
   (void)copy_bytes(out, out_path, end.stdout_offset, end.stdout_length, STDOUT_FILENO);
   (void)copy_bytes(err, err_path, end.stderr_offset, end.stderr_length, STDERR_FILENO);

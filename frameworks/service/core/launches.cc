@@ -33,7 +33,7 @@ std::optional<int64_t> next_launch(const RunningApp& running, uint64_t version) 
   return std::nullopt;
 }
 
-size_t bytes_of(const AppSpec& app) {
+size_t launch_bytes(const AppSpec& app) {
   size_t bytes = kTaskOverheadBytes + app.command.size();
   for (const auto& [name, value] : app.env) bytes += name.size() + value.size() + 32;
   for (const std::string& name : app.ports) bytes += 2 * name.size() + 40;
@@ -112,8 +112,8 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
       mark(name);
       continue;
     }
-    if (bytes + bytes_of(spec) > kAcceptBytesMax) return std::nullopt;
-    bytes += bytes_of(spec);
+    if (bytes + launch_bytes(spec) > kAcceptBytesMax) return std::nullopt;
+    bytes += launch_bytes(spec);
     running.launches.erase(*slot);
     Instance instance;
     instance.id = InstanceId{.app = name,

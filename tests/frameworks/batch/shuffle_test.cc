@@ -2,20 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "common/hex.h"
 #include "frameworks/batch/core/order.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::batch::shuffle_test {
 namespace {
-
-std::string from_hex(std::string_view text) {
-  std::string bytes;
-  for (size_t i = 0; i < text.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16));
-  }
-  return bytes;
-}
 
 TEST(BlockHeader, NoticesEveryChangedByte) {
   const std::string stored = "what was packed";
@@ -62,26 +55,26 @@ constexpr std::string_view kOrderOfBefore =
 constexpr std::string_view kSplitOfBefore = "504273310200052f696e2f61006405016205808040";
 
 TEST(Upgrade, PlansOfBeforeHaveLinesOfFilesAsTheyStand) {
-  const Result<Split> split = decode_split(from_hex(kSplitOfBefore));
+  const Result<Split> split = decode_split(*from_hex(kSplitOfBefore));
   ASSERT_TRUE(split) << split.error().message();
   EXPECT_TRUE(*split == (Split{.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}}));
-  EXPECT_EQ(encode_split(*split), from_hex(kSplitOfBefore));
+  EXPECT_EQ(encode_split(*split), *from_hex(kSplitOfBefore));
 }
 
 // A job that was submitted before goes on as it began: executors of before may run its tasks.
 TEST(Upgrade, JobsOfBeforeKeepPlainMapOutputs) {
-  const Result<JobOrder> order = decode_order(from_hex(kOrderOfBefore));
+  const Result<JobOrder> order = decode_order(*from_hex(kOrderOfBefore));
   ASSERT_TRUE(order) << order.error().message();
   EXPECT_EQ(order->map, "cat");
   EXPECT_FALSE(order->shuffle.is_packed);
-  EXPECT_EQ(encode_order(*order), from_hex(kOrderOfBefore));
+  EXPECT_EQ(encode_order(*order), *from_hex(kOrderOfBefore));
 }
 
 TEST(Upgrade, WorkOfBeforeIsReadAndWrittenAsItWas) {
   for (const std::string_view before : {kMapOfBefore, kReduceOfBefore}) {
-    const Result<Work> work = decode_work(from_hex(before));
+    const Result<Work> work = decode_work(*from_hex(before));
     ASSERT_TRUE(work) << work.error().message();
-    EXPECT_EQ(encode_work(*work), from_hex(before));
+    EXPECT_EQ(encode_work(*work), *from_hex(before));
     if (const auto* map = std::get_if<MapWork>(&*work)) {
       EXPECT_EQ(map->reducers, 3u);
       EXPECT_FALSE(map->shuffle.is_packed);

@@ -1,0 +1,16 @@
+#pragma once
+
+// Bytes as digits, two for each, in small letters: in JSON and in tokens, which are text.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace proffer {
+
+std::string to_hex(std::string_view bytes);
+
+// The bytes of to_hex(); nothing if these are not its digits, of which there is an even number.
+std::optional<std::string> from_hex(std::string_view digits);
+
+}  // namespace proffer
