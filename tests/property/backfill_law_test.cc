@@ -14,6 +14,7 @@
 #include "allocator/allocator.h"
 #include "common/prng.h"
 #include "common/text.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::backfill_law_test {
 namespace {
@@ -302,19 +303,22 @@ Sums compare(uint64_t seed, int64_t agents, Truth truth) {
 }
 
 TEST(BackfillLaw, NoClaimIsServedLaterThanWithoutBackfill) {
+  const Seeds seeds(30);
   for (const Truth truth : {Truth::kToTheLimit, Truth::kAsExpected}) {
     for (const int64_t agents : {1, 3}) {
       Sums sums;
-      for (uint64_t seed = 1; seed <= 60; ++seed) {
+      for (const uint64_t seed : seeds) {
         const Sums of_seed = compare(seed, agents, truth);
         sums.claims += of_seed.claims;
         sums.elsewhere += of_seed.elsewhere;
         sums.backfilled += of_seed.backfilled;
         sums.earlier += of_seed.earlier;
       }
-      EXPECT_GT(sums.backfilled, 50) << "the cases show nothing";
-      EXPECT_GT(sums.claims, 20) << "the cases show nothing";
-      EXPECT_LE(sums.elsewhere, 2 * sums.claims);
+      if (seeds.enough()) {
+        EXPECT_GT(sums.backfilled, 25) << "the cases show nothing";
+        EXPECT_GT(sums.claims, 10) << "the cases show nothing";
+        EXPECT_LE(sums.elsewhere, 2 * sums.claims);
+      }
       RecordProperty(text("claims_", static_cast<int>(truth), "_", agents),
                      static_cast<int>(sums.claims));
       RecordProperty(text("backfilled_", static_cast<int>(truth), "_", agents),
@@ -330,7 +334,8 @@ TEST(BackfillLaw, NoClaimIsServedLaterThanWithoutBackfill) {
 TEST(BackfillLaw, NoClaimIsServedLaterThanTheTimeLimitsOfTheTasksInItsWay) {
   int64_t kept = 0;
   int64_t backfilled = 0;
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  const Seeds seeds(100);
+  for (const uint64_t seed : seeds) {
     for (const int64_t agents : {1, 3}) {
       const Case of = make_case(seed, agents, Truth::kAnything);
       Life life(of, Truth::kAnything, std::nullopt);
@@ -345,8 +350,10 @@ TEST(BackfillLaw, NoClaimIsServedLaterThanTheTimeLimitsOfTheTasksInItsWay) {
       }
     }
   }
-  EXPECT_GT(kept, 50) << "the cases show nothing";
-  EXPECT_GT(backfilled, 100) << "the cases show nothing";
+  if (seeds.enough()) {
+    EXPECT_GT(kept, 25) << "the cases show nothing";
+    EXPECT_GT(backfilled, 50) << "the cases show nothing";
+  }
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Large draw_large(uint64_t seed) {
 }
 
 TEST(ChurnLaws, LargeAsksInGuaranteedRolesAreServedWithinABound) {
-  for (const uint64_t seed : Seeds(200)) {
+  for (const uint64_t seed : Seeds(80)) {
     const Large drawn = draw_large(seed);
     Replay run = drawn.story.play();
     run.run_until(drawn.bound);
@@ -108,7 +108,7 @@ void expect_use(uint64_t seed, bool gangs, int64_t percent) {
 }
 
 TEST(ChurnLaws, GangsThatCannotRunLeaveTheClusterToOthers) {
-  for (const uint64_t seed : Seeds(30)) {
+  for (const uint64_t seed : Seeds(12)) {
     expect_use(seed, true, 90);
     if (HasFailure()) return;
   }
