@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,6 +20,7 @@
 #include <zmq.h>
 
 #include "common/check.h"
+#include "common/lazy_queue.h"
 #include "common/load_limits.h"
 #include "common/text.h"
 #include "net/accept_guard.h"
@@ -52,7 +52,7 @@ struct Peer {
   Time ended_at;
   bool is_gone = false;  // the connection is gone; last frames may still be read
   Time gone_since;
-  std::deque<OutgoingFrame> queue;  // of this turn, and what a slow peer does not take
+  LazyQueue<OutgoingFrame> queue;  // of this turn, and what a slow peer does not take
   size_t queued_bytes = 0;
   bool is_backlogged = false;  // its next frames wait for the retry timer
 };

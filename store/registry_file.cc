@@ -238,7 +238,13 @@ Result<RegistrySnapshot> RegistryFile::read_directory(const std::string& directo
   return found;
 }
 
-Result<RegistrySnapshot> RegistryFile::read_dump(const std::string& file) { return read(file); }
+Result<RegistrySnapshot> RegistryFile::read_dump(const std::string& file) {
+  Result<RegistrySnapshot> found = read(file);
+  if (found || found.error().code() != ErrorCode::kCorruption) return found;
+  return std::move(found).error().with_hint(
+      "name a file that `proffer registry dump` or `proffer backup` made; if this is one, it was "
+      "damaged afterwards: take another one");
+}
 
 Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
   if (::access(file.c_str(), R_OK) != 0) {

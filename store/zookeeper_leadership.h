@@ -31,6 +31,9 @@ class ZooKeeperLeadership final : public Leadership {
   bool may_serve(Time now) const override;
   Store& store() override;
   std::optional<MasterPlace> other_leader() const override { return other_; }
+  // Whether another session leads, as far as is known, which may name no place: `proffer registry`
+  // names none.
+  bool is_led_by_other() const { return knows_leader_ && store_ == nullptr; }
 
  private:
   void begin_session();

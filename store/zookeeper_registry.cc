@@ -48,6 +48,16 @@ Error out_of_reach(const ZooKeeperOptions& options, Duration patience) {
       .with_hint("does it run, with most of its servers? `echo ruok | nc HOST PORT` asks one");
 }
 
+// Only `proffer registry` leads without a place of its own.
+Error held_by_command(const ZooKeeperOptions& options, Duration patience) {
+  return Error::failed_precondition(text("another `proffer registry` command changes ",
+                                         quoted(options.servers + options.root),
+                                         ", and did not end in ", to_text(patience)))
+      .with_hint(
+          "wait until it has ended, or end it, and try again; ZooKeeper notices the end of one "
+          "that was killed after its session timeout");
+}
+
 // The rows between two looks at ROOT/epoch that say the same.
 class Reading {
  public:
@@ -160,7 +170,10 @@ Result<RegistrySnapshot> ZooKeeperRegistry::change(int64_t epoch, const Edit& ed
   Loop loop;
   Command<RegistrySnapshot> command(loop);
   ZooKeeperLeadership leadership(loop, options_, random_secret().str(), epoch);
-  Timer deadline(loop, [&] { command.answer(out_of_reach(options_, patience_)); });
+  Timer deadline(loop, [&] {
+    command.answer(leadership.is_led_by_other() ? held_by_command(options_, patience_)
+                                                : out_of_reach(options_, patience_));
+  });
   deadline.arm(loop.now() + patience_);
   const auto gained = [&](LeaderEpoch begun, std::vector<StoreRecord> rows) {
     deadline.arm(std::nullopt);

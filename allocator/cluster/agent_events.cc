@@ -131,7 +131,7 @@ void Cluster::remove_agent(Agent& a) {
   free_agents.remove(a);
   forget_filter_timers([&](const FilterTimer& timer) { return timer.agent == &a; });
   for (const auto& [task, held] : a.tasks) {
-    change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
+    change_use(*held.leaf, ResourceVector() - held.amounts(), {});
     --held.leaf->tasks;
     doubt(*held.leaf);
   }
@@ -209,9 +209,9 @@ void Cluster::tell_to_end(Agent& a, const TaskRef& ref, RevokeReason reason,
   Task& task = a.tasks.at(ref);
   CHECK(!task.ends_by) << ref.task.str() << " has had its notice";
   task.ends_by = later(now, options.revoke_grace);
-  a.noticed += task.resources.amounts;
+  a.noticed += task.amounts();
   for (Node* node = task.leaf; node != nullptr; node = node->parent) {
-    node->noticed += task.resources.amounts;
+    node->noticed += task.amounts();
   }
   revokes.push_back({.agent = a.id,
                      .framework = ref.framework,

@@ -23,6 +23,13 @@ ResourceVector Booked::estimated() const {
   return sum;
 }
 
+size_t TaskTermsHash::operator()(const TaskTerms& terms) const {
+  const ResourceVector& amounts = terms.booked.resources.amounts;
+  return hashed(terms.ask, terms.claim.role, terms.claim.priority, terms.claim.gang,
+                amounts[ResourceKind::kCpus], amounts[ResourceKind::kMem],
+                amounts[ResourceKind::kDisk], amounts[ResourceKind::kGpus]);
+}
+
 namespace {
 
 // Up to `wanted` out of `free`. Of gpus, the devices that a task would take; until there are

@@ -13,6 +13,7 @@
 #include "common/ids.h"
 #include "common/offers.h"
 #include "common/roles.h"
+#include "common/shared.h"
 #include "common/time.h"
 
 namespace proffer::fair {
@@ -50,22 +51,41 @@ struct Booked {
   bool lent = false;
   Resources unreserved() const;
   ResourceVector estimated() const;
+  bool operator==(const Booked&) const = default;
+};
+
+// What the tasks of one ask have in common, which they share: there may be hundreds of thousands.
+struct TaskTerms {
+  Booked booked = {};
+  AskName ask = {};
+  TaskClaim claim = {};
+  // How long its ask said that it is expected to run when it began; zero: it did not say.
+  Duration expected = {};
+  bool operator==(const TaskTerms&) const = default;
+};
+struct TaskTermsHash {
+  size_t operator()(const TaskTerms& terms) const;
 };
 
 // A task that is allocated.
-struct Task : Booked {
+struct Task {
+  Shared<TaskTerms> terms = {};
   Leaf* leaf = nullptr;
-  AskName ask = {};
-  TaskClaim claim = {};
   Time since = {};
   PortSet ports = {};
   std::optional<Time> ends_by = {};  // it has had a revoke notice
-  // How long its ask said that it is expected to run when it began; zero: it did not say.
-  Duration expected = {};
   // It backfills a claim, and by its time limit it will have ended by then. Until then it is not
   // taken back for the claim.
   std::optional<Time> lent_until = {};
   bool is_kept_until(Time now) const { return lent_until && *lent_until > now; }
+
+  const Booked& booked() const { return terms->booked; }
+  const ResourceVector& amounts() const { return terms->booked.resources.amounts; }
+  bool is_lent() const { return terms->booked.lent; }
+  ResourceVector estimated() const { return terms->booked.estimated(); }
+  const AskName& ask() const { return terms->ask; }
+  const TaskClaim& claim() const { return terms->claim; }
+  Duration expected() const { return terms->expected; }
 };
 
 // From its launch until a task with this time limit has surely ended: its start, which its time

@@ -155,35 +155,35 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
 
 void Cluster::add_task(Agent& a, Leaf& l, RunningTask task, std::optional<Time> lent_until) {
   ++l.tasks;
-  Task entry{a.book(task.claim.slices)};
+  const auto found = l.owner->asks.find(task.ask);
+  AskEntry* const ask = found == l.owner->asks.end() ? nullptr : found->second.get();
+  TaskTerms terms{.booked = a.book(task.claim.slices),
+                  .ask = std::move(task.ask),
+                  .claim = std::move(task.claim),
+                  .expected = ask == nullptr ? Duration() : ask->ask.duration};
   if (lent_until) {
-    entry.lent = true;
-    entry.lent_until = lent_until;
+    terms.booked.lent = true;
     lent_until_.insert(*lent_until);
   }
-  entry.leaf = &l;
-  entry.ask = std::move(task.ask);
-  entry.claim = std::move(task.claim);
-  entry.since = task.since;
-  entry.ports = std::move(task.ports);
+  Task entry{.terms = terms_.share(std::move(terms)),
+             .leaf = &l,
+             .since = task.since,
+             .ports = std::move(task.ports),
+             .lent_until = lent_until};
   if (!entry.ports.empty()) {
     a.free_ports -= entry.ports;
     a.free_port_count = a.free_ports.size();
   }
-  last_gang = std::max(last_gang, entry.claim.gang);
-  a.allocate(entry);
-  if (!entry.resources.is_zero()) {
-    a.note_allocated(*l.owner, entry.resources.amounts);
-    change_use(l, entry.resources.amounts, {});
+  const uint64_t gang = entry.claim().gang;
+  last_gang = std::max(last_gang, gang);
+  a.allocate(entry.booked());
+  if (!entry.booked().resources.is_zero()) {
+    a.note_allocated(*l.owner, entry.amounts());
+    change_use(l, entry.amounts(), {});
   }
   l.estimated += entry.estimated();
-  if (entry.claim.gang != 0) {
-    gang_tasks_[{l.framework, entry.claim.gang}].insert({a.id, task.task});
-  }
-  if (const auto ask = l.owner->asks.find(entry.ask); ask != l.owner->asks.end()) {
-    count_tasks(*ask->second, a, 1);
-    entry.expected = ask->second->ask.duration;
-  }
+  if (gang != 0) gang_tasks_[{l.framework, gang}].insert({a.id, task.task});
+  if (ask != nullptr) count_tasks(*ask, a, 1);
   const bool is_new = a.tasks.emplace(TaskRef{l.framework, task.task}, std::move(entry)).second;
   CHECK(is_new) << "task " << l.framework.str() << "/" << task.task.str() << " is on agent "
                 << a.id.str() << " already";
@@ -191,13 +191,13 @@ void Cluster::add_task(Agent& a, Leaf& l, RunningTask task, std::optional<Time> 
 
 void Cluster::forget_notice(Agent& a, const TaskRef& ref, const Task& task) {
   if (task.ends_by) {
-    a.noticed -= task.resources.amounts;
+    a.noticed -= task.amounts();
     for (Node* node = task.leaf; node != nullptr; node = node->parent) {
-      node->noticed -= task.resources.amounts;
+      node->noticed -= task.amounts();
     }
   }
-  if (task.claim.gang != 0) {
-    const auto gang = gang_tasks_.find({ref.framework, task.claim.gang});
+  if (task.claim().gang != 0) {
+    const auto gang = gang_tasks_.find({ref.framework, task.claim().gang});
     gang->second.erase({a.id, ref.task});
     if (gang->second.empty()) gang_tasks_.erase(gang);
   }
@@ -219,19 +219,20 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
   --l.tasks;
   doubt(l);
   const AskEntry* const ask = forget_task(a, ref, ended);
-  a.end_allocated(ended);
+  a.end_allocated(ended.booked());
   if (!ended.ports.empty()) a.count_free_ports();
-  if (!ended.resources.is_zero()) {
-    a.note_allocated(*l.owner, ResourceVector() - ended.resources.amounts);
-    change_use(l, ResourceVector() - ended.resources.amounts, {});
+  if (!ended.booked().resources.is_zero()) {
+    a.note_allocated(*l.owner, ResourceVector() - ended.amounts());
+    change_use(l, ResourceVector() - ended.amounts(), {});
   }
-  vacated.push_back({&a, l.owner, &l, ended.ask, ended.since, ended.ends_by.has_value()});
+  vacated.push_back({&a, l.owner, &l, ended.ask(), ended.since, ended.ends_by.has_value()});
   // A claim may wait for what nobody expected to become free.
   if (ask != nullptr && ask->ask.duration == kDurationMax) ++claimable_version;
-  if (ended.resources.is_zero() && ended.others.empty() && ended.ports.empty()) return;
+  const Booked& booked = ended.booked();
+  if (booked.resources.is_zero() && booked.others.empty() && ended.ports.empty()) return;
   refresh(a, true);
   // What was only lent does not show that things become free there.
-  if (ended.lent) --a.growths;
+  if (ended.is_lent()) --a.growths;
 }
 
 void Cluster::note_runs(Time now) {
@@ -246,7 +247,7 @@ AskEntry* Cluster::forget_task(Agent& a, const TaskRef& ref, const Task& task) {
   forget_notice(a, ref, task);
   if (task.lent_until) lent_until_.erase(lent_until_.find(*task.lent_until));
   task.leaf->estimated -= task.estimated();
-  const auto ask = task.leaf->owner->asks.find(task.ask);
+  const auto ask = task.leaf->owner->asks.find(task.ask());
   if (ask == task.leaf->owner->asks.end()) return nullptr;
   count_tasks(*ask->second, a, -1);
   return ask->second.get();

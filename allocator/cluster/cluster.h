@@ -328,7 +328,8 @@ class Cluster {
   void check_places(std::vector<Violation>& found) const;
   void check_tree(std::vector<Violation>& found) const;
 
-  std::vector<LeafId> doubtful_;  // leaves that may be needed no more
+  SharedValues<TaskTerms, TaskTermsHash> terms_;  // of tasks
+  std::vector<LeafId> doubtful_;                  // leaves that may be needed no more
   // The tasks of each gang, with their agents.
   std::map<std::pair<FrameworkId, uint64_t>, std::set<std::pair<AgentId, TaskId>>> gang_tasks_;
   std::multiset<Time> lent_until_;  // of all tasks that backfill

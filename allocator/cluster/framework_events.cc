@@ -91,7 +91,7 @@ void Cluster::remove_framework(const FrameworkId& id) {
     if (task == a->tasks.end() || task->first.framework != id) continue;
     while (task != a->tasks.end() && task->first.framework == id) {
       forget_notice(*a, task->first, task->second);
-      a->end_allocated(task->second);
+      a->end_allocated(task->second.booked());
       task = a->tasks.erase(task);
     }
     std::erase_if(a->allocated_to, [&](const Agent::Use& use) { return use.framework == &f; });

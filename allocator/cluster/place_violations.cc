@@ -15,7 +15,7 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
       found.push_back({text("agent ", name, ": ", what)});
     };
     Books sums;
-    for (const auto& [ref, task] : a->tasks) sums.allocate(task);
+    for (const auto& [ref, task] : a->tasks) sums.allocate(task.booked());
     for (const OfferId& offer : offers_of(*a)) sums.offer(*outstanding.find(offer));
     if (!(sums.allocated == a->allocated) || !(sums.offered == a->offered)) {
       wrong("what is unreserved is not the sum over its tasks and offers");

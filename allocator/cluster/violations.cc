@@ -40,8 +40,8 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
     Held allocated;
     std::map<const Framework*, ResourceVector> by_framework;  // looked up only
     for (const auto& [ref, task] : a->tasks) {
-      allocated.add(task.resources);
-      by_framework[task.leaf->owner] += task.resources.amounts;
+      allocated.add(task.booked().resources);
+      by_framework[task.leaf->owner] += task.amounts();
     }
     std::erase_if(by_framework, [](const auto& use) { return use.second.is_zero(); });
     const bool is_noted =
@@ -102,7 +102,7 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
   for (const auto& [agent_id, a] : agents) {
     for (const auto& [ref, task] : a->tasks) {
       Sums& of_leaf = sums[task.leaf];
-      of_leaf.allocated += task.resources.amounts;
+      of_leaf.allocated += task.amounts();
       ++of_leaf.tasks;
     }
   }
@@ -161,9 +161,9 @@ void Cluster::check_notices(std::vector<Violation>& found) const {
     ResourceVector noticed;
     for (const auto& [ref, task] : a->tasks) {
       if (!task.ends_by) continue;
-      noticed += task.resources.amounts;
+      noticed += task.amounts();
       for (const Node* node = task.leaf; node != nullptr; node = node->parent) {
-        sums[node] += task.resources.amounts;
+        sums[node] += task.amounts();
       }
     }
     if (noticed == a->noticed) continue;
@@ -183,9 +183,9 @@ void Cluster::check_gang_tasks(std::vector<Violation>& found) const {
   size_t running = 0;
   for (const auto& [id, a] : agents) {
     for (const auto& [ref, task] : a->tasks) {
-      if (task.claim.gang == 0) continue;
+      if (task.claim().gang == 0) continue;
       ++running;
-      const auto gang = gang_tasks_.find({ref.framework, task.claim.gang});
+      const auto gang = gang_tasks_.find({ref.framework, task.claim().gang});
       if (gang != gang_tasks_.end() && gang->second.count({id, ref.task}) > 0) continue;
       found.push_back({text("task ", ref.task.str(), " is not known with its gang")});
     }

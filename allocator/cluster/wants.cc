@@ -71,7 +71,7 @@ int64_t Cluster::count_running(const AskEntry& ask) const {
   for (const auto& [id, a] : agents) {
     for (auto at = a->tasks.lower_bound({of, TaskId()});
          at != a->tasks.end() && at->first.framework == of; ++at) {
-      if (at->second.ask == ask.ask.name) ++count;
+      if (at->second.ask() == ask.ask.name) ++count;
     }
   }
   return count;
@@ -127,7 +127,7 @@ void Cluster::count_all_tasks(AskEntry& ask) const {
     int64_t count = 0;
     for (auto at = a->tasks.lower_bound({framework, TaskId()});
          at != a->tasks.end() && at->first.framework == framework; ++at) {
-      if (counts(at->second.ask)) ++count;
+      if (counts(at->second.ask())) ++count;
     }
     if (count > 0) ask.counts.add(*a, count);
   }

@@ -62,9 +62,9 @@ After Endings::after(const Release& release) const {
   };
   for (const Occupant& one : release.what) {
     if (one.task != nullptr) {
-      state_of(*release.agent).end_allocated(*one.task);
+      state_of(*release.agent).end_allocated(one.task->booked());
       then.as_if.end(*release.agent, *one.task);
-      note_ended(*one.leaf, one.task->ask, 1);
+      note_ended(*one.leaf, one.task->ask(), 1);
       continue;
     }
     then.as_if.end(cluster_, *one.offer);
@@ -162,7 +162,7 @@ Occupants Endings::occupants_of(const Agent& a, bool tasks, bool offers,
   if (tasks) {
     for (const auto& [ref, task] : a.tasks) {
       if (task.leaf->owner == entry_.leaf->owner) continue;
-      consider({.task = &task, .ref = ref, .amounts = task.resources.amounts, .leaf = task.leaf});
+      consider({.task = &task, .ref = ref, .amounts = task.amounts(), .leaf = task.leaf});
     }
   }
   if (offers) {

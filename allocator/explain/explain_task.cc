@@ -29,12 +29,12 @@ std::optional<TaskStanding> Explainer::explain_task(const AgentId& on, const Fra
   cluster_.know_shares();
   know_entitlements(cluster_);
   TaskStanding found{.role = task.leaf->role->name,
-                     .amounts = task.resources.amounts,
-                     .band = task.claim.band,
-                     .priority = task.claim.priority,
-                     .gang = task.claim.gang,
+                     .amounts = task.amounts(),
+                     .band = task.claim().band,
+                     .priority = task.claim().priority,
+                     .gang = task.claim().gang,
                      .since = task.since,
-                     .is_lent = task.lent && !task.is_kept_until(now_),
+                     .is_lent = task.is_lent() && !task.is_kept_until(now_),
                      .is_estimated = !task.estimated().is_zero(),
                      .ends_by = task.ends_by};
   const Time ripe = later(task.since, cluster_.options.minimum_runtime);
@@ -48,7 +48,7 @@ std::optional<TaskStanding> Explainer::explain_task(const AgentId& on, const Fra
 
 // As may_be_taken() in victims.h.
 void Explainer::explain_over(const Task& task, TaskStanding& found) const {
-  const ResourceVector& amounts = task.resources.amounts;
+  const ResourceVector& amounts = task.amounts();
   const ResourceVector slack = entitlement_slack(cluster_.total);
   for (const Node* node = task.leaf; node->parent != nullptr; node = node->parent) {
     const ResourceVector kept = node->kept();

@@ -21,19 +21,19 @@ ResourceVector free_for(const AskEntry& ask, const Agent& a, const Books& books)
 
 // As its ask said when the task began, or says now; zero: neither.
 Duration expected_of(const Task& task) {
-  if (task.expected > Duration()) return task.expected;
-  const auto ask = task.leaf->owner->asks.find(task.ask);
+  if (task.expected() > Duration()) return task.expected();
+  const auto ask = task.leaf->owner->asks.find(task.ask());
   return ask == task.leaf->owner->asks.end() ? Duration() : ask->second->ask.duration;
 }
 
 }  // namespace
 
 Outlook outlook_of(const Task& task, Time now) {
-  if (task.ends_by || task.lent) return Outlook::kEnds;
-  const auto ask = task.leaf->owner->asks.find(task.ask);
+  if (task.ends_by || task.is_lent()) return Outlook::kEnds;
+  const auto ask = task.leaf->owner->asks.find(task.ask());
   const bool is_declared = ask != task.leaf->owner->asks.end();
   const Duration declared = is_declared ? ask->second->ask.duration : Duration();
-  if (task.claim.max_run_time > Duration()) return Outlook::kEnds;
+  if (task.claim().max_run_time > Duration()) return Outlook::kEnds;
   if (declared == kDurationMax) return Outlook::kNever;
   const Duration usual = declared > Duration() ? declared : task.leaf->longest_run;
   const bool is_usual = usual > Duration() && now - task.since <= usual * kLongRun;
@@ -56,8 +56,8 @@ Prospect prospect(const AskEntry& ask, const Agent& a, Time now) {
   const auto end_all = [&](Outlook outlook) {
     for (const auto& [ref, task] : a.tasks) {
       if (outlook_of(task, now) != outlook) continue;
-      to_come += task.resources.amounts;
-      if (!by_amounts) then.end_allocated(task);
+      to_come += task.amounts();
+      if (!by_amounts) then.end_allocated(task.booked());
     }
   };
   const auto room = [&] {
@@ -78,7 +78,7 @@ Prospect prospect(const AskEntry& ask, const Agent& a, Time now) {
 }
 
 std::optional<Time> may_end_at(const Task& task, Time now) {
-  const Duration limit = task.claim.max_run_time;
+  const Duration limit = task.claim().max_run_time;
   const Duration expected = expected_of(task);
   if (limit == Duration() && expected == kDurationMax) return std::nullopt;
   const bool is_limit_all = expected == Duration() || expected == kDurationMax;
@@ -95,7 +95,7 @@ std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& a, int64_t ta
   for (Part& part : then.parts) part.offered = {};
   std::vector<std::pair<Time, const Task*>> ends;
   for (const auto& [ref, task] : a.tasks) {
-    const std::optional<Time> at = task.lent || task.ends_by ? now : may_end_at(task, now);
+    const std::optional<Time> at = task.is_lent() || task.ends_by ? now : may_end_at(task, now);
     if (at) ends.emplace_back(*at, &task);
   }
   // Of those that end at one instant the order does not matter.
@@ -104,7 +104,7 @@ std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& a, int64_t ta
   Time at = now;
   for (size_t next = 0;; at = ends[next].first) {
     for (; next < ends.size() && ends[next].first <= at; ++next) {
-      then.end_allocated(*ends[next].second);
+      then.end_allocated(ends[next].second->booked());
     }
     then.compute_free();
     if (count_that_fits(ask.ask.shape, then, ask.leaf->role->name, tasks) == tasks) return at;

@@ -10,8 +10,8 @@ void Supposed::end_use(const Leaf& leaf, const ResourceVector& amounts) {
 }
 
 void Supposed::end(const Agent& agent, const Task& task) {
-  end_use(*task.leaf, task.resources.amounts);
-  if (agent.draining) gone_ += task.resources.amounts;
+  end_use(*task.leaf, task.amounts());
+  if (agent.draining) gone_ += task.amounts();
 }
 
 void Supposed::end(const Cluster& cluster, const OutstandingOffer& offer) {

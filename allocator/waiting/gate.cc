@@ -254,13 +254,13 @@ ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const Ask
   EndedBelow ended;
   for (const auto& [ref, task] : a.tasks) {
     if (outlook_of(task, now) == Outlook::kNever) continue;
-    const auto ask = task.leaf->owner->asks.find(task.ask);
+    const auto ask = task.leaf->owner->asks.find(task.ask());
     const bool is_over = ask == task.leaf->owner->asks.end()
                              ? task.leaf->entitled_without_ask < kTaskOne - kSlack
                              : is_above(*ask->second, now) ||
                                    (behind != nullptr && is_ahead(*ask->second, *behind, now));
     if (is_over && claimant != nullptr && is_promised(task, *claimant, ended)) continue;
-    if (is_over) soon += task.resources.amounts;
+    if (is_over) soon += task.amounts();
   }
   return soon;
 }
@@ -269,7 +269,7 @@ ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const Ask
 // than its guarantee. If not, the task has ended too.
 bool Gate::is_promised(const Task& task, const AskEntry& claimant, EndedBelow& ended) {
   const RoleName& own = claimant.leaf->role->name;
-  const ResourceVector& amounts = task.resources.amounts;
+  const ResourceVector& amounts = task.amounts();
   const auto is_beside = [&](const Role& role) {
     return role.has_guarantee() && role.wanting > 0 && !is_within(own, role.name);
   };

@@ -17,8 +17,8 @@ using LentTask = std::pair<const Task*, TaskRef>;
 // Lower bands first, of one band the youngest.
 void sort_as_victims(std::vector<LentTask>& tasks) {
   std::sort(tasks.begin(), tasks.end(), [](const LentTask& x, const LentTask& y) {
-    return std::tuple(x.first->claim.band, y.first->since, y.second) <
-           std::tuple(y.first->claim.band, x.first->since, x.second);
+    return std::tuple(x.first->claim().band, y.first->since, y.second) <
+           std::tuple(y.first->claim().band, x.first->since, x.second);
   });
 }
 
@@ -40,8 +40,8 @@ Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEn
     };
     std::vector<LentTask> lent;
     for (const auto& [ref, task] : a.tasks) {
-      if (task.ends_by) books.end_allocated(task);
-      const bool may_end = task.lent && !task.ends_by && !task.is_kept_until(now);
+      if (task.ends_by) books.end_allocated(task.booked());
+      const bool may_end = task.is_lent() && !task.ends_by && !task.is_kept_until(now);
       if (may_end) lent.push_back({&task, ref});
     }
     int64_t fits_here = room();
@@ -56,7 +56,7 @@ Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEn
     sort_as_victims(lent);
     for (const auto& [task, ref] : lent) {
       if (fits_here >= most) break;
-      books.end_allocated(*task);
+      books.end_allocated(task->booked());
       found.tasks.push_back({&a, ref});
       fits_here = room();
     }
@@ -89,7 +89,7 @@ void take_back_estimates(Cluster& cluster, Time now) {
     for (const auto& [ref, task] : a->tasks) {
       if (task.estimated().is_zero()) continue;
       if (task.ends_by) {
-        books.end_allocated(task);
+        books.end_allocated(task.booked());
       } else {
         tasks.push_back({&task, ref});
       }
@@ -100,7 +100,7 @@ void take_back_estimates(Cluster& cluster, Time now) {
       if (estimate == nullptr || estimate->allocated.amounts().fits_in(estimate->total.amounts)) {
         break;
       }
-      books.end_allocated(*task);
+      books.end_allocated(task->booked());
       cluster.tell_to_end(*a, ref, RevokeReason::kEstimate, {}, now);
     }
   }

@@ -65,7 +65,7 @@ class After {
       if (task.ends_by) end(task);
     }
   }
-  void end(const Task& task) { books_.end_allocated(task); }
+  void end(const Task& task) { books_.end_allocated(task.booked()); }
   // So many tasks of the ask run there too; false if they do not fit.
   bool take(const AskEntry& ask, int64_t count) {
     for (; count > 0; --count) {
@@ -215,12 +215,12 @@ std::vector<Victim> victims_on(const Cluster& cluster, const Agent& a) {
   std::set<std::pair<FrameworkId, uint64_t>> gangs;
   for (const auto& [ref, task] : a.tasks) {
     if (task.ends_by) continue;
-    if (task.claim.gang == 0) {
+    if (task.claim().gang == 0) {
       found.push_back({{cluster.agents.at(a.id).get(), ref}});
       continue;
     }
-    if (!gangs.insert({ref.framework, task.claim.gang}).second) continue;
-    Victim gang = cluster.gang_of(ref.framework, task.claim.gang);
+    if (!gangs.insert({ref.framework, task.claim().gang}).second) continue;
+    Victim gang = cluster.gang_of(ref.framework, task.claim().gang);
     const bool is_ending = std::any_of(gang.begin(), gang.end(), [](const auto& member) {
       return member.first->tasks.at(member.second).ends_by.has_value();
     });
@@ -435,10 +435,10 @@ class Planner {
         is_possible = place != borrowers_.places.end() && told_.count({on, ref}) == 0;
         if (!is_possible) break;
         candidate.borrower = place->second;
-        candidate.amounts += task.resources.amounts;
-        if (on == &a) candidate.frees += task.resources.amounts;
-        candidate.band = std::max(candidate.band, task.claim.band);
-        candidate.priority = std::max(candidate.priority, task.claim.priority);
+        candidate.amounts += task.amounts();
+        if (on == &a) candidate.frees += task.amounts();
+        candidate.band = std::max(candidate.band, task.claim().band);
+        candidate.priority = std::max(candidate.priority, task.claim().priority);
         candidate.since = std::max(candidate.since, task.since);
       }
       if (!is_possible) continue;
@@ -545,10 +545,10 @@ ReclaimPlan plan_anywhere(const Cluster& cluster, const AskEntry& ask, const Rig
       const auto place = borrowers.places.find(task.leaf);
       if (task.ends_by || place == borrowers.places.end()) continue;
       candidates.push_back({.borrower = place->second,
-                            .amounts = task.resources.amounts,
-                            .frees = task.resources.amounts,
-                            .band = task.claim.band,
-                            .priority = task.claim.priority,
+                            .amounts = task.amounts(),
+                            .frees = task.amounts(),
+                            .band = task.claim().band,
+                            .priority = task.claim().priority,
                             .since = task.since});
       victims.push_back({{a.get(), ref}});
     }

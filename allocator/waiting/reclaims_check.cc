@@ -86,10 +86,10 @@ void Reclaims::check_victim(const Agent& a, const TaskRef& ref, const AskEntry& 
   for (const Node* n = claimant.leaf; n != nullptr; n = n->parent) common.insert(n);
   // Those of its gang that were told just now have left the same roles.
   ResourceVector told;
-  if (task.claim.gang != 0) {
-    for (const auto& [on, member] : cluster_.gang_of(ref.framework, task.claim.gang)) {
+  if (task.claim().gang != 0) {
+    for (const auto& [on, member] : cluster_.gang_of(ref.framework, task.claim().gang)) {
       const Task& other = on->tasks.at(member);
-      if (other.ends_by && &other != &task) told += other.resources.amounts;
+      if (other.ends_by && &other != &task) told += other.amounts();
     }
   }
   for (const Node* n = task.leaf; common.count(n) == 0; n = n->parent) {
@@ -97,7 +97,7 @@ void Reclaims::check_victim(const Agent& a, const TaskRef& ref, const AskEntry& 
     bool is_covered = true;
     bool names_any = false;
     for (const ResourceKind kind : kResourceKinds) {
-      if (task.resources.amounts[kind] == 0) continue;
+      if (task.amounts()[kind] == 0) continue;
       const int64_t use = n->kept()[kind] + told[kind];
       is_borrower = is_borrower || use > n->entitlement[kind];
       if (n->is_leaf) continue;

@@ -168,28 +168,30 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
                       .assignment = assignment,
                       .secrets = sealed_secrets(spec, assignment.user, registry_.secrets())},
        step);
+  if (!spec.executor_id.empty()) framework.executor_agents.insert(on);
+  const TaskKey key{framework.id(), spec.id};
   Task launched;
-  launched.key = {framework.id(), spec.id};
   launched.agent = on;
-  launched.ask = spec.ask;
-  launched.executor = spec.executor_id;
-  if (!launched.executor.empty()) framework.executor_agents.insert(on);
-  launched.command = spec.command.substr(0, kCommandShownBytes);
-  launched.user = assignment.user;
-  launched.labels = spec.labels;
-  launched.assignment = std::move(assignment);
+  launched.text = tasks_.share(TaskText{.ask = spec.ask,
+                                        .executor = spec.executor_id,
+                                        .command = spec.command.substr(0, kCommandShownBytes),
+                                        .user = std::move(assignment.user),
+                                        .labels = spec.labels});
+  launched.allotment = tasks_.share(TaskAllotment{.resources = std::move(assignment.resources),
+                                                  .ports = std::move(assignment.ports),
+                                                  .claim = std::move(assignment.claim)});
   launched.held = true;
-  launched.spec = std::make_unique<proto::TaskSpec>(std::move(spec));
+  launched.spec = tasks_.share(std::move(spec));
   launched.launched_at = step.now;
   launched.changed_at = step.now;
-  Task& added = tasks_.add(std::move(launched));
+  Task& added = tasks_.add(key, std::move(launched));
   count_use(added, true);
-  agent.tasks.insert(&added);
+  agent.tasks.insert(added);
   await_start(agent, added, step);
   ++framework.tasks;
   ++framework.held;
   framework.short_declines.note_launched(on);
-  framework.old_refusals.erase(added.key.task);
+  framework.old_refusals.erase(added.key().task);
 }
 
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {

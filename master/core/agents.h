@@ -72,7 +72,7 @@ struct Agent {
   Time lost_at = {};          // when its connection was lost
   bool passed_brake = false;  // since then
   Releases releases = {};
-  std::set<Task*, TaskOrder> tasks = {};
+  TaskList tasks = {};
   std::map<TaskKey, Stray> strays = {};
 
   bool connected() const { return static_cast<bool>(peer); }

@@ -156,16 +156,15 @@ proto::ExplainedTask Master::State::explain_known(proto::TaskRow row) const {
   if (task->held) {
     all.standing = allocator_.explain_task(task->agent, key.framework, key.task, now_);
   }
-  if (task->revoke) {
-    all.notice = proto::ExplainedNotice{task->revoke->reason, task->revoke->beneficiary,
-                                        task->revoke->deadline};
+  if (const std::optional<RevokeMark>& mark = task->ending->revoke) {
+    all.notice = proto::ExplainedNotice{mark->reason, mark->beneficiary, mark->deadline};
   }
   const Agent* const agent = agents_.find(task->agent);
   if (agent != nullptr) all.drained_by = agent->drained_by;
   if (task->kill_asked) {
-    all.answer = text("it is being killed", task->kill_cause.why.empty()
-                                                ? text(": ", proto::to_text(task->kill_cause.by))
-                                                : text(": ", task->kill_cause.why));
+    const KillCause& cause = task->ending->kill_cause;
+    all.answer = text("it is being killed", cause.why.empty() ? text(": ", proto::to_text(cause.by))
+                                                              : text(": ", cause.why));
   } else if (all.notice) {
     all.answer = answer_of(*all.notice, task->agent, now_);
   } else if (task->state == proto::TaskState::kUnreachable) {

@@ -16,7 +16,7 @@ bool runs_a_task(const Agents& agents, const AgentId& id, const FrameworkId& fra
   const Agent* agent = agents.find(id);
   return agent != nullptr &&
          std::any_of(agent->tasks.begin(), agent->tasks.end(), [&](const Task* task) {
-           return !task->ended() && task->key.framework == framework && task->user == user;
+           return !task->ended() && task->key().framework == framework && task->text->user == user;
          });
 }
 

@@ -8,22 +8,22 @@ namespace proffer::master {
 
 // The agent says that it runs, so it counts, whatever was offered.
 void Master::State::hold(Agent& agent, Task& task) {
-  CHECK(!task.held && agent.allocatable) << to_text(task.key);
-  allocator_.adopt(agent.id, task.key.framework,
-                   {.task = task.key.task,
-                    .ask = task.ask,
-                    .claim = task.assignment.claim,
+  CHECK(!task.held && agent.allocatable) << to_text(task.key());
+  allocator_.adopt(agent.id, task.key().framework,
+                   {.task = task.key().task,
+                    .ask = task.text->ask,
+                    .claim = task.claim(),
                     .since = task.launched_at,
-                    .ports = task.assignment.resources.ports});
+                    .ports = task.allotment->resources.ports});
   task.held = true;
   count_use(task, true);
-  ++frameworks_.find(task.key.framework)->held;
+  ++frameworks_.find(task.key().framework)->held;
 }
 
 void Master::State::release(Task& task) {
   if (!task.held) return;
   Agent& agent = *agents_.find(task.agent);
-  give_back(agent, task.key);
+  give_back(agent, task.key());
   task.held = false;
   count_use(task, false);
 }
@@ -49,7 +49,7 @@ void Master::State::take_from_allocator(Agent& agent, Step& step) {
     if (!task->held) continue;
     count_use(*task, false);
     task->held = false;
-    --frameworks_.find(task->key.framework)->held;
+    --frameworks_.find(task->key().framework)->held;
   }
   for (const auto& [key, stray] : agent.strays) {
     --frameworks_.find(key.framework)->held;

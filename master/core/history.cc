@@ -15,25 +15,25 @@ const DeadlineKey kRoleUseDue = {.kind = DeadlineKind::kRoleUse, .peer = {}, .id
 
 void Master::State::keep_ended(const Task& task) {
   if (!options_.keeps_history) return;
-  const Framework* framework = frameworks_.find(task.key.framework);
+  const Framework* framework = frameworks_.find(task.key().framework);
   history_.emplace_back(proto::EndedTask{
-      .framework = task.key.framework,
+      .framework = task.key().framework,
       .framework_name = framework == nullptr ? std::string() : framework->record.name,
-      .role = task.assignment.claim.role,
-      .user = task.user,
-      .command = task.command,
-      .ask = task.ask,
-      .amounts = task.assignment.resources.amounts,
+      .role = task.claim().role,
+      .user = task.text->user,
+      .command = task.text->command,
+      .ask = task.text->ask,
+      .amounts = task.allotment->resources.amounts,
       .launched_at = task.launched_at,
-      .status = {.task = task.key.task,
+      .status = {.task = task.key().task,
                  .agent = task.agent,
                  .state = task.state,
                  .reason = task.reason,
-                 .message = task.message,
-                 .exit_code = task.exit_code,
-                 .signal = task.signal,
+                 .message = task.report->message,
+                 .exit_code = task.report->exit_code,
+                 .signal = task.report->signal,
                  .at = task.changed_at,
-                 .usage = task.usage}});
+                 .usage = task.report->usage}});
 }
 
 void Master::State::keep_refused(const Framework& framework, const proto::TaskSpec& spec,
@@ -54,9 +54,9 @@ void Master::State::keep_refused(const Framework& framework, const proto::TaskSp
 
 // The task begins to count in its role, or does no longer.
 void Master::State::count_use(const Task& task, bool takes) {
-  const RoleName& role = task.assignment.claim.role;
+  const RoleName& role = task.claim().role;
   if (!options_.keeps_history || role.empty()) return;
-  const ResourceVector& amounts = task.assignment.resources.amounts;
+  const ResourceVector& amounts = task.allotment->resources.amounts;
   if (!takes) return role_uses_.give(role, amounts, now_);
   role_uses_.take(role, amounts, now_);
   if (!deadlines_.armed(kRoleUseDue)) arm_role_use();

@@ -47,13 +47,14 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   if (Task* named = find_by_whole_name(message.task)) exact.push_back(named);
   if (exact.empty() && found.size() > 1) {
     std::vector<std::string> names;
-    for (const Task* candidate : found) names.push_back(to_text(candidate->key));
+    for (const Task* candidate : found) names.push_back(to_text(candidate->key()));
     return say(Error::invalid_argument(
                    text(quoted(message.task), " matches several tasks: ", listed(names)))
                    .with_hint("give more of the name"));
   }
-  Task& task = exact.empty() ? *tasks_.find(found.front()->key) : *exact.front();
-  if (Result<void> may = permit(message.by, Action::kKillTask, to_text(task.key), step, task.user);
+  Task& task = exact.empty() ? *tasks_.find(found.front()->key()) : *exact.front();
+  if (Result<void> may =
+          permit(message.by, Action::kKillTask, to_text(task.key()), step, task.text->user);
       !may) {
     return say(std::move(may).error());
   }
@@ -69,9 +70,9 @@ Result<std::string> Master::State::kill_all_of(const OperatorKill& message, Step
   std::erase_if(tasks, [](const Task* task) { return task->ended(); });
   std::set<std::string_view> users;
   for (const Task* task : tasks) {
-    if (!users.insert(task->user).second) continue;
+    if (!users.insert(task->text->user).second) continue;
     if (Result<void> may =
-            permit(message.by, Action::kKillTask, to_text(task->key), step, task->user);
+            permit(message.by, Action::kKillTask, to_text(task->key()), step, task->text->user);
         !may) {
       return std::move(may).error();
     }
@@ -103,13 +104,16 @@ Task* Master::State::find_by_whole_name(std::string_view name) {
 void Master::State::kill(Task& task, const KillCause& cause, Step& step,
                          std::optional<Duration> grace) {
   // An operator who kills what is being killed was not the first to want it, but is the one to say.
-  if (!task.kill_asked || cause.by == proto::TaskReason::kKilledByOperator) task.kill_cause = cause;
+  const bool says_why = !task.kill_asked || cause.by == proto::TaskReason::kKilledByOperator;
+  task.ending.change([&](TaskEnding& ending) {
+    if (says_why) ending.kill_cause = cause;
+    ending.kill_grace = grace;
+  });
   task.kill_asked = true;
-  task.kill_grace = grace;
   tasks_.move(task, proto::TaskEvent::kKillAsked, step.now);
   step.trace(TraceLevel::kShortLived, "task to be killed",
-             {{"framework", task.key.framework.str()},
-              {"task", task.key.task.str()},
+             {{"framework", task.key().framework.str()},
+              {"task", task.key().task.str()},
               {"agent", task.agent.str()},
               {"reason", std::string(proto::to_text(cause.by))}});
   send_kill(task, step);
@@ -132,8 +136,9 @@ void Master::State::send_kill(const Task& task, Step& step) {
   const Agent* agent = agents_.find(task.agent);
   if (agent == nullptr || !agent->connected()) return;  // Told when it is back.
   send(agent->peer,
-       proto::KillTask{
-           .framework = task.key.framework, .task = task.key.task, .grace = task.kill_grace},
+       proto::KillTask{.framework = task.key().framework,
+                       .task = task.key().task,
+                       .grace = task.ending->kill_grace},
        step);
 }
 

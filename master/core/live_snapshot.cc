@@ -47,13 +47,13 @@ proto::LiveAgent live(const Agent& agent, Time now) {
 }
 
 proto::LiveTask live(const Task& task, const RoleName& of_framework, Time now) {
-  const TaskClaim& claim = task.assignment.claim;
-  proto::LiveTask row{.framework = task.key.framework,
-                      .task = task.key.task,
+  const TaskClaim& claim = task.claim();
+  proto::LiveTask row{.framework = task.key().framework,
+                      .task = task.key().task,
                       .agent = task.agent,
-                      .ask = task.ask,
+                      .ask = task.text->ask,
                       .role = claim.role.empty() ? of_framework : claim.role,
-                      .shape = task.assignment.resources.amounts,
+                      .shape = task.allotment->resources.amounts,
                       .priority = claim.priority,
                       .band = claim.band,
                       .gang = claim.gang,

@@ -114,7 +114,7 @@ void Master::State::end_agent(Agent& agent, const std::string& why, Step& step) 
 
   const std::vector<Task*> tasks(agent.tasks.begin(), agent.tasks.end());
   std::set<FrameworkId> told;
-  for (const Task* task : tasks) told.insert(task->key.framework);
+  for (const Task* task : tasks) told.insert(task->key().framework);
   const bool was_seen = agent.seen;
   agents_.erase(id);
   for (Task* task : tasks) {

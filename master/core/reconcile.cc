@@ -23,7 +23,7 @@ void Master::State::on_reconcile(Framework& framework, const proto::Reconcile& m
   for (const TaskId& task : message.tasks) tell_truth(framework, task, step);
   if (message.tasks.empty()) {
     for (const Task* task : tasks_.of(framework.id())) {
-      if (!task->ended()) tell_truth(framework, task->key.task, step);
+      if (!task->ended()) tell_truth(framework, task->key().task, step);
     }
     for (const TaskId& task : remembered_and_unknown(framework)) tell_truth(framework, task, step);
     framework.awaits_all |= awaited_ > 0;

@@ -20,7 +20,8 @@ void Releases::add(const FrameworkId& framework, const std::vector<std::string>&
     }
     newest_.push_back(one);
   }
-  while (newest_.size() > kReleasesKeptMax) newest_.pop_front();
+  if (newest_.size() <= kReleasesKeptMax) return;
+  newest_.erase(newest_.begin(), newest_.end() - static_cast<std::ptrdiff_t>(kReleasesKeptMax));
 }
 
 std::vector<proto::ReleaseFiles> Releases::messages() const {

@@ -4,7 +4,6 @@
 // registers: it may have been away, or have forgotten them in a restart. They are soft: what no
 // master remembers is removed by agents when it is old.
 
-#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +20,7 @@ class Releases {
   size_t size() const { return newest_.size(); }
 
  private:
-  std::deque<std::pair<FrameworkId, std::string>> newest_;  // each once; at most kReleasesKeptMax
+  std::vector<std::pair<FrameworkId, std::string>> newest_;  // each once; at most kReleasesKeptMax
 };
 
 }  // namespace proffer::master

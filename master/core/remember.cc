@@ -47,12 +47,12 @@ void Master::State::remember(const Framework& framework, const TaskId& task,
 
 // Its scheduler has acknowledged it. A refused task never began: its id is free.
 void Master::State::remember_end(const Task& task, Step& step) {
-  const Framework& framework = *frameworks_.find(task.key.framework);
+  const Framework& framework = *frameworks_.find(task.key().framework);
   if (!framework.remembers_tasks()) return;
   if (task.state == proto::TaskState::kRefused) {
-    return forget_launch(framework, task.key.task, step);
+    return forget_launch(framework, task.key().task, step);
   }
-  remember(framework, task.key.task, {.agent = task.agent, .end = task.state}, step);
+  remember(framework, task.key().task, {.agent = task.agent, .end = task.state}, step);
 }
 
 void Master::State::forget_launch(const Framework& framework, const TaskId& task, Step& step) {

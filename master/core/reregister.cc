@@ -80,7 +80,7 @@ void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
     if (framework != nullptr && framework->gone) gone.insert(key.framework);
   }
   for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
-    if (!told_keys.contains(task->key)) compare_untold(agent, *task, remembers, running, step);
+    if (!told_keys.contains(task->key())) compare_untold(agent, *task, remembers, running, step);
   }
   for (const FrameworkId& framework : gone) {
     send(agent.peer, proto::ShutdownFramework{.framework = framework}, step);
@@ -92,29 +92,31 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
   if (task.ended()) {
     // Its scheduler was told that it ended; if it was told wrong, it must end now.
     if (!proto::is_terminal(told.state)) return kill_stray(agent, told, step);
-    if (task.acknowledged > 0) acknowledge_to_agent(agent, task.key, task.acknowledged, step);
-    return take_updates(agent, task.key, std::move(told.unacknowledged), step);
+    if (task.acknowledged > 0) acknowledge_to_agent(agent, task.key(), task.acknowledged, step);
+    return take_updates(agent, task.key(), std::move(told.unacknowledged), step);
   }
-  task.spec.reset();
+  task.spec = {};
   await_start(agent, task, step);
   if (!proto::is_terminal(told.state)) {
-    const bool is_same = amounts_of(task.assignment.resources) == amounts_of(told.resources);
-    task.assignment.resources = told.resources;
+    TaskAllotment allotment = *task.allotment;
+    const bool is_same = amounts_of(allotment.resources) == amounts_of(told.resources);
+    allotment.resources = told.resources;
     if (!told.claim.role.empty() || !is_same) {
-      const uint64_t gang = task.assignment.claim.gang;
-      task.assignment.claim = told_claim(frameworks_.find(task.key.framework)->record.role, told);
-      task.assignment.claim.gang = gang;
+      const uint64_t gang = allotment.claim.gang;
+      allotment.claim = told_claim(frameworks_.find(task.key().framework)->record.role, told);
+      allotment.claim.gang = gang;
     }
+    task.allotment = tasks_.share(std::move(allotment));
     hold(agent, task);
     if (tasks_.move(task, TaskEvent::kAgentBack, step.now)) {
       tell(task, TaskReason::kAgentReturned, text("agent ", agent.id.str(), " is back"), step);
     }
-    if (task.kill_asked || frameworks_.find(task.key.framework)->gone) {
+    if (task.kill_asked || frameworks_.find(task.key().framework)->gone) {
       tasks_.move(task, TaskEvent::kKillAsked, step.now);
     }
     if (task.kill_asked) send_kill(task, step);
   }
-  const TaskKey key = task.key;
+  const TaskKey key = task.key();
   const bool has_ended = proto::is_terminal(told.state);
   if (task.acknowledged > 0) acknowledge_to_agent(agent, key, task.acknowledged, step);
   take_updates(agent, key, std::move(told.unacknowledged), step);
@@ -164,20 +166,27 @@ void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentT
 void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Resources& running,
                                    Step& step) {
   if (task.ended()) return;  // Its end is still to be acknowledged by its scheduler.
-  const bool wanted = !frameworks_.find(task.key.framework)->gone;
-  if (task.state == TaskState::kStaging && task.spec != nullptr && wanted && remembers) {
+  const bool wanted = !frameworks_.find(task.key().framework)->gone;
+  if (task.state == TaskState::kStaging && task.spec && wanted && remembers) {
     // Never received, so it is sent again, if what it was given is still there.
-    Resources& needs = task.assignment.resources;
+    const Resources& needs = task.allotment->resources;
     if (has_room(agent, allocator_.free_ports(agent.id), running, needs)) {
       running += amounts_of(needs);
       hold(agent, task);
       await_start(agent, task, step);
+      proto::TaskSpec spec = *task.spec;
+      spec.id = task.key().task;
+      std::vector<proto::SecretValue> secrets =
+          sealed_secrets(spec, task.text->user, registry_.secrets());
       send(agent.peer,
-           proto::RunTask{
-               .framework = task.key.framework,
-               .spec = *task.spec,
-               .assignment = task.assignment,
-               .secrets = sealed_secrets(*task.spec, task.assignment.user, registry_.secrets())},
+           proto::RunTask{.framework = task.key().framework,
+                          .spec = std::move(spec),
+                          .assignment = {.resources = task.allotment->resources,
+                                         .ports = task.allotment->ports,
+                                         .claim = task.allotment->claim,
+                                         .user = task.text->user,
+                                         .launched_at = task.launched_at},
+                          .secrets = std::move(secrets)},
            step);
       return;
     }
@@ -197,17 +206,18 @@ void Master::State::keep_old_refusal(Framework& framework, proto::AgentTask& tol
 }
 
 Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& step) {
+  Framework& framework = *frameworks_.find(told.framework);
+  if (!told.executor.empty()) framework.executor_agents.insert(agent.id);
   Task adopted;
-  adopted.key = {told.framework, told.task};
   adopted.agent = agent.id;
-  adopted.ask = told.ask;
-  adopted.executor = told.executor;
-  if (!told.executor.empty()) frameworks_.find(told.framework)->executor_agents.insert(agent.id);
-  adopted.user = told.user.empty() ? frameworks_.find(told.framework)->record.user : told.user;
-  adopted.command = told.command;
-  adopted.labels = told.labels;
-  adopted.assignment.resources = told.resources;
-  adopted.assignment.claim = told_claim(frameworks_.find(told.framework)->record.role, told);
+  adopted.text =
+      tasks_.share(TaskText{.ask = told.ask,
+                            .executor = told.executor,
+                            .command = told.command,
+                            .user = told.user.empty() ? framework.record.user : told.user,
+                            .labels = told.labels});
+  adopted.allotment = tasks_.share(
+      TaskAllotment{.resources = told.resources, .claim = told_claim(framework.record.role, told)});
   adopted.acknowledged =
       told.unacknowledged.empty() ? told.sequence : told.unacknowledged.front().sequence - 1;
   adopted.agent_sequence = adopted.acknowledged;
@@ -219,10 +229,9 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   }
   adopted.launched_at = told_launch(told, step.now);
   adopted.changed_at = step.now;
-  Task& task = tasks_.add(std::move(adopted));
-  agent.tasks.insert(&task);
+  Task& task = tasks_.add({told.framework, told.task}, std::move(adopted));
+  agent.tasks.insert(task);
   await_start(agent, task, step);
-  Framework& framework = *frameworks_.find(told.framework);
   ++framework.tasks;
   framework.old_refusals.erase(told.task);
   step.trace(TraceLevel::kShortLived, "task adopted",

@@ -14,7 +14,7 @@ namespace {
 Resources used_of(const Agent& agent, const RoleName& reserved_for) {
   Resources used;
   for (const Task* task : agent.tasks) {
-    if (task->held) used += part_of(task->assignment.claim.slices, reserved_for);
+    if (task->held) used += part_of(task->claim().slices, reserved_for);
   }
   for (const auto& [key, stray] : agent.strays) used += part_of(stray.claim.slices, reserved_for);
   return used;

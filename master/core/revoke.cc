@@ -23,7 +23,7 @@ TaskKey key_of(const std::string& name) {
 
 // For the people of the framework that loses it.
 std::string why_text(const Task& task) {
-  const RevokeMark& mark = *task.revoke;
+  const RevokeMark& mark = *task.ending->revoke;
   const std::string whose =
       mark.beneficiary.empty() ? "" : text(" for role ", quoted(mark.beneficiary.str()));
   switch (mark.reason) {
@@ -56,34 +56,39 @@ void Master::State::on_revokes(const std::vector<Revoke>& revokes, Step& step) {
 bool Master::State::mark(Task& task, RevokeMark mark) {
   if (task.ended() || task.kill_asked) return false;  // It ends by itself.
   const bool drains = mark.reason == RevokeReason::kDraining;
-  std::optional<RevokeMark>& cause = drains ? task.drained : task.reclaimed;
-  if (!drains && cause && cause->deadline <= mark.deadline) return false;
-  cause = std::move(mark);
+  const std::optional<RevokeMark>& known = task.ending->reclaimed;
+  if (!drains && known && known->deadline <= mark.deadline) return false;
+  task.ending.change(
+      [&](TaskEnding& ending) { (drains ? ending.drained : ending.reclaimed) = std::move(mark); });
   return choose_mark(task);
 }
 
 // What was borrowed still has to go when its agent is of use again: the allocator counts on it.
 bool Master::State::undrain(Task& task) {
-  if (!task.drained) return false;
-  task.drained.reset();
+  if (!task.ending->drained) return false;
+  task.ending.change([](TaskEnding& ending) { ending.drained.reset(); });
   return choose_mark(task);
 }
 
 // The cause with the earlier time counts; whether that is news.
 bool Master::State::choose_mark(Task& task) {
+  const TaskEnding& was = *task.ending;
   const bool is_drain =
-      task.drained && (!task.reclaimed || task.drained->deadline <= task.reclaimed->deadline);
-  const std::optional<RevokeMark>& earlier = is_drain ? task.drained : task.reclaimed;
-  const bool is_news = earlier && (!task.revoke || task.revoke->deadline != earlier->deadline);
-  task.revoke = earlier;
-  if (!earlier) deadlines_.cancel(deadline_of(task.key));
-  if (is_news) deadlines_.arm(deadline_of(task.key), earlier->deadline);
+      was.drained && (!was.reclaimed || was.drained->deadline <= was.reclaimed->deadline);
+  const std::optional<RevokeMark> earlier = is_drain ? was.drained : was.reclaimed;
+  const bool is_news = earlier && (!was.revoke || was.revoke->deadline != earlier->deadline);
+  if (!earlier && was.revoke) deadlines_.cancel(deadline_of(task.key()));
+  if (is_news) deadlines_.arm(deadline_of(task.key()), earlier->deadline);
+  task.ending.change([&](TaskEnding& ending) { ending.revoke = earlier; });
   return is_news && !task.ended() && !task.kill_asked;
 }
 
 void Master::State::unmark(Task& task) {
-  task.drained.reset();
-  task.reclaimed.reset();
+  if (!task.ending->revoke) return;
+  task.ending.change([](TaskEnding& ending) {
+    ending.drained.reset();
+    ending.reclaimed.reset();
+  });
   choose_mark(task);
 }
 
@@ -92,12 +97,12 @@ void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
   using Cause = std::tuple<FrameworkId, AgentId, RevokeReason, RoleName, Time>;
   std::map<Cause, std::vector<TaskId>> notices;
   for (const Task* task : tasks) {
-    const RevokeMark& mark = *task->revoke;
-    notices[{task->key.framework, task->agent, mark.reason, mark.beneficiary, mark.deadline}]
-        .push_back(task->key.task);
+    const RevokeMark& mark = *task->ending->revoke;
+    notices[{task->key().framework, task->agent, mark.reason, mark.beneficiary, mark.deadline}]
+        .push_back(task->key().task);
     step.trace(TraceLevel::kShortLived, "task to be revoked",
-               {{"framework", task->key.framework.str()},
-                {"task", task->key.task.str()},
+               {{"framework", task->key().framework.str()},
+                {"task", task->key().task.str()},
                 {"agent", task->agent.str()},
                 {"reason", std::string(to_text(mark.reason))},
                 {"role", mark.beneficiary.str()}});
@@ -125,19 +130,18 @@ void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
 void Master::State::send_notices_again(const Framework& framework, Step& step) {
   std::vector<Task*> marked;
   for (Task* task : tasks_.of(framework.id())) {
-    if (task->revoke && !task->ended() && !task->kill_asked) marked.push_back(task);
+    if (task->ending->revoke && !task->ended() && !task->kill_asked) marked.push_back(task);
   }
   send_notices(marked, step);
 }
 
 void Master::State::on_revoke_due(const std::string& name, Step& step) {
   Task* task = tasks_.find(key_of(name));
-  if (task == nullptr || task->ended() || !task->revoke || task->revoke->deadline > step.now)
-    return;
-  if (task->kill_asked) return;
+  if (task == nullptr || task->ended() || task->kill_asked) return;
+  if (!task->ending->revoke || task->ending->revoke->deadline > step.now) return;
   kill(*task,
-       {.by = task->revoke->reason == RevokeReason::kDraining ? proto::TaskReason::kDrained
-                                                              : proto::TaskReason::kRevoked,
+       {.by = task->ending->revoke->reason == RevokeReason::kDraining ? proto::TaskReason::kDrained
+                                                                      : proto::TaskReason::kRevoked,
         .why = why_text(*task)},
        step);
 }

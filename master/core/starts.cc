@@ -62,9 +62,10 @@ void Master::State::await_start(Agent& agent, Task& task, Step& step) {
 // The agent's word, which has no number: it is neither kept nor acknowledged.
 void Master::State::still_starting(Task& task, proto::TaskStatus&& word, Step& step) {
   if (!task.awaits_start()) return;
-  task.spec.reset();  // It was received.
+  task.spec = {};  // It was received.
   task.awaited_since = step.now;
-  if (!frameworks_.find(task.key.framework)->gone) task.message = std::move(word.message);
+  if (frameworks_.find(task.key().framework)->gone) return;
+  task.report.change([&](TaskReport& report) { report.message = std::move(word.message); });
 }
 
 void Master::State::on_starts_due(Agent& agent, Step& step) {
@@ -91,10 +92,9 @@ void Master::State::on_starts_due(Agent& agent, Step& step) {
 // It may still be started: until the agent says that it has ended it counts, as what runs against
 // our will.
 void Master::State::give_up_start(Agent& agent, Task& task, Step& step) {
-  const TaskKey key = task.key;
+  const TaskKey key = task.key();
   if (task.held) {
-    agent.strays[key] =
-        Stray{.resources = task.assignment.resources, .claim = task.assignment.claim};
+    agent.strays[key] = Stray{.resources = task.allotment->resources, .claim = task.claim()};
     task.held = false;
     count_use(task, false);
   }

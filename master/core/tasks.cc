@@ -41,12 +41,26 @@ void visit_matching(const Table& table, std::string_view prefix, const TaskKey& 
   }
 }
 
+// What a spec may have for others to share it: a block may outlive its tasks.
+constexpr size_t kSharedSpecBytesMax = 4 * 1'024;
+
+// Of what may be large.
+size_t bytes_of(const proto::TaskSpec& spec) {
+  size_t bytes = spec.command.size() + spec.data.size();
+  for (const auto& [name, value] : spec.environment) bytes += name.size() + value.size();
+  for (const auto& [name, value] : spec.labels) bytes += name.size() + value.size();
+  constexpr size_t kListedBytes = 128;
+  return bytes + kListedBytes * (spec.fetch.size() + spec.secrets.size() + spec.port_names.size());
+}
+
 TaskKey parse_key(std::string_view text) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return {FrameworkId(std::string(text)), {}};
   return {FrameworkId(std::string(text.substr(0, slash))),
           TaskId(std::string(text.substr(slash + 1)))};
 }
+
+bool is_before(const Task* a, const Task* b) { return a->key() < b->key(); }
 
 }  // namespace
 
@@ -62,15 +76,56 @@ const Task* Tasks::find(const TaskKey& key) const {
   return found == live_.end() ? nullptr : &found->second;
 }
 
-Task& Tasks::add(Task task) {
-  const TaskKey key = task.key;
+size_t TaskTextHash::operator()(const TaskText& text) const {
+  return hashed(text.ask, text.executor, text.command, text.user, text.labels.size());
+}
+
+size_t TaskAllotmentHash::operator()(const TaskAllotment& allotment) const {
+  const ResourceVector& amounts = allotment.resources.amounts;
+  const std::vector<PortRange>& ports = allotment.resources.ports.ranges();
+  const TaskClaim& claim = allotment.claim;
+  return hashed(amounts[ResourceKind::kCpus], amounts[ResourceKind::kMem],
+                amounts[ResourceKind::kDisk], amounts[ResourceKind::kGpus],
+                ports.empty() ? uint16_t{0} : ports.front().first, claim.role, claim.priority,
+                claim.gang, claim.slices.size());
+}
+
+size_t TaskSpecHash::operator()(const proto::TaskSpec& spec) const {
+  return hashed(spec.ask, spec.executor, spec.executor_id, spec.command, spec.data,
+                spec.environment.size());
+}
+
+Shared<proto::TaskSpec> Tasks::share(proto::TaskSpec spec) {
+  spec.id = {};
+  if (bytes_of(spec) > kSharedSpecBytesMax) return Shared<proto::TaskSpec>(std::move(spec));
+  return specs_.share(std::move(spec));
+}
+
+void TaskList::insert(Task& task) {
+  const auto at = std::lower_bound(tasks_.begin(), tasks_.end(), &task, is_before);
+  CHECK(at == tasks_.end() || *at != &task) << to_text(task.key()) << " is listed already";
+  tasks_.insert(at, &task);
+}
+
+void TaskList::erase(const Task& task) {
+  const auto at = std::lower_bound(tasks_.begin(), tasks_.end(), &task, is_before);
+  if (at != tasks_.end() && *at == &task) tasks_.erase(at);
+}
+
+bool TaskList::contains(const Task& task) const {
+  const auto at = std::lower_bound(tasks_.begin(), tasks_.end(), &task, is_before);
+  return at != tasks_.end() && *at == &task;
+}
+
+Task& Tasks::add(const TaskKey& key, Task task) {
   forget_ended(key);
   const auto [added, is_new] = live_.try_emplace(key, std::move(task));
   CHECK(is_new) << "task " << to_text(key) << " is there already";
   ++counts_[static_cast<size_t>(added->second.state)];
   Task& there = added->second;
+  there.key_ = &added->first;
   if (there.ended()) ++ended_in_all_;
-  const uint64_t gang = there.assignment.claim.gang;
+  const uint64_t gang = there.claim().gang;
   const bool has_run = there.state != proto::TaskState::kStaging;
   if (gang != 0 && !there.ended() && gangs_.add(key.framework, gang, key.task, has_run)) {
     of_failed_gangs_.push_back(key);
@@ -86,22 +141,22 @@ bool Tasks::move(Task& task, proto::TaskEvent event, Time now) {
   task.changed_at = now;
   ++counts_[static_cast<size_t>(task.state)];
   if (task.ended()) ++ended_in_all_;
-  const uint64_t gang = task.assignment.claim.gang;
+  const uint64_t gang = task.claim().gang;
   if (gang == 0) return true;
-  const FrameworkId& framework = task.key.framework;
-  if (task.state == proto::TaskState::kRunning) gangs_.ran(framework, gang, task.key.task);
+  const FrameworkId& framework = task.key().framework;
+  if (task.state == proto::TaskState::kRunning) gangs_.ran(framework, gang, task.key().task);
   if (!task.ended()) return true;
-  for (TaskId& rest : gangs_.end(framework, gang, task.key.task)) {
+  for (TaskId& rest : gangs_.end(framework, gang, task.key().task)) {
     of_failed_gangs_.push_back({framework, std::move(rest)});
   }
   return true;
 }
 
 void Tasks::end(const Task& task) {
-  CHECK(task.ended() && !task.held) << to_text(task.key);
+  CHECK(task.ended() && !task.held) << to_text(task.key());
   --counts_[static_cast<size_t>(task.state)];
   proto::TaskRow row = row_of(task);
-  live_.erase(TaskKey(task.key));  // A copy: the task goes with it.
+  live_.erase(TaskKey(task.key()));  // A copy: the task goes with it.
   keep(std::move(row));
 }
 
@@ -194,28 +249,64 @@ std::vector<proto::TaskRow> Tasks::rows(const proto::TaskQuery& query) const {
   return both;
 }
 
+KeptUpdate kept_of(uint64_t number, proto::TaskStatus status) {
+  KeptUpdate kept{.number = number,
+                  .sequence = status.sequence,
+                  .at = status.at,
+                  .state = status.state,
+                  .reason = status.reason,
+                  .source = status.source,
+                  .healthy = status.healthy,
+                  .ready = status.ready};
+  kept.more.set({.report = {.message = std::move(status.message),
+                            .exit_code = status.exit_code,
+                            .signal = status.signal,
+                            .usage = status.usage},
+                 .data = std::move(status.data)});
+  return kept;
+}
+
+proto::TaskStatus status_of(const KeptUpdate& update, const Task& task) {
+  const TaskReport& report = update.more->report;
+  return {.task = task.key().task,
+          .agent = task.agent,
+          .state = update.state,
+          .reason = update.reason,
+          .source = update.source,
+          .sequence = update.sequence,
+          .message = report.message,
+          .data = update.more->data,
+          .exit_code = report.exit_code,
+          .signal = report.signal,
+          .healthy = update.healthy,
+          .at = update.at,
+          .usage = report.usage,
+          .ready = update.ready,
+          .labels = task.text->labels};
+}
+
 proto::TaskRow row_of(const Task& task) {
-  return {.framework = task.key.framework,
-          .task = task.key.task,
+  return {.framework = task.key().framework,
+          .task = task.key().task,
           .agent = task.agent,
           .state = task.state,
           .reason = task.reason,
-          .message = task.message,
-          .command = task.command,
-          .user = task.user,
-          .role = task.assignment.claim.role,
-          .ask = task.ask,
-          .executor = task.executor,
-          .labels = task.labels,
-          .resources = task.assignment.resources,
-          .ports = task.assignment.ports,
-          .exit_code = task.exit_code,
-          .signal = task.signal,
+          .message = task.report->message,
+          .command = task.text->command,
+          .user = task.text->user,
+          .role = task.claim().role,
+          .ask = task.text->ask,
+          .executor = task.text->executor,
+          .labels = task.text->labels,
+          .resources = task.allotment->resources,
+          .ports = task.allotment->ports,
+          .exit_code = task.report->exit_code,
+          .signal = task.report->signal,
           .healthy = task.ended() ? std::nullopt : task.healthy,
           .ready = task.ended() ? std::nullopt : task.ready,
           .http_address = {},
           .https_address = {},
-          .usage = task.usage,
+          .usage = task.report->usage,
           .launched_at = task.launched_at,
           .changed_at = task.changed_at};
 }

@@ -16,7 +16,9 @@
 #include "common/ids.h"
 #include "common/indexed_map.h"
 #include "common/offers.h"
+#include "common/rare.h"
 #include "common/resources.h"
+#include "common/shared.h"
 #include "master/core/gangs.h"
 #include "proto/messages.h"
 #include "proto/status.h"
@@ -38,13 +40,6 @@ struct TaskKeyHash {
 // "framework/task".
 std::string to_text(const TaskKey& key);
 
-// An update that waits for its acknowledgement, without the labels of its task; `number` is its
-// place among those of all tasks.
-struct KeptUpdate {
-  uint64_t number = 0;
-  proto::TaskStatus status = {};
-};
-
 // It is to end by a time, and is killed then.
 struct RevokeMark {
   RevokeReason reason = RevokeReason::kReclaimed;
@@ -57,55 +52,135 @@ struct RevokeMark {
 struct KillCause {
   proto::TaskReason by = proto::TaskReason::kKilledByScheduler;
   std::string why = {};
+  bool operator==(const KillCause&) const = default;
 };
 
-struct Task {
-  TaskKey key = {};
-  AgentId agent = {};
-  proto::TaskState state = proto::TaskState::kStaging;  // changed by Tasks::move only
-  proto::TaskReason reason = proto::TaskReason::kNone;
+// There may be hundreds of thousands of tasks, so each keeps as little as it can: what tasks of one
+// ask have in common is in two blocks that they share, what few tasks have is in blocks of its own.
+
+// What the spec of a task says to people and schedulers.
+struct TaskText {
+  AskName ask = {};
+  ExecutorId executor = {};
+  std::string command = {};   // cut
+  std::string user = {};      // that it runs as
+  proto::Labels labels = {};  // each update to its scheduler gets them
+  bool operator==(const TaskText&) const = default;
+};
+struct TaskTextHash {
+  size_t operator()(const TaskText& text) const;
+};
+
+// What it takes of its agent.
+struct TaskAllotment {
+  Resources resources = {};                    // with gpu devices and ports
+  std::map<std::string, uint16_t> ports = {};  // by port name
+  TaskClaim claim = {};
+  bool operator==(const TaskAllotment&) const = default;
+};
+struct TaskAllotmentHash {
+  size_t operator()(const TaskAllotment& allotment) const;
+};
+
+struct TaskSpecHash {
+  size_t operator()(const proto::TaskSpec& spec) const;
+};
+
+// What was told last of how it is; most of it comes with its end.
+struct TaskReport {
   std::string message = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
-  std::optional<bool> healthy = {};            // as its agent told it last
-  std::optional<bool> ready = {};              // as its agent told it last
-  std::optional<proto::TaskUsage> usage = {};  // with its end
+  std::optional<proto::TaskUsage> usage = {};
+  bool operator==(const TaskReport&) const = default;
+};
 
-  AskName ask = {};
-  ExecutorId executor = {};
-  std::string command = {};   // cut, for people
-  std::string user = {};      // of its framework
-  proto::Labels labels = {};  // each update to its scheduler gets them
-  proto::Assignment assignment = {};
-  bool held = false;  // its resources are allocated
-  // Until its agent tells the first of its states: since when it was given to the agent, or the
-  // agent said last that it is being started.
-  Time awaited_since = {};
-  // To send it again, until its agent has said anything of it.
-  std::unique_ptr<proto::TaskSpec> spec = {};
+// An update that waits for its acknowledgement, without what is known of its task: its ids, its
+// agent, its labels. `number` is its place among those of all tasks.
+struct KeptUpdate {
+  // Mostly of an end.
+  struct More {
+    TaskReport report = {};
+    std::string data = {};
+    bool operator==(const More&) const = default;
+  };
 
-  bool kill_asked = false;  // kept while its agent is away
+  uint64_t number = 0;
+  uint64_t sequence = 0;
+  Time at = {};
+  proto::TaskState state = proto::TaskState::kStaging;
+  proto::TaskReason reason = proto::TaskReason::kNone;
+  proto::UpdateSource source = proto::UpdateSource::kAgent;
+  std::optional<bool> healthy = {};
+  std::optional<bool> ready = {};
+  Rare<More> more = {};
+};
+
+// Who wants it to end, and by when.
+struct TaskEnding {
   KillCause kill_cause = {};
   std::optional<Duration> kill_grace = {};
   // It has to go for one of two causes, or for both: each may be taken back without the other.
   std::optional<RevokeMark> drained = {};
   std::optional<RevokeMark> reclaimed = {};  // or lent, or an estimate
   std::optional<RevokeMark> revoke = {};     // the earlier of the two; changed in revoke.cc only
+  bool operator==(const TaskEnding&) const = default;
+};
+
+struct Task {
+  AgentId agent = {};
+  proto::TaskState state = proto::TaskState::kStaging;  // changed by Tasks::move only
+  proto::TaskReason reason = proto::TaskReason::kNone;
+  std::optional<bool> healthy = {};  // as its agent told it last
+  std::optional<bool> ready = {};    // as its agent told it last
+  bool held = false;                 // its resources are allocated
+  bool kill_asked = false;           // kept while its agent is away
+  Rare<TaskReport> report = {};
+  Rare<TaskEnding> ending = {};
+
+  Shared<TaskText> text = {};
+  Shared<TaskAllotment> allotment = {};
+  // To send it again, until its agent has said anything of it; without its id.
+  Shared<proto::TaskSpec> spec = {};
 
   // Updates that its scheduler has not acknowledged, in the order in which they came.
   std::vector<KeptUpdate> pending = {};
   uint64_t agent_sequence = 0;  // of the last update that its agent told
   uint64_t acknowledged = 0;    // the agent's updates, up to this one
 
+  // Until its agent tells the first of its states: since when it was given to the agent, or the
+  // agent said last that it is being started.
+  Time awaited_since = {};
   Time launched_at = {};
   Time changed_at = {};
 
+  // Once it is in the table of tasks, which keeps its key.
+  const TaskKey& key() const { return *key_; }
+  const TaskClaim& claim() const { return allotment->claim; }
   bool ended() const { return proto::is_terminal(state); }
   bool awaits_start() const { return agent_sequence == 0 && !ended(); }
+
+ private:
+  friend class Tasks;
+  const TaskKey* key_ = nullptr;
 };
 
-struct TaskOrder {
-  bool operator()(const Task* a, const Task* b) const { return a->key < b->key; }
+static_assert(sizeof(Task) <= 192);
+
+// Some tasks of the table, in order of their keys.
+class TaskList {
+ public:
+  // O(tasks): they are kept side by side.
+  void insert(Task& task);
+  void erase(const Task& task);
+  bool contains(const Task& task) const;
+
+  auto begin() const { return tasks_.begin(); }
+  auto end() const { return tasks_.end(); }
+  size_t size() const { return tasks_.size(); }
+
+ private:
+  std::vector<Task*> tasks_;
 };
 
 class Tasks {
@@ -114,8 +189,14 @@ class Tasks {
 
   Task* find(const TaskKey& key);
   const Task* find(const TaskKey& key) const;
-  // Its key must not be in the table. A refused launch of the same id before is forgotten.
-  Task& add(Task task);
+  // The key must not be in the table. A refused launch of the same id before is forgotten.
+  Task& add(const TaskKey& key, Task task);
+  // The same values, in blocks that other tasks have too if theirs are equal.
+  Shared<TaskText> share(TaskText text) { return texts_.share(std::move(text)); }
+  Shared<TaskAllotment> share(TaskAllotment allotment) {
+    return allotments_.share(std::move(allotment));
+  }
+  Shared<proto::TaskSpec> share(proto::TaskSpec spec);
   // Along the table of states; false, and nothing changes, if the event means nothing in its state.
   bool move(Task& task, proto::TaskEvent event, Time now);
   // Out of the table and into the list of those that ended.
@@ -158,6 +239,9 @@ class Tasks {
 
   size_t ended_max_;
   IndexedMap<TaskKey, Task, TaskKeyHash> live_;
+  SharedValues<TaskText, TaskTextHash> texts_;
+  SharedValues<TaskAllotment, TaskAllotmentHash> allotments_;
+  SharedValues<proto::TaskSpec, TaskSpecHash> specs_;
   Gangs gangs_;
   std::vector<TaskKey> of_failed_gangs_;
   IndexedMap<TaskKey, Ended, TaskKeyHash> ended_;
@@ -167,6 +251,10 @@ class Tasks {
   int64_t ended_in_all_ = 0;
   std::array<int64_t, proto::kTaskStateCount> counts_{};
 };
+
+KeptUpdate kept_of(uint64_t number, proto::TaskStatus status);
+// As it was before it was kept.
+proto::TaskStatus status_of(const KeptUpdate& update, const Task& task);
 
 proto::TaskRow row_of(const Task& task);
 

@@ -58,7 +58,7 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
     const Agent* agent = agents_.find(task->agent);
     if (agent != nullptr && agent->connected()) {
       if (task->agent_sequence > task->acknowledged) {
-        acknowledge_to_agent(*agent, task->key, task->agent_sequence, step);
+        acknowledge_to_agent(*agent, task->key(), task->agent_sequence, step);
       }
       if (!task->ended()) agents.insert(agent->id);
     }
@@ -67,7 +67,8 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
     if (!task->ended()) {
       tasks_.move(*task, TaskEvent::kKillAsked, step.now);
       task->reason = TaskReason::kFrameworkTornDown;
-      task->message = text("its framework was torn down: ", why);
+      task->report.change(
+          [&](TaskReport& report) { report.message = text("its framework was torn down: ", why); });
     }
     end_if_told(*task);
   }

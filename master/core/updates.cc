@@ -64,7 +64,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   // The agent answers a kill: it never had this task, or has forgotten it. That is no update of the
   // task's own, whatever its number.
   if (status.state == TaskState::kLost && status.reason == TaskReason::kTaskUnknown) {
-    if (status.sequence > 0) acknowledge_to_agent(agent, task.key, status.sequence, step);
+    if (status.sequence > 0) acknowledge_to_agent(agent, task.key(), status.sequence, step);
     release(task);
     if (task.awaits_start()) on_never_started(agent);
     if (tasks_.move(task, TaskEvent::kLost, step.now)) {
@@ -76,20 +76,20 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   }
   if (status.sequence <= task.agent_sequence) {  // Also zero, which is no number.
     step.trace(TraceLevel::kMessage, "duplicate update",
-               {{"framework", task.key.framework.str()}, {"task", task.key.task.str()}});
+               {{"framework", task.key().framework.str()}, {"task", task.key().task.str()}});
     if (status.sequence > 0 && status.sequence <= task.acknowledged) {
-      acknowledge_to_agent(agent, task.key, task.acknowledged, step);
+      acknowledge_to_agent(agent, task.key(), task.acknowledged, step);
     }
     return;
   }
   if (task.awaits_start()) on_answered(agent, step);
   task.agent_sequence = status.sequence;
-  task.spec.reset();      // It was received.
+  task.spec = {};         // It was received.
   status.labels.clear();  // Kept once, with the task, for all its updates.
   if (task.ended()) {
     // The master has told its scheduler of an end before.
     task.acknowledged = status.sequence;
-    return acknowledge_to_agent(agent, task.key, status.sequence, step);
+    return acknowledge_to_agent(agent, task.key(), status.sequence, step);
   }
 
   const std::optional<TaskEvent> event = proto::event_of(status.state);
@@ -100,41 +100,42 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
     const bool was_unreachable = task.state == TaskState::kUnreachable;
     status.state = was_unreachable ? TaskState::kLost : TaskState::kFailed;
     moved = tasks_.move(task, *proto::event_of(status.state), step.now);
-    CHECK(moved) << to_text(task.key);
+    CHECK(moved) << to_text(task.key());
   }
-  Framework& framework = *frameworks_.find(task.key.framework);
-  status.task = task.key.task;
+  Framework& framework = *frameworks_.find(task.key().framework);
+  status.task = task.key().task;
   status.agent = agent.id;
   status.source = UpdateSource::kAgent;
   // Its agent only knows that somebody wanted it.
   if (status.reason == TaskReason::kKilledByScheduler && task.kill_asked) {
-    status.reason = task.kill_cause.by;
-    if (!task.kill_cause.why.empty()) {
-      status.message = text(task.kill_cause.why, status.message.empty() ? "" : "; ", status.message)
+    const KillCause& cause = task.ending->kill_cause;
+    status.reason = cause.by;
+    if (!cause.why.empty()) {
+      status.message = text(cause.why, status.message.empty() ? "" : "; ", status.message)
                            .substr(0, kReasonTextBytesMax);
     }
   }
   if (framework.gone) status.reason = TaskReason::kFrameworkTornDown;
   task.reason = status.reason;
-  if (!framework.gone) task.message = status.message;
-  task.exit_code = status.exit_code;
-  task.signal = status.signal;
-  task.usage = status.usage;
+  task.report.set({.message = framework.gone ? task.report->message : status.message,
+                   .exit_code = status.exit_code,
+                   .signal = status.signal,
+                   .usage = status.usage});
   if (status.healthy) task.healthy = status.healthy;
   if (status.ready) task.ready = status.ready;
   step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
-             {{"framework", task.key.framework.str()},
-              {"task", task.key.task.str()},
+             {{"framework", task.key().framework.str()},
+              {"task", task.key().task.str()},
               {"agent", agent.id.str()},
               {"state", std::string(proto::to_text(status.state))},
               {"reason", std::string(proto::to_text(status.reason))}});
   if (moved && status.state == TaskState::kRefused) {
-    note_refused(framework, status.task, task.ask, status.reason, status.message, step.now);
+    note_refused(framework, status.task, task.text->ask, status.reason, status.message, step.now);
   }
   if (task.ended()) release(task);
   if (framework.gone) {
     task.acknowledged = status.sequence;
-    acknowledge_to_agent(agent, task.key, status.sequence, step);
+    acknowledge_to_agent(agent, task.key(), status.sequence, step);
     end_if_told(task);
     return;
   }
@@ -155,18 +156,18 @@ void Master::State::acknowledge_to_agent(const Agent& agent, const TaskKey& key,
 // --- from the master itself --------------------------------------------------------------------
 
 void Master::State::tell(Task& task, TaskReason reason, std::string message, Step& step) {
-  Framework& framework = *frameworks_.find(task.key.framework);
+  Framework& framework = *frameworks_.find(task.key().framework);
   step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
-             {{"framework", task.key.framework.str()},
-              {"task", task.key.task.str()},
+             {{"framework", task.key().framework.str()},
+              {"task", task.key().task.str()},
               {"agent", task.agent.str()},
               {"state", std::string(proto::to_text(task.state))},
               {"reason", std::string(proto::to_text(reason))}});
   if (framework.gone) return;
   task.reason = reason;
-  task.message = message;
+  task.report.change([&](TaskReport& report) { report.message = message; });
   keep_and_send(framework, task,
-                {.task = task.key.task,
+                {.task = task.key().task,
                  .agent = task.agent,
                  .state = task.state,
                  .reason = reason,
@@ -192,7 +193,7 @@ uint64_t Master::State::next_sequence() {
 void Master::State::keep_and_send(Framework& framework, Task& task, proto::TaskStatus&& status,
                                   Step& step) {
   if (framework.connected()) send_update(framework, task, status, step);
-  task.pending.push_back({++updates_kept_, std::move(status)});
+  task.pending.push_back(kept_of(++updates_kept_, std::move(status)));
   ++unacknowledged_;
   if (task.pending.size() <= kUpdatesPerTaskMax) return;
   // The last one may tell an end: it stays.
@@ -202,7 +203,7 @@ void Master::State::keep_and_send(Framework& framework, Task& task, proto::TaskS
 
 void Master::State::send_update(const Framework& framework, const Task& task,
                                 proto::TaskStatus status, Step& step) {
-  status.labels = task.labels;
+  status.labels = task.text->labels;
   send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
        step);
 }
@@ -211,7 +212,9 @@ void Master::State::send_update(const Framework& framework, const Task& task,
 // task.
 void Master::State::send_again(Framework& framework, Step& step) {
   for (const Task* task : tasks_.of(framework.id())) {
-    for (const KeptUpdate& kept : task->pending) send_update(framework, *task, kept.status, step);
+    for (const KeptUpdate& kept : task->pending) {
+      send_update(framework, *task, status_of(kept, *task), step);
+    }
   }
   for (const auto& [key, status] : framework.refusals) {
     send(framework.peer, proto::Update{.framework = framework.id(), .status = status}, step);
@@ -234,10 +237,8 @@ void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledg
   if (task == nullptr) return;
   bool told_the_end = false;
   const auto acknowledged = [&](const KeptUpdate& kept) {
-    if (kept.status.source != message.source || kept.status.sequence > message.sequence) {
-      return false;
-    }
-    told_the_end = told_the_end || proto::is_terminal(kept.status.state);
+    if (kept.source != message.source || kept.sequence > message.sequence) return false;
+    told_the_end = told_the_end || proto::is_terminal(kept.state);
     return true;
   };
   unacknowledged_ -= std::erase_if(task->pending, acknowledged);
@@ -248,7 +249,7 @@ void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledg
       task->acknowledged = sequence;
       const Agent* agent = agents_.find(task->agent);
       if (agent != nullptr && agent->connected()) {
-        acknowledge_to_agent(*agent, task->key, sequence, step);
+        acknowledge_to_agent(*agent, task->key(), sequence, step);
       }
     }
   }
@@ -278,7 +279,7 @@ void Master::State::make_room_for_updates(Step& step) {
   std::vector<Victim> victims;
   for (const auto& [key, task] : tasks_.all()) {
     for (const KeptUpdate& kept : task.pending) {
-      victims.push_back({proto::is_terminal(kept.status.state), kept.number, key});
+      victims.push_back({proto::is_terminal(kept.state), kept.number, key});
     }
   }
   std::sort(victims.begin(), victims.end());
@@ -313,15 +314,15 @@ void Master::State::end(Task& task) {
   keep_ended(task);
   drop_pending(task);
   unmark(task);
-  if (Agent* agent = agents_.find(task.agent)) agent->tasks.erase(&task);
-  Framework& framework = *frameworks_.find(task.key.framework);
+  if (Agent* agent = agents_.find(task.agent)) agent->tasks.erase(task);
+  Framework& framework = *frameworks_.find(task.key().framework);
   --framework.tasks;
   tasks_.end(task);
   forget_if_over(framework);
 }
 
 void Master::State::end_if_told(Task& task) {
-  if (!task.ended() || !frameworks_.find(task.key.framework)->gone) return;
+  if (!task.ended() || !frameworks_.find(task.key().framework)->gone) return;
   release(task);
   end(task);
 }

@@ -40,9 +40,9 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
       wrong("is of no framework");
       continue;
     }
-    const bool listed = agent != nullptr && agent->tasks.contains(const_cast<Task*>(&task));
+    const bool listed = agent != nullptr && agent->tasks.contains(task);
     if (!task.ended() && !listed) wrong("is not in the list of its agent");
-    if (!(key == task.key)) wrong("is at the wrong place");
+    if (&key != &task.key()) wrong("is at the wrong place");
     if (tasks_.find_ended(key) != nullptr) wrong("lives and has ended");
     if (task.pending.size() > kUpdatesPerTaskMax) wrong("has too many updates");
     const bool runs = !task.ended() && task.state != proto::TaskState::kUnreachable;
@@ -57,7 +57,7 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
     if (task.ended() && task.pending.empty()) wrong("has ended, but nobody was told");
     if (task.acknowledged > task.agent_sequence) wrong("was acknowledged before it was told");
     const bool drains = agent != nullptr && agent->drained_by && agent->allocatable;
-    if (drains && runs && !task.kill_asked && !task.revoke) {
+    if (drains && runs && !task.kill_asked && !task.ending->revoke) {
       wrong("runs on an agent that is being drained, and is not to end");
     }
   }
@@ -144,7 +144,7 @@ void Master::State::sum_held(const AgentId& id, const Agent& agent, HeldSums& su
     taken += resources.ports;
   };
   for (const Task* task : agent.tasks) {
-    if (task->held) add(task->key.framework, task->assignment.resources);
+    if (task->held) add(task->key().framework, task->allotment->resources);
   }
   for (const auto& [key, stray] : agent.strays) add(key.framework, stray.resources);
   PortSet free = agent.ports;
@@ -216,7 +216,7 @@ void Master::State::check_ending(std::vector<Violation>& found) const {
     const Task* task = tasks_.find(key);
     if (task == nullptr || task->agent != ending.agent) continue;  // A stray: it is being killed.
     if (task->ended() || task->kill_asked) continue;
-    if (task->reclaimed && task->reclaimed->deadline <= ending.deadline) continue;
+    if (task->ending->reclaimed && task->ending->reclaimed->deadline <= ending.deadline) continue;
     found.push_back({text("the allocator counts task ", to_text(key), " of agent ",
                           ending.agent.str(), " as going, and the master does not end it")});
   }
@@ -369,7 +369,7 @@ void Master::State::check_role_uses(std::vector<Violation>& found) const {
   std::map<RoleName, ResourceVector> held;
   for (const RoleName& role : role_uses_.roles()) held[role];
   for (const auto& [key, task] : tasks_.all()) {
-    if (task.held) held[task.assignment.claim.role] += task.assignment.resources.amounts;
+    if (task.held) held[task.claim().role] += task.allotment->resources.amounts;
   }
   for (const auto& [role, amounts] : held) {
     if (!role.empty() && amounts != role_uses_.held(role)) {
@@ -399,10 +399,10 @@ void Master::State::check_reservations(std::vector<Violation>& found) const {
     }
     reserved += agent.reserved.size();
     for (const Task* task : agent.tasks) {
-      if (task->ended() || !task->revoke || task->kill_asked) continue;
+      if (task->ended() || !task->ending->revoke || task->kill_asked) continue;
       if (!deadlines_.armed(
-              {.kind = DeadlineKind::kRevoke, .peer = {}, .id = to_text(task->key)})) {
-        found.push_back({text("task ", to_text(task->key), " is revoked for ever")});
+              {.kind = DeadlineKind::kRevoke, .peer = {}, .id = to_text(task->key())})) {
+        found.push_back({text("task ", to_text(task->key()), " is revoked for ever")});
       }
     }
   }

@@ -61,10 +61,9 @@ TEST(Outlook, OfATask) {
     ask->ask.duration = row.declared;
     Task task;
     task.leaf = &leaf;
-    task.ask = AskName("task");
+    task.terms = Shared(TaskTerms{.booked = {.lent = row.is_lent}, .ask = AskName("task")});
     task.since = launched;
     if (row.was_told_to_end) task.ends_by = launched + seconds(5);
-    task.lent = row.is_lent;
     EXPECT_EQ(outlook_of(task, launched + row.runs), row.outlook) << row.what;
   }
 }
@@ -76,7 +75,7 @@ TEST(Outlook, OfATaskWithoutItsAsk) {
   leaf.owner = &owner;
   Task task;
   task.leaf = &leaf;
-  task.ask = AskName("task");
+  task.terms = Shared(TaskTerms{.ask = AskName("task")});
   EXPECT_EQ(outlook_of(task, Time() + seconds(1)), Outlook::kUnknown);
   leaf.longest_run = seconds(1);
   EXPECT_EQ(outlook_of(task, Time() + seconds(1)), Outlook::kEnds);

@@ -294,16 +294,13 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
        [](Desk&, auto& t) { t.readiness = proto::Readiness{.ports = {"http"}}; }},
       {"an id that lives", TaskReason::kDuplicateTaskId,
        [](Desk& d, auto& t) {
-         Task live;
-         live.key = {FrameworkId("f"), t.id};
-         d.tasks.add(std::move(live));
+         d.tasks.add({FrameworkId("f"), t.id}, Task());
        }},
       {"an id that ended", TaskReason::kDuplicateTaskId,
        [](Desk& d, auto& t) {
          Task ended;
-         ended.key = {FrameworkId("f"), t.id};
          ended.state = proto::TaskState::kFinished;
-         d.tasks.end(d.tasks.add(std::move(ended)));
+         d.tasks.end(d.tasks.add({FrameworkId("f"), t.id}, std::move(ended)));
        }},
       {"an unknown agent", TaskReason::kAgentNotAvailable, [](Desk&, auto&) {}, "b"},
       {"an agent that is away", TaskReason::kAgentNotAvailable,
@@ -382,10 +379,9 @@ TEST(AcceptPlan, JoinsOffersOfOneAgentForATaskThatNeedsBoth) {
 
 TEST(AcceptPlan, RefusesMoreTasksThanAnAgentMayHave) {
   Desk desk;
-  std::vector<Task> many(kTasksPerAgentMax - 1);
-  for (size_t i = 0; i < many.size(); ++i) {
-    many[i].key = {FrameworkId("g"), TaskId(std::to_string(i))};
-    desk.agents.find(AgentId("a"))->tasks.insert(&many[i]);
+  for (size_t i = 0; i < kTasksPerAgentMax - 1; ++i) {
+    Task& task = desk.tasks.add({FrameworkId("g"), TaskId(std::to_string(i))}, Task());
+    desk.agents.find(AgentId("a"))->tasks.insert(task);
   }
   const AcceptPlan plan = desk.plan({desk.spec("t1", "cpus:1"), desk.spec("t2", "cpus:1")});
   EXPECT_EQ(plan.launches.size(), 1u);

@@ -251,9 +251,8 @@ TEST(TaskQuery, PagesThroughLiveAndEndedInOrder) {
   for (const std::string framework : {"a", "b"}) {
     for (const std::string id : {"x1", "x2", "y1"}) {
       Task task;
-      task.key = {FrameworkId(framework), TaskId(id)};
       task.state = id == "x2" ? TaskState::kFinished : TaskState::kRunning;
-      Task& added = tasks.add(std::move(task));
+      Task& added = tasks.add({FrameworkId(framework), TaskId(id)}, std::move(task));
       if (id == "x2") tasks.end(added);
     }
   }
@@ -281,9 +280,8 @@ TEST(TaskTable, KeepsTheLastOfThoseThatEnded) {
   Tasks tasks;
   for (size_t i = 0; i < kEndedTasksKept + 10; ++i) {
     Task task;
-    task.key = {FrameworkId("f"), TaskId(std::to_string(i))};
     task.state = TaskState::kFinished;
-    tasks.end(tasks.add(std::move(task)));
+    tasks.end(tasks.add({FrameworkId("f"), TaskId(std::to_string(i))}, std::move(task)));
   }
   EXPECT_EQ(tasks.ended_kept(), kEndedTasksKept);
   EXPECT_EQ(tasks.find_ended({FrameworkId("f"), TaskId("9")}), nullptr);
@@ -385,9 +383,8 @@ TEST(TaskTable, KeepsOfEachFrameworkItsShareOfThoseThatEnded) {
   Tasks tasks(100);
   const auto ends = [&](const std::string& framework, size_t number) {
     Task task;
-    task.key = {FrameworkId(framework), TaskId(std::to_string(number))};
     task.state = TaskState::kFinished;
-    tasks.end(tasks.add(std::move(task)));
+    tasks.end(tasks.add({FrameworkId(framework), TaskId(std::to_string(number))}, std::move(task)));
   };
   const auto kept = [&](const std::string& framework) {
     return tasks.rows({.prefix = framework + "/", .ended = true, .limit = 1'000}).size();

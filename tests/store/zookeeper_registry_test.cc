@@ -154,6 +154,27 @@ TEST_F(RegistryInZooKeeper, IsReadAndNotChangedWhileAMasterLeads) {
   });
 }
 
+// Such a command leads without a place of its own.
+TEST_F(RegistryInZooKeeper, IsNotChangedWhileAnotherCommandChangesIt) {
+  Loop loop;
+  ZooKeeperLeadership other(loop, options_, store_test::next_writer());
+  bool has_answered = false;
+  other.campaign({}, {.gained =
+                          [&](LeaderEpoch, const Batch&) {
+                            const ZooKeeperRegistry registry(options_, milliseconds(500));
+                            const Result<RegistrySnapshot> refused =
+                                registry.change(9, answer(Batch{}));
+                            ASSERT_FALSE(refused);
+                            EXPECT_EQ(refused.error().code(), ErrorCode::kFailedPrecondition);
+                            EXPECT_THAT(refused.error().message(),
+                                        HasSubstr("another `proffer registry` command changes"));
+                            has_answered = true;
+                          },
+                      .lost = [](Error why) { ADD_FAILURE() << why.message(); }});
+  store_test::run_until(loop, [&] { return has_answered; });
+  EXPECT_TRUE(registry_.change(9, answer(Batch{put("role", "a", "1")})));
+}
+
 TEST_F(RegistryInZooKeeper, IsOfOneMomentWhileALeaderWrites) {
   constexpr int kCommits = 300;
   write({put("role", "a", "0"), put("zone", "z", "0")});

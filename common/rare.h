@@ -1,0 +1,44 @@
+#pragma once
+
+// A part of a value that most values do not have: without it, it takes a pointer and no more.
+
+#include <memory>
+#include <utility>
+
+namespace proffer {
+
+// A T{} unless something else was set.
+template <class T>
+class Rare {
+ public:
+  const T& operator*() const { return value_ != nullptr ? *value_ : nothing(); }
+  const T* operator->() const { return &**this; }
+  bool takes_memory() const { return value_ != nullptr; }
+
+  void set(T value) {
+    if (value == nothing()) {
+      value_.reset();
+    } else if (value_ != nullptr) {
+      *value_ = std::move(value);
+    } else {
+      value_ = std::make_unique<T>(std::move(value));
+    }
+  }
+  // Changes it: change(of), with `of` as a T&.
+  template <class Change>
+  void change(Change change) {
+    if (value_ == nullptr) value_ = std::make_unique<T>();
+    change(*value_);
+    if (*value_ == nothing()) value_.reset();
+  }
+
+ private:
+  static const T& nothing() {
+    static const T value{};
+    return value;
+  }
+
+  std::unique_ptr<T> value_;
+};
+
+}  // namespace proffer

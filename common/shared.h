@@ -1,0 +1,77 @@
+#pragma once
+
+// Values that many things have in common, kept once: a hundred thousand tasks of one ask have one
+// claim. Such a value never changes; what has another one afterwards gets another block.
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace proffer {
+
+// One of them. An empty one is a T{}.
+template <class T>
+class Shared {
+ public:
+  Shared() = default;
+  explicit Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+
+  const T& operator*() const { return value_ != nullptr ? *value_ : nothing(); }
+  const T* operator->() const { return &**this; }
+  // False: it is an empty one.
+  explicit operator bool() const { return value_ != nullptr; }
+  // Whether both are the same block, so that they are equal.
+  bool is_same(const Shared& other) const { return value_ == other.value_; }
+
+ private:
+  static const T& nothing() {
+    static const T value{};
+    return value;
+  }
+
+  std::shared_ptr<const T> value_;
+};
+
+// The hash of several parts: hashed(a, b, c).
+inline size_t hashed() { return 0; }
+template <class First, class... Rest>
+size_t hashed(const First& first, const Rest&... rest) {
+  constexpr size_t kOdd = 0x9e37'79b9'7f4a'7c15;
+  const size_t mixed = (hashed(rest...) ^ std::hash<First>()(first)) * kOdd;
+  return mixed ^ (mixed >> 32);
+}
+
+// Finds the block of an equal value that was shared lately. It keeps at most kBlocksMax of them
+// beyond their use; if there are more, an equal value may get a second block, and costs its memory,
+// no more. Hash()(value) may leave parts of the value out.
+template <class T, class Hash>
+class SharedValues {
+ public:
+  static constexpr size_t kBlocksMax = 512;
+
+  // O(1): at most kProbes comparisons.
+  Shared<T> share(T value) {
+    const size_t home = Hash()(value) % (kBlocksMax / kProbes) * kProbes;
+    for (size_t i = 0; i < kProbes; ++i) {
+      Slot& slot = slots_[home + i];
+      if (slot.is_used && *slot.block == value) return slot.block;
+    }
+    Slot& slot = slots_[home + next_++ % kProbes];
+    slot = {Shared<T>(std::move(value)), true};
+    return slot.block;
+  }
+
+ private:
+  static constexpr size_t kProbes = 4;
+  struct Slot {
+    Shared<T> block = {};
+    bool is_used = false;
+  };
+
+  std::array<Slot, kBlocksMax> slots_ = {};
+  size_t next_ = 0;
+};
+
+}  // namespace proffer
