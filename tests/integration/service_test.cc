@@ -599,6 +599,27 @@ TEST_F(Apps, OfEachAgentFollowAgentsThatComeAndGo) {
   EXPECT_EQ(third->wait().code, 0);
 }
 
+TEST_F(Apps, GoOnWhenTheDrainOfTheirAgentIsTakenBack) {
+  Cluster cluster({.agents = 1, .resources = "cpus:2;mem:2048", .service = true});
+  const auto greets = [&](const std::string& word) {
+    const std::string path = home_ / "web.yaml";
+    write_file(path, text("name: web\ncommand: 'exec ", program_, " ", own_address(),
+                          " $PORT_http'\nports: [http]\nenv: {GREETING: ", word, "}\n"));
+    return path;
+  };
+  ASSERT_EQ(cluster.proffer({"service", "apply", greets("one"), "--wait"}).code, 0);
+  ASSERT_EQ(cluster.proffer({"drain", "agent-1", "--grace", "1h"}).code, 0);
+  ASSERT_EQ(cluster.proffer({"service", "apply", greets("two")}).code, 0);
+  ASSERT_TRUE(eventually([&] {
+    return status(cluster).app.why.find("is to leave its agent") != std::string::npos;
+  })) << status(cluster).app.why;
+  ASSERT_EQ(cluster.proffer({"undrain", "agent-1"}).code, 0);
+  EXPECT_TRUE(eventually([&] {
+    const auto now = answers(cluster);
+    return now.size() == 1 && now.begin()->second.find("two") != std::string::npos;
+  }));
+}
+
 TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   Cluster cluster({.agents = 1, .service = true});
   struct Row {

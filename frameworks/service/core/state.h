@@ -149,6 +149,9 @@ class Service::State {
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
   void on_ask_report(const proto::AskReport& report);
   void on_revoke(Step& step, const proto::RevokeNotice& notice);
+  void on_revoke_withdrawn(Step& step, const proto::RevokeWithdrawn& withdrawn);
+  void on_all_tasks_known(Step& step);
+  void stay(Step& step, const TaskId& task, Instance& instance);
   void on_tick(Step& step);
   void confirm(Step& step);
   void plan(Step& step, const std::string& name);
