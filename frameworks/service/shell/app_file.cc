@@ -36,14 +36,10 @@ Result<void> read_constraints(const yaml::Node& node, std::vector<Constraint>& p
 }
 
 Result<void> read_files(const yaml::Node& node, std::vector<proto::FetchedFile>& place) {
-  const Result<std::vector<std::string>> texts = texts_of("fetch", node);
-  if (!texts) return texts.error();
-  for (const std::string& one : *texts) {
-    Result<proto::FetchedFile> parsed = proto::parse_fetched_file(one);
-    if (!parsed) return at(node, "fetch", std::move(parsed).error());
-    place.push_back(*std::move(parsed));
-  }
-  return {};
+  const auto read = [&](const yaml::Node& entry) {
+    return read_value("fetch", entry, proto::parse_fetched_file, place.emplace_back());
+  };
+  return node.kind == yaml::Node::Kind::kText ? read(node) : yaml::read_list("fetch", node, read);
 }
 
 // A name, or {name: number}. A number alone would be taken for the port itself.
@@ -245,6 +241,30 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   return read_update(node, app.update);
 }
 
+// Keys of other systems' files, and what says the same here.
+Result<void> check_foreign_keys(const yaml::Node& document) {
+  constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
+      {"uris", "fetch: [URI], as in https://host/a.tar.gz,extract,sha256=SUM"},
+      {"artifacts", "fetch: [URI], as in https://host/a.tar.gz,extract,sha256=SUM"},
+      {"id", "name: NAME"},
+      {"cmd", "command: LINE"},
+      {"cpus", "resources: 'cpus:0.5;mem:128'"},
+      {"mem", "resources: 'cpus:0.5;mem:128'"},
+      {"healthChecks", "health: {http: {port: NAME, path: /}}"},
+      {"upgradeStrategy", "update: {max_unavailable: 1}"},
+      {"taskKillGracePeriodSeconds", "kill_grace: 5s"}};
+  if (document.kind != yaml::Node::Kind::kTable) return {};
+  for (const yaml::Row& row : document.rows) {
+    for (const auto& [key, here] : kForeign) {
+      if (row.key != key) continue;
+      return Error::invalid_argument(
+                 text("line ", row.line, ": unknown key ", quoted(row.key), " in an app file"))
+          .with_hint(text("here that is said by ", here));
+    }
+  }
+  return {};
+}
+
 // Where the document has this key, or begins.
 int line_of(const yaml::Node& document, std::string_view key) {
   for (const yaml::Row& row : document.rows) {
@@ -254,6 +274,7 @@ int line_of(const yaml::Node& document, std::string_view key) {
 }
 
 Result<AppSpec> read_document(const yaml::Node& document) {
+  if (Result<void> ok = check_foreign_keys(document); !ok) return std::move(ok).error();
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,

@@ -156,6 +156,7 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"update: {surge: 1}\n", "line 3: unknown key 'surge'"},
       {"kill_signal: SIGKILL\n", "line 3: kill_signal: "},
       {"fetch: ftp://host/x\n", "line 3: fetch: "},
+      {"fetch:\n- https://host/x\n- https://host/y,sha256=5f\n", "line 5: fetch: "},
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
@@ -255,6 +256,20 @@ TEST(AppFile, HintsAtTheKeysThatThereAre) {
   const Result<AppSpec> app = parse_app_file("name: web\ncomand: x\n");
   ASSERT_FALSE(app);
   EXPECT_THAT(app.error().hint(), HasSubstr("name, instances, command, resources"));
+}
+
+TEST(AppFile, SaysWhatAKeyOfAnotherSystemIsHere) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"uris: [https://host/a]\n", "fetch: [URI]"},
+      {"cpus: 1\n", "resources: "},
+      {"healthChecks: []\n", "health: "},
+  };
+  for (const auto& [line, here] : rows) {
+    const Result<AppSpec> app = parse_app_file(text("name: web\ncommand: x\n", line));
+    ASSERT_FALSE(app) << line;
+    EXPECT_THAT(app.error().message(), HasSubstr("line 3: unknown key"));
+    EXPECT_THAT(app.error().hint(), HasSubstr(here));
+  }
 }
 
 TEST(AppFile, SurvivesGarbage) {
