@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "frameworks/service/core/files.h"
 #include "proto/fetched_files.h"
+#include "proto/task_group.h"
 
 namespace proffer::service {
 namespace {
@@ -180,6 +181,39 @@ Result<void> check_app_files(const AppSpec& app) {
   return {};
 }
 
+// With the files, which the first of them writes; that is a step of its own if there is none.
+proto::TaskGroup group_of(const AppSpec& app) {
+  proto::TaskGroup group;
+  for (size_t i = 0; i < app.init.size(); ++i) {
+    group.init.push_back({.name = std::to_string(i + 1), .command = app.init[i]});
+  }
+  for (const auto& [name, command] : app.sidecars) {
+    group.sidecars.push_back({.name = name, .command = command});
+  }
+  if (group.empty() || app.files.empty()) return group;
+  if (group.init.empty()) group.init.push_back({.name = "files", .command = ""});
+  group.init.front().command = kFilesCommand + group.init.front().command;
+  return group;
+}
+
+Result<void> check_group(const AppSpec& app) {
+  const proto::TaskGroup group = group_of(app);
+  if (group.empty()) return {};
+  if (std::find(app.init.begin(), app.init.end(), "") != app.init.end()) {
+    return Error::invalid_argument("init has a command that is empty")
+        .with_hint("it is a list of shell command lines, as in init: [./migrate, ./warm_up]");
+  }
+  if (Result<void> ok = proto::check_task_group(group); !ok) return ok;
+  if (app.env.contains(std::string(proto::kGroupVariable))) {
+    return Error::invalid_argument(text("env has the variable ", proto::kGroupVariable,
+                                        ", which init steps and sidecars need"));
+  }
+  if (app.command.size() + proto::kGroupCommand.size() <= kCommandBytesMax) return {};
+  return Error::invalid_argument(text("beside init steps or sidecars a command has at most ",
+                                      kCommandBytesMax - proto::kGroupCommand.size(),
+                                      " bytes, not ", app.command.size()));
+}
+
 Result<void> check_app_names(std::string_view key, const std::vector<std::string>& names,
                              size_t names_max) {
   if (names.size() > names_max) {
@@ -275,6 +309,9 @@ constexpr Rule kRules[] = {
        return names ? in("ports", proto::check_static_ports(app.static_ports, app.ports)) : names;
      }},
     {"secrets", check_app_secrets},
+    {"init",
+     [](const AppSpec& app) { return app.init.empty() ? Result<void>() : check_group(app); }},
+    {"sidecars", check_group},
     {"constraints", check_constraints},
     {"spread",
      [](const AppSpec& app) {
@@ -392,8 +429,12 @@ proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
   task.command = app.command;
   task.fetch = app.fetch;
   task.environment = app.env;
-  if (!app.files.empty()) {
-    task.environment[kFilesVariable] = files_script(app.files);
+  const proto::TaskGroup group = group_of(app);
+  if (!app.files.empty()) task.environment[kFilesVariable] = files_script(app.files);
+  if (!group.empty()) {
+    task.data = proto::encode_task_group(group);
+    task.command = std::string(proto::kGroupCommand) + app.command;
+  } else if (!app.files.empty()) {
     task.command = kFilesCommand + app.command;
   }
   task.port_names = app.ports;

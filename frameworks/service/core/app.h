@@ -76,6 +76,10 @@ struct AppSpec {
   std::map<std::string, uint16_t> static_ports = {};
   // Secrets of the app's user that each instance is given when it starts; in order of their names.
   std::vector<proto::SecretUse> secrets = {};
+  // Command lines that run in the instance's sandbox before the command, one after the other.
+  std::vector<std::string> init = {};
+  // Command lines that run beside it, by name; the end of one is the end of the instance.
+  std::map<std::string, std::string> sidecars = {};
   std::vector<Constraint> constraints = {};
   // An instance on each agent that it fits on; then `instances`, `spread` and `max_per` do not
   // count.

@@ -17,11 +17,12 @@ namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
 // fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
-// waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets.
-constexpr std::array<std::string_view, 8> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ",
-                                                      "app5 ", "app6 ", "app7 ", "app8 "};
-// 2: what 7 has added; 3: what 8 has.
-constexpr std::array<std::string_view, 3> kVersionsTags = {"ver1 ", "ver2 ", "ver3 "};
+// waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets; 9, init
+// steps and sidecars.
+constexpr std::array<std::string_view, 9> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 ",
+                                                      "app6 ", "app7 ", "app8 ", "app9 "};
+// 2: what 7 has added; 3: what 8 has; 4: what 9 has.
+constexpr std::array<std::string_view, 4> kVersionsTags = {"ver1 ", "ver2 ", "ver3 ", "ver4 "};
 constexpr std::string_view kBlockTag = "blk1 ";
 // 2: whether it was told as ready.
 constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
@@ -268,6 +269,13 @@ void write_newest(Writer& out, const AppSpec& spec) {
   for (const proto::SecretUse& use : spec.secrets) {
     for (const std::string* one : {&use.name, &use.variable, &use.file}) out.bytes(*one);
   }
+  out.number(static_cast<int64_t>(spec.init.size()));
+  for (const std::string& command : spec.init) out.bytes(command);
+  out.number(static_cast<int64_t>(spec.sidecars.size()));
+  for (const auto& [name, command] : spec.sidecars) {
+    out.bytes(name);
+    out.bytes(command);
+  }
 }
 
 // `version`: of an app's record.
@@ -288,6 +296,13 @@ void read_newest(Reader& in, size_t version, AppSpec& spec) {
   for (int64_t left = in.count(); in.ok() && left > 0; --left) {
     proto::SecretUse& use = spec.secrets.emplace_back();
     for (std::string* one : {&use.name, &use.variable, &use.file}) *one = in.bytes();
+  }
+  if (version < 9) return;
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) spec.init.push_back(in.bytes());
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    std::string name = in.bytes();
+    if (!spec.sidecars.empty() && name <= spec.sidecars.rbegin()->first) in.fail();
+    spec.sidecars[std::move(name)] = in.bytes();
   }
 }
 

@@ -22,6 +22,8 @@ size_t bytes_of(const AppSpec& spec) {
   }
   for (const auto& [name, port] : spec.static_ports) bytes += name.size() + 24;
   for (const std::string& name : spec.find) bytes += name.size() + 16;
+  for (const std::string& command : spec.init) bytes += command.size() + 16;
+  for (const auto& [name, command] : spec.sidecars) bytes += name.size() + command.size() + 32;
   for (const auto& [name, content] : spec.files) bytes += name.size() + content.size() + 32;
   if (spec.health) bytes += spec.health->command.size() + spec.health->path.size() + 256;
   return bytes;
@@ -78,6 +80,8 @@ Values values_of(const AppSpec& spec) {
         text('{', use.variable.empty() ? "" : text("env: ", use.variable), has_both ? ", " : "",
              use.file.empty() ? "" : text("file: ", use.file), '}');
   }
+  for (size_t i = 0; i < spec.init.size(); ++i) values[text("init.", i + 1)] = spec.init[i];
+  for (const auto& [name, command] : spec.sidecars) values["sidecars." + name] = command;
   values["constraints"] =
       joined(spec.constraints, [](const Constraint& one) { return to_text(one); });
   values["spread"] = spec.spread.empty() ? "none" : spec.spread;

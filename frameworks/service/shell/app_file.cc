@@ -218,6 +218,12 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
       return read_text(name, value, app.files[name]);
     });
   }
+  if (key == "init") return keep(texts_of(key, node), app.init);
+  if (key == "sidecars") {
+    return read_table(key, node, {}, [&](const std::string& name, const yaml::Node& value) {
+      return read_text(text("sidecars.", name), value, app.sidecars[name]);
+    });
+  }
   if (key == "fetch") return read_files(node, app.fetch);
   if (key == "ports") return read_ports(node, app);
   if (key == "secrets") return read_secrets(node, app.secrets);
@@ -278,9 +284,10 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name",   "instances",   "command", "resources",   "fetch",      "files",       "env",
-       "ports",  "constraints", "spread",  "max_per",     "daemon",     "health",      "ready",
-       "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal", "secrets"},
+      {"name",       "instances",   "command",     "resources", "fetch",   "files",
+       "env",        "ports",       "constraints", "spread",    "max_per", "daemon",
+       "health",     "ready",       "update",      "after",     "find",    "drain_delay",
+       "kill_grace", "kill_signal", "secrets",     "init",      "sidecars"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

@@ -157,6 +157,10 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"kill_signal: SIGKILL\n", "line 3: kill_signal: "},
       {"fetch: ftp://host/x\n", "line 3: fetch: "},
       {"fetch:\n- https://host/x\n- https://host/y,sha256=5f\n", "line 5: fetch: "},
+      {"init: {a: b}\n", "line 3: the value of 'init' must be a text or a list"},
+      {"init: [x, '']\n", "line 3: init has a command that is empty"},
+      {"sidecars: [x]\n", "line 3: sidecars must be a table"},
+      {"env: {A: b}\nsidecars: {a: ''}\n", "line 4: sidecar 'a' must have a command line"},
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
@@ -250,6 +254,17 @@ TEST(AppFile, SecretsHaveAPlace) {
   EXPECT_EQ(app->secrets,
             (std::vector<proto::SecretUse>{{.name = "db", .variable = "DB", .file = "db.txt"},
                                            {.name = "tls", .variable = "", .file = "tls.key"}}));
+}
+
+TEST(AppFile, HasStepsInOrderAndSidecarsByName) {
+  const Result<AppSpec> app =
+      parse_app_file("name: a\ncommand: x\ninit: [two, one]\nsidecars: {z: ship, b: proxy}\n");
+  ASSERT_TRUE(app) << app.error().message();
+  EXPECT_THAT(app->init, ElementsAre("two", "one"));
+  EXPECT_EQ(app->sidecars, (std::map<std::string, std::string>{{"b", "proxy"}, {"z", "ship"}}));
+  const auto one = parse_app_file("name: a\ncommand: x\ninit: ./migrate\n");
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_THAT(one->init, ElementsAre("./migrate"));
 }
 
 TEST(AppFile, HintsAtTheKeysThatThereAre) {
