@@ -290,6 +290,26 @@ Result<void> check_app_secrets(const AppSpec& app) {
   return {};
 }
 
+Result<void> check_app_scale(const AppSpec& app) {
+  if (!app.scale) return {};
+  if (Result<void> ok = check_scale(*app.scale, kInstancesMax); !ok) return ok;
+  if (app.daemon) {
+    return Error::invalid_argument("scale: a daemon has one instance on each agent")
+        .with_hint("leave scale or daemon out");
+  }
+  if (app.scale->source != LoadSource::kHttp) return {};
+  if (std::find(app.ports.begin(), app.ports.end(), app.scale->port) == app.ports.end()) {
+    return Error::invalid_argument(
+        text("scale: port must be one of the app's, not ", quoted(app.scale->port)));
+  }
+  const std::string& path = app.scale->path;
+  const bool is_printable =
+      std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127; });
+  if (path.starts_with('/') && is_printable && path.size() <= kHealthPathBytesMax) return {};
+  return Error::invalid_argument(text("scale: path must begin with / and have at most ",
+                                      kHealthPathBytesMax, " printable bytes, not ", quoted(path)));
+}
+
 struct Rule {
   std::string_view key;  // of an app file
   Result<void> (*check)(const AppSpec& app);
@@ -324,6 +344,7 @@ constexpr Rule kRules[] = {
      }},
     {"ready", check_ready},
     {"update", [](const AppSpec& app) { return in("update", check_update(app.update)); }},
+    {"scale", check_app_scale},
     {"after", check_after},
     {"find", check_find},
     {"kill_grace", [](const AppSpec& app) { return check_span("kill_grace", app.kill_grace); }},
@@ -365,6 +386,7 @@ AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
   spec.daemon = now.daemon;
   spec.spread = now.spread;
   spec.update = now.update;
+  spec.scale = now.scale;
   spec.after = now.after;
   spec.drain_delay = now.drain_delay;
   return spec;

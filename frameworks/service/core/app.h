@@ -14,6 +14,7 @@
 #include "common/offers.h"
 #include "common/resources.h"
 #include "common/result.h"
+#include "frameworks/service/core/autoscale.h"
 #include "proto/messages.h"
 
 namespace proffer::service {
@@ -93,6 +94,8 @@ struct AppSpec {
   // or without ports after kReadyAfter.
   std::optional<proto::Readiness> ready = {};
   UpdatePolicy update = {};
+  // Then `instances` is only how many there are at first, and is changed by the load.
+  std::optional<ScalePolicy> scale = {};
   // Apps that are ready when the first instances of this one are launched; sorted.
   std::vector<std::string> after = {};
   // Apps whose servers each instance is told when it starts, by variables; sorted.

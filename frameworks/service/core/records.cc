@@ -18,7 +18,7 @@ namespace {
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
 // fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
 // waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets; 9, init
-// steps and sidecars.
+// steps, sidecars, and by what it is scaled.
 constexpr std::array<std::string_view, 9> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 ",
                                                       "app6 ", "app7 ", "app8 ", "app9 "};
 // 2: what 7 has added; 3: what 8 has; 4: what 9 has.
@@ -276,6 +276,17 @@ void write_newest(Writer& out, const AppSpec& spec) {
     out.bytes(name);
     out.bytes(command);
   }
+  out.truth(spec.scale.has_value());
+  if (!spec.scale) return;
+  out.number(spec.scale->min);
+  out.number(spec.scale->max);
+  out.number(static_cast<int64_t>(spec.scale->source));
+  out.number(spec.scale->target);
+  out.bytes(spec.scale->port);
+  out.bytes(spec.scale->path);
+  out.number(spec.scale->up_after.nanos());
+  out.number(spec.scale->down_after.nanos());
+  out.truth(spec.scale->is_dry_run);
 }
 
 // `version`: of an app's record.
@@ -304,6 +315,17 @@ void read_newest(Reader& in, size_t version, AppSpec& spec) {
     if (!spec.sidecars.empty() && name <= spec.sidecars.rbegin()->first) in.fail();
     spec.sidecars[std::move(name)] = in.bytes();
   }
+  if (!in.truth()) return;
+  ScalePolicy& scale = spec.scale.emplace();
+  scale.min = in.number();
+  scale.max = in.number();
+  scale.source = static_cast<LoadSource>(in.number(kLoadSourceCount - 1));
+  scale.target = in.number();
+  scale.port = in.bytes();
+  scale.path = in.bytes();
+  scale.up_after = Duration::nanos(in.number());
+  scale.down_after = Duration::nanos(in.number());
+  scale.is_dry_run = in.truth();
 }
 
 // What the spec's own rules refuse was not written by encode() of a checked one.

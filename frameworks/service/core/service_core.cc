@@ -38,6 +38,7 @@ void Service::State::handle(const ServiceEvent& event, Time now, ServiceOutbox& 
           [&](const sdk::Notification& notification) { on_notification(step, notification); },
           [&](const Request& request) { on_request(step, request); },
           [&](const Watch& watch) { on_watch(step, watch); },
+          [&](const Figures& figures) { on_figures(step, figures); },
           [&](const Tick&) { on_tick(step); },
       },
       event);
@@ -63,6 +64,9 @@ std::optional<Time> Service::State::next_deadline() const {
   at(settled_at_);
   at(confirm_at_);
   at(next_turn_);
+  for (const auto& [name, app] : apps_) {
+    if (app.figures_at) at(*app.figures_at + kFiguresOld);
+  }
   for (const auto& [name, app] : apps_) at(app.look_again);
   return next;
 }
@@ -336,6 +340,7 @@ void Service::State::on_tick(Step& step) {
   for (const auto& [name, app] : apps_) {
     if (app.look_again && *app.look_again <= step.now) mark(name);
   }
+  forget_old_figures(step);
   for (const std::string& name : std::exchange(changed_, {})) {
     const auto app = apps_.find(name);
     if (app != apps_.end() && app->second.planned_until > step.now) {

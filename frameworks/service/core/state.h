@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "frameworks/service/core/autoscale.h"
 #include "frameworks/service/core/plan.h"
 #include "frameworks/service/core/records.h"
 #include "frameworks/service/core/service_core.h"
@@ -37,6 +38,11 @@ struct RunningApp {
   std::optional<Time> updated_at = {};
   // That it is whole, has failed, or waits no longer for other apps is being written down.
   bool is_judged = false;
+  // Of one that is scaled by its load.
+  ScaleHistory scale_history = {};
+  std::optional<Time> figures_at = {};  // taken last
+  std::string scaling = {};             // what followed; for people
+  bool is_scaled = false;               // that is being written down
   // Of a daemon: further agents are likely until then, and whether that was so at the last plan.
   Time looks_until = {};
   bool is_looking = false;
@@ -169,6 +175,8 @@ class Service::State {
   Result<Changes> decide_all(Step& step, const Request& request) const;
   Result<Changes> decide_all(Step& step, const Apply& apply, const Caller& by) const;
   Result<Changed> decide(Step& step, const AppSpec& spec, const Caller& by) const;
+  Result<Changed> decide_known(Step& step, const App& app, Changed changed, const AppSpec& spec,
+                               const Caller& by) const;
   Result<Changed> decide(Step& step, const Scale& scale, const Caller& by) const;
   Result<Changed> decide(Step& step, const Stop& stop, const Caller& by) const;
   Result<Changed> decide(Step& step, const Rollback& rollback, const Caller& by) const;
@@ -229,6 +237,12 @@ class Service::State {
   proto::ServersPage servers(const std::vector<std::string>& apps, const std::string& after) const;
   void on_watch(Step& step, const Watch& watch);
   void answer_watchers(Step& step);
+
+  // scaling.cc: apps that are scaled by their load.
+  void on_figures(Step& step, const Figures& figures);
+  void forget_old_figures(Step& step);
+  Result<std::string> take_figures(Step& step, const Figures& figures);
+  Result<Changed> decide(Step& step, const AutoScale& scale, const Caller& by) const;
 
   // rollouts.cc: how an update goes.
   void judge(Step& step, RunningApp& running, const Plan& plan);

@@ -21,6 +21,7 @@ size_t bytes_of(const AppSpec& spec) {
     bytes += use.name.size() + use.variable.size() + use.file.size() + 48;
   }
   for (const auto& [name, port] : spec.static_ports) bytes += name.size() + 24;
+  if (spec.scale) bytes += spec.scale->port.size() + spec.scale->path.size() + 128;
   for (const std::string& name : spec.find) bytes += name.size() + 16;
   for (const std::string& command : spec.init) bytes += command.size() + 16;
   for (const auto& [name, command] : spec.sidecars) bytes += name.size() + command.size() + 32;
@@ -89,6 +90,15 @@ Values values_of(const AppSpec& spec) {
       spec.max_per, [](const MaxPer& most) { return text(most.attribute, ": ", most.count); });
   if (spec.health) values["health"] = words_of(*spec.health);
   if (spec.ready) values["ready"] = words_of(*spec.ready);
+  if (spec.scale) {
+    values["scale.bounds"] = text(spec.scale->min, " to ", spec.scale->max);
+    values["scale.target"] =
+        text(to_text(spec.scale->source), ' ', print_milli(spec.scale->target));
+    values["scale.from"] = spec.scale->port.empty() ? "" : text(spec.scale->port, spec.scale->path);
+    values["scale.up_after"] = to_text(spec.scale->up_after);
+    values["scale.down_after"] = to_text(spec.scale->down_after);
+    values["scale.dry_run"] = spec.scale->is_dry_run ? "true" : "false";
+  }
   if (!spec.after.empty()) values["after"] = joined(spec.after, as_is);
   if (!spec.find.empty()) values["find"] = joined(spec.find, as_is);
   values["drain_delay"] = to_text(spec.drain_delay);

@@ -203,6 +203,54 @@ Result<void> read_update(const yaml::Node& node, UpdatePolicy& update) {
       });
 }
 
+// "60%" of what an instance has, as thousandths; of http any number, in thousandths of one.
+Result<int64_t> parse_share(std::string_view given) {
+  const bool is_share = given.ends_with('%');
+  const Result<int64_t> percent =
+      is_share ? parse_whole("target", given.substr(0, given.size() - 1), 1, 1'000)
+               : Error::invalid_argument("");
+  if (percent) return *percent * 10;
+  return Error::invalid_argument(
+      text("must be from 1% to 1000% of what an instance has, not ", quoted(given)));
+}
+
+Result<void> read_scale(const yaml::Node& node, std::optional<ScalePolicy>& place) {
+  ScalePolicy scale;
+  int sources = 0;
+  const auto read_http = [&](const yaml::Node& target) {
+    return read_table("scale.http", target, {"port", "path", "target"},
+                      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+                        if (key == "port") return read_text(key, value, scale.port);
+                        if (key == "path") return read_text(key, value, scale.path);
+                        const auto parse = [](std::string_view given) {
+                          return parse_milli(given);
+                        };
+                        return read_value(key, value, parse, scale.target);
+                      });
+  };
+  Result<void> read = read_table(
+      "scale", node, {"min", "max", "cpu", "memory", "http", "up_after", "down_after", "dry_run"},
+      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+        if (key == "min") return read_whole(key, value, 1, kInstancesMax, scale.min);
+        if (key == "max") return read_whole(key, value, 1, kInstancesMax, scale.max);
+        if (key == "up_after") return read_duration(key, value, scale.up_after);
+        if (key == "down_after") return read_duration(key, value, scale.down_after);
+        if (key == "dry_run") return read_value(key, value, parse_truth, scale.is_dry_run);
+        ++sources;
+        scale.source = key == "cpu"      ? LoadSource::kCpu
+                       : key == "memory" ? LoadSource::kMemory
+                                         : LoadSource::kHttp;
+        return key == "http" ? read_http(value) : read_value(key, value, parse_share, scale.target);
+      });
+  if (!read) return read;
+  if (sources != 1) {
+    return at(node, text("scale must have one of cpu, memory and http, not ", sources))
+        .with_hint("as in scale: {min: 2, max: 10, cpu: 60%}");
+  }
+  place = std::move(scale);
+  return {};
+}
+
 Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& app) {
   if (key == "name") return read_text(key, node, app.name);
   if (key == "instances") return read_whole(key, node, 0, kInstancesMax, app.instances);
@@ -236,6 +284,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
   if (key == "ready") return read_ready(node, app.ready);
+  if (key == "scale") return read_scale(node, app.scale);
   if (key == "daemon") return read_value(key, node, parse_truth, app.daemon);
   if (key == "after") return read_app_names(key, node, app.after);
   if (key == "find") return read_app_names(key, node, app.find);
@@ -284,10 +333,10 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name",       "instances",   "command",     "resources", "fetch",   "files",
-       "env",        "ports",       "constraints", "spread",    "max_per", "daemon",
-       "health",     "ready",       "update",      "after",     "find",    "drain_delay",
-       "kill_grace", "kill_signal", "secrets",     "init",      "sidecars"},
+      {"name",       "instances",   "command",     "resources", "fetch",    "files",
+       "env",        "ports",       "constraints", "spread",    "max_per",  "daemon",
+       "health",     "ready",       "update",      "after",     "find",     "drain_delay",
+       "kill_grace", "kill_signal", "secrets",     "init",      "sidecars", "scale"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {
@@ -296,6 +345,7 @@ Result<AppSpec> read_document(const yaml::Node& document) {
           .with_hint("an app needs at least a name and a command");
     }
   }
+  if (app.scale) app.instances = std::clamp(app.instances, app.scale->min, app.scale->max);
   for (const yaml::Row& row : document.rows) {
     if (!app.daemon || (row.key != "instances" && row.key != "spread" && row.key != "max_per")) {
       continue;

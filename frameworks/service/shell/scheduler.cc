@@ -255,6 +255,11 @@ class Daemon {
                 << " app=" << app_of(*change) << " principal=" << request.principal;
       return host_.step(Request{request.relay, std::move(*change), std::move(by)});
     }
+    if (auto* figures = std::get_if<Figures>(&*asked)) {
+      figures->relay = request.relay;
+      figures->by = std::move(by);
+      return host_.step(std::move(*figures));
+    }
     if (auto* watch = std::get_if<Watch>(&*asked)) {
       watch->relay = request.relay;
       return host_.step(std::move(*watch));

@@ -43,6 +43,15 @@ AppSpec full() {
   app.secrets = {{.name = "db", .variable = "DB"}, {.name = "tls", .file = "tls.key"}};
   app.init = {"migrate", "warm"};
   app.sidecars = {{"log", "ship"}, {"proxy", "envoy"}};
+  app.scale = ScalePolicy{.min = 2,
+                          .max = 9,
+                          .source = LoadSource::kHttp,
+                          .target = 12'500,
+                          .port = "http",
+                          .path = "/load",
+                          .up_after = seconds(7),
+                          .down_after = minutes(2),
+                          .is_dry_run = true};
   app.drain_delay = seconds(4);
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
@@ -147,6 +156,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
   other.update.max_unavailable = 1;
   other.spread = "host";
   other.after.clear();
+  other.scale.reset();
   EXPECT_TRUE(same_task(full(), other));
   const std::vector<void (*)(AppSpec&)> changes = {
       [](AppSpec& app) { app.command = "other"; },
@@ -235,7 +245,7 @@ TEST(Records, OfEarlierVersionsAreRead) {
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
   const std::string seventh = "0;0;0;0;0;";
   const std::string eighth = "0;0;";
-  const std::string ninth = "0;0;";
+  const std::string ninth = "0;0;0;";
   for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;" + sixth + seventh),
         std::pair("2", "0;15;0;0;" + sixth + seventh), std::pair("3", "0;0;" + sixth + seventh),
@@ -347,16 +357,17 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   versions[3].spec.secrets.clear();
   versions[3].spec.init.clear();
   versions[3].spec.sidecars.clear();
+  versions[3].spec.scale.reset();
   const std::string today = encode(versions);
-  // find, daemon and files; ports by number and secrets; init steps and sidecars; when and by whom
-  // it was applied.
-  const std::string newest = "0;0;0;0;0;0;0;0;3;ada";
+  // find, daemon and files; ports by number and secrets; init steps, sidecars and scale; when and
+  // by whom it was applied.
+  const std::string newest = "0;0;0;0;0;0;0;0;0;3;ada";
   const size_t at = today.find(newest);
   ASSERT_NE(at, std::string::npos) << today;
   for (const auto& [version, keeps] :
        {std::pair("3", size_t{10}), std::pair("2", size_t{6}), std::pair("1", size_t{0})}) {
     std::string old = today;
-    old.replace(at + keeps, 14 - keeps, "").replace(3, 1, version);
+    old.replace(at + keeps, 16 - keeps, "").replace(3, 1, version);
     const auto read = decode_versions(old);
     ASSERT_TRUE(read) << read.error().message() << old;
     EXPECT_EQ(*read, versions);
