@@ -223,6 +223,7 @@ Result<Service::State::Changed> Service::State::decide_known(Step& step, const A
                                                              Changed changed, const AppSpec& spec,
                                                              const Caller& by) const {
   if (!same_task(app.spec, spec)) {
+    keep_way_back(changed.record, app);
     changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
     return changed;
   }
@@ -315,6 +316,7 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Rollbac
   }
   changed.record.rolled_back.clear();
   const AppSpec spec = with_task_of(version->second.spec, app.spec);
+  keep_way_back(changed.record, app);
   changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
   changed.record.hold.reset();  // What has run before needs no canary.
   return changed;

@@ -89,6 +89,10 @@ inline InstanceRecord record_of(const Instance& instance) {
 std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
                     const std::string& by);
 
+// Before it moves to another version: if it has no version to go back to, but all its instances are
+// ready now, this is the one, though they may not have been ready for `healthy_for`.
+void keep_way_back(AppRecord& record, const App& app);
+
 // An error about an app of a file that has several: with its line and its name.
 Error in_file(const Apply& apply, size_t place, Error error);
 
