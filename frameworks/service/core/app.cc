@@ -236,6 +236,21 @@ Result<void> check_after(const AppSpec& app) {
       .with_hint("name other apps, which are ready before this one starts");
 }
 
+Result<void> check_neighbours(std::string_view key, const AppSpec& app,
+                              const std::vector<std::string>& names) {
+  if (Result<void> ok = check_app_names(key, names, kNeighboursMax); !ok) return ok;
+  for (const std::string& name : names) {
+    if (name == app.name) {
+      return Error::invalid_argument(text(key, " names the app itself"))
+          .with_hint("max_per: {host: 1} keeps its instances apart");
+    }
+    if (key == "with" && std::binary_search(app.apart_from.begin(), app.apart_from.end(), name)) {
+      return Error::invalid_argument(text("with and apart_from both name app ", quoted(name)));
+    }
+  }
+  return {};
+}
+
 Result<void> check_find(const AppSpec& app) {
   if (app.find.empty()) return {};
   if (Result<void> ok = check_app_names("find", app.find, kFindMax); !ok) return ok;
@@ -346,6 +361,9 @@ constexpr Rule kRules[] = {
     {"update", [](const AppSpec& app) { return in("update", check_update(app.update)); }},
     {"scale", check_app_scale},
     {"after", check_after},
+    {"with", [](const AppSpec& app) { return check_neighbours("with", app, app.with); }},
+    {"apart_from",
+     [](const AppSpec& app) { return check_neighbours("apart_from", app, app.apart_from); }},
     {"find", check_find},
     {"kill_grace", [](const AppSpec& app) { return check_span("kill_grace", app.kill_grace); }},
     {"drain_delay", [](const AppSpec& app) { return check_span("drain_delay", app.drain_delay); }},

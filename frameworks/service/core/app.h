@@ -26,6 +26,7 @@ inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
 inline constexpr Duration kKillGraceMax = hours(24);
 inline constexpr size_t kAfterMax = 16;         // apps that an app waits for
 inline constexpr size_t kFindMax = 8;           // apps whose servers an app is told
+inline constexpr size_t kNeighboursMax = 8;     // apps that it runs beside, or apart from
 inline constexpr size_t kFoundServersMax = 64;  // of each of them
 // Of all variables that tell them.
 inline constexpr size_t kFoundBytesMax = 16 * 1024;
@@ -98,6 +99,10 @@ struct AppSpec {
   std::optional<ScalePolicy> scale = {};
   // Apps that are ready when the first instances of this one are launched; sorted.
   std::vector<std::string> after = {};
+  // Instances are launched only on agents with an instance of each of these apps; sorted.
+  std::vector<std::string> with = {};
+  // Never on an agent with an instance of one of these, nor those beside this one; sorted.
+  std::vector<std::string> apart_from = {};
   // Apps whose servers each instance is told when it starts, by variables; sorted.
   std::vector<std::string> find = {};
   // A ready instance that is to end is not ready any more for so long before it gets its signal:

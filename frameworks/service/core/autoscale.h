@@ -25,7 +25,7 @@ inline constexpr int64_t kScaleToleranceMilli = 100;
 inline constexpr int64_t kFigureMax = int64_t{1} << 40;  // of one instance, in thousandths
 inline constexpr Duration kScaleWindowMax = hours(1);
 // More often an app's figures are not taken.
-inline constexpr Duration kFiguresEvery = seconds(1);
+inline constexpr Duration kFiguresEvery = milliseconds(500);
 // Without a report for so long nothing is known of the load.
 inline constexpr Duration kFiguresOld = seconds(30);
 

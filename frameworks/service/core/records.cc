@@ -18,7 +18,7 @@ namespace {
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
 // fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
 // waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets; 9, init
-// steps, sidecars, and by what it is scaled.
+// steps, sidecars, by what it is scaled, and its neighbours.
 constexpr std::array<std::string_view, 9> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 ",
                                                       "app6 ", "app7 ", "app8 ", "app9 "};
 // 2: what 7 has added; 3: what 8 has; 4: what 9 has.
@@ -276,6 +276,10 @@ void write_newest(Writer& out, const AppSpec& spec) {
     out.bytes(name);
     out.bytes(command);
   }
+  for (const auto* names : {&spec.with, &spec.apart_from}) {
+    out.number(static_cast<int64_t>(names->size()));
+    for (const std::string& name : *names) out.bytes(name);
+  }
   out.truth(spec.scale.has_value());
   if (!spec.scale) return;
   out.number(spec.scale->min);
@@ -314,6 +318,9 @@ void read_newest(Reader& in, size_t version, AppSpec& spec) {
     std::string name = in.bytes();
     if (!spec.sidecars.empty() && name <= spec.sidecars.rbegin()->first) in.fail();
     spec.sidecars[std::move(name)] = in.bytes();
+  }
+  for (auto* names : {&spec.with, &spec.apart_from}) {
+    for (int64_t left = in.count(); in.ok() && left > 0; --left) names->push_back(in.bytes());
   }
   if (!in.truth()) return;
   ScalePolicy& scale = spec.scale.emplace();

@@ -416,12 +416,15 @@ void Service::State::plan(Step& step, const std::string& name) {
     running.look_again = running.look_again ? std::min(*running.look_again, again) : again;
   }
   follow_agents(step, running);
-  running.why = app.waits ? why_waits(app) : plan.why;
+  const std::string alone = app.waits ? "" : why_alone(running);
+  alone.empty() ? (void)alone_.erase(name) : (void)alone_.insert(name);
+  running.why = app.waits ? why_waits(app) : alone.empty() ? plan.why : alone;
   running.last_words = plan.last_words;
   look_at_servers(running);
   judge(step, running, plan);
   if (app.waits && running.why.empty()) begin(step, running);
   tell_followers(name);
+  tell_neighbours(name);
 }
 
 void Service::State::say_kill(Step& step, const TaskId& task, Instance& instance) {
@@ -482,8 +485,13 @@ void Service::State::declare_asks(Step& step) {
   }
   std::vector<Ask> asks;
   for (const Wanted& one : wanted) {
-    Ask ask = make_ask(one.app->spec_of(one.version), one.version, one.count);
-    if (one.agents) ask.constraints.push_back(*one.agents);
+    const AppSpec spec = one.app->spec_of(one.version);
+    const std::optional<std::vector<Constraint>> beside = constrain(spec);
+    if (!beside) continue;
+    Ask ask = make_ask(spec, one.version, one.count);
+    for (const auto* more : {&one.agents, &*beside}) {
+      ask.constraints.insert(ask.constraints.end(), more->begin(), more->end());
+    }
     asks.push_back(std::move(ask));
   }
   if (!asks_stale_ && asks == declared_) return;

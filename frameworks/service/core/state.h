@@ -220,13 +220,30 @@ class Service::State {
     const App* app = nullptr;
     uint64_t version = 0;
     int64_t count = 0;
-    std::optional<Constraint> agents = {};  // beside the app's own constraints
+    std::vector<Constraint> agents = {};  // beside the app's own constraints
   };
   static std::optional<int64_t> daemon_slot(Step& step, RunningApp& running, uint64_t version,
                                             const AgentId& agent);
   static void follow_agents(Step& step, RunningApp& running);
   static std::vector<Wanted> daemon_asks(const RunningApp& running, int64_t room);
   static bool leaves_its_agent(const proto::TaskStatus& status);
+
+  // neighbours.cc: apps that run beside others, or apart from them.
+  struct Neighbours {
+    bool has_with = false;
+    std::set<std::string> with = {};   // the agents with instances of all that it runs beside
+    std::set<std::string> apart = {};  // those with one that it runs apart from
+    bool allow(const std::string& agent) const {
+      return (!has_with || with.contains(agent)) && !apart.contains(agent);
+    }
+  };
+  Result<void> check_neighbours(const Apply& apply) const;
+  std::set<std::string> agents_of(const std::string& app) const;
+  Neighbours neighbours_of(const AppSpec& spec) const;
+  // What an ask of the app needs beside its own constraints; nothing: no agent would do now.
+  std::optional<std::vector<Constraint>> constrain(const AppSpec& spec) const;
+  std::string why_alone(const RunningApp& running) const;
+  void tell_neighbours(const std::string& name);
 
   // find.cc: the variables that tell an instance where servers of other apps are.
   proto::Environment found_servers(const AppSpec& spec, int64_t slot) const;
@@ -293,6 +310,7 @@ class Service::State {
   uint64_t launched_ = 0;             // counts instances, for their ids
   std::set<std::string> changed_;     // apps to plan
   std::set<std::string> waiting_;     // apps that wait for others; perhaps more
+  std::set<std::string> alone_;       // apps that want an agent with instances of others
   std::set<BlockName> stale_blocks_;  // to write when the step ends
   std::set<TaskId> unconfirmed_;
   std::optional<Time> confirm_at_;  // they are asked about again

@@ -22,6 +22,8 @@ size_t bytes_of(const AppSpec& spec) {
   }
   for (const auto& [name, port] : spec.static_ports) bytes += name.size() + 24;
   if (spec.scale) bytes += spec.scale->port.size() + spec.scale->path.size() + 128;
+  for (const std::string& name : spec.with) bytes += name.size() + 16;
+  for (const std::string& name : spec.apart_from) bytes += name.size() + 16;
   for (const std::string& name : spec.find) bytes += name.size() + 16;
   for (const std::string& command : spec.init) bytes += command.size() + 16;
   for (const auto& [name, command] : spec.sidecars) bytes += name.size() + command.size() + 32;
@@ -100,6 +102,8 @@ Values values_of(const AppSpec& spec) {
     values["scale.dry_run"] = spec.scale->is_dry_run ? "true" : "false";
   }
   if (!spec.after.empty()) values["after"] = joined(spec.after, as_is);
+  if (!spec.with.empty()) values["with"] = joined(spec.with, as_is);
+  if (!spec.apart_from.empty()) values["apart_from"] = joined(spec.apart_from, as_is);
   if (!spec.find.empty()) values["find"] = joined(spec.find, as_is);
   values["drain_delay"] = to_text(spec.drain_delay);
   values["kill_grace"] = to_text(spec.kill_grace);

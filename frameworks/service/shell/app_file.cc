@@ -287,6 +287,8 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "scale") return read_scale(node, app.scale);
   if (key == "daemon") return read_value(key, node, parse_truth, app.daemon);
   if (key == "after") return read_app_names(key, node, app.after);
+  if (key == "with") return read_app_names(key, node, app.with);
+  if (key == "apart_from") return read_app_names(key, node, app.apart_from);
   if (key == "find") return read_app_names(key, node, app.find);
   if (key == "kill_signal") {
     return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
@@ -333,10 +335,10 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name",       "instances",   "command",     "resources", "fetch",    "files",
-       "env",        "ports",       "constraints", "spread",    "max_per",  "daemon",
-       "health",     "ready",       "update",      "after",     "find",     "drain_delay",
-       "kill_grace", "kill_signal", "secrets",     "init",      "sidecars", "scale"},
+      {"name",   "instances",   "command", "resources",   "fetch",      "files",       "env",
+       "ports",  "constraints", "spread",  "max_per",     "daemon",     "health",      "ready",
+       "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal", "secrets",
+       "init",   "sidecars",    "scale",   "with",        "apart_from"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

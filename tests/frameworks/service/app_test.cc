@@ -38,6 +38,8 @@ AppSpec full() {
                 .rolls_back = false};
   app.after = {"db", "queue"};
   app.find = {"cache", "db"};
+  app.with = {"cache", "db"};
+  app.apart_from = {"noise"};
   app.files = {{"a.conf", "port ~{PORT_http}\n"}, {"b", ""}};
   app.static_ports = {{"admin", 8080}};
   app.secrets = {{.name = "db", .variable = "DB"}, {.name = "tls", .file = "tls.key"}};
@@ -99,6 +101,9 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
       {[](AppSpec& app) { app.after = {"a b"}; }, "after"},
       {[](AppSpec& app) { app.after.assign(17, "a"); }, "after names 17 apps; at most 16"},
       {[](AppSpec& app) { app.find.assign(9, "a"); }, "find names 9 apps; at most 8"},
+      {[](AppSpec& app) { app.with.assign(9, "a"); }, "with names 9 apps; at most 8"},
+      {[](AppSpec& app) { app.apart_from = {"web"}; }, "apart_from names the app itself"},
+      {[](AppSpec& app) { app.apart_from = {"db"}; }, "with and apart_from both name app 'db'"},
       {[](AppSpec& app) {
          app.find = {"a", "a-b"};
        },
@@ -245,7 +250,7 @@ TEST(Records, OfEarlierVersionsAreRead) {
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
   const std::string seventh = "0;0;0;0;0;";
   const std::string eighth = "0;0;";
-  const std::string ninth = "0;0;0;";
+  const std::string ninth = "0;0;0;0;0;";
   for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;" + sixth + seventh),
         std::pair("2", "0;15;0;0;" + sixth + seventh), std::pair("3", "0;0;" + sixth + seventh),
@@ -358,16 +363,18 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   versions[3].spec.init.clear();
   versions[3].spec.sidecars.clear();
   versions[3].spec.scale.reset();
+  versions[3].spec.with.clear();
+  versions[3].spec.apart_from.clear();
   const std::string today = encode(versions);
-  // find, daemon and files; ports by number and secrets; init steps, sidecars and scale; when and
-  // by whom it was applied.
-  const std::string newest = "0;0;0;0;0;0;0;0;0;3;ada";
+  // find, daemon and files; ports by number and secrets; init steps, sidecars, neighbours and
+  // scale; when and by whom it was applied.
+  const std::string newest = "0;0;0;0;0;0;0;0;0;0;0;3;ada";
   const size_t at = today.find(newest);
   ASSERT_NE(at, std::string::npos) << today;
   for (const auto& [version, keeps] :
        {std::pair("3", size_t{10}), std::pair("2", size_t{6}), std::pair("1", size_t{0})}) {
     std::string old = today;
-    old.replace(at + keeps, 16 - keeps, "").replace(3, 1, version);
+    old.replace(at + keeps, 20 - keeps, "").replace(3, 1, version);
     const auto read = decode_versions(old);
     ASSERT_TRUE(read) << read.error().message() << old;
     EXPECT_EQ(*read, versions);
