@@ -61,6 +61,7 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
 
 ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options)
     : options_(std::move(options)), loads_(options_.seed + 1) {
+  stands_by_ = loads_.chance(1, 2);
   Prng chance(options_.seed);
   Time at = Time();
   const auto draw = [&](int64_t number, bool must_run) {
@@ -94,6 +95,7 @@ sdk::DriverOptions ServiceWorkload::options() const {
   sdk::DriverOptions options;
   options.name = options_.name;
   options.role = options_.role;
+  options.stands_by = stands_by_;
   return options;
 }
 

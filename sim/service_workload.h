@@ -52,6 +52,7 @@ class ServiceWorkload final : public Workload {
 
   ServiceWorkloadOptions options_;
   Prng loads_;
+  bool stands_by_ = false;
   uint64_t reports_ = 0;
   std::vector<Wish> script_;
   size_t next_ = 0;
