@@ -101,11 +101,18 @@ TEST(ApartFrom, HoldsForBothApps) {
   EXPECT_THAT(s.tasks_of("web"), SizeIs(6));
   EXPECT_THAT(s.agents_of("web"), SizeIs(1));
   EXPECT_EQ(s.agents_of("noise").count(*s.agents_of("web").begin()), 0u);
-  // And for what comes later of the other app, which names nobody.
+  // And for what comes later of the other app, which names nobody, though there is room nowhere
+  // else.
+  for (const char* agent : {"a1", "a2", "a3"}) {
+    if (s.agents_of("web").count(agent) == 0) s.agent(agent, 2);
+  }
   s.scale("noise", 8);
-  s.advance(seconds(5));
-  EXPECT_THAT(s.tasks_of("noise"), SizeIs(8));
+  s.advance(seconds(30));
+  EXPECT_THAT(s.tasks_of("noise"), SizeIs(4));
   EXPECT_EQ(s.agents_of("noise").count(*s.agents_of("web").begin()), 0u);
+  s.stop("web");
+  s.advance(seconds(30));
+  EXPECT_THAT(s.tasks_of("noise"), SizeIs(8));
 }
 
 // An offer may be older than the other app's instance.
