@@ -33,6 +33,7 @@ int run_history(const Words& words);
 int run_usage(const Words& words);
 int run_logs(const Words& words);
 int run_service_logs(const Words& words);
+int run_service_autoscale(const Words& words);
 int run_service_proxy(const Words& words);
 int run_service_servers(const Words& words);
 int run_kill(const Words& words);

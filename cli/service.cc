@@ -440,6 +440,11 @@ int show(const Words& words) {
   if (!row.why.empty()) print_line(text("  ", row.why));
   if (!row.failed.empty()) print_line(text("  no progress: ", row.failed));
   if (!row.rolled_back.empty()) print_line(text("  rolled back: ", row.rolled_back));
+  if (row.scale) {
+    print_line(text("  scaled by ", row.scale->source, ": ",
+                    row.scale->said.empty() ? "no figures; is `proffer service autoscale` running?"
+                                            : row.scale->said));
+  }
   if (row.state == "canary") {
     print_line(text("  a canary: `proffer service promote ", row.app,
                     "` rolls it out, `proffer service rollback ", row.app, "` ends it"));
@@ -469,6 +474,7 @@ constexpr Verb kVerbs[] = {
     {"status", show, "an app and each of its instances"},
     {"servers", run_service_servers, "the instances that clients may use, and where they are"},
     {"proxy", run_service_proxy, "keep the configuration of a proxy current"},
+    {"autoscale", run_service_autoscale, "measure the apps that are scaled by their load"},
     {"logs", run_service_logs, "what the instance that failed last has written; -f: all that run"},
     {"history", show_history, "the versions of an app, and how they went"},
     {"plan", show_plan, "what applying a file or going back would change, and how"},

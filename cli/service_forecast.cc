@@ -104,15 +104,7 @@ Result<std::vector<std::string>> forecast(const Masters& master, const std::stri
   const Result<std::string> report =
       output_of("simulate", {std::string(kGivenFile)}, sim::to_yaml(*scenario), kForecastTimeMax);
   if (!report) return report.error();
-  std::vector<std::string> lines = answers(*report, plans, role);
-  for (const proto::ServicePlan& plan : plans) {
-    if (plan.wants.empty()) continue;
-    for (const uint16_t port : plan.wants.front().ask.static_ports) {
-      lines.push_back(
-          text("not simulated: on which agents port ", port, " is free for ", plan.app));
-    }
-  }
-  return lines;
+  return answers(*report, plans, role);
 }
 
 }  // namespace proffer::cli

@@ -38,7 +38,7 @@ Result<std::vector<proto::TaskRow>> instances_of(const Masters& master,
   return rows;
 }
 
-bool is_gone(const Result<proto::ServiceStatusPage>& page) {
+bool is_app_gone(const Result<proto::ServiceStatusPage>& page) {
   return !page && page.error().code() == ErrorCode::kNotFound;
 }
 
@@ -143,7 +143,7 @@ int follow_all(const Masters& master, const std::string& framework, const std::s
       });
       // Between two instances an app has none.
       const ServiceClient client(master, framework);
-      if (here.empty() && is_gone(client.status(app))) break;
+      if (here.empty() && is_app_gone(client.status(app))) break;
     }
     std::this_thread::sleep_for(kLookEvery);
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "cli/agent_status.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/history.h"
@@ -13,7 +14,6 @@
 #include "cli/output.h"
 #include "common/roles.h"
 #include "common/text.h"
-#include "net/http_get.h"
 #include "proto/json/json.h"
 #include "proto/shape_usage.h"
 
@@ -25,8 +25,6 @@ using proto::ShapeUsage;
 using proto::TaskSample;
 
 constexpr size_t kEndedMax = 100'000;  // tasks that are looked at, the newest
-constexpr size_t kStatusBytesMax = size_t{64} << 20;
-constexpr Duration kAgentAnswersIn = seconds(5);
 
 struct Named {
   std::string framework = {};  // its id, or the name of one or more
@@ -38,19 +36,6 @@ struct Named {
     return is_within(row.role, role);
   }
 };
-
-// Executors by the status of their agent; nothing if it does not answer.
-std::optional<proto::AgentStatus> ask_agent(const std::string& http_address) {
-  std::string body;
-  const auto append = [&body](std::string_view bytes) {
-    if (body.size() + bytes.size() <= kStatusBytesMax) body += bytes;
-  };
-  const Result<HttpAnswer> answered =
-      http_get({.address = http_address}, "/v1/status", append, {.end_max = kAgentAnswersIn});
-  if (!answered || answered->status >= 300) return std::nullopt;
-  Result<proto::AgentStatus> status = proto::parse_agent_status(body);
-  return status ? std::optional(*std::move(status)) : std::nullopt;
-}
 
 using ExecutorName = std::pair<FrameworkId, std::string>;
 

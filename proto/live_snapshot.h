@@ -61,10 +61,11 @@ struct LiveTask {
   ResourceVector shape = {};
   int32_t priority = 0;
   Band band = Band::kBatch;
-  uint64_t gang = 0;       // with those of its framework that have the same number
-  bool estimated = false;  // it runs on what its agent only estimates to be free
-  bool ending = false;     // it has been told to end, and not because of a notice
-  Duration since = {};     // launched so long ago
+  uint64_t gang = 0;                 // with those of its framework that have the same number
+  bool estimated = false;            // it runs on what its agent only estimates to be free
+  bool ending = false;               // it has been told to end, and not because of a notice
+  Duration since = {};               // launched so long ago
+  std::vector<uint16_t> ports = {};  // that it was given; sorted
   bool operator==(const LiveTask&) const = default;
 };
 

@@ -55,6 +55,7 @@ constexpr std::array kMessageNames = {
     std::string_view("reconciled"),
     std::string_view("not_leader"),
     std::string_view("release_files"),
+    std::string_view("revoke_withdrawn"),
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
 

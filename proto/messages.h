@@ -427,6 +427,13 @@ struct RevokeNotice {
   bool operator==(const RevokeNotice&) const = default;
 };
 
+// These tasks need not end any more: what a revoke notice said of them is over.
+struct RevokeWithdrawn {
+  std::vector<TaskId> tasks = {};
+  AgentId agent = {};  // that they run on
+  bool operator==(const RevokeWithdrawn&) const = default;
+};
+
 struct Update {
   FrameworkId framework = {};
   TaskStatus status = {};
@@ -657,7 +664,7 @@ using Message =
                  UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
                  ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply,
                  StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse, RevokeNotice,
-                 AgentTrouble, Reconciled, NotLeader, ReleaseFiles>;
+                 AgentTrouble, Reconciled, NotLeader, ReleaseFiles, RevokeWithdrawn>;
 
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);

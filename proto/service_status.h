@@ -28,6 +28,15 @@ struct ServiceInstanceRow {
   bool operator==(const ServiceInstanceRow&) const = default;
 };
 
+// By what load an app is scaled, and what the last figures led to.
+struct ServiceScale {
+  std::string source = {};  // "cpu", "memory" or "http"
+  std::string port = {};    // of http: where a GET of the path is answered by a number
+  std::string path = {};
+  std::string said = {};  // for people; empty: no figures were told for a while
+  bool operator==(const ServiceScale&) const = default;
+};
+
 struct ServiceAppRow {
   std::string app = {};
   std::string owner = {};  // that its instances run as; empty: the scheduler's own user
@@ -39,11 +48,12 @@ struct ServiceAppRow {
   std::string state = {};
   int64_t instances = 0;  // wanted
   int64_t ready = 0;
-  int64_t outdated = 0;          // that live and are of an older version
-  int64_t live = 0;              // launched and not known to have ended
-  std::string why = {};          // what it waits for, or what went wrong last; for people
-  std::string failed = {};       // why the update to this version makes no progress
-  std::string rolled_back = {};  // which version gave way to this one, and why
+  int64_t outdated = 0;                    // that live and are of an older version
+  int64_t live = 0;                        // launched and not known to have ended
+  std::string why = {};                    // what it waits for, or what went wrong last; for people
+  std::string failed = {};                 // why the update to this version makes no progress
+  std::string rolled_back = {};            // which version gave way to this one, and why
+  std::optional<ServiceScale> scale = {};  // it is scaled by its load
   bool operator==(const ServiceAppRow&) const = default;
 };
 
@@ -84,6 +94,13 @@ struct ServiceChange {
   std::string app = {};
   std::string result = {};
   bool operator==(const ServiceChange&) const = default;
+};
+
+// The load of an instance, in thousandths: of cpu and memory, of what it has.
+struct ServiceFigure {
+  TaskId task = {};
+  int64_t milli = 0;
+  bool operator==(const ServiceFigure&) const = default;
 };
 
 // An instance that clients may use.

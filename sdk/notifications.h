@@ -44,7 +44,10 @@ using Notification =
                  proto::FrameworkRequest,
                  // Tasks that are to end, and are killed when the grace is over. Told again after
                  // a reconnect.
-                 proto::RevokeNotice, Complaint, AllTasksKnown>;
+                 proto::RevokeNotice, Complaint, AllTasksKnown,
+                 // What a notice of this session said of these tasks is over. A notice of a session
+                 // before that is not told again until AllTasksKnown is over, too.
+                 proto::RevokeWithdrawn>;
 
 // The end of this task is dealt with: nobody needs to be told of it again
 // (DriverOptions::acknowledges_ends).

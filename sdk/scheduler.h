@@ -137,6 +137,9 @@ class Scheduler {
   // drained. Those that have not ended when the grace is over are killed (reasons revoked and
   // drained), so that doing nothing is allowed; told again after a reconnect.
   void on_revoke(std::function<void(const proto::RevokeNotice&)> callback);
+  // Tasks that need not end any more: the drain of their agent was taken back. If that happened
+  // while there was no session, on_revoke does not tell of them again before on_all_tasks_known.
+  void on_revoke_withdrawn(std::function<void(const proto::RevokeWithdrawn&)> callback);
   // The master refused something that has no other answer: a reservation in an accept.
   void on_error(std::function<void(const Error&)> callback);
   void on_disconnected(std::function<void(const std::string& reason)> callback);

@@ -43,6 +43,8 @@ std::vector<Violation> AuthorLaws::heard(const sdk::Notification& notification) 
     launched_here_.clear();
   } else if (const auto* notice = std::get_if<proto::RevokeNotice>(&notification)) {
     noticed_.insert(notice->tasks.begin(), notice->tasks.end());
+  } else if (const auto* over = std::get_if<proto::RevokeWithdrawn>(&notification)) {
+    for (const TaskId& task : over->tasks) noticed_.erase(task);
   } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
     check_accept(*status, found);
     check_notice(*status, found);

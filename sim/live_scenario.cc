@@ -127,6 +127,7 @@ class Maker {
   void place_tasks();
   bool place(const LiveTask& task);
   std::vector<Group> groups_of(const LiveFramework& framework) const;
+  void keep_to_ports(Group& group) const;
   void add_tasks(const LiveFramework& framework, std::vector<Group>& groups) const;
   int64_t most_at_once(const ResourceVector& shape) const;
 
@@ -205,6 +206,49 @@ void at_most_one_per_agent(Ask& ask) {
   }
 }
 
+// Machines have no ports in here. Of ports by number stays that an agent has them once, and that
+// only agents count that have all of them, none of which a task of another ask has now.
+void Maker::keep_to_ports(Group& group) const {
+  const std::vector<uint16_t>& wanted = group.ask.static_ports;
+  if (wanted.empty()) return;
+  at_most_one_per_agent(group.ask);
+  std::set<AgentId> taken;
+  for (const LiveTask& task : live_.tasks) {
+    const bool is_its_own =
+        std::find(group.running.begin(), group.running.end(), &task) != group.running.end();
+    const bool has_one = std::any_of(task.ports.begin(), task.ports.end(), [&](uint16_t port) {
+      return std::find(wanted.begin(), wanted.end(), port) != wanted.end();
+    });
+    if (has_one && !is_its_own) taken.insert(task.agent);
+  }
+  std::vector<std::string> may;
+  std::vector<std::string> may_not;
+  for (const proto::LiveAgent& agent : live_.agents) {
+    const bool has_all = std::all_of(wanted.begin(), wanted.end(), [&](uint16_t port) {
+      return agent.total.ports.contains(PortSet({{port, port}}));
+    });
+    (has_all && !taken.contains(agent.agent) ? may : may_not).push_back(agent.agent.str());
+  }
+  if (may_not.empty()) return;
+  if (may.empty()) may.push_back(text("no-agent-has-port-", wanted.front()));
+  const auto add = [&](Constraint::Operator op, const std::vector<std::string>& agents, size_t at) {
+    const size_t end = std::min(agents.size(), at + kConstraintValuesMax);
+    group.ask.constraints.push_back({"host",
+                                     op,
+                                     {agents.begin() + static_cast<std::ptrdiff_t>(at),
+                                      agents.begin() + static_cast<std::ptrdiff_t>(end)}});
+  };
+  const size_t room = kConstraintsMax - std::min(kConstraintsMax, group.ask.constraints.size());
+  const size_t parts = (may_not.size() + kConstraintValuesMax - 1) / kConstraintValuesMax;
+  if (room == 0) return;
+  if (may.size() <= kConstraintValuesMax || parts > room) {
+    return add(Constraint::Operator::kIn, may, 0);
+  }
+  for (size_t part = 0; part < parts; ++part) {
+    add(Constraint::Operator::kNotIn, may_not, part * kConstraintValuesMax);
+  }
+}
+
 // Each ask, and beside them what runs: with its ask, if that is still declared as it was launched.
 std::vector<Group> Maker::groups_of(const LiveFramework& framework) const {
   std::vector<Group> groups;
@@ -227,8 +271,7 @@ std::vector<Group> Maker::groups_of(const LiveFramework& framework) const {
     group.ask.name = AskName();
     group.ask.shape = ResourceVector();
     group.ask.count = 0;
-    // Machines have no ports in here: of a port by number stays that an agent has it once.
-    if (!group.ask.static_ports.empty()) at_most_one_per_agent(group.ask);
+    keep_to_ports(group);
     group.ask.ports = 0;
     group.ask.static_ports.clear();
     group.ask.expiry = Duration();
@@ -315,7 +358,8 @@ void Maker::add_frameworks() {
   for (const LiveAsk& ask : live_.asks) {
     asks_[ask.framework].push_back(&ask.ask);
     const std::string name = text(ask.framework.str(), "/", ask.ask.name.str());
-    if (ask.ask.count > 0 && ask.ask.ports > 0) with_ports.push_back(name);
+    const auto by_number = static_cast<int64_t>(ask.ask.static_ports.size());
+    if (ask.ask.count > 0 && ask.ask.ports > by_number) with_ports.push_back(name);
     if (ask.ask.count > 0 && ask.ask.expiry > Duration()) expiring.push_back(name);
   }
   std::map<std::string, int> uses;
@@ -350,7 +394,7 @@ void Maker::add_frameworks() {
               "wants no more than it runs in here, because it has suppressed offers: "
               "framework");
   note_if_any(cut_, "wants fewer in here, but as many as all agents could run at once: ask");
-  note_if_any(with_ports, "wants no ports in here: ask");
+  note_if_any(with_ports, "wants no ports of any number in here: ask");
   note_if_any(expiring, "does not expire in here: ask");
 }
 

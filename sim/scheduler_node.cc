@@ -4,6 +4,7 @@
 #include "sim/scheduler_node.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/text.h"
 
@@ -25,8 +26,12 @@ SchedulerNode::SchedulerNode(World& world, Network& network, Journal& journal,
 void SchedulerNode::start() {
   if (is_up() || over_ || (begun_ && !workload_->survives_crash())) return;
   begin_life();
-  begun_ = true;
   sdk::DriverOptions options = workload_->options();
+  if (std::exchange(begun_, true) && options.stands_by) {
+    // Another scheduler in its place: it has the name and the user, and no session file.
+    secret_ = random_secret(chance_);
+    framework_ = FrameworkId();
+  }
   options.secret = secret_;
   options.framework = framework_;
   driver_ = std::make_unique<sdk::Driver>(std::move(options));

@@ -26,7 +26,8 @@ class SchedulerNode final : public Node, public Caller {
 
   // Nothing if it is up, or down, already; or if its workload did not survive.
   void start();
-  // kill -9. Started again it takes over by its id; or by its secret, if it never heard its id.
+  // kill -9. Started again it takes over by its id; or by its secret, if it never heard its id. If
+  // its workload's options say that it stands by, another one is started that has neither.
   void crash();
 
   // Whether the others can come to their end without it.

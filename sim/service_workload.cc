@@ -15,6 +15,19 @@ namespace {
 // Longer than any run: such an instance ends only if it is killed.
 constexpr Duration kForLong = hours(900);
 
+// Answers to reports of load have these.
+constexpr uint64_t kReportsFrom = 1'000'000;
+
+std::optional<service::ScalePolicy> draw_scale(Prng& chance) {
+  if (!chance.chance(1, 3)) return std::nullopt;
+  return service::ScalePolicy{.min = 1,
+                              .max = 3,
+                              .target = 500,
+                              .up_after = seconds(chance.between(0, 5)),
+                              .down_after = seconds(chance.between(0, 10)),
+                              .is_dry_run = chance.chance(1, 8)};
+}
+
 service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   service::AppSpec app;
   app.name = text("app", number);
@@ -45,12 +58,19 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
 
 }  // namespace
 
-ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options) : options_(std::move(options)) {
+ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options)
+    : options_(std::move(options)), loads_(options_.seed + 1) {
+  stands_by_ = loads_.chance(1, 2);
   Prng chance(options_.seed);
   Time at = Time();
+  const auto draw = [&](int64_t number, bool must_run) {
+    service::AppSpec app = draw_app(number, must_run, chance);
+    app.scale = app.daemon ? std::nullopt : draw_scale(loads_);
+    return app;
+  };
   for (int64_t i = 0; i < options_.changes; ++i) {
     const int64_t app = chance.between(0, options_.apps - 1);
-    Wish wish{.at = at, .change = service::Apply{{draw_app(app, false, chance)}}};
+    Wish wish{.at = at, .change = service::Apply{{draw(app, false)}}};
     if (chance.chance(1, 4)) wish.change = service::Scale{text("app", app), chance.between(0, 3)};
     if (chance.chance(1, 8)) wish.change = service::Stop{text("app", app)};
     if (chance.chance(1, 8)) wish.change = service::Rollback{.app = text("app", app)};
@@ -60,7 +80,7 @@ ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options) : options_(std:
     at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
   }
   for (int64_t app = 0; app < options_.apps; ++app) {
-    script_.push_back({.at = at, .change = service::Apply{{draw_app(app, true, chance)}}});
+    script_.push_back({.at = at, .change = service::Apply{{draw(app, true)}}});
     script_.push_back({.at = at, .change = service::Resume{text("app", app)}});
   }
   script_.push_back({.at = at, .change = std::nullopt, .until = Until::kAllRun});
@@ -74,6 +94,7 @@ sdk::DriverOptions ServiceWorkload::options() const {
   sdk::DriverOptions options;
   options.name = options_.name;
   options.role = options_.role;
+  options.stands_by = stands_by_;
   return options;
 }
 
@@ -95,6 +116,7 @@ void ServiceWorkload::tick(Time now, Commands& out) {
   if (look_at_ && *look_at_ <= now) {
     look_at_ = now + kWorkloadLook;
     go_on(now, out);
+    report_loads(now, out);
   }
   handle(service::Tick{}, now, out);
 }
@@ -111,6 +133,7 @@ void ServiceWorkload::handle(const service::ServiceEvent& event, Time now, Comma
   service_->handle(event, now, outbox);
   for (sdk::Command& command : outbox.commands) out.push_back(std::move(command));
   for (const service::Answer& answer : outbox.answers) {
+    if (answer.relay >= kReportsFrom) continue;
     if (asked_ != answer.relay) {
       found_.push_back({text("request ", answer.relay, " was answered and not asked")});
       continue;
@@ -131,6 +154,20 @@ void ServiceWorkload::go_on(Time now, Commands& out) {
   }
   asked_ = next_;
   handle(service::Request{next_, *wish.change}, now, out);
+}
+
+// Any load, as long as the script has changes.
+void ServiceWorkload::report_loads(Time now, Commands& out) {
+  if (is_done() || !script_[next_].change || !service_->loaded()) return;
+  for (const proto::ServiceAppRow& row : service_->status()) {
+    const auto page = service_->status_of(row.app, "");
+    if (!row.scale || !page) continue;
+    service::Figures figures{.relay = kReportsFrom + ++reports_, .app = row.app};
+    for (const proto::ServiceInstanceRow& one : page->instances) {
+      if (loads_.chance(4, 5)) figures.of[one.task] = loads_.between(0, 1'500);
+    }
+    handle(figures, now, out);
+  }
 }
 
 bool ServiceWorkload::is_true(Until until) const {

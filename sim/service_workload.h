@@ -46,10 +46,14 @@ class ServiceWorkload final : public Workload {
   };
 
   void handle(const service::ServiceEvent& event, Time now, Commands& out);
+  void report_loads(Time now, Commands& out);
   void go_on(Time now, Commands& out);
   bool is_true(Until until) const;
 
   ServiceWorkloadOptions options_;
+  Prng loads_;
+  bool stands_by_ = false;
+  uint64_t reports_ = 0;
   std::vector<Wish> script_;
   size_t next_ = 0;
   std::unique_ptr<service::Service> service_;  // of this life of the scheduler

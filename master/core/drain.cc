@@ -66,11 +66,18 @@ void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   agent.drained_by.reset();
   write_agent(agent, step);
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
-  std::vector<Task*> marked;
+  std::vector<Task*> marked;  // They are to end all the same, later.
+  std::vector<Task*> stay;
   for (Task* task : agent.tasks) {
-    if (undrain(*task)) marked.push_back(task);
+    const bool was_to_end = task->revoke && !task->ended() && !task->kill_asked;
+    if (undrain(*task)) {
+      marked.push_back(task);
+    } else if (was_to_end && !task->revoke) {
+      stay.push_back(task);
+    }
   }
   send_notices(marked, step);
+  send_withdrawals(stay, agent.id, step);
   step.trace(TraceLevel::kLongLived, "agent no longer to be drained", {{"agent", agent.id.str()}});
   answer(message.call, std::string(), step);
 }

@@ -92,6 +92,29 @@ void Master::State::unmark(Task& task) {
   choose_mark(task);
 }
 
+// One message for the tasks of one framework; all of them are on this agent.
+void Master::State::send_withdrawals(const std::vector<Task*>& tasks, const AgentId& agent,
+                                     Step& step) {
+  std::map<FrameworkId, std::vector<TaskId>> ids;
+  for (const Task* task : tasks) {
+    ids[task->key.framework].push_back(task->key.task);
+    step.trace(TraceLevel::kShortLived, "task no longer to be revoked",
+               {{"framework", task->key.framework.str()},
+                {"task", task->key.task.str()},
+                {"agent", agent.str()}});
+  }
+  for (const auto& [framework, all] : ids) {
+    const Framework* there = connected_framework(framework);
+    if (there == nullptr) continue;  // When it is back, no notice tells of them.
+    for (size_t at = 0; at < all.size(); at += kTasksPerMessageMax) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto last =
+          first + static_cast<std::ptrdiff_t>(std::min(kTasksPerMessageMax, all.size() - at));
+      send(there->peer, proto::RevokeWithdrawn{.tasks = {first, last}, .agent = agent}, step);
+    }
+  }
+}
+
 // One notice for the tasks of one framework on one agent that end for one cause at one time.
 void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
   using Cause = std::tuple<FrameworkId, AgentId, RevokeReason, RoleName, Time>;

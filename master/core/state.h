@@ -293,6 +293,7 @@ class Master::State {
   bool choose_mark(Task& task);
   void unmark(Task& task);
   void send_notices(const std::vector<Task*>& tasks, Step& step);
+  void send_withdrawals(const std::vector<Task*>& tasks, const AgentId& agent, Step& step);
   void send_notices_again(const Framework& framework, Step& step);
   void on_revoke_due(const std::string& name, Step& step);
 

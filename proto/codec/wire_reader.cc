@@ -223,6 +223,17 @@ void WireReader::fill(wire::RevokeNotice::Reader in, RevokeNotice& out) {
   span(in.getGraceNanos(), "the grace of a revoke notice", out.grace);
 }
 
+void WireReader::fill(wire::RevokeWithdrawn::Reader in, RevokeWithdrawn& out) {
+  const auto tasks = in.getTasks();
+  if (!count(tasks.size(), "tasks of a withdrawn revoke", kTasksPerMessageMax)) return;
+  if (tasks.size() == 0) {
+    return refuse(Error::invalid_argument("a withdrawn revoke must name a task"));
+  }
+  out.tasks.resize(tasks.size());
+  for (unsigned i = 0; i < tasks.size() && ok(); ++i) name(tasks[i], "task id", out.tasks[i]);
+  name(in.getAgent(), "agent name", out.agent);
+}
+
 void WireReader::fill(wire::Update::Reader in, Update& out) {
   name(in.getFramework(), "framework id", out.framework);
   status(in.getStatus(), out.status);
@@ -466,6 +477,8 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
       return into(in.getNotLeader(), out.emplace<NotLeader>());
     case Which::RELEASE_FILES:
       return into(in.getReleaseFiles(), out.emplace<ReleaseFiles>());
+    case Which::REVOKE_WITHDRAWN:
+      return into(in.getRevokeWithdrawn(), out.emplace<RevokeWithdrawn>());
     case Which::NONE:
       break;
   }

@@ -126,6 +126,7 @@ class WireReader {
   void fill(wire::FrameworkRequest::Reader in, FrameworkRequest& out);
   void fill(wire::FrameworkResponse::Reader in, FrameworkResponse& out);
   void fill(wire::RevokeNotice::Reader in, RevokeNotice& out);
+  void fill(wire::RevokeWithdrawn::Reader in, RevokeWithdrawn& out);
   void fill(wire::AgentTrouble::Reader in, AgentTrouble& out);
   void fill(wire::Reconciled::Reader in, Reconciled& out);
   void fill(wire::NotLeader::Reader in, NotLeader& out);

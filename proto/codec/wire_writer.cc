@@ -160,6 +160,12 @@ void write(const RevokeNotice& message, wire::Envelope::Builder envelope) {
   out.setGraceNanos(message.grace.nanos());
 }
 
+void write(const RevokeWithdrawn& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initRevokeWithdrawn();
+  fill_texts(out.initTasks(static_cast<unsigned>(message.tasks.size())), message.tasks);
+  out.setAgent(text_of(message.agent));
+}
+
 void write(const Update& message, wire::Envelope::Builder envelope) {
   auto out = envelope.initUpdate();
   out.setFramework(text_of(message.framework));

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/attributes.h"
@@ -12,6 +13,23 @@
 #include "proto/live_snapshot.h"
 
 namespace proffer::proto {
+
+// Ports by number.
+template <class F>
+void port_numbers(F& f, std::string_view name,
+                  typename F::template Of<std::vector<uint16_t>>& ports) {
+  if constexpr (F::kReads) {
+    f.each(name, [&](const std::string& number) {
+      const Result<int64_t> port = parse_whole(name, number, 1, 65'535);
+      if (!port) return f.refuse(name, port.error().message());
+      ports.push_back(static_cast<uint16_t>(*port));
+    });
+  } else {
+    std::vector<std::string> numbers;
+    for (const uint16_t port : ports) numbers.push_back(std::to_string(port));
+    f.texts_if_any(name, numbers);
+  }
+}
 
 // What an ask says only if it is not as usual.
 template <class F>
@@ -51,17 +69,7 @@ void fields(F& f, typename F::template Of<LiveAsk>& row) {
     f.texts_if_any("constraints", constraints);
   }
   if (F::kReads || ask.ports != 0) f.whole("ports", ask.ports);
-  if constexpr (F::kReads) {
-    f.each("static_ports", [&](const std::string& number) {
-      const Result<int64_t> port = parse_whole("static_ports", number, 1, 65'535);
-      if (!port) return f.refuse("static_ports", port.error().message());
-      ask.static_ports.push_back(static_cast<uint16_t>(*port));
-    });
-  } else {
-    std::vector<std::string> numbers;
-    for (const uint16_t port : ask.static_ports) numbers.push_back(std::to_string(port));
-    f.texts_if_any("static_ports", numbers);
-  }
+  port_numbers(f, "static_ports", ask.static_ports);
   if (F::kReads || ask.priority != 0) f.whole("priority", ask.priority);
   f.text_if_any("role", ask.role);
   fields_of_places(f, ask);

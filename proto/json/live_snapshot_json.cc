@@ -75,6 +75,7 @@ void fields(F& f, typename F::template Of<LiveTask>& row) {
   if (F::kReads || row.gang != 0) f.number("gang", row.gang);
   if (F::kReads || row.estimated) f.truth("estimated", row.estimated);
   if (F::kReads || row.ending) f.truth("ending", row.ending);
+  port_numbers(f, "ports", row.ports);
 }
 
 // --- pages ---------------------------------------------------------------------------------------

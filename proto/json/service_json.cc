@@ -5,6 +5,20 @@
 
 namespace proffer::proto {
 template <class F>
+void fields(F& f, typename F::template Of<ServiceScale>& scale) {
+  f.text("source", scale.source);
+  f.text_if_any("port", scale.port);
+  f.text_if_any("path", scale.path);
+  f.text_if_any("said", scale.said);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<ServiceFigure>& figure) {
+  f.text("instance", figure.task);
+  f.whole("milli", figure.milli);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<ServiceAppRow>& row) {
   f.text("app", row.app);
   f.text_if_any("owner", row.owner);
@@ -17,6 +31,7 @@ void fields(F& f, typename F::template Of<ServiceAppRow>& row) {
   f.text_if_any("why", row.why);
   f.text_if_any("failed", row.failed);
   f.text_if_any("rolled_back", row.rolled_back);
+  f.value("scale", row.scale);
 }
 
 template <class F>
@@ -163,13 +178,17 @@ std::string service_call_json(const ServiceCall& call) {
   if (!call.apps.empty()) out["apps"] = call.apps;
   if (!call.seen.empty()) out["seen"] = call.seen;
   if (call.wait > Duration()) out["wait_s"] = print_seconds(call.wait);
+  for (const ServiceFigure& figure : call.figures) {
+    out["figures"].push_back({{"instance", figure.task.str()}, {"milli", figure.milli}});
+  }
   return to_json_text(out);
 }
 
 Result<ServiceCall> parse_service_call(std::string_view json) {
   ServiceCall call;
   Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"verb", "app", "file", "instances", "after", "version", "apps", "seen", "wait_s"});
+    in.only({"verb", "app", "file", "instances", "after", "version", "apps", "seen", "wait_s",
+             "figures"});
     in.require("verb");
     in.text("verb", call.verb);
     in.text("app", call.app);
@@ -180,6 +199,7 @@ Result<ServiceCall> parse_service_call(std::string_view json) {
     in.texts_if_any("apps", call.apps);
     in.text("seen", call.seen);
     in.seconds("wait_s", call.wait);
+    in.rows_if_any("figures", call.figures);
   });
   if (!parsed) return std::move(parsed).error();
   return call;

@@ -41,7 +41,7 @@ Result<std::vector<ServiceChange>> parse_service_changes(std::string_view json);
 
 // A request to the scheduler: "apply" (file), "scale" (app, instances), "stop", "pause", "resume"
 // (app), "rollback" (app, version), "list" (after), "status" (app, after), "history" (app), "plan"
-// (file, or app and version), "servers" (apps, seen, wait, after).
+// (file, or app and version), "servers" (apps, seen, wait, after), "figures" (app, figures).
 struct ServiceCall {
   std::string verb = {};
   std::string app = {};
@@ -52,6 +52,7 @@ struct ServiceCall {
   std::vector<std::string> apps = {};  // none: all
   std::string seen = {};               // answered once ServersPage::version is another,
   Duration wait = {};                  // or so much later
+  std::vector<ServiceFigure> figures = {};
   bool operator==(const ServiceCall&) const = default;
 };
 std::string service_call_json(const ServiceCall& call);

@@ -106,6 +106,7 @@ struct Envelope {
     reconciled @41 :Reconciled;                # Master to scheduler.
     notLeader @42 :NotLeader;                  # Master to anybody.
     releaseFiles @43 :ReleaseFiles;            # Scheduler to master, and master to agent.
+    revokeWithdrawn @44 :RevokeWithdrawn;      # Master to scheduler.
   }
 }
 
@@ -609,6 +610,12 @@ struct RevokeNotice {
   reason @2 :RevokeReason;
   beneficiary @3 :Text;     # optional role that waits for what they hold
   graceNanos @4 :Int64;     # nanos, from when the master sent it
+}
+
+# These tasks need not end any more: what a revoke notice said of them is over.
+struct RevokeWithdrawn {
+  tasks @0 :List(Text);     # 1 to 1024 names
+  agent @1 :Text;           # name of the one that they run on
 }
 
 struct Update {

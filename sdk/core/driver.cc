@@ -393,6 +393,13 @@ class Driver::State {
     if (!news.tasks.empty()) tell(step, std::move(news));
   }
 
+  void on_message(Step& step, const proto::RevokeWithdrawn& message) {
+    if (!expects(step, "revoke_withdrawn")) return;
+    proto::RevokeWithdrawn news = message;
+    std::erase_if(news.tasks, [&](const TaskId& task) { return tasks_.has_ended(task); });
+    if (!news.tasks.empty()) tell(step, std::move(news));
+  }
+
   void on_message(Step& step, const proto::Failure& message) {
     if (expects(step, "failure")) tell(step, message);
   }

@@ -242,6 +242,9 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   }
   void tell(const AllTasksKnown&) { call("on_all_tasks_known", all_tasks_known_callback); }
   void tell(const proto::RevokeNotice& what) { call("on_revoke", revoke_callback, what); }
+  void tell(const proto::RevokeWithdrawn& what) {
+    call("on_revoke_withdrawn", revoke_withdrawn_callback, what);
+  }
   void tell(const Complaint& what) { call("on_error", error_callback, what.error); }
   void tell(const Disconnected& what) {
     call("on_disconnected", disconnected_callback, what.reason);
@@ -386,6 +389,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   std::function<void(const proto::AskReport&)> ask_report_callback;
   std::function<void(const proto::Failure&)> failure_callback;
   std::function<void(const proto::RevokeNotice&)> revoke_callback;
+  std::function<void(const proto::RevokeWithdrawn&)> revoke_withdrawn_callback;
   std::function<void()> all_tasks_known_callback;
   std::function<void(const Error&)> error_callback;
   std::function<void(const std::string&)> disconnected_callback;
@@ -439,6 +443,9 @@ void Scheduler::on_all_tasks_known(std::function<void()> callback) {
 }
 void Scheduler::on_revoke(std::function<void(const proto::RevokeNotice&)> callback) {
   shell("on_revoke").revoke_callback = std::move(callback);
+}
+void Scheduler::on_revoke_withdrawn(std::function<void(const proto::RevokeWithdrawn&)> callback) {
+  shell("on_revoke_withdrawn").revoke_withdrawn_callback = std::move(callback);
 }
 void Scheduler::on_error(std::function<void(const Error&)> callback) {
   shell("on_error").error_callback = std::move(callback);

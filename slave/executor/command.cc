@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "proto/task_group.h"
 
 namespace proffer::executor {
 namespace {
@@ -47,6 +48,16 @@ Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& aroun
                       .environment = task_environment(run.framework, run.spec, run.assignment,
                                                       around, run.secrets),
                       .directory = around.sandbox});
+}
+
+Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
+                            const std::string& command) {
+  ShellCommand shell{
+      .command = command,
+      .environment = task_environment(run.framework, run.spec, run.assignment, around, run.secrets),
+      .directory = around.sandbox};
+  shell.environment.push_back(text(proto::kGroupVariable, "=1"));
+  return start_shell(std::move(shell));
 }
 
 Result<pid_t> start_shell(ShellCommand shell) {

@@ -25,6 +25,9 @@ Result<pid_t> start_shell(ShellCommand shell);
 
 // The task's own, with its environment, in its sandbox. Errors as above.
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around);
+// Another command line of the task's group, likewise.
+Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
+                            const std::string& command);
 
 // The children of this process, whoever forked them: with a subreaper also what they left behind.
 std::vector<pid_t> children_of_this_process();

@@ -1,7 +1,8 @@
 // The story of a command: start_task runs it, `look` sees meanwhile whether it does its work if it
 // has a health check, look_whether_ready when it begins to, `reap` hears that it ended, `settle`
 // ends what it left behind and tells the agent. A command has ended only when all its processes
-// have, so that its output is whole and its resources are free.
+// have, so that its output is whole and its resources are free. A task with a group (task_group.h)
+// runs its init steps first: go_on starts the next one, or the sidecars and the command.
 
 #include "slave/executor/command_executor.h"
 
@@ -19,6 +20,7 @@
 #include "common/text.h"
 #include "net/local_client.h"
 #include "proto/codec/codec.h"
+#include "proto/task_group.h"
 #include "slave/executor/health_probe.h"
 #include "slave/executor/last_words.h"
 #include "slave/executor/listeners.h"
@@ -46,6 +48,12 @@ std::string words_of_signal(int signal) {
   return text("signal ", signal, " (SIG", name == nullptr ? "?" : name, ")");
 }
 
+// " ended with exit code 1"
+std::string words_of_end(int wait_status) {
+  return WIFSIGNALED(wait_status) ? text(" was ended by ", words_of_signal(WTERMSIG(wait_status)))
+                                  : text(" ended with exit code ", WEXITSTATUS(wait_status));
+}
+
 }  // namespace
 
 struct CommandExecutor::Impl {
@@ -60,8 +68,18 @@ struct CommandExecutor::Impl {
     ReadinessWatch watch;
     Timer timer;
   };
+  // Of a task with commands around its own.
+  struct Group {
+    proto::TaskGroup commands;
+    proto::RunTask run;
+    size_t steps_begun = 0;
+    bool has_command = false;                    // was started; until then a step is the process
+    std::map<pid_t, std::string> sidecars = {};  // that run, and their names
+    std::string failure = {};                    // why the task has failed, unless the command did
+    int failed_status = 0;                       // of the process that it tells of
+  };
   struct Running {
-    pid_t pid = 0;                     // and process group
+    pid_t pid = 0;                     // and process group; of a group: of what runs now
     std::string data = {};             // of its updates while it runs
     std::optional<bool> healthy = {};  // each of them says both as they are
     std::optional<bool> ready = {};
@@ -77,6 +95,18 @@ struct CommandExecutor::Impl {
     std::optional<int> wait_status = {};      // once the command itself has ended
     Time ended_at = {};
     std::unique_ptr<Timer> force = {};  // SIGKILL when the grace is over
+    std::unique_ptr<Group> group = {};
+
+    bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
+    // Whether nobody has asked for its end.
+    bool is_wanted() const { return !wait_status && !kill_asked && !executor_signal; }
+    std::string name_of_step() const {
+      return text("init step ", group->commands.init[group->steps_begun - 1].name);
+    }
+    void signal_sidecars(int signal) const {
+      if (group == nullptr) return;
+      for (const auto& [sidecar, name] : group->sidecars) kill(-sidecar, signal);
+    }
   };
 
   Loop& loop;
@@ -113,7 +143,14 @@ struct CommandExecutor::Impl {
   void on(const sdk::Finished&) { loop.stop(); }
 
   void start_task(const proto::RunTask& run);
-  Result<pid_t> begin_command(const proto::RunTask& run);
+  Result<void> enter_sandbox(const proto::RunTask& run);
+  void refuse_task(const proto::RunTask& run, const Error& error);
+  void go_on(const TaskId& id);
+  Result<pid_t> begin_next(Running& command);
+  void look_after(const proto::RunTask& run);
+  void on_step_ended(const TaskId& id, int status);
+  void on_sidecar_ended(const TaskId& id, pid_t pid, int status);
+  void end_by_force(const TaskId& id, Time due);
   void end_task(const TaskId& id, Duration grace);
   void on_signal(int signal);
   void end_everything();
@@ -181,42 +218,58 @@ void CommandExecutor::Impl::on(const sdk::SendToAgent& send) {
 }
 
 // In another sandbox, if it is this process's next task.
-Result<pid_t> CommandExecutor::Impl::begin_command(const proto::RunTask& run) {
+Result<void> CommandExecutor::Impl::enter_sandbox(const proto::RunTask& run) {
   if (run.becomes && run.becomes->sandbox != options.around.sandbox) {
-    if (Result<void> moved = become_executor(*run.becomes); !moved) return std::move(moved).error();
+    if (Result<void> moved = become_executor(*run.becomes); !moved) return moved;
     options.around.sandbox = run.becomes->sandbox;
   }
-  if (Result<void> given = give_secrets(run, options.around); !given) {
-    return std::move(given).error();
-  }
-  return start_command(run, options.around);
+  return give_secrets(run, options.around);
+}
+
+void CommandExecutor::Impl::refuse_task(const proto::RunTask& run, const Error& error) {
+  step(sdk::TellUpdate{{.task = run.spec.id,
+                        .state = proto::TaskState::kFailed,
+                        .reason = proto::TaskReason::kLaunchFailed,
+                        .message = error.message()}});
+  if (!run.spec.secrets.empty()) remove_secret_files(options.around);
+  ending |= run.spec.executor_id.empty();
+  finish_if_idle();
 }
 
 void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
-  const Result<pid_t> pid = begin_command(run);
-  if (!pid) {
-    step(sdk::TellUpdate{{.task = run.spec.id,
-                          .state = proto::TaskState::kFailed,
-                          .reason = proto::TaskReason::kLaunchFailed,
-                          .message = pid.error().message()}});
-    if (!run.spec.secrets.empty()) remove_secret_files(options.around);
-    ending |= run.spec.executor_id.empty();
-    return finish_if_idle();
-  }
-  Running& command = running[run.spec.id];
-  command.pid = *pid;
+  Result<std::optional<proto::TaskGroup>> group = proto::decode_task_group(run.spec.data);
+  if (!group) return refuse_task(run, group.error());
+  if (Result<void> entered = enter_sandbox(run); !entered) return refuse_task(run, entered.error());
+  Running command;
   command.own = run.spec.executor_id.empty();
   command.has_secrets = !run.spec.secrets.empty();
   command.kill_grace = run.spec.kill_grace;
   command.kill_signal = run.spec.kill_signal;
   command.data = told_ports(run.assignment.ports);
+  if (*group) {
+    command.group.reset(new Group{.commands = **std::move(group), .run = run});
+    running[run.spec.id] = std::move(command);
+    return go_on(run.spec.id);
+  }
+  const Result<pid_t> pid = start_command(run, options.around);
+  if (!pid) return refuse_task(run, pid.error());
+  command.pid = *pid;
+  running[run.spec.id] = std::move(command);
+  look_after(run);
+}
+
+// From its start on.
+void CommandExecutor::Impl::look_after(const proto::RunTask& run) {
+  Running& command = running.at(run.spec.id);
   std::optional<ReadinessWatch> readiness;
   if (run.spec.readiness) {
     readiness.emplace(*run.spec.readiness, run.assignment.ports, loop.now());
     command.ready = readiness->is_ready();
+  } else if (command.ready) {
+    command.ready = true;  // It was not while its init steps ran.
   }
   // What is looked after is told at once: a look may come to its end sooner.
-  if (run.spec.health || readiness) {
+  if (run.spec.health || command.ready) {
     tell_running(run.spec.id, {});
   } else if (!running_timer.is_armed()) {
     running_timer.arm(loop.now() + kRunningIsToldAfter);
@@ -228,6 +281,67 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   }
   if (run.spec.health) watch(run);
   if (readiness && !readiness->is_ready()) wait_for(run, *readiness);
+}
+
+// --- the commands around it ----------------------------------------------------------------------
+
+// The next init step, or the command with its sidecars.
+void CommandExecutor::Impl::go_on(const TaskId& id) {
+  Running& command = running.at(id);
+  const Result<pid_t> pid = begin_next(command);
+  if (!pid) {
+    command.group->failure = pid.error().message();
+    command.group->failed_status = W_EXITCODE(127, 0);
+    command.wait_status = command.group->failed_status;
+    command.ended_at = loop.now();
+    command.signal_sidecars(SIGKILL);
+    return settle();
+  }
+  command.pid = *pid;
+  // Its run may be gone when an end is told.
+  const proto::RunTask run = command.group->run;
+  if (command.group->has_command) return look_after(run);
+  command.ready = false;
+  tell_running(id, text("runs ", command.name_of_step()));
+  if (!ending) return;
+  command.executor_signal = signal_sent;
+  command.kill_asked = !signal_sent;
+  end_task(id, run.spec.kill_grace);
+}
+
+Result<pid_t> CommandExecutor::Impl::begin_next(Running& command) {
+  Group& group = *command.group;
+  if (group.steps_begun < group.commands.init.size()) {
+    return start_command(group.run, options.around,
+                         group.commands.init[group.steps_begun++].command);
+  }
+  for (const proto::GroupCommand& sidecar : group.commands.sidecars) {
+    Result<pid_t> pid = start_command(group.run, options.around, sidecar.command);
+    if (!pid) return std::move(pid).error().in(text("sidecar ", sidecar.name));
+    group.sidecars[*pid] = sidecar.name;
+  }
+  group.has_command = true;
+  return start_command(group.run, options.around, group.run.spec.command);
+}
+
+void CommandExecutor::Impl::on_step_ended(const TaskId& id, int status) {
+  Running& command = running.at(id);
+  if (status == 0 && command.is_wanted()) return go_on(id);
+  command.group->failure = text(command.name_of_step(), words_of_end(status));
+  command.group->failed_status = status;
+  command.wait_status = status;
+  command.ended_at = loop.now();
+}
+
+// While the command runs, that is the end of the task.
+void CommandExecutor::Impl::on_sidecar_ended(const TaskId& id, pid_t pid, int status) {
+  Running& command = running.at(id);
+  const auto sidecar = command.group->sidecars.extract(pid);
+  command.ended_at = loop.now();
+  if (!command.is_wanted() || !command.group->failure.empty()) return;
+  command.group->failure = text("sidecar ", sidecar.mapped(), words_of_end(status));
+  command.group->failed_status = status;
+  end_task(id, command.kill_grace);
 }
 
 // What it does beside its state is said whole each time: a later update may be all that is heard.
@@ -342,15 +456,22 @@ void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   command.watch.reset();
   command.wait.reset();
   kill(-command.pid, grace > Duration() ? command.kill_signal : SIGKILL);
-  if (grace <= Duration()) return;
-  const Time due = loop.now() + grace;
-  if (command.force == nullptr) {
-    command.force = std::make_unique<Timer>(loop, [this, id] {
-      const auto at = running.find(id);
-      if (at != running.end()) kill(-at->second.pid, SIGKILL);
-    });
-    command.force->arm(due);
-  }
+  if (grace > Duration()) return end_by_force(id, loop.now() + grace);
+  command.kill_grace = {};  // Its sidecars have none either.
+  command.force.reset();
+}
+
+// Its command, and then its sidecars, have one grace together.
+void CommandExecutor::Impl::end_by_force(const TaskId& id, Time due) {
+  Running& command = running.at(id);
+  if (command.force != nullptr) return;
+  command.force = std::make_unique<Timer>(loop, [this, id] {
+    const auto at = running.find(id);
+    if (at == running.end()) return;
+    if (!at->second.wait_status) kill(-at->second.pid, SIGKILL);
+    at->second.signal_sidecars(SIGKILL);
+  });
+  command.force->arm(due);
 }
 
 void CommandExecutor::Impl::on(const sdk::EndAll&) {
@@ -383,16 +504,30 @@ void CommandExecutor::Impl::reap() {
       return one.second.pid == ended.si_pid && !one.second.wait_status;
     });
     Watch* const watched = at == running.end() ? watch_of_command(ended.si_pid) : nullptr;
+    const auto around = std::find_if(running.begin(), running.end(), [&](const auto& one) {
+      return one.second.group != nullptr && one.second.group->sidecars.contains(ended.si_pid);
+    });
     // The rest of its group, while nobody else can have its number.
-    if (at != running.end() || watched != nullptr) kill(-ended.si_pid, SIGKILL);
+    if (at != running.end() || watched != nullptr || around != running.end()) {
+      kill(-ended.si_pid, SIGKILL);
+    }
     int status = 0;
     waitpid(ended.si_pid, &status, 0);
     if (watched != nullptr) watched->probe.on_command_ended(status);
+    if (around != running.end()) on_sidecar_ended(around->first, ended.si_pid, status);
     if (at == running.end()) continue;
-    at->second.watch.reset();
-    at->second.wait.reset();
-    at->second.wait_status = status;
-    at->second.ended_at = loop.now();
+    Running& command = at->second;
+    if (command.group != nullptr && !command.group->has_command) {
+      on_step_ended(at->first, status);
+      continue;
+    }
+    command.watch.reset();
+    command.wait.reset();
+    command.wait_status = status;
+    command.ended_at = loop.now();
+    if (command.is_over()) continue;
+    command.signal_sidecars(command.kill_signal);
+    end_by_force(at->first, loop.now() + command.kill_grace);
   }
   settle();
 }
@@ -401,7 +536,7 @@ void CommandExecutor::Impl::reap() {
 // generation after the other; each that ends brings us here again.
 void CommandExecutor::Impl::settle() {
   const bool some_run = std::any_of(running.begin(), running.end(),
-                                    [](const auto& one) { return !one.second.wait_status; });
+                                    [](const auto& one) { return !one.second.is_over(); });
   bool left = false;
   if (!some_run) {  // While others run, an orphan may be theirs.
     for (const pid_t pid : children_of_this_process()) {
@@ -412,7 +547,7 @@ void CommandExecutor::Impl::settle() {
   std::vector<std::pair<TaskId, Running>> ended;
   for (auto at = running.begin(); at != running.end();) {
     const bool due =
-        at->second.wait_status && (!left || loop.now() >= at->second.ended_at + kSettleMax);
+        at->second.is_over() && (!left || loop.now() >= at->second.ended_at + kSettleMax);
     if (due) {
       if (!at->second.is_told) tell_running(at->first, {});
       ended.emplace_back(at->first, std::move(at->second));
@@ -429,7 +564,8 @@ void CommandExecutor::Impl::settle() {
 // `left`: something that cannot be ended.
 void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, bool left) {
   proto::TaskStatus status{.task = id};
-  const int how = *command.wait_status;
+  const bool has_failed_around = command.group != nullptr && !command.group->failure.empty();
+  const int how = has_failed_around ? command.group->failed_status : *command.wait_status;
   if (WIFSIGNALED(how)) {
     status.state = proto::TaskState::kFailed;
     status.reason = proto::TaskReason::kCommandSignalled;
@@ -442,6 +578,10 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
     if (WEXITSTATUS(how) != 0) {
       status.message = text("the command ended with exit code ", WEXITSTATUS(how));
     }
+  }
+  if (has_failed_around) {
+    status.state = proto::TaskState::kFailed;
+    status.message = command.group->failure;
   }
   // Asked to end, it was killed, however it ended.
   if (command.kill_asked) {

@@ -198,6 +198,38 @@ TEST(Fetch, OfABatchJob) {
   EXPECT_EQ(run({"sh", "-c", "cat " + (own / "out/part*")}).out, "from a file\n");
 }
 
+TEST(Fetch, OfAnApp) {
+  const TemporaryDirectory own;
+  fetcher::write_archive(own / "a.tar.gz", "tar.gz",
+                         {{.path = "in/data", .content = "unpacked\n"}});
+  const std::string tool = text("#!/bin/sh\ncat in/data > ", own / "out", "\nexec sleep 1000\n");
+  const FileServer server([&](const FileRequest& request) -> FileAnswer {
+    if (request.path == "/tool.sh") return {.body = tool};
+    return {.body = read_file(own / request.path.substr(1))};
+  });
+  const Cluster cluster({.service = true});
+  const auto file = [&](const std::string& sum) {
+    const std::string path = own / "app.yaml";
+    write_file(path,
+               text("name: app\ncommand: exec ./tool.sh\nfetch:\n- ", server.url("/tool.sh"),
+                    ",executable,sha256=", sum, "\n- ", server.url("/a.tar.gz,extract"), "\n"));
+    return path;
+  };
+  const Exit applied = cluster.proffer({"service", "apply", file(sha256_of(tool)), "--wait"});
+  EXPECT_EQ(applied.code, 0) << applied.err;
+  EXPECT_EQ(read_file(own / "out"), "unpacked\n");
+  // Another content than the file says does not start, and the version before stays.
+  const Exit bad =
+      cluster.proffer({"service", "apply", file(sha256_of("other")), "--wait"}, Seconds(120));
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.err, HasSubstr(server.url("/tool.sh")));
+  EXPECT_THAT(bad.err, HasSubstr("its sha256 is"));
+  EXPECT_THAT(bad.err, HasSubstr("goes back to version 1"));
+  const Exit wrong = cluster.proffer({"service", "apply", file("5f2c")});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("line 4: fetch: "));
+}
+
 }  // namespace
 }  // namespace fetch_test
 }  // namespace proffer::test

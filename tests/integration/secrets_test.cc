@@ -196,6 +196,44 @@ TEST_F(Secrets, ArePutBackByAMasterWithTheirKeyFileAndRefusedByOneWithout) {
   })) << cluster_.proffer({"service", "status", "db"}).out;
 }
 
+// Its master and its agent are another user's, without any right of root.
+TEST(SecretsOfAUser, AreGivenByAnAgentThatIsNotRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "not run: needs root, to be somebody else";
+  const TemporaryDirectory home;
+  constexpr uid_t kUser = 65'534;
+  ASSERT_EQ(chown(home.path().c_str(), kUser, kUser), 0);
+  write_file(home / "value", kValue);
+  write_file(home / "app.yaml",
+             text("name: db\nresources: 'cpus:0.1;mem:64'\ncommand: '[ \"$P\" = \"$(cat "
+                  "secrets/p.txt)\" ] && id -u > ",
+                  home / "uid", "; [ \"$(printf %s \"$P\" | wc -c)\" = ", kValue.size(),
+                  " ] && exec sleep 1000'\nsecrets: {password: {env: P, file: p.txt}}\n"));
+  const auto as_user = [&](Words words) {
+    Words all = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                 program("proffer")};
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+  };
+  const std::string dir = home / "cluster";
+  Process dev(as_user({"dev", "--json", "--dir", dir, "--resources", "cpus:4;mem:2048", "--agents",
+                       "1", "--no-batch"}),
+              {{"HOME", home.path()}});
+  ASSERT_TRUE(dev.line_with("\"ready\"").has_value()) << dev.err();
+  const std::map<std::string, std::string> environment = {{"PROFFER_MASTER", dir + "/master.sock"},
+                                                          {"HOME", home.path()}};
+  const auto proffer = [&](const Words& words) {
+    const Exit done = run(as_user(words), environment, {}, Seconds(120));
+    EXPECT_EQ(done.code, 0) << words[0] << ": " << done.err;
+  };
+  proffer({"secret", "set", "password", "--file", home / "value"});
+  proffer({"service", "apply", home / "app.yaml", "--wait"});
+  EXPECT_EQ(read_file(home / "uid"), "65534\n");
+  EXPECT_EQ(files_with(dir, kValue), std::vector<std::string>());
+  proffer({"service", "stop", "db", "--wait"});
+  dev.kill(SIGINT);
+  EXPECT_EQ(dev.wait().code, 0);
+}
+
 TEST_F(Secrets, ValuesComeFromInputOrAFileAndFromNoArgument) {
   EXPECT_EQ(cluster_.proffer({"secret", "set", "password", kValue}).code, 2);
   EXPECT_EQ(cluster_.proffer({"secret", "set", "a/b", "--file", home_ / "value"}).code, 2);

@@ -298,6 +298,11 @@ TEST_F(Apps, APlanSaysWhetherItFitsAndWhoseTasksItWouldCost) {
   const std::string too_many = plan(5);
   EXPECT_THAT(too_many, ContainsRegex("would wait: [0-9] service/two.1: "));
   EXPECT_THAT(too_many, testing::Not(HasSubstr("it would fit")));
+  // A port by number is one that no agent has.
+  const std::string path = home_ / "dns.yaml";
+  write_file(path, "name: dns\nports: [{dns: 53}]\nresources: 'cpus:0.1;mem:1'\ncommand: x\n");
+  EXPECT_THAT(cluster.proffer({"service", "plan", path}).out,
+              ContainsRegex("would wait: 1 service/dns.1: .*no-agent-has-port-53"));
   EXPECT_EQ(cluster.running_tasks("borrower"), 4);
   EXPECT_EQ(cluster.proffer({"service", "status", "two"}).code, 1);
 }
@@ -599,6 +604,27 @@ TEST_F(Apps, OfEachAgentFollowAgentsThatComeAndGo) {
   EXPECT_EQ(third->wait().code, 0);
 }
 
+TEST_F(Apps, GoOnWhenTheDrainOfTheirAgentIsTakenBack) {
+  Cluster cluster({.agents = 1, .resources = "cpus:2;mem:2048", .service = true});
+  const auto greets = [&](const std::string& word) {
+    const std::string path = home_ / "web.yaml";
+    write_file(path, text("name: web\ncommand: 'exec ", program_, " ", own_address(),
+                          " $PORT_http'\nports: [http]\nenv: {GREETING: ", word, "}\n"));
+    return path;
+  };
+  ASSERT_EQ(cluster.proffer({"service", "apply", greets("one"), "--wait"}).code, 0);
+  ASSERT_EQ(cluster.proffer({"drain", "agent-1", "--grace", "1h"}).code, 0);
+  ASSERT_EQ(cluster.proffer({"service", "apply", greets("two")}).code, 0);
+  ASSERT_TRUE(eventually([&] {
+    return status(cluster).app.why.find("is to leave its agent") != std::string::npos;
+  })) << status(cluster).app.why;
+  ASSERT_EQ(cluster.proffer({"undrain", "agent-1"}).code, 0);
+  EXPECT_TRUE(eventually([&] {
+    const auto now = answers(cluster);
+    return now.size() == 1 && now.begin()->second.find("two") != std::string::npos;
+  }));
+}
+
 TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   Cluster cluster({.agents = 1, .service = true});
   struct Row {
@@ -612,11 +638,14 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   write_file(several, "name: a\ncommand: x\n---\nname: b\ncommand: y\n");
   const std::string late = home_ / "late.yaml";
   write_file(late, "name: a\ncommand: x\nafter: b\n");
+  const std::string scaled = home_ / "scaled.yaml";
+  write_file(scaled, "name: a\ncommand: x\nscale: {max: 2, cpu: 50%}\n");
   const Row rows[] = {
       {{"apply", wrong}, 2, "line 3: instances"},
       {{"run", wrong}, 2, "line 3: instances"},
       {{"run", several}, 2, "line 4: app 'b' begins; an attached run is of one app"},
       {{"run", late}, 2, "after: an attached app knows no other apps"},
+      {{"run", scaled}, 2, "scale: an attached app hears of no load"},
       {{"apply", home_ / "nothing"}, 2, "cannot read"},
       {{"scale", "web", "3"}, 1, "there is no app 'web'"},
       {{"scale", "web", "-3"}, 2, "N"},

@@ -42,6 +42,27 @@ class Standby : public testing::Test {
       cluster_.restart_master({text("--agent_timeout=", 3 * slowdown(), "s")});
 };
 
+// Values are the master's to give: a scheduler knows none.
+TEST_F(Standby, OfServicesGivesSecretsAfterATakeover) {
+  write_file(home_ / "value", "of-the-secret");
+  ASSERT_EQ(cluster_.proffer({"secret", "set", "password", "--file", home_ / "value"}).code, 0);
+  auto first = start("service");
+  ASSERT_TRUE(first->complains("info: subscribed"));
+  auto second = start("service");
+  ASSERT_TRUE(second->complains("info: stands by")) << second->err();
+  write_file(
+      home_ / "web.yaml",
+      text("name: web\ninstances: 1\ncommand: '[ \"$P\" = of-the-secret ] && exec sleep 1000'"
+           "\nresources: 'cpus:0.1;mem:32'\nready: {after: 1s}\n"
+           "secrets: {password: {env: P}}\n"));
+  ASSERT_EQ(cluster_.proffer({"service", "apply", home_ / "web.yaml", "--wait"}).code, 0);
+  first->kill(SIGKILL);
+  ASSERT_TRUE(second->complains("info: subscribed")) << second->err();
+  const Exit scaled = cluster_.proffer({"service", "scale", "web", "3", "--wait"});
+  EXPECT_EQ(scaled.code, 0) << scaled.err;
+  EXPECT_EQ(running().size(), 3u);
+}
+
 TEST_F(Standby, OfServicesTakesTheAppsOverAndTheOneOfBeforeIsRefused) {
   auto first = start("service");
   ASSERT_TRUE(first->complains("info: subscribed"));

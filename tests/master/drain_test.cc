@@ -8,6 +8,7 @@ namespace proffer::master::drain_test {
 namespace {
 
 using proto::RevokeNotice;
+using proto::RevokeWithdrawn;
 using proto::TaskReason;
 using proto::TaskState;
 
@@ -187,6 +188,43 @@ TEST(Drain, AskedForAgainChangesTheTimeAndUndrainEndsIt) {
   EXPECT_FALSE(s.agent_row("a1").drained_by.has_value());
 }
 
+TEST(Drain, TellsWhoseTasksStayAfterAnUndrain) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  s.calls(drain("a1", seconds(60)));
+  s.calls(undrain("a1"));
+  EXPECT_EQ(f.take_one<RevokeWithdrawn>(),
+            (RevokeWithdrawn{.tasks = {TaskId("t1")}, .agent = AgentId("a1")}));
+}
+
+TEST(Drain, TellsNothingOfTasksThatEndAllTheSameAfterAnUndrain) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  s.calls(drain("a1", seconds(10)));
+  s.advance(seconds(10));
+  EXPECT_EQ(a.take_one<proto::KillTask>().task, TaskId("t1"));
+  s.calls(undrain("a1"));
+  EXPECT_TRUE(f.take<RevokeWithdrawn>().empty());
+}
+
+TEST(Drain, TellsASchedulerThatWasAwayDuringAnUndrainOfNoNotice) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  s.calls(drain("a1", seconds(60)));
+  f.take<RevokeNotice>();
+  f.lose();
+  s.calls(undrain("a1"));
+  f.subscribes();
+  EXPECT_TRUE(f.take<RevokeNotice>().empty());
+  EXPECT_TRUE(f.take<RevokeWithdrawn>().empty());
+}
+
 // A borrower on one agent, a claimant who has a right to all of it, and a drain amid the notice.
 TEST(Drain, UndrainLeavesToWhatWasBorrowedTheNoticeThatItHad) {
   MasterOptions options;
@@ -213,6 +251,7 @@ TEST(Drain, UndrainLeavesToWhatWasBorrowedTheNoticeThatItHad) {
     // If the drain's was the earlier time, it hears its own again.
     const std::vector<RevokeNotice> again = borrower.take<RevokeNotice>();
     EXPECT_EQ(again.size(), drained_for < seconds(20) ? 1u : 0u);
+    EXPECT_TRUE(borrower.take<RevokeWithdrawn>().empty());
     s.advance(seconds(16));
     EXPECT_TRUE(a.take<proto::KillTask>().empty());
     s.advance(seconds(3));

@@ -252,6 +252,11 @@ const Bound kBounds[] = {
                            .agent = AgentId("a"),
                            .grace = kDurationMax + nanoseconds(static_cast<int64_t>(over))};
      }},
+    {"tasks of a withdrawn revoke",
+     [](size_t over) {
+       return RevokeWithdrawn{.tasks = std::vector<TaskId>(kTasksPerMessageMax + over, TaskId("t")),
+                              .agent = AgentId("a")};
+     }},
     {"offers",
      [](size_t over) {
        return Offers{.offers = std::vector<Offer>(kOffersPerMessageMax + over, valid_offer())};

@@ -141,6 +141,7 @@ TEST(Codec, RefusesWrongValuesAndSaysWhich) {
       {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].duration = nanoseconds(-1); }),
        "the duration of an ask must be from 0"},
       {RevokeNotice{.agent = AgentId("a")}, "a revoke notice must name a task"},
+      {RevokeWithdrawn{.agent = AgentId("a")}, "a withdrawn revoke must name a task"},
       {Accept{.operations = {Reserve{.agent = AgentId("a")}}}, "a role must be"},
       {Accept{.offers = {OfferId(0)}}, "an offer id must not be zero"},
       {Offers{.offers = {{.id = OfferId(0), .agent = AgentId("a")}}},

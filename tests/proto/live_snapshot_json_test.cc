@@ -73,7 +73,8 @@ LiveSnapshot cluster() {
                        .gang = (uint64_t{7} << 40) + 1,
                        .estimated = true,
                        .ending = true,
-                       .since = milliseconds(12'345)});
+                       .since = milliseconds(12'345),
+                       .ports = {80, 31'000}});
   return all;
 }
 

@@ -153,6 +153,20 @@ TEST(Revoke, TellsTheAuthorOfTasksThatHaveNotEnded) {
   EXPECT_EQ(told[0].beneficiary, RoleName("eng"));
 }
 
+TEST(Revoke, TellsTheAuthorOfTasksThatNeedNotEndAnyMore) {
+  DriverWorld w;
+  w.subscribe();
+  w.launch("t1", 1);
+  w.launch("t2", 2);
+  w.hear_update(status_of("t1", TaskState::kFinished, 2));
+  w.hear(proto::RevokeWithdrawn{.tasks = {TaskId("t1"), TaskId("t2")}, .agent = AgentId("a1")});
+  w.hear(proto::RevokeWithdrawn{.tasks = {TaskId("t1")}, .agent = AgentId("a1")});
+  const auto told = w.told<proto::RevokeWithdrawn>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].tasks, std::vector{TaskId("t2")});
+  EXPECT_EQ(told[0].agent, AgentId("a1"));
+}
+
 TEST(Reserve, IsSentWithTheLaunchesAndARefusalIsTold) {
   DriverWorld w;
   w.subscribe();

@@ -47,6 +47,7 @@ std::vector<proto::Message> every_message() {
                                   proto::RunTask{},
                                   proto::ShutdownFramework{},
                                   proto::ReleaseFiles{},
+                                  proto::RevokeWithdrawn{},
                                   proto::ExecutorHello{},
                                   proto::ExecutorWelcome{},
                                   proto::ExecutorUpdate{},

@@ -298,10 +298,13 @@ TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   SimCluster cluster({.agents = 1});
   cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
   std::vector<proto::RevokeNotice> heard;
+  std::vector<proto::RevokeWithdrawn> withdrawn;
   cluster.add({.name = "a"}, [&heard](Scheduler& self) {
     self.ask("x", "cpus:1;mem:256", 2);
     self.on_offer([&self](const Offer& offer) { self.launch(offer, "work"); });
     self.on_revoke([&heard](const proto::RevokeNotice& notice) { heard.push_back(notice); });
+    self.on_revoke_withdrawn(
+        [&withdrawn](const proto::RevokeWithdrawn& over) { withdrawn.push_back(over); });
   });
   cluster.run_for(seconds(5));
   EXPECT_EQ(cluster.running("a"), 2u);
@@ -315,6 +318,16 @@ TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   EXPECT_EQ(cluster.running("a"), 0u);
   EXPECT_EQ(cluster.told("a", proto::TaskState::kKilled), 2u);
   cluster.undrain_agent("agent-1");
+  EXPECT_TRUE(withdrawn.empty());  // They have ended.
+  cluster.run_for(seconds(10));
+  EXPECT_EQ(cluster.running("a"), 2u);
+  cluster.drain_agent("agent-1", seconds(20));
+  cluster.run_for(seconds(5));
+  cluster.undrain_agent("agent-1");
+  cluster.run_for(seconds(30));
+  ASSERT_EQ(withdrawn.size(), 1u);
+  EXPECT_EQ(withdrawn[0].tasks.size(), 2u);
+  EXPECT_EQ(cluster.running("a"), 2u);
   cluster.set_role(RoleName("default"), {.weight = 2'000});
   cluster.run_for(seconds(5));
   EXPECT_TRUE(cluster.violations().empty());

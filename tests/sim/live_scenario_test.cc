@@ -280,6 +280,60 @@ TEST(LiveScenario, DeclaredDurationsAreKept) {
   }
 }
 
+// Of four agents one lacks the port, on another a task of another ask has it.
+TEST(LiveScenario, AsksWithPortsByNumberCountTheAgentsWhereTheseAreFree) {
+  proto::LiveSnapshot live;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    const std::string ports = std::string(name) == "b" ? "[31000-31009]" : "[80-80,443-443]";
+    live.agents.push_back(
+        {.agent = AgentId(name), .total = parse_agent_resources("cpus:4;ports:" + ports).value()});
+  }
+  live.frameworks.push_back(
+      {.framework = FrameworkId("s-1-1"), .name = "s", .role = RoleName("r")});
+  live.frameworks.push_back(
+      {.framework = FrameworkId("o-1-2"), .name = "o", .role = RoleName("r")});
+  const Ask web{.name = AskName("web"),
+                .shape = parse_shape("cpus:1").value(),
+                .count = 3,
+                .ports = 2,
+                .static_ports = {80, 443}};
+  live.asks.push_back({FrameworkId("s-1-1"), web});
+  proto::LiveTask own = running_task("s-1-1", "web.1");
+  own.ask = AskName("web");
+  own.ports = {80, 443};
+  proto::LiveTask other = running_task("o-1-2", "t");
+  other.agent = AgentId("c");
+  other.ports = {443};
+  live.tasks = {own, other};
+  const LiveScenario made = scenario_from(live);
+  const ScenarioTasks& tasks = framework_of(made.scenario, "s").tasks.front();
+  ASSERT_THAT(tasks.ask.constraints, SizeIs(1));
+  EXPECT_EQ(to_text(tasks.ask.constraints[0]), "host in [a, d]");
+  ASSERT_THAT(tasks.ask.max_per, SizeIs(1));
+  EXPECT_EQ(tasks.ask.max_per[0].count, 1);
+  EXPECT_TRUE(made.notes.empty());
+  // Its own is there, one more fits, and two have no place.
+  const Report report = simulate_text(to_yaml(made.scenario));
+  ASSERT_THAT(report.end.waiting, SizeIs(1));
+  EXPECT_EQ(report.end.waiting[0].tasks, (std::map<std::string, int64_t>{{"web", 2}}));
+}
+
+TEST(LiveScenario, APortThatNoAgentHasFitsNowhere) {
+  proto::LiveSnapshot live = small();
+  live.frameworks.push_back(
+      {.framework = FrameworkId("s-1-1"), .name = "s", .role = RoleName("r")});
+  live.asks.push_back({FrameworkId("s-1-1"),
+                       {.name = AskName("web"),
+                        .shape = parse_shape("cpus:1").value(),
+                        .count = 1,
+                        .ports = 1,
+                        .static_ports = {53}}});
+  const LiveScenario made = scenario_from(live);
+  EXPECT_EQ(to_text(framework_of(made.scenario, "s").tasks.front().ask.constraints.at(0)),
+            "host in [no-agent-has-port-53]");
+  EXPECT_THAT(simulate_text(to_yaml(made.scenario)).end.waiting, SizeIs(1));
+}
+
 TEST(LiveScenario, SaysWhatIsLeftOut) {
   proto::LiveSnapshot live = small();
   live.agents.push_back({.agent = AgentId("far"),
@@ -315,7 +369,7 @@ TEST(LiveScenario, SaysWhatIsLeftOut) {
                                              "framework: o")));
   EXPECT_THAT(made.notes, Contains(HasSubstr("has suppressed offers: framework: s")));
   EXPECT_THAT(made.notes, Contains(HasSubstr("nobody knows what they want: frameworks: w")));
-  EXPECT_THAT(made.notes, Contains(HasSubstr("no ports in here: ask: s-1-2/x")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("no ports of any number in here: ask: s-1-2/x")));
   EXPECT_THAT(made.notes, Contains(HasSubstr("not expire in here: ask: s-1-2/x")));
   const std::string yaml = to_yaml(made);
   for (const std::string& note : made.notes) EXPECT_THAT(yaml, HasSubstr("# - " + note + "\n"));

@@ -481,6 +481,10 @@ class MessageGenerator {
          .grace = duration()};
     if (m.tasks.empty()) m.tasks.emplace_back(name());
   }
+  void make(RevokeWithdrawn& m) {
+    m = {.tasks = task_ids(), .agent = AgentId(name())};
+    if (m.tasks.empty()) m.tasks.emplace_back(name());
+  }
   void make(Update& m) { m = {.framework = FrameworkId(name()), .status = status()}; }
   void make(AskReport& m) {
     m = {.generation = any_number(), .rows = several<AskReport::Row>(3, 20, [&] {

@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "frameworks/service/core/files.h"
 #include "proto/fetched_files.h"
+#include "proto/task_group.h"
 
 namespace proffer::service {
 namespace {
@@ -180,6 +181,39 @@ Result<void> check_app_files(const AppSpec& app) {
   return {};
 }
 
+// With the files, which the first of them writes; that is a step of its own if there is none.
+proto::TaskGroup group_of(const AppSpec& app) {
+  proto::TaskGroup group;
+  for (size_t i = 0; i < app.init.size(); ++i) {
+    group.init.push_back({.name = std::to_string(i + 1), .command = app.init[i]});
+  }
+  for (const auto& [name, command] : app.sidecars) {
+    group.sidecars.push_back({.name = name, .command = command});
+  }
+  if (group.empty() || app.files.empty()) return group;
+  if (group.init.empty()) group.init.push_back({.name = "files", .command = ""});
+  group.init.front().command = kFilesCommand + group.init.front().command;
+  return group;
+}
+
+Result<void> check_group(const AppSpec& app) {
+  const proto::TaskGroup group = group_of(app);
+  if (group.empty()) return {};
+  if (std::find(app.init.begin(), app.init.end(), "") != app.init.end()) {
+    return Error::invalid_argument("init has a command that is empty")
+        .with_hint("it is a list of shell command lines, as in init: [./migrate, ./warm_up]");
+  }
+  if (Result<void> ok = proto::check_task_group(group); !ok) return ok;
+  if (app.env.contains(std::string(proto::kGroupVariable))) {
+    return Error::invalid_argument(text("env has the variable ", proto::kGroupVariable,
+                                        ", which init steps and sidecars need"));
+  }
+  if (app.command.size() + proto::kGroupCommand.size() <= kCommandBytesMax) return {};
+  return Error::invalid_argument(text("beside init steps or sidecars a command has at most ",
+                                      kCommandBytesMax - proto::kGroupCommand.size(),
+                                      " bytes, not ", app.command.size()));
+}
+
 Result<void> check_app_names(std::string_view key, const std::vector<std::string>& names,
                              size_t names_max) {
   if (names.size() > names_max) {
@@ -200,6 +234,21 @@ Result<void> check_after(const AppSpec& app) {
   if (!std::binary_search(app.after.begin(), app.after.end(), app.name)) return {};
   return Error::invalid_argument(text("after: app ", quoted(app.name), " waits for itself"))
       .with_hint("name other apps, which are ready before this one starts");
+}
+
+Result<void> check_neighbours(std::string_view key, const AppSpec& app,
+                              const std::vector<std::string>& names) {
+  if (Result<void> ok = check_app_names(key, names, kNeighboursMax); !ok) return ok;
+  for (const std::string& name : names) {
+    if (name == app.name) {
+      return Error::invalid_argument(text(key, " names the app itself"))
+          .with_hint("max_per: {host: 1} keeps its instances apart");
+    }
+    if (key == "with" && std::binary_search(app.apart_from.begin(), app.apart_from.end(), name)) {
+      return Error::invalid_argument(text("with and apart_from both name app ", quoted(name)));
+    }
+  }
+  return {};
 }
 
 Result<void> check_find(const AppSpec& app) {
@@ -256,6 +305,26 @@ Result<void> check_app_secrets(const AppSpec& app) {
   return {};
 }
 
+Result<void> check_app_scale(const AppSpec& app) {
+  if (!app.scale) return {};
+  if (Result<void> ok = check_scale(*app.scale, kInstancesMax); !ok) return ok;
+  if (app.daemon) {
+    return Error::invalid_argument("scale: a daemon has one instance on each agent")
+        .with_hint("leave scale or daemon out");
+  }
+  if (app.scale->source != LoadSource::kHttp) return {};
+  if (std::find(app.ports.begin(), app.ports.end(), app.scale->port) == app.ports.end()) {
+    return Error::invalid_argument(
+        text("scale: port must be one of the app's, not ", quoted(app.scale->port)));
+  }
+  const std::string& path = app.scale->path;
+  const bool is_printable =
+      std::all_of(path.begin(), path.end(), [](char c) { return c > ' ' && c < 127; });
+  if (path.starts_with('/') && is_printable && path.size() <= kHealthPathBytesMax) return {};
+  return Error::invalid_argument(text("scale: path must begin with / and have at most ",
+                                      kHealthPathBytesMax, " printable bytes, not ", quoted(path)));
+}
+
 struct Rule {
   std::string_view key;  // of an app file
   Result<void> (*check)(const AppSpec& app);
@@ -275,6 +344,9 @@ constexpr Rule kRules[] = {
        return names ? in("ports", proto::check_static_ports(app.static_ports, app.ports)) : names;
      }},
     {"secrets", check_app_secrets},
+    {"init",
+     [](const AppSpec& app) { return app.init.empty() ? Result<void>() : check_group(app); }},
+    {"sidecars", check_group},
     {"constraints", check_constraints},
     {"spread",
      [](const AppSpec& app) {
@@ -287,7 +359,11 @@ constexpr Rule kRules[] = {
      }},
     {"ready", check_ready},
     {"update", [](const AppSpec& app) { return in("update", check_update(app.update)); }},
+    {"scale", check_app_scale},
     {"after", check_after},
+    {"with", [](const AppSpec& app) { return check_neighbours("with", app, app.with); }},
+    {"apart_from",
+     [](const AppSpec& app) { return check_neighbours("apart_from", app, app.apart_from); }},
     {"find", check_find},
     {"kill_grace", [](const AppSpec& app) { return check_span("kill_grace", app.kill_grace); }},
     {"drain_delay", [](const AppSpec& app) { return check_span("drain_delay", app.drain_delay); }},
@@ -328,6 +404,7 @@ AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
   spec.daemon = now.daemon;
   spec.spread = now.spread;
   spec.update = now.update;
+  spec.scale = now.scale;
   spec.after = now.after;
   spec.drain_delay = now.drain_delay;
   return spec;
@@ -392,8 +469,12 @@ proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
   task.command = app.command;
   task.fetch = app.fetch;
   task.environment = app.env;
-  if (!app.files.empty()) {
-    task.environment[kFilesVariable] = files_script(app.files);
+  const proto::TaskGroup group = group_of(app);
+  if (!app.files.empty()) task.environment[kFilesVariable] = files_script(app.files);
+  if (!group.empty()) {
+    task.data = proto::encode_task_group(group);
+    task.command = std::string(proto::kGroupCommand) + app.command;
+  } else if (!app.files.empty()) {
     task.command = kFilesCommand + app.command;
   }
   task.port_names = app.ports;

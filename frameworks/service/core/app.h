@@ -14,6 +14,7 @@
 #include "common/offers.h"
 #include "common/resources.h"
 #include "common/result.h"
+#include "frameworks/service/core/autoscale.h"
 #include "proto/messages.h"
 
 namespace proffer::service {
@@ -25,6 +26,7 @@ inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
 inline constexpr Duration kKillGraceMax = hours(24);
 inline constexpr size_t kAfterMax = 16;         // apps that an app waits for
 inline constexpr size_t kFindMax = 8;           // apps whose servers an app is told
+inline constexpr size_t kNeighboursMax = 8;     // apps that it runs beside, or apart from
 inline constexpr size_t kFoundServersMax = 64;  // of each of them
 // Of all variables that tell them.
 inline constexpr size_t kFoundBytesMax = 16 * 1024;
@@ -76,6 +78,10 @@ struct AppSpec {
   std::map<std::string, uint16_t> static_ports = {};
   // Secrets of the app's user that each instance is given when it starts; in order of their names.
   std::vector<proto::SecretUse> secrets = {};
+  // Command lines that run in the instance's sandbox before the command, one after the other.
+  std::vector<std::string> init = {};
+  // Command lines that run beside it, by name; the end of one is the end of the instance.
+  std::map<std::string, std::string> sidecars = {};
   std::vector<Constraint> constraints = {};
   // An instance on each agent that it fits on; then `instances`, `spread` and `max_per` do not
   // count.
@@ -89,8 +95,14 @@ struct AppSpec {
   // or without ports after kReadyAfter.
   std::optional<proto::Readiness> ready = {};
   UpdatePolicy update = {};
+  // Then `instances` is only how many there are at first, and is changed by the load.
+  std::optional<ScalePolicy> scale = {};
   // Apps that are ready when the first instances of this one are launched; sorted.
   std::vector<std::string> after = {};
+  // Instances are launched only on agents with an instance of each of these apps; sorted.
+  std::vector<std::string> with = {};
+  // Never on an agent with an instance of one of these, nor those beside this one; sorted.
+  std::vector<std::string> apart_from = {};
   // Apps whose servers each instance is told when it starts, by variables; sorted.
   std::vector<std::string> find = {};
   // A ready instance that is to end is not ready any more for so long before it gets its signal:

@@ -109,7 +109,7 @@ std::vector<Service::State::Wanted> Service::State::daemon_asks(const RunningApp
     if (names.size() > kConstraintValuesMax) names.resize(kConstraintValuesMax);
     Wanted& one = asks.emplace_back(
         Wanted{.app = &app, .version = version, .count = static_cast<int64_t>(names.size())});
-    one.agents = Constraint{"host", Constraint::Operator::kIn, std::move(names)};
+    one.agents = {Constraint{"host", Constraint::Operator::kIn, std::move(names)}};
     planned.erase(version);
   }
   const int64_t open = std::clamp<int64_t>(
@@ -123,7 +123,7 @@ std::vector<Service::State::Wanted> Service::State::daemon_asks(const RunningApp
     }
     std::sort(away.begin(), away.end());
     if (!away.empty()) {
-      one.agents = Constraint{"host", Constraint::Operator::kNotIn, std::move(away)};
+      one.agents = {Constraint{"host", Constraint::Operator::kNotIn, std::move(away)}};
     }
   }
   return asks;

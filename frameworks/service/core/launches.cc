@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "frameworks/service/core/files.h"
 #include "frameworks/service/core/state.h"
+#include "proto/task_group.h"
 #include "sdk/store.h"
 
 namespace proffer::service {
@@ -17,7 +18,8 @@ namespace {
 constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
 constexpr size_t kTaskOverheadBytes = 1'024;
 static_assert(kAcceptBytesMax > kCommandBytesMax + kEnvironmentBytesMax + kFoundBytesMax +
-                                    kFilesScriptBytesMax + kTaskOverheadBytes);
+                                    kFilesScriptBytesMax + proto::kGroupBytesMax +
+                                    kTaskOverheadBytes);
 
 // What was asked for is not wanted any more, and the asks will soon say so: without a pause the
 // same offer would come again at once.
@@ -43,6 +45,8 @@ size_t launch_bytes(const AppSpec& app) {
   if (app.health) bytes += app.health->command.size() + app.health->path.size();
   if (!app.find.empty()) bytes += kFoundBytesMax;
   if (!app.files.empty()) bytes += kFilesScriptBytesMax;
+  for (const std::string& command : app.init) bytes += command.size() + 64;
+  for (const auto& [name, command] : app.sidecars) bytes += name.size() + command.size() + 64;
   return bytes;
 }
 
@@ -92,6 +96,7 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
   App& app = running.app;
   const std::string& name = app.spec.name;
   const AppSpec spec = app.spec_of(version);
+  if (!neighbours_of(spec).allow(offer.agent.str())) return std::nullopt;
   const auto next = [&] {
     return spec.daemon ? daemon_slot(step, running, version, offer.agent)
                        : next_launch(running, version);

@@ -47,6 +47,12 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
                     instance.state != InstanceState::kUnreachable;
   }
   row.rolled_back = app.rolled_back;
+  if (app.spec.scale) {
+    row.scale = proto::ServiceScale{.source = std::string(to_text(app.spec.scale->source)),
+                                    .port = app.spec.scale->port,
+                                    .path = app.spec.scale->path,
+                                    .said = running.scaling};
+  }
   row.failed = app.failed;
   row.state = app.stopping       ? "stopping"
               : app.waits        ? "waiting"
@@ -103,8 +109,11 @@ proto::ServiceAppsPage Service::State::apps(const std::string& after) const {
   for (auto at = after.empty() ? apps_.begin() : apps_.upper_bound(after); at != apps_.end();
        ++at) {
     proto::ServiceAppRow row = row_of(at->second);
-    if (!room.takes(row.app.size() + row.owner.size() + row.why.size() + row.failed.size() +
-                    row.rolled_back.size())) {
+    size_t bytes = row.app.size() + row.owner.size() + row.why.size() + row.failed.size() +
+                   row.rolled_back.size();
+    if (row.scale) bytes += 64 + row.scale->port.size() + row.scale->path.size();
+    if (row.scale) bytes += row.scale->said.size();
+    if (!room.takes(bytes)) {
       page.next = page.apps.back().app;
       break;
     }

@@ -61,6 +61,7 @@ struct Instance {
   bool revoked = false;        // it is to end by a time that the master has told: then,
   Time revoked_until = {};     // and it is killed
   Time revoke_leaves_at = {};  // it leaves the proxies, should its replacement not be ready by then
+  bool revoke_told = false;    // in this session
   // Its record was found at the start, and nobody has told of it yet.
   bool unconfirmed = false;
   Time launched_at = {};

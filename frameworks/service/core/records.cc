@@ -17,11 +17,12 @@ namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
 // fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
-// waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets.
-constexpr std::array<std::string_view, 8> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ",
-                                                      "app5 ", "app6 ", "app7 ", "app8 "};
-// 2: what 7 has added; 3: what 8 has.
-constexpr std::array<std::string_view, 3> kVersionsTags = {"ver1 ", "ver2 ", "ver3 "};
+// waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets; 9, init
+// steps, sidecars, by what it is scaled, and its neighbours.
+constexpr std::array<std::string_view, 9> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 ",
+                                                      "app6 ", "app7 ", "app8 ", "app9 "};
+// 2: what 7 has added; 3: what 8 has; 4: what 9 has.
+constexpr std::array<std::string_view, 4> kVersionsTags = {"ver1 ", "ver2 ", "ver3 ", "ver4 "};
 constexpr std::string_view kBlockTag = "blk1 ";
 // 2: whether it was told as ready.
 constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
@@ -268,6 +269,28 @@ void write_newest(Writer& out, const AppSpec& spec) {
   for (const proto::SecretUse& use : spec.secrets) {
     for (const std::string* one : {&use.name, &use.variable, &use.file}) out.bytes(*one);
   }
+  out.number(static_cast<int64_t>(spec.init.size()));
+  for (const std::string& command : spec.init) out.bytes(command);
+  out.number(static_cast<int64_t>(spec.sidecars.size()));
+  for (const auto& [name, command] : spec.sidecars) {
+    out.bytes(name);
+    out.bytes(command);
+  }
+  for (const auto* names : {&spec.with, &spec.apart_from}) {
+    out.number(static_cast<int64_t>(names->size()));
+    for (const std::string& name : *names) out.bytes(name);
+  }
+  out.truth(spec.scale.has_value());
+  if (!spec.scale) return;
+  out.number(spec.scale->min);
+  out.number(spec.scale->max);
+  out.number(static_cast<int64_t>(spec.scale->source));
+  out.number(spec.scale->target);
+  out.bytes(spec.scale->port);
+  out.bytes(spec.scale->path);
+  out.number(spec.scale->up_after.nanos());
+  out.number(spec.scale->down_after.nanos());
+  out.truth(spec.scale->is_dry_run);
 }
 
 // `version`: of an app's record.
@@ -289,6 +312,27 @@ void read_newest(Reader& in, size_t version, AppSpec& spec) {
     proto::SecretUse& use = spec.secrets.emplace_back();
     for (std::string* one : {&use.name, &use.variable, &use.file}) *one = in.bytes();
   }
+  if (version < 9) return;
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) spec.init.push_back(in.bytes());
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    std::string name = in.bytes();
+    if (!spec.sidecars.empty() && name <= spec.sidecars.rbegin()->first) in.fail();
+    spec.sidecars[std::move(name)] = in.bytes();
+  }
+  for (auto* names : {&spec.with, &spec.apart_from}) {
+    for (int64_t left = in.count(); in.ok() && left > 0; --left) names->push_back(in.bytes());
+  }
+  if (!in.truth()) return;
+  ScalePolicy& scale = spec.scale.emplace();
+  scale.min = in.number();
+  scale.max = in.number();
+  scale.source = static_cast<LoadSource>(in.number(kLoadSourceCount - 1));
+  scale.target = in.number();
+  scale.port = in.bytes();
+  scale.path = in.bytes();
+  scale.up_after = Duration::nanos(in.number());
+  scale.down_after = Duration::nanos(in.number());
+  scale.is_dry_run = in.truth();
 }
 
 // What the spec's own rules refuse was not written by encode() of a checked one.

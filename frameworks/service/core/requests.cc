@@ -101,13 +101,21 @@ void Service::State::answer(Step& step, const Result<std::vector<proto::ServiceC
   requests_.pop_front();
   const auto* judge = std::get_if<Judge>(&request.change);
   const auto* begin = std::get_if<Begin>(&request.change);
-  if (judge == nullptr && begin == nullptr) {
+  const auto* scale = std::get_if<AutoScale>(&request.change);
+  if (judge == nullptr && begin == nullptr && scale == nullptr) {
     step.out.answers.push_back(Answer{request.relay, result});
     return;
   }
-  const std::string& name = judge != nullptr ? judge->app : begin->app;
+  const std::string& name = judge != nullptr   ? judge->app
+                            : begin != nullptr ? begin->app
+                                               : scale->app;
   const auto app = apps_.find(name);
   if (app == apps_.end()) return;
+  if (scale != nullptr) {
+    app->second.is_scaled = false;
+    if (!result) app->second.scaling = text("cannot be scaled: ", result.error().message());
+    return mark(name);
+  }
   app->second.is_judged = false;
   if (!result) app->second.judge_at = step.now + kBackoffMax;
   mark(name);
@@ -139,14 +147,15 @@ Result<Service::State::Changes> Service::State::decide_all(Step& step, const App
     const AppSpec& spec = apply.specs[i];
     Result<Changed> changed = decide(step, spec, by);
     if (!changed) return in_file(apply, i, std::move(changed).error());
-    changes.push_back(*std::move(changed));
     const auto app = apps_.find(spec.name);
-    instances[spec.name] = !spec.daemon         ? spec.instances
+    instances[spec.name] = !spec.daemon         ? changed->record.spec.instances
                            : app == apps_.end() ? 0
                                                 : app->second.app.wanted();
+    changes.push_back(*std::move(changed));
   }
   if (Result<void> ok = has_room(instances); !ok) return std::move(ok).error();
   if (Result<void> ok = check_order(apply); !ok) return std::move(ok).error();
+  if (Result<void> ok = check_neighbours(apply); !ok) return std::move(ok).error();
   return changes;
 }
 
@@ -202,7 +211,20 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec
                                   [](const auto& one) { return one.second.is_ending(); });
   changed.record.waits = !spec.after.empty() && (app.waits || is_over);
   changed.record.rolled_back.clear();
+  // Of an app that is scaled by its load a file says only how many there are at first.
+  AppSpec wanted = spec;
+  if (spec.scale && app.spec.scale && !app.stopping) {
+    wanted.instances = std::clamp(app.spec.instances, spec.scale->min, spec.scale->max);
+  }
+  return decide_known(step, app, std::move(changed), wanted, by);
+}
+
+// Of an app that there is.
+Result<Service::State::Changed> Service::State::decide_known(Step& step, const App& app,
+                                                             Changed changed, const AppSpec& spec,
+                                                             const Caller& by) const {
   if (!same_task(app.spec, spec)) {
+    keep_way_back(changed.record, app);
     changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
     return changed;
   }
@@ -218,6 +240,8 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec
     changed.words = text("scaled from ", app.spec.instances, " to ", spec.instances, " instances");
   } else if (app.spec.after != spec.after) {
     changed.words = "changed what it waits for";
+  } else if (app.spec.scale != spec.scale) {
+    changed.words = "changed how it is scaled";
   } else if (app.spec != spec) {
     changed.words = "changed how it is updated";
   }
@@ -237,6 +261,13 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Scale& scale
   if (scale.instances < 0 || scale.instances > kInstancesMax) {
     return Error::invalid_argument(
         text("instances must be from 0 to ", kInstancesMax, ", not ", scale.instances));
+  }
+  if (app.spec.scale &&
+      (scale.instances < app.spec.scale->min || scale.instances > app.spec.scale->max)) {
+    return Error::failed_precondition(
+               text("app ", quoted(scale.app), " is scaled by its load, from ", app.spec.scale->min,
+                    " to ", app.spec.scale->max, " instances, not to ", scale.instances))
+        .with_hint("apply its file with other bounds in scale, or without scale");
   }
   if (Result<void> ok = has_room({{scale.app, scale.instances}}); !ok) return std::move(ok).error();
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
@@ -286,6 +317,7 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Rollbac
   }
   changed.record.rolled_back.clear();
   const AppSpec spec = with_task_of(version->second.spec, app.spec);
+  keep_way_back(changed.record, app);
   changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
   changed.record.hold.reset();  // What has run before needs no canary.
   return changed;

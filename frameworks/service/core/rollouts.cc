@@ -2,6 +2,7 @@
 // go back to; one that makes no progress has failed.
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/text.h"
@@ -28,6 +29,19 @@ std::string worst_failure(const App& app) {
 }
 
 }  // namespace
+
+void keep_way_back(AppRecord& record, const App& app) {
+  if (record.ready_version != 0 || app.stopping || app.wanted() == 0) return;
+  std::set<int64_t> ready;
+  for (const auto& [task, instance] : app.instances) {
+    if (instance.is_ready() && instance.id.version == app.version) ready.insert(instance.id.slot);
+  }
+  const bool is_whole = std::all_of(app.slots.begin(), app.slots.end(),
+                                    [&](const auto& slot) { return ready.contains(slot.first); });
+  if (!is_whole || static_cast<int64_t>(app.slots.size()) < app.wanted()) return;
+  record.ready_version = app.version;
+  record.was_ready = true;
+}
 
 std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
                     const std::string& by) {

@@ -38,6 +38,7 @@ void Service::State::handle(const ServiceEvent& event, Time now, ServiceOutbox& 
           [&](const sdk::Notification& notification) { on_notification(step, notification); },
           [&](const Request& request) { on_request(step, request); },
           [&](const Watch& watch) { on_watch(step, watch); },
+          [&](const Figures& figures) { on_figures(step, figures); },
           [&](const Tick&) { on_tick(step); },
       },
       event);
@@ -63,6 +64,9 @@ std::optional<Time> Service::State::next_deadline() const {
   at(settled_at_);
   at(confirm_at_);
   at(next_turn_);
+  for (const auto& [name, app] : apps_) {
+    if (app.figures_at) at(*app.figures_at + kFiguresOld);
+  }
   for (const auto& [name, app] : apps_) at(app.look_again);
   return next;
 }
@@ -70,27 +74,30 @@ std::optional<Time> Service::State::next_deadline() const {
 // --- sessions ----------------------------------------------------------------------------------
 
 void Service::State::on_notification(Step& step, const sdk::Notification& notification) {
-  std::visit(Overloaded{
-                 [&](const proto::Subscribed& subscribed) { on_subscribed(step, subscribed); },
-                 [&](const proto::Offers& offers) {
-                   for (const Offer& offer : offers.offers) on_offer(step, offer);
-                 },
-                 [&](const proto::TaskStatus& status) { on_status(step, status); },
-                 [&](const proto::AskReport& report) { on_ask_report(report); },
-                 [&](const proto::RevokeNotice& notice) { on_revoke(step, notice); },
-                 [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
-                 [&](const sdk::Disconnected&) {
-                   connected_ = false;
-                   watchers_.clear();  // Nobody waits for an answer to a request of before.
-                 },
-                 // A rescinded offer is refused when it is used; tasks of lost agents have updates;
-                 // requests come as events of their own; there are no executors that talk.
-                 // sdk::AllTasksKnown is not waited for either: each instance was in the store
-                 // before its launch and holds its slot until its end is told, which the master
-                 // does of one that it does not know only when all agents are back.
-                 [](const auto&) {},
-             },
-             notification);
+  std::visit(
+      Overloaded{
+          [&](const proto::Subscribed& subscribed) { on_subscribed(step, subscribed); },
+          [&](const proto::Offers& offers) {
+            for (const Offer& offer : offers.offers) on_offer(step, offer);
+          },
+          [&](const proto::TaskStatus& status) { on_status(step, status); },
+          [&](const proto::AskReport& report) { on_ask_report(report); },
+          [&](const proto::RevokeNotice& notice) { on_revoke(step, notice); },
+          [&](const proto::RevokeWithdrawn& withdrawn) { on_revoke_withdrawn(step, withdrawn); },
+          [&](const sdk::AllTasksKnown&) { on_all_tasks_known(step); },
+          [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
+          [&](const sdk::Disconnected&) {
+            connected_ = false;
+            watchers_.clear();  // Nobody waits for an answer to a request of before.
+          },
+          // A rescinded offer is refused when it is used; tasks of lost agents have updates;
+          // requests come as events of their own; there are no executors that talk.
+          // Instances do not wait for sdk::AllTasksKnown: each was in the store before its
+          // launch and holds its slot until its end is told, which the master does of one
+          // that it does not know only when all agents are back.
+          [](const auto&) {},
+      },
+      notification);
 }
 
 void Service::State::on_subscribed(Step& step, const proto::Subscribed& subscribed) {
@@ -99,7 +106,11 @@ void Service::State::on_subscribed(Step& step, const proto::Subscribed& subscrib
   asks_stale_ = true;  // Asks end with the connection on which they were declared.
   settled_at_ = step.now + kSettleTime;
   if (!unconfirmed_.empty()) confirm_at_ = step.now;
-  for (const auto& [name, app] : apps_) mark(name);
+  early_revokes_.clear();  // Those that hold are told again.
+  for (auto& [name, app] : apps_) {
+    mark(name);
+    for (auto& [task, instance] : app.app.instances) instance.revoke_told = false;
+  }
   const bool is_loading =
       std::any_of(continuations_.begin(), continuations_.end(),
                   [](const auto& row) { return std::holds_alternative<Load>(row.second); });
@@ -136,6 +147,7 @@ void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
     // Half of the time at least is for its replacement.
     instance->revoked_until = until;
     instance->revoke_leaves_at = until - std::min(running->app.spec.drain_delay, notice.grace / 2);
+    instance->revoke_told = true;
     if (std::exchange(instance->revoked, true)) continue;
     trace(step, TraceLevel::kShortLived, "instance to leave",
           {{"instance", task.str()},
@@ -143,6 +155,34 @@ void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
            {"reason", std::string(proffer::to_text(notice.reason))},
            {"grace", proffer::to_text(notice.grace)}});
   }
+}
+
+// Its agent is drained no more. A replacement that is not ready yet gives way to it.
+void Service::State::on_revoke_withdrawn(Step& step, const proto::RevokeWithdrawn& withdrawn) {
+  for (const TaskId& task : withdrawn.tasks) {
+    early_revokes_.erase(task);
+    RunningApp* running = nullptr;
+    Instance* instance = find(task, &running);
+    if (instance != nullptr) stay(step, task, *instance);
+  }
+}
+
+// By now the master has told again of all that are to leave. A drain that was taken back while the
+// scheduler was away is not among them.
+void Service::State::on_all_tasks_known(Step& step) {
+  for (auto& [name, running] : apps_) {
+    for (auto& [task, instance] : running.app.instances) {
+      if (!instance.revoke_told) stay(step, task, instance);
+    }
+  }
+}
+
+void Service::State::stay(Step& step, const TaskId& task, Instance& instance) {
+  if (!instance.revoked || instance.kill_asked) return;
+  instance.revoked = false;
+  mark(instance.id.app);
+  trace(step, TraceLevel::kShortLived, "instance to stay",
+        {{"instance", task.str()}, {"agent", instance.agent.str()}});
 }
 
 // --- the store ---------------------------------------------------------------------------------
@@ -300,6 +340,7 @@ void Service::State::on_tick(Step& step) {
   for (const auto& [name, app] : apps_) {
     if (app.look_again && *app.look_again <= step.now) mark(name);
   }
+  forget_old_figures(step);
   for (const std::string& name : std::exchange(changed_, {})) {
     const auto app = apps_.find(name);
     if (app != apps_.end() && app->second.planned_until > step.now) {
@@ -358,7 +399,7 @@ void Service::State::plan(Step& step, const std::string& name) {
       running.look_again =
           std::min(running.look_again.value_or(*instance.leaves_at), *instance.leaves_at);
     }
-    // Nobody tells that a drain was taken back. What still runs by now is to stay.
+    // A master of before does not tell that a drain was taken back. What still runs is to stay.
     if (instance.revoked && !instance.kill_asked && instance.state == InstanceState::kRunning) {
       const Time stays_at = instance.revoked_until + kRevokeOver;
       if (stays_at <= step.now) {
@@ -375,12 +416,15 @@ void Service::State::plan(Step& step, const std::string& name) {
     running.look_again = running.look_again ? std::min(*running.look_again, again) : again;
   }
   follow_agents(step, running);
-  running.why = app.waits ? why_waits(app) : plan.why;
+  const std::string alone = app.waits ? "" : why_alone(running);
+  alone.empty() ? (void)alone_.erase(name) : (void)alone_.insert(name);
+  running.why = app.waits ? why_waits(app) : alone.empty() ? plan.why : alone;
   running.last_words = plan.last_words;
   look_at_servers(running);
   judge(step, running, plan);
   if (app.waits && running.why.empty()) begin(step, running);
   tell_followers(name);
+  tell_neighbours(name);
 }
 
 void Service::State::say_kill(Step& step, const TaskId& task, Instance& instance) {
@@ -441,8 +485,13 @@ void Service::State::declare_asks(Step& step) {
   }
   std::vector<Ask> asks;
   for (const Wanted& one : wanted) {
-    Ask ask = make_ask(one.app->spec_of(one.version), one.version, one.count);
-    if (one.agents) ask.constraints.push_back(*one.agents);
+    const AppSpec spec = one.app->spec_of(one.version);
+    const std::optional<std::vector<Constraint>> beside = constrain(spec);
+    if (!beside) continue;
+    Ask ask = make_ask(spec, one.version, one.count);
+    for (const auto* more : {&one.agents, &*beside}) {
+      ask.constraints.insert(ask.constraints.end(), more->begin(), more->end());
+    }
     asks.push_back(std::move(ask));
   }
   if (!asks_stale_ && asks == declared_) return;

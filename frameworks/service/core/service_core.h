@@ -82,7 +82,12 @@ struct Judge {
 struct Begin {
   std::string app = {};
 };
-using Change = std::variant<Apply, Scale, Stop, Rollback, Pause, Resume, Judge, Begin>;
+// The scheduler's own: what a report of its load led to.
+struct AutoScale {
+  std::string app = {};
+  int64_t instances = 0;
+};
+using Change = std::variant<Apply, Scale, Stop, Rollback, Pause, Resume, Judge, Begin, AutoScale>;
 
 // A user that asks, as the master names it.
 struct Caller {
@@ -105,8 +110,18 @@ struct Watch {
   Duration wait = {};      // to proto::kServersWaitMax
   std::string after = {};  // the page behind this task
 };
+// Figures of an app's instances, by somebody who may change the app. Answered at once: what follows
+// from it.
+struct Figures {
+  uint64_t relay = 0;  // repeated in the answer
+  std::string app = {};
+  // In thousandths (autoscale.h), by task id. At most kFigureMax each; of what is not ready none
+  // counts.
+  std::map<TaskId, int64_t> of = {};
+  Caller by = {};
+};
 struct Tick {};
-using ServiceEvent = std::variant<sdk::Notification, Request, Watch, Tick>;
+using ServiceEvent = std::variant<sdk::Notification, Request, Watch, Figures, Tick>;
 
 struct Answer {
   uint64_t relay = 0;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "frameworks/service/core/autoscale.h"
 #include "frameworks/service/core/plan.h"
 #include "frameworks/service/core/records.h"
 #include "frameworks/service/core/service_core.h"
@@ -37,6 +38,11 @@ struct RunningApp {
   std::optional<Time> updated_at = {};
   // That it is whole, has failed, or waits no longer for other apps is being written down.
   bool is_judged = false;
+  // Of one that is scaled by its load.
+  ScaleHistory scale_history = {};
+  std::optional<Time> figures_at = {};  // taken last
+  std::string scaling = {};             // what followed; for people
+  bool is_scaled = false;               // that is being written down
   // Of a daemon: further agents are likely until then, and whether that was so at the last plan.
   Time looks_until = {};
   bool is_looking = false;
@@ -82,6 +88,10 @@ inline InstanceRecord record_of(const Instance& instance) {
 // answer to people: "updated to version 4".
 std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
                     const std::string& by);
+
+// Before it moves to another version: if it has no version to go back to, but all its instances are
+// ready now, this is the one, though they may not have been ready for `healthy_for`.
+void keep_way_back(AppRecord& record, const App& app);
 
 // An error about an app of a file that has several: with its line and its name.
 Error in_file(const Apply& apply, size_t place, Error error);
@@ -149,6 +159,9 @@ class Service::State {
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
   void on_ask_report(const proto::AskReport& report);
   void on_revoke(Step& step, const proto::RevokeNotice& notice);
+  void on_revoke_withdrawn(Step& step, const proto::RevokeWithdrawn& withdrawn);
+  void on_all_tasks_known(Step& step);
+  void stay(Step& step, const TaskId& task, Instance& instance);
   void on_tick(Step& step);
   void confirm(Step& step);
   void plan(Step& step, const std::string& name);
@@ -166,6 +179,8 @@ class Service::State {
   Result<Changes> decide_all(Step& step, const Request& request) const;
   Result<Changes> decide_all(Step& step, const Apply& apply, const Caller& by) const;
   Result<Changed> decide(Step& step, const AppSpec& spec, const Caller& by) const;
+  Result<Changed> decide_known(Step& step, const App& app, Changed changed, const AppSpec& spec,
+                               const Caller& by) const;
   Result<Changed> decide(Step& step, const Scale& scale, const Caller& by) const;
   Result<Changed> decide(Step& step, const Stop& stop, const Caller& by) const;
   Result<Changed> decide(Step& step, const Rollback& rollback, const Caller& by) const;
@@ -205,13 +220,30 @@ class Service::State {
     const App* app = nullptr;
     uint64_t version = 0;
     int64_t count = 0;
-    std::optional<Constraint> agents = {};  // beside the app's own constraints
+    std::vector<Constraint> agents = {};  // beside the app's own constraints
   };
   static std::optional<int64_t> daemon_slot(Step& step, RunningApp& running, uint64_t version,
                                             const AgentId& agent);
   static void follow_agents(Step& step, RunningApp& running);
   static std::vector<Wanted> daemon_asks(const RunningApp& running, int64_t room);
   static bool leaves_its_agent(const proto::TaskStatus& status);
+
+  // neighbours.cc: apps that run beside others, or apart from them.
+  struct Neighbours {
+    bool has_with = false;
+    std::set<std::string> with = {};   // the agents with instances of all that it runs beside
+    std::set<std::string> apart = {};  // those with one that it runs apart from
+    bool allow(const std::string& agent) const {
+      return (!has_with || with.contains(agent)) && !apart.contains(agent);
+    }
+  };
+  Result<void> check_neighbours(const Apply& apply) const;
+  std::set<std::string> agents_of(const std::string& app) const;
+  Neighbours neighbours_of(const AppSpec& spec) const;
+  // What an ask of the app needs beside its own constraints; nothing: no agent would do now.
+  std::optional<std::vector<Constraint>> constrain(const AppSpec& spec) const;
+  std::string why_alone(const RunningApp& running) const;
+  void tell_neighbours(const std::string& name);
 
   // find.cc: the variables that tell an instance where servers of other apps are.
   proto::Environment found_servers(const AppSpec& spec, int64_t slot) const;
@@ -226,6 +258,12 @@ class Service::State {
   proto::ServersPage servers(const std::vector<std::string>& apps, const std::string& after) const;
   void on_watch(Step& step, const Watch& watch);
   void answer_watchers(Step& step);
+
+  // scaling.cc: apps that are scaled by their load.
+  void on_figures(Step& step, const Figures& figures);
+  void forget_old_figures(Step& step);
+  Result<std::string> take_figures(Step& step, const Figures& figures);
+  Result<Changed> decide(Step& step, const AutoScale& scale, const Caller& by) const;
 
   // rollouts.cc: how an update goes.
   void judge(Step& step, RunningApp& running, const Plan& plan);
@@ -272,6 +310,7 @@ class Service::State {
   uint64_t launched_ = 0;             // counts instances, for their ids
   std::set<std::string> changed_;     // apps to plan
   std::set<std::string> waiting_;     // apps that wait for others; perhaps more
+  std::set<std::string> alone_;       // apps that want an agent with instances of others
   std::set<BlockName> stale_blocks_;  // to write when the step ends
   std::set<TaskId> unconfirmed_;
   std::optional<Time> confirm_at_;  // they are asked about again

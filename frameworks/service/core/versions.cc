@@ -21,7 +21,12 @@ size_t bytes_of(const AppSpec& spec) {
     bytes += use.name.size() + use.variable.size() + use.file.size() + 48;
   }
   for (const auto& [name, port] : spec.static_ports) bytes += name.size() + 24;
+  if (spec.scale) bytes += spec.scale->port.size() + spec.scale->path.size() + 128;
+  for (const std::string& name : spec.with) bytes += name.size() + 16;
+  for (const std::string& name : spec.apart_from) bytes += name.size() + 16;
   for (const std::string& name : spec.find) bytes += name.size() + 16;
+  for (const std::string& command : spec.init) bytes += command.size() + 16;
+  for (const auto& [name, command] : spec.sidecars) bytes += name.size() + command.size() + 32;
   for (const auto& [name, content] : spec.files) bytes += name.size() + content.size() + 32;
   if (spec.health) bytes += spec.health->command.size() + spec.health->path.size() + 256;
   return bytes;
@@ -78,6 +83,8 @@ Values values_of(const AppSpec& spec) {
         text('{', use.variable.empty() ? "" : text("env: ", use.variable), has_both ? ", " : "",
              use.file.empty() ? "" : text("file: ", use.file), '}');
   }
+  for (size_t i = 0; i < spec.init.size(); ++i) values[text("init.", i + 1)] = spec.init[i];
+  for (const auto& [name, command] : spec.sidecars) values["sidecars." + name] = command;
   values["constraints"] =
       joined(spec.constraints, [](const Constraint& one) { return to_text(one); });
   values["spread"] = spec.spread.empty() ? "none" : spec.spread;
@@ -85,7 +92,18 @@ Values values_of(const AppSpec& spec) {
       spec.max_per, [](const MaxPer& most) { return text(most.attribute, ": ", most.count); });
   if (spec.health) values["health"] = words_of(*spec.health);
   if (spec.ready) values["ready"] = words_of(*spec.ready);
+  if (spec.scale) {
+    values["scale.bounds"] = text(spec.scale->min, " to ", spec.scale->max);
+    values["scale.target"] =
+        text(to_text(spec.scale->source), ' ', print_milli(spec.scale->target));
+    values["scale.from"] = spec.scale->port.empty() ? "" : text(spec.scale->port, spec.scale->path);
+    values["scale.up_after"] = to_text(spec.scale->up_after);
+    values["scale.down_after"] = to_text(spec.scale->down_after);
+    values["scale.dry_run"] = spec.scale->is_dry_run ? "true" : "false";
+  }
   if (!spec.after.empty()) values["after"] = joined(spec.after, as_is);
+  if (!spec.with.empty()) values["with"] = joined(spec.with, as_is);
+  if (!spec.apart_from.empty()) values["apart_from"] = joined(spec.apart_from, as_is);
   if (!spec.find.empty()) values["find"] = joined(spec.find, as_is);
   values["drain_delay"] = to_text(spec.drain_delay);
   values["kill_grace"] = to_text(spec.kill_grace);

@@ -36,14 +36,10 @@ Result<void> read_constraints(const yaml::Node& node, std::vector<Constraint>& p
 }
 
 Result<void> read_files(const yaml::Node& node, std::vector<proto::FetchedFile>& place) {
-  const Result<std::vector<std::string>> texts = texts_of("fetch", node);
-  if (!texts) return texts.error();
-  for (const std::string& one : *texts) {
-    Result<proto::FetchedFile> parsed = proto::parse_fetched_file(one);
-    if (!parsed) return at(node, "fetch", std::move(parsed).error());
-    place.push_back(*std::move(parsed));
-  }
-  return {};
+  const auto read = [&](const yaml::Node& entry) {
+    return read_value("fetch", entry, proto::parse_fetched_file, place.emplace_back());
+  };
+  return node.kind == yaml::Node::Kind::kText ? read(node) : yaml::read_list("fetch", node, read);
 }
 
 // A name, or {name: number}. A number alone would be taken for the port itself.
@@ -207,6 +203,54 @@ Result<void> read_update(const yaml::Node& node, UpdatePolicy& update) {
       });
 }
 
+// "60%" of what an instance has, as thousandths; of http any number, in thousandths of one.
+Result<int64_t> parse_share(std::string_view given) {
+  const bool is_share = given.ends_with('%');
+  const Result<int64_t> percent =
+      is_share ? parse_whole("target", given.substr(0, given.size() - 1), 1, 1'000)
+               : Error::invalid_argument("");
+  if (percent) return *percent * 10;
+  return Error::invalid_argument(
+      text("must be from 1% to 1000% of what an instance has, not ", quoted(given)));
+}
+
+Result<void> read_scale(const yaml::Node& node, std::optional<ScalePolicy>& place) {
+  ScalePolicy scale;
+  int sources = 0;
+  const auto read_http = [&](const yaml::Node& target) {
+    return read_table("scale.http", target, {"port", "path", "target"},
+                      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+                        if (key == "port") return read_text(key, value, scale.port);
+                        if (key == "path") return read_text(key, value, scale.path);
+                        const auto parse = [](std::string_view given) {
+                          return parse_milli(given);
+                        };
+                        return read_value(key, value, parse, scale.target);
+                      });
+  };
+  Result<void> read = read_table(
+      "scale", node, {"min", "max", "cpu", "memory", "http", "up_after", "down_after", "dry_run"},
+      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+        if (key == "min") return read_whole(key, value, 1, kInstancesMax, scale.min);
+        if (key == "max") return read_whole(key, value, 1, kInstancesMax, scale.max);
+        if (key == "up_after") return read_duration(key, value, scale.up_after);
+        if (key == "down_after") return read_duration(key, value, scale.down_after);
+        if (key == "dry_run") return read_value(key, value, parse_truth, scale.is_dry_run);
+        ++sources;
+        scale.source = key == "cpu"      ? LoadSource::kCpu
+                       : key == "memory" ? LoadSource::kMemory
+                                         : LoadSource::kHttp;
+        return key == "http" ? read_http(value) : read_value(key, value, parse_share, scale.target);
+      });
+  if (!read) return read;
+  if (sources != 1) {
+    return at(node, text("scale must have one of cpu, memory and http, not ", sources))
+        .with_hint("as in scale: {min: 2, max: 10, cpu: 60%}");
+  }
+  place = std::move(scale);
+  return {};
+}
+
 Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& app) {
   if (key == "name") return read_text(key, node, app.name);
   if (key == "instances") return read_whole(key, node, 0, kInstancesMax, app.instances);
@@ -222,6 +266,12 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
       return read_text(name, value, app.files[name]);
     });
   }
+  if (key == "init") return keep(texts_of(key, node), app.init);
+  if (key == "sidecars") {
+    return read_table(key, node, {}, [&](const std::string& name, const yaml::Node& value) {
+      return read_text(text("sidecars.", name), value, app.sidecars[name]);
+    });
+  }
   if (key == "fetch") return read_files(node, app.fetch);
   if (key == "ports") return read_ports(node, app);
   if (key == "secrets") return read_secrets(node, app.secrets);
@@ -234,8 +284,11 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
   if (key == "ready") return read_ready(node, app.ready);
+  if (key == "scale") return read_scale(node, app.scale);
   if (key == "daemon") return read_value(key, node, parse_truth, app.daemon);
   if (key == "after") return read_app_names(key, node, app.after);
+  if (key == "with") return read_app_names(key, node, app.with);
+  if (key == "apart_from") return read_app_names(key, node, app.apart_from);
   if (key == "find") return read_app_names(key, node, app.find);
   if (key == "kill_signal") {
     return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
@@ -243,6 +296,30 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   if (key == "drain_delay") return read_duration(key, node, app.drain_delay);
   if (key == "kill_grace") return read_duration(key, node, app.kill_grace);
   return read_update(node, app.update);
+}
+
+// Keys of other systems' files, and what says the same here.
+Result<void> check_foreign_keys(const yaml::Node& document) {
+  constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
+      {"uris", "fetch: [URI], as in https://host/a.tar.gz,extract,sha256=SUM"},
+      {"artifacts", "fetch: [URI], as in https://host/a.tar.gz,extract,sha256=SUM"},
+      {"id", "name: NAME"},
+      {"cmd", "command: LINE"},
+      {"cpus", "resources: 'cpus:0.5;mem:128'"},
+      {"mem", "resources: 'cpus:0.5;mem:128'"},
+      {"healthChecks", "health: {http: {port: NAME, path: /}}"},
+      {"upgradeStrategy", "update: {max_unavailable: 1}"},
+      {"taskKillGracePeriodSeconds", "kill_grace: 5s"}};
+  if (document.kind != yaml::Node::Kind::kTable) return {};
+  for (const yaml::Row& row : document.rows) {
+    for (const auto& [key, here] : kForeign) {
+      if (row.key != key) continue;
+      return Error::invalid_argument(
+                 text("line ", row.line, ": unknown key ", quoted(row.key), " in an app file"))
+          .with_hint(text("here that is said by ", here));
+    }
+  }
+  return {};
 }
 
 // Where the document has this key, or begins.
@@ -254,12 +331,14 @@ int line_of(const yaml::Node& document, std::string_view key) {
 }
 
 Result<AppSpec> read_document(const yaml::Node& document) {
+  if (Result<void> ok = check_foreign_keys(document); !ok) return std::move(ok).error();
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
       {"name",   "instances",   "command", "resources",   "fetch",      "files",       "env",
        "ports",  "constraints", "spread",  "max_per",     "daemon",     "health",      "ready",
-       "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal", "secrets"},
+       "update", "after",       "find",    "drain_delay", "kill_grace", "kill_signal", "secrets",
+       "init",   "sidecars",    "scale",   "with",        "apart_from"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {
@@ -268,6 +347,7 @@ Result<AppSpec> read_document(const yaml::Node& document) {
           .with_hint("an app needs at least a name and a command");
     }
   }
+  if (app.scale) app.instances = std::clamp(app.instances, app.scale->min, app.scale->max);
   for (const yaml::Row& row : document.rows) {
     if (!app.daemon || (row.key != "instances" && row.key != "spread" && row.key != "max_per")) {
       continue;

@@ -17,6 +17,11 @@ Result<Asked> parse_request(std::string_view data) {
   if (call->verb == "stop") return Asked(Change(Stop{call->app}));
   if (call->verb == "pause") return Asked(Change(Pause{call->app}));
   if (call->verb == "resume") return Asked(Change(Resume{call->app}));
+  if (call->verb == "figures") {
+    Figures figures{.app = std::move(call->app)};
+    for (const proto::ServiceFigure& one : call->figures) figures.of[one.task] = one.milli;
+    return Asked(std::move(figures));
+  }
   if (call->verb == "servers") {
     if (call->wait > proto::kServersWaitMax) {
       return Error::invalid_argument(text("a request for servers waits for ",
@@ -48,9 +53,10 @@ Result<Asked> parse_request(std::string_view data) {
     if (!file) return std::move(file).error();
     return asked(Apply{.specs = std::move(file->apps), .lines = std::move(file->lines)});
   }
-  return Error::invalid_argument(text("unknown request ", quoted(call->verb),
-                                      "; there are apply, history, list, pause, plan, resume, "
-                                      "rollback, scale, servers, status and stop"));
+  return Error::invalid_argument(
+      text("unknown request ", quoted(call->verb),
+           "; there are apply, figures, history, list, pause, plan, resume, "
+           "rollback, scale, servers, status and stop"));
 }
 
 namespace {
@@ -61,6 +67,7 @@ bool may_see_why(const Caller& by, const proto::ServiceAppRow& row) {
 
 void hide_why(proto::ServiceAppRow& row) {
   for (std::string* one : {&row.why, &row.failed, &row.rolled_back}) one->clear();
+  if (row.scale) row.scale->said.clear();
 }
 
 Result<std::string> picture(const Service& service, const ListApps& asked, Time, const Caller& by) {

@@ -26,7 +26,7 @@ struct Preview {
 };
 // Changes and watches are the core's to answer; pictures are answered at once.
 using Picture = std::variant<ListApps, ShowApp, ShowHistory, Preview>;
-using Asked = std::variant<Change, Picture, Watch>;
+using Asked = std::variant<Change, Picture, Watch, Figures>;
 
 // Errors: kInvalidArgument for what is no request, or an app file that is wrong.
 Result<Asked> parse_request(std::string_view data);

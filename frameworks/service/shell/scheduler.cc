@@ -255,6 +255,11 @@ class Daemon {
                 << " app=" << app_of(*change) << " principal=" << request.principal;
       return host_.step(Request{request.relay, std::move(*change), std::move(by)});
     }
+    if (auto* figures = std::get_if<Figures>(&*asked)) {
+      figures->relay = request.relay;
+      figures->by = std::move(by);
+      return host_.step(std::move(*figures));
+    }
     if (auto* watch = std::get_if<Watch>(&*asked)) {
       watch->relay = request.relay;
       return host_.step(std::move(*watch));
@@ -310,10 +315,16 @@ int run_attached(const RunOptions& options) {
   if (!yaml) return print_error(yaml.error(), options.json);
   Result<AppSpec> app = parse_app_file(*yaml);
   if (!app) return print_error(std::move(app).error().in(options.app_file), options.json);
-  if (!app->after.empty() || !app->find.empty()) {
+  const std::string_view key = !app->after.empty()        ? "after"
+                               : !app->find.empty()       ? "find"
+                               : !app->with.empty()       ? "with"
+                               : !app->apart_from.empty() ? "apart_from"
+                               : app->scale               ? "scale"
+                                                          : "";
+  if (!key.empty()) {
     return print_error(
-        Error::invalid_argument(text(options.app_file, ": ", app->after.empty() ? "find" : "after",
-                                     ": an attached app knows no other apps"))
+        Error::invalid_argument(text(options.app_file, ": ", key, ": an attached app ",
+                                     key == "scale" ? "hears of no load" : "knows no other apps"))
             .with_hint("apply the file: proffer service apply FILE"),
         options.json);
   }

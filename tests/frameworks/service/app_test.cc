@@ -8,6 +8,7 @@
 #include "frameworks/service/core/plan.h"
 #include "frameworks/service/core/ports.h"
 #include "frameworks/service/core/records.h"
+#include "proto/task_group.h"
 
 namespace proffer::service::app_test {
 namespace {
@@ -37,9 +38,22 @@ AppSpec full() {
                 .rolls_back = false};
   app.after = {"db", "queue"};
   app.find = {"cache", "db"};
+  app.with = {"cache", "db"};
+  app.apart_from = {"noise"};
   app.files = {{"a.conf", "port ~{PORT_http}\n"}, {"b", ""}};
   app.static_ports = {{"admin", 8080}};
   app.secrets = {{.name = "db", .variable = "DB"}, {.name = "tls", .file = "tls.key"}};
+  app.init = {"migrate", "warm"};
+  app.sidecars = {{"log", "ship"}, {"proxy", "envoy"}};
+  app.scale = ScalePolicy{.min = 2,
+                          .max = 9,
+                          .source = LoadSource::kHttp,
+                          .target = 12'500,
+                          .port = "http",
+                          .path = "/load",
+                          .up_after = seconds(7),
+                          .down_after = minutes(2),
+                          .is_dry_run = true};
   app.drain_delay = seconds(4);
   app.kill_grace = milliseconds(1'500);
   app.kill_signal = 2;
@@ -87,6 +101,9 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
       {[](AppSpec& app) { app.after = {"a b"}; }, "after"},
       {[](AppSpec& app) { app.after.assign(17, "a"); }, "after names 17 apps; at most 16"},
       {[](AppSpec& app) { app.find.assign(9, "a"); }, "find names 9 apps; at most 8"},
+      {[](AppSpec& app) { app.with.assign(9, "a"); }, "with names 9 apps; at most 8"},
+      {[](AppSpec& app) { app.apart_from = {"web"}; }, "apart_from names the app itself"},
+      {[](AppSpec& app) { app.apart_from = {"db"}; }, "with and apart_from both name app 'db'"},
       {[](AppSpec& app) {
          app.find = {"a", "a-b"};
        },
@@ -110,6 +127,17 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
          for (int i = 0; i < 17; ++i) app.files[text("f", i)] = "";
        },
        "at most 16 are allowed"},
+      {[](AppSpec& app) { app.init[1] = ""; }, "init has a command that is empty"},
+      {[](AppSpec& app) { app.init.assign(17, "x"); }, "17 init steps; at most 16"},
+      {[](AppSpec& app) { app.sidecars["a b"] = "x"; }, "the name of sidecar must be"},
+      {[](AppSpec& app) { app.sidecars["log"] = ""; }, "sidecar 'log' must have a command line"},
+      {[](AppSpec& app) { app.sidecars["log"] = std::string(33'000, 'x'); }, "at most 32768"},
+      {[](AppSpec& app) { app.env["PROFFER_GROUP"] = "1"; }, "has the variable PROFFER_GROUP"},
+      {[](AppSpec& app) {
+         app.command = std::string(kCommandBytesMax, 'x');
+         app.files.clear();
+       },
+       "beside init steps or sidecars a command has at most"},
       {[](AppSpec& app) { app.ready.emplace(); }, "not both"},
       {[](AppSpec& app) {
          app.health.reset();
@@ -133,6 +161,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
   other.update.max_unavailable = 1;
   other.spread = "host";
   other.after.clear();
+  other.scale.reset();
   EXPECT_TRUE(same_task(full(), other));
   const std::vector<void (*)(AppSpec&)> changes = {
       [](AppSpec& app) { app.command = "other"; },
@@ -141,6 +170,8 @@ TEST(SameTask, LooksAtWhatATaskSees) {
       [](AppSpec& app) { app.fetch.clear(); },
       [](AppSpec& app) { app.find.clear(); },
       [](AppSpec& app) { app.files["b"] = "c"; },
+      [](AppSpec& app) { app.init.pop_back(); },
+      [](AppSpec& app) { app.sidecars["log"] = "other"; },
       [](AppSpec& app) { app.ports.push_back("more"); },
       [](AppSpec& app) { app.constraints.clear(); },
       [](AppSpec& app) { app.max_per.clear(); },
@@ -156,6 +187,8 @@ TEST(SameTask, LooksAtWhatATaskSees) {
 
 TEST(Files, AreWrittenByTheShellOfTheCommand) {
   AppSpec app = full();
+  app.init.clear();
+  app.sidecars.clear();
   app.files = {{"a.conf", "it's ~{PORT_http}, ~~{X} ~ and ~{A}"}, {"b", ""}};
   const proto::TaskSpec task = make_task(app, {.app = "web", .version = 1, .unique = "u"});
   EXPECT_EQ(task.command, "eval \"$PROFFER_FILES\"\nserve");
@@ -165,6 +198,30 @@ TEST(Files, AreWrittenByTheShellOfTheCommand) {
       "', ~{X} ~ and ' \"${A?is not set, and a file of the app has it}\" >'a.conf' || exit 1\n"
       "printf %s '' >'b' || exit 1\nunset PROFFER_FILES\n");
   EXPECT_EQ(task.environment.at("A"), "1");
+}
+
+TEST(Group, TravelsAsTheDataOfTheTask) {
+  const proto::TaskSpec task = make_task(full(), {.app = "web", .version = 1, .unique = "u"});
+  const auto group = proto::decode_task_group(task.data);
+  ASSERT_TRUE(group) << group.error().message();
+  // The first step writes the files, so that all steps have them.
+  EXPECT_EQ(**group,
+            (proto::TaskGroup{.init = {{"1", "eval \"$PROFFER_FILES\"\nmigrate"}, {"2", "warm"}},
+                              .sidecars = {{"log", "ship"}, {"proxy", "envoy"}}}));
+  EXPECT_EQ(task.command, text(proto::kGroupCommand, "serve"));
+  EXPECT_EQ(task.environment.count("PROFFER_FILES"), 1u);
+}
+
+TEST(Group, WritesItsFilesBeforeItsSidecarsBegin) {
+  AppSpec app = full();
+  app.init.clear();
+  const proto::TaskSpec task = make_task(app, {.app = "web", .version = 1, .unique = "u"});
+  const auto group = proto::decode_task_group(task.data);
+  ASSERT_TRUE(group) << group.error().message();
+  EXPECT_EQ((*group)->init,
+            (std::vector<proto::GroupCommand>{{"files", "eval \"$PROFFER_FILES\"\n"}}));
+  app.sidecars.clear();
+  EXPECT_EQ(make_task(app, {.app = "web", .version = 1, .unique = "u"}).data, "");
 }
 
 TEST(Ask, OfADaemonIsForOneInstanceOnEachAgent) {
@@ -193,12 +250,14 @@ TEST(Records, OfEarlierVersionsAreRead) {
   const std::string sixth = "0;0;0;0;600000000000;1;0;0;0;0;1;0;0;0;";
   const std::string seventh = "0;0;0;0;0;";
   const std::string eighth = "0;0;";
+  const std::string ninth = "0;0;0;0;0;";
   for (const auto& [version, of_its_time] :
        {std::pair("1", "4;host0;0;15;0;0;" + sixth + seventh),
         std::pair("2", "0;15;0;0;" + sixth + seventh), std::pair("3", "0;0;" + sixth + seventh),
         std::pair("4", "0;" + sixth + seventh), std::pair("5", sixth + seventh),
-        std::pair("6", seventh), std::pair("7", std::string())}) {
-    const std::string behind = of_its_time + eighth;
+        std::pair("6", seventh), std::pair("7", std::string()), std::pair("8", std::string())}) {
+    const std::string behind =
+        of_its_time + (version == std::string_view("8") ? "" : eighth) + ninth;
     std::string old = today;
     old.replace(3, 1, version);
     ASSERT_TRUE(old.ends_with(behind)) << old;
@@ -301,14 +360,21 @@ TEST(Records, OfEarlierVersionsOfAnAppAreRead) {
   versions[3].spec.files.clear();
   versions[3].spec.static_ports.clear();
   versions[3].spec.secrets.clear();
+  versions[3].spec.init.clear();
+  versions[3].spec.sidecars.clear();
+  versions[3].spec.scale.reset();
+  versions[3].spec.with.clear();
+  versions[3].spec.apart_from.clear();
   const std::string today = encode(versions);
-  // find, daemon and files; ports by number and secrets; when and by whom it was applied.
-  const std::string newest = "0;0;0;0;0;0;3;ada";
+  // find, daemon and files; ports by number and secrets; init steps, sidecars, neighbours and
+  // scale; when and by whom it was applied.
+  const std::string newest = "0;0;0;0;0;0;0;0;0;0;0;3;ada";
   const size_t at = today.find(newest);
   ASSERT_NE(at, std::string::npos) << today;
-  for (const auto& [version, lacks] : {std::pair("2", size_t{4}), std::pair("1", size_t{10})}) {
+  for (const auto& [version, keeps] :
+       {std::pair("3", size_t{10}), std::pair("2", size_t{6}), std::pair("1", size_t{0})}) {
     std::string old = today;
-    old.replace(at + (lacks == 4 ? 6 : 0), lacks, "").replace(3, 1, version);
+    old.replace(at + keeps, 20 - keeps, "").replace(3, 1, version);
     const auto read = decode_versions(old);
     ASSERT_TRUE(read) << read.error().message() << old;
     EXPECT_EQ(*read, versions);

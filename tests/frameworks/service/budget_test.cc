@@ -136,9 +136,78 @@ TEST(Budget, AShortNoticeIsNotSpentOnLeaving) {
   EXPECT_EQ(s.row().ready, 2);
 }
 
-// Nobody is told of it. Until the time of the drain is over the instance counts as one that leaves.
-TEST(Budget, AnInstanceStaysIfItsDrainIsTakenBack) {
+TEST(Budget, AnUpdateGoesOnAtOnceWhenTheDrainIsTakenBack) {
   Drained s;
+  AppSpec spec = ServiceScenario::app(4);
+  spec.command = "serve better";
+  s.apply(spec);
+  s.advance(minutes(5));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(0));
+  s.undrain("a1", 2);
+  s.advance(seconds(20));
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(4));
+  EXPECT_EQ(s.row().state, "running");
+}
+
+TEST(Budget, AnInstanceThatStaysNeedsNoReplacement) {
+  Web s(ServiceScenario::with_health(ServiceScenario::app(3)));
+  s.auto_healthy(false);
+  const std::vector<std::string> before = s.tasks_of("web");
+  s.drain("a1", minutes(30));
+  s.settle();
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(4));
+  s.undrain("a1", 2);
+  s.settle();
+  EXPECT_EQ(s.tasks_of("web"), before);
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_TRUE(s.asks().empty());
+}
+
+// Neither is told of it: on its return the scheduler hears of all that are to leave.
+TEST(Budget, AnInstanceStaysIfItsDrainIsTakenBackWhileTheSchedulerIsAway) {
+  for (const bool is_restarted : {false, true}) {
+    SCOPED_TRACE(is_restarted);
+    Drained s;
+    const std::vector<std::string> before = s.tasks_on("a1");
+    s.disconnect();
+    s.undrain("a1", 2);
+    is_restarted ? s.start() : s.connect();
+    AppSpec spec = ServiceScenario::app(4);
+    spec.command = "serve better";
+    s.apply(spec);
+    s.advance(seconds(30));
+    EXPECT_THAT(s.tasks_of("web", 2), SizeIs(4));
+  }
+}
+
+// Only what is told after a reconnect counts as told.
+TEST(Budget, AnInstanceIsStillToLeaveAfterAReconnect) {
+  Drained s;
+  s.disconnect();
+  s.connect();
+  AppSpec spec = ServiceScenario::app(4);
+  spec.command = "serve better";
+  s.apply(spec);
+  s.advance(minutes(5));
+  EXPECT_THAT(s.tasks_of("web", 1), SizeIs(4));
+}
+
+TEST(Budget, AnUndrainBeforeTheStoreIsReadCounts) {
+  Web s;
+  s.hold_store(true);
+  s.start();
+  s.drain("a1", seconds(60));
+  s.undrain("a1", 2);
+  s.hold_store(false);
+  s.advance(seconds(10));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(3));
+  EXPECT_THAT(s.tasks_on("a1"), SizeIs(1));
+}
+
+// Until the time of the drain is over the instance counts as one that leaves.
+TEST(Budget, AnInstanceStaysIfItsDrainIsTakenBackByAMasterOfBefore) {
+  Drained s;
+  s.tells_undrain(false);
   const std::vector<std::string> before = s.tasks_on("a1");
   s.undrain("a1", 2);
   AppSpec spec = ServiceScenario::app(4);

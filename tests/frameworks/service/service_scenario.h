@@ -47,7 +47,6 @@ class ServiceScenario {
     offers_.clear();
     connected_ = false;
     is_watching_ = false;
-    for (const std::string& id : undrained_) revoked_.erase(id);
     core_ = std::make_unique<Service>(ServiceOptions{
         .has_store = has_store_, .serves_users = serves_users_, .life = text("life", ++lives_)});
     connect();
@@ -66,6 +65,8 @@ class ServiceScenario {
                                  .reason = RevokeReason::kDraining,
                                  .grace = revoked_until_[id] - now_});
     }
+    notify(sdk::AllTasksKnown{});
+    for (const std::string& id : std::exchange(undrained_, {})) revoked_.erase(id);
   }
   void disconnect() {
     connected_ = false;
@@ -164,11 +165,23 @@ class ServiceScenario {
     }
     if (connected_) notify(notice);
   }
-  // The drain is taken back. No message says so.
+  // The drain is taken back. Masters of before do not tell it.
   void undrain(const std::string& name, int room) {
     agent(name, room);
-    for (const std::string& id : tasks_on(name)) undrained_.insert(id);
+    proto::RevokeWithdrawn withdrawn{.agent = AgentId(name)};
+    for (const std::string& id : tasks_on(name)) {
+      if (revoked_.count(id) == 0) continue;
+      undrained_.insert(id);
+      withdrawn.tasks.emplace_back(id);
+    }
+    if (!connected_ || !tells_undrain_ || withdrawn.tasks.empty()) return;
+    notify(withdrawn);
+    for (const TaskId& task : withdrawn.tasks) {
+      undrained_.erase(task.str());
+      revoked_.erase(task.str());
+    }
   }
+  void tells_undrain(bool is) { tells_undrain_ = is; }
   // The master kills revoked instances that run at the end of their time.
   void end_drains() {
     for (const std::string& id : std::set(revoked_)) {
@@ -749,6 +762,7 @@ class ServiceScenario {
   bool start_tasks_ = true;
   bool obey_kills_ = true;
   bool says_ready_ = false;
+  bool tells_undrain_ = true;
   bool auto_healthy_ = true;
 };
 

@@ -238,6 +238,34 @@ TEST(Rollback, OfTheFirstVersionThereIsNone) {
   EXPECT_EQ(s.row().failed, "");
 }
 
+// The first version was ready as a whole, but not for as long as its update wants.
+TEST(Rollback, IsToTheFirstVersionIfAllItsInstancesWereReadyWhenItWasReplaced) {
+  const UpdatePolicy update = {.healthy_for = minutes(10), .progress_deadline = minutes(20)};
+  Web s(update);
+  EXPECT_EQ(s.apply(command("exit 1", update)), "updated to version 2");
+  s.crash_all_of(2, 2, seconds(30));
+  s.advance(seconds(30));
+  EXPECT_EQ(s.row().version, 1u);
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_THAT(s.row().rolled_back, HasSubstr("version 2 failed: instance"));
+}
+
+// Nobody knows that it works.
+TEST(Rollback, IsNotToAFirstVersionThatWasNotReadyWhenItWasReplaced) {
+  ServiceScenario s;
+  s.agent("a1", 4);
+  s.says_ready(true);
+  s.apply(command("serve"));
+  s.advance(seconds(60));
+  s.apply(command("exit 1"));
+  for (int i = 0; i < 100; ++i) {
+    s.advance(seconds(1));
+    for (const std::string& id : s.tasks_of("web", 2)) s.crash(id);
+  }
+  EXPECT_EQ(s.row().version, 2u);
+  EXPECT_THAT(s.row().failed, HasSubstr("times in a row"));
+}
+
 TEST(Rollback, IsNotDoneWhereNobodyWantsIt) {
   Web s;
   s.apply(command("exit 1", {.rolls_back = false}));

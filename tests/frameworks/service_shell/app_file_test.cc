@@ -156,6 +156,22 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"update: {surge: 1}\n", "line 3: unknown key 'surge'"},
       {"kill_signal: SIGKILL\n", "line 3: kill_signal: "},
       {"fetch: ftp://host/x\n", "line 3: fetch: "},
+      {"fetch:\n- https://host/x\n- https://host/y,sha256=5f\n", "line 5: fetch: "},
+      {"init: {a: b}\n", "line 3: the value of 'init' must be a text or a list"},
+      {"init: [x, '']\n", "line 3: init has a command that is empty"},
+      {"sidecars: [x]\n", "line 3: sidecars must be a table"},
+      {"env: {A: b}\nsidecars: {a: ''}\n", "line 4: sidecar 'a' must have a command line"},
+      {"scale: {max: 3}\n", "line 3: scale must have one of cpu, memory and http, not 0"},
+      {"scale: {cpu: 60%, memory: 70%}\n", "one of cpu, memory and http, not 2"},
+      {"scale: {max: 3, cpu: 60}\n", "line 3: cpu: must be from 1% to 1000% of what"},
+      {"scale: {max: 3, cpu: 0%}\n", "line 3: cpu: must be from 1% to 1000% of what"},
+      {"scale: {min: 4, max: 3, cpu: 60%}\n", "line 3: scale: min and max must be from 1 to"},
+      {"scale: {max: 3, cpu: 60%, up_after: 2h}\n", "scale: up_after must be from 0 to 1h"},
+      {"scale: {max: 3, http: {port: p, path: /, target: 5}}\n", "one of the app's, not 'p'"},
+      {"ports: [p]\nscale: {max: 3, http: {port: p, path: x, target: 5}}\n",
+       "line 4: scale: path must begin with /"},
+      {"ports: [p]\nscale: {max: 3, http: {port: p, path: /}}\n", "the target must be from"},
+      {"daemon: true\nscale: {max: 3, cpu: 60%}\n", "a daemon has one instance on each agent"},
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
@@ -251,10 +267,57 @@ TEST(AppFile, SecretsHaveAPlace) {
                                            {.name = "tls", .variable = "", .file = "tls.key"}}));
 }
 
+TEST(AppFile, HasStepsInOrderAndSidecarsByName) {
+  const Result<AppSpec> app =
+      parse_app_file("name: a\ncommand: x\ninit: [two, one]\nsidecars: {z: ship, b: proxy}\n");
+  ASSERT_TRUE(app) << app.error().message();
+  EXPECT_THAT(app->init, ElementsAre("two", "one"));
+  EXPECT_EQ(app->sidecars, (std::map<std::string, std::string>{{"b", "proxy"}, {"z", "ship"}}));
+  const auto one = parse_app_file("name: a\ncommand: x\ninit: ./migrate\n");
+  ASSERT_TRUE(one) << one.error().message();
+  EXPECT_THAT(one->init, ElementsAre("./migrate"));
+}
+
+TEST(AppFile, SaysByWhatLoadItIsScaled) {
+  const Result<AppSpec> cpu = parse_app_file(
+      "name: a\ncommand: x\nscale: {min: 2, max: 9, cpu: 60%, up_after: 5s, dry_run: true}\n");
+  ASSERT_TRUE(cpu) << cpu.error().message();
+  EXPECT_EQ(cpu->scale, (ScalePolicy{.min = 2,
+                                     .max = 9,
+                                     .source = LoadSource::kCpu,
+                                     .target = 600,
+                                     .up_after = seconds(5),
+                                     .is_dry_run = true}));
+  EXPECT_EQ(cpu->instances, 2);
+  const Result<AppSpec> http = parse_app_file(
+      "name: a\ncommand: x\nports: [p]\ninstances: 50\n"
+      "scale: {max: 4, http: {port: p, path: /load, target: 12.5}}\n");
+  ASSERT_TRUE(http) << http.error().message();
+  EXPECT_EQ(
+      http->scale,
+      (ScalePolicy{
+          .max = 4, .source = LoadSource::kHttp, .target = 12'500, .port = "p", .path = "/load"}));
+  EXPECT_EQ(http->instances, 4);
+}
+
 TEST(AppFile, HintsAtTheKeysThatThereAre) {
   const Result<AppSpec> app = parse_app_file("name: web\ncomand: x\n");
   ASSERT_FALSE(app);
   EXPECT_THAT(app.error().hint(), HasSubstr("name, instances, command, resources"));
+}
+
+TEST(AppFile, SaysWhatAKeyOfAnotherSystemIsHere) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"uris: [https://host/a]\n", "fetch: [URI]"},
+      {"cpus: 1\n", "resources: "},
+      {"healthChecks: []\n", "health: "},
+  };
+  for (const auto& [line, here] : rows) {
+    const Result<AppSpec> app = parse_app_file(text("name: web\ncommand: x\n", line));
+    ASSERT_FALSE(app) << line;
+    EXPECT_THAT(app.error().message(), HasSubstr("line 3: unknown key"));
+    EXPECT_THAT(app.error().hint(), HasSubstr(here));
+  }
 }
 
 TEST(AppFile, SurvivesGarbage) {

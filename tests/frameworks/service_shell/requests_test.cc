@@ -55,7 +55,8 @@ TEST(Requests, ThatMeanNothingAreRefusedWithReasons) {
       {"", "JSON"},
       {"{}", "verb"},
       {R"({"verb":"start"})",
-       "there are apply, history, list, pause, plan, resume, rollback, scale, servers, status and "
+       "there are apply, figures, history, list, pause, plan, resume, rollback, scale, servers, "
+       "status and "
        "stop"},
       {R"({"verb":"servers","wait_s":61})", "1m"},
       {R"({"verb":"scale","count":3})", "count"},

@@ -1,0 +1,130 @@
+// Apps that run beside others, or apart from them: `with` and `apart_from` in an app file. They are
+// rules for launches, as constraints of the app's asks (constrain), looked at once more when an
+// offer comes. What runs stays, whatever becomes of its neighbours.
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+
+namespace proffer::service {
+namespace {
+
+bool names(const std::vector<std::string>& sorted, const std::string& app) {
+  return std::binary_search(sorted.begin(), sorted.end(), app);
+}
+
+}  // namespace
+
+// Apps that are named exist. One that others run beside has no `with` of its own, so none waits for
+// itself by way of others.
+Result<void> Service::State::check_neighbours(const Apply& apply) const {
+  std::map<std::string_view, const AppSpec*> specs;  // as they would be
+  for (const auto& [name, running] : apps_) specs[name] = &running.app.spec;
+  for (const AppSpec& spec : apply.specs) specs[spec.name] = &spec;
+  for (size_t i = 0; i < apply.specs.size(); ++i) {
+    const AppSpec& spec = apply.specs[i];
+    for (const auto& [key, list] :
+         {std::pair("with", &spec.with), {"apart_from", &spec.apart_from}}) {
+      for (const std::string& name : *list) {
+        const auto other = specs.find(name);
+        if (other == specs.end()) return in_file(apply, i, unknown_app(name).in(key));
+      }
+    }
+    if (spec.with.empty()) continue;
+    const auto chained = [&](const std::string& inner, const std::string& outer) {
+      return in_file(apply, i,
+                     Error::invalid_argument(text("with: app ", quoted(inner), " runs beside ",
+                                                  "others itself, so app ", quoted(outer),
+                                                  " cannot run beside it"))
+                         .with_hint(text("name the apps that ", inner, " runs beside")));
+    };
+    for (const std::string& name : spec.with) {
+      if (!specs.at(name)->with.empty()) return chained(name, spec.name);
+    }
+    for (const auto& [name, other] : specs) {
+      if (names(other->with, spec.name)) return chained(spec.name, std::string(name));
+    }
+  }
+  return {};
+}
+
+// Agents where an instance of the app runs, or is about to.
+std::set<std::string> Service::State::agents_of(const std::string& app) const {
+  std::set<std::string> agents;
+  const auto found = apps_.find(app);
+  if (found == apps_.end()) return agents;
+  for (const auto& [task, instance] : found->second.app.instances) {
+    if (!instance.is_ending()) agents.insert(instance.agent.str());
+  }
+  return agents;
+}
+
+Service::State::Neighbours Service::State::neighbours_of(const AppSpec& spec) const {
+  Neighbours neighbours{.has_with = !spec.with.empty()};
+  for (size_t i = 0; i < spec.with.size(); ++i) {
+    std::set<std::string> agents = agents_of(spec.with[i]);
+    if (i > 0) std::erase_if(agents, [&](auto& one) { return !neighbours.with.contains(one); });
+    neighbours.with = std::move(agents);
+  }
+  const auto apart = [&](const std::string& name) {
+    for (const std::string& agent : agents_of(name)) neighbours.apart.insert(agent);
+  };
+  for (const std::string& name : spec.apart_from) apart(name);
+  for (const auto& [name, running] : apps_) {
+    if (names(running.app.spec.apart_from, spec.name)) apart(name);
+  }
+  return neighbours;
+}
+
+std::optional<std::vector<Constraint>> Service::State::constrain(const AppSpec& spec) const {
+  std::vector<Constraint> constraints;
+  const Neighbours neighbours = neighbours_of(spec);
+  const auto add = [&](Constraint::Operator op, std::vector<std::string> values) {
+    constraints.push_back({"host", op, std::move(values)});
+  };
+  if (neighbours.has_with) {
+    std::vector<std::string> agents;
+    for (const std::string& agent : neighbours.with) {
+      if (neighbours.allow(agent) && agents.size() < kConstraintValuesMax) agents.push_back(agent);
+    }
+    if (agents.empty()) return std::nullopt;
+    add(Constraint::Operator::kIn, std::move(agents));
+    return constraints;
+  }
+  // Those that there is no room for are declined when they are offered.
+  const size_t most = kConstraintsMax - spec.constraints.size() - (spec.daemon ? 1 : 0);
+  std::vector<std::string> agents;
+  for (const std::string& agent : neighbours.apart) {
+    if (constraints.size() >= most) break;
+    agents.push_back(agent);
+    if (agents.size() < kConstraintValuesMax) continue;
+    add(Constraint::Operator::kNotIn, std::exchange(agents, {}));
+  }
+  if (!agents.empty() && constraints.size() < most) {
+    add(Constraint::Operator::kNotIn, std::move(agents));
+  }
+  return constraints;
+}
+
+// Why nothing of it is asked for; empty: it is, or it wants nothing.
+std::string Service::State::why_alone(const RunningApp& running) const {
+  const AppSpec& spec = running.app.spec;
+  if (spec.with.empty() || (running.launches.empty() && !spec.daemon)) return "";
+  if (running.app.stopping || constrain(spec)) return "";
+  std::string names;
+  for (const std::string& name : spec.with) names += text(names.empty() ? "" : ", ", name);
+  return text("no agent has an instance of ", names, spec.with.size() > 1 ? " together" : "",
+              ", beside which it runs, and none that it runs apart from");
+}
+
+void Service::State::tell_neighbours(const std::string& name) {
+  for (const std::string& other : alone_) {
+    const auto app = apps_.find(other);
+    if (app != apps_.end() && names(app->second.app.spec.with, name)) mark(other);
+  }
+}
+
+}  // namespace proffer::service

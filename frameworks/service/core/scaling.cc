@@ -1,0 +1,94 @@
+// Apps that are scaled by their load: on_figures. What a report leads to is the history's to say
+// (autoscale.h); a change is written down as one that people ask for.
+
+#include <algorithm>
+#include <string>
+
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+
+namespace proffer::service {
+
+void Service::State::on_figures(Step& step, const Figures& figures) {
+  Answer answer{.relay = figures.relay};
+  Result<std::string> said = take_figures(step, figures);
+  if (said) {
+    answer.result = std::vector{proto::ServiceChange{.app = figures.app, .result = *said}};
+  } else {
+    answer.result = std::move(said).error();
+  }
+  step.out.answers.push_back(std::move(answer));
+}
+
+Result<std::string> Service::State::take_figures(Step& step, const Figures& figures) {
+  if (!loaded_) {
+    return Error::unavailable("the service scheduler is reading its apps from the store")
+        .with_hint("try again in a moment");
+  }
+  const Result<const App*> found = find_app(figures.app, figures.by);
+  if (!found) return found.error();
+  const App& app = **found;
+  if (!app.spec.scale) {
+    return Error::failed_precondition(
+               text("app ", quoted(figures.app), " is not scaled by its load"))
+        .with_hint("its file needs a table scale, as in scale: {min: 2, max: 10, cpu: 60%}");
+  }
+  RunningApp& running = apps_.at(figures.app);
+  // While an update is under way, old and new instances are there, and each of them starts.
+  if (app.waits || app.is_updating() || app.hold || settled_at_ || running.is_scaled) {
+    return text("stays at ", app.spec.instances, " until nothing else changes it");
+  }
+  if (running.figures_at && step.now - *running.figures_at < kFiguresEvery) {
+    return Error::resource_exhausted(
+        text("figures of an app are taken once in ", to_text(kFiguresEvery)));
+  }
+  LoadReport report;
+  for (const auto& [task, instance] : app.instances) {
+    if (!instance.is_ready()) continue;
+    ++report.ready;
+    const auto figure = figures.of.find(task);
+    if (figure == figures.of.end()) continue;
+    ++report.measured;
+    report.sum += std::clamp<int64_t>(figure->second, 0, kFigureMax);
+  }
+  running.figures_at = step.now;
+  ScaleVerdict verdict =
+      running.scale_history.take(*app.spec.scale, app.spec.instances, report, step.now);
+  running.scaling = verdict.why;
+  if (verdict.instances == app.spec.instances || app.spec.scale->is_dry_run) return verdict.why;
+  trace(step, TraceLevel::kLongLived, "app scaled by its load",
+        {{"app", figures.app},
+         {"instances", std::to_string(verdict.instances)},
+         {"reason", verdict.why}});
+  running.is_scaled = true;
+  requests_.push_back(
+      Request{.relay = 0, .change = AutoScale{.app = figures.app, .instances = verdict.instances}});
+  next_request(step);
+  return verdict.why;
+}
+
+// Nobody measures any more, and what was said last is no longer so.
+void Service::State::forget_old_figures(Step& step) {
+  for (auto& [name, running] : apps_) {
+    if (!running.figures_at || step.now - *running.figures_at < kFiguresOld) continue;
+    running.figures_at.reset();
+    running.scaling.clear();
+  }
+}
+
+Result<Service::State::Changed> Service::State::decide(Step&, const AutoScale& scale,
+                                                       const Caller&) const {
+  const auto found = apps_.find(scale.app);
+  if (found == apps_.end()) return unknown_app(scale.app);
+  const App& app = found->second.app;
+  Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
+  // What people asked for meanwhile counts.
+  if (app.stopping || !app.spec.scale || app.spec.daemon) return changed;
+  const int64_t instances = std::clamp(scale.instances, app.spec.scale->min, app.spec.scale->max);
+  if (Result<void> ok = has_room({{scale.app, instances}}); !ok) return std::move(ok).error();
+  changed.words = text("scaled from ", app.spec.instances, " to ", instances, " instances");
+  changed.record.spec.instances = instances;
+  return changed;
+}
+
+}  // namespace proffer::service

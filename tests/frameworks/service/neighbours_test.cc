@@ -1,0 +1,134 @@
+// Apps that run beside others, or apart from them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/frameworks/service/service_scenario.h"
+
+namespace proffer::service::neighbours_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+struct Neighbours : ServiceScenario {
+  Neighbours() {
+    for (const char* name : {"a1", "a2", "a3"}) agent(name, 10);
+  }
+  static AppSpec beside(int64_t instances, std::vector<std::string> with) {
+    AppSpec spec = app(instances, "web");
+    spec.with = std::move(with);
+    return spec;
+  }
+  static AppSpec apart(int64_t instances, std::vector<std::string> from) {
+    AppSpec spec = app(instances, "web");
+    spec.apart_from = std::move(from);
+    return spec;
+  }
+  std::set<std::string> agents_of(const std::string& name) const {
+    std::set<std::string> agents;
+    for (const std::string& id : tasks_of(name)) agents.insert(tasks().at(id).agent.str());
+    return agents;
+  }
+};
+
+TEST(With, InstancesAreLaunchedOnlyWhereTheOtherAppHasOne) {
+  Neighbours s;
+  s.apply(ServiceScenario::app(2, "db"));
+  s.advance(seconds(5));
+  EXPECT_EQ(s.apply(Neighbours::beside(6, {"db"})), "created");
+  s.advance(seconds(5));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(6));
+  EXPECT_EQ(s.agents_of("web"), s.agents_of("db"));
+}
+
+TEST(With, NothingIsAskedForUntilTheOtherAppRuns) {
+  Neighbours s;
+  s.apply(ServiceScenario::app(0, "db"));
+  s.apply(Neighbours::beside(2, {"db"}));
+  s.advance(seconds(5));
+  EXPECT_THAT(s.tasks_of("web"), IsEmpty());
+  EXPECT_THAT(s.asks(), IsEmpty());
+  EXPECT_THAT(s.row().why, HasSubstr("no agent has an instance of db, beside which it runs"));
+  s.scale("db", 1);
+  s.advance(seconds(5));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(2));
+  EXPECT_EQ(s.row().state, "running");
+}
+
+TEST(With, NeedsAllOfTheAppsOnOneAgent) {
+  Neighbours s;
+  s.apply(ServiceScenario::app(3, "db"));
+  s.apply(ServiceScenario::app(1, "cache"));
+  s.advance(seconds(5));
+  s.apply(Neighbours::beside(4, {"cache", "db"}));
+  s.advance(seconds(5));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(4));
+  EXPECT_EQ(s.agents_of("web"), s.agents_of("cache"));
+}
+
+TEST(With, WhatRunsStaysWhenItsNeighbourLeaves) {
+  Neighbours s;
+  s.apply(ServiceScenario::app(1, "db"));
+  s.advance(seconds(5));
+  s.apply(Neighbours::beside(2, {"db"}));
+  s.advance(seconds(5));
+  s.stop("db");
+  s.advance(minutes(1));
+  EXPECT_EQ(s.row().ready, 2);
+}
+
+TEST(With, ChainsAndUnknownAppsAreRefused) {
+  Neighbours s;
+  EXPECT_THAT(s.apply(Neighbours::beside(1, {"db"})), HasSubstr("there is no app 'db'"));
+  s.apply(ServiceScenario::app(1, "db"));
+  s.apply(Neighbours::beside(1, {"db"}));
+  AppSpec third = ServiceScenario::app(1, "third");
+  third.with = {"web"};
+  EXPECT_THAT(s.apply(third), HasSubstr("app 'web' runs beside others itself"));
+  AppSpec db = ServiceScenario::app(1, "db");
+  db.with = {"web"};
+  EXPECT_THAT(s.apply(db), HasSubstr("runs beside others itself"));
+}
+
+TEST(ApartFrom, HoldsForBothApps) {
+  Neighbours s;
+  s.apply(ServiceScenario::app(2, "noise"));
+  s.advance(seconds(5));
+  s.apply(Neighbours::apart(6, {"noise"}));
+  s.advance(seconds(5));
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(6));
+  EXPECT_THAT(s.agents_of("web"), SizeIs(1));
+  EXPECT_EQ(s.agents_of("noise").count(*s.agents_of("web").begin()), 0u);
+  // And for what comes later of the other app, which names nobody, though there is room nowhere
+  // else.
+  for (const char* agent : {"a1", "a2", "a3"}) {
+    if (s.agents_of("web").count(agent) == 0) s.agent(agent, 2);
+  }
+  s.scale("noise", 8);
+  s.advance(seconds(30));
+  EXPECT_THAT(s.tasks_of("noise"), SizeIs(4));
+  EXPECT_EQ(s.agents_of("noise").count(*s.agents_of("web").begin()), 0u);
+  s.stop("web");
+  s.advance(seconds(30));
+  EXPECT_THAT(s.tasks_of("noise"), SizeIs(8));
+}
+
+// An offer may be older than the other app's instance.
+TEST(ApartFrom, AnOfferOfAnAgentThatIsNoLongerAllowedIsDeclined) {
+  Neighbours s;
+  s.apply(ServiceScenario::app(3, "noise"));
+  s.apply(Neighbours::apart(3, {"noise"}));
+  for (int i = 0; i < 20; ++i) {
+    s.tick();
+    s.offer_once();
+  }
+  s.advance(seconds(30));
+  for (const std::string& agent : s.agents_of("web")) {
+    EXPECT_EQ(s.agents_of("noise").count(agent), 0u) << agent;
+  }
+}
+
+}  // namespace
+}  // namespace proffer::service::neighbours_test
