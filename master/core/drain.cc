@@ -69,10 +69,10 @@ void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   std::vector<Task*> marked;  // They are to end all the same, later.
   std::vector<Task*> stay;
   for (Task* task : agent.tasks) {
-    const bool was_to_end = task->revoke && !task->ended() && !task->kill_asked;
+    const bool was_to_end = task->ending->revoke && !task->ended() && !task->kill_asked;
     if (undrain(*task)) {
       marked.push_back(task);
-    } else if (was_to_end && !task->revoke) {
+    } else if (was_to_end && !task->ending->revoke) {
       stay.push_back(task);
     }
   }

@@ -97,10 +97,10 @@ void Master::State::send_withdrawals(const std::vector<Task*>& tasks, const Agen
                                      Step& step) {
   std::map<FrameworkId, std::vector<TaskId>> ids;
   for (const Task* task : tasks) {
-    ids[task->key.framework].push_back(task->key.task);
+    ids[task->key().framework].push_back(task->key().task);
     step.trace(TraceLevel::kShortLived, "task no longer to be revoked",
-               {{"framework", task->key.framework.str()},
-                {"task", task->key.task.str()},
+               {{"framework", task->key().framework.str()},
+                {"task", task->key().task.str()},
                 {"agent", agent.str()}});
   }
   for (const auto& [framework, all] : ids) {
