@@ -147,8 +147,8 @@ TEST_P(PreviousFrames, OfTodayAreUnderstoodOrIgnoredBefore) {
   for (std::string line; std::getline(lines, line); ++at) {
     ASSERT_LT(at, kinds.size());
     if (line.starts_with("unknown ")) {
-      EXPECT_THAT(kinds[at],
-                  testing::AnyOf("agent_trouble", "reconciled", "not_leader", "release_files"))
+      EXPECT_THAT(kinds[at], testing::AnyOf("agent_trouble", "reconciled", "not_leader",
+                                            "release_files", "revoke_withdrawn"))
           << line;
       continue;
     }

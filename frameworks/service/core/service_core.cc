@@ -177,10 +177,11 @@ void Service::State::on_all_tasks_known(Step& step) {
   }
 }
 
+// One that has been told to end is in its slot until it has ended.
 void Service::State::stay(Step& step, const TaskId& task, Instance& instance) {
-  if (!instance.revoked || instance.kill_asked) return;
-  instance.revoked = false;
+  if (!std::exchange(instance.revoked, false)) return;
   mark(instance.id.app);
+  if (instance.kill_asked) return;
   trace(step, TraceLevel::kShortLived, "instance to stay",
         {{"instance", task.str()}, {"agent", instance.agent.str()}});
 }

@@ -192,6 +192,27 @@ TEST(Budget, AnInstanceIsStillToLeaveAfterAReconnect) {
   EXPECT_THAT(s.tasks_of("web", 1), SizeIs(4));
 }
 
+// Found by seed 503 of the storm: its slot was taken for free, and got another instance.
+TEST(Budget, AnInstanceThatWasToldToEndKeepsItsSlotAfterAnUndrain) {
+  Web s;
+  s.obey_kills(false);
+  const std::string old = s.tasks_on("a1").at(0);
+  const std::vector<std::string> before = s.tasks_of("web");
+  s.drain("a1", minutes(30));
+  s.advance(seconds(5));
+  ASSERT_TRUE(s.tasks().at(old).kill_asked);
+  s.undrain("a1", 2);
+  for (const std::string& id : s.tasks_of("web")) {
+    if (std::count(before.begin(), before.end(), id) == 0) s.crash(id);
+  }
+  s.advance(seconds(10));
+  EXPECT_EQ(s.tasks_of("web"), before);
+  s.obey_kills(true);
+  s.advance(seconds(10));
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_EQ(s.tasks().count(old), 0u);
+}
+
 TEST(Budget, AnUndrainBeforeTheStoreIsReadCounts) {
   Web s;
   s.hold_store(true);
