@@ -59,7 +59,7 @@ proto::LiveTask live(const Task& task, const RoleName& of_framework, Time now) {
                       .gang = claim.gang,
                       .ending = task.kill_asked,
                       .since = between(task.launched_at, now)};
-  for (const auto& [name, port] : task.assignment.ports) row.ports.push_back(port);
+  for (const auto& [name, port] : task.allotment->ports) row.ports.push_back(port);
   std::sort(row.ports.begin(), row.ports.end());
   row.estimated = std::any_of(claim.slices.begin(), claim.slices.end(),
                               [](const Slice& slice) { return slice.revocable; });
