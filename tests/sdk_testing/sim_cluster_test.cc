@@ -299,7 +299,7 @@ TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
   std::vector<proto::RevokeNotice> heard;
   std::vector<proto::RevokeWithdrawn> withdrawn;
-  cluster.add({.name = "a"}, [&heard](Scheduler& self) {
+  cluster.add({.name = "a"}, [&heard, &withdrawn](Scheduler& self) {
     self.ask("x", "cpus:1;mem:256", 2);
     self.on_offer([&self](const Offer& offer) { self.launch(offer, "work"); });
     self.on_revoke([&heard](const proto::RevokeNotice& notice) { heard.push_back(notice); });
