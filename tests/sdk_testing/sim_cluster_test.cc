@@ -313,21 +313,21 @@ TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   ASSERT_EQ(heard.size(), 1u);
   EXPECT_EQ(heard[0].tasks.size(), 2u);
   EXPECT_EQ(heard[0].reason, RevokeReason::kDraining);
-  EXPECT_EQ(cluster.running("a"), 2u);
-  cluster.run_for(seconds(20));
-  EXPECT_EQ(cluster.running("a"), 0u);
-  EXPECT_EQ(cluster.told("a", proto::TaskState::kKilled), 2u);
-  cluster.undrain_agent("agent-1");
-  EXPECT_TRUE(withdrawn.empty());  // They have ended.
-  cluster.run_for(seconds(10));
-  EXPECT_EQ(cluster.running("a"), 2u);
-  cluster.drain_agent("agent-1", seconds(20));
-  cluster.run_for(seconds(5));
   cluster.undrain_agent("agent-1");
   cluster.run_for(seconds(30));
   ASSERT_EQ(withdrawn.size(), 1u);
   EXPECT_EQ(withdrawn[0].tasks.size(), 2u);
   EXPECT_EQ(cluster.running("a"), 2u);
+  cluster.drain_agent("agent-1", seconds(20));
+  cluster.run_for(seconds(10));
+  ASSERT_EQ(heard.size(), 2u);
+  EXPECT_EQ(cluster.running("a"), 2u);
+  cluster.run_for(seconds(20));
+  EXPECT_EQ(cluster.running("a"), 0u);
+  EXPECT_EQ(cluster.told("a", proto::TaskState::kKilled), 2u);
+  cluster.undrain_agent("agent-1");
+  cluster.run_for(seconds(10));
+  EXPECT_EQ(withdrawn.size(), 1u);  // They have ended.
   cluster.set_role(RoleName("default"), {.weight = 2'000});
   cluster.run_for(seconds(5));
   EXPECT_TRUE(cluster.violations().empty());
