@@ -93,6 +93,10 @@ void Hand::start_all() {
                 .name = "batch",
                 .command = {program("proffer-batch"), "scheduler", "--master", cluster_.masters(),
                             "--session-file", cluster_.path("batch.session")}});
+  // Before it has subscribed for the first time, the master knows no framework of its name.
+  if (!eventually([&] { return proffer({"batch", "list"}).code == 0; })) {
+    cluster_.fail("the scheduler does not come up");
+  }
 }
 
 // Nothing is killed meanwhile: a command that is killed before it has an answer cannot say whether
