@@ -165,11 +165,11 @@ struct Size {
 };
 constexpr Size kSizes[] = {{100, 10}, {1'000, 10}, {1, 10'000}};
 
-struct Figures {
+struct ScaleFigures {
   std::vector<int64_t> start, minute, restart, bytes, kept, entries;
 };
 
-void run(const Size& size, Figures& figures) {
+void run(const Size& size, ScaleFigures& figures) {
   Cluster cluster;
   cluster.start("a");
   for (int64_t i = 0; i < size.apps; ++i) {
@@ -212,7 +212,7 @@ int main(int argc, char** argv) {
     return bench::percentile(values, 50);
   };
   for (const Size& size : kSizes) {
-    Figures figures;
+    ScaleFigures figures;
     for (int i = 0; i < FLAGS_runs; ++i) run(size, figures);
     body += text(
         "| ", size.apps, " × ", size.instances, " | ", bench::millis(median(figures.start)),
