@@ -50,8 +50,9 @@ int main(int argc, char** argv) {
     const bench::LoadCost off = measure(false);
     if (!on_first) on = measure(true);
     const auto cells = [&](const bench::LoadCost& cost) {
-      return text(cost.micros / tasks, " | ", cost.cpu() / tasks, " (", cost.agent / tasks, ", ",
-                  cost.executors / tasks, ")");
+      return text(cost.micros / tasks, " | ", cost.cpu() / tasks, " (", cost.master / tasks, ", ",
+                  cost.agent / tasks, ", ", cost.executors / tasks, ", ", cost.scheduler / tasks,
+                  ")");
     };
     rows += text("| ", pair + 1, " | ", cells(off), " | ", cells(on), " | ",
                  ratio(on.micros, off.micros), " | ", ratio(on.cpu(), off.cpu()), " |\n");
@@ -61,9 +62,9 @@ int main(int argc, char** argv) {
   const std::string body = text(
       tasks, " × `true`, ", kAtOnce,
       " at a time, on one agent. Off: tasks of the agent's own user, `--limits=none`. On: tasks of "
-      "another user, `--limits=required`. Microseconds per task: elapsed, and CPU of master, "
-      "agent, executors with their commands, and scheduler (of it the agent's and the "
-      "executors').\n\n"
+      "another user, `--limits=required`. Microseconds per task: elapsed, and CPU in all (of it "
+      "the master's, the agent's, that of executors with their commands, and the "
+      "scheduler's).\n\n"
       "| pair | off, elapsed | CPU | on, elapsed | CPU | elapsed, on by off | CPU, on by off |\n"
       "|---|---|---|---|---|---|---|\n",
       rows, "\nMedians of the ratios: elapsed ", ratio(bench::percentile(time_ratios, 50), 10'000),
