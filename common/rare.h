@@ -1,6 +1,6 @@
 #pragma once
 
-// A part of a value that most values do not have: without it, it takes a pointer and no more.
+// A part that most values of a type do not have. A value without it spends one pointer on it.
 
 #include <memory>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
 // Values that many things have in common, kept once: a hundred thousand tasks of one ask have one
-// claim. Such a value never changes; what has another one afterwards gets another block.
+// claim. Such a value never changes: a task whose value changes gets another block.
 
 #include <array>
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace proffer {
 
-// One of them. An empty one is a T{}.
+// Points to one such value. An empty one reads as T{}.
 template <class T>
 class Shared {
  public:

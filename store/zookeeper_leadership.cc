@@ -52,17 +52,20 @@ void ZooKeeperLeadership::campaign(MasterPlace here, Events events) {
 void ZooKeeperLeadership::begin_session() {
   store_.reset();
   ++sessions_;
+  is_connected_ = false;
   has_nodes_ = false;
   knows_leader_ = false;
   session_ = std::make_unique<ZooKeeperSession>(
       loop_, options_,
       ZooKeeperSession::Events{.on_connected =
                                    [this] {
+                                     is_connected_ = true;
                                      if (!std::exchange(has_nodes_, true)) return make_nodes();
                                      if (knows_leader_ && store_ == nullptr) learn_leader();
                                    },
                                .on_disconnected =
                                    [this] {
+                                     is_connected_ = false;
                                      if (!leads_) follow(std::nullopt);
                                    },
                                .on_ended = [this] { session_ended(); }});

@@ -31,9 +31,9 @@ class ZooKeeperLeadership final : public Leadership {
   bool may_serve(Time now) const override;
   Store& store() override;
   std::optional<MasterPlace> other_leader() const override { return other_; }
-  // Whether another session leads, as far as is known, which may name no place: `proffer registry`
-  // names none.
-  bool is_led_by_other() const { return knows_leader_ && store_ == nullptr; }
+  // Whether another session leads, as ZooKeeper said while it was within reach. That leader may
+  // have no address: `proffer registry` gives none.
+  bool is_led_by_other() const { return is_connected_ && knows_leader_ && store_ == nullptr; }
 
  private:
   void begin_session();
@@ -56,6 +56,7 @@ class ZooKeeperLeadership final : public Leadership {
   MasterPlace here_;
   Events events_;
   uint64_t sessions_ = 0;  // callbacks of earlier ones mean nothing
+  bool is_connected_ = false;
   bool has_nodes_ = false;
   bool knows_leader_ = false;  // has heard who leads in this session
   bool leads_ = false;

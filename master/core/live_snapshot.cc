@@ -59,8 +59,12 @@ proto::LiveTask live(const Task& task, const RoleName& of_framework, Time now) {
                       .gang = claim.gang,
                       .ending = task.kill_asked,
                       .since = between(task.launched_at, now)};
-  for (const auto& [name, port] : task.allotment->ports) row.ports.push_back(port);
-  std::sort(row.ports.begin(), row.ports.end());
+  // Of a task of an earlier master only the ports are known, and not their names.
+  for (const PortRange& range : task.allotment->resources.ports.ranges()) {
+    for (int port = range.first; port <= range.last; ++port) {
+      row.ports.push_back(static_cast<uint16_t>(port));
+    }
+  }
   row.estimated = std::any_of(claim.slices.begin(), claim.slices.end(),
                               [](const Slice& slice) { return slice.revocable; });
   return row;

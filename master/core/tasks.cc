@@ -46,7 +46,9 @@ constexpr size_t kSharedSpecBytesMax = 4 * 1'024;
 
 // Of what may be large.
 size_t bytes_of(const proto::TaskSpec& spec) {
-  size_t bytes = spec.command.size() + spec.data.size();
+  size_t bytes = spec.command.size() + spec.data.size() + spec.executor.size();
+  if (spec.health) bytes += spec.health->command.size() + spec.health->path.size();
+  for (const auto& file : spec.fetch) bytes += file.uri.size() + file.name.size();
   for (const auto& [name, value] : spec.environment) bytes += name.size() + value.size();
   for (const auto& [name, value] : spec.labels) bytes += name.size() + value.size();
   constexpr size_t kListedBytes = 128;

@@ -55,8 +55,8 @@ struct KillCause {
   bool operator==(const KillCause&) const = default;
 };
 
-// There may be hundreds of thousands of tasks, so each keeps as little as it can: what tasks of one
-// ask have in common is in two blocks that they share, what few tasks have is in blocks of its own.
+// There may be hundreds of thousands of tasks, so each keeps as little as it can: tasks of one ask
+// share blocks for their common values, and rare values have blocks of their own.
 
 // What the spec of a task says to people and schedulers.
 struct TaskText {

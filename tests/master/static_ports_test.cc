@@ -62,6 +62,22 @@ TEST_F(StaticPorts, ATaskGetsItAndTheNextOneWaitsForItsEnd) {
   EXPECT_EQ(a1.take_one<proto::RunTask>().assignment.ports.at("http"), 80);
 }
 
+// A plan counts the agents where a port is free by what the snapshot says.
+TEST_F(StaticPorts, IsInTheLiveSnapshotAlsoOfATaskThatAMasterOfBeforeLaunched) {
+  ASSERT_EQ(web.offers.size(), 1u);
+  web.accepts({web.offers[0]}, {task("t1")});
+  s.settle();
+  a1.updates(web.id, "t1", TaskState::kRunning);
+  const auto ports = [this] {
+    const proto::LiveSnapshot all = s.master->live_snapshot(s.now);
+    return all.tasks.size() == 1 ? all.tasks[0].ports : std::vector<uint16_t>{};
+  };
+  EXPECT_THAT(ports(), testing::ElementsAre(80));
+  s.restart_master();
+  a1.registers();
+  EXPECT_THAT(ports(), testing::ElementsAre(80));
+}
+
 // Another framework's task was given the port as one of any number.
 TEST_F(StaticPorts, IsWaitedForWhereAnotherTaskWasGivenIt) {
   MasterScenario other;
