@@ -95,6 +95,7 @@ struct CommandExecutor::Impl {
     std::optional<int> wait_status = {};      // once the command itself has ended
     Time ended_at = {};
     std::unique_ptr<Timer> force = {};  // SIGKILL when the grace is over
+    Time force_at = {};
     std::unique_ptr<Group> group = {};
 
     bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
@@ -150,6 +151,7 @@ struct CommandExecutor::Impl {
   void look_after(const proto::RunTask& run);
   void on_step_ended(const TaskId& id, int status);
   void on_sidecar_ended(const TaskId& id, pid_t pid, int status);
+  void tell_not_ready(const TaskId& id);
   void end_by_force(const TaskId& id, Time due);
   void end_task(const TaskId& id, Duration grace);
   void on_signal(int signal);
@@ -341,7 +343,16 @@ void CommandExecutor::Impl::on_sidecar_ended(const TaskId& id, pid_t pid, int st
   if (!command.is_wanted() || !command.group->failure.empty()) return;
   command.group->failure = text("sidecar ", sidecar.mapped(), words_of_end(status));
   command.group->failed_status = status;
+  tell_not_ready(id);
   end_task(id, command.kill_grace);
+}
+
+// What still runs may take the whole grace to end; no request should go to it.
+void CommandExecutor::Impl::tell_not_ready(const TaskId& id) {
+  Running& command = running.at(id);
+  if (!command.ready.value_or(false)) return;
+  command.ready = false;
+  tell_running(id, "a part of it has ended");
 }
 
 // What it does beside its state is said whole each time: a later update may be all that is heard.
@@ -452,7 +463,11 @@ void CommandExecutor::Impl::on(const sdk::EndTask& end) {
 
 void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   Running& command = running.at(id);
-  if (command.wait_status) return;
+  if (command.wait_status) {  // What is left are its sidecars, which have had the signal.
+    if (command.is_over()) return;
+    if (grace > Duration()) return end_by_force(id, loop.now() + grace);
+    return command.signal_sidecars(SIGKILL);
+  }
   command.watch.reset();
   command.wait.reset();
   kill(-command.pid, grace > Duration() ? command.kill_signal : SIGKILL);
@@ -461,10 +476,11 @@ void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   command.force.reset();
 }
 
-// Its command, and then its sidecars, have one grace together.
+// Its command, and then its sidecars, have one grace together; the shortest that was given.
 void CommandExecutor::Impl::end_by_force(const TaskId& id, Time due) {
   Running& command = running.at(id);
-  if (command.force != nullptr) return;
+  if (command.force != nullptr && command.force_at <= due) return;
+  command.force_at = due;
   command.force = std::make_unique<Timer>(loop, [this, id] {
     const auto at = running.find(id);
     if (at == running.end()) return;
@@ -526,6 +542,7 @@ void CommandExecutor::Impl::reap() {
     command.wait_status = status;
     command.ended_at = loop.now();
     if (command.is_over()) continue;
+    tell_not_ready(at->first);
     command.signal_sidecars(command.kill_signal);
     end_by_force(at->first, loop.now() + command.kill_grace);
   }

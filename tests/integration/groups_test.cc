@@ -120,6 +120,34 @@ TEST_F(Groups, AKillEndsAStepWithinItsGrace) {
   EXPECT_EQ(pid_in("command"), 0);
 }
 
+// A kill that comes when the command has ended is one of its sidecars.
+TEST_F(Groups, AKillEndsSidecarsThatOutliveTheirCommand) {
+  Cluster cluster({.service = true});
+  const std::string more =
+      text("sidecars: {log: 'trap \"\" TERM; echo $$ > ", home_ / "log",
+           "; while :; do sleep 0.1; done'}\n");
+  std::string path = file(text("echo $$ > ", home_ / "command", "; until test -e ", home_ / "go",
+                               "; do sleep 0.05; done; rm ", home_ / "go", "; exit 7"),
+                          more);
+  std::string yaml = read_file(path);
+  yaml.replace(yaml.find("kill_grace: 5s"), 14, "kill_grace: 1h");
+  write_file(path, yaml);
+  ASSERT_EQ(cluster.proffer({"service", "apply", path, "--wait"}).code, 0);
+  const proto::ServiceStatusPage page = status(cluster);
+  ASSERT_EQ(page.instances.size(), 1u);
+  const pid_t log = pid_in("log");
+  const pid_t command = pid_in("command");
+  write_file(home_ / "go", "");
+  ASSERT_TRUE(eventually([&] { return !is_alive(command); }));
+  EXPECT_TRUE(is_alive(log));
+  EXPECT_EQ(cluster.proffer({"kill", page.instances[0].task.str(), "--grace", "0s"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return !is_alive(log); }));
+  EXPECT_TRUE(eventually([&] {
+    return cluster.proffer({"service", "logs", "app"}).err.find("exit code 7") !=
+           std::string::npos;
+  })) << cluster.proffer({"service", "logs", "app"}).err;
+}
+
 // It would run the command without what is around it.
 TEST_F(Groups, AnExecutorOfAVersionBeforeFailsTheTask) {
   const Exit exit = run({"/bin/sh", "-c", text(proto::kGroupCommand, "echo ran")});
