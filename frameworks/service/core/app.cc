@@ -305,6 +305,11 @@ Result<void> check_app_secrets(const AppSpec& app) {
   return {};
 }
 
+bool has_port_of_scale(const AppSpec& app) {
+  return app.scale->source != LoadSource::kHttp ||
+         std::find(app.ports.begin(), app.ports.end(), app.scale->port) != app.ports.end();
+}
+
 Result<void> check_app_scale(const AppSpec& app) {
   if (!app.scale) return {};
   if (Result<void> ok = check_scale(*app.scale, kInstancesMax); !ok) return ok;
@@ -313,7 +318,7 @@ Result<void> check_app_scale(const AppSpec& app) {
         .with_hint("leave scale or daemon out");
   }
   if (app.scale->source != LoadSource::kHttp) return {};
-  if (std::find(app.ports.begin(), app.ports.end(), app.scale->port) == app.ports.end()) {
+  if (!has_port_of_scale(app)) {
     return Error::invalid_argument(
         text("scale: port must be one of the app's, not ", quoted(app.scale->port)));
   }
@@ -405,6 +410,8 @@ AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
   spec.spread = now.spread;
   spec.update = now.update;
   spec.scale = now.scale;
+  // check_app() would refuse an app without that port, also when it is read from the store.
+  if (spec.scale && !has_port_of_scale(spec)) spec.scale.reset();
   spec.after = now.after;
   spec.drain_delay = now.drain_delay;
   return spec;
