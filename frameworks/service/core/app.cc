@@ -140,8 +140,10 @@ Result<void> check_command(const AppSpec& app) {
 }
 
 Result<void> check_constraints(const AppSpec& app) {
-  // The scheduler has one of its own for daemons.
-  const size_t constraints_max = kConstraintsMax - (app.daemon ? 1 : 0);
+  // The scheduler has one of its own for daemons and one for `with`; those for `apart_from` take
+  // the room that is left.
+  const size_t constraints_max =
+      kConstraintsMax - (app.daemon ? 1 : 0) - (app.with.empty() ? 0 : 1);
   if (app.constraints.size() > constraints_max) {
     return Error::invalid_argument(text("constraints has ", app.constraints.size(), "; at most ",
                                         constraints_max, " are allowed"));
