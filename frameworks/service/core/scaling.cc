@@ -40,9 +40,14 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
         .with_hint("its file needs a table scale, as in scale: {min: 2, max: 10, cpu: 60%}");
   }
   RunningApp& running = apps_.at(figures.app);
-  // While an update is under way, old and new instances are there, and each of them starts.
-  if (app.waits || app.is_updating() || app.hold || settled_at_ || running.is_scaled) {
-    return text("stays at ", app.spec.instances, " until nothing else changes it");
+  if (is_changing(app) || settled_at_ || running.is_scaled) {
+    std::string why = text("stays at ", app.spec.instances, " until nothing else changes it");
+    // Somebody measures, though nothing follows from it.
+    if (!running.is_scaled) {
+      running.figures_at = step.now;
+      running.scaling = why;
+    }
+    return why;
   }
   if (running.figures_at && step.now - *running.figures_at < kFiguresEvery) {
     return Error::resource_exhausted(

@@ -236,6 +236,7 @@ TEST(Scaling, WaitsWhileAnUpdateIsUnderWay) {
   s.apply(s.spec);
   EXPECT_THAT(s.load(minutes(2), 1'000), HasSubstr("until nothing else changes it"));
   EXPECT_EQ(s.row().instances, 2);
+  EXPECT_EQ(s.row().scale->said, "stays at 2 until nothing else changes it");
 }
 
 // It is decided from what there was when the figures came, and waits until other changes are
