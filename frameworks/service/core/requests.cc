@@ -166,7 +166,7 @@ Result<Service::State::Changes> Service::State::decide_all(Step& step, const App
   }
   if (Result<void> ok = has_room(instances); !ok) return std::move(ok).error();
   if (Result<void> ok = check_order(apply); !ok) return std::move(ok).error();
-  if (Result<void> ok = check_neighbours(apply); !ok) return std::move(ok).error();
+  if (Result<void> ok = check_neighbours(apply, by); !ok) return std::move(ok).error();
   return changes;
 }
 
