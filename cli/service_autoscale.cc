@@ -1,6 +1,8 @@
 // proffer service autoscale: measures the apps that are scaled by their load, again and again, and
 // tells their scheduler, which decides. measure() is what it does for one app.
 
+#include "cli/service_autoscale.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -60,12 +62,18 @@ class Measurer {
     std::vector<proto::ServiceChange> said;
     std::map<TaskId, Used> before = std::exchange(used_, {});
     ++rounds_;
+    const Result<FrameworkId> framework = client_.framework();
     for (const proto::ServiceAppRow& app : *apps) {
       if (!app.scale || app.state == "stopping" || app.state == "unattended") continue;
       const auto page = client_.status(app.app);
       if (!page) continue;
+      if (!framework && app.scale->source != "http") {
+        said.push_back({.app = app.app, .result = framework.error().message()});
+        continue;
+      }
       proto::ServiceCall call{.verb = "figures", .app = app.app};
-      call.figures = measure(*app.scale, app.app, page->instances, before);
+      call.figures = measure(*app.scale, framework ? text(framework->str(), '/', app.app, '.') : "",
+                             page->instances, before);
       const Result<std::string> answer = client_.ask(call);
       if (!answer) {
         said.push_back({.app = app.app, .result = answer.error().message()});
@@ -83,7 +91,8 @@ class Measurer {
     Clock::time_point at = {};
   };
 
-  Figures measure(const proto::ServiceScale& scale, const std::string& app,
+  // `prefix`: FRAMEWORK/APP., of the app's tasks.
+  Figures measure(const proto::ServiceScale& scale, const std::string& prefix,
                   std::vector<proto::ServiceInstanceRow> instances,
                   const std::map<TaskId, Used>& before) {
     std::erase_if(instances, [](const auto& one) { return !one.ready; });
@@ -94,7 +103,7 @@ class Measurer {
       if (scale.source == "http") instances.resize(kMeasuredMax);
     }
     return scale.source == "http" ? by_http(scale, instances)
-                                  : by_agents(scale, app, instances, before);
+                                  : by_agents(scale, prefix, instances, before);
   }
 
   static Figures by_http(const proto::ServiceScale& scale,
@@ -110,11 +119,11 @@ class Measurer {
   }
 
   // Of CPUs since the round before, so an instance counts from its second round on.
-  Figures by_agents(const proto::ServiceScale& scale, const std::string& app,
+  Figures by_agents(const proto::ServiceScale& scale, const std::string& prefix,
                     const std::vector<proto::ServiceInstanceRow>& instances,
                     const std::map<TaskId, Used>& before) {
     const auto rows =
-        call_list<proto::TaskRow>(master_, "tasks", {.prefix = app + "."}, proto::parse_tasks);
+        call_list<proto::TaskRow>(master_, "tasks", {.prefix = prefix}, proto::parse_tasks);
     if (!rows) return {};
     std::set<TaskId> wanted;
     for (const proto::ServiceInstanceRow& one : instances) wanted.insert(one.task);
@@ -131,12 +140,11 @@ class Measurer {
       const Clock::time_point at = Clock::now();
       if (!status) continue;
       for (const proto::AgentExecutorRow& executor : status->executors) {
-        const TaskId task(executor.executor.str());
-        const auto row = tasks.find(task);
-        if (row == tasks.end() || executor.tasks != 1) continue;
-        const auto figure = scale.source == "memory" ? memory_of(executor, *row->second)
-                                                     : cpu_of(executor, *row->second, at, before);
-        if (figure) figures.push_back({.task = task, .milli = *figure});
+        const proto::TaskRow* row = task_of(executor, tasks);
+        if (row == nullptr) continue;
+        const auto figure = scale.source == "memory" ? memory_of(executor, *row)
+                                                     : cpu_of(executor, *row, at, before);
+        if (figure) figures.push_back({.task = row->task, .milli = *figure});
       }
     }
     return figures;
@@ -171,6 +179,13 @@ class Measurer {
 };
 
 }  // namespace
+
+const proto::TaskRow* task_of(const proto::AgentExecutorRow& executor,
+                              const std::map<TaskId, const proto::TaskRow*>& tasks) {
+  const auto row = tasks.find(TaskId(executor.executor.str()));
+  if (row == tasks.end() || executor.tasks != 1) return nullptr;
+  return executor.framework == row->second->framework ? row->second : nullptr;
+}
 
 int run_service_autoscale(const Words& words) {
   std::string master_flag;

@@ -69,6 +69,31 @@ std::optional<InstanceName> parse_instance(const TaskId& task) {
   return InstanceName{std::string(id.substr(0, version_at)), *version, *slot};
 }
 
+Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows,
+                                    const std::string& word) {
+  std::vector<const proto::FrameworkRow*> of_name;
+  for (const proto::FrameworkRow& row : rows) {
+    if (row.framework.str() == word) return row.framework;
+    if (row.name == word) of_name.push_back(&row);
+  }
+  if (of_name.empty()) return Error::not_found(text("there is no framework ", quoted(word)));
+  if (of_name.size() > 1) {
+    std::erase_if(of_name, [](const proto::FrameworkRow* row) {
+      return row->state != proto::FrameworkState::kConnected;
+    });
+  }
+  if (of_name.size() == 1) return of_name.front()->framework;
+  return Error::invalid_argument(text("several frameworks have the name ", quoted(word),
+                                      "; give the scheduler's id: --framework ID"));
+}
+
+Result<FrameworkId> ServiceClient::framework() const {
+  const auto rows =
+      call_list<proto::FrameworkRow>(master_, "frameworks", {}, proto::parse_frameworks);
+  if (!rows) return rows.error();
+  return framework_named(*rows, framework_);
+}
+
 Result<std::string> ServiceClient::ask(const proto::ServiceCall& what) const {
   return sdk::request(
       {.master = to_text(master_), .framework = framework_, .timeout = kAnswersIn + what.wait},

@@ -26,6 +26,12 @@ struct InstanceName {
 };
 std::optional<InstanceName> parse_instance(const TaskId& task);
 
+// The id of the framework that is meant by an id or a name. As for the master, of several of one
+// name the connected one counts. Errors: kNotFound; kInvalidArgument, several are connected, and
+// nothing here says which of them the master means.
+Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows,
+                                    const std::string& word);
+
 class ServiceClient {
  public:
   // `framework`: the scheduler's name or id.
@@ -38,6 +44,8 @@ class ServiceClient {
   // The following read all pages. Errors: as ask().
   Result<std::vector<proto::ServiceAppRow>> list() const;
   Result<proto::ServiceStatusPage> status(const std::string& app) const;
+  // The scheduler's id. Blocks. Errors: those of the master and of framework_named().
+  Result<FrameworkId> framework() const;
   // While the scheduler is away: how the apps stand by what the master knows of their tasks, all
   // "unattended". Blocks. Errors: kFailedPrecondition (the scheduler is connected), kNotFound (no
   // such framework, or nothing of the app runs), or those of the master.

@@ -140,8 +140,10 @@ Result<void> check_command(const AppSpec& app) {
 }
 
 Result<void> check_constraints(const AppSpec& app) {
-  // The scheduler has one of its own for daemons.
-  const size_t constraints_max = kConstraintsMax - (app.daemon ? 1 : 0);
+  // The scheduler has one of its own for daemons and one for `with`; those for `apart_from` take
+  // the room that is left.
+  const size_t constraints_max =
+      kConstraintsMax - (app.daemon ? 1 : 0) - (app.with.empty() ? 0 : 1);
   if (app.constraints.size() > constraints_max) {
     return Error::invalid_argument(text("constraints has ", app.constraints.size(), "; at most ",
                                         constraints_max, " are allowed"));
@@ -305,6 +307,11 @@ Result<void> check_app_secrets(const AppSpec& app) {
   return {};
 }
 
+bool has_port_of_scale(const AppSpec& app) {
+  return app.scale->source != LoadSource::kHttp ||
+         std::find(app.ports.begin(), app.ports.end(), app.scale->port) != app.ports.end();
+}
+
 Result<void> check_app_scale(const AppSpec& app) {
   if (!app.scale) return {};
   if (Result<void> ok = check_scale(*app.scale, kInstancesMax); !ok) return ok;
@@ -313,7 +320,7 @@ Result<void> check_app_scale(const AppSpec& app) {
         .with_hint("leave scale or daemon out");
   }
   if (app.scale->source != LoadSource::kHttp) return {};
-  if (std::find(app.ports.begin(), app.ports.end(), app.scale->port) == app.ports.end()) {
+  if (!has_port_of_scale(app)) {
     return Error::invalid_argument(
         text("scale: port must be one of the app's, not ", quoted(app.scale->port)));
   }
@@ -405,6 +412,8 @@ AppSpec with_task_of(const AppSpec& version, const AppSpec& now) {
   spec.spread = now.spread;
   spec.update = now.update;
   spec.scale = now.scale;
+  // check_app() would refuse an app without that port, also when it is read from the store.
+  if (spec.scale && !has_port_of_scale(spec)) spec.scale.reset();
   spec.after = now.after;
   spec.drain_delay = now.drain_delay;
   return spec;

@@ -132,7 +132,7 @@ bool same_task(const AppSpec& a, const AppSpec& b);
 std::string find_variable(std::string_view app);
 
 // What tasks see of `version`; how many there are, where they go and how they are updated as in
-// `now`.
+// `now`. It is not scaled by its load if `version` has no port that tells it.
 AppSpec with_task_of(const AppSpec& version, const AppSpec& now);
 
 // --- instances as tasks ------------------------------------------------------------------------

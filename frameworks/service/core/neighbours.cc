@@ -1,6 +1,7 @@
 // Apps that run beside others, or apart from them: `with` and `apart_from` in an app file. They are
 // rules for launches, as constraints of the app's asks (constrain), looked at once more when an
-// offer comes. What runs stays, whatever becomes of its neighbours.
+// offer comes. What runs stays, whatever becomes of its neighbours. An app may name apps of other
+// owners, but hinders only those of its own.
 
 #include <algorithm>
 #include <set>
@@ -18,12 +19,20 @@ bool names(const std::vector<std::string>& sorted, const std::string& app) {
 
 }  // namespace
 
-// Apps that are named exist. One that others run beside has no `with` of its own, so none waits for
-// itself by way of others.
-Result<void> Service::State::check_neighbours(const Apply& apply) const {
+// Apps that are named exist. One that others of its owner run beside has no `with` of its own, so
+// no owner's apps wait for each other in a circle. Rules of another owner's app are no obstacle:
+// the owner of this app could not change them.
+Result<void> Service::State::check_neighbours(const Apply& apply, const Caller& by) const {
   std::map<std::string_view, const AppSpec*> specs;  // as they would be
   for (const auto& [name, running] : apps_) specs[name] = &running.app.spec;
   for (const AppSpec& spec : apply.specs) specs[spec.name] = &spec;
+  const auto owner_of = [&](std::string_view name) -> const std::string& {
+    const auto running = apps_.find(std::string(name));
+    return running != apps_.end() ? running->second.app.owner : by.user;
+  };
+  const auto of_one_owner = [&](std::string_view one, std::string_view other) {
+    return !options_.serves_users || owner_of(one) == owner_of(other);
+  };
   for (size_t i = 0; i < apply.specs.size(); ++i) {
     const AppSpec& spec = apply.specs[i];
     for (const auto& [key, list] :
@@ -42,10 +51,14 @@ Result<void> Service::State::check_neighbours(const Apply& apply) const {
                          .with_hint(text("name the apps that ", inner, " runs beside")));
     };
     for (const std::string& name : spec.with) {
-      if (!specs.at(name)->with.empty()) return chained(name, spec.name);
+      if (!specs.at(name)->with.empty() && of_one_owner(name, spec.name)) {
+        return chained(name, spec.name);
+      }
     }
     for (const auto& [name, other] : specs) {
-      if (names(other->with, spec.name)) return chained(spec.name, std::string(name));
+      if (names(other->with, spec.name) && of_one_owner(name, spec.name)) {
+        return chained(spec.name, std::string(name));
+      }
     }
   }
   return {};
@@ -73,8 +86,10 @@ Service::State::Neighbours Service::State::neighbours_of(const AppSpec& spec) co
     for (const std::string& agent : agents_of(name)) neighbours.apart.insert(agent);
   };
   for (const std::string& name : spec.apart_from) apart(name);
+  const std::string& owner = apps_.at(spec.name).app.owner;
   for (const auto& [name, running] : apps_) {
-    if (names(running.app.spec.apart_from, spec.name)) apart(name);
+    const bool is_of_owner = !options_.serves_users || running.app.owner == owner;
+    if (is_of_owner && names(running.app.spec.apart_from, spec.name)) apart(name);
   }
   return neighbours;
 }

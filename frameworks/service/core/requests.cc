@@ -121,6 +121,17 @@ void Service::State::answer(Step& step, const Result<std::vector<proto::ServiceC
   mark(name);
 }
 
+namespace {
+
+// What people are told of an app that goes back to a version and is not scaled there; else empty.
+std::string lost_scale(const AppSpec& now, const AppSpec& back, uint64_t version) {
+  if (!now.scale || back.scale) return "";
+  return text("no longer scaled by its load: version ", version, " has no port ",
+              quoted(now.scale->port));
+}
+
+}  // namespace
+
 // --- what a request makes of an app ------------------------------------------------------------
 
 Result<Service::State::Changes> Service::State::decide_all(Step& step,
@@ -155,7 +166,7 @@ Result<Service::State::Changes> Service::State::decide_all(Step& step, const App
   }
   if (Result<void> ok = has_room(instances); !ok) return std::move(ok).error();
   if (Result<void> ok = check_order(apply); !ok) return std::move(ok).error();
-  if (Result<void> ok = check_neighbours(apply); !ok) return std::move(ok).error();
+  if (Result<void> ok = check_neighbours(apply, by); !ok) return std::move(ok).error();
   return changes;
 }
 
@@ -317,8 +328,10 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Rollbac
   }
   changed.record.rolled_back.clear();
   const AppSpec spec = with_task_of(version->second.spec, app.spec);
+  const std::string lost = lost_scale(app.spec, spec, *to);
   keep_way_back(changed.record, app);
   changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
+  if (!lost.empty()) changed.words += text(", ", lost);
   changed.record.hold.reset();  // What has run before needs no canary.
   return changed;
 }
@@ -390,6 +403,8 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Judge& 
   move_to(record, changed.earlier, spec, step.now, app.applied_by);
   record.hold.reset();
   record.rolled_back = text("version ", judge.version, " failed: ", judge.failed);
+  const std::string lost = lost_scale(app.spec, spec, app.ready_version);
+  if (!lost.empty()) record.rolled_back += text("; ", lost);
   return changed;
 }
 

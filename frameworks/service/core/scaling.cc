@@ -8,6 +8,12 @@
 #include "frameworks/service/core/state.h"
 
 namespace proffer::service {
+namespace {
+
+// While an update is under way, old and new instances are there, and each of them starts.
+bool is_changing(const App& app) { return app.waits || app.is_updating() || app.hold; }
+
+}  // namespace
 
 void Service::State::on_figures(Step& step, const Figures& figures) {
   Answer answer{.relay = figures.relay};
@@ -34,9 +40,14 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
         .with_hint("its file needs a table scale, as in scale: {min: 2, max: 10, cpu: 60%}");
   }
   RunningApp& running = apps_.at(figures.app);
-  // While an update is under way, old and new instances are there, and each of them starts.
-  if (app.waits || app.is_updating() || app.hold || settled_at_ || running.is_scaled) {
-    return text("stays at ", app.spec.instances, " until nothing else changes it");
+  if (is_changing(app) || settled_at_ || running.is_scaled) {
+    std::string why = text("stays at ", app.spec.instances, " until nothing else changes it");
+    // Somebody measures, though nothing follows from it.
+    if (!running.is_scaled) {
+      running.figures_at = step.now;
+      running.scaling = why;
+    }
+    return why;
   }
   if (running.figures_at && step.now - *running.figures_at < kFiguresEvery) {
     return Error::resource_exhausted(
@@ -62,7 +73,9 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
          {"reason", verdict.why}});
   running.is_scaled = true;
   requests_.push_back(
-      Request{.relay = 0, .change = AutoScale{.app = figures.app, .instances = verdict.instances}});
+      Request{.relay = 0,
+              .change = AutoScale{
+                  .app = figures.app, .from = app.spec.instances, .instances = verdict.instances}});
   next_request(step);
   return verdict.why;
 }
@@ -83,7 +96,10 @@ Result<Service::State::Changed> Service::State::decide(Step&, const AutoScale& s
   const App& app = found->second.app;
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   // What people asked for meanwhile counts.
-  if (app.stopping || !app.spec.scale || app.spec.daemon) return changed;
+  if (app.stopping || !app.spec.scale || app.spec.scale->is_dry_run || app.spec.daemon ||
+      app.spec.instances != scale.from || is_changing(app)) {
+    return changed;
+  }
   const int64_t instances = std::clamp(scale.instances, app.spec.scale->min, app.spec.scale->max);
   if (Result<void> ok = has_room({{scale.app, instances}}); !ok) return std::move(ok).error();
   changed.words = text("scaled from ", app.spec.instances, " to ", instances, " instances");

@@ -85,6 +85,7 @@ struct Begin {
 // The scheduler's own: what a report of its load led to.
 struct AutoScale {
   std::string app = {};
+  int64_t from = 0;  // as many as there were to be then
   int64_t instances = 0;
 };
 using Change = std::variant<Apply, Scale, Stop, Rollback, Pause, Resume, Judge, Begin, AutoScale>;

@@ -237,7 +237,7 @@ class Service::State {
       return (!has_with || with.contains(agent)) && !apart.contains(agent);
     }
   };
-  Result<void> check_neighbours(const Apply& apply) const;
+  Result<void> check_neighbours(const Apply& apply, const Caller& by) const;
   std::set<std::string> agents_of(const std::string& app) const;
   Neighbours neighbours_of(const AppSpec& spec) const;
   // What an ask of the app needs beside its own constraints; nothing: no agent would do now.

@@ -230,6 +230,15 @@ TEST(Ask, OfADaemonIsForOneInstanceOnEachAgent) {
   EXPECT_EQ(make_ask(app, 1, 3).spread, "");
   EXPECT_EQ(make_ask(app, 1, 3).max_per, (std::vector<MaxPer>{{.attribute = "host", .count = 1}}));
   app.constraints.assign(kConstraintsMax, app.constraints[0]);
+  EXPECT_THAT(check_app(app).error().message(), HasSubstr("constraints has 32; at most 30"));
+}
+
+TEST(Constraints, LeaveRoomForTheOneOfApps) {
+  AppSpec app = full();
+  app.with.clear();
+  app.constraints.assign(kConstraintsMax, app.constraints[0]);
+  EXPECT_TRUE(check_app(app));
+  app.with = {"db"};
   EXPECT_THAT(check_app(app).error().message(), HasSubstr("constraints has 32; at most 31"));
 }
 

@@ -3,6 +3,8 @@
 
 #include "frameworks/service/core/autoscale.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -234,6 +236,39 @@ TEST(Scaling, WaitsWhileAnUpdateIsUnderWay) {
   s.apply(s.spec);
   EXPECT_THAT(s.load(minutes(2), 1'000), HasSubstr("until nothing else changes it"));
   EXPECT_EQ(s.row().instances, 2);
+  EXPECT_EQ(s.row().scale->said, "stays at 2 until nothing else changes it");
+}
+
+// It is decided from what there was when the figures came, and waits until other changes are
+// written.
+TEST(Scaling, WhatPeopleAskedForMeanwhileCounts) {
+  const std::pair<std::function<Change(AppSpec)>, int64_t> rows[] = {
+      {[](AppSpec) {
+         return Scale{"web", 3};
+       },
+       3},
+      {[](AppSpec spec) {
+         spec.command = "serve better";
+         return Apply{{spec}};
+       },
+       2},
+      {[](AppSpec spec) {
+         spec.scale->is_dry_run = true;
+         return Apply{{spec}};
+       },
+       2},
+  };
+  for (const auto& [change, instances] : rows) {
+    Scaled s;
+    s.load(seconds(30), 1'000);
+    s.hold_store(true);
+    s.request(change(s.spec));
+    EXPECT_THAT(s.load(seconds(5), 1'000), HasSubstr("goes from 2 to 4"));
+    s.hold_store(false);
+    s.advance(minutes(1));
+    EXPECT_EQ(s.row().instances, instances);
+    EXPECT_EQ(s.row().ready, instances);
+  }
 }
 
 TEST(Scaling, OldFiguresAreForgotten) {

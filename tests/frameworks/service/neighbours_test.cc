@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 struct Neighbours : ServiceScenario {
-  Neighbours() {
+  explicit Neighbours(bool serves_users = false) : ServiceScenario(true, serves_users) {
     for (const char* name : {"a1", "a2", "a3"}) agent(name, 10);
   }
   static AppSpec beside(int64_t instances, std::vector<std::string> with) {
@@ -128,6 +128,49 @@ TEST(ApartFrom, AnOfferOfAnAgentThatIsNoLongerAllowedIsDeclined) {
   for (const std::string& agent : s.agents_of("web")) {
     EXPECT_EQ(s.agents_of("noise").count(agent), 0u) << agent;
   }
+}
+
+// A daemon that is apart from the app of somebody else does not keep it away from all agents.
+TEST(Owners, AreNotHinderedByWhatAppsOfOthersRunApartFrom) {
+  const Caller ada{.user = "ada"};
+  const Caller bob{.user = "bob"};
+  Neighbours s(true);
+  AppSpec daemon = ServiceScenario::app(1, "daemon");
+  daemon.daemon = true;
+  s.apply(ServiceScenario::app(0), ada);
+  daemon.apart_from = {"web"};
+  EXPECT_EQ(s.apply(daemon, bob), "created");
+  s.advance(seconds(5));
+  EXPECT_THAT(s.agents_of("daemon"), SizeIs(3));
+  s.request(Scale{"web", 3}, ada);
+  s.advance(seconds(5));
+  EXPECT_EQ(s.row().ready, 3);
+  // What says it still follows it.
+  AppSpec late = ServiceScenario::app(3, "late");
+  late.apart_from = {"web"};
+  EXPECT_EQ(s.apply(late, bob), "created");
+  s.advance(seconds(30));
+  EXPECT_THAT(s.tasks_of("late"), IsEmpty());
+}
+
+TEST(Owners, AreNotHinderedByWhatAppsOfOthersRunBeside) {
+  const Caller ada{.user = "ada"};
+  const Caller bob{.user = "bob"};
+  Neighbours s(true);
+  s.apply(ServiceScenario::app(1, "db"), ada);
+  s.apply(ServiceScenario::app(1), ada);
+  AppSpec third = ServiceScenario::app(2, "third");
+  third.with = {"web"};
+  EXPECT_EQ(s.apply(third, bob), "created");
+  EXPECT_THAT(s.apply(Neighbours::beside(1, {"db"}), ada), HasSubstr("updated to version 2"));
+  s.advance(minutes(1));
+  EXPECT_EQ(s.row("third").ready, 2);
+  EXPECT_EQ(s.agents_of("third"), s.agents_of("web"));
+  // The owner of the app counts, also when an operator applies its file.
+  AppSpec db = ServiceScenario::app(1, "db");
+  db.with = {"web"};
+  EXPECT_THAT(s.apply(db, {.user = "root", .is_operator = true}),
+              HasSubstr("runs beside others itself"));
 }
 
 }  // namespace

@@ -103,6 +103,33 @@ TEST(Versions, ARollbackKeepsHowManyThereAre) {
   EXPECT_THAT(s.tasks_of("web", 1), SizeIs(5));
 }
 
+// Scaling by a number that instances tell needs the port where they tell it.
+TEST(Versions, WithoutThePortOfItsLoadAnAppIsNoLongerScaledByIt) {
+  for (const bool by_itself : {false, true}) {
+    Web s;
+    AppSpec spec = command(by_itself ? "exit 1" : "serve better");
+    spec.ports = {"http"};
+    spec.scale = ScalePolicy{
+        .max = 9, .source = LoadSource::kHttp, .target = 1'000, .port = "http", .path = "/load"};
+    s.apply(spec);
+    if (by_itself) {
+      s.crash_all_of(2, 2, seconds(30));
+      EXPECT_THAT(s.row().rolled_back, HasSubstr("; no longer scaled by its load: version 1 has no "
+                                                 "port 'http'"));
+    } else {
+      s.advance(seconds(60));
+      EXPECT_EQ(s.request(Rollback{"web", 1}),
+                "back to version 1, no longer scaled by its load: version 1 has no port 'http'");
+    }
+    s.advance(seconds(60));
+    // The record can be read by the next scheduler.
+    s.start();
+    s.advance(seconds(60));
+    EXPECT_EQ(s.row().ready, 3);
+    EXPECT_FALSE(s.row().scale);
+  }
+}
+
 TEST(Versions, OfBeforeAreForgottenButForTheReadyOne) {
   Web s;
   const UpdatePolicy stays{.rolls_back = false};

@@ -147,6 +147,9 @@ TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
   AppSpec spec;
   spec.name = "web";
   spec.command = "x";
+  spec.ports = {"http"};
+  spec.scale = ScalePolicy{
+      .source = LoadSource::kHttp, .target = 1'000, .port = "http", .path = "/load?token=secret"};
   Service service(
       {.has_store = true, .serves_users = true, .life = "l"},
       {{app_key(spec.name), encode(AppRecord{.spec = spec, .stopping = true, .owner = "ada"})},
@@ -171,6 +174,7 @@ TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
       ASSERT_TRUE(shown);
       EXPECT_THAT(*shown, HasSubstr(R"("owner":"ada")"));
       EXPECT_EQ(shown->find(why) != std::string::npos, sees) << by.user << *shown;
+      EXPECT_EQ(shown->find("token=secret") != std::string::npos, sees) << by.user << *shown;
     }
   }
 }
