@@ -123,9 +123,8 @@ TEST_F(Groups, AKillEndsAStepWithinItsGrace) {
 // A kill that comes when the command has ended is one of its sidecars.
 TEST_F(Groups, AKillEndsSidecarsThatOutliveTheirCommand) {
   Cluster cluster({.service = true});
-  const std::string more =
-      text("sidecars: {log: 'trap \"\" TERM; echo $$ > ", home_ / "log",
-           "; while :; do sleep 0.1; done'}\n");
+  const std::string more = text("sidecars: {log: 'trap \"\" TERM; echo $$ > ", home_ / "log",
+                                "; while :; do sleep 0.1; done'}\n");
   std::string path = file(text("echo $$ > ", home_ / "command", "; until test -e ", home_ / "go",
                                "; do sleep 0.05; done; rm ", home_ / "go", "; exit 7"),
                           more);
@@ -143,8 +142,7 @@ TEST_F(Groups, AKillEndsSidecarsThatOutliveTheirCommand) {
   EXPECT_EQ(cluster.proffer({"kill", page.instances[0].task.str(), "--grace", "0s"}).code, 0);
   EXPECT_TRUE(eventually([&] { return !is_alive(log); }));
   EXPECT_TRUE(eventually([&] {
-    return cluster.proffer({"service", "logs", "app"}).err.find("exit code 7") !=
-           std::string::npos;
+    return cluster.proffer({"service", "logs", "app"}).err.find("exit code 7") != std::string::npos;
   })) << cluster.proffer({"service", "logs", "app"}).err;
 }
 
