@@ -10,7 +10,7 @@ namespace proffer {
 
 std::string to_hex(std::string_view bytes);
 
-// The bytes of to_hex(); nothing if these are not its digits, of which there is an even number.
+// The bytes that to_hex() was given; nothing unless there is an even number of such digits.
 std::optional<std::string> from_hex(std::string_view digits);
 
 }  // namespace proffer

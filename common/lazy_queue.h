@@ -1,7 +1,7 @@
 #pragma once
 
 // A queue that takes memory only while something is in it: an empty std::deque takes 0.6 KiB, and
-// there are queues of each of thousands of peers, nearly all of which are empty.
+// each of thousands of peers has queues, which are nearly always empty.
 
 #include <cstddef>
 #include <deque>

@@ -207,7 +207,7 @@ void at_most_one_per_agent(Ask& ask) {
 }
 
 // Machines have no ports in here. Of ports by number stays that an agent has them once, and that
-// only agents count that have all of them, none of which a task of another ask has now.
+// only those agents count that have all of them, unless a task of another ask has one now.
 void Maker::keep_to_ports(Group& group) const {
   const std::vector<uint16_t>& wanted = group.ask.static_ports;
   if (wanted.empty()) return;

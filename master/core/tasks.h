@@ -116,7 +116,7 @@ struct KeptUpdate {
   Rare<More> more = {};
 };
 
-// Who wants it to end, and by when.
+// The causes for which it is to end, and the times.
 struct TaskEnding {
   KillCause kill_cause = {};
   std::optional<Duration> kill_grace = {};

@@ -57,15 +57,15 @@ struct LoadReport {
 
 struct ScaleVerdict {
   int64_t instances = 0;
-  std::string why = {};  // for people: "grows from 2 to 4: cpu 95%, target 60%"
+  std::string why = {};  // for people: "goes from 2 to 4: cpu 95%, target 60%"
   bool operator==(const ScaleVerdict&) const = default;
 };
 
 // The recommendations of an app's windows.
 class ScaleHistory {
  public:
-  // What follows from a report for an app that wants `instances`. Amortized O(1) but for the
-  // recommendations of the window, of which there are at most kScaleWindowMax / kFiguresEvery.
+  // What follows from a report for an app that wants `instances`. O(recommendations of the window):
+  // a window holds at most kScaleWindowMax / kFiguresEvery.
   ScaleVerdict take(const ScalePolicy& policy, int64_t instances, const LoadReport& report,
                     Time now);
   std::optional<Time> last() const {

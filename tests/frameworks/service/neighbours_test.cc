@@ -145,7 +145,7 @@ TEST(Owners, AreNotHinderedByWhatAppsOfOthersRunApartFrom) {
   s.request(Scale{"web", 3}, ada);
   s.advance(seconds(5));
   EXPECT_EQ(s.row().ready, 3);
-  // What says it still follows it.
+  // The app that names the other follows its own rule all the same.
   AppSpec late = ServiceScenario::app(3, "late");
   late.apart_from = {"web"};
   EXPECT_EQ(s.apply(late, bob), "created");
