@@ -19,6 +19,24 @@ std::string_view to_text(Placement placement) {
   return kPlacementNames[static_cast<size_t>(placement)];
 }
 
+std::string_view to_text(RescindReason reason) {
+  switch (reason) {
+    case RescindReason::kExpired:
+      return "expired";
+    case RescindReason::kAgentLost:
+      return "agent_lost";
+    case RescindReason::kFrameworkLost:
+      return "framework_lost";
+    case RescindReason::kAgentChanged:
+      return "agent_changed";
+    case RescindReason::kGangBroken:
+      return "gang_broken";
+    case RescindReason::kReclaimed:
+      return "reclaimed";
+  }
+  return "";
+}
+
 Result<Placement> parse_placement(std::string_view name, std::string_view value) {
   std::string all;
   for (size_t i = 0; i < std::size(kPlacementNames); ++i) {

@@ -104,6 +104,7 @@ enum class RescindReason : uint8_t {
   kGangBroken,  // another offer of its gang has ended
   kReclaimed,   // somebody who has a right to it wants it
 };
+std::string_view to_text(RescindReason reason);  // "expired", "agent_lost", …
 
 // An outstanding offer ends without an answer; its resources are free again already.
 struct Rescind {

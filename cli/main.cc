@@ -45,6 +45,7 @@ constexpr Command kCommands[] = {
      "why a framework has no offer, why a role has no more, what of a task"},
     {"tasks", run_tasks, "what runs, and with --all what ran"},
     {"history", run_history, "ended tasks, also of earlier masters"},
+    {"events", run_events, "what happens, and what happened: proffer events -f"},
     {"usage", run_usage, "use of tasks beside their asks"},
     {"logs", run_logs, "the output of a task"},
     {"exec", run_exec, "one more command in a running task"},

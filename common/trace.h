@@ -1,13 +1,29 @@
 #pragma once
 
-// The one typed trace of what happened. Cores emit it; shells turn it into log lines and metrics;
-// the simulator hashes it; golden tests compare it. So they cannot disagree.
+// The one typed trace of what happened. Cores emit it; shells turn it into log lines, metrics and
+// the event log; the simulator hashes it; golden tests compare it. So they cannot disagree.
+//
+// Each kind of event is a struct with its level, its words and its fields:
+//
+//   struct AgentLost {
+//     AgentId agent;
+//     size_t tasks = 0;
+//     static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "agent lost"}; }
+//     void fields(TraceFields& f) const { f("agent", agent)("tasks", tasks); }
+//   };
+//
+// Nothing is printed until somebody reads it: an event that is only counted costs one allocation.
 
+#include <concepts>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "common/ids.h"
+#include "common/time.h"
 
 namespace proffer {
 
@@ -20,15 +36,101 @@ enum class TraceLevel : uint8_t {
   kOperator,    // ERROR: an operator must act, and `what` says how
 };
 
-// "agent lost agent=a17 reason=heartbeat tasks=12".
-struct TraceEvent {
+struct TraceKind {
   TraceLevel level = TraceLevel::kMessage;
   std::string_view what = {};  // a literal: the event in words, also the name of its counter
-  std::vector<std::pair<std::string_view, std::string>> fields = {};  // keys are literals
-
-  bool operator==(const TraceEvent&) const = default;
 };
 
+// Reads the fields of an event, in their order. Keys are literals.
+class TraceFields {
+ public:
+  virtual ~TraceFields() = default;
+  // A name or an id that was checked, a literal, an amount as text.
+  virtual void word(std::string_view key, std::string_view value) = 0;
+  virtual void number(std::string_view key, int64_t value) = 0;
+  // Text that somebody else wrote, or that has spaces.
+  virtual void said(std::string_view key, std::string_view value) = 0;
+
+  TraceFields& operator()(std::string_view key, std::string_view value) {
+    word(key, value);
+    return *this;
+  }
+  TraceFields& operator()(std::string_view key, std::integral auto value) {
+    number(key, static_cast<int64_t>(value));
+    return *this;
+  }
+  TraceFields& operator()(std::string_view key, Duration value) {
+    word(key, to_text(value));
+    return *this;
+  }
+  template <class Tag>
+  TraceFields& operator()(std::string_view key, const Id<Tag>& value) {
+    word(key, value.str());
+    return *this;
+  }
+  template <class Tag>
+  TraceFields& operator()(std::string_view key, Number<Tag> value) {
+    number(key, static_cast<int64_t>(value.value()));
+    return *this;
+  }
+};
+
+template <class T>
+concept Traced = requires(const T& happened, TraceFields& fields) {
+  { happened.kind() } -> std::convertible_to<TraceKind>;
+  happened.fields(fields);
+};
+
+// One event of any kind. Copies share it.
+class TraceEvent {
+ public:
+  template <Traced T>
+  TraceEvent(T happened)  // NOLINT(google-explicit-constructor): an event of a kind is an event
+      : held_(std::make_shared<const HeldAs<T>>(std::move(happened))) {}
+
+  TraceLevel level() const { return held_->kind().level; }
+  std::string_view what() const { return held_->kind().what; }
+  void fields(TraceFields& fields) const { held_->fields(fields); }
+  // nullptr: it is of another kind.
+  template <Traced T>
+  const T* as() const {
+    const auto* held = dynamic_cast<const HeldAs<T>*>(held_.get());
+    return held == nullptr ? nullptr : &held->happened;
+  }
+
+ private:
+  struct Held {
+    virtual ~Held() = default;
+    virtual TraceKind kind() const = 0;
+    virtual void fields(TraceFields& fields) const = 0;
+  };
+  template <class T>
+  struct HeldAs final : Held {
+    explicit HeldAs(T value) : happened(std::move(value)) {}
+    TraceKind kind() const override { return happened.kind(); }
+    void fields(TraceFields& fields) const override { happened.fields(fields); }
+    T happened;
+  };
+
+  std::shared_ptr<const Held> held_;
+};
+
+// An event whose kind has no type of its own: its fields are text already.
+struct PlainEvent {
+  TraceLevel level = TraceLevel::kMessage;
+  std::string_view what = {};
+  std::vector<std::pair<std::string_view, std::string>> texts = {};
+
+  TraceKind kind() const { return {level, what}; }
+  void fields(TraceFields& f) const {
+    for (const auto& [key, value] : texts) f.word(key, value);
+  }
+};
+
+// "agent lost agent=a17 reason=heartbeat tasks=12".
 std::string to_text(const TraceEvent& event);
+
+// The fields as text, in their order; what somebody else wrote is as it was written.
+std::vector<std::pair<std::string_view, std::string>> fields_of(const TraceEvent& event);
 
 }  // namespace proffer

@@ -60,7 +60,8 @@ DEFINE_bool(accept_older_registry, false,
 DEFINE_int64(history_mib, 256,
              "so much is kept of which tasks ended and what roles used, in MiB: the last part; 0: "
              "nothing");
-DEFINE_string(history_age, "720h", "how long it is kept at most");
+DEFINE_string(history_age, "720h", "how long it and the event log are kept at most");
+DEFINE_int64(events_mib, 64, "so much is kept of the event log, in MiB: the last part; 0: nothing");
 DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
 DEFINE_string(offer_timeout, "30s", "how long an offer may stay unanswered");
 DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted from each peer");
@@ -234,6 +235,12 @@ master::MasterShellOptions options_from_flags() {
               2);
   }
   options.history_bytes = static_cast<uint64_t>(FLAGS_history_mib) << 20;
+  if (FLAGS_events_mib < 0 || FLAGS_events_mib > kHistoryMibMax) {
+    exit_with(Error::invalid_argument(text("--events_mib must be from 0 to ", kHistoryMibMax,
+                                           ", not ", FLAGS_events_mib)),
+              2);
+  }
+  options.events_bytes = static_cast<uint64_t>(FLAGS_events_mib) << 20;
   options.history_age = flag_duration("history_age", FLAGS_history_age);
   if (options.history_age < minutes(1)) {
     exit_with(Error::invalid_argument(

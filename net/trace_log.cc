@@ -24,8 +24,8 @@ Error file_error(std::string_view verb, const std::string& path) {
 
 void TraceLog::write(const std::vector<TraceEvent>& events, int64_t now_s) {
   for (const TraceEvent& event : events) {
-    ++counts_[event.what];
-    switch (event.level) {
+    ++counts_[event.what()];
+    switch (event.level()) {
       case TraceLevel::kLongLived:
         LOG(INFO) << to_text(event);
         break;
@@ -48,10 +48,10 @@ void TraceLog::write(const std::vector<TraceEvent>& events, int64_t now_s) {
 void TraceLog::warn(const TraceEvent& event, int64_t now_s) {
   // One user's events do not keep those of another out of the log.
   std::string user;
-  for (const auto& [key, value] : event.fields) {
+  for (const auto& [key, value] : fields_of(event)) {
     if (key == "user") user = value;
   }
-  Limit& limit = limits_[{event.what, std::move(user)}];
+  Limit& limit = limits_[{event.what(), std::move(user)}];
   if (limit.second != now_s) {
     limit.second = now_s;
     limit.in_second = 0;

@@ -76,7 +76,7 @@ void AgentNode::start() {
                step(agent::LeftoverEnded{framework, name});
              });
            }});
-  note({.what = "agent begins"});
+  note(PlainEvent{.what = "agent begins"});
   network_.listen(host_.executors(), this);
   line_ = network_.call(party_, masters_, this);
   stepped();
@@ -108,7 +108,7 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
 
 // As AgentShell: what is left of a damaged log begins another.
 std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::CheckpointRecord> left) {
-  note({.level = TraceLevel::kOperator, .what = "the checkpoint is damaged"});
+  note(PlainEvent{TraceLevel::kOperator, "the checkpoint is damaged"});
   remembered_ = agent::Remembered::kWithGaps;
   if (!host_.disk().append(left) || !host_.disk().sync()) return std::nullopt;
   host_.forgotten_but(left);
@@ -117,7 +117,7 @@ std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::Checkp
 
 void AgentNode::crash() {
   if (!is_up()) return;
-  note({.what = "agent crashes"});
+  note(PlainEvent{.what = "agent crashes"});
   host_.forget_parent();
   if (core_ != nullptr) {
     network_.hang_up(line_);
@@ -134,7 +134,7 @@ void AgentNode::retire() {
 }
 
 void AgentNode::fail(std::string why) {
-  note({.level = TraceLevel::kOperator, .what = "agent ends", .fields = {{"reason", why}}});
+  note(PlainEvent{TraceLevel::kOperator, "agent ends", {{"reason", why}}});
   crash();
   if (on_failed_) on_failed_();
 }
@@ -206,7 +206,7 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
   } else if (const auto* leftover = std::get_if<agent::EndLeftover>(&action)) {
     host_.end_leftover(leftover->executor);
   } else if (const auto* exit = std::get_if<agent::Exit>(&action)) {
-    note({.what = "agent exits"});
+    note(PlainEvent{.what = "agent exits"});
     if (exit->reason.empty()) return crash();
     // An operator does what it says: the next life has an empty directory.
     if (exit->reason.find("the master ends this agent") == 0) host_.begin_anew();

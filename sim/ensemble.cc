@@ -51,7 +51,8 @@ void Ensemble::watch(Session session) {
     if (world_.now() < heard_ + kSessionTimeout) return watch(session);
     expired_.insert(session);
     leader_ = 0;
-    world_.note("ensemble", {.what = "session expires", .fields = {{"session", text(session)}}});
+    world_.note("ensemble",
+                PlainEvent{.what = "session expires", .texts = {{"session", text(session)}}});
     plan_election();
   });
 }

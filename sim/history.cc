@@ -29,8 +29,8 @@ void History::add(Time at, const std::string& who, TraceEvent event) {
   ++events_;
   mix(static_cast<uint64_t>(at.nanos()));
   mix(who);
-  mix(event.what);
-  for (const auto& [key, value] : event.fields) {
+  mix(event.what());
+  for (const auto& [key, value] : fields_of(event)) {
     mix(key);
     mix(value);
   }

@@ -34,7 +34,7 @@ class History {
   struct Entry {
     Time at = {};
     std::string who = {};
-    TraceEvent event = {};
+    TraceEvent event;
   };
   std::string to_text(const Entry& entry) const;
   void mix(std::string_view bytes);

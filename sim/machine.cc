@@ -105,14 +105,15 @@ void Machine::start() {
   std::erase_if(checkpoint_, [](const proto::CheckpointRecord& record) {
     return !std::holds_alternative<proto::AgentIdentity>(record);
   });
-  note({.what = "agent begins"});
+  note(PlainEvent{.what = "agent begins"});
   line_ = network_.call(party_, {master_}, this);
   stepped();
 }
 
 void Machine::crash() {
   if (!is_up()) return;
-  note({.what = "machine goes down", .fields = {{"tasks", std::to_string(slots_.size())}}});
+  note(
+      PlainEvent{.what = "machine goes down", .texts = {{"tasks", std::to_string(slots_.size())}}});
   for (const auto& [number, slot] : slots_) book_.taken_down(slot.ref, now());
   slots_.clear();
   executors_.clear();

@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "master/core/trace.h"
 #include "proto/codec/records.h"
 
 namespace proffer::sim {
@@ -62,7 +63,7 @@ void MasterNode::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows
   given_up_.clear();
   core_ = std::make_unique<master::Master>(options_, snapshot);
   flush_planned_ = false;
-  note({.what = "master begins", .fields = {{"leader", std::to_string(leader.value())}}});
+  note(PlainEvent{.what = "master begins", .texts = {{"leader", std::to_string(leader.value())}}});
   network_.listen(place_, this);
   stepped();
 }
@@ -79,7 +80,7 @@ void MasterNode::crash() {
   const std::unique_ptr<Leadership> leadership = std::move(leadership_);
   store_ = nullptr;
   if (!is_up()) return;
-  note({.what = "master crashes"});
+  note(PlainEvent{.what = "master crashes"});
   if (core_ != nullptr) network_.shut(place_);
   end_life();
   network_.thaw(party_);
@@ -100,7 +101,7 @@ void MasterNode::power_on() {
 }
 
 void MasterNode::fail(const std::string& why) {
-  note({.level = TraceLevel::kOperator, .what = "master ends", .fields = {{"reason", why}}});
+  note(PlainEvent{TraceLevel::kOperator, "master ends", {{"reason", why}}});
   crash();
   if (on_failed_) on_failed_();
 }
@@ -163,7 +164,7 @@ void MasterNode::step(master::MasterEvent event) {
 // No more agents are given up in a period than the brake lets pass, in one life of a master.
 void MasterNode::check_brake(const std::vector<TraceEvent>& trace) {
   for (const TraceEvent& event : trace) {
-    if (event.what != "agent unreachable") continue;
+    if (event.as<master::AgentUnreachable>() == nullptr) continue;
     const proto::MasterStatus status = core_->status();
     if (status.brake_lifted_until) continue;
     const auto agents = static_cast<size_t>(status.agents_connected + status.agents_disconnected +

@@ -257,8 +257,8 @@ bool Network::gives_up(PeerId peer, To to) {
   Pipe& pipe = pipe_of(connection, to);
   if (pipe.items.size() < kTransit + rates_.outgoing_max) return false;
   ++overflows_;
-  world_.note(kName,
-              {.what = "too much waits", .fields = {{"peer", std::to_string(peer.value())}}});
+  world_.note(kName, PlainEvent{.what = "too much waits",
+                                .texts = {{"peer", std::to_string(peer.value())}}});
   pipe.items.resize(kTransit);
   if (to == To::kListener) {
     send_end(peer, To::kListener);
@@ -490,11 +490,12 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
 
 void Network::note(std::string_view what, PeerId peer, const proto::Envelope& envelope) {
   if (plain_) return;
-  world_.note(kName,
-              {.what = what,
-               .fields = {{"peer", std::to_string(peer.value())},
-                          {"sequence", std::to_string(envelope.sequence)},
-                          {"message", std::string(proto::message_name(*envelope.message))}}});
+  world_.note(
+      kName,
+      PlainEvent{.what = what,
+                 .texts = {{"peer", std::to_string(peer.value())},
+                           {"sequence", std::to_string(envelope.sequence)},
+                           {"message", std::string(proto::message_name(*envelope.message))}}});
 }
 
 }  // namespace proffer::sim

@@ -169,7 +169,8 @@ void ScenarioRun::plan_agent(const ScenarioAgent& agent, Machine& machine) {
   if (agent.drains) {
     world_.at(at(*agent.drains), [this, id = AgentId(machine.name()), grace = agent.drain_grace] {
       master_->operate(master::DrainAgent{.agent = id, .grace = grace}, [this](const Error& why) {
-        world_.note("operator", {.what = "drain refused", .fields = {{"error", why.message()}}});
+        world_.note("operator",
+                    PlainEvent{.what = "drain refused", .texts = {{"error", why.message()}}});
       });
     });
   }

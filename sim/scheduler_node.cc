@@ -37,14 +37,14 @@ void SchedulerNode::start() {
   driver_ = std::make_unique<sdk::Driver>(std::move(options));
   heard_.clear();
   workload_->begin(now());
-  note({.what = "scheduler begins", .fields = {{"framework", framework_.str()}}});
+  note(PlainEvent{.what = "scheduler begins", .texts = {{"framework", framework_.str()}}});
   line_ = network_.call(party_, masters_, this);
   stepped();
 }
 
 void SchedulerNode::crash() {
   if (!is_up()) return;
-  note({.what = "scheduler crashes"});
+  note(PlainEvent{.what = "scheduler crashes"});
   network_.hang_up(line_);
   end_life();
   network_.thaw(party_);
@@ -146,7 +146,7 @@ void SchedulerNode::carry_out(const sdk::DriverAction& action) {
     framework_ = identity->framework;
   } else if (const auto* done = std::get_if<sdk::Done>(&action)) {
     // The message that was sent last still leaves.
-    note({.what = "scheduler is done"});
+    note(PlainEvent{.what = "scheduler is done"});
     if (done->is_given_up && workload_->survives_crash()) {
       // Its framework would stay, with all that nobody acknowledges: somebody starts it again.
       return later(seconds(1), [this] {

@@ -69,7 +69,7 @@ void Tenant::join() {
       .framework = framework_,
       .ended_kept = kEndedKept});
   next_arrival_ = book_.next_arrival(index_);
-  note({.what = "scheduler begins"});
+  note(PlainEvent{.what = "scheduler begins"});
   line_ = network_.call(party_, {master_}, this);
   stepped();
 }

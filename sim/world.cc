@@ -146,7 +146,8 @@ void World::tick(const std::vector<size_t>& ready) {
 
 void World::violated(const std::string& who, const Violation& violation) {
   note(who,
-       {.level = TraceLevel::kOperator, .what = "violated", .fields = {{"law", violation.what}}});
+       PlainEvent{
+           .level = TraceLevel::kOperator, .what = "violated", .texts = {{"law", violation.what}}});
   violations_.push_back(Violation{text(who, ": ", violation.what)});
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -112,10 +113,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     });
     if (use.offers.empty()) continue;
     for (const OfferId offer : use.offers) {
-      step.trace(TraceLevel::kShortLived, "offer accepted",
-                 {{"framework", framework.id().str()},
-                  {"offer", std::to_string(offer.value())},
-                  {"tasks", std::to_string(use.tasks.size())}});
+      step.trace(OfferAccepted{framework.id(), offer, use.tasks.size()});
     }
     const AgentId on = allocator_.find_offer(use.offers.front(), framework.id())->offer.agent;
     allocator_.settle(use.offers, std::move(use.tasks),
@@ -143,8 +141,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     refuse(framework, operation.agent, operation.tasks[refused.task], std::move(refused), step);
   }
   for (const Error& complaint : plan.complaints) {
-    step.trace(TraceLevel::kMisbehaved, "operation refused",
-               {{"framework", framework.id().str()}, {"error", complaint.message()}});
+    step.trace(OperationRefused{framework.id(), complaint.message()});
     send_error(framework.peer, complaint, false, true, step);
   }
 }
@@ -156,8 +153,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   assignment.user = framework.user_of(spec);
   assignment.launched_at = step.now;
   spec.max_run_time = assignment.claim.max_run_time;
-  step.trace(TraceLevel::kShortLived, "task launched",
-             {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
+  step.trace(TaskLaunched{framework.id(), spec.id, on, assignment.user});
   if (framework.remembers_tasks()) {
     remember(framework, spec.id,
              {.agent = on, .admission = agent.admission, .memory = agent.memory}, step);
@@ -211,10 +207,7 @@ void Master::State::on_decline(Framework& framework, const proto::Decline& decli
     // With one of them a gang ends.
     const Grant* grant = allocator_.find_offer(id, framework.id());
     if (grant == nullptr) continue;
-    step.trace(TraceLevel::kShortLived, "offer declined",
-               {{"framework", framework.id().str()},
-                {"offer", std::to_string(id.value())},
-                {"agent", grant->offer.agent.str()}});
+    step.trace(OfferDeclined{framework.id(), id, grant->offer.agent});
     const Refusal& of_agent = refusals.at(grant->offer.agent);
     allocator_.settle({id}, {}, of_agent, step.now);
   }

@@ -7,6 +7,7 @@
 #include "common/roles.h"
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -62,10 +63,7 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
       checked = known->second;
     }
     if (!checked) {
-      step.trace(TraceLevel::kMisbehaved, "ask rejected",
-                 {{"framework", framework.id().str()},
-                  {"ask", ask.name.str()},
-                  {"error", checked.error().message()}});
+      step.trace(AskRejected{framework.id(), ask.name, checked.error().message()});
       framework.rejected_asks.emplace(ask.name, checked.error().message());
       continue;
     }
@@ -84,8 +82,7 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
 
 // What no row of a report can name.
 void Master::State::reject_asks(const Framework& framework, const Error& why, Step& step) {
-  step.trace(TraceLevel::kMisbehaved, "asks rejected",
-             {{"framework", framework.id().str()}, {"error", why.message()}});
+  step.trace(AsksRejected{framework.id(), why.message()});
   send_error(framework.peer, why, false, false, step);
 }
 
@@ -143,9 +140,7 @@ void Master::State::report(Framework& framework, std::vector<proto::AskReport::R
   }
   if (now == framework.reported) return;
   framework.reported = std::move(now);
-  step.trace(
-      TraceLevel::kShortLived, "asks reported",
-      {{"framework", framework.id().str()}, {"asks", std::to_string(framework.reported.size())}});
+  step.trace(AsksReported{framework.id(), framework.reported.size()});
   send(framework.peer,
        proto::AskReport{.generation = framework.generation, .rows = std::move(rows)}, step);
 }

@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -27,24 +28,6 @@ size_t bytes_of(const Offer& offer) {
   return bytes;
 }
 
-std::string_view to_text(RescindReason reason) {
-  switch (reason) {
-    case RescindReason::kExpired:
-      return "expired";
-    case RescindReason::kAgentLost:
-      return "agent_lost";
-    case RescindReason::kFrameworkLost:
-      return "framework_lost";
-    case RescindReason::kAgentChanged:
-      return "agent_changed";
-    case RescindReason::kGangBroken:
-      return "gang_broken";
-    case RescindReason::kReclaimed:
-      return "reclaimed";
-  }
-  return "";
-}
-
 }  // namespace
 
 void Master::State::on_tick(Step& step) {
@@ -59,11 +42,7 @@ void Master::State::decide(Step& step) {
   tell_rescinds(decision.rescinds, step);
   std::map<FrameworkId, std::vector<Offer>> offered;
   for (const Grant& grant : decision.grants) {
-    step.trace(TraceLevel::kShortLived, "offer made",
-               {{"framework", grant.framework.str()},
-                {"offer", std::to_string(grant.offer.id.value())},
-                {"agent", grant.offer.agent.str()},
-                {"resources", proffer::to_text(grant.offer.total())}});
+    step.trace(OfferMade{grant.framework, grant.offer.id, grant.offer.agent, grant.offer.total()});
     offered[grant.framework].push_back(grant.offer);
   }
   for (auto& [id, offers] : offered) {
@@ -79,10 +58,7 @@ void Master::State::tell_rescinds(const std::vector<Rescind>& rescinds, Step& st
   std::map<FrameworkId, std::vector<OfferId>> rescinded;
   std::set<FrameworkId> silent;
   for (const Rescind& rescind : rescinds) {
-    step.trace(TraceLevel::kShortLived, "offer rescinded",
-               {{"framework", rescind.framework.str()},
-                {"offer", std::to_string(rescind.offer.value())},
-                {"reason", std::string(to_text(rescind.reason))}});
+    step.trace(OfferRescinded{rescind.framework, rescind.offer, rescind.reason});
     rescinded[rescind.framework].push_back(rescind.offer);
     FrameworkFigures& figures = series_.of(rescind.framework);
     ++figures.rescinded;

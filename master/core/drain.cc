@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "master/core/explain.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -30,10 +31,7 @@ void Master::State::on_drain(const DrainAgent& message, Step& step) {
   agent.drained_by = step.now + grace;
   write_agent(agent, step);
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
-  step.trace(TraceLevel::kLongLived, "agent to be drained",
-             {{"agent", agent.id.str()},
-              {"grace", to_text(grace)},
-              {"tasks", std::to_string(agent.tasks.size())}});
+  step.trace(AgentDrains{agent.id, grace, agent.tasks.size()});
   mark_drained_tasks(agent, step);
   answer(message.call, std::string(), step);
 }
@@ -78,7 +76,7 @@ void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   }
   send_notices(marked, step);
   send_withdrawals(stay, agent.id, step);
-  step.trace(TraceLevel::kLongLived, "agent no longer to be drained", {{"agent", agent.id.str()}});
+  step.trace(AgentDrainsNoLonger{agent.id});
   answer(message.call, std::string(), step);
 }
 

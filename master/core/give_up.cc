@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -26,15 +27,9 @@ void Master::State::give_up_or_hold(Agent& agent, Step& step) {
   const bool is_first = brake_.held().empty();
   brake_.hold(agent.id, agent.lost_at);
   deadlines_.arm(kBrakeDue, brake_.next());
-  step.trace(TraceLevel::kLongLived, "agent held back by the brake",
-             {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
+  step.trace(AgentHeldBack{agent.id, agent.tasks.size()});
   if (!is_first) return;
-  step.trace(TraceLevel::kOperator,
-             "too many agents are lost at once: the others are held back, and their tasks count as "
-             "running; if they will not come back, `proffer agent lift-brake` gives them up",
-             {{"agents", std::to_string(agents_.size())},
-              {"most", std::to_string(brake_.most(agents_.size()))},
-              {"period", to_text(options_.brake.period)}});
+  step.trace(BrakeHolds{agents_.size(), brake_.most(agents_.size()), options_.brake.period});
 }
 
 void Master::State::give_up(Agent& agent, Step& step) {
@@ -56,7 +51,7 @@ void Master::State::on_brake_due(Step& step) {
     CHECK(agent != nullptr) << brake_.held().begin()->second.str();
     give_up(*agent, step);
   }
-  step.trace(TraceLevel::kLongLived, "no agent is held back any more", {});
+  step.trace(BrakeHoldsNoLonger{});
 }
 
 void Master::State::on_lift_brake(const LiftBrake& message, Step& step) {
@@ -66,8 +61,7 @@ void Master::State::on_lift_brake(const LiftBrake& message, Step& step) {
   const Duration span =
       std::clamp(message.span.value_or(options_.brake.period), Duration(), kDurationMax);
   brake_.lift(step.now + span);
-  step.trace(TraceLevel::kLongLived, "brake lifted",
-             {{"duration", to_text(span)}, {"held_back", std::to_string(brake_.held().size())}});
+  step.trace(BrakeLifted{span, brake_.held().size()});
   if (!brake_.held().empty()) on_brake_due(step);
   answer(message.call, std::string(), step);
 }

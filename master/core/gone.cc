@@ -6,6 +6,7 @@
 #include "common/text.h"
 #include "master/core/explain.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -32,8 +33,7 @@ void Master::State::on_declare_gone(const DeclareGone& message, Step& step) {
                             ", or stop its machine first; then it is disconnected")),
         step);
   }
-  step.trace(TraceLevel::kLongLived, "agent declared gone",
-             {{"agent", id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
+  step.trace(AgentDeclaredGone{id, agent.tasks.size()});
   keep_gone({.id = id,
              .secret = agent.secret,
              .at = step.now,

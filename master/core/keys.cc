@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -17,8 +18,6 @@ Error bad_key(const PublicKey& key) {
 }
 
 // Of so much a key is told in traces and messages: enough to find it again.
-std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
-
 }  // namespace
 
 const KnownKey* Master::State::find_key(const PublicKey& key, Time now) const {
@@ -46,10 +45,7 @@ void Master::State::on_make_token(const MakeJoinToken& message, Step& step) {
   write(*token, false, step);
 
   // Tell.
-  step.trace(TraceLevel::kLongLived, "join token made",
-             {{std::string_view(to_text(token->kind)), token->name},
-              {"valid_for", to_text(message.valid_for)},
-              {"key", beginning_of(token->key)}});
+  step.trace(JoinTokenMade{token->kind, token->name, message.valid_for, token->key});
   answer(message.call, std::string(), step);
 }
 
@@ -88,11 +84,10 @@ void Master::State::on_join(const JoinCluster& message, Step& step) {
   }
   const Result<KnownKey> joined = key_wanted(message, step.now);
   if (!joined) {
-    step.trace(TraceLevel::kMisbehaved, "audit: refused",
-               {{"user", audit_name(message.by.get())},
-                {"action", quoted(to_text(Action::kJoin))},
-                {"of", quoted(asked)},
-                {"error", quoted(joined.error().message())}});
+    step.trace(AuditRefused{.user = audit_name(message.by.get()),
+                            .action = to_text(Action::kJoin),
+                            .of = asked,
+                            .error = joined.error().message()});
     return answer(message.call, joined.error(), step);
   }
 
@@ -111,10 +106,7 @@ void Master::State::on_join(const JoinCluster& message, Step& step) {
   write(*joined, false, step);
 
   // Tell.
-  step.trace(TraceLevel::kLongLived, "joined",
-             {{std::string_view(to_text(joined->kind)), joined->name},
-              {"key", asked},
-              {"token_by", token.by}});
+  step.trace(Joined{joined->kind, joined->name, message.key, token.by});
   answer(message.call, std::string(), step);
   step.out.actions.emplace_back(DropKey{token.key});
 }
@@ -157,10 +149,8 @@ void Master::State::on_rotate_key(const RotateKey& message, Step& step) {
   write(*successor, false, step);
 
   // Tell.
-  step.trace(TraceLevel::kLongLived, "successor of a key registered",
-             {{std::string_view(to_text(successor->kind)), successor->name},
-              {"key", asked},
-              {"replaces", beginning_of(successor->replaces)}});
+  step.trace(
+      SuccessorRegistered{successor->kind, successor->name, message.key, successor->replaces});
   answer(message.call, std::string(), step);
 }
 
@@ -267,11 +257,12 @@ void Master::State::end_key(const KnownKey& key, const Error& why, bool retry, S
   }
   for (const PeerId id : sessions) end_session(id, why, retry, step);
   step.out.actions.emplace_back(DropKey{key.key});
-  step.trace(TraceLevel::kLongLived, key.is_token() ? "join token ended" : "key ended",
-             {{std::string_view(to_text(key.kind)), key.name},
-              {"key", beginning_of(key.key)},
-              {"sessions", std::to_string(sessions.size())},
-              {"reason", quoted(why.message())}});
+  step.trace(KeyEnded{.of = key.kind,
+                      .name = key.name,
+                      .key = key.key,
+                      .sessions = sessions.size(),
+                      .reason = why.message(),
+                      .is_token = key.is_token()});
 }
 
 void Master::State::forget_old_tokens(Step& step) {

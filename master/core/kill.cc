@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -111,11 +112,8 @@ void Master::State::kill(Task& task, const KillCause& cause, Step& step,
   });
   task.kill_asked = true;
   tasks_.move(task, proto::TaskEvent::kKillAsked, step.now);
-  step.trace(TraceLevel::kShortLived, "task to be killed",
-             {{"framework", task.key().framework.str()},
-              {"task", task.key().task.str()},
-              {"agent", task.agent.str()},
-              {"reason", std::string(proto::to_text(cause.by))}});
+  step.trace(
+      TaskToBeKilled{task.key().framework, task.key().task, task.agent, cause.by, task.text->user});
   send_kill(task, step);
 }
 

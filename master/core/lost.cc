@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -43,8 +44,7 @@ void Master::State::disconnect(Agent& agent, Step& step) {
   allocator_.set_agent_active(agent.id, false);
   deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()},
                  step.now + options_.agent_timeout);
-  step.trace(TraceLevel::kLongLived, "agent disconnected",
-             {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
+  step.trace(AgentDisconnected{agent.id, agent.tasks.size()});
 }
 
 void Master::State::disconnect(Framework& framework, Step& step) {
@@ -70,8 +70,7 @@ void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   framework.reported.clear();
   allocator_.set_framework_active(framework.id(), false);
   allocator_.declare_asks(framework.id(), {}, step.now);
-  step.trace(TraceLevel::kLongLived, "framework disconnected",
-             {{"framework", framework.id().str()}, {"tasks", std::to_string(framework.tasks)}});
+  step.trace(FrameworkDisconnected{framework.id(), framework.tasks});
 }
 
 // Its tasks may still run, but no longer count.
@@ -81,8 +80,7 @@ void Master::State::make_unreachable(Agent& agent, Step& step) {
   deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()});
   deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = agent.id.str()},
                  std::max(step.now, agent.lost_at + options_.reregistration_timeout));
-  step.trace(TraceLevel::kLongLived, "agent unreachable",
-             {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
+  step.trace(AgentUnreachable{agent.id, agent.tasks.size()});
   take_from_allocator(agent, step);
   for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
     if (!tasks_.move(*task, TaskEvent::kAgentLost, step.now)) continue;
@@ -93,10 +91,7 @@ void Master::State::make_unreachable(Agent& agent, Step& step) {
 
 void Master::State::remove(Agent& agent, AgentEvent event, std::string_view why, Step& step) {
   CHECK(agents_.move(agent, event)) << agent.id.str() << ": " << proto::to_text(event);
-  step.trace(TraceLevel::kLongLived, "agent removed",
-             {{"agent", agent.id.str()},
-              {"reason", std::string(why)},
-              {"tasks", std::to_string(agent.tasks.size())}});
+  step.trace(AgentRemoved{agent.id, why, agent.tasks.size()});
   write(proto::AgentRecord{.agent = agent.id, .secret = agent.secret}, true, step);
   end_agent(agent, text("agent ", agent.id.str(), " was removed: ", why), step);
 }

@@ -5,17 +5,12 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
-namespace {
-
-std::string peer_text(PeerId peer) { return std::to_string(peer.value()); }
-
-}  // namespace
-
 void Master::State::on_frame(FrameReceived&& frame, Step& step) {
   if (sessions_.was_closed(frame.peer)) {
-    step.trace(TraceLevel::kMessage, "late frame ignored", {{"peer", peer_text(frame.peer)}});
+    step.trace(LateFrameIgnored{frame.peer});
     return;
   }
   Peer* peer = open(frame.peer, frame.by, step);
@@ -24,16 +19,14 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
     case proto::Channel::Verdict::kDeliver:
       break;
     case proto::Channel::Verdict::kDuplicate:
-      step.trace(TraceLevel::kMessage, "duplicate frame dropped", {{"peer", peer_text(peer->id)}});
+      step.trace(DuplicateFrameDropped{peer->id});
       return;
     case proto::Channel::Verdict::kBroken:
       end_session(peer->id, Error::unavailable("frames of this connection were lost"), true, step);
       return;
   }
   if (frame.envelope.leader > options_.leader) {
-    step.trace(
-        TraceLevel::kOperator, "peer knows a newer leader: stop this master or the other",
-        {{"peer", peer_text(peer->id)}, {"leader", std::to_string(frame.envelope.leader.value())}});
+    step.trace(PeerKnowsNewerLeader{peer->id, frame.envelope.leader});
     end_session(
         peer->id,
         Error::failed_precondition(text("this master is of leader epoch ", options_.leader.value(),
@@ -49,22 +42,19 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
 void Master::State::end_of_peer(PeerId peer, const Error& error, std::string_view what,
                                 Step& step) {
   if (sessions_.was_closed(peer) || open(peer, nullptr, step) == nullptr) return;
-  step.trace(TraceLevel::kMisbehaved, what,
-             {{"peer", peer_text(peer)}, {"error", error.message()}});
+  step.trace(PeerMisbehaved{peer, what, error.message()});
   end_session(peer, error, true, step);
 }
 
 void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step) {
   const PeerId id = peer.id;
   if (const auto* unknown = std::get_if<proto::Unknown>(&message)) {
-    step.trace(TraceLevel::kMessage, "unknown message ignored",
-               {{"peer", peer_text(id)}, {"tag", std::to_string(unknown->tag)}});
+    step.trace(UnknownMessageIgnored{id, unknown->tag});
     return;
   }
   if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) {
     // Never answered by an error: two could go on like that.
-    step.trace(TraceLevel::kMisbehaved, "peer sent an error",
-               {{"peer", peer_text(id)}, {"error", quoted(error->message)}});
+    step.trace(PeerSentError{id, error->message});
     if (error->ends_session) drop(id, step);
     return;
   }
@@ -91,8 +81,7 @@ void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step)
     }
   }
   if (handled) return;
-  step.trace(TraceLevel::kMisbehaved, "message refused",
-             {{"peer", peer_text(id)}, {"message", std::string(name)}});
+  step.trace(MessageRefused{id, name});
   end_session(
       id,
       Error::failed_precondition(text("the message ", name, " may not be sent to the master here")),
@@ -181,7 +170,7 @@ Peer* Master::State::open(PeerId id, const PrincipalPtr& by, Step& step) {
                    step.now + options_.silence_max());
     return opened;
   }
-  step.trace(TraceLevel::kMisbehaved, "too many connections", {{"peer", peer_text(id)}});
+  step.trace(TooManyConnections{id});
   proto::Channel channel;
   step.out.actions.emplace_back(
       Send{id, channel.stamp(options_.leader,
@@ -199,11 +188,12 @@ Result<void> Master::State::permit(const PrincipalPtr& by, Action action, std::s
   const bool is_own = by != nullptr && by->user == owner;
   const bool is_common = is_own || action == Action::kSubscribe || action == Action::kRegisterAgent;
   if (!permitted || !is_common) {
-    step.trace(permitted ? TraceLevel::kLongLived : TraceLevel::kMisbehaved,
-               permitted ? "audit: done" : "audit: refused",
-               {{"user", audit_name(by.get())},
-                {"action", quoted(to_text(action))},
-                {"of", quoted(object)}});
+    if (permitted) {
+      step.trace(AuditDone{audit_name(by.get()), to_text(action), std::string(object)});
+    } else {
+      step.trace(AuditRefused{
+          .user = audit_name(by.get()), .action = to_text(action), .of = std::string(object)});
+    }
   }
   return permitted;
 }
@@ -229,8 +219,7 @@ void Master::State::send_error(PeerId peer, const Error& error, bool ends_sessio
 
 void Master::State::end_session(PeerId peer, const Error& error, bool retry, Step& step,
                                 bool ends_tasks) {
-  step.trace(TraceLevel::kShortLived, "session ended",
-             {{"peer", peer_text(peer)}, {"error", error.message()}});
+  step.trace(SessionEnded{peer, error.message()});
   send_error(peer, error, true, retry, step, ends_tasks);
   drop(peer, step);
 }

@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -14,11 +15,7 @@ using proto::TaskState;
 // In no table: it never began, and another launch may have its id.
 void Master::State::refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
                            TaskRefusal&& refusal, Step& step) {
-  step.trace(TraceLevel::kShortLived, "task refused",
-             {{"framework", framework.id().str()},
-              {"task", quoted(spec.id.str())},
-              {"agent", quoted(on.str())},
-              {"reason", std::string(proto::to_text(refusal.reason))}});
+  step.trace(TaskRefused{framework.id(), spec.id, on, refusal.reason});
   note_refused(framework, spec.id, spec.ask, refusal.reason, refusal.message, step.now);
   proto::TaskStatus status{.task = spec.id,
                            .agent = AgentId(),
@@ -139,9 +136,7 @@ void Master::State::note_outcome(Framework& framework, AcceptOutcome&& outcome, 
   if (is_open ? !outcome.launched.empty() : outcome.failed.empty()) return;
   framework.back_off.note_failed(outcome.failed, step.now);
   if (!framework.back_off.next_end()) return;
-  step.trace(TraceLevel::kMisbehaved, "framework waits",
-             {{"framework", framework.id().str()},
-              {"failures", std::to_string(framework.back_off.all().failures)}});
+  step.trace(FrameworkWaits{framework.id(), framework.back_off.all().failures});
   pause_waiting(framework);
 }
 

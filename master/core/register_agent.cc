@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "master/core/registration.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -151,11 +152,7 @@ void Master::State::refuse_agent(PeerId peer, const proto::RegisterAgent& messag
   const bool is_rival = known != nullptr && refusal.error.code() == ErrorCode::kAlreadyExists &&
                         refusal.retry && known->rival_boot != message.boot;
   if (is_rival) known->rival_boot = message.boot;
-  step.trace(is_rival ? TraceLevel::kOperator : TraceLevel::kMisbehaved,
-             is_rival ? "two machines say that they are this agent; if its work directory was "
-                        "copied, start one of them with an empty one and another --name"
-                      : "agent refused",
-             {{"agent", quoted(message.agent.str())}, {"error", refusal.error.message()}});
+  step.trace(AgentRefused{message.agent, refusal.error.message(), is_rival});
   end_session(peer, refusal.error, refusal.retry, step, refusal.ends_tasks);
 }
 
@@ -232,10 +229,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
                  step.now + options_.heartbeat);
 
   // Tell.
-  step.trace(TraceLevel::kLongLived, was_known ? "agent registered again" : "agent registered",
-             {{"agent", agent.id.str()},
-              {"resources", to_text(agent.total())},
-              {"tasks", std::to_string(registration.tasks.size())}});
+  step.trace(AgentRegistered{agent.id, agent.total(), registration.tasks.size(), was_known});
   send(peer_id,
        proto::AgentRegistered{.agent = agent.id,
                               .session = agent.session,
@@ -246,11 +240,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   for (const auto& [role, reserved] : agent.reserved) {
     const Resources there = part_of(agent.slices, role);
     if (there.contains(reserved)) continue;
-    step.trace(TraceLevel::kOperator, "agent brings less than is reserved of it",
-               {{"agent", agent.id.str()},
-                {"role", role.str()},
-                {"reserved", to_text(reserved)},
-                {"there", to_text(there)}});
+    step.trace(AgentBringsTooLittle{agent.id, role, reserved, there});
   }
   compare_tasks(agent, first_seen, remembers, std::move(registration), step);
   mark_drained_tasks(agent, step);
@@ -289,9 +279,11 @@ void Master::State::note_boot(Agent& agent, uint64_t boot) {
 void Master::State::on_trouble(Agent& agent, proto::AgentTrouble&& trouble, Step& step) {
   agent.trouble = std::move(trouble.why);
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
-  step.trace(TraceLevel::kOperator,
-             agent.takes_no_tasks() ? "agent takes no tasks" : "agent takes tasks again",
-             {{"agent", agent.id.str()}, {"reason", quoted(agent.why_no_tasks())}});
+  if (agent.takes_no_tasks()) {
+    step.trace(AgentTakesNoTasks{agent.id, std::string(agent.why_no_tasks())});
+  } else {
+    step.trace(AgentTakesTasksAgain{agent.id, std::string(agent.why_no_tasks())});
+  }
 }
 
 void Master::State::on_unregister(Agent& agent, Step& step) {

@@ -6,6 +6,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -57,8 +58,7 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
   deadlines_.arm(deadline_of(relay), step.now + call.timeout);
 
   // Tell.
-  step.trace(TraceLevel::kShortLived, "request relayed",
-             {{"framework", framework.id().str()}, {"id", call.id}});
+  step.trace(RequestRelayed{framework.id(), call.id});
   send(framework.peer,
        proto::FrameworkRequest{.relay = relay,
                                .id = std::move(call.id),
@@ -122,8 +122,7 @@ void Master::State::on_framework_response(const Framework& framework,
                                           proto::FrameworkResponse&& response, Step& step) {
   const std::optional<RelayedCall> call = relays_.take(response.relay, framework.id());
   if (!call) {
-    step.trace(TraceLevel::kMessage, "response ignored: nobody waits for it",
-               {{"framework", framework.id().str()}, {"relay", std::to_string(response.relay)}});
+    step.trace(ResponseIgnored{framework.id(), response.relay});
     return;
   }
   deadlines_.cancel(deadline_of(response.relay));
@@ -140,8 +139,7 @@ void Master::State::on_relay_timeout(uint64_t relay, Step& step) {
   const RelayedCall* waiting = relays_.find(relay);
   if (waiting == nullptr) return;
   const RelayedCall call = *relays_.take(relay, FrameworkId(waiting->framework));
-  step.trace(TraceLevel::kMisbehaved, "request not answered",
-             {{"framework", call.framework.str()}, {"timeout", to_text(call.timeout)}});
+  step.trace(RequestNotAnswered{call.framework, call.timeout});
   step.out.actions.emplace_back(
       Answer{call.call, Error::timeout(text("the scheduler of framework ", call.framework.str(),
                                             " did not answer in ", to_text(call.timeout)))

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "master/core/registration.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -234,11 +235,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   await_start(agent, task, step);
   ++framework.tasks;
   framework.old_refusals.erase(told.task);
-  step.trace(TraceLevel::kShortLived, "task adopted",
-             {{"framework", told.framework.str()},
-              {"task", told.task.str()},
-              {"agent", agent.id.str()},
-              {"state", std::string(proto::to_text(told.state))}});
+  step.trace(TaskAdopted{told.framework, told.task, agent.id, told.state});
   return task;
 }
 
@@ -256,9 +253,7 @@ void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step&
                     .claim = claim,
                     .since = told_launch(told, step.now),
                     .ports = told.resources.ports});
-  step.trace(
-      TraceLevel::kShortLived, "stray task killed",
-      {{"framework", key.framework.str()}, {"task", key.task.str()}, {"agent", agent.id.str()}});
+  step.trace(StrayTaskKilled{key.framework, key.task, agent.id});
   if (told.sequence > 0) acknowledge_to_agent(agent, key, told.sequence, step);
   send(agent.peer, proto::KillTask{.framework = key.framework, .task = key.task, .grace = {}},
        step);

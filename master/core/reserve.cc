@@ -6,6 +6,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -106,10 +107,7 @@ void Master::State::change_reservations(const std::vector<ReservationChange>& ch
     } else {
       reserved += change.resources;
     }
-    step.trace(TraceLevel::kLongLived, change.unreserve ? "unreserved" : "reserved",
-               {{"agent", agent.id.str()},
-                {"role", change.role.str()},
-                {"resources", to_text(change.resources)}});
+    step.trace(ReservationChanged{agent.id, change.role, change.resources, change.unreserve});
     const proto::ReservationRecord record{
         .agent = agent.id, .role = change.role, .resources = reserved};
     const bool is_over = reserved.is_zero();

@@ -8,6 +8,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -98,10 +99,7 @@ void Master::State::send_withdrawals(const std::vector<Task*>& tasks, const Agen
   std::map<FrameworkId, std::vector<TaskId>> ids;
   for (const Task* task : tasks) {
     ids[task->key().framework].push_back(task->key().task);
-    step.trace(TraceLevel::kShortLived, "task no longer to be revoked",
-               {{"framework", task->key().framework.str()},
-                {"task", task->key().task.str()},
-                {"agent", agent.str()}});
+    step.trace(TaskRevokedNoLonger{task->key().framework, task->key().task, agent});
   }
   for (const auto& [framework, all] : ids) {
     const Framework* there = connected_framework(framework);
@@ -123,12 +121,8 @@ void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
     const RevokeMark& mark = *task->ending->revoke;
     notices[{task->key().framework, task->agent, mark.reason, mark.beneficiary, mark.deadline}]
         .push_back(task->key().task);
-    step.trace(TraceLevel::kShortLived, "task to be revoked",
-               {{"framework", task->key().framework.str()},
-                {"task", task->key().task.str()},
-                {"agent", task->agent.str()},
-                {"reason", std::string(to_text(mark.reason))},
-                {"role", mark.beneficiary.str()}});
+    step.trace(TaskToBeRevoked{task->key().framework, task->key().task, task->agent, mark.reason,
+                               mark.beneficiary});
   }
   for (auto& [cause, ids] : notices) {
     const auto& [framework, agent, reason, beneficiary, deadline] = cause;

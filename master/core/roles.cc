@@ -6,6 +6,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -41,12 +42,7 @@ void Master::State::on_set_role(const SetRole& message, Step& step) {
   report_dirty(step);
 
   // Tell.
-  step.trace(TraceLevel::kLongLived, "role set",
-             {{"role", message.role.str()},
-              {"weight", print_milli(wanted->weight)},
-              {"guarantee", to_text(wanted->guarantee)},
-              {"limit", to_text(wanted->limit)},
-              {"users", joined(record.users)}});
+  step.trace(RoleSet{message.role, *wanted, joined(record.users)});
   answer(message.call, std::string(), step);
 }
 
@@ -113,8 +109,7 @@ Result<void> Master::State::may_use_role(const PrincipalPtr& by, const RoleName&
     const auto known = registry_.roles().find(at);
     if (known == registry_.roles().end() || known->second.users.empty()) continue;
     if (known->second.users.contains(by->user)) return {};
-    step.trace(TraceLevel::kMisbehaved, "audit: refused",
-               {{"user", by->user}, {"action", quoted("use a role")}, {"of", quoted(role.str())}});
+    step.trace(AuditRefused{.user = by->user, .action = "use a role", .of = role.str()});
     return Error::permission_denied(
                text("user ", quoted(by->user), " may not use role ", quoted(role.str())))
         .with_hint(

@@ -8,6 +8,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -94,7 +95,7 @@ void Master::State::on_stand_by(const StandBy& message, Step& step) {
                  step.now + options_.agent_timeout);
   // Tell.
   if (is_new) {
-    step.trace(TraceLevel::kLongLived, "master stands by", {{"master", message.standby.name}});
+    step.trace(MasterStandsBy{message.standby.name});
   }
   answer(message.call, std::string(), step);
 }
@@ -136,8 +137,7 @@ void Master::State::lose_standby(PeerId peer, std::string_view why, Step& step) 
   deadlines_.cancel({.kind = DeadlineKind::kStandbySilent, .peer = peer, .id = {}});
   const Standby* const standby = standbys_.find(peer);
   if (standby == nullptr) return;
-  step.trace(TraceLevel::kLongLived, "master is away",
-             {{"master", standby->says.name}, {"reason", quoted(why)}});
+  step.trace(MasterIsAway{standby->says.name, std::string(why)});
   standbys_.erase(proto::MasterId(standby->says.master));
 }
 

@@ -9,6 +9,7 @@
 #include "common/load_limits.h"
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -110,8 +111,7 @@ void Master::State::give_up_start(Agent& agent, Task& task, Step& step) {
   allocator_.set_agent_draining(agent.id, true);
   deadlines_.arm({.kind = DeadlineKind::kStartsPause, .peer = {}, .id = agent.id.str()},
                  *agent.starts.until());
-  step.trace(TraceLevel::kOperator, "agent takes no tasks",
-             {{"agent", agent.id.str()}, {"reason", quoted(agent.starts.why())}});
+  step.trace(AgentTakesNoTasks{agent.id, std::string(agent.starts.why())});
 }
 
 // It told a state of a task that it was given.
@@ -119,8 +119,7 @@ void Master::State::on_answered(Agent& agent, Step& step) {
   if (!agent.starts.note_answered()) return;
   deadlines_.cancel({.kind = DeadlineKind::kStartsPause, .peer = {}, .id = agent.id.str()});
   allocator_.set_agent_draining(agent.id, agent.is_closed());
-  step.trace(TraceLevel::kOperator, "agent takes tasks again",
-             {{"agent", agent.id.str()}, {"reason", quoted(agent.trouble)}});
+  step.trace(AgentTakesTasksAgain{agent.id, agent.trouble});
 }
 
 // A task that is over without a word of the agent may have been the one that it is tried with.
@@ -132,7 +131,7 @@ void Master::State::on_never_started(Agent& agent) {
 void Master::State::try_again(Agent& agent, Step& step) {
   agent.starts.end_pause();
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
-  step.trace(TraceLevel::kLongLived, "agent is tried again", {{"agent", agent.id.str()}});
+  step.trace(AgentTriedAgain{agent.id});
 }
 
 }  // namespace proffer::master

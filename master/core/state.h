@@ -30,10 +30,7 @@ struct Step {
   Time now = {};
   MasterOutbox& out;
 
-  void trace(TraceLevel level, std::string_view what,
-             std::vector<std::pair<std::string_view, std::string>> fields) {
-    out.trace.push_back({level, what, std::move(fields)});
-  }
+  void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
 };
 
 // Ports are the master's to know, not the allocator's.

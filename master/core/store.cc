@@ -4,6 +4,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -20,8 +21,7 @@ void Master::State::on_store_request(Framework& framework, const proto::StoreReq
                     .with_hint("subscribe with a failover timeout above zero to keep a store"));
   if (!plan) {
     const Error& error = plan.error();
-    step.trace(TraceLevel::kMessage, "store request refused",
-               {{"framework", framework.id().str()}, {"error", error.message()}});
+    step.trace(StoreRequestRefused{framework.id(), error.message()});
     return send(framework.peer,
                 proto::StoreResult{.id = request.id,
                                    .error = proto::ErrorMessage{.code = error.code(),
@@ -54,9 +54,7 @@ void Master::State::erase_store(const FrameworkId& framework, Step& step) {
 // erased in the first step of this life.
 void Master::State::erase_orphans(Step& step) {
   if (orphans_.empty()) return;
-  step.trace(TraceLevel::kLongLived, "store entries without a framework erased",
-             {{"entries", std::to_string(orphans_.size())},
-              {"framework", orphans_.front().framework.str()}});
+  step.trace(StoreEntriesErased{orphans_.front().framework, orphans_.size()});
   for (proto::StoreRecord& orphan : orphans_) write(std::move(orphan), true, step);
   orphans_.clear();
 }

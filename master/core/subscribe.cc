@@ -6,6 +6,7 @@
 #include "common/roles.h"
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 namespace {
@@ -30,8 +31,7 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
     const bool may_help = found.error().code() == ErrorCode::kResourceExhausted ||
                           found.error().code() == ErrorCode::kFailedPrecondition;
     const bool is_usual = may_help && message.stands_by;
-    step.trace(is_usual ? TraceLevel::kMessage : TraceLevel::kMisbehaved, "framework refused",
-               {{"name", quoted(message.name)}, {"error", found.error().message()}});
+    step.trace(FrameworkRefused{message.name, found.error().message(), is_usual});
     return end_session(peer_id, found.error(), may_help, step);
   }
 
@@ -67,9 +67,8 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
   refresh_waits(framework, step.now);
 
   // Tell.
-  step.trace(TraceLevel::kLongLived,
-             failed_over ? "framework subscribed again" : "framework subscribed",
-             {{"framework", framework.id().str()}, {"role", framework.record.role.str()}});
+  step.trace(FrameworkSubscribed{framework.id(), framework.record.role, framework.record.user,
+                                 failed_over});
   send(peer_id,
        proto::Subscribed{.framework = framework.id(),
                          .session = framework.session,

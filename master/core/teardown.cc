@@ -4,6 +4,7 @@
 
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -25,10 +26,7 @@ void Master::State::on_tear_down(const TearDownFramework& message, Step& step) {
 
 void Master::State::tear_down(Framework& framework, std::string_view why, Step& step) {
   const FrameworkId id = framework.id();
-  step.trace(TraceLevel::kLongLived, "framework torn down",
-             {{"framework", id.str()},
-              {"reason", std::string(why)},
-              {"tasks", std::to_string(framework.tasks)}});
+  step.trace(FrameworkTornDown{id, why, framework.tasks});
   if (framework.connected()) {
     // It waits for this answer, and says it again if it does not come.
     send_error(framework.peer, Error::not_found("the framework is torn down"), true, false, step);

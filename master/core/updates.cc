@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "master/core/state.h"
+#include "master/core/trace.h"
 
 namespace proffer::master {
 
@@ -24,8 +25,7 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
   proto::TaskStatus& status = update.status;
   const TaskKey key{std::move(update.framework), status.task};
   if (status.state == TaskState::kUnreachable || status.state == TaskState::kGone) {
-    step.trace(TraceLevel::kMisbehaved, "update refused",
-               {{"agent", agent.id.str()}, {"state", std::string(proto::to_text(status.state))}});
+    step.trace(UpdateRefused{agent.id, status.state});
     return end_session(agent.peer,
                        Error::invalid_argument(text("an agent cannot say that a task is ",
                                                     proto::to_text(status.state))),
@@ -51,8 +51,7 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
     release_stray(agent, key);
     return forget_if_over(*frameworks_.find(key.framework));
   }
-  step.trace(TraceLevel::kMessage, "update of an unknown task",
-             {{"agent", agent.id.str()}, {"task", quoted(key.task.str())}});
+  step.trace(UpdateOfUnknownTask{agent.id, key.task});
   if (!has_ended) {
     send(agent.peer, proto::KillTask{.framework = key.framework, .task = key.task, .grace = {}},
          step);
@@ -75,8 +74,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
     return;
   }
   if (status.sequence <= task.agent_sequence) {  // Also zero, which is no number.
-    step.trace(TraceLevel::kMessage, "duplicate update",
-               {{"framework", task.key().framework.str()}, {"task", task.key().task.str()}});
+    step.trace(UpdateDuplicate{task.key().framework, task.key().task});
     if (status.sequence > 0 && status.sequence <= task.acknowledged) {
       acknowledge_to_agent(agent, task.key(), task.acknowledged, step);
     }
@@ -123,12 +121,8 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
                    .usage = status.usage});
   if (status.healthy) task.healthy = status.healthy;
   if (status.ready) task.ready = status.ready;
-  step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
-             {{"framework", task.key().framework.str()},
-              {"task", task.key().task.str()},
-              {"agent", agent.id.str()},
-              {"state", std::string(proto::to_text(status.state))},
-              {"reason", std::string(proto::to_text(status.reason))}});
+  step.trace(TaskUpdated{task.key().framework, task.key().task, agent.id, status.state,
+                         status.reason, task.text->user, task.ended()});
   if (moved && status.state == TaskState::kRefused) {
     note_refused(framework, status.task, task.text->ask, status.reason, status.message, step.now);
   }
@@ -157,12 +151,8 @@ void Master::State::acknowledge_to_agent(const Agent& agent, const TaskKey& key,
 
 void Master::State::tell(Task& task, TaskReason reason, std::string message, Step& step) {
   Framework& framework = *frameworks_.find(task.key().framework);
-  step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
-             {{"framework", task.key().framework.str()},
-              {"task", task.key().task.str()},
-              {"agent", task.agent.str()},
-              {"state", std::string(proto::to_text(task.state))},
-              {"reason", std::string(proto::to_text(reason))}});
+  step.trace(TaskUpdated{task.key().framework, task.key().task, task.agent, task.state, reason,
+                         task.text->user, task.ended()});
   if (framework.gone) return;
   task.reason = reason;
   task.report.change([&](TaskReport& report) { report.message = message; });
@@ -304,8 +294,7 @@ void Master::State::make_room_for_updates(Step& step) {
     }
   }
   drop_while(true);
-  step.trace(TraceLevel::kMisbehaved, "updates dropped: schedulers do not acknowledge",
-             {{"updates", std::to_string(before - unacknowledged_)}});
+  step.trace(UpdatesDropped{before - unacknowledged_});
 }
 
 // --- the end of a task's life ------------------------------------------------------------------

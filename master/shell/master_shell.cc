@@ -15,7 +15,9 @@
 #include "common/latency_histogram.h"
 #include "common/load_limits.h"
 #include "common/text.h"
+#include "master/core/trace.h"
 #include "master/shell/api.h"
+#include "master/shell/event_log.h"
 #include "master/shell/history_calls.h"
 #include "master/shell/http_api.h"
 #include "master/shell/intake.h"
@@ -36,6 +38,7 @@
 #include "net/users.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
+#include "proto/json/events_json.h"
 #include "proto/json/file_access_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
@@ -71,6 +74,7 @@ struct MasterShell::Impl {
   // While the lock is held, the path is nobody else's.
   ~Impl() {
     if (history) history->finish(core->last_history(loop.now()));
+    if (events) events->finish();
     router.reset();
     http.reset();
     if (socket_lock) ::unlink(socket.c_str());
@@ -82,6 +86,7 @@ struct MasterShell::Impl {
   std::unique_ptr<Leadership> leadership;
   std::unique_ptr<Master> core;      // nullptr: it does not lead
   std::unique_ptr<History> history;  // nullptr: none is kept, or it does not lead
+  std::unique_ptr<EventLog> events;  // the same
   std::unique_ptr<Router> router;
   Intake intake;
   HistoryCalls history_calls;
@@ -135,7 +140,11 @@ struct MasterShell::Impl {
   void grant_files(PeerId peer, const proto::Call& call);
   void relay(const HttpRequest& request, HttpResponder responder);
   void stand_by(PeerId peer, const proto::Call& call);
+  // Of the core, or of this shell itself.
+  void tell(const std::vector<TraceEvent>& happened);
+  void begin_events();
   void read_history(PeerId peer, const proto::Call& call);
+  void read_events(PeerId peer, const proto::Call& call);
   HistoryLogOptions history_log() const;
   std::optional<Time> led_until(const MasterSnapshot& snapshot) const;
   void on_request(const HttpRequest& request, HttpResponder responder);
@@ -256,6 +265,7 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
         loop,
         HistoryOptions{.log = history_log(), .leader = leader, .led_until = led_until(snapshot)});
   }
+  if (options.events_bytes > 0) begin_events();
   if (Result<void> listening = listen_by_keys(); !listening) {
     return lost(std::move(listening).error());
   }
@@ -267,6 +277,25 @@ HistoryLogOptions MasterShell::Impl::history_log() const {
   return {.directory = options.data_dir + "/history",
           .bytes_max = options.history_bytes,
           .age_max = options.history_age};
+}
+
+void MasterShell::Impl::begin_events() {
+  std::map<FrameworkId, EventOwner> owners;
+  for (const proto::FrameworkRow& row : core->frameworks()) {
+    owners[row.framework] = {row.user, row.role.str()};
+  }
+  events = std::make_unique<EventLog>(
+      loop, EventLogOptions{.log = {.directory = options.data_dir + "/events",
+                                    .bytes_max = options.events_bytes,
+                                    .age_max = options.history_age},
+                            .leader = options.core.leader,
+                            .owners = std::move(owners)});
+}
+
+void MasterShell::Impl::tell(const std::vector<TraceEvent>& happened) {
+  const Time now = loop.now();
+  trace.write(happened, now.nanos() / 1'000'000'000);
+  if (events) events->add(now, happened);
 }
 
 // When this master's last lead ended, if another has led since.
@@ -394,11 +423,7 @@ bool MasterShell::Impl::may_connect(const PublicKey& key) {
   if (key == keys->public_key) return true;  // Another master: it stands by.
   if (core->find_key(key, loop.now()) != nullptr) return true;
   // Not by the key: strangers have as many as they like.
-  trace.write(
-      {{TraceLevel::kMisbehaved,
-        "audit: refused",
-        {{"user", "unknown-key"}, {"action", quoted("connect")}, {"of", quoted(key.str())}}}},
-      loop.now().nanos() / 1'000'000'000);
+  tell({AuditRefused{.user = "unknown-key", .action = "connect", .of = key.str()}});
   return false;
 }
 
@@ -539,6 +564,7 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     return router->drop(peer);
   }
   if (call.method == "history") return read_history(peer, call);
+  if (call.method == "events") return read_events(peer, call);
   if (call.method == "file_access") return grant_files(peer, call);
   Result<Page> page =
       call.method == "snapshot"
@@ -560,12 +586,9 @@ void MasterShell::Impl::grant_files(PeerId peer, const proto::Call& call) {
   const Result<FileGrant> grant = core->grant_files(*wanted, by.get(), loop.now());
   if (!grant) {
     if (grant.error().code() == ErrorCode::kPermissionDenied) {
-      trace.write({{TraceLevel::kMisbehaved,
-                    "audit: refused",
-                    {{"user", audit_name(by.get())},
-                     {"action", quoted("read files of another machine")},
-                     {"of", quoted(text(wanted->agent.str(), " ", wanted->framework.str()))}}}},
-                  loop.now().nanos() / 1'000'000'000);
+      tell({AuditRefused{.user = audit_name(by.get()),
+                         .action = "read files of another machine",
+                         .of = text(wanted->agent.str(), " ", wanted->framework.str())}});
     }
     return refuse(grant.error());
   }
@@ -625,6 +648,28 @@ void MasterShell::Impl::read_history(PeerId peer, const proto::Call& call) {
       });
 }
 
+void MasterShell::Impl::read_events(PeerId peer, const proto::Call& call) {
+  const auto answer = [this, peer, id = call.id](Result<Page> page) {
+    proto::Reply reply_to{.id = id};
+    if (page) {
+      reply_to.json = std::move(page->json);
+    } else {
+      const Error& error = page.error();
+      reply_to.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
+    }
+    reply(peer, std::move(reply_to));
+  };
+  if (events == nullptr) {
+    return answer(Error::failed_precondition("this master keeps no events")
+                      .with_hint("start proffer-master with --events_mib above 0"));
+  }
+  Result<proto::EventQuery> query = proto::parse_event_query(call.json);
+  if (!query) return answer(std::move(query).error().in("arguments of events"));
+  PrincipalPtr by = principal_of(peer);
+  const bool is_by_operator = by != nullptr && is_operator(options.core.policy, *by);
+  events->read(*std::move(query), std::move(by), is_by_operator, answer);
+}
+
 std::string MasterShell::Impl::history_words() const {
   return history == nullptr ? "off" : history->trouble();
 }
@@ -641,6 +686,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                              master_metrics({.core = *core,
                                              .decisions = decisions,
                                              .history = history.get(),
+                                             .events = events.get(),
                                              .router = *router,
                                              .inbox = intake.inbox(),
                                              .writes_waiting = leadership->store().pending(),
@@ -685,7 +731,7 @@ void MasterShell::Impl::step(MasterEvent event) {
   } else if (!undecided_since && deadline && *deadline <= now) {
     undecided_since = now;
   }
-  trace.write(out.trace, now.nanos() / 1'000'000'000);
+  tell(out.trace);
   if (history) history->add(std::exchange(out.history, {}));
   if (out.records.empty() && (out.actions.empty() || leadership->store().pending() == 0)) {
     deliver(std::move(out.actions), decided_since);

@@ -36,6 +36,7 @@ struct MasterShellOptions {
   bool accepts_older_registry = false;           // one that lacks its latest commits
   uint64_t history_bytes = uint64_t{256} << 20;  // of ended tasks and of the use of roles; 0: none
   Duration history_age = hours(24 * 30);
+  uint64_t events_bytes = uint64_t{64} << 20;  // of the event log; 0: none
 };
 
 class MasterShell {

@@ -114,6 +114,18 @@ std::string master_metrics(const MasterParts& master) {
     text.gauge("proffer_history_kept", "1: the history is written; 0: its disk refuses.",
                history->trouble().empty() ? 1 : 0);
   }
+  if (const EventLog* events = master.events) {
+    text.counter("proffer_event_log_events_total", "Events of the log that were written.",
+                 events->written());
+    text.counter("proffer_event_log_lost_total",
+                 "Events of the log that were lost: too many waited for the disk.", events->lost());
+    text.gauge("proffer_event_log_bytes", "What the event log takes on the disk.",
+               static_cast<int64_t>(events->bytes()));
+    text.gauge("proffer_event_log_kept", "1: events are written; 0: their disk refuses.",
+               events->trouble().empty() ? 1 : 0);
+    text.gauge("proffer_event_log_waits", "Calls that wait for events.",
+               static_cast<int64_t>(events->waits()));
+  }
   const Router::Counters& frames = master.router.counters();
   text.counter("proffer_frames_received_total", "Frames from peers.", frames.frames_received);
   text.counter("proffer_frames_sent_total", "Frames to peers.", frames.frames_sent);

@@ -6,6 +6,7 @@
 
 #include "common/latency_histogram.h"
 #include "master/core/master.h"
+#include "master/shell/event_log.h"
 #include "master/shell/history.h"
 #include "master/shell/inbox.h"
 #include "net/router.h"
@@ -24,6 +25,7 @@ struct MasterParts {
   const Master& core;
   const LatencyHistogram& decisions;
   const History* history;  // nullptr: none is kept
+  const EventLog* events;  // the same
   const Router& router;
   const Inbox& inbox;
   size_t writes_waiting;  // of the registry

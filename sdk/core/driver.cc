@@ -49,7 +49,7 @@ void tell(Step& step, Notification notification) {
 
 void trace(Step& step, TraceLevel level, std::string_view what,
            std::vector<std::pair<std::string_view, std::string>> fields = {}) {
-  step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+  step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
 }
 
 // An answer that the driver gives in the master's place.

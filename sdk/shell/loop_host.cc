@@ -186,10 +186,10 @@ void LoopHost::on_failed(const std::string& reason) {
 }
 
 void LoopHost::happened(const TraceEvent& event) {
-  if (event.level == TraceLevel::kLongLived) return print_note(to_text(event));
-  if (event.level != TraceLevel::kMisbehaved && event.level != TraceLevel::kOperator) return;
+  if (event.level() == TraceLevel::kLongLived) return print_note(to_text(event));
+  if (event.level() != TraceLevel::kMisbehaved && event.level() != TraceLevel::kOperator) return;
   const Time now = loop_.now();
-  const auto [last, is_first] = complained_.try_emplace(event.what, now);
+  const auto [last, is_first] = complained_.try_emplace(event.what(), now);
   if (!is_first && now - last->second < kComplainEvery) return;
   last->second = now;
   print_warning(to_text(event));

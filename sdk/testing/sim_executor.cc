@@ -104,9 +104,9 @@ void SimExecutor::reset(const std::string&) {
 }
 
 void SimExecutor::warn(std::string_view what) {
-  note({.level = TraceLevel::kOperator,
-        .what = "executor warns",
-        .fields = {{"what", std::string(what)}}});
+  note(PlainEvent{.level = TraceLevel::kOperator,
+                  .what = "executor warns",
+                  .texts = {{"what", std::string(what)}}});
 }
 
 bool SimExecutor::starts(const proto::RunTask& run) { return task_starts(run); }

@@ -48,7 +48,7 @@ void SimHost::start() {
   exit_code_.reset();
   refusal_.reset();
   begin_life();
-  note({.what = "scheduler begins", .fields = {{"framework", framework_.str()}}});
+  note(PlainEvent{.what = "scheduler begins", .texts = {{"framework", framework_.str()}}});
   scheduler_ = std::make_unique<Scheduler>(*this, options_);
   enter([this] {
     install_(*scheduler_);
@@ -60,7 +60,7 @@ void SimHost::start() {
 void SimHost::kill() {
   if (!is_up()) return;
   CHECK(inside_ == 0) << name() << " cannot be killed from within its own callback";
-  note({.what = "scheduler is killed"});
+  note(PlainEvent{.what = "scheduler is killed"});
   if (!is_continued() && !framework_.empty()) {
     over_.insert(framework_);
     journal_.torn_down(framework_);
@@ -74,7 +74,7 @@ void SimHost::kill() {
 
 void SimHost::leave(int exit_code) {
   if (!is_up()) return;
-  note({.what = "scheduler leaves", .fields = {{"exit_code", std::to_string(exit_code)}}});
+  note(PlainEvent{.what = "scheduler leaves", .texts = {{"exit_code", std::to_string(exit_code)}}});
   exit_code_ = exit_code;
   if (!is_continued() && !framework_.empty()) {
     over_.insert(framework_);
@@ -188,21 +188,21 @@ void SimHost::reset(const std::string&) {
 }
 
 void SimHost::warn(std::string_view what) {
-  note({.level = TraceLevel::kOperator,
-        .what = "scheduler warns",
-        .fields = {{"what", std::string(what)}}});
+  note(PlainEvent{.level = TraceLevel::kOperator,
+                  .what = "scheduler warns",
+                  .texts = {{"what", std::string(what)}}});
 }
 
 void SimHost::refused(const Error& error, bool) {
-  note({.level = TraceLevel::kOperator,
-        .what = "scheduler is refused",
-        .fields = {{"error", error.message()}}});
+  note(PlainEvent{.level = TraceLevel::kOperator,
+                  .what = "scheduler is refused",
+                  .texts = {{"error", error.message()}}});
   refusal_ = error;
 }
 
 void SimHost::said(const Command& command) {
   if (std::holds_alternative<proto::Teardown>(command)) {
-    note({.what = "scheduler tears its framework down"});
+    note(PlainEvent{.what = "scheduler tears its framework down"});
   }
 }
 

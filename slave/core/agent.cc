@@ -92,7 +92,7 @@ void Agent::State::record(proto::CheckpointRecord record, Step& step) {
 }
 
 void Agent::State::trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step) {
-  step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+  step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
 }
 
 // Gives the update its place in the task's life: recorded, then told to the master if there is a

@@ -141,9 +141,9 @@ TEST(Errors, AResultHoldsOneOrTheOther) {
 }
 
 TEST(Trace, PrintsAsALogLine) {
-  EXPECT_EQ(to_text(TraceEvent{.level = TraceLevel::kLongLived,
+  EXPECT_EQ(to_text(PlainEvent{.level = TraceLevel::kLongLived,
                                .what = "agent lost",
-                               .fields = {{"agent", "a17"}, {"tasks", "12"}}}),
+                               .texts = {{"agent", "a17"}, {"tasks", "12"}}}),
             "agent lost agent=a17 tasks=12");
 }
 

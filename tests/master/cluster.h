@@ -434,7 +434,7 @@ class MasterScenario {
 
   int traced(std::string_view what) const {
     return static_cast<int>(std::count_if(
-        trace.begin(), trace.end(), [&](const TraceEvent& event) { return event.what == what; }));
+        trace.begin(), trace.end(), [&](const TraceEvent& event) { return event.what() == what; }));
   }
   std::optional<proto::TaskRow> task(const FrameworkId& framework, const std::string& id) const {
     const Principal root{.user = "root"};

@@ -418,7 +418,7 @@ TEST(Connection, IsRefusedByAPeerThatKnowsANewerLeader) {
   a.connect();
   a.sends_frame({.leader = LeaderEpoch(2), .sequence = 1, .message = a.registration()});
   EXPECT_TRUE(refused(a).retry);
-  EXPECT_EQ(s.trace.front().level, TraceLevel::kOperator);
+  EXPECT_EQ(s.trace.front().level(), TraceLevel::kOperator);
   EXPECT_FALSE(s.knows_agent("a1"));
 }
 

@@ -166,7 +166,7 @@ TEST(Masters, OnlyAMasterStandsBy) {
     ASSERT_FALSE(s.answers.back().result) << audit_name(by.get());
     EXPECT_EQ(s.answers.back().result.error().code(), ErrorCode::kPermissionDenied);
     EXPECT_TRUE(std::any_of(s.trace.begin(), s.trace.end(), [](const TraceEvent& event) {
-      return event.what == "audit: refused";
+      return event.what() == "audit: refused";
     }));
     EXPECT_EQ(masters(s), "ma leads 1-1");
   }

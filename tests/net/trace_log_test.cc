@@ -28,7 +28,7 @@ class Lines : public google::LogSink {
 
 TEST(TraceLog, OneUserDoesNotKeepAnotherOutOfTheLog) {
   const auto refused = [](const std::string& user) {
-    return TraceEvent{TraceLevel::kMisbehaved, "audit: refused", {{"user", user}}};
+    return PlainEvent{TraceLevel::kMisbehaved, "audit: refused", {{"user", user}}};
   };
   TraceLog log;
   Lines lines;

@@ -225,7 +225,7 @@ class AgentScenario {
   }
   bool has_traced(std::string_view what) const {
     return std::any_of(trace.begin(), trace.end(),
-                       [&](const TraceEvent& one) { return one.what.starts_with(what); });
+                       [&](const TraceEvent& one) { return one.what().starts_with(what); });
   }
 
   AgentOptions options;

@@ -353,13 +353,13 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
   const int32_t failures = tasks.fail(attempt.number, attempt.attempt, status.task, attempt.agent,
                                       now + options_.elsewhere_wait);
   const int64_t allowed = allowed_attempts(attempt.kind);
-  out.trace.push_back(TraceEvent{.level = TraceLevel::kMisbehaved,
+  out.trace.push_back(PlainEvent{.level = TraceLevel::kMisbehaved,
                                  .what = "task failed",
-                                 .fields = {{"task", status.task.str()},
-                                            {"agent", attempt.agent.str()},
-                                            {"failures", std::to_string(failures)},
-                                            {"of", std::to_string(allowed)},
-                                            {"reason", std::string(why)}}});
+                                 .texts = {{"task", status.task.str()},
+                                           {"agent", attempt.agent.str()},
+                                           {"failures", std::to_string(failures)},
+                                           {"of", std::to_string(allowed)},
+                                           {"reason", std::string(why)}}});
   note(out.trace.back());
   if (attempt.kind == TaskKind::kEnd) return on_end_failed(failures, why, out);
   if (status.state == TaskState::kFailed) {
@@ -387,9 +387,9 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
 void Job::State::avoid_if_bad(const AgentId& agent, TaskKind kind, uint32_t number, Time now,
                               JobOutbox& out) {
   if (!avoided_.add_failure(agent, kind, number, now, agents_.size())) return;
-  out.trace.push_back(TraceEvent{.level = TraceLevel::kMisbehaved,
+  out.trace.push_back(PlainEvent{.level = TraceLevel::kMisbehaved,
                                  .what = "agent avoided: tasks of the job failed there",
-                                 .fields = {{"job", options_.id.str()}, {"agent", agent.str()}}});
+                                 .texts = {{"job", options_.id.str()}, {"agent", agent.str()}}});
   note(out.trace.back());
 }
 
@@ -444,9 +444,9 @@ void Job::State::note_end(const Attempt& attempt, bool has_won, Time now, JobOut
   if (!was_slow && !has_won) return;  // It was ended before its time.
   if (!avoided_.add_end(attempt.agent, was_slow, now, agents_.size())) return;
   out.trace.push_back(
-      TraceEvent{.level = TraceLevel::kMisbehaved,
+      PlainEvent{.level = TraceLevel::kMisbehaved,
                  .what = "agent avoided: tasks of the job are slow there",
-                 .fields = {{"job", options_.id.str()}, {"agent", attempt.agent.str()}}});
+                 .texts = {{"job", options_.id.str()}, {"agent", attempt.agent.str()}}});
   note(out.trace.back());
 }
 
@@ -481,10 +481,10 @@ void Job::State::on_agent_lost(const AgentId& agent, JobOutbox& out) {
   if (outputs == maps_.outputs().end()) return;
   const std::set<uint32_t> lost = outputs->second;
   for (const uint32_t number : lost) maps_.forget(number);
-  out.trace.push_back(TraceEvent{
+  out.trace.push_back(PlainEvent{
       .level = TraceLevel::kMisbehaved,
       .what = "agent lost",
-      .fields = {{"agent", agent.str()}, {"maps_computed_again", std::to_string(lost.size())}}});
+      .texts = {{"agent", agent.str()}, {"maps_computed_again", std::to_string(lost.size())}}});
   note(out.trace.back());
 }
 void Job::State::note(const TraceEvent& event) {
@@ -493,12 +493,12 @@ void Job::State::note(const TraceEvent& event) {
 
 void Job::State::trace(TraceLevel level, std::string_view what, const TaskStatus& status,
                        JobOutbox& out) {
-  TraceEvent event{.level = level, .what = what, .fields = {{"task", status.task.str()}}};
-  if (!status.agent.empty()) event.fields.emplace_back("agent", status.agent.str());
+  PlainEvent event{.level = level, .what = what, .texts = {{"task", status.task.str()}}};
+  if (!status.agent.empty()) event.texts.emplace_back("agent", status.agent.str());
   if (!status.message.empty())
-    event.fields.emplace_back("reason", status.message);
+    event.texts.emplace_back("reason", status.message);
   else if (status.reason != TaskReason::kNone) {
-    event.fields.emplace_back("reason", std::string(proto::to_text(status.reason)));
+    event.texts.emplace_back("reason", std::string(proto::to_text(status.reason)));
   }
   if (level == TraceLevel::kMisbehaved) note(event);
   out.trace.push_back(std::move(event));

@@ -248,9 +248,9 @@ void Job::State::describe(proto::TaskSpec& spec, const AskName& ask, TaskKind ki
 }
 
 void Job::State::trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out) {
-  out.trace.push_back(TraceEvent{.level = TraceLevel::kShortLived,
+  out.trace.push_back(PlainEvent{.level = TraceLevel::kShortLived,
                                  .what = "task launched",
-                                 .fields = {{"task", spec.id.str()}, {"agent", agent.str()}}});
+                                 .texts = {{"task", spec.id.str()}, {"agent", agent.str()}}});
 }
 
 // A range begins no element after kRangeTime, and its executor ends the last one at its limit. So

@@ -264,7 +264,7 @@ class Jobs::State {
 
   void trace(Step& step, TraceLevel level, std::string_view what,
              std::vector<std::pair<std::string_view, std::string>> fields) const {
-    step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+    step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
   }
 
   // A job's place in the order of submission.

@@ -294,7 +294,7 @@ class Service::State {
   void mark(const std::string& app) { changed_.insert(app); }
   void trace(Step& step, TraceLevel level, std::string_view what,
              std::vector<std::pair<std::string_view, std::string>> fields) const {
-    step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+    step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
   }
 
   const ServiceOptions options_;

@@ -12,9 +12,9 @@ namespace proffer::service {
 namespace {
 
 // One member for each key; ports, of which there may be several, are joined.
-std::map<std::string_view, std::string> fields_of(const TraceEvent& event) {
+std::map<std::string_view, std::string> members_of(const TraceEvent& event) {
   std::map<std::string_view, std::string> fields;
-  for (const auto& [key, value] : event.fields) {
+  for (const auto& [key, value] : fields_of(event)) {
     std::string& field = fields[key];
     field += text(field.empty() ? "" : " ", printable(value));
   }
@@ -24,16 +24,16 @@ std::map<std::string_view, std::string> fields_of(const TraceEvent& event) {
 }  // namespace
 
 std::string story_line(const TraceEvent& event) {
-  const std::map<std::string_view, std::string> fields = fields_of(event);
+  const std::map<std::string_view, std::string> fields = members_of(event);
   const auto field = [&](std::string_view key) {
     const auto found = fields.find(key);
     return found == fields.end() ? std::string() : found->second;
   };
   constexpr std::string_view kInstance = "instance ";
   if (field("instance").empty()) return to_text(event);
-  std::string line =
-      text(field("instance"), ' ',
-           event.what.starts_with(kInstance) ? event.what.substr(kInstance.size()) : event.what);
+  std::string line = text(
+      field("instance"), ' ',
+      event.what().starts_with(kInstance) ? event.what().substr(kInstance.size()) : event.what());
   if (!field("agent").empty()) line += text(" on ", field("agent"));
   if (!field("port").empty()) line += text(", ", field("port"));
   if (!field("reason").empty()) line += text(": ", field("reason"));
@@ -42,10 +42,10 @@ std::string story_line(const TraceEvent& event) {
 }
 
 std::string story_json(const TraceEvent& event) {
-  std::string name(event.what);
+  std::string name(event.what());
   std::replace(name.begin(), name.end(), ' ', '_');
   std::vector<std::pair<std::string_view, proto::JsonValue>> members = {{"event", name}};
-  const std::map<std::string_view, std::string> fields = fields_of(event);
+  const std::map<std::string_view, std::string> fields = members_of(event);
   for (const auto& [key, value] : fields) members.emplace_back(key, value);
   return proto::json_line(members);
 }

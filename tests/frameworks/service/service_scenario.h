@@ -491,9 +491,10 @@ class ServiceScenario {
       Ready& left = ready[one.app];
       auto before = static_cast<int64_t>(left.size());
       for (const TraceEvent& event : out.trace) {
-        if (event.what != "instance killed") continue;
-        const TaskId task(event.fields.at(0).second);
-        const std::string& reason = event.fields.at(1).second;
+        if (event.what() != "instance killed") continue;
+        const auto fields = fields_of(event);
+        const TaskId task(fields.at(0).second);
+        const std::string& reason = fields.at(1).second;
         const auto parts = parse_task_id(task);
         if (parts->app != one.app || left.count(parts->slot) == 0) continue;
         if (left[parts->slot].erase(task) > 0 && reason == "scaled down") --before;

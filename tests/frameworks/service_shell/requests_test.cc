@@ -180,21 +180,21 @@ TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
 }
 
 TEST(Story, IsToldInLines) {
-  const TraceEvent ended{.level = TraceLevel::kMisbehaved,
+  const PlainEvent ended{.level = TraceLevel::kMisbehaved,
                          .what = "instance ended",
-                         .fields = {{"instance", "web.1.0-a"},
-                                    {"agent", "agent-1"},
-                                    {"reason", "exit code 1\x1b[2J"},
-                                    {"again_in", "2s"}}};
+                         .texts = {{"instance", "web.1.0-a"},
+                                   {"agent", "agent-1"},
+                                   {"reason", "exit code 1\x1b[2J"},
+                                   {"again_in", "2s"}}};
   EXPECT_THAT(story_line(ended), HasSubstr("web.1.0-a ended on agent-1: exit code 1"));
   EXPECT_THAT(story_line(ended), HasSubstr("; again in 2s"));
   EXPECT_EQ(story_line(ended).find('\x1b'), std::string::npos);
   EXPECT_THAT(story_json(ended), HasSubstr(R"("event":"instance_ended")"));
-  const TraceEvent ready{.what = "instance ready",
-                         .fields = {{"instance", "web.1.0-a"},
-                                    {"agent", "agent-1"},
-                                    {"port", "http:31000"},
-                                    {"port", "admin:31001"}}};
+  const PlainEvent ready{.what = "instance ready",
+                         .texts = {{"instance", "web.1.0-a"},
+                                   {"agent", "agent-1"},
+                                   {"port", "http:31000"},
+                                   {"port", "admin:31001"}}};
   EXPECT_EQ(story_line(ready), "web.1.0-a ready on agent-1, http:31000 admin:31001");
   EXPECT_EQ(app_line({.app = "web", .instances = 3, .ready = 2, .why = "it waits"}),
             "web: 2 of 3 ready; it waits");

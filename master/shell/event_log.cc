@@ -1,0 +1,333 @@
+// The loop numbers events and keeps them until a worker, one at a time, has made their lines and
+// written them; then the lines come back for those that follow. Read add and write first.
+
+#include "master/shell/event_log.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <glog/logging.h>
+
+#include "common/text.h"
+#include "master/core/trace.h"
+#include "proto/json/events_json.h"
+
+namespace proffer::master {
+namespace {
+
+constexpr size_t kEventReadsMax = 16;  // at a time; each has a file in memory
+
+// What of an event says whose it is.
+class Marks : public TraceFields {
+ public:
+  void word(std::string_view key, std::string_view value) override {
+    if (key == "framework") framework = FrameworkId(std::string(value));
+    has_user = has_user || key == "user";
+    has_role = has_role || key == "role";
+  }
+  void number(std::string_view, int64_t) override {}
+  void said(std::string_view, std::string_view) override {}
+
+  FrameworkId framework = {};
+  bool has_user = false;
+  bool has_role = false;
+};
+
+Page empty_page(const proto::EventPlace& next) {
+  return {.json = proto::event_page_json({}, next)};
+}
+
+}  // namespace
+
+struct EventLog::Shared {
+  std::mutex writing;  // held while a batch is written
+  std::unique_ptr<HistoryLog> log;
+  std::map<FrameworkId, EventOwner> owners;
+
+  FirstPlaces firsts;
+  std::mutex guard;  // held for moments only
+  std::vector<HistoryLog::File> files;
+
+  Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
+                    const Reading& reading);
+  std::string line_of(const Waiting& waiting);
+  Result<std::vector<Line>> write(const HistoryLogOptions& options,
+                                  const std::deque<Waiting>& batch, Time now);
+};
+
+std::string EventLog::Shared::line_of(const Waiting& waiting) {
+  if (const auto* subscribed = waiting.event.as<FrameworkSubscribed>()) {
+    owners[subscribed->framework] = {subscribed->user, subscribed->role.str()};
+  }
+  Marks marks;
+  waiting.event.fields(marks);
+  std::vector<std::pair<std::string_view, std::string>> more;
+  if (const auto owner = owners.find(marks.framework); owner != owners.end()) {
+    if (!marks.has_user) more.emplace_back("user", owner->second.user);
+    if (!marks.has_role) more.emplace_back("role", owner->second.role);
+  }
+  if (waiting.event.as<FrameworkTornDown>() != nullptr) owners.erase(marks.framework);
+  return proto::event_json(waiting.place, waiting.at, waiting.event, more);
+}
+
+// In a worker, or in the loop's thread at the begin and the end. All of it is written, or nothing.
+Result<std::vector<EventLog::Line>> EventLog::Shared::write(const HistoryLogOptions& options,
+                                                            const std::deque<Waiting>& batch,
+                                                            Time now) {
+  const std::lock_guard lock(writing);
+  if (log == nullptr) {
+    Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
+    if (!opened) return std::move(opened).error();
+    log = *std::move(opened);
+  }
+  std::vector<Line> lines;
+  std::vector<std::string> records;
+  lines.reserve(batch.size());
+  records.reserve(batch.size());
+  for (const Waiting& one : batch) {
+    records.push_back(line_of(one));
+    lines.push_back({one.place, records.back()});
+  }
+  if (Result<void> written = log->append(records, now); !written) {
+    return std::move(written).error();
+  }
+  const std::lock_guard told(guard);
+  files = log->files();
+  return lines;
+}
+
+EventLog::EventLog(Loop& loop, EventLogOptions options)
+    : loop_(loop),
+      options_(std::move(options)),
+      shared_(std::make_shared<Shared>()),
+      timer_(loop, [this] { write(); }),
+      wait_timer_(loop, [this] { end_late(); }) {
+  shared_->owners = options_.owners;
+  MasterLeads begins;
+  Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options_.log, loop_.now());
+  if (opened) {
+    shared_->log = *std::move(opened);
+    if (const std::optional<std::string>& last = shared_->log->last()) {
+      const std::optional<proto::EventPlace> place = proto::place_of(*last);
+      begins = {.after = place ? to_text(*place) : "0.0", .was_cut_off = !is_last_of_leader(*last)};
+    }
+  }
+  add(loop_.now(), {begins});
+  // At once: a life that is killed while it is young must have begun.
+  timer_.arm(std::nullopt);
+  Result<std::vector<Line>> written = shared_->write(options_.log, waiting_, loop_.now());
+  if (written) waiting_.clear();
+  on_written(written ? Result<void>() : written.error(),
+             written ? *std::move(written) : std::vector<Line>());
+}
+
+EventLog::~EventLog() { *alive_ = false; }
+
+void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
+  for (const TraceEvent& event : events) {
+    if (event.level() == TraceLevel::kMessage) continue;
+    waiting_.push_back({{options_.leader, ++number_}, now, event});
+    if (waiting_.size() <= options_.waiting_max) continue;
+    waiting_.pop_front();
+    ++lost_;
+  }
+  if (!waiting_.empty() && !is_writing_ && !timer_.is_armed()) timer_.arm(now + options_.delay);
+}
+
+void EventLog::write() {
+  if (is_writing_ || waiting_.empty()) return;
+  is_writing_ = true;
+  const auto batch = std::make_shared<std::deque<Waiting>>(std::exchange(waiting_, {}));
+  const auto result = std::make_shared<Result<std::vector<Line>>>(std::vector<Line>());
+  loop_.work([shared = shared_, options = options_.log, now = loop_.now(), batch,
+              result] { *result = shared->write(options, *batch, now); },
+             [this, alive = alive_, batch, result] {
+               if (!*alive) return;
+               is_writing_ = false;
+               if (*result) return on_written({}, std::move(**result));
+               // They wait again, before what has come meanwhile.
+               waiting_.insert(waiting_.begin(), batch->begin(), batch->end());
+               while (waiting_.size() > options_.waiting_max) {
+                 waiting_.pop_front();
+                 ++lost_;
+               }
+               on_written(result->error(), {});
+             });
+}
+
+void EventLog::on_written(Result<void> result, std::vector<Line>&& lines) {
+  if (!result) {
+    if (trouble_.empty()) {
+      LOG(ERROR) << "events are not kept: " << result.error().message()
+                 << "; the master goes on without it and tries again";
+    }
+    trouble_ = result.error().message();
+    return timer_.arm(loop_.now() + options_.retry);
+  }
+  if (!trouble_.empty()) LOG(INFO) << "events are kept again";
+  trouble_.clear();
+  written_ += lines.size();
+  {
+    const std::lock_guard lock(shared_->guard);
+    files_ = shared_->files;
+  }
+  bytes_ = 0;
+  for (const HistoryLog::File& file : files_) bytes_ += file.bytes;
+  keep(std::move(lines));
+  if (!waiting_.empty()) timer_.arm(loop_.now() + options_.delay);
+  answer_waits();
+}
+
+void EventLog::keep(std::vector<Line>&& lines) {
+  for (Line& line : lines) {
+    recent_bytes_ += line.json.size();
+    recent_.push_back(std::move(line));
+  }
+  while (recent_bytes_ > options_.recent_bytes_max) {
+    recent_bytes_ -= recent_.front().json.size();
+    recent_.pop_front();
+  }
+}
+
+void EventLog::finish() {
+  add(loop_.now(), {MasterLeadsNoLonger()});
+  const Result<std::vector<Line>> written = shared_->write(options_.log, waiting_, loop_.now());
+  if (!written) LOG(ERROR) << "the last events are lost: " << written.error().message();
+  waiting_.clear();
+}
+
+proto::EventPlace EventLog::end() const {
+  // What waits to be written will be told, too.
+  const uint64_t first_waiting = waiting_.empty() ? number_ + 1 : waiting_.front().place.number;
+  return {options_.leader, recent_.empty() ? first_waiting : recent_.back().place.number + 1};
+}
+
+bool EventLog::is_recent(const proto::EventPlace& from) const {
+  return !recent_.empty() && from >= recent_.front().place;
+}
+
+Page EventLog::page_of_recent(const Reading& reading, bool& is_empty,
+                              proto::EventPlace& next) const {
+  EventPageMaker page(reading.query,
+                      EventFilter(reading.query, reading.by.get(), reading.is_operator));
+  const auto first = std::lower_bound(
+      recent_.begin(), recent_.end(), *reading.query.from,
+      [](const Line& line, const proto::EventPlace& place) { return line.place < place; });
+  for (auto line = first; line != recent_.end() && page.add(line->json, line->place); ++line) {
+  }
+  is_empty = page.is_empty();
+  next = page.next();
+  return {.json = page.json()};
+}
+
+void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done) {
+  Reading reading{std::move(query), std::move(by), is_operator, std::move(done)};
+  if (!reading.query.from && reading.query.last == 0 && reading.query.wait > Duration()) {
+    reading.query.from = end();
+  }
+  if (reading.query.from && (is_recent(*reading.query.from) || *reading.query.from >= end())) {
+    return read_recent(std::move(reading));
+  }
+  read_files(std::move(reading));
+}
+
+void EventLog::read_recent(Reading&& reading) {
+  bool is_empty = false;
+  proto::EventPlace next;
+  Page page = page_of_recent(reading, is_empty, next);
+  if (!is_empty || reading.query.wait <= Duration()) return reading.done(std::move(page));
+  // What is there by now is not asked for.
+  reading.query.from = next;
+  const std::string user = audit_name(reading.by.get());
+  if (waits_.size() >= options_.waits_max ||
+      (!reading.is_operator && waits_of_user_[user] >= options_.waits_per_user_max)) {
+    return reading.done(Error::resource_exhausted(text("too many wait for events: ", waits_.size(),
+                                                       ", at most ", options_.waits_max, ", and ",
+                                                       options_.waits_per_user_max, " of a user"))
+                            .with_hint("ask without waiting, or wait with one process for all"));
+  }
+  ++waits_of_user_[user];
+  const Time until = loop_.now() + reading.query.wait;
+  waits_.push_back({std::move(reading), until});
+  next_end_ = std::min(next_end_.value_or(until), until);
+  wait_timer_.arm(next_end_);
+}
+
+void EventLog::end_wait(std::list<Wait>::iterator wait, Result<Page> page) {
+  const auto count = waits_of_user_.find(audit_name(wait->reading.by.get()));
+  if (--count->second == 0) waits_of_user_.erase(count);
+  const Done done = std::move(wait->reading.done);
+  waits_.erase(wait);
+  done(std::move(page));
+}
+
+void EventLog::answer_waits() {
+  for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
+    const auto wait = next_wait++;
+    proto::EventQuery& query = wait->reading.query;
+    if (!is_recent(*query.from)) {
+      // So much came at once that its beginning is on the disk only. The next call reads it.
+      if (*query.from < end()) end_wait(wait, empty_page(*query.from));
+      continue;
+    }
+    bool is_empty = false;
+    proto::EventPlace next;
+    Page page = page_of_recent(wait->reading, is_empty, next);
+    query.from = next;
+    if (!is_empty) end_wait(wait, std::move(page));
+  }
+}
+
+void EventLog::end_late() {
+  const Time now = loop_.now();
+  next_end_.reset();
+  for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
+    const auto wait = next_wait++;
+    if (wait->until <= now) {
+      end_wait(wait, empty_page(*wait->reading.query.from));
+    } else {
+      next_end_ = std::min(next_end_.value_or(wait->until), wait->until);
+    }
+  }
+  wait_timer_.arm(next_end_);
+}
+
+void EventLog::read_files(Reading&& reading) {
+  if (reads_ >= kEventReadsMax) {
+    return reading.done(
+        Error::resource_exhausted("others read events, too").with_hint("try again"));
+  }
+  ++reads_;
+  const auto result = std::make_shared<Result<Page>>(Page());
+  const auto asked = std::make_shared<const Reading>(std::move(reading));
+  loop_.work([shared = shared_, directory = options_.log.directory, files = files_, asked,
+              result] { *result = shared->read(directory, files, *asked); },
+             [this, alive = alive_, asked, result] {
+               if (!*alive) return;
+               --reads_;
+               asked->done(std::move(*result));
+             });
+}
+
+Result<Page> EventLog::Shared::read(const std::string& directory,
+                                    const std::vector<HistoryLog::File>& files_then,
+                                    const Reading& reading) {
+  proto::EventQuery query = reading.query;
+  const EventFilter filter(query, reading.by.get(), reading.is_operator);
+  if (!query.from && query.last > 0) {
+    const Result<proto::EventPlace> first =
+        find_last(directory, files_then, query.last, kPageReadBytes, filter);
+    if (!first) return first.error();
+    query.from = *first;
+  }
+  EventPageMaker page(query, filter);
+  const proto::EventPlace from = query.from.value_or(proto::EventPlace());
+  if (Result<void> read = read_events(directory, files_then, from, kPageReadBytes, firsts, page);
+      !read) {
+    return std::move(read).error();
+  }
+  return Page{.json = page.json()};
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,135 @@
+#pragma once
+
+// The event log: what happened, in one order, on the master's disk, for whoever may see it. It is
+// the core's trace (master/core/trace.h) without its messages (TraceLevel::kMessage).
+//
+// Events are numbered as they happen and written behind, as the history is: in batches of a moment
+// by a worker thread, which also makes their text. They are told once they are written, so what was
+// told is there after a crash. What a crash or a disk that refuses has cost shows as numbers that
+// are missing, and is told as a gap.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/principal.h"
+#include "common/result.h"
+#include "common/trace.h"
+#include "master/shell/api.h"
+#include "master/shell/event_pages.h"
+#include "net/loop.h"
+#include "proto/events.h"
+#include "store/history_log.h"
+
+namespace proffer::master {
+
+// The framework of an event tells whose it is.
+struct EventOwner {
+  std::string user = {};
+  std::string role = {};
+};
+
+struct EventLogOptions {
+  HistoryLogOptions log = {};
+  LeaderEpoch leader = {};
+  std::map<FrameworkId, EventOwner> owners = {};  // of the frameworks that the registry names
+  Duration delay = milliseconds(100);             // from the first event of a batch to its writing
+  Duration retry = seconds(5);                    // after an error
+  size_t waiting_max = 50'000;                    // events
+  size_t recent_bytes_max = size_t{4} << 20;      // kept in memory for those that follow
+  size_t waits_max = 4'096;
+  size_t waits_per_user_max = 1'024;
+};
+
+class EventLog {
+ public:
+  using Done = std::function<void(Result<Page>)>;
+
+  // Tells that the master leads. Blocks.
+  EventLog(Loop& loop, EventLogOptions options);
+  // Drops events that wait: call finish() first. Those that wait for events are not answered.
+  ~EventLog();
+  EventLog(const EventLog&) = delete;
+  EventLog& operator=(const EventLog&) = delete;
+
+  void add(Time now, const std::vector<TraceEvent>& events);
+  // Tells that the master leads no longer, and writes all that waits. Blocks.
+  void finish();
+
+  // A page of what `by` may see, as proto::event_page_json(): at once, or in a later turn. A page
+  // may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a file.
+  // Errors: kInvalidArgument; kResourceExhausted, too many read or wait; kUnavailable.
+  void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done);
+  static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
+
+  // Why nothing is written now; empty: all is well.
+  const std::string& trouble() const { return trouble_; }
+  uint64_t written() const { return written_; }  // events, in this life
+  uint64_t lost() const { return lost_; }        // in this life: too many waited
+  uint64_t bytes() const { return bytes_; }      // on the disk
+  size_t waits() const { return waits_.size(); }
+
+ private:
+  struct Waiting {  // to be written
+    proto::EventPlace place;
+    Time at;
+    TraceEvent event;
+  };
+  struct Line {
+    proto::EventPlace place = {};
+    std::string json = {};
+  };
+  struct Reading {
+    proto::EventQuery query;
+    PrincipalPtr by;
+    bool is_operator = false;
+    Done done;
+  };
+  struct Wait {
+    Reading reading;  // from where nothing is yet
+    Time until = {};
+  };
+  struct Shared;  // with the worker
+
+  void write();
+  void on_written(Result<void> result, std::vector<Line>&& lines);
+  void keep(std::vector<Line>&& lines);
+
+  proto::EventPlace end() const;  // of what is told
+  bool is_recent(const proto::EventPlace& from) const;
+  Page page_of_recent(const Reading& reading, bool& is_empty, proto::EventPlace& next) const;
+  void read_recent(Reading&& reading);
+  void read_files(Reading&& reading);
+  void answer_waits();
+  void end_wait(std::list<Wait>::iterator wait, Result<Page> page);
+  void end_late();
+
+  Loop& loop_;
+  const EventLogOptions options_;
+  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Timer timer_;
+  Timer wait_timer_;
+  std::optional<Time> next_end_;  // of a wait
+  bool is_writing_ = false;
+  uint64_t number_ = 0;  // of the last event
+  std::deque<Waiting> waiting_;
+  std::deque<Line> recent_;  // the newest that are on the disk
+  size_t recent_bytes_ = 0;
+  std::list<Wait> waits_;
+  std::map<std::string, size_t> waits_of_user_;
+  size_t reads_ = 0;
+  std::string trouble_;
+  uint64_t written_ = 0;
+  uint64_t lost_ = 0;
+  uint64_t bytes_ = 0;
+  std::vector<HistoryLog::File> files_;  // as of the last write
+};
+
+}  // namespace proffer::master

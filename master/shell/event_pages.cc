@@ -1,0 +1,142 @@
+#include "master/shell/event_pages.h"
+
+#include <utility>
+
+#include "common/limits.h"
+#include "common/text.h"
+#include "proto/json/events_json.h"
+
+namespace proffer::master {
+namespace {
+
+constexpr std::string_view kBegins = R"(,"event":"master leads")";
+constexpr std::string_view kCutOff = R"(,"ended":"cut_off")";
+// A page has the frame of its object around its lines.
+constexpr size_t kLinesBytesMax = kJsonBytesMax - 1024;
+
+Time time_of(std::string_view line) {
+  constexpr std::string_view kTime = "\"time_s\":";
+  const size_t at = line.find(kTime);
+  if (at == std::string_view::npos) return {};
+  int64_t millis = 0;
+  for (const char c : line.substr(at + kTime.size())) {
+    if (c == '.') continue;
+    if (c < '0' || c > '9') break;
+    millis = millis * 10 + (c - '0');
+  }
+  return Time::from_nanos(millis * 1'000'000);
+}
+
+}  // namespace
+
+bool is_last_of_leader(std::string_view line) {
+  return line.find(R"(,"event":"master leads no longer")") != std::string_view::npos;
+}
+
+EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filter)
+    : filter_(std::move(filter)),
+      limit_(query.limit),
+      is_from_oldest_(!query.from),
+      next_(query.from.value_or(proto::EventPlace())) {}
+
+bool EventPageMaker::add(std::string_view line, const proto::EventPlace& place) {
+  if (place < next_) return true;
+  const bool is_wanted = filter_.wants(line);
+  // With room for a gap before it, which does not count as a row.
+  if (lines_.size() >= limit_ || bytes_ + line.size() + 512 > kLinesBytesMax) return false;
+  add_gap(line, place);
+  next_ = {place.leader, place.number + 1};
+  has_begun_ = true;
+  if (!is_wanted) return true;
+  bytes_ += line.size() + 1;
+  lines_.emplace_back(line);
+  return true;
+}
+
+// If events are missing between the last place and this one.
+void EventPageMaker::add_gap(std::string_view line, const proto::EventPlace& place) {
+  if (!has_begun_ && is_from_oldest_) return;
+  std::optional<uint64_t> lost;
+  if (place.leader == next_.leader) {
+    if (place.number == next_.number) return;
+    lost = place.number - next_.number;
+  } else if (place.number == 1 && line.find(kBegins) != std::string_view::npos) {
+    // All of the leader before is here if it ended in order, just before `next_`.
+    const std::string before =
+        next_.number == 0 ? std::string()
+                          : proto::to_text(proto::EventPlace{next_.leader, next_.number - 1});
+    const bool is_next = line.find(text("\"after\":\"", before, '"')) != std::string_view::npos;
+    const bool led_another = place.leader.value() != next_.leader.value() + 1;
+    if (is_next && !led_another && line.find(kCutOff) == std::string_view::npos) return;
+  }
+  std::string gap = proto::event_gap_json(next_, place, time_of(line), lost);
+  bytes_ += gap.size() + 1;
+  lines_.push_back(std::move(gap));
+}
+
+std::string EventPageMaker::json() const { return proto::event_page_json(lines_, next_); }
+
+std::optional<proto::EventPlace> FirstPlaces::find(uint64_t file) const {
+  const std::lock_guard lock(guard_);
+  const auto found = places_.find(file);
+  if (found == places_.end()) return std::nullopt;
+  return found->second;
+}
+
+void FirstPlaces::set(uint64_t file, const proto::EventPlace& place) {
+  const std::lock_guard lock(guard_);
+  places_[file] = place;
+  // Files are forgotten from the beginning; far fewer are kept than this.
+  while (places_.size() > 1'000) places_.erase(places_.begin());
+}
+
+Result<void> read_events(const std::string& directory, const std::vector<HistoryLog::File>& files,
+                         const proto::EventPlace& from, uint64_t bytes_max, FirstPlaces& firsts,
+                         EventPageMaker& page) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (i + 1 < files.size()) {
+      const std::optional<proto::EventPlace> next = firsts.find(files[i + 1].number);
+      if (next && *next <= from) continue;
+    }
+    if (bytes > 0 && bytes + files[i].bytes > bytes_max) return {};
+    bytes += files[i].bytes;
+    Result<HistoryLog::Records> read = HistoryLog::read(directory, files[i]);
+    if (!read && read.error().code() == ErrorCode::kNotFound) continue;  // Forgotten just now.
+    if (!read) return std::move(read).error();
+    bool is_first = true;
+    for (const std::string& line : read->records) {
+      const std::optional<proto::EventPlace> place = proto::place_of(line);
+      if (!place) continue;
+      if (std::exchange(is_first, false)) firsts.set(files[i].number, *place);
+      if (!page.add(line, *place)) return {};
+    }
+  }
+  return {};
+}
+
+Result<proto::EventPlace> find_last(const std::string& directory,
+                                    const std::vector<HistoryLog::File>& files, size_t count,
+                                    uint64_t bytes_max, const EventFilter& filter) {
+  std::optional<proto::EventPlace> end;
+  std::optional<proto::EventPlace> first;
+  uint64_t bytes = 0;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    if (bytes > 0 && bytes + file->bytes > bytes_max) break;
+    bytes += file->bytes;
+    Result<HistoryLog::Records> read = HistoryLog::read(directory, *file);
+    if (!read && read.error().code() == ErrorCode::kNotFound) break;
+    if (!read) return std::move(read).error();
+    for (auto line = read->records.rbegin(); line != read->records.rend(); ++line) {
+      const std::optional<proto::EventPlace> place = proto::place_of(*line);
+      if (!place) continue;
+      if (!end) end = {place->leader, place->number + 1};
+      if (!filter.wants(*line)) continue;
+      first = *place;
+      if (--count == 0) return *first;
+    }
+  }
+  return first ? *first : end.value_or(proto::EventPlace());
+}
+
+}  // namespace proffer::master

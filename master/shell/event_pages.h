@@ -1,0 +1,90 @@
+#pragma once
+
+// Pages of the event log: a page is made of lines in their order, be they in memory or on the disk.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "common/trace.h"
+#include "master/shell/event_filter.h"
+#include "proto/events.h"
+#include "store/history_log.h"
+
+namespace proffer::master {
+
+// A leader begins. It says how its data directory's last leader ended, so that a reader knows
+// whether events are missing between the two.
+struct MasterLeads {
+  std::string after;         // the place of the last event before; empty: there is none
+  bool was_cut_off = false;  // that leader did not end in order: its last events may be missing
+
+  static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "master leads"}; }
+  void fields(TraceFields& f) const {
+    if (after.empty()) return;
+    f("after", after)("ended", was_cut_off ? "cut_off" : "in_order");
+  }
+};
+
+struct MasterLeadsNoLonger {
+  static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "master leads no longer"}; }
+  void fields(TraceFields&) const {}
+};
+bool is_last_of_leader(std::string_view line);
+
+// One page that is being made.
+class EventPageMaker {
+ public:
+  EventPageMaker(const proto::EventQuery& query, EventFilter filter);
+
+  // The next line, if its place is not before `from`. False: the page is full, and the line is not
+  // in it.
+  bool add(std::string_view line, const proto::EventPlace& place);
+
+  bool is_empty() const { return lines_.empty(); }
+  // `from` of the next page, if all lines so far are read.
+  const proto::EventPlace& next() const { return next_; }
+  std::string json() const;
+
+ private:
+  void add_gap(std::string_view line, const proto::EventPlace& place);
+
+  const EventFilter filter_;
+  const size_t limit_;
+  const bool is_from_oldest_;
+  proto::EventPlace next_;
+  bool has_begun_ = false;
+  std::vector<std::string> lines_ = {};
+  size_t bytes_ = 0;
+};
+
+// The first place of each file, as far as it is known: so that files are not read for nothing. Any
+// thread.
+class FirstPlaces {
+ public:
+  std::optional<proto::EventPlace> find(uint64_t file) const;
+  void set(uint64_t file, const proto::EventPlace& place);
+
+ private:
+  mutable std::mutex guard_;
+  std::map<uint64_t, proto::EventPlace> places_;
+};
+
+// Reads files, at most `bytes_max` of them but one at least, oldest first. Blocks. Errors:
+// kUnavailable.
+Result<void> read_events(const std::string& directory, const std::vector<HistoryLog::File>& files,
+                         const proto::EventPlace& from, uint64_t bytes_max, FirstPlaces& firsts,
+                         EventPageMaker& page);
+
+// Where the newest `count` events begin that `filter` wants, as far as `bytes_max` of the files
+// reach; behind the last one if there is none. Blocks. Errors: kUnavailable.
+Result<proto::EventPlace> find_last(const std::string& directory,
+                                    const std::vector<HistoryLog::File>& files, size_t count,
+                                    uint64_t bytes_max, const EventFilter& filter);
+
+}  // namespace proffer::master

@@ -1,0 +1,246 @@
+// Events are written by hand and read by the library.
+
+#include "proto/json/events_json.h"
+
+#include <fmt/format.h>
+
+#include "common/roles.h"
+#include "common/text.h"
+#include "proto/json/json_text.h"
+
+namespace proffer::proto {
+namespace {
+
+constexpr std::string_view kBegin = "{\"seq\":\"";
+
+std::string_view word_of(TraceLevel level) {
+  switch (level) {
+    case TraceLevel::kLongLived:
+      return "info";
+    case TraceLevel::kShortLived:
+    case TraceLevel::kMessage:
+      return "detail";
+    case TraceLevel::kMisbehaved:
+      return "warning";
+    case TraceLevel::kOperator:
+      return "error";
+  }
+  return "";
+}
+
+bool is_plain(std::string_view text) {
+  for (const char c : text) {
+    if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) return false;  // char is signed: not ASCII
+  }
+  return true;
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  if (!is_plain(text)) {
+    out += to_json_text(Json(std::string(text)));
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
+
+class Members : public TraceFields {
+ public:
+  explicit Members(std::string& out) : out_(out) {}
+
+  void word(std::string_view key, std::string_view value) override {
+    begin(key);
+    append_quoted(out_, value);
+  }
+  void number(std::string_view key, int64_t value) override {
+    begin(key);
+    fmt::format_to(std::back_inserter(out_), "{}", value);
+  }
+  void said(std::string_view key, std::string_view value) override { word(key, value); }
+
+ private:
+  void begin(std::string_view key) {
+    out_ += ",\"";
+    out_ += key;
+    out_ += "\":";
+  }
+
+  std::string& out_;
+};
+
+std::string begin_event(const EventPlace& place, Time at, std::string_view event,
+                        std::string_view level) {
+  std::string out;
+  out.reserve(256);
+  const int64_t millis = at.nanos() / 1'000'000;
+  fmt::format_to(std::back_inserter(out), R"({}{}.{}","time_s":{}.{:03},"event":"{}","level":"{}")",
+                 kBegin, place.leader.value(), place.number, millis / 1'000, millis % 1'000, event,
+                 level);
+  return out;
+}
+
+std::string as_text(const JsonValue& value) {
+  if (const auto* words = std::get_if<std::string>(&value)) return *words;
+  if (const auto* whole = std::get_if<int64_t>(&value)) return std::to_string(*whole);
+  return {};
+}
+
+void read_place(const JsonFields& in, std::string_view name, EventPlace& out) {
+  in.as_text(name, parse_event_place, out);
+}
+
+// Whoever reads an event may be older than the master: fields are kept as they are named.
+void read_row(const JsonFields& in, EventRow& row) {
+  in.require("seq");
+  read_place(in, "seq", row.seq);
+  in.seconds("time_s", row.at);
+  in.text("event", row.event);
+  in.text("level", row.level);
+  std::map<std::string, JsonValue> all;
+  in.each_value(all);
+  for (const auto& [name, value] : all) {
+    if (name == "seq" || name == "time_s" || name == "event" || name == "level") continue;
+    row.fields.emplace_back(name, as_text(value));
+  }
+}
+
+}  // namespace
+
+std::string event_query_json(const EventQuery& query) {
+  Json out = Json::object();
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out[name] = value;
+  };
+  if (query.from) out["from"] = to_text(*query.from);
+  if (query.last > 0) out["last"] = query.last;
+  add("framework", query.framework);
+  add("role", query.role);
+  add("task", query.task);
+  add("agent", query.agent);
+  out["limit"] = query.limit;
+  if (query.wait > Duration()) out["wait_s"] = print_seconds(query.wait);
+  return to_json_text(out);
+}
+
+Result<EventQuery> parse_event_query(std::string_view json) {
+  EventQuery query;
+  if (trimmed(json).empty()) return query;
+  constexpr auto kRows = static_cast<int64_t>(kReplyRowsMax);
+  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
+    in.only({"from", "last", "framework", "role", "task", "agent", "limit", "wait_s"});
+    if (in.has("from")) read_place(in, "from", query.from.emplace());
+    int64_t last = 0;
+    in.whole("last", 0, kRows, last);
+    query.last = static_cast<size_t>(last);
+    in.text("framework", query.framework);
+    in.as_text(
+        "role",
+        [](std::string_view role) -> Result<std::string> {
+          const Result<RoleName> name = parse_role(role);
+          if (!name) return name.error();
+          return name->str();
+        },
+        query.role);
+    in.text("task", query.task);
+    if (in.has("task") && query.task.find('/') == std::string::npos) {
+      in.refuse("task", text("a task is FRAMEWORK/TASK here, not ", quoted(query.task)));
+    }
+    in.text("agent", query.agent);
+    int64_t limit = kRows;
+    in.whole("limit", 1, kRows, limit);
+    query.limit = static_cast<size_t>(limit);
+    in.seconds("wait_s", query.wait);
+    if (query.wait > kEventsWaitMax) {
+      in.refuse("wait_s", text("at most ", to_text(kEventsWaitMax), " can be waited for"));
+    }
+  });
+  if (!parsed) return std::move(parsed).error();
+  return query;
+}
+
+std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
+                       const std::vector<std::pair<std::string_view, std::string>>& more) {
+  std::string out = begin_event(place, at, event.what(), word_of(event.level()));
+  Members members(out);
+  event.fields(members);
+  for (const auto& [key, value] : more) members.word(key, value);
+  out += '}';
+  return out;
+}
+
+std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
+                           std::optional<uint64_t> lost) {
+  std::string out = begin_event(from, at, "gap", word_of(TraceLevel::kMisbehaved));
+  Members members(out);
+  members.word("until", to_text(until));
+  if (lost) members.number("lost", static_cast<int64_t>(*lost));
+  out += '}';
+  return out;
+}
+
+std::string event_page_json(const std::vector<std::string>& lines, const EventPlace& next) {
+  size_t bytes = 64;
+  for (const std::string& line : lines) bytes += line.size() + 1;
+  std::string out;
+  out.reserve(bytes);
+  out += "{\"events\":[";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0) out += ',';
+    out += lines[i];
+  }
+  out += text("],\"next\":\"", to_text(next), "\"}");
+  return out;
+}
+
+Result<EventPage> parse_event_page(std::string_view json) {
+  EventPage page;
+  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
+    in.require("events");
+    in.require("next");
+    in.list("events", [&](const JsonFields& row) { read_row(row, page.events.emplace_back()); });
+    read_place(in, "next", page.next);
+  });
+  if (!parsed) return std::move(parsed).error();
+  return page;
+}
+
+std::vector<std::string> lines_of_event_page(std::string_view json) {
+  constexpr int kDepthOfEvents = 2;  // within the page's object
+  std::vector<std::string> lines;
+  int depth = 0;
+  bool is_in_text = false;
+  size_t begin = 0;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_in_text) {
+      if (c == '\\') ++i;
+      is_in_text = c != '"';
+    } else if (c == '"') {
+      is_in_text = true;
+    } else if (c == '{') {
+      if (++depth == kDepthOfEvents) begin = i;
+    } else if (c == '}' && depth-- == kDepthOfEvents) {
+      lines.emplace_back(json.substr(begin, i + 1 - begin));
+    }
+  }
+  return lines;
+}
+
+std::string json_text(std::string_view text) {
+  std::string out;
+  append_quoted(out, text);
+  return out;
+}
+
+std::optional<EventPlace> place_of(std::string_view line) {
+  if (!line.starts_with(kBegin)) return std::nullopt;
+  line.remove_prefix(kBegin.size());
+  const size_t end = line.find('"');
+  if (end == std::string_view::npos) return std::nullopt;
+  const Result<EventPlace> place = parse_event_place(line.substr(0, end));
+  if (!place) return std::nullopt;
+  return *place;
+}
+
+}  // namespace proffer::proto

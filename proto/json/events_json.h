@@ -1,0 +1,39 @@
+#pragma once
+
+// The event log in JSON. The rules of json.h hold.
+
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+#include "common/trace.h"
+#include "proto/events.h"
+
+namespace proffer::proto {
+
+// {"from","last","framework","role","task","agent","limit","wait_s"}: what is not there is not
+// asked for.
+std::string event_query_json(const EventQuery& query);
+Result<EventQuery> parse_event_query(std::string_view json);
+
+// One event: {"seq":"17.4021","time_s":…,"event":"task launched","level":"detail", then its fields
+// and `more`}. Written by hand, since a busy master has a hundred thousand in a second.
+std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
+                       const std::vector<std::pair<std::string_view, std::string>>& more = {});
+// Where events from `from` to before `until` are missing: {"seq":FROM,"time_s","event":"gap",
+// "level":"warning","until":UNTIL,"lost"}; `lost` is left out if nobody knows how many they are.
+std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
+                           std::optional<uint64_t> lost);
+
+// {"events":[…],"next":"17.4022"} of lines as above.
+std::string event_page_json(const std::vector<std::string>& lines, const EventPlace& next);
+Result<EventPage> parse_event_page(std::string_view json);
+// The events of a page that parse_event_page() has read, each as it stands there.
+std::vector<std::string> lines_of_event_page(std::string_view json);
+
+// A text as it stands in an event, with its quotes.
+std::string json_text(std::string_view text);
+// Of a line as event_json() writes it, which was read from a disk: nothing if it is none.
+std::optional<EventPlace> place_of(std::string_view line);
+
+}  // namespace proffer::proto

@@ -1,0 +1,135 @@
+// The event log of a real master: it is followed through a kill -9 of the master, and each user
+// sees what is theirs.
+
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "proto/json/events_json.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::events_integration_test {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+using testing::Not;
+
+class Events : public testing::Test {
+ protected:
+  void SetUp() override {
+    start_master();
+    agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket(),
+                                             "--name=a1", "--work_dir=" + (home_ / "agent"),
+                                             "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
+    wait_for_agent();
+  }
+  void TearDown() override {
+    for (const auto& daemon : {agent_.get(), master_.get()}) {
+      if (daemon == nullptr) continue;
+      daemon->kill(SIGTERM);
+      EXPECT_EQ(daemon->wait().code, 0) << daemon->err();
+    }
+  }
+  void start_master() {
+    master_ = std::make_unique<Process>(Words{program("proffer-master"),
+                                              "--data_dir=" + (home_ / "master"),
+                                              "--socket=" + socket(), "--heartbeat=1s"});
+    ASSERT_TRUE(eventually([&] { return proffer({"status"}).code == 0; })) << master_->err();
+  }
+  void wait_for_agent() {
+    ASSERT_TRUE(eventually(
+        [&] { return proffer({"agents"}).out.find(" connected") != std::string::npos; }));
+  }
+  std::string socket() const { return home_ / "master.sock"; }
+  Exit proffer(Words words) const {
+    words.insert(words.begin(), {program("proffer"), "--master=" + socket()});
+    return run(words);
+  }
+  void runs_true() { EXPECT_EQ(proffer({"run", "--cpus=1", "--mem=64", "--", "true"}).code, 0); }
+
+  TemporaryDirectory home_;
+  std::unique_ptr<Process> master_;
+  std::unique_ptr<Process> agent_;
+};
+
+size_t count(const std::string& lines, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = lines.find(part); at != std::string::npos; at = lines.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+TEST_F(Events, AreFollowedThroughAKillOfTheMaster) {
+  Process follower({program("proffer"), "--master=" + socket(), "events", "-f", "--json"});
+  runs_true();
+  const std::string ended = R"("event":"task ended","level":"detail","framework":"run-)";
+  ASSERT_TRUE(follower.line_with(ended + "1-")) << follower.out() << follower.err();
+  master_->kill(SIGKILL);
+  master_->wait();
+  start_master();
+  wait_for_agent();
+  runs_true();
+  ASSERT_TRUE(follower.line_with(ended + "2-")) << follower.out() << follower.err();
+  follower.kill(SIGTERM);
+  follower.wait();
+
+  // In order, each once; and the kill is a gap between two leaders.
+  std::optional<proto::EventPlace> last;
+  const std::string told = follower.out();
+  for (std::string_view rest = told; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const std::optional<proto::EventPlace> place = proto::place_of(line);
+    ASSERT_TRUE(place) << line;
+    if (last) {
+      EXPECT_LT(*last, *place) << line;
+    }
+    last = place;
+  }
+  EXPECT_EQ(count(told, "\"event\":\"gap\""), 1u) << told;
+  EXPECT_EQ(count(told, "\"event\":\"master leads\""), 2u);
+  EXPECT_THAT(told, HasSubstr(R"("ended":"cut_off")"));
+  // Whoever comes later is told the same.
+  EXPECT_THAT(proffer({"events", "--from=1.1", "--json"}).out, HasSubstr(told));
+}
+
+TEST_F(Events, AreChosenAndShownAsLines) {
+  runs_true();
+  ASSERT_TRUE(eventually(
+      [&] { return count(proffer({"events"}).out, "task ended  framework=run-") == 1; }));
+  const Exit of_framework = proffer({"events", "--framework=run"});
+  EXPECT_THAT(of_framework.out, HasSubstr("  task launched  framework=run-"));
+  EXPECT_THAT(of_framework.out, HasSubstr(" state=finished reason=command_exited "));
+  EXPECT_THAT(of_framework.out, Not(HasSubstr("agent registered")));
+  EXPECT_THAT(proffer({"events", "--agent=a1"}).out, HasSubstr("agent registered  agent=a1"));
+  EXPECT_EQ(proffer({"events", "--agent=a2"}).out, "");
+  EXPECT_EQ(count(proffer({"events", "--last=3"}).out, "\n"), 3u);
+  const Exit wrong = proffer({"events", "--from=now"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("--from: an event's place is LEADER.NUMBER"));
+}
+
+TEST_F(Events, OfOneUserAreNotShownToAnother) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  runs_true();
+  ASSERT_TRUE(eventually([&] { return count(proffer({"events"}).out, "task ended") == 1; }));
+  std::filesystem::permissions(std::filesystem::path(socket()).parent_path(),
+                               std::filesystem::perms::others_exec,
+                               std::filesystem::perm_options::add);
+  const Exit others = run({"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                           program("proffer"), "--master=" + socket(), "events"});
+  EXPECT_EQ(others.code, 0) << others.err;
+  EXPECT_THAT(others.out, HasSubstr("agent registered"));
+  EXPECT_THAT(others.out, Not(HasSubstr("task ")));
+  EXPECT_THAT(others.out, Not(HasSubstr("framework")));
+}
+
+}  // namespace
+}  // namespace proffer::events_integration_test

@@ -1,0 +1,354 @@
+// The event log as a master writes it and as others read it: in one order, from any place, with
+// what a crash, a full disk or forgotten files cost told as a gap; and each sees only what is
+// theirs to see.
+
+#include "master/shell/event_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "master/core/trace.h"
+#include "proto/json/events_json.h"
+#include "tests/store/support.h"
+
+namespace proffer::master::event_log_test {
+namespace {
+
+using proto::EventPage;
+using proto::EventPlace;
+using proto::EventQuery;
+using proto::EventRow;
+using store_test::FullDisk;
+using store_test::TemporaryDirectory;
+using testing::HasSubstr;
+
+const FrameworkId kWeb("web-1-1");
+
+PrincipalPtr user(const std::string& name) {
+  return std::make_shared<const Principal>(Principal{.user = name});
+}
+
+TraceEvent launched(const std::string& task, const std::string& by = "ada",
+                    const FrameworkId& framework = kWeb, const std::string& agent = "a1") {
+  return TaskLaunched{framework, TaskId(task), AgentId(agent), by};
+}
+
+std::string field(const EventRow& row, std::string_view key) {
+  for (const auto& [name, value] : row.fields) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+// The log of one leader in a directory.
+struct Life {
+  explicit Life(const TemporaryDirectory& in, uint64_t leader = 1, EventLogOptions options = {})
+      : log(loop, with(std::move(options), in, leader)) {}
+  static EventLogOptions with(EventLogOptions options, const TemporaryDirectory& in,
+                              uint64_t leader) {
+    options.log.directory = in.file("events");
+    options.leader = LeaderEpoch(leader);
+    options.delay = options.retry = milliseconds(1);
+    return options;
+  }
+
+  void add(const std::vector<TraceEvent>& events) { log.add(loop.now(), events); }
+  // Turns the loop until it is so.
+  template <class IsSo>
+  void until(IsSo is_so) {
+    Timer timer(loop, [&] {
+      if (is_so()) return loop.stop();
+      timer.arm(loop.now() + milliseconds(1));
+    });
+    timer.arm(loop.now());
+    loop.run();
+  }
+  void write_all(uint64_t events) {
+    until([&] { return log.written() >= events; });
+  }
+  EventPage read(const EventQuery& query, const PrincipalPtr& by = nullptr) {
+    std::optional<Result<Page>> page;
+    log.read(query, by, by == nullptr, [&](Result<Page> answer) { page = std::move(answer); });
+    until([&] { return page.has_value(); });
+    EXPECT_TRUE(*page) << page->error().message();
+    if (!*page) return {};
+    Result<EventPage> parsed = proto::parse_event_page((*page)->json);
+    EXPECT_TRUE(parsed) << parsed.error().message() << (*page)->json;
+    return parsed ? *parsed : EventPage();
+  }
+  // Tasks of the events, "gap" for a gap and else their words, in all pages: a '|' between two.
+  std::string names(EventQuery query, const PrincipalPtr& by = nullptr) {
+    std::string names;
+    while (true) {
+      const EventPage page = read(query, by);
+      for (const EventRow& row : page.events) {
+        const std::string task = field(row, "task");
+        names += text(names.empty() ? "" : " ", task.empty() ? row.event : task);
+      }
+      if (page.events.empty() || (!query.from && query.last > 0)) return names;
+      names += " |";
+      query.from = page.next;
+    }
+  }
+
+  Loop loop;
+  EventLog log;
+};
+
+constexpr EventPlace place(uint64_t leader, uint64_t number) {
+  return {LeaderEpoch(leader), number};
+}
+
+TEST(EventLog, IsReadInOrderFromAnyPlace) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  life.add({launched("t1"), launched("t2"), launched("t3")});
+  life.write_all(4);
+  EXPECT_EQ(life.names({}), "master leads t1 t2 t3 |");
+  EXPECT_EQ(life.names({.from = place(1, 3)}), "t2 t3 |");
+  EXPECT_EQ(life.names({.limit = 2}), "master leads t1 | t2 t3 |");
+  EXPECT_EQ(life.names({.last = 2}), "t2 t3");
+  EXPECT_EQ(life.names({.from = place(1, 5)}), "");
+  const EventPage page = life.read({.last = 1});
+  EXPECT_EQ(page.events.at(0).seq, place(1, 4));
+  EXPECT_EQ(page.events.at(0).event, "task launched");
+  EXPECT_EQ(page.events.at(0).level, "detail");
+  EXPECT_EQ(page.next, place(1, 5));
+}
+
+TEST(EventLog, FindsWhatIsAskedFor) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  const FrameworkId batch("web-2-1-7");  // of a framework that is named web-2
+  life.add({FrameworkSubscribed{kWeb, RoleName("eng/ads"), "ada", false},
+            FrameworkSubscribed{batch, RoleName("engine"), "bob", false}, launched("t1"),
+            launched("t2", "ada", kWeb, "a2"), launched("t1", "bob", batch),
+            AgentDisconnected{AgentId("a2"), 1}, RoleSet{RoleName("eng"), {}, ""}});
+  life.write_all(8);
+  const std::string subscribed = "framework subscribed";
+  EXPECT_EQ(life.names({.last = 9, .framework = "web-1-1"}), subscribed + " t1 t2");
+  EXPECT_EQ(life.names({.last = 9, .framework = "web"}), subscribed + " t1 t2");
+  EXPECT_EQ(life.names({.last = 9, .framework = "web-2"}), subscribed + " t1");
+  EXPECT_EQ(life.names({.last = 9, .framework = "we"}), "");
+  EXPECT_EQ(life.names({.last = 9, .task = "web/t1"}), "t1");
+  EXPECT_EQ(life.names({.last = 9, .agent = "a2"}), "t2 agent disconnected");
+  EXPECT_EQ(life.names({.last = 9, .role = "eng"}), subscribed + " t1 t2 role set");
+  EXPECT_EQ(life.names({.last = 9, .role = "eng/ads"}), subscribed + " t1 t2");
+  EXPECT_EQ(life.names({.last = 1, .framework = "web"}), "t2");
+}
+
+TEST(EventLog, EachSeesWhatIsTheirsToSee) {
+  TemporaryDirectory directory;
+  Life life(directory, 1, {.owners = {{kWeb, {"ada", "eng"}}}});
+  life.add({launched("t1"), launched("t2", "bob"), OfferDeclined{kWeb, OfferId(7), AgentId("a1")},
+            StrayTaskKilled{FrameworkId("old-1-9"), TaskId("t9"), AgentId("a1")},
+            AgentUnreachable{AgentId("a1"), 2}, AgentRefused{AgentId("a9"), "its key", false},
+            SessionEnded{PeerId(4), "it sent garbage"}, AuditRefused{"bob", "kill a task", "t1"},
+            AuditDone{"root", "drain an agent", "a1"}});
+  life.write_all(10);
+  // Who reads it, and what is read.
+  EXPECT_EQ(life.names({.last = 20}, user("ada")),
+            "master leads t1 offer declined agent unreachable");
+  EXPECT_EQ(life.names({.last = 20}, user("bob")),
+            "master leads t2 agent unreachable audit: refused");
+  EXPECT_EQ(life.names({.last = 20}, user("")), "master leads agent unreachable");
+  EXPECT_EQ(life.names({.last = 20}),
+            "master leads t1 t2 offer declined t9 agent unreachable agent refused session ended "
+            "audit: refused audit: done");
+}
+
+// Text of others stays within its field, whatever it is.
+TEST(EventLog, WhatSomebodyWritesIsNoFieldOfAnEvent) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  const std::string forged = "x\",\"user\":\"eve\",\"framework\":\"web-1-1\",\"y\":\"\n\xff";
+  life.add({AuditRefused{"bob", "kill a task", forged}, FrameworkRefused{forged, forged, false}});
+  life.write_all(3);
+  EXPECT_EQ(life.names({.last = 9}, user("eve")), "master leads");
+  EXPECT_EQ(life.names({.last = 9, .framework = "web"}), "");
+  const EventPage page = life.read({.last = 2});
+  EXPECT_THAT(field(page.events.at(0), "of"), HasSubstr("x\",\"user\":\"eve\""));
+  EXPECT_EQ(proto::lines_of_event_page(proto::event_page_json({}, place(1, 1))).size(), 0u);
+}
+
+TEST(EventLog, ACallWaitsForTheNextEventOrItsTime) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  std::string answer;
+  const EventQuery next{.from = place(1, 2), .framework = "web", .wait = seconds(30)};
+  life.log.read(next, nullptr, true, [&](Result<Page> page) { answer = page->json; });
+  EXPECT_EQ(life.log.waits(), 1u);
+  life.add({launched("other", "bob", FrameworkId("batch-1-2"))});
+  life.write_all(2);
+  EXPECT_EQ(answer, "");
+  life.add({launched("t1")});
+  life.write_all(3);
+  EXPECT_THAT(answer, HasSubstr("\"task\":\"t1\""));
+  EXPECT_THAT(answer, HasSubstr("\"next\":\"1.4\""));
+  EXPECT_EQ(life.log.waits(), 0u);
+  // Nothing happens: where the next one will be.
+  const EventPage page = life.read({.wait = milliseconds(5)});
+  EXPECT_TRUE(page.events.empty());
+  EXPECT_EQ(page.next, place(1, 4));
+}
+
+TEST(EventLog, TooManyThatWaitAreRefusedAndOperatorsAreServed) {
+  TemporaryDirectory directory;
+  Life life(directory, 1, {.waits_max = 5, .waits_per_user_max = 2});
+  std::vector<std::string> errors;
+  const auto wait = [&](const PrincipalPtr& by) {
+    life.log.read({.from = place(1, 2), .wait = seconds(30)}, by, by == nullptr,
+                  [&](const Result<Page>& page) {
+                    if (!page) errors.push_back(page.error().message());
+                  });
+  };
+  for (int i = 0; i < 3; ++i) wait(user("ada"));
+  EXPECT_EQ(errors.size(), 1u);
+  wait(user("bob"));
+  for (int i = 0; i < 3; ++i) wait(nullptr);
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_THAT(errors[1], HasSubstr("too many wait for events: 5, at most 5"));
+}
+
+TEST(EventLog, GoesOnAfterALeaderThatEndedInOrderWithoutAGap) {
+  TemporaryDirectory directory;
+  EventPlace next;
+  {
+    Life first(directory);
+    first.add({launched("t1")});
+    first.write_all(2);
+    next = first.read({}).next;
+    first.add({launched("t2")});
+    first.log.finish();
+  }
+  Life second(directory, 2);
+  second.add({launched("t3")});
+  second.write_all(2);
+  EXPECT_EQ(second.names({.from = next}), "t2 master leads no longer master leads t3 |");
+  EXPECT_EQ(second.names({.from = place(1, 5)}), "master leads t3 |");
+}
+
+TEST(EventLog, TellsWhatAKilledLeaderMayHaveSeenAsAGap) {
+  TemporaryDirectory directory;
+  EventPlace next;
+  {
+    Life first(directory);
+    first.add({launched("t1")});
+    first.write_all(2);
+    next = first.read({}).next;
+    first.add({launched("lost")});
+  }
+  Life second(directory, 2);
+  second.write_all(1);
+  EXPECT_EQ(second.names({.from = next}), "gap master leads |");
+  EXPECT_EQ(second.names({}), "master leads t1 gap master leads |");
+  const EventRow gap = second.read({.from = next}).events.at(0);
+  EXPECT_EQ(gap.seq, next);
+  EXPECT_EQ(field(gap, "until"), "2.1");
+  EXPECT_EQ(field(gap, "lost"), "");
+}
+
+// Another master led between the two: what it saw is on its own disk.
+TEST(EventLog, TellsThatAnotherMasterLedBetween) {
+  TemporaryDirectory directory;
+  {
+    Life first(directory);
+    first.log.finish();
+  }
+  Life third(directory, 3);
+  third.write_all(1);
+  EXPECT_EQ(third.names({.from = place(1, 1)}),
+            "master leads master leads no longer gap master leads |");
+  // Somebody comes from the second one.
+  EXPECT_EQ(third.names({.from = place(2, 17)}), "gap master leads |");
+}
+
+TEST(EventLog, WaitsForAFullDiskAndTellsWhatIsLost) {
+  TemporaryDirectory directory;
+  Life life(directory, 1, {.waiting_max = 10});
+  life.write_all(1);
+  std::string answer;
+  life.log.read({.from = place(1, 2), .wait = seconds(30)}, nullptr, true,
+                [&](Result<Page> page) { answer = page->json; });
+  {
+    const FullDisk full(60);
+    for (int i = 0; i < 15; ++i) life.add({launched(text("t", i))});
+    life.until([&] { return !life.log.trouble().empty(); });
+    life.until([&] { return life.log.lost() == 5; });
+    EXPECT_EQ(life.log.written(), 1u);
+    EXPECT_EQ(answer, "");  // Nothing is told that a crash could take back.
+  }
+  life.write_all(11);
+  EXPECT_EQ(life.log.trouble(), "");
+  EXPECT_EQ(life.names({.from = place(1, 2)}), "gap t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 |");
+  EXPECT_EQ(field(life.read({.from = place(1, 2)}).events.at(0), "lost"), "5");
+  EXPECT_THAT(answer, HasSubstr("\"lost\":5"));
+}
+
+TEST(EventLog, ForgetsTheOldestAndTellsWhoComesFromThere) {
+  TemporaryDirectory directory;
+  // The smallest files; only a few lines are kept in memory.
+  Life life(directory, 1, {.log = {.bytes_max = uint64_t{256} << 10}, .recent_bytes_max = 500});
+  constexpr int kEvents = 5'000;
+  const std::string long_name(100, 'x');
+  for (int i = 0; i < kEvents; ++i) {
+    life.add({launched(text(long_name, i))});
+    if (i % 500 == 0) life.write_all(static_cast<uint64_t>(i) + 2);
+  }
+  life.write_all(kEvents + 1);
+  EXPECT_LE(life.log.bytes(), uint64_t{512} << 10);
+  const EventPage first = life.read({.from = place(1, 1)});
+  ASSERT_GT(first.events.size(), 1u);
+  EXPECT_EQ(first.events[0].event, "gap");
+  const EventPlace oldest = first.events[1].seq;
+  EXPECT_EQ(field(first.events[0], "lost"), std::to_string(oldest.number - 1));
+  // All others are there, once each and in order.
+  uint64_t number = oldest.number;
+  EventQuery query{.from = oldest};
+  for (EventPage page = life.read(query); !page.events.empty(); page = life.read(query)) {
+    for (const EventRow& row : page.events) ASSERT_EQ(row.seq, place(1, number++));
+    query.from = page.next;
+  }
+  EXPECT_EQ(number, kEvents + 2u);
+  EXPECT_EQ(life.names({.last = 1}), text(long_name, kEvents - 1));
+}
+
+TEST(EventLog, GoesOnWithoutADirectory) {
+  TemporaryDirectory directory;
+  store_test::write_file(directory.file("events"), "a file is in its place");
+  Life life(directory);
+  EXPECT_NE(life.log.trouble(), "");
+  life.add({launched("t1")});
+  std::filesystem::remove(directory.file("events"));
+  life.write_all(2);
+  EXPECT_EQ(life.log.trouble(), "");
+  EXPECT_EQ(life.names({}), "master leads t1 |");
+}
+
+TEST(EventQuery, SaysWhatIsWrong) {
+  const auto wrong = [](std::string_view json) {
+    const Result<EventQuery> query = proto::parse_event_query(json);
+    return query ? std::string() : query.error().message();
+  };
+  EXPECT_EQ(wrong(""), "");
+  EXPECT_THAT(wrong(R"({"from":"17"})"), HasSubstr("LEADER.NUMBER, as in 17.4021, not '17'"));
+  EXPECT_THAT(wrong(R"({"from":"1.2.3"})"), HasSubstr("1.2.3"));
+  EXPECT_THAT(wrong(R"({"task":"t1"})"), HasSubstr("a task is FRAMEWORK/TASK here, not 't1'"));
+  EXPECT_THAT(wrong(R"({"role":"//"})"), HasSubstr("role"));
+  EXPECT_THAT(wrong(R"({"wait_s":61})"), HasSubstr("at most 1m"));
+  EXPECT_THAT(wrong(R"({"limit":0})"), HasSubstr("limit"));
+  EXPECT_THAT(wrong(R"({"whatever":1})"), HasSubstr("whatever"));
+  const EventQuery all{.from = place(3, 4),
+                       .last = 5,
+                       .framework = "f",
+                       .role = "r",
+                       .task = "f/t",
+                       .agent = "a",
+                       .limit = 6,
+                       .wait = seconds(7)};
+  EXPECT_EQ(*proto::parse_event_query(proto::event_query_json(all)), all);
+}
+
+}  // namespace
+}  // namespace proffer::master::event_log_test
