@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "proto/json/events_json.h"
 #include "proto/json/json.h"
 #include "tests/fuzz/laws.h"
 
@@ -35,6 +36,19 @@ void check_line(std::string_view json) {
   const auto again = proto::parse_json_line(printed);
   CHECK(again) << again.error().message() << " in " << printed;
   CHECK(*again == *members) << printed;
+}
+
+// A page is made of lines; each of them stands for one event.
+void check_events(std::string_view json) {
+  const Result<proto::EventPage> page = proto::parse_event_page(json);
+  if (!page) return check_told(page.error());
+  const std::vector<std::string> lines = proto::lines_of_event_page(json);
+  const std::string printed = proto::event_page_json(lines, page->next);
+  const Result<proto::EventPage> again = proto::parse_event_page(printed);
+  // What else is in a page, or in an event, may have objects of its own: those are no events.
+  if (lines.size() != page->events.size()) return;
+  CHECK(again) << again.error().message() << " in " << printed;
+  CHECK(*again == *page) << printed;
 }
 
 }  // namespace
@@ -79,6 +93,10 @@ void fuzz_json(Input input) {
       return check(json, proto::parse_drain_call, proto::drain_call_json);
     case 'v':
       return check(json, proto::parse_reserve_call, proto::reserve_call_json);
+    case 'E':
+      return json_fuzz::check_events(json);
+    case 'Q':
+      return check(json, proto::parse_event_query, proto::event_query_json);
     default:
       return json_fuzz::check_line(json);
   }
