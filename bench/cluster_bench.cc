@@ -42,8 +42,8 @@ DEFINE_int32(agent_processes, 1, "processes that share the agents");
 DEFINE_int32(framework_processes, 1, "processes that share the frameworks");
 DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
 DEFINE_string(phases, "flood,full,asks,echo",
-              "which; echo needs full; history and curve stand alone");
-DEFINE_int32(pairs, 7, "of floods with and without history or CURVE");
+              "which; echo needs full; history, event_log and curve stand alone");
+DEFINE_int32(pairs, 7, "of floods with and without history, events or CURVE");
 DEFINE_string(profile, "", "perf's samples of a master go to this file; see bench/profile");
 DEFINE_string(profiled, "flood", "in which phase");
 
@@ -344,13 +344,17 @@ int main(int argc, char** argv) {
                           return flood_of(is_with ? "with history" : "without",
                                           {text("--history_mib=", is_with ? 256 : 0)});
                         }};
+  const Variant events{"event_log", "with events", "without", [&](bool is_with) {
+                         return flood_of(is_with ? "with events" : "without",
+                                         {text("--events_mib=", is_with ? 64 : 0)});
+                       }};
   const Variant curve{"curve", "by CURVE", "plain", [&](bool is_with) {
                         phase.keys.reset();
                         if (is_with) phase.keys = make_cluster_keys(phase.agents, phase.frameworks);
                         return flood_of(is_with ? "by CURVE" : "plain", {});
                       }};
   bool is_compared = false;
-  for (const Variant& variant : {history, curve}) {
+  for (const Variant& variant : {history, events, curve}) {
     if (!wanted(variant.section)) continue;
     compare_and_write(variant);
     is_compared = true;

@@ -19,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -94,8 +95,9 @@ class TraceEvent {
   // nullptr: it is of another kind.
   template <Traced T>
   const T* as() const {
-    const auto* held = dynamic_cast<const HeldAs<T>*>(held_.get());
-    return held == nullptr ? nullptr : &held->happened;
+    const Held& held = *held_;
+    return typeid(held) == typeid(HeldAs<T>) ? &static_cast<const HeldAs<T>&>(held).happened
+                                             : nullptr;
   }
 
  private:

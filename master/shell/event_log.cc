@@ -18,20 +18,16 @@ namespace {
 
 constexpr size_t kEventReadsMax = 16;  // at a time; each has a file in memory
 
-// What of an event says whose it is.
-class Marks : public TraceFields {
+// Of which framework an event is.
+class FrameworkOf : public TraceFields {
  public:
   void word(std::string_view key, std::string_view value) override {
-    if (key == "framework") framework = FrameworkId(std::string(value));
-    has_user = has_user || key == "user";
-    has_role = has_role || key == "role";
+    if (key == "framework") id = value;
   }
   void number(std::string_view, int64_t) override {}
   void said(std::string_view, std::string_view) override {}
 
-  FrameworkId framework = {};
-  bool has_user = false;
-  bool has_role = false;
+  std::string_view id = {};  // as long as the event
 };
 
 Page empty_page(const proto::EventPlace& next) {
@@ -43,7 +39,7 @@ Page empty_page(const proto::EventPlace& next) {
 struct EventLog::Shared {
   std::mutex writing;  // held while a batch is written
   std::unique_ptr<HistoryLog> log;
-  std::map<FrameworkId, EventOwner> owners;
+  EventOwners owners;
 
   FirstPlaces firsts;
   std::mutex guard;  // held for moments only
@@ -58,17 +54,16 @@ struct EventLog::Shared {
 
 std::string EventLog::Shared::line_of(const Waiting& waiting) {
   if (const auto* subscribed = waiting.event.as<FrameworkSubscribed>()) {
-    owners[subscribed->framework] = {subscribed->user, subscribed->role.str()};
+    owners[subscribed->framework.str()] = {subscribed->user, subscribed->role.str()};
   }
-  Marks marks;
-  waiting.event.fields(marks);
-  std::vector<std::pair<std::string_view, std::string>> more;
-  if (const auto owner = owners.find(marks.framework); owner != owners.end()) {
-    if (!marks.has_user) more.emplace_back("user", owner->second.user);
-    if (!marks.has_role) more.emplace_back("role", owner->second.role);
-  }
-  if (waiting.event.as<FrameworkTornDown>() != nullptr) owners.erase(marks.framework);
-  return proto::event_json(waiting.place, waiting.at, waiting.event, more);
+  FrameworkOf framework;
+  waiting.event.fields(framework);
+  const auto owner = owners.find(framework.id);
+  if (owner == owners.end()) return proto::event_json(waiting.place, waiting.at, waiting.event);
+  std::string line = proto::event_json(waiting.place, waiting.at, waiting.event, owner->second.user,
+                                       owner->second.role);
+  if (waiting.event.as<FrameworkTornDown>() != nullptr) owners.erase(owner);
+  return line;
 }
 
 // In a worker, or in the loop's thread at the begin and the end. All of it is written, or nothing.
@@ -81,17 +76,16 @@ Result<std::vector<EventLog::Line>> EventLog::Shared::write(const HistoryLogOpti
     if (!opened) return std::move(opened).error();
     log = *std::move(opened);
   }
-  std::vector<Line> lines;
   std::vector<std::string> records;
-  lines.reserve(batch.size());
   records.reserve(batch.size());
-  for (const Waiting& one : batch) {
-    records.push_back(line_of(one));
-    lines.push_back({one.place, records.back()});
-  }
+  for (const Waiting& one : batch) records.push_back(line_of(one));
   if (Result<void> written = log->append(records, now); !written) {
     return std::move(written).error();
   }
+  std::vector<Line> lines;
+  lines.reserve(batch.size());
+  for (size_t i = 0; i < batch.size(); ++i)
+    lines.push_back({batch[i].place, std::move(records[i])});
   const std::lock_guard told(guard);
   files = log->files();
   return lines;

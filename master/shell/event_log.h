@@ -35,14 +35,16 @@ struct EventOwner {
   std::string role = {};
 };
 
+using EventOwners = std::map<std::string, EventOwner, std::less<>>;  // by the framework's id
+
 struct EventLogOptions {
   HistoryLogOptions log = {};
   LeaderEpoch leader = {};
-  std::map<FrameworkId, EventOwner> owners = {};  // of the frameworks that the registry names
-  Duration delay = milliseconds(100);             // from the first event of a batch to its writing
-  Duration retry = seconds(5);                    // after an error
-  size_t waiting_max = 50'000;                    // events
-  size_t recent_bytes_max = size_t{4} << 20;      // kept in memory for those that follow
+  EventOwners owners = {};                    // of the frameworks that the registry names
+  Duration delay = milliseconds(100);         // from the first event of a batch to its writing
+  Duration retry = seconds(5);                // after an error
+  size_t waiting_max = 50'000;                // events
+  size_t recent_bytes_max = size_t{4} << 20;  // kept in memory for those that follow
   size_t waits_max = 4'096;
   size_t waits_per_user_max = 1'024;
 };

@@ -280,9 +280,9 @@ HistoryLogOptions MasterShell::Impl::history_log() const {
 }
 
 void MasterShell::Impl::begin_events() {
-  std::map<FrameworkId, EventOwner> owners;
+  EventOwners owners;
   for (const proto::FrameworkRow& row : core->frameworks()) {
-    owners[row.framework] = {row.user, row.role.str()};
+    owners[row.framework.str()] = {row.user, row.role.str()};
   }
   events = std::make_unique<EventLog>(
       loop, EventLogOptions{.log = {.directory = options.data_dir + "/events",

@@ -2,7 +2,8 @@
 
 #include "proto/json/events_json.h"
 
-#include <fmt/format.h>
+#include <charconv>
+#include <concepts>
 
 #include "common/roles.h"
 #include "common/text.h"
@@ -45,6 +46,12 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void append_number(std::string& out, std::integral auto number) {
+  char digits[24];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), number);
+  out.append(digits, end.ptr);
+}
+
 class Members : public TraceFields {
  public:
   explicit Members(std::string& out) : out_(out) {}
@@ -55,12 +62,17 @@ class Members : public TraceFields {
   }
   void number(std::string_view key, int64_t value) override {
     begin(key);
-    fmt::format_to(std::back_inserter(out_), "{}", value);
+    append_number(out_, value);
   }
   void said(std::string_view key, std::string_view value) override { word(key, value); }
 
+  bool has_user = false;
+  bool has_role = false;
+
  private:
   void begin(std::string_view key) {
+    has_user = has_user || key == "user";
+    has_role = has_role || key == "role";
     out_ += ",\"";
     out_ += key;
     out_ += "\":";
@@ -74,9 +86,21 @@ std::string begin_event(const EventPlace& place, Time at, std::string_view event
   std::string out;
   out.reserve(256);
   const int64_t millis = at.nanos() / 1'000'000;
-  fmt::format_to(std::back_inserter(out), R"({}{}.{}","time_s":{}.{:03},"event":"{}","level":"{}")",
-                 kBegin, place.leader.value(), place.number, millis / 1'000, millis % 1'000, event,
-                 level);
+  out += kBegin;
+  append_number(out, place.leader.value());
+  out += '.';
+  append_number(out, place.number);
+  out += "\",\"time_s\":";
+  append_number(out, millis / 1'000);
+  out += '.';
+  for (const int64_t digit : {millis / 100, millis / 10, millis}) {
+    out += static_cast<char>('0' + digit % 10);
+  }
+  out += ",\"event\":\"";
+  out += event;
+  out += "\",\"level\":\"";
+  out += level;
+  out += '"';
   return out;
 }
 
@@ -160,11 +184,12 @@ Result<EventQuery> parse_event_query(std::string_view json) {
 }
 
 std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
-                       const std::vector<std::pair<std::string_view, std::string>>& more) {
+                       std::string_view user, std::string_view role) {
   std::string out = begin_event(place, at, event.what(), word_of(event.level()));
   Members members(out);
   event.fields(members);
-  for (const auto& [key, value] : more) members.word(key, value);
+  if (!members.has_user && !user.empty()) members.word("user", user);
+  if (!members.has_role && !role.empty()) members.word("role", role);
   out += '}';
   return out;
 }

@@ -17,9 +17,10 @@ std::string event_query_json(const EventQuery& query);
 Result<EventQuery> parse_event_query(std::string_view json);
 
 // One event: {"seq":"17.4021","time_s":…,"event":"task launched","level":"detail", then its fields
-// and `more`}. Written by hand, since a busy master has a hundred thousand in a second.
+// and, where it has none, `user` and `role`, unless they are empty}. Written by hand, since a busy
+// master has a hundred thousand in a second.
 std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
-                       const std::vector<std::pair<std::string_view, std::string>>& more = {});
+                       std::string_view user = {}, std::string_view role = {});
 // Where events from `from` to before `until` are missing: {"seq":FROM,"time_s","event":"gap",
 // "level":"warning","until":UNTIL,"lost"}; `lost` is left out if nobody knows how many they are.
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,

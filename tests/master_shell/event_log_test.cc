@@ -140,7 +140,7 @@ TEST(EventLog, FindsWhatIsAskedFor) {
 
 TEST(EventLog, EachSeesWhatIsTheirsToSee) {
   TemporaryDirectory directory;
-  Life life(directory, 1, {.owners = {{kWeb, {"ada", "eng"}}}});
+  Life life(directory, 1, {.owners = {{kWeb.str(), {"ada", "eng"}}}});
   life.add({launched("t1"), launched("t2", "bob"), OfferDeclined{kWeb, OfferId(7), AgentId("a1")},
             StrayTaskKilled{FrameworkId("old-1-9"), TaskId("t9"), AgentId("a1")},
             AgentUnreachable{AgentId("a1"), 2}, AgentRefused{AgentId("a9"), "its key", false},
