@@ -29,6 +29,7 @@ int run_keys(const Words& words);
 int run_secret(const Words& words);
 int run_join(const Words& words);
 int run_join_token(const Words& words);
+int run_accounting(const Words& words);
 int run_events(const Words& words);
 int run_history(const Words& words);
 int run_usage(const Words& words);

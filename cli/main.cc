@@ -46,6 +46,7 @@ constexpr Command kCommands[] = {
     {"tasks", run_tasks, "what runs, and with --all what ran"},
     {"history", run_history, "ended tasks, also of earlier masters"},
     {"events", run_events, "what happens, and what happened: proffer events -f"},
+    {"accounting", run_accounting, "what roles used in a month: proffer accounting 2026-11"},
     {"usage", run_usage, "use of tasks beside their asks"},
     {"logs", run_logs, "the output of a task"},
     {"exec", run_exec, "one more command in a running task"},

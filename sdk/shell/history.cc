@@ -28,6 +28,15 @@ Result<std::vector<proto::MasterRow>> fetch_masters(const Masters& master) {
   return proto::parse_masters_list(answer->json);
 }
 
+// One page, and sets `query.before` for the next one; empty: there is none.
+Result<proto::HistoryPage> fetch_page(const Masters& master, proto::HistoryQuery& query) {
+  const Result<MasterReply> answer =
+      call_master(master, "history", proto::history_query_json(query), seconds(30));
+  if (!answer) return answer.error();
+  query.before = answer->next;
+  return proto::parse_history_page(answer->json);
+}
+
 // What one master saw, the newest first.
 Result<HistoryRows> fetch_part(const Masters& master, proto::HistoryQuery query, size_t rows_max) {
   HistoryRows all;
@@ -35,20 +44,26 @@ Result<HistoryRows> fetch_part(const Masters& master, proto::HistoryQuery query,
     const size_t rows = all.page.tasks.size() + all.page.roles.size();
     if (rows >= rows_max) break;
     query.limit = std::min(rows_max - rows, kReplyRowsMax);
-    const Result<MasterReply> answer =
-        call_master(master, "history", proto::history_query_json(query), seconds(30));
-    if (!answer) return answer.error();
-    Result<proto::HistoryPage> page = proto::parse_history_page(answer->json);
+    Result<proto::HistoryPage> page = fetch_page(master, query);
     if (!page) return std::move(page).error();
     add(all.page.tasks, page->tasks);
     add(all.page.roles, page->roles);
     add(all.page.gaps, page->gaps);
     all.page.damaged_bytes += page->damaged_bytes;
-    all.more = !answer->next.empty();
+    all.more = !query.before.empty();
     if (!all.more) break;
-    query.before = answer->next;
   }
   return all;
+}
+
+Result<void> visit_part(const Masters& master, proto::HistoryQuery query,
+                        const std::function<void(const proto::HistoryPage&)>& see) {
+  do {
+    const Result<proto::HistoryPage> page = fetch_page(master, query);
+    if (!page) return page.error();
+    see(*page);
+  } while (!query.before.empty());
+  return {};
 }
 
 // Whether the master could have seen something of it.
@@ -75,26 +90,47 @@ std::vector<Entry> merged(std::vector<Entry> a, std::vector<Entry> b) {
 
 }  // namespace
 
-Result<HistoryRows> fetch_history(const Masters& master, proto::HistoryQuery query,
-                                  size_t rows_max) {
+namespace {
+
+// Asks each master that can be asked; returns those that cannot.
+Result<std::vector<proto::MasterRow>> ask_each(
+    const Masters& master, proto::HistoryQuery query,
+    const std::function<Result<void>(const proto::HistoryQuery&)>& ask) {
   const Result<std::vector<proto::MasterRow>> masters = fetch_masters(master);
   if (!masters) return masters.error();
-  std::vector<HistoryRows> parts;
   std::vector<proto::MasterRow> missing;
   for (const proto::MasterRow& one : *masters) {
     query.master = one.id;
-    Result<HistoryRows> part = one.role == proto::MasterRole::kAway
-                                   ? Result<HistoryRows>(Error::unavailable("it is away"))
-                                   : fetch_part(master, query, rows_max);
-    if (part) {
-      parts.push_back(*std::move(part));
-    } else if (one.role == proto::MasterRole::kLeads) {
-      return std::move(part).error();
-    } else if (is_asked_for(one, query)) {
-      missing.push_back(one);
-    }
+    Result<void> asked =
+        one.role == proto::MasterRole::kAway ? Error::unavailable("it is away") : ask(query);
+    if (!asked && one.role == proto::MasterRole::kLeads) return std::move(asked).error();
+    if (!asked && is_asked_for(one, query)) missing.push_back(one);
   }
-  HistoryRows all = merge_history(std::move(parts), std::move(missing), rows_max);
+  return missing;
+}
+
+}  // namespace
+
+Result<std::vector<proto::MasterRow>> visit_history(
+    const Masters& master, proto::HistoryQuery query,
+    const std::function<void(const proto::HistoryPage&)>& see) {
+  return ask_each(master, std::move(query), [&](const proto::HistoryQuery& of_one) {
+    return visit_part(master, of_one, see);
+  });
+}
+
+Result<HistoryRows> fetch_history(const Masters& master, proto::HistoryQuery query,
+                                  size_t rows_max) {
+  std::vector<HistoryRows> parts;
+  Result<std::vector<proto::MasterRow>> missing =
+      ask_each(master, std::move(query), [&](const proto::HistoryQuery& of_one) -> Result<void> {
+        Result<HistoryRows> part = fetch_part(master, of_one, rows_max);
+        if (!part) return std::move(part).error();
+        parts.push_back(*std::move(part));
+        return {};
+      });
+  if (!missing) return std::move(missing).error();
+  HistoryRows all = merge_history(std::move(parts), *std::move(missing), rows_max);
   std::reverse(all.page.tasks.begin(), all.page.tasks.end());
   std::reverse(all.page.roles.begin(), all.page.roles.end());
   std::reverse(all.page.gaps.begin(), all.page.gaps.end());

@@ -2,6 +2,7 @@
 
 // The history of ended tasks and of the use of roles, as all masters of a cluster saw it.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,13 @@ struct HistoryRows {
 // those that led then and cannot be asked. Errors: the leader's; kUnavailable.
 Result<HistoryRows> fetch_history(const Masters& master, proto::HistoryQuery query,
                                   size_t rows_max);
+
+// The same in pages, as they come: master by master, of each the newest entry first. For sums that
+// do not fit memory otherwise. Returns the masters that are missing. Errors: the leader's;
+// kUnavailable.
+Result<std::vector<proto::MasterRow>> visit_history(
+    const Masters& master, proto::HistoryQuery query,
+    const std::function<void(const proto::HistoryPage&)>& see);
 
 // What each master saw, as one: by time, but in the order in which each wrote it. All pages, and
 // the result, are the newest entry first. A task that two masters wrote, since its end was

@@ -1,0 +1,48 @@
+#pragma once
+
+// What roles used in a calendar month, summed exactly: for bills.
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/resources.h"
+#include "common/result.h"
+#include "common/time.h"
+#include "proto/history.h"
+
+namespace proffer::cli {
+
+// A month in UTC: [from, until).
+struct Month {
+  std::string name = {};  // "2026-11"
+  Time from = {};
+  Time until = {};
+};
+// Errors: kInvalidArgument with what is allowed.
+Result<Month> parse_month(std::string_view text);
+
+// Thousandths of a unit times seconds: of CPUs, MiB, MiB and GPUs. A large cluster's memory in a
+// month does not fit 64 bits.
+using UseSum = std::array<__int128, kResourceKinds.size()>;
+
+struct Accounting {
+  Month month = {};
+  std::map<RoleName, UseSum> roles = {};  // of tasks directly in each
+  UseSum total = {};
+  std::vector<proto::HistoryGap> gaps = {};  // that reach into the month
+};
+
+// A span that begins in the month counts in it: spans of the history end with each hour.
+void add(const proto::HistoryPage& page, Accounting& accounting);
+
+// "12.345" of 12345; exact.
+std::string decimal(__int128 thousandths);
+// One line for each role, after one of names; seconds are exact, hours rounded down to thousandths.
+std::string accounting_csv(const Accounting& accounting);
+std::string accounting_json(const Accounting& accounting);
+
+}  // namespace proffer::cli
