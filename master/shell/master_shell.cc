@@ -557,11 +557,12 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
   // A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that
   // does not read its answers is dropped.
   if (!router->is_connected(peer)) return;
-  if (router->queued(peer) >= kCallsPerPeerMax) {
+  if (router->queued(peer) >= kCallsPerPeerMax ||
+      router->queued_bytes(peer) >= kUnreadBytesPerPeerMax) {
     ++shed.sessions;
     step(PeerLost{peer});
     principals.erase(peer);
-    return router->drop(peer);
+    return router->drop_unread(peer);
   }
   if (call.method == "history") return read_history(peer, call);
   if (call.method == "events") return read_events(peer, call);

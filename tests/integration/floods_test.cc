@@ -78,7 +78,7 @@ Cluster* Floods::cluster_ = nullptr;
 const char* shed_by(const std::string& kind) {
   if (kind == "unfinished") return "proffer_connections_unfinished_total";
   if (kind == "calls") return "proffer_calls_shed_total";
-  if (kind == "unread") return "proffer_sessions_shed_total";
+  if (kind == "unread") return "proffer_connections_too_often_total";
   return nullptr;
 }
 
