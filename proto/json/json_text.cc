@@ -113,7 +113,7 @@ void append_digits(std::string& out, Whole value) {
 void append_whole(std::string& out, int64_t value) { append_digits(out, value); }
 void append_whole(std::string& out, uint64_t value) { append_digits(out, value); }
 
-void append_number(std::string& out, int64_t milli) {
+void append_milli(std::string& out, int64_t milli) {
   if (milli < 0 && milli > -1000) out += '-';  // Its whole part is 0, which has no sign.
   append_digits(out, milli / 1000);
   const int64_t rest = milli % 1000 < 0 ? -(milli % 1000) : milli % 1000;

@@ -50,7 +50,7 @@ Json print_seconds(Duration duration);  // rounded down to milliseconds
 // Appends a text as JSON, with its quotes; invalid UTF-8 replaced.
 void append_text(std::string& out, std::string_view text);
 // Appends what print_number() is, printed.
-void append_number(std::string& out, int64_t milli);
+void append_milli(std::string& out, int64_t milli);
 void append_whole(std::string& out, int64_t value);
 void append_whole(std::string& out, uint64_t value);
 
@@ -109,15 +109,15 @@ class JsonWriter {
   }
   void milli(std::string_view name, int64_t, int64_t, int64_t value) {
     begin(name);
-    append_number(out_, value);
+    append_milli(out_, value);
   }
   void seconds(std::string_view name, Time value) {
     begin(name);
-    append_number(out_, value.nanos() / 1'000'000);
+    append_milli(out_, value.nanos() / 1'000'000);
   }
   void seconds(std::string_view name, Duration value) {
     begin(name);
-    append_number(out_, value.millis());
+    append_milli(out_, value.millis());
   }
   template <class When>
   void seconds(std::string_view name, const std::optional<When>& value) {
