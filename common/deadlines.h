@@ -16,19 +16,23 @@ namespace proffer {
 template <class Key>
 class DeadlineQueue {
  public:
+  DeadlineQueue() = default;
+  DeadlineQueue(DeadlineQueue&&) noexcept = default;
+  DeadlineQueue& operator=(DeadlineQueue&&) noexcept = default;
+
   // Replaces the time that the key had.
   void arm(const Key& key, Time at) {
     const auto [known, added] = times_.try_emplace(key, at);
     if (!added) {
-      order_.erase({known->second, key});
+      order_.erase(&*known);
       known->second = at;
     }
-    order_.emplace(at, key);
+    order_.insert(&*known);
   }
   void cancel(const Key& key) {
     const auto known = times_.find(key);
     if (known == times_.end()) return;
-    order_.erase({known->second, key});
+    order_.erase(&*known);
     times_.erase(known);
   }
   bool armed(const Key& key) const { return times_.contains(key); }
@@ -37,21 +41,27 @@ class DeadlineQueue {
     return known == times_.end() ? std::nullopt : std::optional<Time>(known->second);
   }
   std::optional<Time> next() const {
-    return order_.empty() ? std::nullopt : std::optional<Time>(order_.begin()->first);
+    return order_.empty() ? std::nullopt : std::optional<Time>((*order_.begin())->second);
   }
   // Takes the first that is due.
   std::optional<Key> pop(Time now) {
-    if (order_.empty() || order_.begin()->first > now) return std::nullopt;
-    Key key = order_.begin()->second;
+    if (order_.empty() || (*order_.begin())->second > now) return std::nullopt;
+    const auto first = times_.find((*order_.begin())->first);
     order_.erase(order_.begin());
-    times_.erase(key);
-    return key;
+    return std::move(times_.extract(first).key());
   }
   size_t size() const { return order_.size(); }
 
  private:
+  using Entry = std::pair<const Key, Time>;
+  struct ByTime {
+    bool operator()(const Entry* a, const Entry* b) const {
+      return a->second != b->second ? a->second < b->second : a->first < b->first;
+    }
+  };
+
   std::map<Key, Time> times_;
-  std::set<std::pair<Time, Key>> order_;
+  std::set<const Entry*, ByTime> order_;  // of times_
 };
 
 }  // namespace proffer

@@ -16,8 +16,9 @@ inline constexpr size_t kWaitingPerUserMax = 20'000;  // frames
 inline constexpr size_t kWaitingBytesPerUserMax = size_t{64} << 20;
 inline constexpr size_t kWaitingBytesMax = 8 * kWaitingBytesPerUserMax;  // of all; reading waits
 // Of one connection: calls that wait, further ones are refused; and answers that it does not read,
-// then it is dropped.
+// beside those in libzmq, then it is dropped.
 inline constexpr size_t kCallsPerPeerMax = 256;
+inline constexpr size_t kUnreadBytesPerPeerMax = size_t{4} << 20;
 inline constexpr size_t kReadAheadPerTurn = 4'096;  // frames of all peers
 // Of one peer in libzmq, which counts frames and not their bytes: then TCP holds its sender back,
 // or the Router's own queue begins.
@@ -28,11 +29,11 @@ inline constexpr int kSendQueueFrames = 128;
 inline constexpr int64_t kStrangersBurst = 50;
 inline constexpr int64_t kStrangersPerSecond = 5;
 // Connections of one user of this machine to its Unix sockets, but of root and of the daemon's own
-// user: so many at once, and so many each second. One that sent parts of a message without end
-// counts for ten seconds of them.
+// user: so many at once, and so many each second. One that sent parts of a message without end,
+// or left its answers unread, counts for ten seconds of them.
 inline constexpr int64_t kArrivalsBurst = 2'000;
 inline constexpr int64_t kArrivalsPerSecond = 500;
-inline constexpr int64_t kUnfinishedArrivals = 10 * kArrivalsPerSecond;
+inline constexpr int64_t kMisusedArrivals = 10 * kArrivalsPerSecond;
 inline constexpr size_t kAllowancesMax = 4'096;  // names that are remembered, of each kind
 
 // If an agent says nothing of a task for so long, the task is given up. Agents report the tasks

@@ -6,32 +6,47 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <utility>
 
 namespace proffer {
 
-// Points to one such value. An empty one reads as T{}.
+// Points to one such value. An empty one reads as T{}. It is one pointer, and all that point to a
+// value belong to one thread: a std::shared_ptr is two, and counts for several threads.
 template <class T>
 class Shared {
  public:
   Shared() = default;
-  explicit Shared(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+  explicit Shared(T value) : block_(new Block{std::move(value)}) {}
+  Shared(const Shared& other) : block_(other.block_) {
+    if (block_ != nullptr) ++block_->users;
+  }
+  Shared(Shared&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  Shared& operator=(Shared other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~Shared() {
+    if (block_ != nullptr && --block_->users == 0) delete block_;
+  }
 
-  const T& operator*() const { return value_ != nullptr ? *value_ : nothing(); }
+  const T& operator*() const { return block_ != nullptr ? block_->value : nothing(); }
   const T* operator->() const { return &**this; }
   // False: it is an empty one.
-  explicit operator bool() const { return value_ != nullptr; }
+  explicit operator bool() const { return block_ != nullptr; }
   // Whether both are the same block, so that they are equal.
-  bool is_same(const Shared& other) const { return value_ == other.value_; }
+  bool is_same(const Shared& other) const { return block_ == other.block_; }
 
  private:
+  struct Block {
+    const T value;
+    size_t users = 1;
+  };
   static const T& nothing() {
     static const T value{};
     return value;
   }
 
-  std::shared_ptr<const T> value_;
+  Block* block_ = nullptr;
 };
 
 // The hash of several parts: hashed(a, b, c).

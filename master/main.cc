@@ -302,6 +302,8 @@ master::MasterShellOptions options_from_flags() {
 int main(int argc, char** argv) {
   read_daemon_flags("Shares a cluster between frameworks.", __FILE__, argc, argv);
   FLAGS_logtostderr = true;
+  // Without it the C library looks at the file of the time zone for each line of the log.
+  setenv("TZ", ":/etc/localtime", 0);
   google::InitGoogleLogging(argv[0]);
 
   raise_descriptor_limit();  // A connection for each agent and scheduler.

@@ -103,9 +103,9 @@ void note_stranger(const std::string& address) {
   strangers.use(address, 1, now());
 }
 
-void note_unfinished(uint32_t uid) {
+void note_misused(uint32_t uid) {
   const std::lock_guard lock(mutex);
-  users.use(text(uid), kUnfinishedArrivals, now());
+  users.use(text(uid), kMisusedArrivals, now());
 }
 
 ConnectionsRefused connections_refused() {

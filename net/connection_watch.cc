@@ -131,7 +131,7 @@ bool ConnectionWatch::look_for_unfinished() {
     if (was_all_read) connection.at_look = received;
     if (!is_endless) continue;
     connection.at_message = received;
-    if (connection.user) note_unfinished(*connection.user);
+    if (connection.user) note_misused(*connection.user);
     shut(fd, counts_.unfinished, "it sends parts of a message without end");
     wants_trim_ = true;
   }

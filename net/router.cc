@@ -451,6 +451,15 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     std::erase_if(losses, [id](const auto& loss) { return loss.first == id; });
   }
 
+  void drop_unread(PeerId id) {
+    const auto found = by_id.find(id);
+    if (found == by_id.end()) return;
+    const Peer& peer = *found->second;
+    if (const auto process = peer_process(peer.address)) note_misused(process->uid);
+    drop(id);
+    end_connection(peer.routing, peer.fd);
+  }
+
   // ---- Hints and probes.
 
   void read_hints(Time now) {
@@ -591,6 +600,7 @@ bool Router::send(PeerId peer, std::span<const std::byte> frame) {
   return impl_->send(peer, frame);
 }
 void Router::drop(PeerId peer) { impl_->drop(peer); }
+void Router::drop_unread(PeerId peer) { impl_->drop_unread(peer); }
 size_t Router::peers() const { return impl_->by_id.size(); }
 const Router::Counters& Router::counters() const {
   impl_->counts.connections_shut = impl_->connections.counters();
@@ -608,6 +618,11 @@ bool Router::is_connected(PeerId peer) const {
 size_t Router::queued(PeerId peer) const {
   const auto found = impl_->by_id.find(peer);
   return found == impl_->by_id.end() ? 0 : found->second->queue.size();
+}
+
+size_t Router::queued_bytes(PeerId peer) const {
+  const auto found = impl_->by_id.find(peer);
+  return found == impl_->by_id.end() ? 0 : found->second->queued_bytes;
 }
 
 std::optional<PeerProcess> Router::process_of(PeerId peer) const {

@@ -108,12 +108,17 @@ class Router {
   // connection is shut with the next frame it sends, or within some seconds. No on_lost follows.
   // Unknown peers are ignored.
   void drop(PeerId peer);
+  // The same at once, of a peer that asks for more and more and does not read its answers: its user
+  // may begin no connection for ten seconds (common/load_limits.h), or asks would go on without
+  // end.
+  void drop_unread(PeerId peer);
 
   // False once it was lost or dropped.
   bool has_session(PeerId peer) const;
   bool is_connected(PeerId peer) const;
   size_t peers() const;                         // with a session
   size_t queued(PeerId peer) const;             // frames waiting here for a slow peer
+  size_t queued_bytes(PeerId peer) const;       // theirs
   std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1"
   // Of a peer that came by a Unix socket; none of others, and of unknown ones.
   std::optional<PeerProcess> process_of(PeerId peer) const;

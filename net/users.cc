@@ -11,6 +11,9 @@
 namespace proffer {
 namespace {
 
+constexpr size_t kUsersKnownMax = 1'024;
+constexpr Duration kUserAgeMax = seconds(1);
+
 // `look` is getpwuid_r() or getpwnam_r() with the key.
 template <typename Look>
 std::optional<Account> look_up(const Look& look) {
@@ -57,6 +60,15 @@ std::vector<uint32_t> groups_of(uint32_t uid) {
 PrincipalPtr principal_of(uint32_t uid) {
   return std::make_shared<Principal>(
       Principal{.user = user_name(uid), .uid = uid, .groups = groups_of(uid)});
+}
+
+PrincipalPtr UserCache::principal_of(uint32_t uid, Time now) {
+  if (known_.size() >= kUsersKnownMax && !known_.contains(uid)) known_.clear();
+  Known& known = known_[uid];
+  if (known.user == nullptr || known.until <= now) {
+    known = {.user = proffer::principal_of(uid), .until = now + kUserAgeMax};
+  }
+  return known.user;
 }
 
 std::optional<Account> find_account(const std::string& user) {

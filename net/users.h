@@ -4,11 +4,13 @@
 // those of now.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/principal.h"
+#include "common/time.h"
 
 namespace proffer {
 
@@ -19,6 +21,20 @@ std::vector<uint32_t> groups_of(uint32_t uid);
 
 // The user with its groups.
 PrincipalPtr principal_of(uint32_t uid);
+
+// The same, of those that were asked for within the last second: looking into the user database
+// takes a loop some 0.1 ms, and thousands of connections begin together when a master does.
+class UserCache {
+ public:
+  PrincipalPtr principal_of(uint32_t uid, Time now);
+
+ private:
+  struct Known {
+    PrincipalPtr user = {};
+    Time until = {};
+  };
+  std::map<uint32_t, Known> known_ = {};  // at most kUsersKnownMax
+};
 
 struct Account {
   std::string name = {};

@@ -207,8 +207,8 @@ void Cluster::end_keep(Agent& a) {
 void Cluster::tell_to_end(Agent& a, const TaskRef& ref, RevokeReason reason,
                           const RoleName& beneficiary, Time now) {
   Task& task = a.tasks.at(ref);
-  CHECK(!task.ends_by) << ref.task.str() << " has had its notice";
-  task.ends_by = later(now, options.revoke_grace);
+  CHECK(!task.ends_by()) << ref.task.str() << " has had its notice";
+  task.times.change([&](Task::Times& times) { times.ends_by = later(now, options.revoke_grace); });
   a.noticed += task.amounts();
   for (Node* node = task.leaf; node != nullptr; node = node->parent) {
     node->noticed += task.amounts();
@@ -218,7 +218,7 @@ void Cluster::tell_to_end(Agent& a, const TaskRef& ref, RevokeReason reason,
                      .task = ref.task,
                      .reason = reason,
                      .beneficiary = beneficiary,
-                     .deadline = *task.ends_by});
+                     .deadline = *task.ends_by()});
 }
 
 }  // namespace proffer::fair

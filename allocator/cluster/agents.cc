@@ -275,7 +275,7 @@ bool fits(const ResourceVector& shape, const Books& books, const RoleName& role)
 void Agent::count_free_ports() {
   free_ports = ports;
   for (const auto& [ref, task] : tasks) {
-    if (!task.ports.empty()) free_ports -= task.ports;
+    if (!task.ports->empty()) free_ports -= *task.ports;
   }
   free_port_count = free_ports.size();
 }

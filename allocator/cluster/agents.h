@@ -10,8 +10,10 @@
 
 #include "allocator/cluster/held.h"
 #include "common/attributes.h"
+#include "common/check.h"
 #include "common/ids.h"
 #include "common/offers.h"
+#include "common/rare.h"
 #include "common/roles.h"
 #include "common/shared.h"
 #include "common/time.h"
@@ -33,6 +35,12 @@ struct TaskRef {
 struct TaskKey {
   const FrameworkId& framework;
   const TaskId& task;
+};
+// The key of a task in its agent's table; the framework's id is the one that its leaf keeps.
+struct HeldTask {
+  const FrameworkId& framework;
+  TaskId task = {};
+  operator TaskRef() const { return {framework, task}; }
 };
 struct TaskRefOrder {
   using is_transparent = void;
@@ -69,16 +77,23 @@ struct TaskTermsHash {
 
 // A task that is allocated.
 struct Task {
+  struct Times {
+    std::optional<Time> ends_by = {};  // it has had a revoke notice
+    // It backfills a claim, and by its time limit it will have ended by then. Until then it is not
+    // taken back for the claim.
+    std::optional<Time> lent_until = {};
+    bool operator==(const Times&) const = default;
+  };
+
   Shared<TaskTerms> terms = {};
   Leaf* leaf = nullptr;
   Time since = {};
-  PortSet ports = {};
-  std::optional<Time> ends_by = {};  // it has had a revoke notice
-  // It backfills a claim, and by its time limit it will have ended by then. Until then it is not
-  // taken back for the claim.
-  std::optional<Time> lent_until = {};
-  bool is_kept_until(Time now) const { return lent_until && *lent_until > now; }
+  Rare<PortSet> ports = {};
+  Rare<Times> times = {};
 
+  const std::optional<Time>& ends_by() const { return times->ends_by; }
+  const std::optional<Time>& lent_until() const { return times->lent_until; }
+  bool is_kept_until(Time now) const { return lent_until() && *lent_until() > now; }
   const Booked& booked() const { return terms->booked; }
   const ResourceVector& amounts() const { return terms->booked.resources.amounts; }
   bool is_lent() const { return terms->booked.lent; }
@@ -86,6 +101,23 @@ struct Task {
   const AskName& ask() const { return terms->ask; }
   const TaskClaim& claim() const { return terms->claim; }
   Duration expected() const { return terms->expected; }
+};
+static_assert(sizeof(Task) <= 40);
+
+// The tasks of an agent, in order of their frameworks' ids and their own.
+class HeldTasks : public std::map<HeldTask, Task, TaskRefOrder> {
+ public:
+  // It must be here.
+  Task& at(const TaskRef& ref) {
+    const auto found = find(ref);
+    CHECK(found != end()) << ref.framework.str() << "/" << ref.task.str();
+    return found->second;
+  }
+  const Task& at(const TaskRef& ref) const {
+    const auto found = find(ref);
+    CHECK(found != end()) << ref.framework.str() << "/" << ref.task.str();
+    return found->second;
+  }
 };
 
 // From its launch until a task with this time limit has surely ended: its start, which its time
@@ -203,7 +235,7 @@ struct Agent : AgentState {
     ResourceVector amounts = {};
   };
   std::vector<Use> allocated_to = {};  // in no order; none is zero
-  std::map<TaskRef, Task, TaskRefOrder> tasks = {};
+  HeldTasks tasks = {};
   OfferList offers = {};        // outstanding
   ResourceVector noticed = {};  // of tasks that have had a notice
   uint64_t growths = 0;         // how often something became free here

@@ -165,13 +165,11 @@ void Cluster::add_task(Agent& a, Leaf& l, RunningTask task, std::optional<Time> 
     terms.booked.lent = true;
     lent_until_.insert(*lent_until);
   }
-  Task entry{.terms = terms_.share(std::move(terms)),
-             .leaf = &l,
-             .since = task.since,
-             .ports = std::move(task.ports),
-             .lent_until = lent_until};
-  if (!entry.ports.empty()) {
-    a.free_ports -= entry.ports;
+  Task entry{.terms = terms_.share(std::move(terms)), .leaf = &l, .since = task.since};
+  entry.ports.set(std::move(task.ports));
+  entry.times.set({.lent_until = lent_until});
+  if (!entry.ports->empty()) {
+    a.free_ports -= *entry.ports;
     a.free_port_count = a.free_ports.size();
   }
   const uint64_t gang = entry.claim().gang;
@@ -184,13 +182,13 @@ void Cluster::add_task(Agent& a, Leaf& l, RunningTask task, std::optional<Time> 
   l.estimated += entry.estimated();
   if (gang != 0) gang_tasks_[{l.framework, gang}].insert({a.id, task.task});
   if (ask != nullptr) count_tasks(*ask, a, 1);
-  const bool is_new = a.tasks.emplace(TaskRef{l.framework, task.task}, std::move(entry)).second;
+  const bool is_new = a.tasks.emplace(HeldTask{l.framework, task.task}, std::move(entry)).second;
   CHECK(is_new) << "task " << l.framework.str() << "/" << task.task.str() << " is on agent "
                 << a.id.str() << " already";
 }
 
-void Cluster::forget_notice(Agent& a, const TaskRef& ref, const Task& task) {
-  if (task.ends_by) {
+void Cluster::forget_notice(Agent& a, const HeldTask& ref, const Task& task) {
+  if (task.ends_by()) {
     a.noticed -= task.amounts();
     for (Node* node = task.leaf; node != nullptr; node = node->parent) {
       node->noticed -= task.amounts();
@@ -211,7 +209,7 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
                              << id.str();
   const auto gone = a.tasks.extract(at);
-  const TaskRef& ref = gone.key();
+  const HeldTask& ref = gone.key();
   const Task& ended = gone.mapped();
   Leaf& l = *ended.leaf;
   prefetch(l);
@@ -220,16 +218,16 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
   doubt(l);
   const AskEntry* const ask = forget_task(a, ref, ended);
   a.end_allocated(ended.booked());
-  if (!ended.ports.empty()) a.count_free_ports();
+  if (!ended.ports->empty()) a.count_free_ports();
   if (!ended.booked().resources.is_zero()) {
     a.note_allocated(*l.owner, ResourceVector() - ended.amounts());
     change_use(l, ResourceVector() - ended.amounts(), {});
   }
-  vacated.push_back({&a, l.owner, &l, ended.ask(), ended.since, ended.ends_by.has_value()});
+  vacated.push_back({&a, l.owner, &l, ended.ask(), ended.since, ended.ends_by().has_value()});
   // A claim may wait for what nobody expected to become free.
   if (ask != nullptr && ask->ask.duration == kDurationMax) ++claimable_version;
   const Booked& booked = ended.booked();
-  if (booked.resources.is_zero() && booked.others.empty() && ended.ports.empty()) return;
+  if (booked.resources.is_zero() && booked.others.empty() && ended.ports->empty()) return;
   refresh(a, true);
   // What was only lent does not show that things become free there.
   if (ended.is_lent()) --a.growths;
@@ -243,9 +241,9 @@ void Cluster::note_runs(Time now) {
 }
 
 // What the leaf and its ask know of a task that is not there any more, but for its share.
-AskEntry* Cluster::forget_task(Agent& a, const TaskRef& ref, const Task& task) {
+AskEntry* Cluster::forget_task(Agent& a, const HeldTask& ref, const Task& task) {
   forget_notice(a, ref, task);
-  if (task.lent_until) lent_until_.erase(lent_until_.find(*task.lent_until));
+  if (task.lent_until()) lent_until_.erase(lent_until_.find(*task.lent_until()));
   task.leaf->estimated -= task.estimated();
   const auto ask = task.leaf->owner->asks.find(task.ask());
   if (ask == task.leaf->owner->asks.end()) return nullptr;

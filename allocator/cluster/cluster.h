@@ -292,12 +292,12 @@ class Cluster {
   void wake_promised(const Role& role);
 
   // The task is allocated from now on; it must not be there.
-  // `lent_until`: as Task::lent_until.
+  // `lent_until`: as Task::Times::lent_until.
   void add_task(Agent& on, Leaf& leaf, RunningTask task, std::optional<Time> lent_until = {});
   // What is known of a task beside what it holds, when it is not there any more.
   // Returns its ask, or nullptr if that is not declared any more.
-  AskEntry* forget_task(Agent& on, const TaskRef& ref, const Task& task);
-  void forget_notice(Agent& on, const TaskRef& ref, const Task& task);
+  AskEntry* forget_task(Agent& on, const HeldTask& ref, const Task& task);
+  void forget_notice(Agent& on, const HeldTask& ref, const Task& task);
   // An outstanding offer ends, its resources are nobody's.
   OutstandingOffer end_offer(const OfferId& id);
   void rescind_one(OfferId id, RescindReason reason);

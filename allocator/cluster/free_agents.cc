@@ -241,16 +241,19 @@ void FreeAgents::count_in(Agent& agent, const ResourceVector& cluster_total) {
 }
 
 void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
+  // In the order of before, which mostly is the new one, too.
+  std::vector<Agent*> all;
+  for (const AgentsByFree& agents : by_free_) {
+    agents.each([&](Agent* agent) { all.push_back(agent); });
+  }
   by_free_[0] = by_free_[1] = freest_first_ = {};
   reserved_.clear();
   reserved_sum_.clear();
   sum_ = {};
   lacking_count_ = {};
-  std::vector<Agent*> all;
-  for (Agent* agent = oldest_; agent != nullptr; agent = agent->stamped_after) {
+  for (Agent* agent : all) {
     weigh(*agent, cluster_total);
     agent->reserved_listed.clear();
-    all.push_back(agent);
   }
   sort_if_need_be(all, [](const Agent* a, const Agent* b) {
     return a->key != b->key ? a->key < b->key : is_first_by_id(a, b);

@@ -59,6 +59,13 @@ class AgentsByFree {
     }
     return false;
   }
+  // All of them, in order.
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const Block& block : blocks_) {
+      for (const Entry& entry : block.entries) visit(entry.agent);
+    }
+  }
   // Agents with a key of at least `least` and of each kind at least `shape`, in order, until
   // visit(Agent*) returns true. Whether it did.
   template <class Visit>

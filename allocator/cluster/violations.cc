@@ -160,7 +160,7 @@ void Cluster::check_notices(std::vector<Violation>& found) const {
   for (const auto& [id, a] : agents) {
     ResourceVector noticed;
     for (const auto& [ref, task] : a->tasks) {
-      if (!task.ends_by) continue;
+      if (!task.ends_by()) continue;
       noticed += task.amounts();
       for (const Node* node = task.leaf; node != nullptr; node = node->parent) {
         sums[node] += task.amounts();

@@ -69,7 +69,7 @@ int64_t Cluster::count_running(const AskEntry& ask) const {
   const FrameworkId& of = ask.leaf->framework;
   int64_t count = 0;
   for (const auto& [id, a] : agents) {
-    for (auto at = a->tasks.lower_bound({of, TaskId()});
+    for (auto at = a->tasks.lower_bound(TaskRef{of, TaskId()});
          at != a->tasks.end() && at->first.framework == of; ++at) {
       if (at->second.ask() == ask.ask.name) ++count;
     }
@@ -125,7 +125,7 @@ void Cluster::count_all_tasks(AskEntry& ask) const {
   };
   for (const auto& [id, a] : agents) {
     int64_t count = 0;
-    for (auto at = a->tasks.lower_bound({framework, TaskId()});
+    for (auto at = a->tasks.lower_bound(TaskRef{framework, TaskId()});
          at != a->tasks.end() && at->first.framework == framework; ++at) {
       if (counts(at->second.ask())) ++count;
     }

@@ -214,9 +214,10 @@ HeldAsks Explainer::held_by(const AskEntry& ask, int& outlooks) const {
 void Explainer::note_coming(const AskEntry& ask, RoleExplanation& found) const {
   const auto note = [&](const Agent& a, bool only_lent) {
     for (const auto& [ref, task] : a.tasks) {
-      if (!task.ends_by || (only_lent && !task.is_lent())) continue;
+      if (!task.ends_by() || (only_lent && !task.is_lent())) continue;
       if (found.coming.size() == kNodesExplainedMax) return;
-      found.coming.push_back({ref.framework, ref.task, a.id, task.leaf->role->name, *task.ends_by});
+      found.coming.push_back(
+          {ref.framework, ref.task, a.id, task.leaf->role->name, *task.ends_by()});
     }
   };
   for (const Agent* a : waiting_.reclaims.agents_of(ask)) note(*a, false);

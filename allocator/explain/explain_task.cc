@@ -36,11 +36,12 @@ std::optional<TaskStanding> Explainer::explain_task(const AgentId& on, const Fra
                      .since = task.since,
                      .is_lent = task.is_lent() && !task.is_kept_until(now_),
                      .is_estimated = !task.estimated().is_zero(),
-                     .ends_by = task.ends_by};
+                     .ends_by = task.ends_by()};
   const Time ripe = later(task.since, cluster_.options.minimum_runtime);
   if (ripe > now_) found.protected_until = ripe;
   explain_over(task, found);
-  if (!task.ends_by && cluster_.options.reclaim != ReclaimMode::kOff && cluster_.knows_all_tasks) {
+  if (!task.ends_by() && cluster_.options.reclaim != ReclaimMode::kOff &&
+      cluster_.knows_all_tasks) {
     explain_victim(ref, found);
   }
   return found;

@@ -27,9 +27,9 @@ ReclaimOutlook Explainer::reclaim_outlook(const FrameworkId& framework, const As
     outlook.why = Why::kUnderWay;
     for (const Agent* a : agents) {
       for (const auto& [ref, task] : a->tasks) {
-        if (!task.ends_by) continue;
+        if (!task.ends_by()) continue;
         note(*a, task);
-        outlook.until = std::max(outlook.until.value_or(*task.ends_by), *task.ends_by);
+        outlook.until = std::max(outlook.until.value_or(*task.ends_by()), *task.ends_by());
       }
     }
     return outlook;

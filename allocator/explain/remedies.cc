@@ -308,7 +308,7 @@ class RemedySearch {
       std::optional<Time> at;
       if (one.task != nullptr) {
         end.task = one.ref.task;
-        at = one.task->ends_by;
+        at = one.task->ends_by();
       } else {
         end.offer = one.offer->grant->offer.id.value();
         at = one.offer->grant->expires;

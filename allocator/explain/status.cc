@@ -106,7 +106,7 @@ std::vector<EndingTask> ending_tasks(const Cluster& cluster) {
   std::vector<EndingTask> all;
   for (const auto& [id, a] : cluster.agents) {
     for (const auto& [ref, task] : a->tasks) {
-      if (task.ends_by) all.push_back({id, ref.framework, ref.task, *task.ends_by});
+      if (task.ends_by()) all.push_back({id, ref.framework, ref.task, *task.ends_by()});
     }
   }
   return all;

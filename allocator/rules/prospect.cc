@@ -29,7 +29,7 @@ Duration expected_of(const Task& task) {
 }  // namespace
 
 Outlook outlook_of(const Task& task, Time now) {
-  if (task.ends_by || task.is_lent()) return Outlook::kEnds;
+  if (task.ends_by() || task.is_lent()) return Outlook::kEnds;
   const auto ask = task.leaf->owner->asks.find(task.ask());
   const bool is_declared = ask != task.leaf->owner->asks.end();
   const Duration declared = is_declared ? ask->second->ask.duration : Duration();
@@ -95,7 +95,7 @@ std::optional<Time> would_fit_at(const AskEntry& ask, const Agent& a, int64_t ta
   for (Part& part : then.parts) part.offered = {};
   std::vector<std::pair<Time, const Task*>> ends;
   for (const auto& [ref, task] : a.tasks) {
-    const std::optional<Time> at = task.is_lent() || task.ends_by ? now : may_end_at(task, now);
+    const std::optional<Time> at = task.is_lent() || task.ends_by() ? now : may_end_at(task, now);
     if (at) ends.emplace_back(*at, &task);
   }
   // Of those that end at one instant the order does not matter.

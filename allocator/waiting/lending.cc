@@ -40,8 +40,8 @@ Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEn
     };
     std::vector<LentTask> lent;
     for (const auto& [ref, task] : a.tasks) {
-      if (task.ends_by) books.end_allocated(task.booked());
-      const bool may_end = task.is_lent() && !task.ends_by && !task.is_kept_until(now);
+      if (task.ends_by()) books.end_allocated(task.booked());
+      const bool may_end = task.is_lent() && !task.ends_by() && !task.is_kept_until(now);
       if (may_end) lent.push_back({&task, ref});
     }
     int64_t fits_here = room();
@@ -88,7 +88,7 @@ void take_back_estimates(Cluster& cluster, Time now) {
     std::vector<LentTask> tasks;
     for (const auto& [ref, task] : a->tasks) {
       if (task.estimated().is_zero()) continue;
-      if (task.ends_by) {
+      if (task.ends_by()) {
         books.end_allocated(task.booked());
       } else {
         tasks.push_back({&task, ref});

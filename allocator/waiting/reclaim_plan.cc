@@ -62,7 +62,7 @@ class After {
     books_.keep = {};
     if (agent.noticed.is_zero()) return;
     for (const auto& [ref, task] : agent.tasks) {
-      if (task.ends_by) end(task);
+      if (task.ends_by()) end(task);
     }
   }
   void end(const Task& task) { books_.end_allocated(task.booked()); }
@@ -214,7 +214,7 @@ std::vector<Victim> victims_on(const Cluster& cluster, const Agent& a) {
   std::vector<Victim> found;
   std::set<std::pair<FrameworkId, uint64_t>> gangs;
   for (const auto& [ref, task] : a.tasks) {
-    if (task.ends_by) continue;
+    if (task.ends_by()) continue;
     if (task.claim().gang == 0) {
       found.push_back({{cluster.agents.at(a.id).get(), ref}});
       continue;
@@ -222,7 +222,7 @@ std::vector<Victim> victims_on(const Cluster& cluster, const Agent& a) {
     if (!gangs.insert({ref.framework, task.claim().gang}).second) continue;
     Victim gang = cluster.gang_of(ref.framework, task.claim().gang);
     const bool is_ending = std::any_of(gang.begin(), gang.end(), [](const auto& member) {
-      return member.first->tasks.at(member.second).ends_by.has_value();
+      return member.first->tasks.at(member.second).ends_by().has_value();
     });
     if (!is_ending) found.push_back(std::move(gang));
   }
@@ -543,7 +543,7 @@ ReclaimPlan plan_anywhere(const Cluster& cluster, const AskEntry& ask, const Rig
   for (const auto& [id, a] : cluster.agents) {
     for (const auto& [ref, task] : a->tasks) {
       const auto place = borrowers.places.find(task.leaf);
-      if (task.ends_by || place == borrowers.places.end()) continue;
+      if (task.ends_by() || place == borrowers.places.end()) continue;
       candidates.push_back({.borrower = place->second,
                             .amounts = task.amounts(),
                             .frees = task.amounts(),

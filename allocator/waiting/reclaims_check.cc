@@ -79,7 +79,7 @@ void Reclaims::check_victim(const Agent& a, const TaskRef& ref, const AskEntry& 
     wrong_victims_.push_back(
         {text("task ", ref.framework.str(), "/", ref.task.str(), " is told to end: ", why)});
   };
-  if (task.ends_by) wrong("it has had its notice");
+  if (task.ends_by()) wrong("it has had its notice");
   if (cluster_.options.naive.eager_reclaim) return;
   if (now - task.since < cluster_.options.minimum_runtime) wrong("it is too young");
   std::set<const Node*> common;
@@ -89,7 +89,7 @@ void Reclaims::check_victim(const Agent& a, const TaskRef& ref, const AskEntry& 
   if (task.claim().gang != 0) {
     for (const auto& [on, member] : cluster_.gang_of(ref.framework, task.claim().gang)) {
       const Task& other = on->tasks.at(member);
-      if (other.ends_by && &other != &task) told += other.amounts();
+      if (other.ends_by() && &other != &task) told += other.amounts();
     }
   }
   for (const Node* n = task.leaf; common.count(n) == 0; n = n->parent) {

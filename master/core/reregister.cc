@@ -66,11 +66,12 @@ Time told_launch(const proto::AgentTask& told, Time now) {
 void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
                                   Registration&& registration, Step& step) {
   Resources running = held_by_tasks(registration);
-  std::set<TaskKey> told_keys;
+  const bool any_known = agent.tasks.size() > 0;  // none after a start of the master
+  std::set<TaskKey> told_keys;                    // only if any is known
   std::set<FrameworkId> gone;
   for (proto::AgentTask& told : registration.tasks) {
     const TaskKey key{told.framework, told.task};
-    told_keys.insert(key);
+    if (any_known) told_keys.insert(key);
     Task* task = tasks_.find(key);
     if (task != nullptr && task->agent == agent.id) {
       compare_known(agent, *task, std::move(told), step);
@@ -80,8 +81,10 @@ void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
     const Framework* framework = frameworks_.find(key.framework);
     if (framework != nullptr && framework->gone) gone.insert(key.framework);
   }
-  for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
-    if (!told_keys.contains(task->key())) compare_untold(agent, *task, remembers, running, step);
+  if (any_known) {
+    for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
+      if (!told_keys.contains(task->key())) compare_untold(agent, *task, remembers, running, step);
+    }
   }
   for (const FrameworkId& framework : gone) {
     send(agent.peer, proto::ShutdownFramework{.framework = framework}, step);

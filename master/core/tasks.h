@@ -165,7 +165,7 @@ struct Task {
   const TaskKey* key_ = nullptr;
 };
 
-static_assert(sizeof(Task) <= 192);
+static_assert(sizeof(Task) <= 152);
 
 // Some tasks of the table, in order of their keys.
 class TaskList {

@@ -97,6 +97,9 @@ struct MasterShell::Impl {
   std::string socket;  // its path, once socket_lock is held
   std::optional<DirectoryLock> socket_lock;
   std::unordered_map<PeerId, PrincipalPtr> principals;  // of connections; looked up only
+  UserCache users;
+  PrincipalPtr own;                 // this process's user
+  PrincipalPtr unproven;            // a peer that is taken for it
   std::optional<KeyPair> keys;      // the master's own, if it serves other machines
   Address tcp;                      // where it does, or will when it leads
   std::optional<HeldPort> held;     // while it does not lead
@@ -395,8 +398,9 @@ Result<std::string> MasterShell::Impl::serve() {
   return options.zookeeper && keys ? served : to_text(at);
 }
 
-// The user database is asked once for each connection. nullptr if the kernel names no user (a peer
-// that speaks an old ZMTP has no address), and if its key has been revoked since it connected.
+// A connection has the groups that its user had when it began, or a second before. nullptr if the
+// kernel names no user (a peer that speaks an old ZMTP has no address), and if its key has been
+// revoked since it connected.
 PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   PrincipalPtr& known = principals[peer];
   if (known != nullptr) return known;
@@ -412,10 +416,14 @@ PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   // TCP peers without a key are there only with --insecure_tcp, and from this machine.
   if (!process && keys) return nullptr;
   if (!process && !is_loopback(router->peer_address(peer))) return nullptr;
-  if (process) return known = proffer::principal_of(process->uid);
-  Principal unproven = *proffer::principal_of(geteuid());
-  unproven.is_unproven = true;
-  return known = std::make_shared<Principal>(std::move(unproven));
+  if (process) return known = users.principal_of(process->uid, loop.now());
+  if (PrincipalPtr user = users.principal_of(geteuid(), loop.now()); user != own) {
+    own = std::move(user);
+    auto peer_of_own = std::make_shared<Principal>(*own);
+    peer_of_own->is_unproven = true;
+    unproven = std::move(peer_of_own);
+  }
+  return known = unproven;
 }
 
 // Asked within the handshake of each connection from another machine.
@@ -557,11 +565,12 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
   // A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that
   // does not read its answers is dropped.
   if (!router->is_connected(peer)) return;
-  if (router->queued(peer) >= kCallsPerPeerMax) {
+  if (router->queued(peer) >= kCallsPerPeerMax ||
+      router->queued_bytes(peer) >= kUnreadBytesPerPeerMax) {
     ++shed.sessions;
     step(PeerLost{peer});
     principals.erase(peer);
-    return router->drop(peer);
+    return router->drop_unread(peer);
   }
   if (call.method == "history") return read_history(peer, call);
   if (call.method == "events") return read_events(peer, call);

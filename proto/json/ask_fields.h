@@ -41,8 +41,9 @@ void fields_of_places(F& f, typename F::template Of<Ask>& ask) {
       ask.max_per.push_back({attribute, count});
     });
   } else if (!ask.max_per.empty()) {
-    Json& max_per = f.add("max_per", Json::object());
-    for (const MaxPer& one : ask.max_per) max_per[one.attribute] = one.count;
+    f.object("max_per", [&](F& max_per) {
+      for (const MaxPer& one : ask.max_per) max_per.whole(one.attribute, one.count);
+    });
   }
   f.texts_if_any("prefer_hosts", ask.prefer.hosts);
   f.texts_if_any("prefer_racks", ask.prefer.racks);

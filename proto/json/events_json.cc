@@ -2,9 +2,6 @@
 
 #include "proto/json/events_json.h"
 
-#include <charconv>
-#include <concepts>
-
 #include "common/roles.h"
 #include "common/text.h"
 #include "proto/json/json_text.h"
@@ -29,40 +26,17 @@ std::string_view word_of(TraceLevel level) {
   return "";
 }
 
-bool is_plain(std::string_view text) {
-  for (const char c : text) {
-    if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) return false;  // char is signed: not ASCII
-  }
-  return true;
-}
-
-void append_quoted(std::string& out, std::string_view text) {
-  if (!is_plain(text)) {
-    out += to_json_text(Json(std::string(text)));
-    return;
-  }
-  out += '"';
-  out += text;
-  out += '"';
-}
-
-void append_number(std::string& out, std::integral auto number) {
-  char digits[24];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), number);
-  out.append(digits, end.ptr);
-}
-
 class Members : public TraceFields {
  public:
   explicit Members(std::string& out) : out_(out) {}
 
   void word(std::string_view key, std::string_view value) override {
     begin(key);
-    append_quoted(out_, value);
+    append_text(out_, value);
   }
   void number(std::string_view key, int64_t value) override {
     begin(key);
-    append_number(out_, value);
+    append_whole(out_, value);
   }
   void said(std::string_view key, std::string_view value) override { word(key, value); }
 
@@ -87,11 +61,11 @@ std::string begin_event(const EventPlace& place, Time at, std::string_view event
   out.reserve(256);
   const int64_t millis = at.nanos() / 1'000'000;
   out += kBegin;
-  append_number(out, place.leader.value());
+  append_whole(out, place.leader.value());
   out += '.';
-  append_number(out, place.number);
+  append_whole(out, place.number);
   out += "\",\"time_s\":";
-  append_number(out, millis / 1'000);
+  append_whole(out, millis / 1'000);
   out += '.';
   for (const int64_t digit : {millis / 100, millis / 10, millis}) {
     out += static_cast<char>('0' + digit % 10);
@@ -254,7 +228,7 @@ std::vector<std::string> lines_of_event_page(std::string_view json) {
 
 std::string json_text(std::string_view text) {
   std::string out;
-  append_quoted(out, text);
+  append_text(out, text);
   return out;
 }
 

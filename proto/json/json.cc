@@ -1,4 +1,4 @@
-// What the rows are called in JSON; the text itself is nlohmann's work, in json_text.cc.
+// What the rows are called in JSON; how it is printed and parsed is in json_text.h.
 
 #include "proto/json/json.h"
 

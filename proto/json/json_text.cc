@@ -3,7 +3,10 @@
 
 #include "proto/json/json_text.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "common/limits.h"
@@ -81,6 +84,45 @@ std::optional<std::string> to_json_text_if_utf8(const Json& json) {
   } catch (const Json::exception&) {
     return std::nullopt;
   }
+}
+
+void append_text(std::string& out, std::string_view text) {
+  const bool is_plain = std::all_of(text.begin(), text.end(), [](char each) {
+    return each >= ' ' && each <= '~' && each != '"' && each != '\\';
+  });
+  if (!is_plain) {
+    out += to_json_text(std::string(text));
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
+
+namespace {
+
+template <class Whole>
+void append_digits(std::string& out, Whole value) {
+  char digits[24];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
+  out.append(digits, static_cast<size_t>(end - digits));
+}
+
+}  // namespace
+
+void append_whole(std::string& out, int64_t value) { append_digits(out, value); }
+void append_whole(std::string& out, uint64_t value) { append_digits(out, value); }
+
+void append_milli(std::string& out, int64_t milli) {
+  if (milli < 0 && milli > -1000) out += '-';  // Its whole part is 0, which has no sign.
+  append_digits(out, milli / 1000);
+  const int64_t rest = milli % 1000 < 0 ? -(milli % 1000) : milli % 1000;
+  if (rest == 0) return;
+  char decimals[] = {'.', static_cast<char>('0' + rest / 100),
+                     static_cast<char>('0' + rest / 10 % 10), static_cast<char>('0' + rest % 10)};
+  size_t size = std::size(decimals);
+  while (decimals[size - 1] == '0') --size;
+  out.append(decimals, size);
 }
 
 Json print_number(int64_t milli) {

@@ -10,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -45,46 +47,77 @@ Json print_seconds(Duration duration);  // rounded down to milliseconds
 // which have the same functions: the one prints what the row has, the other sets it. What is empty
 // is left out by those with `_if_any` and for optional values.
 
-// An object that is being printed.
+// Appends a text as JSON, with its quotes; invalid UTF-8 replaced.
+void append_text(std::string& out, std::string_view text);
+// Appends what print_number() is, printed.
+void append_milli(std::string& out, int64_t milli);
+void append_whole(std::string& out, int64_t value);
+void append_whole(std::string& out, uint64_t value);
+
+// Prints an object at the end of a text, member by member. A list of a thousand tasks has 20,000
+// values, and to build a tree of them first takes longer by far than to print them.
 class JsonWriter {
  public:
   static constexpr bool kReads = false;
   template <class Value>
   using Of = const Value;
 
+  explicit JsonWriter(std::string& out) : out_(out) { out_ += '{'; }
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
+  // Nothing may be added afterwards.
+  void done() { out_ += '}'; }
+
   void require(std::string_view) {}
 
-  void text(std::string_view name, const std::string& value) { add(name, value); }
+  void text(std::string_view name, std::string_view value) {
+    begin(name);
+    append_text(out_, value);
+  }
   template <class Tag>
   void text(std::string_view name, const Id<Tag>& value) {
-    add(name, value.str());
+    text(name, value.str());
   }
   void text_if_any(std::string_view name, const auto& value) {
     if (!value.empty()) text(name, value);
   }
-  void truth(std::string_view name, bool value) { add(name, value); }
-  void truth(std::string_view name, std::optional<bool> value) {
-    if (value) add(name, *value);
+  void truth(std::string_view name, bool value) {
+    begin(name);
+    out_ += value ? "true" : "false";
   }
-  void whole(std::string_view name, int64_t, int64_t, int64_t value) { add(name, value); }
-  void whole(std::string_view name, int64_t value) { add(name, value); }
+  void truth(std::string_view name, std::optional<bool> value) {
+    if (value) truth(name, *value);
+  }
+  void whole(std::string_view name, int64_t, int64_t, int64_t value) { whole(name, value); }
+  void whole(std::string_view name, int64_t value) {
+    begin(name);
+    append_whole(out_, value);
+  }
   void whole(std::string_view name, std::optional<int32_t> value) {
-    if (value) add(name, *value);
+    if (value) whole(name, int64_t{*value});
   }
   void whole(std::string_view name, const std::optional<int64_t>& value) {
-    if (value) add(name, *value);
+    if (value) whole(name, *value);
   }
-  void number(std::string_view name, uint64_t value) { add(name, value); }
+  void number(std::string_view name, uint64_t value) {
+    begin(name);
+    append_whole(out_, value);
+  }
   template <class Tag>
   void number(std::string_view name, const Number<Tag>& value) {
-    add(name, value.value());
+    number(name, value.value());
   }
   void milli(std::string_view name, int64_t, int64_t, int64_t value) {
-    add(name, print_number(value));
+    begin(name);
+    append_milli(out_, value);
   }
-  template <class When>
-  void seconds(std::string_view name, const When& value) {
-    add(name, print_seconds(value));
+  void seconds(std::string_view name, Time value) {
+    begin(name);
+    append_milli(out_, value.nanos() / 1'000'000);
+  }
+  void seconds(std::string_view name, Duration value) {
+    begin(name);
+    append_milli(out_, value.millis());
   }
   template <class When>
   void seconds(std::string_view name, const std::optional<When>& value) {
@@ -92,7 +125,7 @@ class JsonWriter {
   }
   template <class Parse, class Value>
   void word(std::string_view name, const Parse&, const Value& value) {
-    add(name, to_text(value));
+    text(name, to_text(value));
   }
   template <class Parse, class Value>
   void word(std::string_view name, const Parse& parse, const std::optional<Value>& value) {
@@ -100,54 +133,77 @@ class JsonWriter {
   }
   template <class Parse, class Value>
   void as_text(std::string_view name, const Parse&, const Value& value) {
-    add(name, to_text(value));
+    text(name, to_text(value));
   }
   void texts(std::string_view name, const std::map<std::string, std::string>& values) {
-    Json& object = add(name, Json::object());
-    for (const auto& [key, value] : values) object[key] = value;
+    object(name, [&](JsonWriter& out) {
+      for (const auto& [key, value] : values) out.text(key, value);
+    });
   }
   void texts_if_any(std::string_view name, const std::map<std::string, std::string>& values) {
     if (!values.empty()) texts(name, values);
   }
   void texts_if_any(std::string_view name, const std::vector<std::string>& values) {
-    if (!values.empty()) add(name, values);
+    if (values.empty()) return;
+    list(name, values, [this](const std::string& value) { append_text(out_, value); });
   }
   void ports(std::string_view name, const std::map<std::string, uint16_t>& values) {
-    Json& object = add(name, Json::object());
-    for (const auto& [key, value] : values) object[key] = value;
+    object(name, [&](JsonWriter& out) {
+      for (const auto& [key, value] : values) out.number(key, value);
+    });
+  }
+  void object(std::string_view name, const auto& print_members) {
+    begin(name);
+    JsonWriter writer(out_);
+    print_members(writer);
+    writer.done();
   }
 
   template <class Value>
   void value(std::string_view name, const Value& value) {
-    add(name, print(value));
+    begin(name);
+    print(out_, value);
   }
   template <class Value>
   void value(std::string_view name, const std::optional<Value>& value) {
-    if (value) add(name, print(*value));
+    if (value) this->value(name, *value);
   }
   template <class Row>
   void rows(std::string_view name, const std::vector<Row>& rows) {
-    Json& list = add(name, Json::array());
-    for (const Row& row : rows) list.push_back(print(row));
+    list(name, rows, [this](const Row& row) { print(out_, row); });
   }
   template <class Row>
   void rows_if_any(std::string_view name, const std::vector<Row>& rows) {
     if (!rows.empty()) this->rows(name, rows);
   }
 
-  Json& add(std::string_view name, Json value) {
-    return object_[std::string(name)] = std::move(value);
-  }
   template <class Value>
-  static Json print(const Value& value) {
-    JsonWriter writer;
+  static void print(std::string& out, const Value& value) {
+    JsonWriter writer(out);
     fields(writer, value);
-    return std::move(writer).done();
+    writer.done();
   }
-  Json done() && { return std::move(object_); }
 
  private:
-  Json object_ = Json::object();
+  void begin(std::string_view name) {
+    if (!std::exchange(is_first_, false)) out_ += ',';
+    append_text(out_, name);
+    out_ += ':';
+  }
+  template <class Values, class Print>
+  void list(std::string_view name, const Values& values, const Print& print_one) {
+    begin(name);
+    out_ += '[';
+    bool is_first = true;
+    for (const auto& value : values) {
+      if (!std::exchange(is_first, false)) out_ += ',';
+      print_one(value);
+    }
+    out_ += ']';
+  }
+
+  std::string& out_;
+  bool is_first_ = true;
 };
 
 // An object that is being read. A member that is missing leaves `out` as it is. The first thing
@@ -307,7 +363,9 @@ Result<void> parse_object(std::string_view json,
 
 template <class Value>
 std::string print_value(const Value& value) {
-  return to_json_text(JsonWriter::print(value));
+  std::string out;
+  JsonWriter::print(out, value);
+  return out;
 }
 
 template <class Value>
@@ -321,9 +379,11 @@ Result<Value> parse_value(std::string_view json) {
 // The one member `name`, a list.
 template <class Row>
 std::string print_list(std::string_view name, const std::vector<Row>& rows) {
-  JsonWriter out;
-  out.rows(name, rows);
-  return to_json_text(std::move(out).done());
+  std::string out;
+  JsonWriter writer(out);
+  writer.rows(name, rows);
+  writer.done();
+  return out;
 }
 
 template <class Row>

@@ -87,15 +87,17 @@ constexpr size_t kPageBytes = kJsonBytesMax / 2;
 
 class Pages {
  public:
-  explicit Pages(Json first) : page_(std::move(first)) {}
+  // `page` is the first, without its end.
+  explicit Pages(std::string page) : page_(std::move(page)) {}
 
   template <class Row>
   void add(std::string_view list, const std::vector<Row>& rows) {
     for (const Row& row : rows) {
-      Json one = JsonWriter::print(row);
-      const size_t bytes = to_json_text(one).size() + 1;
+      const std::string one = print_value(row);
+      const size_t bytes = one.size() + 1;
       if (rows_ == kReplyRowsMax || (rows_ > 0 && bytes_ + bytes > kPageBytes)) close();
-      page_[std::string(list)].push_back(std::move(one));
+      begin_row(list);
+      page_ += one;
       ++rows_;
       bytes_ += bytes;
     }
@@ -106,14 +108,32 @@ class Pages {
   }
 
  private:
+  void begin_row(std::string_view list) {
+    if (list_ == list) {
+      page_ += ',';
+      return;
+    }
+    end_list();
+    list_ = list;
+    if (page_.size() > 1) page_ += ',';
+    append_text(page_, list);
+    page_ += ":[";
+  }
+  void end_list() {
+    if (!list_.empty()) page_ += ']';
+    list_ = {};
+  }
   void close() {
-    closed_.push_back(to_json_text(std::exchange(page_, Json::object())));
+    end_list();
+    page_ += '}';
+    closed_.push_back(std::exchange(page_, "{"));
     rows_ = 0;
     bytes_ = 0;
   }
 
   std::vector<std::string> closed_;
-  Json page_;
+  std::string page_;
+  std::string_view list_;  // the one that its last row is in
   size_t rows_ = 0;
   size_t bytes_ = 0;
 };
@@ -121,9 +141,11 @@ class Pages {
 }  // namespace
 
 std::vector<std::string> live_snapshot_pages(const LiveSnapshot& snapshot) {
-  Json options = Json::object();
-  for (const auto& [name, value] : snapshot.options) options[name] = value;
-  Pages pages({{"taken_s", print_seconds(snapshot.taken)}, {"options", std::move(options)}});
+  std::string first;
+  JsonWriter head(first);
+  head.seconds("taken_s", snapshot.taken);
+  head.texts("options", snapshot.options);
+  Pages pages(std::move(first));
   pages.add("agents", snapshot.agents);
   pages.add("roles", snapshot.roles);
   pages.add("frameworks", snapshot.frameworks);

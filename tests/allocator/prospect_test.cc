@@ -63,7 +63,7 @@ TEST(Outlook, OfATask) {
     task.leaf = &leaf;
     task.terms = Shared(TaskTerms{.booked = {.lent = row.is_lent}, .ask = AskName("task")});
     task.since = launched;
-    if (row.was_told_to_end) task.ends_by = launched + seconds(5);
+    if (row.was_told_to_end) task.times.set({.ends_by = launched + seconds(5)});
     EXPECT_EQ(outlook_of(task, launched + row.runs), row.outlook) << row.what;
   }
 }

@@ -1,6 +1,8 @@
 #include "common/shared.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -45,6 +47,35 @@ TEST(SharedValues, ABlockIsUnchangedWhenItIsNoLongerFound) {
   const Shared<std::string> again = values.share("first");
   EXPECT_EQ(*again, "first");
   EXPECT_FALSE(again.is_same(first));
+}
+
+// The block goes with the last of its users, whatever the order in which they go.
+TEST(Shared, ABlockEndsWithItsLastUser) {
+  struct Counted {
+    explicit Counted(int& living) : living_(&living) { ++*living_; }
+    Counted(Counted&& other) noexcept : living_(std::exchange(other.living_, nullptr)) {}
+    ~Counted() {
+      if (living_ != nullptr) --*living_;
+    }
+    int* living_;
+  };
+  // An empty one reads as a default one, which these do not have.
+  int living = 0;
+  {
+    std::vector<Shared<std::optional<Counted>>> users;
+    users.emplace_back(std::optional<Counted>(std::in_place, living));
+    for (int i = 0; i < 10; ++i) users.push_back(users.front());
+    users.front() = users.back();
+    users.erase(users.begin());
+    users[3] = Shared<std::optional<Counted>>();
+    Shared<std::optional<Counted>> moved = std::move(users.back());
+    users.clear();
+    EXPECT_EQ(living, 1);
+    const auto& itself = moved;
+    moved = itself;
+    EXPECT_EQ(living, 1);
+  }
+  EXPECT_EQ(living, 0);
 }
 
 TEST(SharedValues, AnEmptyOneIsTheDefault) {

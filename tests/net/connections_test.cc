@@ -1,6 +1,7 @@
 // Connections from which nothing whole comes: libzmq tells nobody of them, and they would keep
 // memory and descriptors.
 
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -205,6 +206,38 @@ TEST_F(Connections, OfOneUserAreBounded) {
             std::string::npos);
   // They may come again when others have gone.
   EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 1; }));
+}
+
+TEST_F(Connections, ThatLeaveAnswersUnreadKeepTheirUserOutForAWhile) {
+  if (geteuid() != 0) GTEST_SKIP() << "not run: only root can be another user";
+  bind({});
+  constexpr uid_t kOther = 65'533;  // of no other test: allowances are of the process
+  const pid_t other = fork();
+  ASSERT_GE(other, 0);
+  if (other == 0) {
+    if (setuid(kOther) != 0) _exit(99);
+    const Fd first = connect_dealer(path());
+    if (!send_all(first, zmtp_frame("more"))) _exit(98);
+    receive_all(first);  // To its end, without another word.
+    std::string byte(1, '\0');
+    const Fd second = connect_path(path());
+    _exit(recv(second.get(), byte.data(), 1, MSG_WAITALL) <= 0 ? 0 : 97);
+  }
+  std::optional<PeerId> careless;
+  EXPECT_TRUE(run_until(loop_, [&] {
+    for (uint64_t id = 1; id <= router_->counters().peers_seen; ++id) {
+      const auto process = router_->process_of(PeerId(id));
+      if (process && process->uid == kOther) careless = PeerId(id);
+    }
+    return careless.has_value();
+  }));
+  router_->drop_unread(*careless);
+  EXPECT_FALSE(router_->has_session(*careless));
+  int status = 0;
+  EXPECT_TRUE(run_until(loop_, [&] { return waitpid(other, &status, WNOHANG) == other; }));
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(router_->counters().connections_refused.of_users, 1u);
+  EXPECT_TRUE(is_healthy());
 }
 
 }  // namespace

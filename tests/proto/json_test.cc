@@ -451,6 +451,30 @@ TEST(Json, ReplacesInvalidUtf8) {
             std::string::npos);
 }
 
+// Rows are printed directly, lines by nlohmann.
+TEST(Json, RowsAndLinesPrintNumbersAndTextsAlike) {
+  const auto number_of = [](int64_t milli) {
+    const std::string line = json_line({{"cpus", MilliNumber{milli}}});
+    return line.substr(1, line.size() - 2);
+  };
+  for (const int64_t milli : {0, 1, 10, 100, 999, 1'000, 1'001, 1'010, 1'100, 12'345, 100'000}) {
+    for (const int64_t sign : {1, -1}) {
+      const std::string json = status_json({.total = ResourceVector::of(sign * milli, 0)});
+      EXPECT_NE(json.find(number_of(sign * milli) + ",\"mem\":0,"), std::string::npos)
+          << sign * milli << " " << json;
+    }
+  }
+  const std::string texts[] = {"",           "plain ~ text",       "quote \" and \\ and /",
+                               "\n\t\r\b\f", "\x01\x1F\x7F",       "\xC3\xA9\xE2\x82\xAC",
+                               "\xFFz\xC3",  std::string("\0z", 2)};
+  for (const std::string& each : texts) {
+    TaskRow row;
+    row.message = each;
+    const std::string line = json_line({{"message", each}});
+    EXPECT_NE(tasks_json({row}).find(line.substr(1, line.size() - 2)), std::string::npos) << line;
+  }
+}
+
 TEST(Json, LinesKeepTheOrderAndTheTypesOfTheirMembers) {
   const std::string line = json_line({{"event", "task_ended"},
                                       {"attempt", int64_t{-2}},
