@@ -146,7 +146,6 @@ std::optional<Time> ServiceWorkload::next_deadline() const {
 void ServiceWorkload::handle(const service::ServiceEvent& event, Time now, Commands& out) {
   service::ServiceOutbox outbox;
   service_->handle(event, now, outbox);
-  if (std::holds_alternative<sdk::Notification>(event)) look_at_neighbours();
   for (sdk::Command& command : outbox.commands) {
     if (const auto* accept = std::get_if<proto::Accept>(&command)) {
       for (const proto::Operation& operation : accept->operations) {
@@ -155,6 +154,7 @@ void ServiceWorkload::handle(const service::ServiceEvent& event, Time now, Comma
     }
     out.push_back(std::move(command));
   }
+  if (std::holds_alternative<sdk::Notification>(event)) look_at_neighbours();
   for (const service::Answer& answer : outbox.answers) {
     if (answer.relay >= kReportsFrom) continue;
     if (asked_ != answer.relay) {

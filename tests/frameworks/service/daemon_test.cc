@@ -72,21 +72,6 @@ TEST(Daemon, LeavesAgentsThatANewVersionCannotRunOn) {
   EXPECT_EQ(s.row("each").state, "running") << s.row("each").why;
 }
 
-// The one instance more that the update may have is for a slot whose agent takes none.
-TEST(Daemon, AnUpdateGoesOnWhenASlotIsGivenUp) {
-  AppSpec spec = daemon_app();
-  spec.update.max_unavailable = 0;
-  spec.update.max_surge = 1;
-  Each s(spec);
-  s.agent("a1", 0);
-  s.end(s.tasks_on("a1").at(0), State::kKilled, Reason::kKilledByOperator);
-  spec.command = "serve better";
-  s.apply(spec);
-  s.advance(minutes(2));
-  EXPECT_THAT(s.tasks_of("each", 2), SizeIs(2));
-  EXPECT_EQ(s.row("each").state, "running") << s.row("each").why;
-}
-
 TEST(Daemon, IsNotThereUntilNoFurtherAgentIsOffered) {
   ServiceScenario s;
   s.apply(daemon_app());
