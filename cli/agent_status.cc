@@ -1,26 +1,20 @@
 #include "cli/agent_status.h"
 
-#include "net/http_get.h"
-#include "proto/json/json.h"
-
 namespace proffer::cli {
 namespace {
 
 constexpr size_t kStatusBytesMax = size_t{64} << 20;
-constexpr Duration kAgentAnswersIn = seconds(5);
 
 }  // namespace
 
-std::optional<proto::AgentStatus> ask_agent(const std::string& http_address) {
-  std::string body;
-  const auto append = [&body](std::string_view bytes) {
-    if (body.size() + bytes.size() <= kStatusBytesMax) body += bytes;
-  };
-  const Result<HttpAnswer> answered =
-      http_get({.address = http_address}, "/v1/status", append, {.end_max = kAgentAnswersIn});
-  if (!answered || answered->status >= 300) return std::nullopt;
-  Result<proto::AgentStatus> status = proto::parse_agent_status(body);
-  return status ? std::optional(*std::move(status)) : std::nullopt;
+Result<HttpQuestion> usage_question(FilePlaces& places, const FrameworkId& framework,
+                                    const AgentId& agent, const std::string& http_address) {
+  Result<HttpPlace> place = places.find(framework, agent, http_address);
+  if (!place) return std::move(place).error();
+  // Agents of a version before know the status alone.
+  std::string target = place->pin.empty() ? "/v1/status" : "/v1/usage/" + framework.str();
+  return HttpQuestion{
+      .place = *std::move(place), .target = std::move(target), .bytes_max = kStatusBytesMax};
 }
 
 }  // namespace proffer::cli

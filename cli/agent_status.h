@@ -1,15 +1,21 @@
 #pragma once
 
-// The status of an agent, as its HTTP server gives it.
+// What an agent tells of itself, and of what its tasks use.
 
-#include <optional>
 #include <string>
 
-#include "proto/status.h"
+#include "cli/file_places.h"
+#include "cli/http_questions.h"
+#include "common/ids.h"
+#include "common/result.h"
 
 namespace proffer::cli {
 
-// Blocks for some seconds at most. Nothing: the agent does not answer.
-std::optional<proto::AgentStatus> ask_agent(const std::string& http_address);
+// Asks the agent what tasks of the framework use; the answer is a status (proto::AgentStatus), of a
+// machine beyond the master's with the executors of that framework alone. `http_address`: as the
+// master says of the agent. Blocks while the master is asked for the way. Errors: as
+// FilePlaces::find.
+Result<HttpQuestion> usage_question(FilePlaces& places, const FrameworkId& framework,
+                                    const AgentId& agent, const std::string& http_address);
 
 }  // namespace proffer::cli

@@ -16,14 +16,10 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/child.h"
 
 namespace proffer::cli {
 namespace {
-
-std::string how_it_ended(int status) {
-  if (WIFEXITED(status)) return text("exit code ", WEXITSTATUS(status));
-  return text("signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)), ")");
-}
 
 // The parent of a process, by /proc; 0 if it is gone.
 pid_t parent_of(pid_t pid) {
@@ -73,46 +69,10 @@ Result<void> Children::start(const std::string& name, std::vector<std::string> c
   if (log < 0) {
     return Error::internal(text("cannot write ", quoted(log_path), ": ", std::strerror(errno)));
   }
-  std::vector<char*> argv;
-  for (std::string& word : command) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const pid_t parent = getpid();
-  // Until exec() the child has our handlers, and what they write reaches our own loop: a signal to
-  // a child that has just been forked would be taken for one to us.
-  sigset_t every;
-  sigset_t before;
-  ::sigfillset(&every);
-  ::sigprocmask(SIG_SETMASK, &every, &before);
-  const pid_t pid = ::fork();
-  if (pid == 0) {  // Only calls that are safe between fork and exec.
-    for (int number = 1; number < NSIG; ++number) {
-      struct sigaction action = {};
-      if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
-      action = {};
-      action.sa_handler = SIG_DFL;
-      ::sigaction(number, &action, nullptr);
-    }
-    ::setpgid(0, 0);  // Ctrl-C on the terminal reaches us alone: we end them in order.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != parent) ::_exit(127);
-    const int null = ::open("/dev/null", O_RDONLY);
-    ::dup2(null, 0);
-    ::dup2(log, 1);
-    ::dup2(log, 2);
-    sigset_t none;
-    ::sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  const int why = errno;
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  const Result<pid_t> pid = start_child(std::move(command), log);
   ::close(log);
-  if (pid < 0) {
-    return Error::internal(
-        text("cannot start ", quoted(command.front()), ": ", std::strerror(why)));
-  }
-  children_[name] = pid;
+  if (!pid) return pid.error();
+  children_[name] = *pid;
   return {};
 }
 

@@ -15,23 +15,13 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/child.h"
 #include "net/fd.h"
 
 namespace proffer::cli {
 
 Result<std::string> find_program(std::string_view name) {
-  std::filesystem::path folder;
-  const char* variable = std::getenv("PROFFER_BIN_DIR");
-  if (variable != nullptr && *variable != '\0') {
-    folder = variable;
-  } else {
-    std::error_code ignored;
-    folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  }
-  const std::string path = folder / ("proffer-" + std::string(name));
-  if (::access(path.c_str(), X_OK) == 0) return path;
-  return Error::not_found(text("there is no program ", quoted(path)))
-      .with_hint("build all of Proffer, or say with $PROFFER_BIN_DIR where its programs are");
+  return find_program_file(text("proffer-", name));
 }
 
 Error become(std::string_view name, const std::vector<std::string>& words) {

@@ -308,7 +308,9 @@ void print_plan(const proto::ServicePlan& plan) {
 void print_plans(const ServiceFlags& common, const std::vector<proto::ServicePlan>& plans) {
   for (const proto::ServicePlan& plan : plans) print_plan(plan);
   const Result<Masters> master = master_address(common.master);
-  const auto lines = master ? forecast(*master, common.framework, plans) : Error(master.error());
+  const Result<FrameworkId> id = master ? ServiceClient(*master, common.framework).framework()
+                                        : Result<FrameworkId>(master.error());
+  const auto lines = id ? forecast(*master, *id, plans) : Error(id.error());
   if (!lines) {
     return print_line(text("whether it fits cannot be said: ", lines.error().message()));
   }
@@ -442,8 +444,9 @@ int show(const Words& words) {
   if (!row.rolled_back.empty()) print_line(text("  rolled back: ", row.rolled_back));
   if (row.scale) {
     print_line(text("  scaled by ", row.scale->source, ": ",
-                    row.scale->said.empty() ? "no figures; is `proffer service autoscale` running?"
-                                            : row.scale->said));
+                    row.scale->said.empty()
+                        ? "no figures; if it stays so, see the log of the service scheduler"
+                        : row.scale->said));
   }
   if (row.state == "canary") {
     print_line(text("  a canary: `proffer service promote ", row.app,

@@ -1,5 +1,5 @@
 // proffer service autoscale: measures the apps that are scaled by their load, again and again, and
-// tells their scheduler, which decides. measure() is what it does for one app.
+// tells their scheduler, which decides. Read Measurer::round first.
 
 #include "cli/service_autoscale.h"
 
@@ -13,76 +13,84 @@
 #include "cli/agent_status.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/http_questions.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/service_client.h"
 #include "common/printable.h"
 #include "common/text.h"
-#include "net/http_get.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
 
 namespace proffer::cli {
 namespace {
 
-// Of one app at a time, in turn: their mean stands for the others.
-constexpr size_t kMeasuredMax = 64;
+// Of one app in a round, in turn: their mean stands for the others.
+constexpr size_t kAskedMax = 64;
 constexpr size_t kNumberBytesMax = 4'096;
-constexpr Duration kNumberWithin = seconds(1);
-constexpr Duration kEveryMin = seconds(1);
-constexpr Duration kEveryMax = seconds(20);
+// A round waits no longer for agents and instances, however many do not answer.
+constexpr HttpBounds kRoundBounds{.at_once = 256, .each = seconds(1), .all = seconds(3)};
 
 using Clock = std::chrono::steady_clock;
 using Figures = std::vector<proto::ServiceFigure>;
 
+// The scheduler or the master: to ask for the next app would take as long.
+bool is_away(const Error& error) {
+  return error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kTimeout;
+}
+
 // A number, as 12 or 0.5, alone in the answer.
-std::optional<int64_t> ask_instance(const std::string& host, uint16_t port,
-                                    const std::string& path) {
-  std::string body;
-  const auto append = [&body](std::string_view bytes) {
-    if (body.size() + bytes.size() <= kNumberBytesMax) body += bytes;
-  };
-  const Result<HttpAnswer> answered =
-      http_get({.address = text(host, ':', port)}, path, append,
-               {.begin_max = kNumberWithin, .end_max = kNumberWithin});
-  if (!answered || answered->status != 200) return std::nullopt;
-  const Result<int64_t> number = parse_milli(trimmed(body));
+std::optional<int64_t> number_in(const HttpReply& reply) {
+  if (!reply.body) return std::nullopt;
+  const Result<int64_t> number = parse_milli(trimmed(*reply.body));
   return number ? std::optional(*number) : std::nullopt;
 }
 
+// An app in a round: the instances that are to be measured, and where they are.
+struct MeasuredApp {
+  std::string app = {};
+  proto::ServiceScale scale = {};
+  std::vector<proto::ServiceInstanceRow> instances = {};
+  std::map<TaskId, proto::TaskRow> tasks = {};  // unless the load is asked for over HTTP
+};
+
+struct Round {
+  std::vector<proto::ServiceChange> said = {};    // by the scheduler, what follows from the figures
+  std::vector<proto::ServiceChange> failed = {};  // it did not take the figures, and why
+};
+
 class Measurer {
  public:
-  Measurer(Masters master, ServiceClient client)
-      : master_(std::move(master)), client_(std::move(client)) {}
+  Measurer(Masters master, std::string framework)
+      : master_(std::move(master)), framework_(std::move(framework)) {}
 
   // One round over all apps. What cannot be measured is left out, and the scheduler says so.
-  Result<std::vector<proto::ServiceChange>> round() {
-    const auto apps = client_.list();
-    if (!apps) return apps.error();
-    std::vector<proto::ServiceChange> said;
-    std::map<TaskId, Used> before = std::exchange(used_, {});
+  Result<Round> round() {
+    const Result<FrameworkId> id = ServiceClient(master_, framework_).framework();
+    if (!id) return id.error();
+    // By its id in the whole round: the name may mean another framework in a moment.
+    const ServiceClient client(master_, id->str());
     ++rounds_;
-    const Result<FrameworkId> framework = client_.framework();
-    for (const proto::ServiceAppRow& app : *apps) {
-      if (!app.scale || app.state == "stopping" || app.state == "unattended") continue;
-      const auto page = client_.status(app.app);
-      if (!page) continue;
-      if (!framework && app.scale->source != "http") {
-        said.push_back({.app = app.app, .result = framework.error().message()});
-        continue;
-      }
-      proto::ServiceCall call{.verb = "figures", .app = app.app};
-      call.figures = measure(*app.scale, framework ? text(framework->str(), '/', app.app, '.') : "",
-                             page->instances, before);
-      const Result<std::string> answer = client_.ask(call);
+    const Result<std::vector<MeasuredApp>> apps = find_apps(client, *id);
+    if (!apps) return apps.error();
+    const std::map<std::string, HttpReply> replies = ask(*apps, *id);
+    const std::vector<Figures> figures = figures_of(*apps, *id, replies);
+
+    Round round;
+    for (size_t i = 0; i < apps->size(); ++i) {
+      const std::string& app = (*apps)[i].app;
+      proto::ServiceCall call{.verb = "figures", .app = app};
+      call.figures = figures[i];
+      const Result<std::string> answer = client.ask(call);
+      if (!answer && is_away(answer.error())) return answer.error();
       if (!answer) {
-        said.push_back({.app = app.app, .result = answer.error().message()});
+        round.failed.push_back({.app = app, .result = answer.error().message()});
         continue;
       }
       const auto changes = proto::parse_service_changes(*answer);
-      if (changes) said.insert(said.end(), changes->begin(), changes->end());
+      if (changes) round.said.insert(round.said.end(), changes->begin(), changes->end());
     }
-    return said;
+    return round;
   }
 
  private:
@@ -91,60 +99,132 @@ class Measurer {
     Clock::time_point at = {};
   };
 
-  // `prefix`: FRAMEWORK/APP., of the app's tasks.
-  Figures measure(const proto::ServiceScale& scale, const std::string& prefix,
-                  std::vector<proto::ServiceInstanceRow> instances,
-                  const std::map<TaskId, Used>& before) {
-    std::erase_if(instances, [](const auto& one) { return !one.ready; });
-    if (instances.size() > kMeasuredMax) {
-      std::rotate(instances.begin(),
-                  instances.begin() + static_cast<std::ptrdiff_t>(rounds_ % instances.size()),
-                  instances.end());
-      if (scale.source == "http") instances.resize(kMeasuredMax);
+  // The scheduler does not tell this user how other users' apps are scaled: they are not measured.
+  Result<std::vector<MeasuredApp>> find_apps(const ServiceClient& client,
+                                             const FrameworkId& framework) const {
+    const auto rows = client.list();
+    if (!rows) return rows.error();
+    std::vector<MeasuredApp> apps;
+    for (const proto::ServiceAppRow& row : *rows) {
+      if (!row.scale || row.state == "stopping" || row.state == "unattended") continue;
+      auto page = client.status(row.app);
+      if (!page && is_away(page.error())) return page.error();
+      if (!page) continue;
+      MeasuredApp app{.app = row.app, .scale = *row.scale, .instances = std::move(page->instances)};
+      std::erase_if(app.instances, [](const auto& one) { return !one.ready; });
+      if (app.scale.source == "http") {
+        take_turns(app.instances);
+      } else {
+        app.tasks = tasks_of(framework, app.app);
+      }
+      apps.push_back(std::move(app));
     }
-    return scale.source == "http" ? by_http(scale, instances)
-                                  : by_agents(scale, prefix, instances, before);
+    return apps;
   }
 
-  static Figures by_http(const proto::ServiceScale& scale,
-                         const std::vector<proto::ServiceInstanceRow>& instances) {
-    Figures figures;
-    for (const proto::ServiceInstanceRow& one : instances) {
-      const auto port = one.ports.find(scale.port);
-      if (one.host.empty() || port == one.ports.end()) continue;
-      const auto figure = ask_instance(one.host, port->second, scale.path);
-      if (figure) figures.push_back({.task = one.task, .milli = *figure});
-    }
-    return figures;
+  void take_turns(std::vector<proto::ServiceInstanceRow>& instances) const {
+    if (instances.size() <= kAskedMax) return;
+    const size_t first = rounds_ * kAskedMax % instances.size();
+    std::rotate(instances.begin(), instances.begin() + static_cast<std::ptrdiff_t>(first),
+                instances.end());
+    instances.resize(kAskedMax);
   }
 
-  // Of CPUs since the round before, so an instance counts from its second round on.
-  Figures by_agents(const proto::ServiceScale& scale, const std::string& prefix,
-                    const std::vector<proto::ServiceInstanceRow>& instances,
-                    const std::map<TaskId, Used>& before) {
-    const auto rows =
-        call_list<proto::TaskRow>(master_, "tasks", {.prefix = prefix}, proto::parse_tasks);
-    if (!rows) return {};
-    std::set<TaskId> wanted;
-    for (const proto::ServiceInstanceRow& one : instances) wanted.insert(one.task);
-    std::map<TaskId, const proto::TaskRow*> tasks;
-    std::set<std::string> addresses;
-    for (const proto::TaskRow& row : *rows) {
-      if (!wanted.contains(row.task) || row.http_address.empty()) continue;
-      tasks[row.task] = &row;
-      addresses.insert(row.http_address);
+  std::map<TaskId, proto::TaskRow> tasks_of(const FrameworkId& framework,
+                                            const std::string& app) const {
+    auto rows = instances_of(master_, framework, app, false);
+    std::map<TaskId, proto::TaskRow> tasks;
+    if (!rows) return tasks;
+    for (proto::TaskRow& row : *rows) tasks[row.task] = std::move(row);
+    return tasks;
+  }
+
+  // Each agent once for all apps, and instances that are asked for their number.
+  std::map<std::string, HttpReply> ask(const std::vector<MeasuredApp>& apps,
+                                       const FrameworkId& framework) {
+    std::map<std::string, AskingTurn> by_name;
+    const auto add = [&](const std::string& name, HttpQuestion question, size_t number,
+                         std::optional<AgentId> agent = {}) {
+      by_name.try_emplace(name, AskingTurn{.name = name,
+                                           .agent = std::move(agent),
+                                           .question = std::move(question),
+                                           .number = number,
+                                           .was_silent = silent_.contains(name)});
+    };
+    for (const MeasuredApp& app : apps) {
+      for (const auto& [task, row] : app.tasks) {
+        if (by_name.contains(name_of(row.agent))) continue;
+        Result<HttpQuestion> question =
+            usage_question(places_, framework, row.agent, row.http_address);
+        if (question) add(name_of(row.agent), *std::move(question), 0, row.agent);
+      }
+      for (size_t i = 0; i < app.instances.size(); ++i) {
+        const std::string address = address_of(app, app.instances[i]);
+        if (address.empty()) continue;
+        add(address + app.scale.path,
+            {.place = {.address = address}, .target = app.scale.path, .bytes_max = kNumberBytesMax},
+            i);
+      }
     }
-    Figures figures;
-    for (const std::string& address : addresses) {
-      const std::optional<proto::AgentStatus> status = ask_agent(address);
-      const Clock::time_point at = Clock::now();
+    std::vector<AskingTurn> turns;
+    for (auto& [name, turn] : by_name) turns.push_back(std::move(turn));
+    sort_turns(turns);
+    std::vector<HttpQuestion> questions;
+    for (const AskingTurn& turn : turns) questions.push_back(turn.question);
+    std::vector<HttpReply> answers = ask_all(questions, kRoundBounds);
+    silent_.clear();
+    std::map<std::string, HttpReply> replies;
+    for (size_t i = 0; i < turns.size(); ++i) {
+      if (answers[i].is_asked && !answers[i].body) silent_.insert(turns[i].name);
+      if (!answers[i].body && turns[i].agent) places_.forget(framework, *turns[i].agent);
+      replies[turns[i].name] = std::move(answers[i]);
+    }
+    return replies;
+  }
+
+  static std::string name_of(const AgentId& agent) { return text("agent ", agent.str()); }
+  // Where the instance answers with its number; empty: its load is not asked for, or it is not
+  // known yet.
+  static std::string address_of(const MeasuredApp& app, const proto::ServiceInstanceRow& one) {
+    const auto port = one.ports.find(app.scale.port);
+    if (app.scale.source != "http" || one.host.empty() || port == one.ports.end()) return {};
+    return text(one.host, ':', port->second);
+  }
+
+  // Of each app, in their order.
+  std::vector<Figures> figures_of(const std::vector<MeasuredApp>& apps,
+                                  const FrameworkId& framework,
+                                  const std::map<std::string, HttpReply>& replies) {
+    std::map<TaskId, std::pair<size_t, const proto::TaskRow*>> wanted;
+    std::vector<Figures> figures(apps.size());
+    std::set<AgentId> agents;
+    for (size_t i = 0; i < apps.size(); ++i) {
+      for (const proto::ServiceInstanceRow& one : apps[i].instances) {
+        if (const std::string address = address_of(apps[i], one); !address.empty()) {
+          const auto figure = number_in(replies.at(address + apps[i].scale.path));
+          if (figure) figures[i].push_back({.task = one.task, .milli = *figure});
+        }
+        const auto row = apps[i].tasks.find(one.task);
+        if (row == apps[i].tasks.end()) continue;
+        wanted[one.task] = {i, &row->second};
+        agents.insert(row->second.agent);
+      }
+    }
+    const std::map<TaskId, Used> before = std::exchange(used_, {});
+    for (const AgentId& agent : agents) {
+      const auto reply = replies.find(name_of(agent));
+      if (reply == replies.end() || !reply->second.body) continue;
+      const auto status = proto::parse_agent_status(*reply->second.body);
       if (!status) continue;
       for (const proto::AgentExecutorRow& executor : status->executors) {
-        const proto::TaskRow* row = task_of(executor, tasks);
-        if (row == nullptr) continue;
-        const auto figure = scale.source == "memory" ? memory_of(executor, *row)
-                                                     : cpu_of(executor, *row, at, before);
-        if (figure) figures.push_back({.task = row->task, .milli = *figure});
+        const std::optional<TaskId> task = task_of(executor, framework);
+        const auto one = task ? wanted.find(*task) : wanted.end();
+        if (one == wanted.end()) continue;
+        const auto& [app, row] = one->second;
+        const auto figure = apps[app].scale.source == "memory"
+                                ? memory_of(executor, *row)
+                                : cpu_of(executor, *row, reply->second.at, before);
+        if (figure) figures[app].push_back({.task = *task, .milli = *figure});
       }
     }
     return figures;
@@ -157,6 +237,7 @@ class Measurer {
     return *executor.usage.memory_bytes / 1'024 * 1'000 / (mebibytes * 1'024);
   }
 
+  // Of CPUs since the round before, so an instance counts from its second round on.
   std::optional<int64_t> cpu_of(const proto::AgentExecutorRow& executor, const proto::TaskRow& row,
                                 Clock::time_point at, const std::map<TaskId, Used>& before) {
     const int64_t milli_cpus = row.resources.amounts[ResourceKind::kCpus];
@@ -173,18 +254,25 @@ class Measurer {
   }
 
   const Masters master_;
-  const ServiceClient client_;
+  const std::string framework_;
+  FilePlaces places_ = FilePlaces(master_);
   std::map<TaskId, Used> used_;
+  std::set<std::string> silent_;  // asked in the last round, in vain
   size_t rounds_ = 0;
 };
 
 }  // namespace
 
-const proto::TaskRow* task_of(const proto::AgentExecutorRow& executor,
-                              const std::map<TaskId, const proto::TaskRow*>& tasks) {
-  const auto row = tasks.find(TaskId(executor.executor.str()));
-  if (row == tasks.end() || executor.tasks != 1) return nullptr;
-  return executor.framework == row->second->framework ? row->second : nullptr;
+std::optional<TaskId> task_of(const proto::AgentExecutorRow& executor,
+                              const FrameworkId& framework) {
+  if (executor.framework != framework || executor.tasks != 1) return std::nullopt;
+  return TaskId(executor.executor.str());
+}
+
+void sort_turns(std::vector<AskingTurn>& turns) {
+  std::stable_sort(turns.begin(), turns.end(), [](const AskingTurn& a, const AskingTurn& b) {
+    return std::pair(a.was_silent, a.number) < std::pair(b.was_silent, b.number);
+  });
 }
 
 int run_service_autoscale(const Words& words) {
@@ -193,35 +281,44 @@ int run_service_autoscale(const Words& words) {
   std::string every_text = "5s";
   bool json = false;
   bool once = false;
-  Arguments arguments("proffer service autoscale [--every D] [--once]",
+  bool quiet = false;
+  Arguments arguments("proffer service autoscale [--every D] [--once] [--quiet]",
                       "measure the apps that have scale in their files, and tell their scheduler");
   arguments.master(&master_flag);
   arguments.option("--framework", &framework, "the scheduler's name or id (service)");
   arguments.option("--every", &every_text, "between two rounds, 1s to 20s (5s)");
   arguments.flag("--json", &json, "one JSON object in a line for each change");
   arguments.flag("--once", &once, "measure one round and end");
+  arguments.flag("--quiet", &quiet, "print errors only");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<Duration> every = parse_duration(every_text);
   if (!every) return usage_error(Error(every.error()).in("--every"), json);
-  if (*every < kEveryMin || *every > kEveryMax) {
-    return usage_error(
-        Error::invalid_argument(text("--every must be from ", to_text(kEveryMin), " to ",
-                                     to_text(kEveryMax), ", not ", to_text(*every))),
-        json);
+  if (*every < proto::kMeasuredEveryMin || *every > proto::kMeasuredEveryMax) {
+    return usage_error(Error::invalid_argument(
+                           text("--every must be from ", to_text(proto::kMeasuredEveryMin), " to ",
+                                to_text(proto::kMeasuredEveryMax), ", not ", to_text(*every))),
+                       json);
   }
-  Measurer measurer(*master, ServiceClient(*master, framework));
+  Measurer measurer(*master, framework);
   std::map<std::string, std::string> told;  // by app, what was said last
+  std::map<std::string, std::string> wrong;
   std::string trouble;
   while (true) {
     const auto begun = Clock::now();
-    const auto said = measurer.round();
-    if (!said && once) return print_error(said.error(), json);
-    if (!said && said.error().message() != trouble) print_error(said.error(), json);
-    trouble = said ? "" : said.error().message();
-    for (const proto::ServiceChange& one : said ? *said : std::vector<proto::ServiceChange>()) {
-      if (std::exchange(told[one.app], one.result) == one.result) continue;
+    const Result<Round> round = measurer.round();
+    if (!round && once) return print_error(round.error(), json);
+    if (!round && round.error().message() != trouble) print_error(round.error(), json);
+    trouble = round ? "" : round.error().message();
+    std::map<std::string, std::string> wrong_before = std::exchange(wrong, {});
+    for (const proto::ServiceChange& one : round ? round->failed : Round().failed) {
+      wrong[one.app] = one.result;
+      if (wrong_before[one.app] == one.result) continue;
+      print_error(Error::unavailable(text("app ", quoted(one.app), ": ", one.result)), json);
+    }
+    for (const proto::ServiceChange& one : round ? round->said : Round().said) {
+      if (std::exchange(told[one.app], one.result) == one.result || quiet) continue;
       print_line(json ? proto::service_changes_json({one}) : text(one.app, ": ", one.result));
     }
     if (once) return 0;

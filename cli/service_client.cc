@@ -87,6 +87,26 @@ Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows
                                       "; give the scheduler's id: --framework ID"));
 }
 
+proto::TaskQuery instances_query(const FrameworkId& framework, const std::string& app, bool ended) {
+  return {.prefix = text(framework.str(), '/', app, '.'), .ended = ended};
+}
+
+bool is_instance_of(const proto::TaskRow& task, const FrameworkId& framework,
+                    const std::string& app) {
+  const std::optional<InstanceName> name = parse_instance(task.task);
+  return task.framework == framework && name && name->app == app;
+}
+
+Result<std::vector<proto::TaskRow>> instances_of(const Masters& master,
+                                                 const FrameworkId& framework,
+                                                 const std::string& app, bool ended) {
+  auto rows = call_list<proto::TaskRow>(master, "tasks", instances_query(framework, app, ended),
+                                        proto::parse_tasks);
+  if (!rows) return rows;
+  std::erase_if(*rows, [&](const auto& row) { return !is_instance_of(row, framework, app); });
+  return rows;
+}
+
 Result<FrameworkId> ServiceClient::framework() const {
   const auto rows =
       call_list<proto::FrameworkRow>(master_, "frameworks", {}, proto::parse_frameworks);
@@ -136,25 +156,25 @@ Result<proto::ServiceStatusPage> ServiceClient::status(const std::string& app) c
   return all;
 }
 
-Result<std::vector<proto::TaskRow>> ServiceClient::unattended_tasks(
-    const std::string& prefix) const {
-  const auto frameworks =
+Result<FrameworkId> ServiceClient::unattended_framework() const {
+  const auto rows =
       call_list<proto::FrameworkRow>(master_, "frameworks", {}, proto::parse_frameworks);
-  if (!frameworks) return frameworks.error();
-  for (const proto::FrameworkRow& row : *frameworks) {
-    if (row.name != framework_ && row.framework.str() != framework_) continue;
-    if (row.state == proto::FrameworkState::kConnected) {
-      return Error::failed_precondition(
-          text("the scheduler of framework ", row.framework.str(), " is connected"));
-    }
-    return call_list<proto::TaskRow>(
-        master_, "tasks", {.prefix = text(row.framework.str(), "/", prefix)}, proto::parse_tasks);
-  }
-  return Error::not_found(text("there is no framework ", quoted(framework_)));
+  if (!rows) return rows.error();
+  const Result<FrameworkId> id = framework_named(*rows, framework_);
+  if (!id) return id;
+  const bool is_connected = std::any_of(rows->begin(), rows->end(), [&](const auto& row) {
+    return row.framework == *id && row.state == proto::FrameworkState::kConnected;
+  });
+  if (!is_connected) return id;
+  return Error::failed_precondition(
+      text("the scheduler of framework ", id->str(), " is connected"));
 }
 
 Result<std::vector<proto::ServiceAppRow>> ServiceClient::unattended_apps() const {
-  const Result<std::vector<proto::TaskRow>> tasks = unattended_tasks("");
+  const Result<FrameworkId> framework = unattended_framework();
+  if (!framework) return framework.error();
+  const auto tasks = call_list<proto::TaskRow>(master_, "tasks", {.prefix = framework->str() + "/"},
+                                               proto::parse_tasks);
   if (!tasks) return tasks.error();
   std::map<std::string, proto::ServiceAppRow> rows;
   for (const proto::TaskRow& task : *tasks) {
@@ -166,18 +186,19 @@ Result<std::vector<proto::ServiceAppRow>> ServiceClient::unattended_apps() const
 }
 
 Result<proto::ServiceStatusPage> ServiceClient::unattended_status(const std::string& app) const {
-  const Result<std::vector<proto::TaskRow>> tasks = unattended_tasks(app + ".");
+  const Result<FrameworkId> framework = unattended_framework();
+  if (!framework) return framework.error();
+  const Result<std::vector<proto::TaskRow>> tasks = instances_of(master_, *framework, app, false);
   if (!tasks) return tasks.error();
   proto::ServiceStatusPage page;
   for (const proto::TaskRow& task : *tasks) {
-    const std::optional<InstanceName> name = parse_instance(task.task);
-    if (!name || name->app != app) continue;
-    count(task, *name, page.app);
+    const InstanceName name = *parse_instance(task.task);
+    count(task, name, page.app);
     page.instances.push_back({.task = task.task,
                               .agent = task.agent,
                               .host = proto::host_of(task.http_address, task.https_address),
-                              .slot = name->slot,
-                              .version = static_cast<uint64_t>(name->version),
+                              .slot = name.slot,
+                              .version = static_cast<uint64_t>(name.version),
                               .state = std::string(to_text(task.state)),
                               .ready = is_ready(task),
                               .healthy = task.healthy,
@@ -231,8 +252,9 @@ Result<proto::ServersPage> ServiceClient::servers(const std::vector<std::string>
 
 std::map<TaskId, proto::TaskRow> ServiceClient::tasks(const std::string& app) const {
   std::map<TaskId, proto::TaskRow> tasks;
-  const auto rows =
-      call_list<proto::TaskRow>(master_, "tasks", {.prefix = app + "."}, proto::parse_tasks);
+  const Result<FrameworkId> of = framework();
+  if (!of) return tasks;
+  const auto rows = instances_of(master_, *of, app, false);
   if (!rows) return tasks;
   for (const proto::TaskRow& row : *rows) tasks[row.task] = row;
   return tasks;

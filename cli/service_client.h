@@ -32,6 +32,18 @@ std::optional<InstanceName> parse_instance(const TaskId& task);
 Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows,
                                     const std::string& word);
 
+// What is asked of the master for the tasks of the framework's app, and whether a task is an
+// instance of it: app "web.api" begins like "web", and framework "service-1-10" like "service-1-1".
+proto::TaskQuery instances_query(const FrameworkId& framework, const std::string& app, bool ended);
+bool is_instance_of(const proto::TaskRow& task, const FrameworkId& framework,
+                    const std::string& app);
+
+// The instances of the framework's app that the master knows; with `ended` those that have ended,
+// too. Blocks. Errors: the master's.
+Result<std::vector<proto::TaskRow>> instances_of(const Masters& master,
+                                                 const FrameworkId& framework,
+                                                 const std::string& app, bool ended);
+
 class ServiceClient {
  public:
   // `framework`: the scheduler's name or id.
@@ -58,8 +70,8 @@ class ServiceClient {
  private:
   // What the master knows of the app's tasks; nothing if it does not answer.
   std::map<TaskId, proto::TaskRow> tasks(const std::string& app) const;
-  // Those of the framework whose id begins so; errors as unattended_apps().
-  Result<std::vector<proto::TaskRow>> unattended_tasks(const std::string& prefix) const;
+  // The framework's id, if its scheduler is away; errors as unattended_apps().
+  Result<FrameworkId> unattended_framework() const;
 
   const Masters master_;
   const std::string framework_;

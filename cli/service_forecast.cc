@@ -15,10 +15,9 @@ namespace {
 // A cluster of 1,000 agents takes seconds.
 constexpr Duration kForecastTimeMax = minutes(2);
 
-const proto::LiveFramework* find_framework(const proto::LiveSnapshot& live,
-                                           const std::string& word) {
+const proto::LiveFramework* find_framework(const proto::LiveSnapshot& live, const FrameworkId& id) {
   for (const proto::LiveFramework& one : live.frameworks) {
-    if (one.name == word || one.framework.str() == word) return &one;
+    if (one.framework == id) return &one;
   }
   return nullptr;
 }
@@ -63,13 +62,12 @@ std::vector<std::string> answers(const std::string& report,
 
 }  // namespace
 
-Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const std::string& framework,
+Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const FrameworkId& id,
                                        const std::vector<proto::ServicePlan>& plans) {
-  const proto::LiveFramework* found = find_framework(live, framework);
+  const proto::LiveFramework* found = find_framework(live, id);
   if (found == nullptr) {
-    return Error::not_found(text("there is no framework ", quoted(framework)));
+    return Error::not_found(text("there is no framework ", quoted(id.str())));
   }
-  const FrameworkId id = found->framework;
   for (const proto::ServicePlan& plan : plans) {
     if (plan.wants.empty()) continue;
     proto::LiveAsk wanted = plan.wants.front();
@@ -88,7 +86,7 @@ Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const std::stri
   return live;
 }
 
-Result<std::vector<std::string>> forecast(const Masters& master, const std::string& framework,
+Result<std::vector<std::string>> forecast(const Masters& master, const FrameworkId& framework,
                                           const std::vector<proto::ServicePlan>& plans) {
   if (std::all_of(plans.begin(), plans.end(), [](auto& plan) { return plan.wants.empty(); })) {
     return std::vector<std::string>();

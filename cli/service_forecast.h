@@ -13,14 +13,13 @@
 namespace proffer::cli {
 
 // What is simulated: in `live` the instances of other versions of the planned apps are gone, and
-// the plan's are asked for by the framework (its name or id). Errors: kNotFound, there is no such
-// framework.
-Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const std::string& framework,
+// the plan's are asked for by the framework. Errors: kNotFound, there is no such framework.
+Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const FrameworkId& framework,
                                        const std::vector<proto::ServicePlan>& plans);
 
 // Lines for people; none if no plan wants instances. Blocks while the cluster is simulated, two
 // minutes at most. Errors: those of the master and of the simulation.
-Result<std::vector<std::string>> forecast(const Masters& master, const std::string& framework,
+Result<std::vector<std::string>> forecast(const Masters& master, const FrameworkId& framework,
                                           const std::vector<proto::ServicePlan>& plans);
 
 }  // namespace proffer::cli

@@ -24,18 +24,11 @@ namespace {
 
 constexpr auto kLookEvery = std::chrono::milliseconds(500);
 
-// Every instance of the app that the master still knows.
-Result<std::vector<proto::TaskRow>> instances_of(const Masters& master,
-                                                 const std::string& framework,
-                                                 const std::string& app, bool ended) {
-  Result<std::vector<proto::TaskRow>> rows = call_list<proto::TaskRow>(
-      master, "tasks", {.prefix = app + ".", .ended = ended}, proto::parse_tasks);
-  if (!rows) return rows;
-  std::erase_if(*rows, [&](const proto::TaskRow& row) {
-    const std::string& of = row.framework.str();
-    return of != framework && !of.starts_with(framework + "-");
-  });
-  return rows;
+// Instances of an app of that name that another user had before: its owner is another one now.
+void forget_former_owners(const Result<proto::ServiceStatusPage>& page,
+                          std::vector<proto::TaskRow>& rows) {
+  if (!page || page->app.owner.empty()) return;
+  std::erase_if(rows, [&](const proto::TaskRow& row) { return row.user != page->app.owner; });
 }
 
 bool is_app_gone(const Result<proto::ServiceStatusPage>& page) {
@@ -115,7 +108,7 @@ class Lines {
 };
 
 // Until it is interrupted, or the app is gone.
-int follow_all(const Masters& master, const std::string& framework, const std::string& app) {
+int follow_all(const Masters& master, const FrameworkId& framework, const std::string& app) {
   Lines lines;
   OutputStreams streams(
       master,
@@ -142,7 +135,7 @@ int follow_all(const Masters& master, const std::string& framework, const std::s
         return true;
       });
       // Between two instances an app has none.
-      const ServiceClient client(master, framework);
+      const ServiceClient client(master, framework.str());
       if (here.empty() && is_app_gone(client.status(app))) break;
     }
     std::this_thread::sleep_for(kLookEvery);
@@ -168,15 +161,18 @@ int run_service_logs(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), false);
-  const Result<std::vector<proto::TaskRow>> rows = instances_of(*master, framework, app, true);
+  const Result<FrameworkId> id = ServiceClient(*master, framework).framework();
+  if (!id) return print_error(id.error(), false);
+  Result<std::vector<proto::TaskRow>> rows = instances_of(*master, *id, app, true);
   if (!rows) return print_error(rows.error(), false);
+  forget_former_owners(ServiceClient(*master, id->str()).status(app), *rows);
   if (rows->empty()) {
     return print_error(
         Error::not_found(text("app ", quoted(app), " has no instance that the master knows"))
             .with_hint("proffer service list shows the apps; one that waits has written nothing"),
         false);
   }
-  return follow ? follow_all(*master, framework, app) : show_last(*master, *rows);
+  return follow ? follow_all(*master, *id, app) : show_last(*master, *rows);
 }
 
 }  // namespace proffer::cli

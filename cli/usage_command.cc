@@ -24,6 +24,8 @@ using proto::by_shape;
 using proto::ShapeUsage;
 using proto::TaskSample;
 
+constexpr Duration kAgentAnswersIn = seconds(5);
+constexpr Duration kAllAnswerIn = seconds(30);
 constexpr size_t kEndedMax = 100'000;  // tasks that are looked at, the newest
 
 struct Named {
@@ -40,14 +42,25 @@ struct Named {
 using ExecutorName = std::pair<FrameworkId, std::string>;
 
 // Use of these tasks' executors so far; executors with several tasks are left out.
-std::map<ExecutorName, proto::TaskUsage> ask_agents(const std::vector<proto::TaskRow>& rows) {
-  std::set<std::string> addresses;
+std::map<ExecutorName, proto::TaskUsage> ask_agents(const Masters& master,
+                                                    const std::vector<proto::TaskRow>& rows) {
+  FilePlaces places(master);
+  std::set<std::pair<FrameworkId, AgentId>> asked;
+  std::set<std::string> addresses;  // of agents that tell of all frameworks at once
+  std::vector<HttpQuestion> questions;
   for (const proto::TaskRow& row : rows) {
-    if (!row.http_address.empty()) addresses.insert(row.http_address);
+    if (proto::is_terminal(row.state) || !asked.emplace(row.framework, row.agent).second) continue;
+    Result<HttpQuestion> question =
+        usage_question(places, row.framework, row.agent, row.http_address);
+    if (!question) continue;
+    if (question->place.pin.empty() && !addresses.insert(question->place.address).second) continue;
+    questions.push_back(*std::move(question));
   }
   std::map<ExecutorName, proto::TaskUsage> usages;
-  for (const std::string& address : addresses) {
-    const std::optional<proto::AgentStatus> status = ask_agent(address);
+  for (const HttpReply& reply :
+       ask_all(questions, {.each = kAgentAnswersIn, .all = kAllAnswerIn})) {
+    if (!reply.body) continue;
+    const Result<proto::AgentStatus> status = proto::parse_agent_status(*reply.body);
     if (!status) continue;
     for (const proto::AgentExecutorRow& row : status->executors) {
       if (row.tasks != 1 || !row.usage.cpu_nanos) continue;
@@ -188,7 +201,7 @@ int run_usage(const Words& words) {
   std::erase_if(*rows, [&](const proto::TaskRow& row) {
     return row.state == proto::TaskState::kStaging || !named->is_of(row, names[row.framework]);
   });
-  const std::map<ExecutorName, proto::TaskUsage> usages = ask_agents(*rows);
+  const std::map<ExecutorName, proto::TaskUsage> usages = ask_agents(*master, *rows);
   const Result<HistoryRows> ended = fetch_history(
       *master,
       {.framework = named->framework, .role = named->role, .task = named->task, .since = *from},

@@ -103,6 +103,10 @@ struct ServiceFigure {
   bool operator==(const ServiceFigure&) const = default;
 };
 
+// Between two rounds of measurements.
+inline constexpr Duration kMeasuredEveryMin = seconds(1);
+inline constexpr Duration kMeasuredEveryMax = seconds(20);
+
 // An instance that clients may use.
 struct ServerRow {
   std::string app = {};

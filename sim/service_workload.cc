@@ -15,6 +15,10 @@ namespace {
 // Longer than any run: such an instance ends only if it is killed.
 constexpr Duration kForLong = hours(900);
 
+// An instance tells by variables beside which app it may be launched, and beside which it may not.
+constexpr const char* kBeside = "BESIDE";
+constexpr const char* kApart = "APART";
+
 // Answers to reports of load have these.
 constexpr uint64_t kReportsFrom = 1'000'000;
 
@@ -56,16 +60,27 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   return app;
 }
 
+// Those of the first app: no app that others run beside runs beside others itself. In the end there
+// must be room for all, so nothing is apart from others then.
+void draw_neighbours(service::AppSpec& app, bool must_run, Prng& chance) {
+  if (app.name == "app0" || !chance.chance(1, 2)) return;
+  const bool is_apart = !must_run && chance.chance(1, 2);
+  (is_apart ? app.apart_from : app.with) = {"app0"};
+  app.env[is_apart ? kApart : kBeside] = "app0";
+}
+
 }  // namespace
 
 ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options)
     : options_(std::move(options)), loads_(options_.seed + 1) {
   stands_by_ = loads_.chance(1, 2);
   Prng chance(options_.seed);
+  Prng neighbours(options_.seed + 2);
   Time at = Time();
   const auto draw = [&](int64_t number, bool must_run) {
     service::AppSpec app = draw_app(number, must_run, chance);
     app.scale = app.daemon ? std::nullopt : draw_scale(loads_);
+    draw_neighbours(app, must_run, neighbours);
     return app;
   };
   for (int64_t i = 0; i < options_.changes; ++i) {
@@ -131,7 +146,15 @@ std::optional<Time> ServiceWorkload::next_deadline() const {
 void ServiceWorkload::handle(const service::ServiceEvent& event, Time now, Commands& out) {
   service::ServiceOutbox outbox;
   service_->handle(event, now, outbox);
-  for (sdk::Command& command : outbox.commands) out.push_back(std::move(command));
+  for (sdk::Command& command : outbox.commands) {
+    if (const auto* accept = std::get_if<proto::Accept>(&command)) {
+      for (const proto::Operation& operation : accept->operations) {
+        for (const proto::TaskSpec& task : proto::launched_by(operation)) check_launch(task);
+      }
+    }
+    out.push_back(std::move(command));
+  }
+  if (std::holds_alternative<sdk::Notification>(event)) look_at_neighbours();
   for (const service::Answer& answer : outbox.answers) {
     if (answer.relay >= kReportsFrom) continue;
     if (asked_ != answer.relay) {
@@ -141,6 +164,41 @@ void ServiceWorkload::handle(const service::ServiceEvent& event, Time now, Comma
     // To scale or stop what is not there, or is stopping, is refused, and that is an answer.
     asked_.reset();
     ++next_;
+  }
+}
+
+// Of each instance that has just been planned.
+void ServiceWorkload::look_at_neighbours() {
+  if (!service_->loaded()) return;
+  std::map<AgentId, Beside> agents;
+  std::map<TaskId, AgentId> planned;
+  for (const proto::ServiceAppRow& row : service_->status()) {
+    const auto page = service_->status_of(row.app, "");
+    if (!page) continue;
+    for (const proto::ServiceInstanceRow& one : page->instances) {
+      if (one.state == "planned") planned[one.task] = one.agent;
+      if (one.state != "killing") agents[one.agent].present.insert(row.app);
+      if (one.ready || one.state == "planned") agents[one.agent].staying.insert(row.app);
+    }
+  }
+  std::erase_if(beside_, [&](const auto& one) { return !planned.contains(one.first); });
+  for (const auto& [task, agent] : planned) beside_.try_emplace(task, agents.at(agent));
+}
+
+void ServiceWorkload::check_launch(const proto::TaskSpec& task) {
+  const auto named = [&](const char* variable) {
+    const auto at = task.environment.find(variable);
+    return at == task.environment.end() ? std::string() : at->second;
+  };
+  const auto seen = beside_.find(task.id);
+  if (seen == beside_.end()) return;
+  const std::string with = named(kBeside);
+  const std::string apart = named(kApart);
+  if (!with.empty() && !seen->second.present.contains(with)) {
+    found_.push_back({text(task.id.str(), " is launched without an instance of ", with)});
+  }
+  if (!apart.empty() && seen->second.staying.contains(apart)) {
+    found_.push_back({text(task.id.str(), " is launched beside an instance of ", apart)});
   }
 }
 

@@ -3,8 +3,10 @@
 // Some apps on the production service core, whose people change their minds for a while. In the end
 // each must run as it is wanted; then they are stopped, and nothing may be left of them.
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,8 @@ class ServiceWorkload final : public Workload {
   };
 
   void handle(const service::ServiceEvent& event, Time now, Commands& out);
+  void look_at_neighbours();
+  void check_launch(const proto::TaskSpec& task);
   void report_loads(Time now, Commands& out);
   void go_on(Time now, Commands& out);
   bool is_true(Until until) const;
@@ -62,6 +66,14 @@ class ServiceWorkload final : public Workload {
   std::optional<Time> look_at_;
   bool refused_ = false;
   std::vector<Violation> found_;
+
+  // The apps with an instance on the agent of an instance when that was planned: those of which one
+  // has not ended, and those of which one is there to stay.
+  struct Beside {
+    std::set<std::string> present = {};
+    std::set<std::string> staying = {};
+  };
+  std::map<TaskId, Beside> beside_;
 };
 
 }  // namespace proffer::sim

@@ -49,6 +49,10 @@ int main(int argc, char** argv) {
   identity->require_option(1);
   scheduler_command->add_flag("--serve-users", scheduler.serves_users,
                               "Run each app as the user that created it; for operators only");
+  scheduler_command->add_option(
+      "--autoscale-every", scheduler.autoscale_every,
+      "How often apps that are scaled by their load are measured, by a process that the scheduler "
+      "starts, 1s to 20s; 0s: another one measures them [5s]");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -3,10 +3,17 @@
 #include <optional>
 #include <string_view>
 
+#include "slave/shell/file_gate.h"
+
 namespace proffer::agent {
 
-proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor) {
+proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor,
+                                std::string_view path) {
   proto::AgentStatus status = core.status();
+  if (path.starts_with(kUsagePath)) {
+    const std::string_view framework = path.substr(kUsagePath.size());
+    std::erase_if(status.executors, [&](auto& row) { return row.framework.str() != framework; });
+  }
   for (proto::AgentExecutorRow& row : status.executors) {
     const std::optional<GroupUsage> usage = supervisor.usage(row.framework, row.executor);
     if (!usage) continue;

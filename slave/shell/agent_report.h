@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "net/local_server.h"
 #include "net/trace_log.h"
@@ -28,8 +29,10 @@ struct AgentParts {
   uint64_t out_of_memory = 0;    // executors and tasks that ended for it
 };
 
-// With the use of each executor, read from the kernel at this moment. O(executors) reads of files.
-proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor);
+// With the use of each executor, or of those of one framework, read from the kernel at this moment.
+// O(executors) reads of files. `path`: kUsagePath and a framework's id; any other: all executors.
+proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor,
+                                std::string_view path);
 // In Prometheus' text format. O(executors).
 std::string agent_metrics(const AgentParts& agent);
 

@@ -768,17 +768,18 @@ void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder resp
   if (request.path == "/metrics") {
     return responder.respond(200, "text/plain; version=0.0.4", agent_metrics(parts()));
   }
-  if (request.path == "/v1/status") {
-    return responder.respond_json(200, proto::agent_status_json(agent_status(*core, *supervisor)));
+  if (request.path == "/v1/status" || request.path.starts_with(kUsagePath)) {
+    const auto status = agent_status(*core, *supervisor, request.path);
+    return responder.respond_json(200, proto::agent_status_json(status));
   }
   if (request.path.starts_with(kAccessPath)) {
     return answer_access(*access, request, std::move(responder));
   }
   responder.respond_json(
-      404, proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
-                                 .with_hint("try /v1/status, /healthz, /metrics, "
-                                            "/v1/files/<framework>/<task>/<path>, "
-                                            "/v1/access/<framework>/<agent>")));
+      404,
+      proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
+                            .with_hint("try /v1/status, /v1/usage/<framework>, /healthz, /metrics, "
+                                       "/v1/files/<framework>/<task>/<path>, /v1/access/…")));
 }
 
 // --- outside -----------------------------------------------------------------------------------

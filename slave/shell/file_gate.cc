@@ -12,6 +12,13 @@ namespace {
 
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
+constexpr std::string_view kFilesPath = "/v1/files/";
+
+bool opens(std::string_view prefix, std::string_view path) {
+  if (path.starts_with(prefix)) return true;
+  if (!path.starts_with(kUsagePath) || !prefix.starts_with(kFilesPath)) return false;
+  return text(path.substr(kUsagePath.size()), '/') == prefix.substr(kFilesPath.size());
+}
 
 }  // namespace
 
@@ -33,7 +40,7 @@ std::variant<PrincipalPtr, HttpRefusal> FileGate::admit(std::string_view token,
   }
   const Result<FileToken> bearer = unseal(token, key_, now_());
   if (!bearer) return refuse(kUnauthorized, "?", bearer.error().message());
-  if (!path.starts_with(bearer->prefix)) {
+  if (!opens(bearer->prefix, path)) {
     return refuse(kForbidden, bearer->user,
                   text("this token opens ", quoted(bearer->prefix), " and nothing else"));
   }

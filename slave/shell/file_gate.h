@@ -14,6 +14,9 @@
 
 namespace proffer::agent {
 
+// What tasks of a framework use is told at this path and its id. A token for its files opens it.
+inline constexpr std::string_view kUsagePath = "/v1/usage/";
+
 // What a request beyond its rights leaves in the log.
 struct RefusedBearer {
   std::string user = {};  // "?" if no token says it

@@ -10,16 +10,43 @@ namespace proffer::cli::service_autoscale_test {
 namespace {
 
 TEST(Figures, AreOfTheExecutorOfTheSchedulersOwnTask) {
-  const proto::TaskRow row{.framework = FrameworkId("service-1-1"), .task = TaskId("web.1.0-a")};
-  const std::map<TaskId, const proto::TaskRow*> tasks{{row.task, &row}};
+  const FrameworkId framework("service-1-1");
   proto::AgentExecutorRow executor{
-      .framework = row.framework, .executor = ExecutorId("web.1.0-a"), .tasks = 1};
-  EXPECT_EQ(task_of(executor, tasks), &row);
+      .framework = framework, .executor = ExecutorId("web.1.0-a"), .tasks = 1};
+  EXPECT_EQ(task_of(executor, framework), TaskId("web.1.0-a"));
   executor.framework = FrameworkId("batch-1-2");
-  EXPECT_EQ(task_of(executor, tasks), nullptr);
-  executor.framework = row.framework;
+  EXPECT_EQ(task_of(executor, framework), std::nullopt);
+  executor.framework = framework;
   executor.tasks = 2;
-  EXPECT_EQ(task_of(executor, tasks), nullptr);
+  EXPECT_EQ(task_of(executor, framework), std::nullopt);
+}
+
+TEST(Instances, AreAskedForByTheirFrameworkAndApp) {
+  const FrameworkId framework("service-1-1");
+  EXPECT_EQ(instances_query(framework, "web", true).prefix, "service-1-1/web.");
+  EXPECT_TRUE(instances_query(framework, "web", true).ended);
+  EXPECT_FALSE(instances_query(framework, "web", false).ended);
+
+  const auto row = [](const char* of, const char* task) {
+    return proto::TaskRow{.framework = FrameworkId(of), .task = TaskId(task)};
+  };
+  EXPECT_TRUE(is_instance_of(row("service-1-1", "web.1.0-a"), framework, "web"));
+  // Of an app whose name begins so, and of another framework.
+  EXPECT_FALSE(is_instance_of(row("service-1-1", "web.api.1.0-a"), framework, "web"));
+  EXPECT_FALSE(is_instance_of(row("service-1-10", "web.1.0-a"), framework, "web"));
+  EXPECT_FALSE(is_instance_of(row("service-1-1", "web.old"), framework, "web"));
+}
+
+TEST(Turns, OfAppsThatDidNotAnswerComeLast) {
+  std::vector<AskingTurn> turns = {{.name = "slow/0", .number = 0, .was_silent = true},
+                                   {.name = "slow/1", .number = 1, .was_silent = true},
+                                   {.name = "large/0", .number = 0},
+                                   {.name = "large/1", .number = 1},
+                                   {.name = "small/0", .number = 0}};
+  sort_turns(turns);
+  std::vector<std::string> names;
+  for (const AskingTurn& turn : turns) names.push_back(turn.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"large/0", "small/0", "large/1", "slow/0", "slow/1"}));
 }
 
 TEST(Framework, IsMeantByItsIdOrByItsNameIfOneOfThatNameIsConnected) {

@@ -49,7 +49,7 @@ std::vector<std::string> tasks_of(const proto::LiveSnapshot& live) {
 using Lines = std::vector<std::string>;
 
 TEST(WithPlans, ReplacesInstancesOfOtherVersionsAndKeepsThoseOfThisOne) {
-  const auto live = with_plans(cluster(), "service", {plan("web", "2", 3)});
+  const auto live = with_plans(cluster(), FrameworkId("service-1-1"), {plan("web", "2", 3)});
   ASSERT_TRUE(live) << live.error();
   EXPECT_EQ(tasks_of(*live), (Lines{"web.2.1-aan2", "web.old.7.0-aan3", "web.1.0-x"}));
   EXPECT_EQ(asks_of(*live),
@@ -57,13 +57,14 @@ TEST(WithPlans, ReplacesInstancesOfOtherVersionsAndKeepsThoseOfThisOne) {
 }
 
 TEST(WithPlans, AsksForNothingIfAllIsThere) {
-  const auto live = with_plans(cluster(), "service-1-1", {plan("web", "2", 1)});
+  const auto live = with_plans(cluster(), FrameworkId("service-1-1"), {plan("web", "2", 1)});
   ASSERT_TRUE(live) << live.error();
   EXPECT_EQ(asks_of(*live), (Lines{"service-1-1 web.old.7 5", "batch-1-2 web.2 3"}));
 }
 
 TEST(WithPlans, OfANewAppTakesNothingAway) {
-  const auto live = with_plans(cluster(), "service", {plan("db", "1", 1), {.app = "web"}});
+  const auto live =
+      with_plans(cluster(), FrameworkId("service-1-1"), {plan("db", "1", 1), {.app = "web"}});
   ASSERT_TRUE(live) << live.error();
   EXPECT_EQ(live->tasks, cluster().tasks);
   EXPECT_EQ(asks_of(*live).back(), "service-1-1 db.1 1");
@@ -71,7 +72,7 @@ TEST(WithPlans, OfANewAppTakesNothingAway) {
 }
 
 TEST(WithPlans, NeedsTheFramework) {
-  const auto live = with_plans(cluster(), "other", {plan("web", "2", 3)});
+  const auto live = with_plans(cluster(), FrameworkId("other"), {plan("web", "2", 3)});
   ASSERT_FALSE(live);
   EXPECT_EQ(live.error().message(), "there is no framework 'other'");
 }

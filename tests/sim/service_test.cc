@@ -9,7 +9,7 @@
 namespace proffer::sim::service_test {
 namespace {
 
-constexpr uint64_t kSeeds = kIsSanitized ? 3 : 20;
+constexpr uint64_t kSeeds = kIsSanitized ? 3 : 1'000;
 
 TEST(Service, ItsAppsComeThroughDisasters) {
   for (uint64_t seed = 2'001; seed < 2'001 + kSeeds; ++seed) {

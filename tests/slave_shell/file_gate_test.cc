@@ -60,11 +60,13 @@ TEST_F(Gate, AUserOfNoNameHereIsRefusedUnlessItIsAnOperatorOfTheCluster) {
 
 TEST_F(Gate, OpensThePathsOfItsFrameworkAndNoOthers) {
   const FileToken own = token(user_name(geteuid()));
-  for (const char* path : {"/v1/files/F1/", "/v1/files/F1/t", "/v1/files/F1/t/a/b"}) {
+  for (const char* path :
+       {"/v1/files/F1/", "/v1/files/F1/t", "/v1/files/F1/t/a/b", "/v1/usage/F1"}) {
     EXPECT_EQ(status(admit(own, path)), 200) << path;
   }
-  for (const char* path : {"/v1/files/F1", "/v1/files/F10/t", "/v1/files/F2/t/stdout", "/v1/status",
-                           "/metrics", "/v1/access/F1/a2", "/", ""}) {
+  for (const char* path :
+       {"/v1/files/F1", "/v1/files/F10/t", "/v1/files/F2/t/stdout", "/v1/status", "/v1/usage/",
+        "/v1/usage/F10", "/v1/usage/F1/", "/v1/usage/F", "/metrics", "/v1/access/F1/a2", "/", ""}) {
     EXPECT_EQ(status(admit(own, path)), 403) << path;
   }
 }

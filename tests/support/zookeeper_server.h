@@ -26,6 +26,8 @@ class ZooKeeperServer {
   // On the same port, with the data that is there.
   void start();
   pid_t pid() const { return process_->pid(); }
+  // Where its data and its log are.
+  const std::string& directory() const { return home_.path(); }
 
  private:
   friend class ZooKeeperEnsemble;

@@ -2,7 +2,8 @@
 // offers, so a daemon always asks for some instances more than it has, at most one on each agent:
 // an agent that joins is offered, and gets its slot (daemon_slot). A slot stays with its agent. It
 // is given up when the agent is gone or drained, or has not been offered for a while
-// (follow_agents); should the agent be of use again, it is offered again.
+// (follow_agents), or does not meet what a new version asks of it; should the agent be of use
+// again, it is offered again.
 
 #include <algorithm>
 #include <set>
@@ -17,6 +18,9 @@ namespace {
 constexpr int64_t kOpenMax = 16;
 // A slot whose agent does not take its next instance is given up after so long.
 constexpr Duration kEmptyMax = seconds(30);
+// A slot on whose agent a new version may not run, by what the master says, is given up after so
+// long: what the master says may be of the ask before.
+constexpr Duration kStuckMax = seconds(5);
 // Without a further agent for so long, all that there are have been offered: as a rule.
 constexpr Duration kLooksFor = seconds(3);
 
@@ -65,9 +69,25 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
     Slot& slot = at->second;
     if (used.count(at->first) > 0) {
       slot.empty_since.reset();
-      ++at;
+      if (running.cannot_fit.empty() || running.launches.count(at->first) == 0) {
+        slot.stuck_since.reset();
+        ++at;
+        continue;
+      }
+      // The next version was to start beside it, and cannot.
+      if (!slot.stuck_since) slot.stuck_since = step.now;
+      if (*slot.stuck_since + kStuckMax > step.now) {
+        again(*slot.stuck_since + kStuckMax);
+        ++at;
+        continue;
+      }
+      again(step.now);  // What is in no slot ends.
+      running.updated_at = step.now;
+      running.launches.erase(at->first);
+      at = app.slots.erase(at);
       continue;
     }
+    slot.stuck_since.reset();
     if (!slot.empty_since) slot.empty_since = step.now;
     const Time until = std::max(*slot.empty_since, slot.present.not_before) + kEmptyMax;
     if (until > step.now) {
@@ -75,6 +95,7 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
       ++at;
       continue;
     }
+    again(step.now);  // An update may have waited for it.
     running.launches.erase(at->first);
     at = app.slots.erase(at);
   }

@@ -96,7 +96,7 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
   App& app = running.app;
   const std::string& name = app.spec.name;
   const AppSpec spec = app.spec_of(version);
-  if (!neighbours_of(spec).allow(offer.agent.str())) return std::nullopt;
+  if (!neighbours_of(spec, app.owner).allow(offer.agent.str())) return std::nullopt;
   const auto next = [&] {
     return spec.daemon ? daemon_slot(step, running, version, offer.agent)
                        : next_launch(running, version);

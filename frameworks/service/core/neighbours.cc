@@ -17,6 +17,14 @@ bool names(const std::vector<std::string>& sorted, const std::string& app) {
   return std::binary_search(sorted.begin(), sorted.end(), app);
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += text(all.empty() ? "" : ", ", name);
+  return all;
+}
+
+std::string agents(size_t count) { return text(count, count == 1 ? " agent" : " agents"); }
+
 }  // namespace
 
 // Apps that are named exist. One that others of its owner run beside has no `with` of its own, so
@@ -75,7 +83,8 @@ std::set<std::string> Service::State::agents_of(const std::string& app) const {
   return agents;
 }
 
-Service::State::Neighbours Service::State::neighbours_of(const AppSpec& spec) const {
+Service::State::Neighbours Service::State::neighbours_of(const AppSpec& spec,
+                                                         const std::string& owner) const {
   Neighbours neighbours{.has_with = !spec.with.empty()};
   for (size_t i = 0; i < spec.with.size(); ++i) {
     std::set<std::string> agents = agents_of(spec.with[i]);
@@ -86,7 +95,6 @@ Service::State::Neighbours Service::State::neighbours_of(const AppSpec& spec) co
     for (const std::string& agent : agents_of(name)) neighbours.apart.insert(agent);
   };
   for (const std::string& name : spec.apart_from) apart(name);
-  const std::string& owner = apps_.at(spec.name).app.owner;
   for (const auto& [name, running] : apps_) {
     const bool is_of_owner = !options_.serves_users || running.app.owner == owner;
     if (is_of_owner && names(running.app.spec.apart_from, spec.name)) apart(name);
@@ -94,9 +102,10 @@ Service::State::Neighbours Service::State::neighbours_of(const AppSpec& spec) co
   return neighbours;
 }
 
-std::optional<std::vector<Constraint>> Service::State::constrain(const AppSpec& spec) const {
+std::optional<std::vector<Constraint>> Service::State::constrain(const AppSpec& spec,
+                                                                 const std::string& owner) const {
   std::vector<Constraint> constraints;
-  const Neighbours neighbours = neighbours_of(spec);
+  const Neighbours neighbours = neighbours_of(spec, owner);
   const auto add = [&](Constraint::Operator op, std::vector<std::string> values) {
     constraints.push_back({"host", op, std::move(values)});
   };
@@ -128,11 +137,28 @@ std::optional<std::vector<Constraint>> Service::State::constrain(const AppSpec& 
 std::string Service::State::why_alone(const RunningApp& running) const {
   const AppSpec& spec = running.app.spec;
   if (spec.with.empty() || (running.launches.empty() && !spec.daemon)) return "";
-  if (running.app.stopping || constrain(spec)) return "";
-  std::string names;
-  for (const std::string& name : spec.with) names += text(names.empty() ? "" : ", ", name);
-  return text("no agent has an instance of ", names, spec.with.size() > 1 ? " together" : "",
+  if (running.app.stopping || constrain(spec, running.app.owner)) return "";
+  return text("no agent has an instance of ", joined(spec.with),
+              spec.with.size() > 1 ? " together" : "",
               ", beside which it runs, and none that it runs apart from");
+}
+
+std::vector<std::string> Service::State::rules_of(const AppSpec& spec,
+                                                  const std::string& owner) const {
+  std::vector<std::string> rules;
+  const Neighbours neighbours = neighbours_of(spec, owner);
+  if (neighbours.has_with) {
+    const std::string beside = text(joined(spec.with), spec.with.size() > 1 ? " together" : "");
+    rules.push_back(neighbours.with.empty()
+                        ? text("wait until an agent has an instance of ", beside)
+                        : text("launch on agents with an instance of ", beside,
+                               " only: ", agents(neighbours.with.size()), " now"));
+  }
+  if (!neighbours.apart.empty()) {
+    rules.push_back(text("launch on no agent with an instance of an app that it runs apart from: ",
+                         agents(neighbours.apart.size()), " now"));
+  }
+  return rules;
 }
 
 void Service::State::tell_neighbours(const std::string& name) {

@@ -243,8 +243,15 @@ Result<std::vector<proto::ServicePlan>> Service::State::preview(const Change& ch
     const auto found = apps_.find(spec.name);
     plan.steps = steps_of(found == apps_.end() ? none : found->second.app, changed.record);
     const AppRecord& next = changed.record;
-    if (!next.stopping && !next.waits && !next.hold && !spec.daemon) {
-      plan.wants.push_back({.ask = make_ask(spec, next.version, spec.instances)});
+    if (!plan.steps.empty() && !next.stopping) {
+      std::vector<std::string> rules = rules_of(spec, next.owner);
+      plan.steps.insert(plan.steps.begin() + (next.waits ? 1 : 0), rules.begin(), rules.end());
+    }
+    const std::optional<std::vector<Constraint>> beside = constrain(spec, next.owner);
+    if (!next.stopping && !next.waits && !next.hold && !spec.daemon && beside) {
+      Ask ask = make_ask(spec, next.version, spec.instances);
+      ask.constraints.insert(ask.constraints.end(), beside->begin(), beside->end());
+      plan.wants.push_back({.ask = std::move(ask)});
     }
     if (found == apps_.end()) continue;
     constexpr size_t kShown = 200;

@@ -101,6 +101,7 @@ struct Slot {
   Attempts before = {};                  // of the ready version, while an update is held
   AgentId agent = {};                    // of a daemon: its instances are of this one
   std::optional<Time> empty_since = {};  // of a daemon: nothing is in it, seen by a plan
+  std::optional<Time> stuck_since = {};  // of a daemon: its agent does not meet the new version
   bool operator==(const Slot&) const = default;
 };
 

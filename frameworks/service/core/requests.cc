@@ -123,8 +123,21 @@ void Service::State::answer(Step& step, const Result<std::vector<proto::ServiceC
 
 namespace {
 
-// What people are told of an app that goes back to a version and is not scaled there; else empty.
-std::string lost_scale(const AppSpec& now, const AppSpec& back, uint64_t version) {
+// The app at a version of before. If the present version lacks the port at which that one was asked
+// for its load, the app could not be scaled so; now it is again.
+AppSpec at_version(const AppSpec& version, const AppSpec& now) {
+  AppSpec spec = with_task_of(version, now);
+  if (now.scale || !version.scale || version.scale->source != LoadSource::kHttp) return spec;
+  if (std::count(now.ports.begin(), now.ports.end(), version.scale->port) > 0) return spec;
+  spec.scale = version.scale;
+  spec.instances = std::clamp(spec.instances, spec.scale->min, spec.scale->max);
+  return spec;
+}
+
+// What people are told of an app that goes back to a version, if it is scaled by its load only
+// before or only afterwards; else empty.
+std::string changed_scale(const AppSpec& now, const AppSpec& back, uint64_t version) {
+  if (!now.scale && back.scale) return "scaled by its load again";
   if (!now.scale || back.scale) return "";
   return text("no longer scaled by its load: version ", version, " has no port ",
               quoted(now.scale->port));
@@ -327,11 +340,14 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Rollbac
                                  : text("beside version ", app.version, " it has ", known));
   }
   changed.record.rolled_back.clear();
-  const AppSpec spec = with_task_of(version->second.spec, app.spec);
-  const std::string lost = lost_scale(app.spec, spec, *to);
+  const AppSpec spec = at_version(version->second.spec, app.spec);
+  if (spec.instances != app.spec.instances) {
+    if (Result<void> ok = has_room({{rollback.app, spec.instances}}); !ok) return ok.error();
+  }
+  const std::string scaled = changed_scale(app.spec, spec, *to);
   keep_way_back(changed.record, app);
   changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
-  if (!lost.empty()) changed.words += text(", ", lost);
+  if (!scaled.empty()) changed.words += text(", ", scaled);
   changed.record.hold.reset();  // What has run before needs no canary.
   return changed;
 }
@@ -399,12 +415,15 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Judge& 
   if (!app.spec.update.rolls_back || !app.is_updating() || back == app.earlier.end()) {
     return changed;
   }
-  const AppSpec spec = with_task_of(back->second.spec, app.spec);
+  AppSpec spec = at_version(back->second.spec, app.spec);
+  if (spec.instances != app.spec.instances && !has_room({{judge.app, spec.instances}})) {
+    spec = with_task_of(back->second.spec, app.spec);
+  }
   move_to(record, changed.earlier, spec, step.now, app.applied_by);
   record.hold.reset();
   record.rolled_back = text("version ", judge.version, " failed: ", judge.failed);
-  const std::string lost = lost_scale(app.spec, spec, app.ready_version);
-  if (!lost.empty()) record.rolled_back += text("; ", lost);
+  const std::string scaled = changed_scale(app.spec, spec, app.ready_version);
+  if (!scaled.empty()) record.rolled_back += text("; ", scaled);
   return changed;
 }
 

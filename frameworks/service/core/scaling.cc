@@ -80,6 +80,12 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
   return verdict.why;
 }
 
+bool Service::State::wants_figures() const {
+  return std::any_of(apps_.begin(), apps_.end(), [](const auto& one) {
+    return one.second.app.spec.scale && !one.second.app.stopping;
+  });
+}
+
 // Nobody measures any more, and what was said last is no longer so.
 void Service::State::forget_old_figures(Step& step) {
   for (auto& [name, running] : apps_) {

@@ -124,6 +124,7 @@ void Service::State::on_ask_report(const proto::AskReport& report) {
     app->cannot_fit = row.could_ever_fit ? ""
                       : row.why.empty()  ? "no agent could ever run it"
                                          : row.why;
+    if (app->app.spec.daemon) mark(app->app.spec.name);  // It may leave agents for that.
   }
 }
 
@@ -487,7 +488,7 @@ void Service::State::declare_asks(Step& step) {
   std::vector<Ask> asks;
   for (const Wanted& one : wanted) {
     const AppSpec spec = one.app->spec_of(one.version);
-    const std::optional<std::vector<Constraint>> beside = constrain(spec);
+    const std::optional<std::vector<Constraint>> beside = constrain(spec, one.app->owner);
     if (!beside) continue;
     Ask ask = make_ask(spec, one.version, one.count);
     for (const auto* more : {&one.agents, &*beside}) {
@@ -517,6 +518,7 @@ bool Service::connected() const { return state_->connected(); }
 bool Service::loaded() const { return state_->loaded(); }
 const FrameworkId& Service::framework() const { return state_->framework(); }
 std::vector<proto::ServiceAppRow> Service::status() const { return state_->status(); }
+bool Service::wants_figures() const { return state_->wants_figures(); }
 proto::ServiceAppsPage Service::apps(const std::string& after) const { return state_->apps(after); }
 Result<proto::ServiceStatusPage> Service::status_of(const std::string& app,
                                                     const std::string& after) const {

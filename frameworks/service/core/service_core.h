@@ -170,6 +170,8 @@ class Service {
   bool loaded() const;
   const FrameworkId& framework() const;
   std::vector<proto::ServiceAppRow> status() const;  // by name
+  // An app is scaled by its load, so figures are wanted.
+  bool wants_figures() const;
   // Pages, each as large as one answer that the master relays may be; behind app or task `after`.
   proto::ServiceAppsPage apps(const std::string& after) const;
   // Errors: kNotFound names the nearest app.

@@ -125,6 +125,7 @@ class Service::State {
   bool loaded() const { return loaded_; }
   const FrameworkId& framework() const { return framework_; }
   std::vector<proto::ServiceAppRow> status() const;
+  bool wants_figures() const;
   proto::ServiceAppsPage apps(const std::string& after) const;
   Result<proto::ServiceStatusPage> status_of(const std::string& name,
                                              const std::string& after) const;
@@ -239,9 +240,13 @@ class Service::State {
   };
   Result<void> check_neighbours(const Apply& apply, const Caller& by) const;
   std::set<std::string> agents_of(const std::string& app) const;
-  Neighbours neighbours_of(const AppSpec& spec) const;
-  // What an ask of the app needs beside its own constraints; nothing: no agent would do now.
-  std::optional<std::vector<Constraint>> constrain(const AppSpec& spec) const;
+  Neighbours neighbours_of(const AppSpec& spec, const std::string& owner) const;
+  // What an ask of the owner's app needs beside its own constraints; nothing: no agent would do
+  // now.
+  std::optional<std::vector<Constraint>> constrain(const AppSpec& spec,
+                                                   const std::string& owner) const;
+  // In words, for a plan.
+  std::vector<std::string> rules_of(const AppSpec& spec, const std::string& owner) const;
   std::string why_alone(const RunningApp& running) const;
   void tell_neighbours(const std::string& name);
 

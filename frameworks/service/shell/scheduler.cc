@@ -19,6 +19,7 @@
 #include "common/text.h"
 #include "frameworks/service/core/service_core.h"
 #include "frameworks/service/shell/app_file.h"
+#include "frameworks/service/shell/measuring.h"
 #include "frameworks/service/shell/requests.h"
 #include "frameworks/service/shell/story.h"
 #include "net/trace_log.h"
@@ -220,7 +221,7 @@ class Attached {
 
 class Daemon {
  public:
-  explicit Daemon(sdk::SchedulerOptions options)
+  Daemon(sdk::SchedulerOptions options, Measuring::Options measuring)
       : host_(
             std::move(options), true,
             {.on_request = [this](const proto::FrameworkRequest& request) { on_request(request); },
@@ -230,7 +231,9 @@ class Daemon {
                  [this](const std::vector<TraceEvent>& events) {
                    trace_.write(events, host_.scheduler().now().nanos() / seconds(1).nanos());
                  },
-             .on_step = [] {}}) {}
+             .on_step = [] {}}),
+        measuring_(host_.scheduler(), std::move(measuring),
+                   [this] { return host_.service().wants_figures(); }) {}
 
   int run() {
     sdk::Scheduler& scheduler = host_.scheduler();
@@ -286,6 +289,7 @@ class Daemon {
 
   TraceLog trace_;
   Host host_;
+  Measuring measuring_;
 };
 
 Result<std::string> read_file(const std::string& path) {
@@ -338,6 +342,17 @@ int run_scheduler(const SchedulerOptions& options) {
   if (!role) return print_error(role.error(), false);
   if (Result<void> ok = check_name("--name", options.name); !ok)
     return print_error(ok.error(), false);
+  const Result<Duration> every = parse_duration(options.autoscale_every);
+  if (!every) return print_error(Error(every.error()).in("--autoscale-every"), false);
+  if (*every != Duration() &&
+      (*every < proto::kMeasuredEveryMin || *every > proto::kMeasuredEveryMax)) {
+    return print_error(
+        Error::invalid_argument(
+            text("--autoscale-every must be from ", to_text(proto::kMeasuredEveryMin), " to ",
+                 to_text(proto::kMeasuredEveryMax), ", or 0s, not ", to_text(*every)))
+            .with_hint("0s: another process measures, proffer service autoscale"),
+        false);
+  }
   sdk::SchedulerOptions sdk = sdk_options(options.name, *role, options.master);
   sdk.session_file = options.session_file;
   sdk.stands_by = options.stands_by;
@@ -347,7 +362,7 @@ int run_scheduler(const SchedulerOptions& options) {
         sdk::LogLevel::kInfo);
   }
   sdk.serves_users = options.serves_users;
-  return Daemon(std::move(sdk)).run();
+  return Daemon(std::move(sdk), {.master = options.master, .every = *every}).run();
 }
 
 }  // namespace proffer::service

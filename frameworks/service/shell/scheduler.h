@@ -27,6 +27,9 @@ struct SchedulerOptions {
   std::string session_file = {};  // its identity; started again with it, it finds its apps
   bool stands_by = false;         // in its place: of several schedulers of the name one serves
   bool serves_users = false;      // apps run as the users that created them
+  // Apps that are scaled by their load are measured so often, by a process that it starts; 0s:
+  // another one measures them.
+  std::string autoscale_every = "5s";
 };
 
 // Serves requests until SIGINT or SIGTERM, and leaves its apps running. Returns the exit code: 0,

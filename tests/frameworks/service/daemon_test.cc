@@ -38,6 +38,40 @@ struct Each : ServiceScenario {
 
 TEST(Daemon, HasOneInstanceOnEachAgent) { Each s; }
 
+// Its new instances start beside the old ones, and on two agents they may not.
+TEST(Daemon, LeavesAgentsThatANewVersionCannotRunOn) {
+  AppSpec spec = daemon_app();
+  spec.update.max_unavailable = 0;
+  spec.update.max_surge = 1;
+  Each s(spec);
+  s.apply(ServiceScenario::app(1, "db"));
+  s.advance(seconds(5));
+  const std::string beside = s.tasks().at(s.tasks_of("db").at(0)).agent.str();
+  spec.with = {"db"};
+  s.apply(spec);
+  s.advance(minutes(1));
+  EXPECT_THAT(s.tasks_of("each", 2), SizeIs(1));
+  EXPECT_EQ(s.row("each").ready, 3);
+
+  // Until the master has said for a while that no agent will do.
+  const auto report = [&](bool fits) {
+    s.notify(proto::AskReport{.rows = {{.ask = AskName("each.2"),
+                                        .could_ever_fit = fits,
+                                        .why = "no agent meets 'host in [a9]'"}}});
+  };
+  report(false);
+  s.advance(seconds(4));
+  report(true);
+  s.advance(seconds(4));
+  report(false);
+  s.advance(seconds(4));
+  EXPECT_EQ(s.row("each").ready, 3);
+  s.advance(seconds(10));
+  EXPECT_THAT(s.tasks_on(beside), SizeIs(2));
+  EXPECT_THAT(s.tasks_of("each"), SizeIs(1));
+  EXPECT_EQ(s.row("each").state, "running") << s.row("each").why;
+}
+
 TEST(Daemon, IsNotThereUntilNoFurtherAgentIsOffered) {
   ServiceScenario s;
   s.apply(daemon_app());

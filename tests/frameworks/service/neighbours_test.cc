@@ -115,6 +115,48 @@ TEST(ApartFrom, HoldsForBothApps) {
   EXPECT_THAT(s.tasks_of("noise"), SizeIs(8));
 }
 
+TEST(ApartFrom, AnUnknownAppIsRefused) {
+  Neighbours s;
+  EXPECT_THAT(s.apply(Neighbours::apart(1, {"noise"})),
+              HasSubstr("apart_from: there is no app 'noise'"));
+  EXPECT_THAT(s.apply_all({ServiceScenario::app(1, "db"), Neighbours::apart(1, {"noise"})}),
+              HasSubstr("app 'web' (line 11): apart_from: there is no app 'noise'"));
+  EXPECT_THAT(s.core().status(), IsEmpty());
+}
+
+TEST(Plan, SaysBesideWhichAppsInstancesAreLaunchedAndAsksThere) {
+  Neighbours s;
+  s.apply(ServiceScenario::app(2, "db"));
+  s.apply(ServiceScenario::app(0, "empty"));
+  s.advance(seconds(5));
+  const auto plan = [&](const AppSpec& spec) {
+    const auto plans = s.core().preview(Apply{.specs = {spec}}, s.now(), {});
+    return plans ? plans->at(0) : proto::ServicePlan{.result = plans.error().message()};
+  };
+  const auto hosts = [&](const proto::ServicePlan& made) {
+    const std::vector<Constraint>& all = made.wants.at(0).ask.constraints;
+    return all.empty() ? "" : to_text(all.back());
+  };
+  std::string on;
+  for (const std::string& agent : s.agents_of("db")) on += (on.empty() ? "" : ", ") + agent;
+
+  const proto::ServicePlan beside = plan(Neighbours::beside(2, {"db"}));
+  EXPECT_THAT(beside.steps,
+              testing::ElementsAre("launch on agents with an instance of db only: 2 agents now",
+                                   "launch 2 instances"));
+  EXPECT_EQ(hosts(beside), "host in [" + on + "]");
+  const proto::ServicePlan apart = plan(Neighbours::apart(2, {"db"}));
+  EXPECT_THAT(apart.steps, testing::ElementsAre("launch on no agent with an instance of an app "
+                                                "that it runs apart from: 2 agents now",
+                                                "launch 2 instances"));
+  EXPECT_EQ(hosts(apart), "host not in [" + on + "]");
+  const proto::ServicePlan alone = plan(Neighbours::beside(2, {"empty"}));
+  EXPECT_THAT(alone.steps, testing::ElementsAre("wait until an agent has an instance of empty",
+                                                "launch 2 instances"));
+  EXPECT_THAT(alone.wants, IsEmpty());
+  EXPECT_THAT(plan(ServiceScenario::app(2)).steps, testing::ElementsAre("launch 2 instances"));
+}
+
 // An offer may be older than the other app's instance.
 TEST(ApartFrom, AnOfferOfAnAgentThatIsNoLongerAllowedIsDeclined) {
   Neighbours s;

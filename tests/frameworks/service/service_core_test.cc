@@ -249,6 +249,23 @@ TEST(Service, KillsTheSurplusOneWhenAnUnreachableInstanceReturns) {
   EXPECT_EQ(s.row().ready, 3);
 }
 
+// A machine is lost with all that it runs and comes back, and then the other one.
+TEST(Service, ALossIsNoFailureThoughTheAgentTellsTheEndAfterwards) {
+  Web s(ServiceScenario::app(1));
+  for (int round = 0; round < 5; ++round) {
+    const std::string lost = s.tasks_of("web").at(0);
+    const std::string agent = s.tasks().at(lost).agent.str();
+    s.unreachable(agent);
+    s.settle();  // No time passes.
+    ASSERT_EQ(s.row().ready, 1) << "round " << round << ": " << s.row().why;
+    s.end(lost, State::kLost, Reason::kExecutorEnded,
+          "the executor ended while the agent was away");
+    s.returns(agent);
+    s.settle();
+    EXPECT_EQ(s.row().ready, 1);
+  }
+}
+
 TEST(Service, KeepsTheUnreachableInstanceIfItReturnsBeforeItsReplacementRuns) {
   Web s(ServiceScenario::app(1));
   const std::string old = s.tasks_of("web").at(0);

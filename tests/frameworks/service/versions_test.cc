@@ -127,7 +127,32 @@ TEST(Versions, WithoutThePortOfItsLoadAnAppIsNoLongerScaledByIt) {
     s.advance(seconds(60));
     EXPECT_EQ(s.row().ready, 3);
     EXPECT_FALSE(s.row().scale);
+    if (by_itself) continue;
+    // The version with the port brings it back.
+    EXPECT_EQ(s.request(Rollback{"web", 2}), "back to version 2, scaled by its load again");
+    s.advance(seconds(60));
+    ASSERT_TRUE(s.row().scale);
+    EXPECT_EQ(s.row().scale->port, "http");
+    EXPECT_EQ(s.request(Scale{"web", 9}), "scaled from 3 to 9 instances");
+    EXPECT_THAT(s.request(Scale{"web", 10}), HasSubstr("from 1 to 9 instances"));
   }
+}
+
+// A file without scale, of a version that has the port, was applied on purpose.
+TEST(Versions, ARollbackDoesNotBringBackAScaleThatAFileLeftOut) {
+  Web s;
+  AppSpec spec = command("serve better");
+  spec.ports = {"http"};
+  spec.scale = ScalePolicy{
+      .max = 9, .source = LoadSource::kHttp, .target = 1'000, .port = "http", .path = "/load"};
+  s.apply(spec);
+  s.advance(seconds(60));
+  spec.command = "serve best";
+  spec.scale.reset();
+  s.apply(spec);
+  s.advance(seconds(60));
+  EXPECT_EQ(s.request(Rollback{"web", 2}), "back to version 2");
+  EXPECT_FALSE(s.row().scale);
 }
 
 TEST(Versions, OfBeforeAreForgottenButForTheReadyOne) {
