@@ -17,8 +17,8 @@
 namespace proffer::cli {
 namespace {
 
-constexpr __int128 kSecondsPerHour = 3600;
-constexpr __int128 kMebibytesPerGibibyte = 1024;
+constexpr Thousandths kSecondsPerHour = 3600;
+constexpr Thousandths kMebibytesPerGibibyte = 1024;
 
 Time begin_of(std::chrono::year_month month) {
   const std::chrono::sys_days day(month / std::chrono::day(1));
@@ -26,7 +26,9 @@ Time begin_of(std::chrono::year_month month) {
   return Time::from_nanos(since.count());
 }
 
-__int128 sum_of(const UseSum& sums, ResourceKind kind) { return sums[static_cast<size_t>(kind)]; }
+Thousandths sum_of(const UseSum& sums, ResourceKind kind) {
+  return sums[static_cast<size_t>(kind)];
+}
 
 // Hours of CPUs and GPUs, GiB hours of memory and disk.
 std::string hours_of(const UseSum& sums, ResourceKind kind) {
@@ -94,9 +96,9 @@ void add(const proto::HistoryPage& page, Accounting& accounting) {
   }
 }
 
-std::string decimal(__int128 thousandths) {
-  const auto whole = static_cast<int64_t>(thousandths / 1000);
-  std::string digits = std::to_string(static_cast<int64_t>(thousandths % 1000));
+std::string decimal(Thousandths value) {
+  const auto whole = static_cast<int64_t>(value / 1000);
+  std::string digits = std::to_string(static_cast<int64_t>(value % 1000));
   digits.insert(0, 3 - digits.size(), '0');
   return text(whole, ".", digits);
 }

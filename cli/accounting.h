@@ -25,9 +25,10 @@ struct Month {
 // Errors: kInvalidArgument with what is allowed.
 Result<Month> parse_month(std::string_view text);
 
-// Thousandths of a unit times seconds: of CPUs, MiB, MiB and GPUs. A large cluster's memory in a
-// month does not fit 64 bits.
-using UseSum = std::array<__int128, kResourceKinds.size()>;
+// Of a unit times seconds. A large cluster's memory in a month does not fit 64 bits.
+__extension__ typedef __int128 Thousandths;
+// Of CPUs, MiB of memory and of disk, GPUs.
+using UseSum = std::array<Thousandths, kResourceKinds.size()>;
 
 struct Accounting {
   Month month = {};
@@ -40,7 +41,7 @@ struct Accounting {
 void add(const proto::HistoryPage& page, Accounting& accounting);
 
 // "12.345" of 12345; exact.
-std::string decimal(__int128 thousandths);
+std::string decimal(Thousandths value);
 // One line for each role, after one of names; seconds are exact, hours rounded down to thousandths.
 std::string accounting_csv(const Accounting& accounting);
 std::string accounting_json(const Accounting& accounting);

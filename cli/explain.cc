@@ -320,7 +320,7 @@ int print_explanation(const std::string& json, Result<Value> (*parse)(std::strin
   return 0;
 }
 
-constexpr std::string_view kUsage =
+constexpr std::string_view kExplainUsage =
     "proffer explain framework NAME | role PATH | task FRAMEWORK/TASK [--json]";
 
 }  // namespace
@@ -330,7 +330,7 @@ int run_explain(const Words& words) {
   std::string what;
   std::string name;
   bool json = false;
-  Arguments arguments(std::string(kUsage),
+  Arguments arguments(std::string(kExplainUsage),
                       "why a framework has no offer, why a role has no more, what of a task");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
@@ -352,13 +352,13 @@ int run_explain(const Words& words) {
   } else {
     print_error(Error::invalid_argument(
                     text("a framework, a role or a task can be explained, not a ", quoted(what)))
-                    .with_hint(std::string(kUsage)),
+                    .with_hint(std::string(kExplainUsage)),
                 json);
     return kExitUsage;
   }
   if (name.empty()) {
-    print_error(Error::invalid_argument(text("name a ", what)).with_hint(std::string(kUsage)),
-                json);
+    print_error(
+        Error::invalid_argument(text("name a ", what)).with_hint(std::string(kExplainUsage)), json);
     return kExitUsage;
   }
   const Result<CallResult> answer = call(*master, "explain", proto::explain_call_json(asked));

@@ -26,7 +26,7 @@
 namespace proffer::cli {
 namespace {
 
-constexpr std::string_view kUsage = "proffer keys init|list|rotate|revoke";
+constexpr std::string_view kKeysUsage = "proffer keys init|list|rotate|revoke";
 
 // Of so much a key is told to people: enough to find it again.
 std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
@@ -252,12 +252,12 @@ int run_keys(const Words& words) {
   if (verb == "rotate") return rotate(rest);
   if (verb == "revoke") return revoke(rest);
   if (verb == "--help" || verb == "-h") {
-    print_line(text("usage: ", kUsage, "; each has its own --help"));
+    print_line(text("usage: ", kKeysUsage, "; each has its own --help"));
     return 0;
   }
   return usage_error(Error::invalid_argument(verb.empty() ? std::string("there is no verb")
                                                           : text("unknown verb ", quoted(verb)))
-                         .with_hint(std::string(kUsage)),
+                         .with_hint(std::string(kKeysUsage)),
                      false);
 }
 

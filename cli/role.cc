@@ -16,7 +16,7 @@
 namespace proffer::cli {
 namespace {
 
-constexpr std::string_view kUsage = "proffer role list|tree|set|unset";
+constexpr std::string_view kRoleUsage = "proffer role list|tree|set|unset";
 
 Result<std::vector<proto::RoleRow>> all_roles(const Masters& master) {
   return call_list<proto::RoleRow>(master, "roles", {}, proto::parse_roles);
@@ -161,12 +161,12 @@ int run_role(const Words& words) {
   if (verb == "set") return set(rest);
   if (verb == "unset") return unset(rest);
   if (verb == "--help" || verb == "-h") {
-    print_line(text("usage: ", kUsage, "; each has its own --help"));
+    print_line(text("usage: ", kRoleUsage, "; each has its own --help"));
     return 0;
   }
   return usage_error(Error::invalid_argument(verb.empty() ? std::string("there is no verb")
                                                           : text("unknown verb ", quoted(verb)))
-                         .with_hint(std::string(kUsage)),
+                         .with_hint(std::string(kRoleUsage)),
                      false);
 }
 

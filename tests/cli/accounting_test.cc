@@ -39,7 +39,7 @@ TEST(Accounting, SumsEachRoleExactlyOverPages) {
   Accounting all{.month = november()};
   const Time first = november().from;
   const Time last = november().until - nanoseconds(1);
-  add({.roles = {use("eng", first, 1), use("eng", last, 3'600'000, 1024 * 3'600'000),
+  add({.roles = {use("eng", first, 1), use("eng", last, 3'600'000, int64_t{1024} * 3'600'000),
                  use("eng/ads", first, 500)}},
       all);
   add({.roles = {use("eng", first - nanoseconds(1), 7), use("eng", november().until, 7),
@@ -63,7 +63,7 @@ TEST(Accounting, AMonthOfAnyClusterFits) {
     add({.roles = {use("eng", november().from + minutes(i), 0, std::min(minute, kAmountMax))}},
         all);
   }
-  const __int128 expected = __int128{std::min(minute, kAmountMax)} * (30 * 24 * 60);
+  const Thousandths expected = Thousandths{std::min(minute, kAmountMax)} * (30 * 24 * 60);
   EXPECT_THAT(accounting_csv(all), HasSubstr("," + decimal(expected) + ","));
   EXPECT_EQ(decimal(expected).find('-'), std::string::npos);
 }

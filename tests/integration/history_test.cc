@@ -1,9 +1,11 @@
 // The history of a real master: it outlives the master, tells where entries may be missing, and
 // shows commands to their owners.
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -106,8 +108,22 @@ TEST_F(HistoryOf, AMasterThatEndsInOrderIsWholeToTheLastTask) {
   const proto::HistoryPage page = history();
   EXPECT_EQ(page.tasks.size(), 1u);
   EXPECT_TRUE(page.gaps.empty());
-  // The use of its role was counted to the end.
-  EXPECT_FALSE(history({"--roles"}).roles.empty());
+  // The use of its role was counted to the end, and is what its month is billed.
+  const std::vector<proto::RoleUse> uses = history({"--roles"}).roles;
+  ASSERT_FALSE(uses.empty());
+  int64_t milli_cpu_seconds = 0;
+  for (const proto::RoleUse& use : uses) milli_cpu_seconds += use.seconds[ResourceKind::kCpus];
+  const auto day = std::chrono::sys_days(
+      std::chrono::floor<std::chrono::days>(std::chrono::nanoseconds(uses[0].from.nanos())));
+  const std::chrono::year_month_day date(day);
+  const std::string month = fmt::format("{:04}-{:02}", static_cast<int>(date.year()),
+                                        static_cast<unsigned>(date.month()));
+  EXPECT_THAT(proffer({"accounting", month, "--json"}).out, HasSubstr("\"total\":{\"roles\":1,"));
+  EXPECT_THAT(
+      proffer({"accounting", month, "--csv"}).out,
+      HasSubstr(fmt::format(",{}.{:03}", milli_cpu_seconds / 1000, milli_cpu_seconds % 1000)));
+  EXPECT_THAT(proffer({"accounting", month}).out, HasSubstr("CPU HOURS"));
+  EXPECT_EQ(proffer({"accounting", "2026-13"}).code, 2);
 }
 
 TEST_F(HistoryOf, AMasterThatKeepsNoneSaysSo) {
