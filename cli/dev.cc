@@ -375,8 +375,9 @@ void Dev::say_where() {
   print_line(text("         curl --unix-socket ", text_of(master_, "http"),
                   " http://localhost/v1/status"));
   if (const std::string port = text_of(master_, "http_port"); !port.empty()) {
-    print_line(text("         curl -H \"Authorization: Bearer $(cat ", dir_of("master"),
-                    "/http_token)\" http://", port, "/v1/status"));
+    // Not as an argument of curl, which other users could read.
+    print_line(text("         printf 'Authorization: Bearer %s' \"$(cat ", dir_of("master"),
+                    "/http_token)\" | curl -H @- http://", port, "/v1/status"));
   }
   print_line("ready; Ctrl-C ends everything");
 }

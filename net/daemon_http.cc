@@ -20,6 +20,8 @@ Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options optio
     web.names = options.names;
     web.handler = options.handler;
     web.files = options.files;
+    web.encode_error = options.encode_error;
+    web.verbs_of = options.verbs_of;
     const size_t places = size_t{!options.socket.empty()} + size_t{options.port.has_value()} +
                           size_t{options.tls_port.has_value()};
     web.connections_max = options.connections_max / places;

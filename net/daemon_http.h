@@ -29,6 +29,8 @@ class DaemonHttp {
     HttpTls tls = {};  // of `tls_port`
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
     FilesRoute files = {};
+    std::string (*encode_error)(const Error&) = nullptr;       // as HttpServer's
+    std::string (*verbs_of)(std::string_view path) = nullptr;  // likewise
     size_t connections_max = kHttpConnectionsMax;  // of the socket and the ports together
   };
   // Errors: as HttpServer::listen, and kUnavailable: the token cannot be written.

@@ -36,9 +36,9 @@ Error world_error(std::string_view path, int error) {
       return Error::not_found(text("there is no ", quoted(path)));
     case EACCES:
     case EPERM:
-      return Error::failed_precondition(text(quoted(path), " may not be read"));
+      return Error::permission_denied(text(quoted(path), " may not be read"));
     case ELOOP:
-      return Error::failed_precondition(text(quoted(path), " goes through too many links"));
+      return Error::permission_denied(text(quoted(path), " goes through too many links"));
     case ENAMETOOLONG:
       return Error::invalid_argument(text("path ", quoted(path), " is too long"));
     default:
@@ -147,7 +147,7 @@ class Walk {
 
  private:
   Error leads_out() const {
-    return Error::failed_precondition(
+    return Error::permission_denied(
         text(quoted(relative_), " leads out of the directory that is served"));
   }
 
@@ -232,11 +232,11 @@ Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative,
   OpenFile file;
   file.is_directory = S_ISDIR(status.st_mode);
   if (!file.is_directory && !S_ISREG(status.st_mode)) {
-    return Error::failed_precondition(text(quoted(relative), " is neither a file nor a directory"));
+    return Error::permission_denied(text(quoted(relative), " is neither a file nor a directory"));
   }
   // This process may read more than the root's user, who may link what he cannot read.
   if (!file.is_directory && status.st_nlink > 1 && status.st_uid != walk.user()) {
-    return Error::failed_precondition(text(quoted(relative), " is a file of another user"));
+    return Error::permission_denied(text(quoted(relative), " is a file of another user"));
   }
   file.bytes = file.is_directory ? 0 : int64_t{status.st_size};
   // What was looked at, whatever its name means by now.

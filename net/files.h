@@ -33,7 +33,7 @@ struct FilesRoot {
   std::filesystem::path path = {};  // real: what an absolute link inside must begin with
 };
 
-// Follows links in `path`, which is not a stranger's. Errors: kNotFound, kFailedPrecondition.
+// Follows links in `path`, which is not a stranger's. Errors: kNotFound, kPermissionDenied.
 Result<FilesRoot> open_root(const std::filesystem::path& path);
 
 // A user with whose rights files are opened.
@@ -52,7 +52,7 @@ struct OpenFile {
 // Opens a regular file or a directory for reading. Symbolic links are followed here, part by part,
 // as long as they stay inside, so there is no check that somebody could outrun by swapping a link
 // in. Never opens a FIFO or a device. Errors: kInvalidArgument (absolute, a NUL, a ".." part, too
-// long), kNotFound, kFailedPrecondition (a link leads out of the root, or to too many others; a
+// long), kNotFound, kPermissionDenied (a link leads out of the root, or to too many others; a
 // device or FIFO; a hard link to a file of another user than the root's; what may not be read).
 //
 // With `user`, what that user may not read is not opened; only a process of root can be another

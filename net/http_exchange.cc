@@ -58,25 +58,16 @@ MHD_Result queue(MHD_Connection* connection, int status, MHD_Response* response)
 }
 
 MHD_Result queue_body(MHD_Connection* connection, int status, std::string_view content_type,
-                      const std::string& body) {
+                      const std::string& body, const HttpHeaders& headers) {
   MHD_Response* response = MHD_create_response_from_buffer(
       body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
-  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+  if (!content_type.empty()) add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+  for (const auto& [name, value] : headers) add_header(response, name.c_str(), value);
   if (status == MHD_HTTP_UNAUTHORIZED) {
     add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"proffer\"");
   }
-  if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    add_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
-  }
   return queue(connection, status, response);
-}
-
-MHD_Result queue_redirect(MHD_Connection* connection, const std::string& location) {
-  MHD_Response* response = MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT);
-  if (response == nullptr) return MHD_NO;
-  add_header(response, MHD_HTTP_HEADER_LOCATION, location);
-  return queue(connection, MHD_HTTP_TEMPORARY_REDIRECT, response);
 }
 
 MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view message) {
@@ -86,22 +77,6 @@ MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view m
 MHD_Result queue_no_room(MHD_Connection* connection) {
   return queue_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
                     "too many streams and large files are being read here; try again later");
-}
-
-int status_of(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::kInvalidArgument:
-      return MHD_HTTP_BAD_REQUEST;
-    case ErrorCode::kNotFound:
-      return MHD_HTTP_NOT_FOUND;
-    case ErrorCode::kFailedPrecondition:
-    case ErrorCode::kPermissionDenied:
-      return MHD_HTTP_FORBIDDEN;
-    case ErrorCode::kUnavailable:
-      return MHD_HTTP_SERVICE_UNAVAILABLE;
-    default:
-      return MHD_HTTP_INTERNAL_SERVER_ERROR;
-  }
 }
 
 bool has_hung_up(MHD_Connection* connection) {

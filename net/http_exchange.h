@@ -40,7 +40,7 @@ struct Exchange {
   Time looked;                           // (m) when a stream was last woken to look
   int status = 500;                      // (m)
   std::string content_type;              // (m)
-  std::string location;                  // (m) of the same elsewhere, if the status is 307
+  HttpHeaders headers;                   // (m) further ones
   bool is_stream = false;                // (m)
   std::string bytes;                     // (m) the body, or bytes that wait in a stream
   bool is_finished = false;              // (m) the stream's end has been written
@@ -99,10 +99,8 @@ bool has_hung_up(MHD_Connection* connection);
 void add_header(MHD_Response* response, const char* name, std::string_view value);
 MHD_Result queue(MHD_Connection* connection, int status, MHD_Response* response);
 MHD_Result queue_body(MHD_Connection* connection, int status, std::string_view content_type,
-                      const std::string& body);
-MHD_Result queue_redirect(MHD_Connection* connection, const std::string& location);
+                      const std::string& body, const HttpHeaders& headers = {});
 MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view message);
 MHD_Result queue_no_room(MHD_Connection* connection);
-int status_of(const Error& error);
 
 }  // namespace proffer::http

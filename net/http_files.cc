@@ -136,12 +136,13 @@ MHD_Result serve_file(const ExchangePtr& exchange) {
   const auto refuse = [&](const Error& error) {
     begin_short(*exchange);
     return queue_text(
-        connection, status_of(error),
+        connection, http_status(error.code()),
         error.hint().empty() ? error.message() : text(error.message(), "\n  hint: ", error.hint()));
   };
   if (request.method == "POST") {
     begin_short(*exchange);
-    return queue_text(connection, 405, "files can only be read");
+    return queue_body(connection, 405, kTextType, "files can only be read\n",
+                      {{MHD_HTTP_HEADER_ALLOW, "GET, HEAD"}});
   }
   Result<ServedPath> served =
       route.resolve(std::string_view(request.path).substr(route.prefix.size()), request.principal);

@@ -215,15 +215,12 @@ ssize_t read_stream(void* owner, uint64_t, char* out, size_t max) {
 // The answer has come; nobody but this thread touches it any more, except what is written to a
 // stream. Without the mutex, which libmicrohttpd's own locks must not nest in.
 MHD_Result queue_answer(const ExchangePtr& exchange) {
-  if (exchange->status == MHD_HTTP_TEMPORARY_REDIRECT) {
-    begin_short(*exchange);
-    return queue_redirect(exchange->connection, exchange->location);
-  }
   if (!exchange->is_stream) {
     const std::string body = std::move(exchange->bytes);
     exchange->bytes.clear();
     begin_short(*exchange);
-    return queue_body(exchange->connection, exchange->status, exchange->content_type, body);
+    return queue_body(exchange->connection, exchange->status, exchange->content_type, body,
+                      exchange->headers);
   }
   if (!begin_long(*exchange)) return queue_no_room(exchange->connection);
   MHD_Response* response = MHD_create_response_from_callback(
@@ -244,6 +241,32 @@ std::optional<std::string_view> HttpRequest::param(std::string_view name) const 
 
 std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
   return first_of(headers, name);
+}
+
+int http_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+      return MHD_HTTP_BAD_REQUEST;
+    case ErrorCode::kPermissionDenied:
+      return MHD_HTTP_FORBIDDEN;
+    case ErrorCode::kNotFound:
+      return MHD_HTTP_NOT_FOUND;
+    case ErrorCode::kAlreadyExists:
+    case ErrorCode::kFailedPrecondition:
+      return MHD_HTTP_CONFLICT;
+    case ErrorCode::kResourceExhausted:
+      return MHD_HTTP_TOO_MANY_REQUESTS;
+    case ErrorCode::kUnsupported:
+      return MHD_HTTP_NOT_IMPLEMENTED;
+    case ErrorCode::kUnavailable:
+      return MHD_HTTP_SERVICE_UNAVAILABLE;
+    case ErrorCode::kTimeout:
+      return MHD_HTTP_GATEWAY_TIMEOUT;
+    case ErrorCode::kCorruption:
+    case ErrorCode::kInternal:
+      return MHD_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  return MHD_HTTP_INTERNAL_SERVER_ERROR;
 }
 
 struct HttpStream::Impl {
@@ -314,25 +337,21 @@ HttpResponder::~HttpResponder() {
   if (impl_ != nullptr) respond_text(500, "no answer\n");
 }
 
-void HttpResponder::respond(int status, std::string_view content_type, std::string body) {
+void HttpResponder::respond(int status, std::string_view content_type, std::string body,
+                            HttpHeaders headers) {
   CHECK(impl_ != nullptr) << "answered twice";
   const ExchangePtr exchange = std::exchange(impl_, nullptr)->exchange;
   const std::lock_guard lock(exchange->shared->mutex);
   exchange->status = status;
   exchange->content_type = content_type;
   exchange->bytes = std::move(body);
+  exchange->headers = std::move(headers);
   exchange->phase = Exchange::Phase::kAnswered;
   if (exchange->connection != nullptr) wake(*exchange);
 }
 
 void HttpResponder::redirect(std::string url) {
-  CHECK(impl_ != nullptr) << "answered twice";
-  const ExchangePtr exchange = std::exchange(impl_, nullptr)->exchange;
-  const std::lock_guard lock(exchange->shared->mutex);
-  exchange->status = MHD_HTTP_TEMPORARY_REDIRECT;
-  exchange->location = std::move(url);
-  exchange->phase = Exchange::Phase::kAnswered;
-  if (exchange->connection != nullptr) wake(*exchange);
+  respond(MHD_HTTP_TEMPORARY_REDIRECT, "", "", {{MHD_HTTP_HEADER_LOCATION, std::move(url)}});
 }
 
 HttpStream HttpResponder::stream(int status, std::string_view content_type) {
@@ -417,8 +436,9 @@ struct HttpServer::Impl {
     }
     if (exchange->is_body_too_large) {
       begin_short(*exchange);
-      return queue_text(connection, 413,
-                        text("a body may have at most ", kHttpBodyBytesMax, " bytes"));
+      return refuse(
+          connection, 413,
+          Error::resource_exhausted(text("a body may have at most ", kHttpBodyBytesMax, " bytes")));
     }
     if (!files.prefix.empty() && exchange->request.path.starts_with(files.prefix)) {
       const MHD_Result result = serve_file(exchange);
@@ -439,6 +459,30 @@ struct HttpServer::Impl {
     return MHD_YES;
   }
 
+  // What the server itself refuses.
+  MHD_Result refuse(MHD_Connection* connection, int status, const Error& error,
+                    const HttpHeaders& headers = {}) const {
+    const auto encode = shared->options.encode_error;
+    if (encode == nullptr) {
+      return queue_body(connection, status, kTextType, text(error.message(), "\n"), headers);
+    }
+    return queue_body(connection, status, "application/json", encode(error), headers);
+  }
+  MHD_Result refuse(MHD_Connection* connection, const HttpRefusal& refusal) const {
+    const ErrorCode code = refusal.status == MHD_HTTP_BAD_REQUEST ? ErrorCode::kInvalidArgument
+                                                                  : ErrorCode::kPermissionDenied;
+    return refuse(connection, refusal.status, Error(code, refusal.message));
+  }
+  MHD_Result refuse_verb(const Exchange& exchange) const {
+    const auto verbs_of = shared->options.verbs_of;
+    const std::string verbs =
+        verbs_of == nullptr ? "GET, HEAD, POST" : verbs_of(exchange.request.path);
+    return refuse(exchange.connection, MHD_HTTP_METHOD_NOT_ALLOWED,
+                  Error::unsupported(text(exchange.request.path, " takes ", verbs, ", not ",
+                                          exchange.request.method)),
+                  {{MHD_HTTP_HEADER_ALLOW, verbs}});
+  }
+
   // Called first with the headers, then with each piece of the body, then at its end, and again
   // after each resumption until an answer is queued.
   MHD_Result on_request(MHD_Connection* connection, const char* url, const char* method,
@@ -451,29 +495,31 @@ struct HttpServer::Impl {
           MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
       *slot = new ExchangePtr(exchange);  // until on_completed
       if (!read_head(*exchange, url, method)) {
-        return queue_text(connection, 400, "the request's target is not a well-formed path");
+        return refuse(connection, 400,
+                      Error::invalid_argument("the request's target is not a well-formed path"));
       }
       const std::string& name = exchange->request.method;
       if (name != "GET" && name != "HEAD" && name != "POST") {
-        return queue_text(connection, 405, "only GET, HEAD and POST are served");
+        return refuse_verb(*exchange);
       }
       const HttpServer::Options& options = shared->options;
       // A page of a stranger's has no token, and no name of the server means more than another: who
       // connected has compared its key.
       if (options.tls) {
         const std::optional<HttpRefusal> refusal = admit_bearer(*exchange);
-        return refusal ? queue_text(connection, refusal->status, refusal->message) : MHD_YES;
+        return refusal ? refuse(connection, *refusal) : MHD_YES;
       }
       if (const std::optional<HttpRefusal> refusal =
               refuse_strangers(exchange->request, options.address.host, options.names)) {
-        return queue_text(connection, refusal->status, refusal->message);
+        return refuse(connection, *refusal);
       }
       exchange->request.principal = principal_of_peer(*exchange);
       if (!options.token.empty() && exchange->request.principal == nullptr &&
           exchange->request.path != kHttpOpenPath) {
-        return queue_text(connection, MHD_HTTP_UNAUTHORIZED,
-                          text("this port answers requests with a token only: ",
-                               "Authorization: Bearer TOKEN", options.token_hint));
+        return refuse(
+            connection, MHD_HTTP_UNAUTHORIZED,
+            Error::permission_denied(text("this port answers requests with a token only: ",
+                                          "Authorization: Bearer TOKEN", options.token_hint)));
       }
       return MHD_YES;
     }

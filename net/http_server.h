@@ -43,6 +43,8 @@ inline constexpr int kHttpThreads = 2;
 // What is answered to everybody, also to those that have no token.
 inline constexpr std::string_view kHttpOpenPath = "/healthz";
 
+using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
+
 struct HttpRequest {
   PrincipalPtr principal = {};  // the user that asks; nullptr: not known
   std::string method = {};      // "GET", "HEAD", "POST"
@@ -56,6 +58,9 @@ struct HttpRequest {
   std::optional<std::string_view> param(std::string_view name) const;
   std::optional<std::string_view> header(std::string_view name) const;
 };
+
+// The status of an answer that tells this error: one map for all daemons.
+int http_status(ErrorCode code);
 
 struct HttpRefusal {
   int status = 0;
@@ -105,7 +110,9 @@ class HttpResponder {
   HttpResponder& operator=(HttpResponder&&) noexcept;
   ~HttpResponder();
 
-  void respond(int status, std::string_view content_type, std::string body);
+  // `headers`: further ones.
+  void respond(int status, std::string_view content_type, std::string body,
+               HttpHeaders headers = {});
   void respond_json(int status, std::string body) {
     respond(status, "application/json", std::move(body));
   }
@@ -142,9 +149,8 @@ struct ServedPath {
 // work on values that nobody changes, or take a lock.
 struct FilesRoute {
   std::string prefix = {};  // "/v1/files/"; empty: no files
-  // `rest` is the decoded path after the prefix, hostile. An error becomes 404 (kNotFound), 400
-  // (kInvalidArgument), 403 (kFailedPrecondition, kPermissionDenied) or 500, with its message and
-  // its hint as the body.
+  // `rest` is the decoded path after the prefix, hostile. An error becomes the status of its code
+  // (http_status()), with its message and its hint as the body.
   std::function<Result<ServedPath>(std::string_view rest, const PrincipalPtr& by)> resolve = {};
   // The answer to a directory, as JSON.
   std::function<std::string(const std::vector<DirEntry>&)> encode_directory = {};
@@ -168,6 +174,11 @@ class HttpServer {
     std::optional<HttpTls> tls = {};
     // By which it may be asked for besides loopback ones and `address`, in the header Host.
     std::vector<std::string> names = {};
+    // The body of what the server itself refuses, as JSON; none: the message as text. Called from
+    // the server's threads, at the same time.
+    std::string (*encode_error)(const Error&) = nullptr;
+    // For the header Allow of 405; none: all that are served.
+    std::string (*verbs_of)(std::string_view path) = nullptr;
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
     FilesRoute files = {};
     // At a Unix socket a user may have a quarter of them; more are shut. Root and the user of this

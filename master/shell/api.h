@@ -1,41 +1,87 @@
 #pragma once
 
-// The read side of the one API: the same methods for calls (CLI) and HTTP, the same JSON from the
-// same encoder (DESIGN §12).
+// The methods of the route table, carried out for whoever asks: a peer's call, or HTTP. It decides
+// nothing: the core does.
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "common/principal.h"
 #include "common/result.h"
 #include "master/core/master.h"
+#include "master/shell/event_log.h"
+#include "master/shell/history.h"
+#include "master/shell/history_calls.h"
+#include "master/shell/routes.h"
+#include "master/shell/secrets.h"
+#include "master/shell/snapshot_pages.h"
+#include "net/loop.h"
+#include "proto/json/json.h"
 
 namespace proffer::master {
 
-struct Page {
-  std::string json = {};
-  std::string next = {};  // give it as `after` for the next page; empty: this was the last
+class Api {
+ public:
+  // What the master's process has. The references must outlive this.
+  struct Process {
+    Loop& loop;
+    const std::unique_ptr<Master>& core;      // nullptr while it does not lead
+    const std::unique_ptr<History>& history;  // nullptr: none is kept
+    const std::unique_ptr<EventLog>& events;  // likewise
+    Secrets& secrets;
+    const PolicyOptions& policy;
+    std::function<void(const std::vector<TraceEvent>&)> tell = {};
+    std::function<void(MasterEvent)> step = {};
+    std::function<void(PeerId, proto::Call)> send = {};
+    // Where the master is found, for join tokens. Errors: kFailedPrecondition.
+    std::function<Result<std::string>()> join_token_reply = {};
+  };
+  struct Call {
+    const Route& route;
+    std::string_view arguments = {};  // JSON; "" for none
+    PrincipalPtr by = {};
+    PeerId peer = {};  // of a standby
+  };
+  using Done = std::function<void(Result<Page>)>;
+  using Relayed = std::function<void(Result<std::string>)>;
+
+  explicit Api(Process process);
+  Api(const Api&) = delete;
+  Api& operator=(const Api&) = delete;
+
+  // Only while it leads. `done` is called once, maybe at once; never if the process stops before.
+  // Errors: kInvalidArgument for the arguments; the core's.
+  void call(const Call& call, Done done);
+  // A request to a scheduler; `done` gets its answer as it is. Errors: as call().
+  void relay(proto::RequestCall request, PrincipalPtr by, Relayed done);
+  // What the core says to a call.
+  void answer(Answer answer);
+  // Why the history is not kept; empty: it is.
+  std::string history_words() const;
+  // Numbers of calls are of this life of the master.
+  std::string next_request_id(LeaderEpoch leader) const;
+
+  HistoryCalls& history_calls() { return history_calls_; }
+
+ private:
+  uint64_t wait_for_answer(Relayed done);
+  // Of a change: `json` is the answer if it works.
+  Relayed answered_by(std::string json, Done done) const;
+  void change(const Call& call, const Result<std::string>& json, Done done);
+  void set_secret(const Call& call, Done done);
+  void stand_by(const Call& call, Done done);
+  void read_events(const Call& call, Done done);
+  void grant_files(const Call& call, const Done& done);
+
+  Process process_;
+  HistoryCalls history_calls_;
+  SnapshotPages snapshots_;
+  uint64_t calls_ = 0;
+  std::map<uint64_t, Relayed> waiting_;  // by our number; each is answered by the core
 };
-
-// `method` is "status", "agents", "frameworks", "roles", "tasks", "offers", "keys", "masters" or
-// "secrets" with JSON as of proto::TaskQuery ("" for none) as `arguments`, or "explain" with that
-// of proto::explain_call_json. Errors: kNotFound with the known methods, kInvalidArgument for the
-// arguments. What `by` may not see is left out. Pages have at most kReplyRowsMax rows and
-// kJsonBytesMax bytes.
-// `history`: MasterStatus::history.
-Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments,
-                      const Principal* by, std::string_view history = {});
-
-// What changes something: "kill", "drain", "undrain", "role_set", "reserve", "unreserve",
-// "teardown", "join_token", "join", "key_rotate", "key_revoke", "agent_gone", "brake_lift",
-// "secret_remove".
-bool is_operator_method(std::string_view method);
-// The event of such a call, answered under `call`, with JSON as of proto/json as `arguments`.
-// Errors: kInvalidArgument for the arguments.
-Result<MasterEvent> operator_event(std::string_view method, std::string_view arguments,
-                                   uint64_t call, const PrincipalPtr& by);
-
-// The methods that read_api knows.
-const std::vector<std::string_view>& read_methods();
 
 }  // namespace proffer::master

@@ -13,8 +13,8 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "master/core/master.h"
-#include "master/shell/api.h"
 #include "master/shell/history.h"
+#include "master/shell/routes.h"
 #include "net/loop.h"
 #include "proto/messages.h"
 

@@ -1,111 +1,147 @@
+// Read on_request first: a request becomes a call of a route, which reads or changes.
+
 #include "master/shell/http_api.h"
 
-#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "common/text.h"
-#include "common/time.h"
+#include "proto/json/arguments.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
 
 namespace proffer::master {
 namespace {
 
+// Of the scheduler of services, beside the time that the request waits.
 constexpr Duration kAnswersIn = seconds(10);
 
-Error unknown_parameter(const std::string& name, std::string_view known) {
-  return Error::invalid_argument(text("unknown parameter ", quoted(name), "; known are ", known));
+HttpReply reply_of(Result<Page> page) {
+  if (!page) return error_reply(page.error());
+  return {.body = proto::with_next(std::move(page->json), page->next)};
 }
 
-Result<std::string> explain_arguments(const HttpRequest& request) {
-  proto::ExplainCall call;
-  for (const auto& [name, value] : request.query) {
-    if (name == "framework") {
-      call.framework = value;
-    } else if (name == "role") {
-      call.role = value;
-    } else if (name == "task") {
-      call.task = value;
-    } else {
-      return unknown_parameter(name, "framework, role and task");
-    }
-  }
-  return proto::explain_call_json(call);
+// Of the same body it is the same, in each life of the master.
+std::string etag_for(const std::string& body) {
+  return text('"', std::hash<std::string>()(body), '-', body.size(), '"');
+}
+
+// Answers of schedulers are JSON, or text of their own.
+HttpReply relayed_reply(Result<std::string> told) {
+  if (!told) return error_reply(told.error());
+  HttpReply reply{.body = *std::move(told)};
+  if (!proto::is_json(reply.body)) reply.type = "application/octet-stream";
+  return reply;
 }
 
 }  // namespace
 
-int http_status(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-      return 400;
-    case ErrorCode::kPermissionDenied:
-      return 403;
-    case ErrorCode::kNotFound:
-      return 404;
-    case ErrorCode::kResourceExhausted:
-      return 429;
-    case ErrorCode::kUnavailable:
-      return 503;
-    case ErrorCode::kTimeout:
-      return 504;
-    default:
-      return 500;
-  }
+HttpApi::HttpApi(Process process)
+    : process_(std::move(process)), polls_(process_.loop, [this](const HttpPolls::Poll& poll) {
+        return page_now(poll.call, poll.by);
+      }) {}
+
+void HttpApi::on_request(const HttpRequest& request, HttpResponder responder) {
+  // What calls is copied; the responder is not.
+  const Tell tell =
+      [responder = std::make_shared<HttpResponder>(std::move(responder))](const HttpReply& reply) {
+        responder->respond(reply.status, reply.type, reply.body, reply.headers);
+      };
+  std::variant<HttpCall, HttpReply> call = http_call(request);
+  if (const auto* refusal = std::get_if<HttpReply>(&call)) return tell(*refusal);
+  auto& found = std::get<HttpCall>(call);
+  if (found.route->changes()) return change(found, request, tell);
+  if (found.route->serves == Serves::kServers) return find_servers(found, request, tell);
+  read(std::move(found), request, tell);
 }
 
-Result<std::string> arguments_of(const HttpRequest& request) {
-  if (request.path.ends_with("/explain")) return explain_arguments(request);
-  proto::TaskQuery query;
-  for (const auto& [name, value] : request.query) {
-    if (name == "prefix") {
-      query.prefix = value;
-    } else if (name == "after") {
-      query.after = value;
-    } else if (name == "ended") {
-      query.ended = value != "0" && value != "false";
-    } else if (name == "limit") {
-      const Result<int64_t> limit =
-          parse_whole("limit", value, 1, static_cast<int64_t>(kReplyRowsMax));
-      if (!limit) return limit.error();
-      query.limit = static_cast<size_t>(*limit);
-    } else {
-      return unknown_parameter(name, "prefix, ended, after and limit");
-    }
+void HttpApi::read(HttpCall call, const HttpRequest& request, Tell tell) {
+  if (call.route->serves != Serves::kRead) {
+    return process_.api.call(
+        {.route = *call.route, .arguments = call.arguments, .by = request.principal},
+        [tell = std::move(tell)](Result<Page> page) { tell(reply_of(std::move(page))); });
   }
-  return proto::task_query_json(query);
+  const HttpReply reply = page_now(call, request.principal);
+  const std::string_view known = request.header("if-none-match").value_or("");
+  if (reply.status != 200 || known != etag_of(reply)) return tell(reply);
+  const HttpReply unchanged{.status = 304, .type = {}, .headers = reply.headers};
+  if (call.wait <= Duration()) return tell(unchanged);
+  const Time until = process_.loop.now() + call.wait;
+  const Result<void> waits = polls_.add({.call = std::move(call),
+                                         .by = request.principal,
+                                         .known = std::string(known),
+                                         .until = until,
+                                         .tell = tell});
+  if (!waits) tell(error_reply(waits.error()));
 }
 
-Result<HttpRelay> services_relay(const HttpRequest& request) {
-  HttpRelay relay{.framework = "service"};
-  proto::ServiceCall call{.verb = "servers"};
-  for (const auto& [name, value] : request.query) {
-    if (name == "app") {
-      for (std::string_view rest = value; !rest.empty();) {
-        const std::string_view app = rest.substr(0, rest.find(','));
-        rest.remove_prefix(std::min(app.size() + 1, rest.size()));
-        if (!app.empty()) call.apps.emplace_back(app);
-      }
-    } else if (name == "version") {
-      call.seen = value;
-    } else if (name == "after") {
-      call.after = value;
-    } else if (name == "framework") {
-      relay.framework = value;
-    } else if (name == "wait") {
-      const Result<Duration> wait = parse_duration(value);
-      if (!wait) return Error(wait.error()).in("wait");
-      if (*wait < Duration() || *wait > proto::kServersWaitMax) {
-        return Error::invalid_argument(text(
-            "wait must be from 0s to ", to_text(proto::kServersWaitMax), ", not ", quoted(value)));
-      }
-      call.wait = *wait;
-    } else {
-      return unknown_parameter(name, "app, version, wait, after and framework");
-    }
+// Of a route that the core answers at once.
+HttpReply HttpApi::page_now(const HttpCall& call, const PrincipalPtr& by) {
+  if (!process_.may_serve()) {
+    return error_reply(Error::unavailable("this master does not lead any more")
+                           .with_hint("ask again: another one leads"));
   }
-  relay.data = proto::service_call_json(call);
-  relay.timeout = kAnswersIn + call.wait;
-  return relay;
+  HttpReply reply;
+  process_.api.call({.route = *call.route, .arguments = call.arguments, .by = by},
+                    [&](Result<Page> page) { reply = reply_of(std::move(page)); });
+  if (reply.status == 200) reply.headers.emplace_back("ETag", etag_for(reply.body));
+  return reply;
+}
+
+void HttpApi::change(const HttpCall& call, const HttpRequest& request, Tell tell) {
+  if (process_.waits_for_disk()) {
+    return tell(error_reply(Error::unavailable("the registry's disk is slow or full: writes wait")
+                                .with_hint("try again in a few seconds")));
+  }
+  const std::optional<std::string_view> key = request.header("idempotency-key");
+  if (!key) return carry_out(call, request, tell);
+  const KeptAnswers::Name name{.user = audit_name(request.principal.get()),
+                               .key = std::string(*key)};
+  const std::string what = text(request.path, '\n', call.arguments, '\n', request.body);
+  const Result<bool> is_new = answers_.begin(name, what, process_.loop.now(), tell);
+  if (!is_new) return tell(error_reply(is_new.error()));
+  if (!*is_new) return;
+  carry_out(call, request, [this, name, tell = std::move(tell)](const HttpReply& reply) {
+    answers_.finish(name, reply);
+    tell(reply);
+  });
+}
+
+void HttpApi::carry_out(const HttpCall& call, const HttpRequest& request, const Tell& tell) {
+  if (call.route->serves == Serves::kRequest) return relay(call, request, tell);
+  process_.api.call({.route = *call.route, .arguments = call.arguments, .by = request.principal},
+                    [tell](Result<Page> page) { tell(reply_of(std::move(page))); });
+}
+
+// The body is the scheduler's to read, and its answer is passed on as it is.
+void HttpApi::relay(const HttpCall& call, const HttpRequest& request, const Tell& tell) {
+  Result<proto::RequestOptions> options = proto::parse_request_options(call.arguments);
+  if (!options) return tell(error_reply(options.error()));
+  const std::optional<std::string_view> key = request.header("idempotency-key");
+  process_.api.relay(
+      {.framework = call.framework,
+       .id = key ? std::string(*key) : process_.api.next_request_id(process_.leader()),
+       .timeout = options->timeout,
+       .data = request.body,
+       .role = std::move(options->role)},
+      request.principal,
+      [tell](Result<std::string> told) { tell(relayed_reply(std::move(told))); });
+}
+
+void HttpApi::find_servers(const HttpCall& call, const HttpRequest& request, const Tell& tell) {
+  Result<proto::ServersQuery> query = proto::parse_servers_query(call.arguments);
+  if (!query) return tell(error_reply(query.error()));
+  process_.api.relay({.framework = std::move(query->framework),
+                      .id = process_.api.next_request_id(process_.leader()),
+                      .timeout = kAnswersIn + query->wait,
+                      .data = proto::service_call_json({.verb = "servers",
+                                                        .after = std::move(query->after),
+                                                        .apps = std::move(query->apps),
+                                                        .seen = std::move(query->seen),
+                                                        .wait = query->wait})},
+                     request.principal,
+                     [tell](Result<std::string> told) { tell(relayed_reply(std::move(told))); });
 }
 
 }  // namespace proffer::master

@@ -1,31 +1,52 @@
 #pragma once
 
-// GET requests below /v1/ as the calls that they stand for. Pure.
+// The master's HTTP below /v1/: the methods of the route table, with ETags, waiting reads and
+// Idempotency-Keys.
 
-#include <string>
-#include <string_view>
+#include <functional>
+#include <memory>
 
-#include "common/result.h"
-#include "common/time.h"
+#include "master/core/master.h"
+#include "master/shell/api.h"
+#include "master/shell/http_polls.h"
+#include "master/shell/http_routes.h"
+#include "master/shell/kept_answers.h"
 #include "net/http_server.h"
+#include "net/loop.h"
 
 namespace proffer::master {
 
-int http_status(ErrorCode code);
+class HttpApi {
+ public:
+  // What the master's process has. The references must outlive this.
+  struct Process {
+    Loop& loop;
+    Api& api;
+    const std::unique_ptr<Master>& core;
+    std::function<LeaderEpoch()> leader = {};
+    std::function<bool()> may_serve = {};
+    std::function<bool()> waits_for_disk = {};  // writes are refused meanwhile
+  };
+  explicit HttpApi(Process process);
+  HttpApi(const HttpApi&) = delete;
+  HttpApi& operator=(const HttpApi&) = delete;
 
-// The arguments of the method that the path names, as of read_api: ?prefix=…&ended=1&after=…&
-// limit=…; of explain: ?framework=… or ?role=… or ?task=…. Errors: kInvalidArgument.
-Result<std::string> arguments_of(const HttpRequest& request);
+  // Only while it leads. The answer may come later.
+  void on_request(const HttpRequest& request, HttpResponder responder);
 
-// A request to a scheduler, which answers it in JSON.
-struct HttpRelay {
-  std::string framework = {};
-  std::string data = {};
-  Duration timeout = {};
+ private:
+  using Tell = std::function<void(const HttpReply&)>;
+
+  void read(HttpCall call, const HttpRequest& request, Tell tell);
+  void change(const HttpCall& call, const HttpRequest& request, Tell tell);
+  void carry_out(const HttpCall& call, const HttpRequest& request, const Tell& tell);
+  void relay(const HttpCall& call, const HttpRequest& request, const Tell& tell);
+  void find_servers(const HttpCall& call, const HttpRequest& request, const Tell& tell);
+  HttpReply page_now(const HttpCall& call, const PrincipalPtr& by);
+
+  Process process_;
+  KeptAnswers answers_;
+  HttpPolls polls_;
 };
-inline constexpr std::string_view kServicesPath = "/v1/services";
-// Of kServicesPath: ?app=web,api&version=…&wait=30s&after=…&framework=service, all optional: the
-// servers of apps (proto::ServersPage). Errors: kInvalidArgument.
-Result<HttpRelay> services_relay(const HttpRequest& request);
 
 }  // namespace proffer::master

@@ -18,18 +18,15 @@
 #include "master/core/trace.h"
 #include "master/shell/api.h"
 #include "master/shell/event_log.h"
-#include "master/shell/history_calls.h"
 #include "master/shell/http_api.h"
 #include "master/shell/intake.h"
 #include "master/shell/key_principals.h"
 #include "master/shell/master_id.h"
 #include "master/shell/metrics.h"
 #include "master/shell/secrets.h"
-#include "master/shell/snapshot_pages.h"
 #include "master/shell/standby.h"
 #include "master/shell/standby_link.h"
 #include "net/daemon_http.h"
-#include "net/file_token.h"
 #include "net/held_port.h"
 #include "net/http_server.h"
 #include "net/randomness.h"
@@ -38,11 +35,8 @@
 #include "net/users.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
-#include "proto/json/events_json.h"
-#include "proto/json/file_access_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
-#include "proto/json/masters_json.h"
 #include "store/directory_lock.h"
 #include "store/elected_at_once.h"
 #include "store/sqlite_store.h"
@@ -69,8 +63,22 @@ struct MasterShell::Impl {
                 .may_be_shed =
                     [this](const Principal* by) { return may_be_shed(options.core.policy, by); },
                 .may_serve = [this] { return !waits_for_disk(); }}),
-        history_calls(
-            l, [this](PeerId standby, proto::Call call) { send(standby, std::move(call)); }) {}
+        api({.loop = l,
+             .core = core,
+             .history = history,
+             .events = events,
+             .secrets = secrets,
+             .policy = options.core.policy,
+             .tell = [this](const std::vector<TraceEvent>& happened) { tell(happened); },
+             .step = [this](MasterEvent event) { step(std::move(event)); },
+             .send = [this](PeerId standby, proto::Call call) { send(standby, std::move(call)); },
+             .join_token_reply = [this] { return join_token_reply(); }}),
+        http_api({.loop = l,
+                  .api = api,
+                  .core = core,
+                  .leader = [this] { return options.core.leader; },
+                  .may_serve = [this] { return may_serve(); },
+                  .waits_for_disk = [this] { return waits_for_disk(); }}) {}
   // While the lock is held, the path is nobody else's.
   ~Impl() {
     if (history) history->finish(core->last_history(loop.now()));
@@ -89,7 +97,6 @@ struct MasterShell::Impl {
   std::unique_ptr<EventLog> events;  // the same
   std::unique_ptr<Router> router;
   Intake intake;
-  HistoryCalls history_calls;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
   ShedCounters shed;
   std::unique_ptr<DaemonHttp> http;
@@ -113,16 +120,9 @@ struct MasterShell::Impl {
   // From the first event that called for a decision, until that decision was taken.
   std::optional<Time> undecided_since;
   LatencyHistogram decisions;
-  struct WaitingCall {
-    PeerId peer = {};
-    uint64_t id = 0;                         // the caller's number
-    bool request = false;                    // to a framework: its answer has data
-    std::optional<HttpResponder> http = {};  // instead of the peer
-    std::string json = "{}";                 // the answer, if it works
-  };
-  SnapshotPages snapshots;
-  uint64_t calls = 0;
-  std::map<uint64_t, WaitingCall> calls_waiting;  // by our number; each is answered by the core
+  // They use what is above.
+  Api api;
+  HttpApi http_api;
 
   Result<void> start();
   Result<void> open_registry();
@@ -140,14 +140,11 @@ struct MasterShell::Impl {
   void on_lost(PeerId peer);
   bool on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full);
   void on_call(PeerId peer, const proto::Call& call);
-  void grant_files(PeerId peer, const proto::Call& call);
-  void relay(const HttpRequest& request, HttpResponder responder);
-  void stand_by(PeerId peer, const proto::Call& call);
+  bool hears(PeerId peer);
+  Result<std::string> join_token_reply() const;
   // Of the core, or of this shell itself.
   void tell(const std::vector<TraceEvent>& happened);
   void begin_events();
-  void read_history(PeerId peer, const proto::Call& call);
-  void read_events(PeerId peer, const proto::Call& call);
   HistoryLogOptions history_log() const;
   std::optional<Time> led_until(const MasterSnapshot& snapshot) const;
   void on_request(const HttpRequest& request, HttpResponder responder);
@@ -156,8 +153,6 @@ struct MasterShell::Impl {
   void send(PeerId peer, const proto::Envelope& envelope);
   void send(PeerId peer, proto::BoxedMessage message);  // outside of sessions
   void reply(PeerId peer, proto::Reply message) { send(peer, std::move(message)); }
-  // Why the history is not kept; empty: it is.
-  std::string history_words() const;
 };
 
 Result<void> MasterShell::Impl::start() {
@@ -182,13 +177,15 @@ Result<void> MasterShell::Impl::start() {
   }
 
   Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
-      loop, {.socket = socket.empty() ? "" : http_socket_beside(socket),
-             .port = options.http_port,
-             .directory = options.data_dir,
-             .names = options.http_names,
-             .handler = [this](const HttpRequest& request, HttpResponder responder) {
-               on_request(request, std::move(responder));
-             }});
+      loop,
+      {.socket = socket.empty() ? "" : http_socket_beside(socket),
+       .port = options.http_port,
+       .directory = options.data_dir,
+       .names = options.http_names,
+       .handler = [this](const HttpRequest& request,
+                         HttpResponder responder) { on_request(request, std::move(responder)); },
+       .encode_error = proto::error_json,
+       .verbs_of = verbs_of});
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
 
@@ -470,14 +467,14 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(peer, *call);
   if (const auto* answer = std::get_if<proto::Reply>(&*envelope->message);
       answer != nullptr && core->is_standby(peer)) {
-    return history_calls.on_reply(peer, *answer);
+    return api.history_calls().on_reply(peer, *answer);
   }
   step(FrameReceived{peer, *std::move(envelope), principal_of(peer)});
 }
 
 void MasterShell::Impl::on_lost(PeerId peer) {
   principals.erase(peer);
-  history_calls.on_lost(peer);
+  api.history_calls().on_lost(peer);
   step(PeerLost{peer});
 }
 
@@ -517,179 +514,67 @@ bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, b
 }
 
 void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
-  const auto refuse = [&](const Error& error) {
-    reply(peer, {.id = call.id,
-                 .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
-  };
-  if (Result<void> may = check_method(principal_of(peer).get(), call.method); !may) {
-    return refuse(may.error());
-  }
-  if (call.method == kStandbyMethod) return stand_by(peer, call);
-  if (call.method == "secret_set") {
-    Result<SetSecret> event = secrets.set(call.json, calls + 1, principal_of(peer), *core);
-    if (!event) return refuse(event.error());
-    calls_waiting[++calls] = {.peer = peer, .id = call.id};
-    return step(*std::move(event));
-  }
-  if (is_operator_method(call.method)) {
-    Result<MasterEvent> event =
-        operator_event(call.method, call.json, calls + 1, principal_of(peer));
-    if (!event) return refuse(event.error());
-    calls_waiting[++calls] = {.peer = peer, .id = call.id};
-    if (call.method == "join_token") {
-      if (!keys) {
-        calls_waiting.erase(calls);
-        return refuse(Error::failed_precondition("this master serves this machine only")
-                          .with_hint("proffer keys init makes its key, proffer-master --port=5050 "
-                                     "serves other machines with it"));
-      }
-      calls_waiting[calls].json =
-          proto::join_token_reply_json({.master_key = keys->public_key,
-                                        .addresses = reachable_at(tcp, advertised),
-                                        .several = options.zookeeper.has_value()});
+  const auto answer = [this, peer, id = call.id](Result<Page> page) {
+    if (page) {
+      return reply(peer, {.id = id, .json = std::move(page->json), .next = std::move(page->next)});
     }
-    return step(*std::move(event));
-  }
-  if (call.method == "request") {
-    Result<proto::RequestCall> request = proto::parse_request_call(call.json);
-    if (!request) return refuse(request.error());
-    calls_waiting[++calls] = {.peer = peer, .id = call.id, .request = true};
-    return step(FrameworkCall{.call = calls,
-                              .framework = std::move(request->framework),
-                              .id = std::move(request->id),
-                              .by = principal_of(peer),
-                              .timeout = request->timeout,
-                              .data = std::move(request->data),
-                              .role = std::move(request->role)});
-  }
-  // A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that
-  // does not read its answers is dropped.
-  if (!router->is_connected(peer)) return;
-  if (router->queued(peer) >= kCallsPerPeerMax ||
-      router->queued_bytes(peer) >= kUnreadBytesPerPeerMax) {
-    ++shed.sessions;
-    step(PeerLost{peer});
-    principals.erase(peer);
-    return router->drop_unread(peer);
-  }
-  if (call.method == "history") return read_history(peer, call);
-  if (call.method == "events") return read_events(peer, call);
-  if (call.method == "file_access") return grant_files(peer, call);
-  Result<Page> page =
-      call.method == "snapshot"
-          ? snapshots.page(*core, call.json, loop.now())
-          : read_api(*core, call.method, call.json, principal_of(peer).get(), history_words());
-  if (!page) return refuse(page.error());
-  reply(peer, {.id = call.id, .json = std::move(page->json), .next = std::move(page->next)});
-}
-
-// A token for the files of a framework at one agent, which that agent takes from other machines.
-void MasterShell::Impl::grant_files(PeerId peer, const proto::Call& call) {
-  const auto refuse = [this, peer, id = call.id](const Error& error) {
+    const Error& error = page.error();
     reply(peer,
           {.id = id, .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
   };
-  const Result<proto::FileAccessCall> wanted = proto::parse_file_access_call(call.json);
-  if (!wanted) return refuse(Error(wanted.error()).in("arguments of file_access"));
   const PrincipalPtr by = principal_of(peer);
-  const Result<FileGrant> grant = core->grant_files(*wanted, by.get(), loop.now());
-  if (!grant) {
-    if (grant.error().code() == ErrorCode::kPermissionDenied) {
-      tell({AuditRefused{.user = audit_name(by.get()),
-                         .action = "read files of another machine",
-                         .of = text(wanted->agent.str(), " ", wanted->framework.str())}});
-    }
-    return refuse(grant.error());
+  if (Result<void> may = check_method(by.get(), call.method); !may) return answer(may.error());
+  const Route* const route = find_route(call.method);
+  if (route == nullptr) return answer(unknown_method(call.method));
+  if (!route->changes() && !hears(peer)) return;
+  api.call({.route = *route, .arguments = call.json, .by = by, .peer = peer}, answer);
+}
+
+// A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that
+// does not read its answers is dropped.
+bool MasterShell::Impl::hears(PeerId peer) {
+  if (!router->is_connected(peer)) return false;
+  if (router->queued(peer) < kCallsPerPeerMax &&
+      router->queued_bytes(peer) < kUnreadBytesPerPeerMax) {
+    return true;
   }
-  const FileToken token{.until = grant->until,
-                        .user = grant->user,
-                        .is_operator = grant->is_operator,
-                        .prefix = grant->prefix};
-  reply(peer, {.id = call.id,
-               .json = proto::file_access_reply_json({.address = grant->files.address,
-                                                      .pin = grant->files.pin,
-                                                      .token = seal(token, grant->files.token_key),
-                                                      .valid_for = kFileTokenAge})});
+  ++shed.sessions;
+  step(PeerLost{peer});
+  principals.erase(peer);
+  router->drop_unread(peer);
+  return false;
 }
 
-// To a scheduler; answered by it. Its number and the leader's are of this life of the master.
-void MasterShell::Impl::relay(const HttpRequest& request, HttpResponder responder) {
-  Result<HttpRelay> asked = services_relay(request);
-  if (!asked) {
-    return responder.respond_json(http_status(asked.error().code()),
-                                  proto::error_json(asked.error()));
+Result<std::string> MasterShell::Impl::join_token_reply() const {
+  if (keys) {
+    return proto::join_token_reply_json({.master_key = keys->public_key,
+                                         .addresses = reachable_at(tcp, advertised),
+                                         .several = options.zookeeper.has_value()});
   }
-  const uint64_t call = ++calls;
-  calls_waiting[call] = {.request = true, .http = std::move(responder)};
-  step(FrameworkCall{.call = call,
-                     .framework = std::move(asked->framework),
-                     .id = text("http-", options.core.leader.value(), '-', call),
-                     .by = request.principal,
-                     .timeout = asked->timeout,
-                     .data = std::move(asked->data)});
-}
-
-void MasterShell::Impl::stand_by(PeerId peer, const proto::Call& call) {
-  Result<proto::StandbyCall> standby = proto::parse_standby_call(call.json);
-  if (!standby) {
-    const Error error = std::move(standby).error().in("arguments of standby");
-    return reply(peer, {.id = call.id,
-                        .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
-  }
-  calls_waiting[++calls] = {.peer = peer, .id = call.id};
-  step(StandBy{
-      .call = calls, .peer = peer, .by = principal_of(peer), .standby = *std::move(standby)});
-}
-
-void MasterShell::Impl::read_history(PeerId peer, const proto::Call& call) {
-  history_calls.read(
-      *core, history.get(), call.json, principal_of(peer),
-      [this, peer, id = call.id](Result<Page> page) {
-        proto::Reply answer{.id = id};
-        if (page) {
-          answer.json = std::move(page->json);
-          answer.next = std::move(page->next);
-        } else {
-          const Error& error = page.error();
-          answer.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
-        }
-        reply(peer, std::move(answer));
-      });
-}
-
-void MasterShell::Impl::read_events(PeerId peer, const proto::Call& call) {
-  const auto answer = [this, peer, id = call.id](Result<Page> page) {
-    proto::Reply reply_to{.id = id};
-    if (page) {
-      reply_to.json = std::move(page->json);
-    } else {
-      const Error& error = page.error();
-      reply_to.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
-    }
-    reply(peer, std::move(reply_to));
-  };
-  if (events == nullptr) {
-    return answer(Error::failed_precondition("this master keeps no events")
-                      .with_hint("start proffer-master with --events_mib above 0"));
-  }
-  Result<proto::EventQuery> query = proto::parse_event_query(call.json);
-  if (!query) return answer(std::move(query).error().in("arguments of events"));
-  PrincipalPtr by = principal_of(peer);
-  const bool is_by_operator = by != nullptr && is_operator(options.core.policy, *by);
-  events->read(*std::move(query), std::move(by), is_by_operator, answer);
-}
-
-std::string MasterShell::Impl::history_words() const {
-  return history == nullptr ? "off" : history->trouble();
+  return Error::failed_precondition("this master serves this machine only")
+      .with_hint(
+          "proffer keys init makes its key, proffer-master --port=5050 serves other machines "
+          "with it");
 }
 
 void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
-  constexpr std::string_view kApi = "/v1/";
+  const bool is_api = request.path.starts_with(kApiPrefix);
+  if (!is_api && request.method == "POST") {
+    const std::string verbs = verbs_of(request.path);
+    return responder.respond(
+        405, kJsonType,
+        proto::error_json(Error::unsupported(text(request.path, " takes ", verbs, ", not POST"))),
+        {{"Allow", verbs}});
+  }
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
   if (core == nullptr) {
     return answer_as_standby(request, leadership->other_leader(), std::move(responder));
   }
-  if (!may_serve()) return;
+  if (!may_serve()) {
+    return responder.respond_json(
+        503, proto::error_json(Error::unavailable("this master does not lead any more")
+                                   .with_hint("ask again: another one leads")));
+  }
   if (request.path == "/metrics") {
     return responder.respond(200, "text/plain; version=0.0.4",
                              master_metrics({.core = *core,
@@ -703,26 +588,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                              .trace = trace,
                                              .now = loop.now()}));
   }
-  if (!request.path.starts_with(kApi)) {
-    return responder.respond_json(
-        404, proto::error_json(
-                 Error::not_found(text("nothing is at ", quoted(request.path)))
-                     .with_hint("try /v1/status, /v1/agents, /v1/frameworks, "
-                                "/v1/roles, /v1/tasks, /v1/offers, /v1/masters, /v1/services, "
-                                "/v1/explain?framework=…, "
-                                "/metrics")));
-  }
-  if (request.path == kServicesPath) return relay(request, std::move(responder));
-  const Result<std::string> arguments = arguments_of(request);
-  Result<Page> page = arguments
-                          ? read_api(*core, std::string_view(request.path).substr(kApi.size()),
-                                     *arguments, request.principal.get(), history_words())
-                          : Result<Page>(arguments.error());
-  if (!page) {
-    return responder.respond_json(http_status(page.error().code()),
-                                  proto::error_json(page.error()));
-  }
-  responder.respond_json(200, std::move(page->json));
+  http_api.on_request(request, std::move(responder));
 }
 
 // One event, one step. Messages leave only when the records of their step are on disk, so nobody
@@ -775,26 +641,7 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
       router->drop(ended->peer);
       principals.erase(ended->peer);
     } else if (auto* answer = std::get_if<Answer>(&action)) {
-      const auto at = calls_waiting.find(answer->call);
-      if (at == calls_waiting.end()) continue;
-      WaitingCall call = std::move(at->second);
-      calls_waiting.erase(at);
-      if (call.http) {
-        const Result<std::string>& told = answer->result;
-        call.http->respond_json(told ? 200 : http_status(told.error().code()),
-                                told ? *told : proto::error_json(told.error()));
-        continue;
-      }
-      proto::Reply told{.id = call.id, .json = call.json};
-      Result<std::string> result = std::move(answer->result);
-      if (result && call.request) result = proto::request_reply_json(*result);
-      if (result && call.request) told.json = *std::move(result);
-      if (!result) {
-        const Error& error = result.error();
-        told.json.clear();
-        told.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
-      }
-      reply(call.peer, std::move(told));
+      api.answer(std::move(*answer));
     } else if (const auto* revoked = std::get_if<DropKey>(&action)) {
       drop_key(revoked->key);
     }

@@ -12,7 +12,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "master/core/master.h"
-#include "master/shell/api.h"
+#include "master/shell/routes.h"
 
 namespace proffer::master {
 

@@ -3,213 +3,255 @@
 
 #include "common/roles.h"
 #include "common/text.h"
+#include "proto/json/arguments.h"
 #include "proto/json/json_text.h"
 
 namespace proffer::proto {
 namespace {
 
-// The arguments of a call, none of which may be unknown.
-template <class Call, class Read>
-Result<Call> parse_call(std::string_view json, std::initializer_list<std::string_view> names,
-                        const Read& read_into) {
-  Call call;
-  Result<void> parsed =
-      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only(names);
-        read_into(in, call);
-      });
-  if (!parsed) return std::move(parsed).error();
-  return call;
+struct NoCall {};
+// A TaskQuery of other rows than tasks.
+struct ListCall {
+  TaskQuery query = {};
+};
+// A DrainCall without its grace.
+struct UndrainCall {
+  AgentId agent = {};
+};
+
+template <class F>
+void fields_of_page(F& f, typename F::template Of<TaskQuery>& query) {
+  f.about("`next` of the page before");
+  f.text_if_any("after", query.after);
+  f.about("at most so many rows");
+  auto limit = static_cast<int64_t>(query.limit);
+  f.whole("limit", 1, static_cast<int64_t>(kReplyRowsMax), limit);
+  if constexpr (F::kReads) query.limit = static_cast<size_t>(limit);
 }
 
-void read_role(const JsonFields& in, RoleName& out) {
-  in.require("role");
-  in.text("role", out);
-  if (!in.has("role")) return;
-  if (Result<RoleName> role = parse_role(out.str()); !role)
-    in.refuse("role", role.error().message());
+// Whether there is an optional member: to be printed, or in what is read.
+template <class F, class Value>
+bool is_there(F& f, std::string_view name, Value& value) {
+  if constexpr (F::kReads) {
+    if (f.has(name)) value.emplace();
+  }
+  return value.has_value();
 }
 
-void read_agent(const JsonFields& in, AgentId& out) {
-  in.require("agent");
-  in.text("agent", out);
-  if (!in.has("agent")) return;
-  if (Result<void> name = check_name("agent", out.str()); !name) {
-    in.refuse("agent", name.error().message());
+template <class F>
+void role_field(F& f, typename F::template Of<RoleName>& role) {
+  f.require("role");
+  f.about("its path, as in ads/batch");
+  if constexpr (F::kReads) {
+    f.as_text("role", parse_role, role);
+  } else {
+    f.text("role", role);
   }
 }
 
-void read_quota(const JsonFields& in, std::string_view name, std::optional<Quota>& out) {
-  if (!in.has(name)) return;
-  std::string words;
-  in.text(name, words);
-  Result<Quota> quota = parse_quota(words);
-  if (!quota) return in.refuse(name, quota.error().message());
-  out = *quota;
+template <class F>
+void agent_field(F& f, typename F::template Of<AgentId>& agent) {
+  f.require("agent");
+  f.about("its name");
+  f.text("agent", agent);
+  if constexpr (F::kReads) {
+    if (!f.has("agent")) return;
+    if (Result<void> name = check_name("agent", agent.str()); !name) {
+      f.refuse("agent", name.error().message());
+    }
+  }
 }
 
 }  // namespace
 
-std::string task_query_json(const TaskQuery& query) {
-  Json out = Json::object();
-  if (!query.prefix.empty()) out["prefix"] = query.prefix;
-  out["ended"] = query.ended;
-  if (!query.after.empty()) out["after"] = query.after;
-  out["limit"] = query.limit;
-  return to_json_text(out);
+template <class F>
+void fields(F&, typename F::template Of<NoCall>&) {}
+
+template <class F>
+void fields(F& f, typename F::template Of<ListCall>& call) {
+  f.about("only rows whose name or id begins so");
+  f.text_if_any("prefix", call.query.prefix);
+  fields_of_page(f, call.query);
 }
 
+template <class F>
+void fields(F& f, typename F::template Of<TaskQuery>& query) {
+  f.about("only FRAMEWORK/TASK or task ids that begin so");
+  f.text_if_any("prefix", query.prefix);
+  f.about("also tasks that have ended");
+  f.truth("ended", query.ended);
+  fields_of_page(f, query);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<KillCall>& call) {
+  f.about("FRAMEWORK/TASK or a unique prefix of it");
+  f.text_if_any("task", call.task);
+  f.about("in place of a task: all tasks of this framework, by its whole id or its name");
+  f.text_if_any("framework", call.framework);
+  f.about("seconds between the polite and the final signal; left out: the task's own");
+  f.seconds("grace_s", call.grace);
+  if constexpr (F::kReads) {
+    if (!f.has("framework")) f.require("task");
+  }
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<TeardownCall>& call) {
+  f.require("framework");
+  f.about("its whole id, or its name if no other has it");
+  f.text("framework", call.framework);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<RoleSetCall>& call) {
+  role_field(f, call.role);
+  f.about("multiplies its fair share, from 0.001 to 1000");
+  if (is_there(f, "weight", call.weight)) {
+    f.milli("weight", -kAmountMax, kAmountMax, *call.weight);
+  }
+  f.about("the amounts that are promised to it, as in cpus:10;mem:1GiB; an empty text ends it");
+  if (is_there(f, "guarantee", call.guarantee)) {
+    f.as_text("guarantee", parse_quota, *call.guarantee);
+  }
+  f.about("the amounts that it never exceeds; an empty text ends it");
+  if (is_there(f, "limit", call.limit)) {
+    f.as_text("limit", parse_quota, *call.limit);
+  }
+  f.about("users that may begin frameworks in it and below it; an empty list: all");
+  if (is_there(f, "users", call.users)) {
+    f.texts("users", *call.users);
+  }
+  f.about("true: the role is as if it had never been set");
+  f.truth("unset", call.unset);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<DrainCall>& call) {
+  agent_field(f, call.agent);
+  f.about("seconds that its tasks have to leave; left out: the master's --revoke_grace");
+  f.seconds("grace_s", call.grace);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<UndrainCall>& call) {
+  agent_field(f, call.agent);
+  f.ignored("grace_s");
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<AgentGoneCall>& call) {
+  agent_field(f, call.agent);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<BrakeLiftCall>& call) {
+  f.about("seconds that no agent is held back; left out: the master's --agent_loss_period");
+  f.seconds("for_s", call.span);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<ReserveCall>& call) {
+  agent_field(f, call.agent);
+  role_field(f, call.role);
+  f.about("as in cpus:2;mem:1GiB; to unreserve all that is reserved, left out");
+  if constexpr (F::kReads) {
+    std::string words;
+    f.text("resources", words);
+    if (words.empty()) return;
+    Result<ResourceVector> amounts = parse_shape(words);
+    if (!amounts) return f.refuse("resources", amounts.error().message());
+    call.amounts = *amounts;
+  } else {
+    f.text("resources", proffer::to_text(call.amounts));
+  }
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<ExplainCall>& call) {
+  f.about("an id, a name or a unique prefix of an id: why it has no offer");
+  f.text_if_any("framework", call.framework);
+  f.about("a path: why it has no more");
+  f.text_if_any("role", call.role);
+  f.about("FRAMEWORK/TASK or a unique prefix: what protects it, and what may end it");
+  f.text_if_any("task", call.task);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<RequestCall>& call) {
+  f.require("framework");
+  f.require("id");
+  f.about("its id, its name or a unique prefix of its id");
+  f.text("framework", call.framework);
+  f.about("a name that the caller chooses; with the same one nothing is done twice");
+  f.text("id", call.id);
+  f.ignored("principal");
+  f.about("seconds that the scheduler has to answer, at most 3600");
+  f.seconds("timeout_s", call.timeout);
+  f.about("the request, as its scheduler reads it");
+  f.text("data", call.data);
+  f.about("the role to be charged: the framework's or one below it");
+  if constexpr (F::kReads) {
+    f.as_text("role", parse_role, call.role);
+  } else {
+    f.text_if_any("role", call.role);
+  }
+}
+
+JsonShape no_arguments_shape() { return shape_of<NoCall>(); }
+JsonShape list_query_shape() { return shape_of<ListCall>(); }
+
+JsonShape task_query_shape() { return shape_of<TaskQuery>(); }
+std::string task_query_json(const TaskQuery& query) { return print_value(query); }
 Result<TaskQuery> parse_task_query(std::string_view json) {
-  TaskQuery query;
-  if (trimmed(json).empty()) return query;
-  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"prefix", "ended", "after", "limit"});
-    in.text("prefix", query.prefix);
-    in.truth("ended", query.ended);
-    in.text("after", query.after);
-    auto limit = static_cast<int64_t>(query.limit);
-    in.whole("limit", 1, static_cast<int64_t>(kReplyRowsMax), limit);
-    query.limit = static_cast<size_t>(limit);
-  });
-  if (!parsed) return std::move(parsed).error();
-  return query;
+  return parse_arguments<TaskQuery>(json);
 }
 
-std::string kill_call_json(const KillCall& call) {
-  Json out = Json::object();
-  if (!call.task.empty()) out["task"] = call.task;
-  if (!call.framework.empty()) out["framework"] = call.framework;
-  if (call.grace) out["grace_s"] = print_seconds(*call.grace);
-  return to_json_text(out);
-}
+JsonShape kill_call_shape() { return shape_of<KillCall>(); }
+std::string kill_call_json(const KillCall& call) { return print_value(call); }
+Result<KillCall> parse_kill_call(std::string_view json) { return parse_arguments<KillCall>(json); }
 
-Result<KillCall> parse_kill_call(std::string_view json) {
-  KillCall call;
-  Result<void> parsed =
-      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only({"task", "framework", "grace_s"});
-        if (!in.has("framework")) in.require("task");
-        if (in.has("task")) in.text("task", call.task);
-        if (in.has("framework")) in.text("framework", call.framework);
-        if (in.has("grace_s")) in.seconds("grace_s", call.grace.emplace());
-      });
-  if (!parsed) return std::move(parsed).error();
-  return call;
-}
-
-std::string teardown_call_json(const TeardownCall& call) {
-  return to_json_text(Json{{"framework", call.framework}});
-}
-
+JsonShape teardown_call_shape() { return shape_of<TeardownCall>(); }
+std::string teardown_call_json(const TeardownCall& call) { return print_value(call); }
 Result<TeardownCall> parse_teardown_call(std::string_view json) {
-  TeardownCall call;
-  Result<void> parsed =
-      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only({"framework"});
-        in.require("framework");
-        in.text("framework", call.framework);
-      });
-  if (!parsed) return std::move(parsed).error();
-  return call;
+  return parse_arguments<TeardownCall>(json);
 }
 
-std::string role_set_call_json(const RoleSetCall& call) {
-  Json out = {{"role", call.role.str()}};
-  if (call.weight) out["weight"] = print_number(*call.weight);
-  if (call.guarantee) out["guarantee"] = to_text(*call.guarantee);
-  if (call.limit) out["limit"] = to_text(*call.limit);
-  if (call.users) out["users"] = *call.users;
-  if (call.unset) out["unset"] = true;
-  return to_json_text(out);
-}
-
+JsonShape role_set_call_shape() { return shape_of<RoleSetCall>(); }
+std::string role_set_call_json(const RoleSetCall& call) { return print_value(call); }
 Result<RoleSetCall> parse_role_set_call(std::string_view json) {
-  return parse_call<RoleSetCall>(json, {"role", "weight", "guarantee", "limit", "users", "unset"},
-                                 [](const JsonFields& in, RoleSetCall& call) {
-                                   read_role(in, call.role);
-                                   if (in.has("weight"))
-                                     in.milli("weight", -kAmountMax, kAmountMax,
-                                              call.weight.emplace());
-                                   read_quota(in, "guarantee", call.guarantee);
-                                   read_quota(in, "limit", call.limit);
-                                   if (in.has("users"))
-                                     in.texts_if_any("users", call.users.emplace());
-                                   in.truth("unset", call.unset);
-                                 });
+  return parse_arguments<RoleSetCall>(json);
 }
 
-std::string drain_call_json(const DrainCall& call) {
-  Json out = {{"agent", call.agent.str()}};
-  if (call.grace) out["grace_s"] = print_seconds(*call.grace);
-  return to_json_text(out);
-}
-
+JsonShape drain_call_shape() { return shape_of<DrainCall>(); }
+JsonShape undrain_call_shape() { return shape_of<UndrainCall>(); }
+std::string drain_call_json(const DrainCall& call) { return print_value(call); }
 Result<DrainCall> parse_drain_call(std::string_view json) {
-  return parse_call<DrainCall>(json, {"agent", "grace_s"},
-                               [](const JsonFields& in, DrainCall& call) {
-                                 read_agent(in, call.agent);
-                                 if (in.has("grace_s")) in.seconds("grace_s", call.grace.emplace());
-                               });
+  return parse_arguments<DrainCall>(json);
 }
 
-std::string agent_gone_call_json(const AgentGoneCall& call) {
-  return to_json_text({{"agent", call.agent.str()}});
-}
-
+JsonShape agent_gone_call_shape() { return shape_of<AgentGoneCall>(); }
+std::string agent_gone_call_json(const AgentGoneCall& call) { return print_value(call); }
 Result<AgentGoneCall> parse_agent_gone_call(std::string_view json) {
-  return parse_call<AgentGoneCall>(json, {"agent"}, [](const JsonFields& in, AgentGoneCall& call) {
-    read_agent(in, call.agent);
-  });
+  return parse_arguments<AgentGoneCall>(json);
 }
 
-std::string brake_lift_call_json(const BrakeLiftCall& call) {
-  Json out = Json::object();
-  if (call.span) out["for_s"] = print_seconds(*call.span);
-  return to_json_text(out);
-}
-
+JsonShape brake_lift_call_shape() { return shape_of<BrakeLiftCall>(); }
+std::string brake_lift_call_json(const BrakeLiftCall& call) { return print_value(call); }
 Result<BrakeLiftCall> parse_brake_lift_call(std::string_view json) {
-  return parse_call<BrakeLiftCall>(json, {"for_s"}, [](const JsonFields& in, BrakeLiftCall& call) {
-    if (in.has("for_s")) in.seconds("for_s", call.span.emplace());
-  });
+  return parse_arguments<BrakeLiftCall>(json);
 }
 
-std::string reserve_call_json(const ReserveCall& call) {
-  return to_json_text({{"agent", call.agent.str()},
-                       {"role", call.role.str()},
-                       {"resources", proffer::to_text(call.amounts)}});
-}
-
+JsonShape reserve_call_shape() { return shape_of<ReserveCall>(); }
+std::string reserve_call_json(const ReserveCall& call) { return print_value(call); }
 Result<ReserveCall> parse_reserve_call(std::string_view json) {
-  return parse_call<ReserveCall>(json, {"agent", "role", "resources"},
-                                 [](const JsonFields& in, ReserveCall& call) {
-                                   read_agent(in, call.agent);
-                                   read_role(in, call.role);
-                                   std::string words;
-                                   in.text("resources", words);
-                                   if (words.empty()) return;
-                                   Result<ResourceVector> amounts = parse_shape(words);
-                                   if (!amounts)
-                                     return in.refuse("resources", amounts.error().message());
-                                   call.amounts = *amounts;
-                                 });
+  return parse_arguments<ReserveCall>(json);
 }
 
-std::string explain_call_json(const ExplainCall& call) {
-  Json out = Json::object();
-  if (!call.framework.empty()) out["framework"] = call.framework;
-  if (!call.role.empty()) out["role"] = call.role;
-  if (!call.task.empty()) out["task"] = call.task;
-  return to_json_text(out);
-}
-
+JsonShape explain_call_shape() { return shape_of<ExplainCall>(); }
+std::string explain_call_json(const ExplainCall& call) { return print_value(call); }
 Result<ExplainCall> parse_explain_call(std::string_view json) {
-  Result<ExplainCall> call = parse_call<ExplainCall>(json, {"framework", "role", "task"},
-                                                     [](const JsonFields& in, ExplainCall& out) {
-                                                       in.text("framework", out.framework);
-                                                       in.text("role", out.role);
-                                                       in.text("task", out.task);
-                                                     });
+  Result<ExplainCall> call = parse_arguments<ExplainCall>(json);
   if (!call) return call;
   const int named =
       int{!call->framework.empty()} + int{!call->role.empty()} + int{!call->task.empty()};
@@ -218,29 +260,16 @@ Result<ExplainCall> parse_explain_call(std::string_view json) {
       text("one of framework, role and task is to be named, not ", named, " of them"));
 }
 
-std::string request_call_json(const RequestCall& call) {
-  Json out = {{"framework", call.framework}, {"id", call.id}};
-  out["timeout_s"] = print_seconds(call.timeout);
-  out["data"] = call.data;
-  if (!call.role.empty()) out["role"] = call.role.str();
-  return to_json_text(out);
+JsonShape request_call_shape() { return shape_of<RequestCall>(); }
+std::string request_call_json(const RequestCall& call) { return print_value(call); }
+Result<RequestCall> parse_request_call(std::string_view json) {
+  return parse_arguments<RequestCall>(json);
 }
 
-Result<RequestCall> parse_request_call(std::string_view json) {
-  RequestCall call;
-  Result<void> parsed =
-      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only({"framework", "id", "principal", "timeout_s", "data", "role"});
-        in.require("framework");
-        in.require("id");
-        in.text("framework", call.framework);
-        in.text("id", call.id);
-        in.seconds("timeout_s", call.timeout);
-        in.text("data", call.data);
-        if (in.has("role")) read_role(in, call.role);
-      });
-  if (!parsed) return std::move(parsed).error();
-  return call;
+JsonShape request_reply_shape() {
+  JsonShape shape;
+  shape.members.push_back({.name = "data", .type = JsonShape::Type::kText});
+  return shape;
 }
 
 Result<std::string> request_reply_json(const std::string& data) {

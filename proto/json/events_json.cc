@@ -105,56 +105,69 @@ void read_row(const JsonFields& in, EventRow& row) {
 
 }  // namespace
 
-std::string event_query_json(const EventQuery& query) {
-  Json out = Json::object();
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) out[name] = value;
-  };
-  if (query.from) out["from"] = to_text(*query.from);
-  if (query.last > 0) out["last"] = query.last;
-  add("framework", query.framework);
-  add("role", query.role);
-  add("task", query.task);
-  add("agent", query.agent);
-  out["limit"] = query.limit;
-  if (query.wait > Duration()) out["wait_s"] = print_seconds(query.wait);
-  return to_json_text(out);
+template <class F>
+void fields(F& f, typename F::template Of<EventQuery>& query) {
+  constexpr auto kRows = static_cast<int64_t>(kReplyRowsMax);
+  f.about(
+      "the place of the first event that is wanted: `next` of the page before; left out: `last`");
+  if constexpr (F::kReads) {
+    if (f.has("from")) f.as_text("from", parse_event_place, query.from.emplace());
+  } else {
+    if (query.from) f.as_text("from", parse_event_place, *query.from);
+  }
+  f.about("without `from`: so many, the newest");
+  auto last = static_cast<int64_t>(query.last);
+  f.whole("last", 0, kRows, last);
+  f.about("only of this framework, by its id or name");
+  f.text_if_any("framework", query.framework);
+  f.about("only of this role and those below it");
+  f.text_if_any("role", query.role);
+  f.about("only of this task, as FRAMEWORK/TASK");
+  f.text_if_any("task", query.task);
+  f.about("only of this agent");
+  f.text_if_any("agent", query.agent);
+  f.about("at most so many");
+  auto limit = static_cast<int64_t>(query.limit);
+  f.whole("limit", 1, kRows, limit);
+  f.about("with `from`: seconds to wait until there is one, at most 60");
+  f.seconds("wait_s", query.wait);
+  if constexpr (F::kReads) {
+    query.last = static_cast<size_t>(last);
+    query.limit = static_cast<size_t>(limit);
+    if (f.has("role")) {
+      if (const Result<RoleName> role = parse_role(query.role); !role) {
+        f.refuse("role", role.error().message());
+      }
+    }
+    if (f.has("task") && query.task.find('/') == std::string::npos) {
+      f.refuse("task", text("a task is FRAMEWORK/TASK here, not ", quoted(query.task)));
+    }
+    if (query.wait > kEventsWaitMax) {
+      f.refuse("wait_s", text("at most ", to_text(kEventsWaitMax), " can be waited for"));
+    }
+  }
 }
 
+JsonShape event_query_shape() { return shape_of<EventQuery>(); }
+std::string event_query_json(const EventQuery& query) { return print_value(query); }
 Result<EventQuery> parse_event_query(std::string_view json) {
-  EventQuery query;
-  if (trimmed(json).empty()) return query;
-  constexpr auto kRows = static_cast<int64_t>(kReplyRowsMax);
-  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"from", "last", "framework", "role", "task", "agent", "limit", "wait_s"});
-    if (in.has("from")) read_place(in, "from", query.from.emplace());
-    int64_t last = 0;
-    in.whole("last", 0, kRows, last);
-    query.last = static_cast<size_t>(last);
-    in.text("framework", query.framework);
-    in.as_text(
-        "role",
-        [](std::string_view role) -> Result<std::string> {
-          const Result<RoleName> name = parse_role(role);
-          if (!name) return name.error();
-          return name->str();
-        },
-        query.role);
-    in.text("task", query.task);
-    if (in.has("task") && query.task.find('/') == std::string::npos) {
-      in.refuse("task", text("a task is FRAMEWORK/TASK here, not ", quoted(query.task)));
-    }
-    in.text("agent", query.agent);
-    int64_t limit = kRows;
-    in.whole("limit", 1, kRows, limit);
-    query.limit = static_cast<size_t>(limit);
-    in.seconds("wait_s", query.wait);
-    if (query.wait > kEventsWaitMax) {
-      in.refuse("wait_s", text("at most ", to_text(kEventsWaitMax), " can be waited for"));
-    }
-  });
-  if (!parsed) return std::move(parsed).error();
-  return query;
+  return parse_arguments<EventQuery>(json);
+}
+
+JsonShape event_page_shape() {
+  using Type = JsonShape::Type;
+  JsonShape row{.name = "events", .type = Type::kRows, .is_required = true, .is_open = true};
+  row.members = {{.name = "seq", .about = "its place: LEADER.NUMBER", .type = Type::kText},
+                 {.name = "time_s", .type = Type::kSeconds},
+                 {.name = "event", .about = "in words; gap: some are missing", .type = Type::kText},
+                 {.name = "level", .about = "info, detail, warning or error", .type = Type::kText}};
+  JsonShape page;
+  page.members = {std::move(row),
+                  {.name = "next",
+                   .about = "`from` of the next page",
+                   .type = Type::kText,
+                   .is_required = true}};
+  return page;
 }
 
 std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,

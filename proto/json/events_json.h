@@ -8,11 +8,13 @@
 #include "common/result.h"
 #include "common/trace.h"
 #include "proto/events.h"
+#include "proto/json/json_shape.h"
 
 namespace proffer::proto {
 
 // {"from","last","framework","role","task","agent","limit","wait_s"}: what is not there is not
 // asked for.
+JsonShape event_query_shape();
 std::string event_query_json(const EventQuery& query);
 Result<EventQuery> parse_event_query(std::string_view json);
 
@@ -27,6 +29,7 @@ std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time
                            std::optional<uint64_t> lost);
 
 // {"events":[…],"next":"17.4022"} of lines as above.
+JsonShape event_page_shape();
 std::string event_page_json(const std::vector<std::string>& lines, const EventPlace& next);
 Result<EventPage> parse_event_page(std::string_view json);
 // The events of a page that parse_event_page() has read, each as it stands there.

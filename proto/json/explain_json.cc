@@ -294,6 +294,12 @@ void fields(F& f, typename F::template Of<ExplainedTask>& all) {
   f.whole("agents", all.agents);
 }
 
+JsonShape explanations_shape() {
+  JsonShape shape{.type = JsonShape::Type::kOneOf};
+  shape.members = {shape_of<Explanation>(), shape_of<ExplainedRole>(), shape_of<ExplainedTask>()};
+  return shape;
+}
+
 std::string explanation_json(const Explanation& explanation) { return print_value(explanation); }
 Result<Explanation> parse_explanation(std::string_view json) {
   return parse_value<Explanation>(json);

@@ -6,12 +6,12 @@ namespace proffer::proto {
 
 template <class F>
 void fields(F& f, typename F::template Of<FileAccessCall>& call) {
-  if constexpr (F::kReads) {
-    f.only({"agent", "framework", "user"});
-    for (const char* name : {"agent", "framework"}) f.require(name);
-  }
+  for (const char* name : {"agent", "framework"}) f.require(name);
+  f.about("the agent that has the files");
   f.text("agent", call.agent);
+  f.about("the whole id of the framework");
   f.text("framework", call.framework);
+  f.about("for operators and agents: the user that the files are read for");
   f.text_if_any("user", call.user);
 }
 
@@ -26,9 +26,12 @@ void fields(F& f, typename F::template Of<FileAccessReply>& reply) {
   f.seconds("valid_for_s", reply.valid_for);
 }
 
+JsonShape file_access_call_shape() { return shape_of<FileAccessCall>(); }
+JsonShape file_access_reply_shape() { return shape_of<FileAccessReply>(); }
+
 std::string file_access_call_json(const FileAccessCall& call) { return print_value(call); }
 Result<FileAccessCall> parse_file_access_call(std::string_view json) {
-  return parse_value<FileAccessCall>(json);
+  return parse_arguments<FileAccessCall>(json);
 }
 
 std::string file_access_reply_json(const FileAccessReply& reply) { return print_value(reply); }

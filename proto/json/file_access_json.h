@@ -7,6 +7,7 @@
 
 #include "common/result.h"
 #include "proto/file_access.h"
+#include "proto/json/json_shape.h"
 
 namespace proffer::proto {
 
@@ -16,5 +17,8 @@ Result<FileAccessCall> parse_file_access_call(std::string_view json);
 // {"address","pin","token","valid_for_s"}
 std::string file_access_reply_json(const FileAccessReply& reply);
 Result<FileAccessReply> parse_file_access_reply(std::string_view json);
+
+JsonShape file_access_call_shape();
+JsonShape file_access_reply_shape();
 
 }  // namespace proffer::proto

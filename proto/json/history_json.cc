@@ -54,52 +54,45 @@ void fields(F& f, typename F::template Of<HistoryPage>& page) {
   f.rows_if_any("missing", page.missing);
 }
 
-std::string history_query_json(const HistoryQuery& query) {
-  Json out = Json::object();
-  const auto add = [&](const char* name, const std::string& value) {
-    if (!value.empty()) out[name] = value;
-  };
-  add("framework", query.framework);
-  add("role", query.role.str());
-  add("user", query.user);
-  add("task", query.task);
-  if (query.state) out["state"] = to_text(*query.state);
-  if (query.since) out["since_s"] = print_seconds(*query.since);
-  if (query.roles) out["roles"] = true;
-  add("master", query.master.str());
-  add("before", query.before);
-  out["limit"] = query.limit;
-  return to_json_text(out);
-}
-
-Result<HistoryQuery> parse_history_query(std::string_view json) {
-  HistoryQuery query;
-  if (trimmed(json).empty()) return query;
-  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"framework", "role", "user", "task", "state", "since_s", "roles", "master", "before",
-             "limit"});
-    in.text("framework", query.framework);
-    in.text("role", query.role);
-    in.text("user", query.user);
-    in.text("task", query.task);
-    in.word("state", parse_task_state, query.state);
-    if (in.has("since_s")) in.seconds("since_s", query.since.emplace());
-    in.truth("roles", query.roles);
-    in.text("master", query.master);
-    in.text("before", query.before);
-    auto limit = static_cast<int64_t>(query.limit);
-    in.whole("limit", 1, static_cast<int64_t>(kReplyRowsMax), limit);
+template <class F>
+void fields(F& f, typename F::template Of<HistoryQuery>& query) {
+  f.about("only of this framework, by its id or name");
+  f.text_if_any("framework", query.framework);
+  f.about("only of this role and those below it");
+  f.text_if_any("role", query.role);
+  f.about("only of this user");
+  f.text_if_any("user", query.user);
+  f.about("only FRAMEWORK/TASK or task ids that begin so");
+  f.text_if_any("task", query.task);
+  f.about("only finished, failed, killed, lost, gone or refused");
+  f.word("state", parse_task_state, query.state);
+  f.about("only what ended after this time, in seconds since 1970");
+  f.seconds("since_s", query.since);
+  f.about("the use of roles, in place of tasks");
+  f.truth("roles", query.roles);
+  f.about("what the master with this id saw; left out: the leader");
+  f.text_if_any("master", query.master);
+  f.about("`next` of the page before");
+  f.text_if_any("before", query.before);
+  f.about("at most so many rows");
+  auto limit = static_cast<int64_t>(query.limit);
+  f.whole("limit", 1, static_cast<int64_t>(kReplyRowsMax), limit);
+  if constexpr (F::kReads) {
     query.limit = static_cast<size_t>(limit);
-    if (!query.role.empty()) {
-      if (Result<RoleName> role = parse_role(query.role.str()); !role) {
-        in.refuse("role", role.error().message());
-      }
+    if (query.role.empty()) return;
+    if (Result<RoleName> role = parse_role(query.role.str()); !role) {
+      f.refuse("role", role.error().message());
     }
-  });
-  if (!parsed) return std::move(parsed).error();
-  return query;
+  }
 }
 
+JsonShape history_query_shape() { return shape_of<HistoryQuery>(); }
+std::string history_query_json(const HistoryQuery& query) { return print_value(query); }
+Result<HistoryQuery> parse_history_query(std::string_view json) {
+  return parse_arguments<HistoryQuery>(json);
+}
+
+JsonShape history_page_shape() { return shape_of<HistoryPage>(); }
 std::string history_page_json(const HistoryPage& page) { return print_value(page); }
 Result<HistoryPage> parse_history_page(std::string_view json) {
   return parse_value<HistoryPage>(json);

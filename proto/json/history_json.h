@@ -7,11 +7,13 @@
 
 #include "common/result.h"
 #include "proto/history.h"
+#include "proto/json/json_shape.h"
 
 namespace proffer::proto {
 
 // {"framework","role","user","task","state","since_s","roles","master","before","limit"}: what is
 // not there is not asked for.
+JsonShape history_query_shape();
 std::string history_query_json(const HistoryQuery& query);
 Result<HistoryQuery> parse_history_query(std::string_view json);
 
@@ -19,6 +21,7 @@ Result<HistoryQuery> parse_history_query(std::string_view json);
 // "reason","message","exit_code","signal","usage","launched_at_s","ended_at_s"}],
 // "roles":[{"role","from_s","until_s","seconds"}],"gaps":[{"from_s","until_s","lost"}],
 // "damaged_bytes","missing"}; `missing` as in masters_json.h.
+JsonShape history_page_shape();
 std::string history_page_json(const HistoryPage& page);
 Result<HistoryPage> parse_history_page(std::string_view json);
 

@@ -189,6 +189,13 @@ Result<std::vector<OfferRow>> parse_offers(std::string_view json) {
   return parse_list<OfferRow>(json, "offers");
 }
 
+JsonShape agents_shape() { return list_shape<AgentRow>("agents"); }
+JsonShape frameworks_shape() { return list_shape<FrameworkRow>("frameworks"); }
+JsonShape roles_shape() { return list_shape<RoleRow>("roles"); }
+JsonShape tasks_shape() { return list_shape<TaskRow>("tasks"); }
+JsonShape offers_shape() { return list_shape<OfferRow>("offers"); }
+JsonShape status_shape() { return shape_of<MasterStatus>(); }
+
 std::string files_json(const std::vector<FileRow>& rows) { return print_list("files", rows); }
 Result<std::vector<FileRow>> parse_files(std::string_view json) {
   return parse_list<FileRow>(json, "files");
@@ -211,6 +218,16 @@ std::string error_json(const Error& error) {
   out["error"] = std::move(fields);
   return to_json_text(out);
 }
+
+std::string with_next(std::string json, std::string_view next) {
+  if (next.empty() || json.size() < 2) return json;
+  json.pop_back();
+  json += json == "{" ? "\"next\":" : ",\"next\":";
+  json += to_json_text(Json(next)) + "}";
+  return json;
+}
+
+bool is_json(std::string_view bytes) { return ParsedJson::accept(bytes); }
 
 std::string json_line(const std::vector<std::pair<std::string_view, JsonValue>>& members) {
   Json out = Json::object();

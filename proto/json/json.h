@@ -21,6 +21,7 @@
 
 #include "common/result.h"
 #include "proto/explain.h"
+#include "proto/json/json_shape.h"
 #include "proto/status.h"
 
 namespace proffer::proto {
@@ -53,6 +54,15 @@ Result<ExplainedTask> parse_explained_task(std::string_view json);
 
 std::string status_json(const MasterStatus& status);  // the bare object
 Result<MasterStatus> parse_status(std::string_view json);
+
+// What these say.
+JsonShape agents_shape();
+JsonShape frameworks_shape();
+JsonShape roles_shape();
+JsonShape tasks_shape();
+JsonShape offers_shape();
+JsonShape explanations_shape();  // one of the three
+JsonShape status_shape();
 
 // --- what an agent tells -----------------------------------------------------------------------
 
@@ -178,6 +188,12 @@ Result<std::string> parse_request_reply(std::string_view json);
 
 // {"error":{"code","message","hint"}}; without a hint if there is none.
 std::string error_json(const Error& error);
+
+// The object `json` with the further member "next", where the next page begins; as it is if `next`
+// is empty.
+std::string with_next(std::string json, std::string_view next);
+// Any value, of any depth.
+bool is_json(std::string_view bytes);
 
 // A number with up to three decimals, exactly: 1500 is 1.5.
 struct MilliNumber {

@@ -12,6 +12,7 @@
 #include "common/limits.h"
 #include "common/printable.h"
 #include "common/text.h"
+#include "proto/json/arguments.h"
 
 namespace proffer::proto {
 namespace {
@@ -153,13 +154,24 @@ void JsonFields::require(std::string_view name) const {
 }
 
 void JsonFields::only(std::initializer_list<std::string_view> names) const {
+  only(std::vector<std::string_view>(names));
+}
+
+void JsonFields::only(const JsonShape& shape) const {
+  std::vector<std::string_view> names;
+  for (const JsonShape& member : shape.members) {
+    if (!member.is_hidden || has(member.name)) names.emplace_back(member.name);
+  }
+  only(names);
+}
+
+void JsonFields::only(const std::vector<std::string_view>& known) const {
   for (auto at = object_.begin(); at != object_.end(); ++at) {
-    if (std::find(names.begin(), names.end(), at.key()) != names.end()) continue;
-    std::string known;
-    for (const std::string_view name : names) {
-      known += proffer::text(known.empty() ? "" : ", ", name);
-    }
-    refuse("", proffer::text("unknown member ", quoted(at.key()), "; known are ", known));
+    if (std::find(known.begin(), known.end(), at.key()) != known.end()) continue;
+    if (error_) return;
+    Error error = unknown_name("member", at.key(), known);
+    error_ = path_.empty() ? std::move(error) : std::move(error).in(printable(path_));
+    return;
   }
 }
 

@@ -19,6 +19,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "proto/json/json.h"
+#include "proto/json/json_shaper.h"
 
 namespace proffer::proto {
 
@@ -43,9 +44,10 @@ Json print_seconds(Duration duration);  // rounded down to milliseconds
 //   template <class F>
 //   void fields(F& f, typename F::template Of<Row>& row)
 //
-// that names its members in the order in which they are printed. F is JsonWriter or JsonFields,
-// which have the same functions: the one prints what the row has, the other sets it. What is empty
-// is left out by those with `_if_any` and for optional values.
+// that names its members in the order in which they are printed. F is JsonWriter, JsonFields or
+// JsonShaper, which have the same functions: the first prints what the row has, the second sets it,
+// the third notes what there is. What is empty is left out by those with `_if_any` and for optional
+// values.
 
 // Appends a text as JSON, with its quotes; invalid UTF-8 replaced.
 void append_text(std::string& out, std::string_view text);
@@ -69,6 +71,8 @@ class JsonWriter {
   void done() { out_ += '}'; }
 
   void require(std::string_view) {}
+  void about(std::string_view) {}
+  void ignored(std::string_view) {}
 
   void text(std::string_view name, std::string_view value) {
     begin(name);
@@ -140,6 +144,7 @@ class JsonWriter {
       for (const auto& [key, value] : values) out.text(key, value);
     });
   }
+  void texts(std::string_view name, const std::vector<std::string>& values) { add(name, values); }
   void texts_if_any(std::string_view name, const std::map<std::string, std::string>& values) {
     if (!values.empty()) texts(name, values);
   }
@@ -221,6 +226,11 @@ class JsonFields {
   void require(std::string_view name) const;
   // Refuses members other than these.
   void only(std::initializer_list<std::string_view> names) const;
+  void only(const JsonShape& shape) const;
+  // Of the member that is named next, for people (JsonShaper).
+  void about(std::string_view) const {}
+  // A member that older clients send, and that has no effect.
+  void ignored(std::string_view) const {}
 
   void text(std::string_view name, std::string& out) const;
   template <class Tag>
@@ -304,8 +314,11 @@ class JsonFields {
   void texts_if_any(std::string_view name, std::map<std::string, std::string>& out) const {
     texts(name, out);
   }
-  void texts_if_any(std::string_view name, std::vector<std::string>& out) const {
+  void texts(std::string_view name, std::vector<std::string>& out) const {
     each(name, [&](const std::string& value) { out.push_back(value); });
+  }
+  void texts_if_any(std::string_view name, std::vector<std::string>& out) const {
+    texts(name, out);
   }
   void ports(std::string_view name, std::map<std::string, uint16_t>& out) const {
     each_whole(name, 1, 65535, [&](const std::string& key, int64_t port) {
@@ -346,6 +359,7 @@ class JsonFields {
 
  private:
   const ParsedJson* find(std::string_view name) const;
+  void only(const std::vector<std::string_view>& known) const;
   void refuse_word(std::string_view name, std::string_view word) const;
   std::optional<int64_t> to_whole(const ParsedJson& value) const;
   std::optional<int64_t> to_milli(const ParsedJson& value) const;
@@ -374,6 +388,21 @@ Result<Value> parse_value(std::string_view json) {
   Result<void> parsed = parse_object(json, [&](const JsonFields& in) { fields(in, value); });
   if (!parsed) return std::move(parsed).error();
   return value;
+}
+
+// Arguments of a call, which people give: a member that is not known is refused. Empty text is the
+// same as {}.
+template <class Call>
+Result<Call> parse_arguments(std::string_view json) {
+  static const JsonShape kShape = shape_of<Call>();
+  Call call;
+  const bool is_empty = json.find_first_not_of(" \t\r\n") == json.npos;
+  Result<void> parsed = parse_object(is_empty ? "{}" : json, [&](const JsonFields& in) {
+    in.only(kShape);
+    fields(in, call);
+  });
+  if (!parsed) return std::move(parsed).error();
+  return call;
 }
 
 // The one member `name`, a list.

@@ -18,13 +18,14 @@ void fields(F& f, typename F::template Of<KnownKey>& row) {
 
 template <class F>
 void fields(F& f, typename F::template Of<JoinTokenCall>& call) {
-  if constexpr (F::kReads) {
-    f.only({"key", "kind", "name", "valid_for_s"});
-    for (const char* name : {"key", "kind", "name", "valid_for_s"}) f.require(name);
-  }
+  for (const char* name : {"key", "kind", "name", "valid_for_s"}) f.require(name);
+  f.about("the public half of the token's key: whoever has the other half may join");
   f.text("key", call.key);
+  f.about("agent or user");
   f.word("kind", parse_key_kind, call.kind);
+  f.about("the agent's or user's name");
   f.text("name", call.name);
+  f.about("seconds that the token may be used");
   f.seconds("valid_for_s", call.valid_for);
 }
 
@@ -37,30 +38,36 @@ void fields(F& f, typename F::template Of<JoinTokenReply>& reply) {
 
 template <class F>
 void fields(F& f, typename F::template Of<JoinCall>& call) {
-  if constexpr (F::kReads) {
-    f.only({"key", "runs_as"});
-    f.require("key");
-  }
+  f.require("key");
+  f.about("the public half of the key to be registered");
   f.text("key", call.key);
+  f.about("the user that runs the agent on its machine");
   f.text_if_any("runs_as", call.runs_as);
 }
 
 template <class F>
 void fields(F& f, typename F::template Of<KeyRotateCall>& call) {
-  if constexpr (F::kReads) {
-    f.only({"key"});
-    f.require("key");
-  }
+  f.require("key");
+  f.about("the public half of the key that takes the place of the caller's");
   f.text("key", call.key);
 }
 
 template <class F>
 void fields(F& f, typename F::template Of<KeyRevokeCall>& call) {
-  if constexpr (F::kReads) f.only({"key", "kind", "name"});
+  f.about("a unique beginning of the key or token");
   f.text_if_any("key", call.key);
+  f.about("in place of a key: agent or user, with a name; all of its keys and tokens");
   f.word("kind", parse_key_kind, call.kind);
+  f.about("of the agent or user");
   f.text_if_any("name", call.name);
 }
+
+JsonShape keys_shape() { return list_shape<KnownKey>("keys"); }
+JsonShape join_token_call_shape() { return shape_of<JoinTokenCall>(); }
+JsonShape join_token_reply_shape() { return shape_of<JoinTokenReply>(); }
+JsonShape join_call_shape() { return shape_of<JoinCall>(); }
+JsonShape key_rotate_call_shape() { return shape_of<KeyRotateCall>(); }
+JsonShape key_revoke_call_shape() { return shape_of<KeyRevokeCall>(); }
 
 std::string keys_json(const std::vector<KnownKey>& rows) { return print_list("keys", rows); }
 Result<std::vector<KnownKey>> parse_keys(std::string_view json) {
@@ -69,7 +76,7 @@ Result<std::vector<KnownKey>> parse_keys(std::string_view json) {
 
 std::string join_token_call_json(const JoinTokenCall& call) { return print_value(call); }
 Result<JoinTokenCall> parse_join_token_call(std::string_view json) {
-  return parse_value<JoinTokenCall>(json);
+  return parse_arguments<JoinTokenCall>(json);
 }
 
 std::string join_token_reply_json(const JoinTokenReply& reply) { return print_value(reply); }
@@ -78,16 +85,16 @@ Result<JoinTokenReply> parse_join_token_reply(std::string_view json) {
 }
 
 std::string join_call_json(const JoinCall& call) { return print_value(call); }
-Result<JoinCall> parse_join_call(std::string_view json) { return parse_value<JoinCall>(json); }
+Result<JoinCall> parse_join_call(std::string_view json) { return parse_arguments<JoinCall>(json); }
 
 std::string key_rotate_call_json(const KeyRotateCall& call) { return print_value(call); }
 Result<KeyRotateCall> parse_key_rotate_call(std::string_view json) {
-  return parse_value<KeyRotateCall>(json);
+  return parse_arguments<KeyRotateCall>(json);
 }
 
 std::string key_revoke_call_json(const KeyRevokeCall& call) { return print_value(call); }
 Result<KeyRevokeCall> parse_key_revoke_call(std::string_view json) {
-  Result<KeyRevokeCall> call = parse_value<KeyRevokeCall>(json);
+  Result<KeyRevokeCall> call = parse_arguments<KeyRevokeCall>(json);
   if (!call) return call;
   if (call->key.empty() == !call->kind.has_value() ||
       call->kind.has_value() == call->name.empty()) {

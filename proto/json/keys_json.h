@@ -10,6 +10,7 @@
 #include "common/keys.h"
 #include "common/result.h"
 #include "common/time.h"
+#include "proto/json/json_shape.h"
 
 namespace proffer::proto {
 
@@ -65,5 +66,12 @@ struct KeyRevokeCall {
 };
 std::string key_revoke_call_json(const KeyRevokeCall& call);  // {"key"} or {"kind","name"}
 Result<KeyRevokeCall> parse_key_revoke_call(std::string_view json);
+
+JsonShape keys_shape();
+JsonShape join_token_call_shape();
+JsonShape join_token_reply_shape();
+JsonShape join_call_shape();
+JsonShape key_rotate_call_shape();
+JsonShape key_revoke_call_shape();
 
 }  // namespace proffer::proto

@@ -12,6 +12,18 @@ namespace proffer::proto {
 
 using proffer::to_text;
 
+namespace {
+struct SnapshotCall {
+  std::string after = {};
+};
+}  // namespace
+
+template <class F>
+void fields(F& f, typename F::template Of<SnapshotCall>& call) {
+  f.about("`next` of the page before; left out: a new snapshot is taken");
+  f.text_if_any("after", call.after);
+}
+
 // --- agents, roles, frameworks -------------------------------------------------------------------
 
 template <class F>
@@ -140,6 +152,23 @@ class Pages {
 
 }  // namespace
 
+JsonShape live_snapshot_shape() {
+  using Type = JsonShape::Type;
+  JsonShape page;
+  page.members = {
+      {.name = "taken_s", .type = Type::kSeconds},
+      {.name = "options", .type = Type::kTextMap},
+      {.name = "agents", .type = Type::kRows, .members = JsonShaper::members_of<LiveAgent>()},
+      {.name = "roles", .type = Type::kRows, .members = JsonShaper::members_of<LiveRole>()},
+      {.name = "frameworks",
+       .type = Type::kRows,
+       .members = JsonShaper::members_of<LiveFramework>()},
+      {.name = "asks", .type = Type::kRows, .members = JsonShaper::members_of<LiveAsk>()},
+      {.name = "tasks", .type = Type::kRows, .members = JsonShaper::members_of<LiveTask>()},
+  };
+  return page;
+}
+
 std::vector<std::string> live_snapshot_pages(const LiveSnapshot& snapshot) {
   std::string first;
   JsonWriter head(first);
@@ -172,15 +201,11 @@ std::string live_snapshot_call_json(std::string_view after) {
   return to_json_text(out);
 }
 
+JsonShape live_snapshot_call_shape() { return shape_of<SnapshotCall>(); }
 Result<std::string> parse_live_snapshot_call(std::string_view json) {
-  std::string after;
-  Result<void> parsed =
-      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only({"after"});
-        in.text("after", after);
-      });
-  if (!parsed) return std::move(parsed).error();
-  return after;
+  Result<SnapshotCall> call = parse_arguments<SnapshotCall>(json);
+  if (!call) return std::move(call).error();
+  return std::move(call->after);
 }
 
 }  // namespace proffer::proto

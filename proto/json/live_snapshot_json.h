@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "proto/json/json_shape.h"
 #include "proto/live_snapshot.h"
 
 namespace proffer::proto {
@@ -20,5 +21,8 @@ Result<void> parse_live_snapshot_page(std::string_view json, LiveSnapshot& into)
 // Which page: "" for the first, which takes a new snapshot. {"after"}
 std::string live_snapshot_call_json(std::string_view after);
 Result<std::string> parse_live_snapshot_call(std::string_view json);
+
+JsonShape live_snapshot_call_shape();
+JsonShape live_snapshot_shape();  // of a page
 
 }  // namespace proffer::proto

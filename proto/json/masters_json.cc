@@ -9,10 +9,7 @@ namespace proffer::proto {
 
 template <class F>
 void fields(F& f, typename F::template Of<StandbyCall>& call) {
-  if constexpr (F::kReads) {
-    f.only({"id", "master", "keeps_history"});
-    for (const char* name : {"id", "master", "keeps_history"}) f.require(name);
-  }
+  for (const char* name : {"id", "master", "keeps_history"}) f.require(name);
   f.text("id", call.master);
   f.text("master", call.name);
   f.truth("keeps_history", call.keeps_history);
@@ -26,6 +23,9 @@ void fields(F& f, typename F::template Of<StandbyCall>& call) {
   }
 }
 
+JsonShape masters_shape() { return list_shape<MasterRow>("masters"); }
+JsonShape standby_call_shape() { return shape_of<StandbyCall>(); }
+
 std::string masters_json(const std::vector<MasterRow>& rows) { return print_list("masters", rows); }
 Result<std::vector<MasterRow>> parse_masters_list(std::string_view json) {
   return parse_list<MasterRow>(json, "masters");
@@ -33,7 +33,7 @@ Result<std::vector<MasterRow>> parse_masters_list(std::string_view json) {
 
 std::string standby_call_json(const StandbyCall& call) { return print_value(call); }
 Result<StandbyCall> parse_standby_call(std::string_view json) {
-  return parse_value<StandbyCall>(json);
+  return parse_arguments<StandbyCall>(json);
 }
 
 }  // namespace proffer::proto

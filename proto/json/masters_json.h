@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "proto/json/json_shape.h"
 #include "proto/masters.h"
 
 namespace proffer::proto {
@@ -20,5 +21,8 @@ Result<std::vector<MasterRow>> parse_masters_list(std::string_view json);
 std::string standby_call_json(const StandbyCall& call);
 // Errors: kInvalidArgument, also for an id or a name that no master has.
 Result<StandbyCall> parse_standby_call(std::string_view json);
+
+JsonShape masters_shape();
+JsonShape standby_call_shape();
 
 }  // namespace proffer::proto

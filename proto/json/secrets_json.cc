@@ -26,23 +26,25 @@ void fields(F& f, typename F::template Of<SecretRow>& row) {
 
 template <class F>
 void fields(F& f, typename F::template Of<HexCall>& call) {
-  if constexpr (F::kReads) {
-    f.only({"name", "value_hex"});
-    for (const char* name : {"name", "value_hex"}) f.require(name);
-  }
+  for (const char* name : {"name", "value_hex"}) f.require(name);
+  f.about("of the caller's secrets");
   f.text("name", call.name);
+  f.about("its value, each byte as two digits of 0-9 a-f");
   f.text("value_hex", call.value_hex);
 }
 
 template <class F>
 void fields(F& f, typename F::template Of<SecretRemoveCall>& call) {
-  if constexpr (F::kReads) {
-    f.only({"name", "owner"});
-    f.require("name");
-  }
+  f.require("name");
+  f.about("the secret's name");
   f.text("name", call.name);
+  f.about("for operators: the user whose secret it is; left out: the caller");
   f.text_if_any("owner", call.owner);
 }
+
+JsonShape secrets_shape() { return list_shape<SecretRow>("secrets"); }
+JsonShape secret_set_call_shape() { return shape_of<HexCall>(); }
+JsonShape secret_remove_call_shape() { return shape_of<SecretRemoveCall>(); }
 
 std::string secrets_json(const std::vector<SecretRow>& rows) { return print_list("secrets", rows); }
 Result<std::vector<SecretRow>> parse_secrets(std::string_view json) {
@@ -53,7 +55,7 @@ std::string secret_set_call_json(const SecretSetCall& call) {
   return print_value(HexCall{.name = call.name, .value_hex = to_hex(call.value)});
 }
 Result<SecretSetCall> parse_secret_set_call(std::string_view json) {
-  Result<HexCall> call = parse_value<HexCall>(json);
+  Result<HexCall> call = parse_arguments<HexCall>(json);
   if (!call) return std::move(call).error();
   std::optional<std::string> value = from_hex(call->value_hex);
   if (!value) {
@@ -68,7 +70,7 @@ Result<SecretSetCall> parse_secret_set_call(std::string_view json) {
 
 std::string secret_remove_call_json(const SecretRemoveCall& call) { return print_value(call); }
 Result<SecretRemoveCall> parse_secret_remove_call(std::string_view json) {
-  return parse_value<SecretRemoveCall>(json);
+  return parse_arguments<SecretRemoveCall>(json);
 }
 
 }  // namespace proffer::proto

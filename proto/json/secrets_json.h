@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "proto/json/json_shape.h"
 #include "proto/secrets.h"
 
 namespace proffer::proto {
@@ -21,5 +22,9 @@ Result<SecretSetCall> parse_secret_set_call(std::string_view json);
 
 std::string secret_remove_call_json(const SecretRemoveCall& call);  // {"name","owner"}
 Result<SecretRemoveCall> parse_secret_remove_call(std::string_view json);
+
+JsonShape secrets_shape();
+JsonShape secret_set_call_shape();
+JsonShape secret_remove_call_shape();
 
 }  // namespace proffer::proto

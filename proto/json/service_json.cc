@@ -168,6 +168,8 @@ Result<std::vector<ServiceChange>> parse_service_changes(std::string_view json) 
   return parse_one_or_list<ServiceChange>(json, "apps");
 }
 
+JsonShape servers_shape() { return shape_of<ServersPage>(); }
+
 std::string service_call_json(const ServiceCall& call) {
   Json out = {{"verb", call.verb}};
   if (!call.app.empty()) out["app"] = call.app;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "proto/json/json_shape.h"
 #include "proto/service_status.h"
 
 namespace proffer::proto {
@@ -24,6 +25,7 @@ Result<ServiceStatusPage> parse_service_status(std::string_view json);
 
 // {"version","servers":[{"app","instance","agent","slot","host","ports"}],"unknown":[…],"next"}
 std::string servers_json(const ServersPage& page);
+JsonShape servers_shape();
 Result<ServersPage> parse_servers(std::string_view json);
 
 // {"versions":[{"version","applied_at_s","applied_by","present","was_ready","failed","command"}]}

@@ -367,8 +367,8 @@ TEST_F(Proxy, ServersAreToldByHttpAndByTheCommandLine) {
   const Exit shown = cluster.proffer({"service", "servers", "web", "--json"});
   EXPECT_EQ(proto::parse_servers(shown.out)->servers, second->servers);
   EXPECT_THAT(cluster.proffer({"service", "servers", "wep"}).err, HasSubstr("no app 'wep'"));
-  EXPECT_THAT(get("?app=web&wait=2h"), HasSubstr("wait must be from 0s to 1m"));
-  EXPECT_THAT(get("?apps=web"), HasSubstr("unknown parameter 'apps'"));
+  EXPECT_THAT(get("?app=web&wait=2h"), HasSubstr("wait: must be from 0s to 1m, not 2h"));
+  EXPECT_THAT(get("?apps=web"), HasSubstr("unknown argument 'apps'"));
   EXPECT_THAT(get("?framework=nobody"), HasSubstr("\"not_found\""));
 }
 

@@ -219,6 +219,46 @@ TEST_F(OtherUser, RunsTasksAsItself) {
   task.wait();
 }
 
+// What the kernel says of the socket's peer counts, whatever the request says.
+TEST_F(OtherUser, ChangesNothingOfOthersOverHttp) {
+  Process task({program("proffer"), "run", "--", "echo begun; exec sleep 1000"},
+               {{"PROFFER_MASTER", socket_path()}});
+  ASSERT_TRUE(task.line_with("begun")) << task.err();
+  const auto rows = proto::parse_tasks(as_root({"tasks", "--json"}).out);
+  ASSERT_TRUE(rows && rows->size() == 1u);
+  const std::string framework = rows->front().framework.str();
+  const std::string http = fs::path(socket_path()).replace_filename("master-http.sock");
+  const auto post = [&](const std::string& path, const std::string& body) {
+    return nobody_runs({"/usr/bin/curl", "-sS", "--unix-socket", http, "--json", body, "-H",
+                        "Authorization: Bearer root", "http://localhost/v1/" + path});
+  };
+  const std::pair<std::string, std::string> attacks[] = {
+      {"kill", text("{\"task\":\"", framework, "/", rows->front().task.str(), "\"}")},
+      {"kill", text("{\"framework\":\"", framework, "\"}")},
+      {"teardown", text("{\"framework\":\"", framework, "\"}")},
+      {"frameworks/" + framework + "/requests", "{}"},
+      {"drain", R"({"agent":"a1"})"},
+      {"agent_gone", R"({"agent":"a1"})"},
+      {"role_set", R"({"role":"a","weight":9})"},
+      {"reserve", R"({"agent":"a1","role":"a","resources":"cpus:1"})"},
+      {"brake_lift", "{}"},
+      {"key_revoke", R"({"kind":"user","name":"root"})"},
+      {"secret_remove", R"({"name":"db","owner":"root"})"},
+  };
+  for (const auto& [path, body] : attacks) {
+    const Exit refused = post(path, body);
+    EXPECT_THAT(refused.out, HasSubstr("\"permission_denied\"")) << path << refused.err;
+    EXPECT_THAT(refused.out, HasSubstr("user 'nobody' may not")) << path;
+  }
+  EXPECT_TRUE(master_->complains("audit: refused user=nobody"));
+  EXPECT_EQ(as_root({"tasks", "--json"}).out.find("killing"), std::string::npos);
+  // Its own it may.
+  EXPECT_EQ(post("secret_set", R"({"name":"db","value_hex":"61"})").out, "{}");
+  EXPECT_THAT(as_nobody({"proffer", "secret", "list"}).out, HasSubstr("db"));
+  task.kill(SIGINT);
+  task.wait();
+}
+
 // Names and amounts are public, what a task is made of is not.
 TEST_F(OtherUser, SeesNoCommandsFilesOrLogsOfOthers) {
   Process task({program("proffer"), "run", "--", "echo whispered; exec sleep 1000 # secret"},

@@ -65,12 +65,12 @@ TEST(Files, OutsideTheRootAreNeverOpened) {
       {"//etc/passwd", ErrorCode::kInvalidArgument},
       {std::string("stdout\0x", 8), ErrorCode::kInvalidArgument},
       {std::string(5000, 'x'), ErrorCode::kInvalidArgument},
-      {"out", ErrorCode::kFailedPrecondition},
-      {"out_dir/secret", ErrorCode::kFailedPrecondition},
-      {"out_dir", ErrorCode::kFailedPrecondition},
-      {"twin/secret", ErrorCode::kFailedPrecondition},
-      {"absolute", ErrorCode::kFailedPrecondition},
-      {"loop", ErrorCode::kFailedPrecondition},
+      {"out", ErrorCode::kPermissionDenied},
+      {"out_dir/secret", ErrorCode::kPermissionDenied},
+      {"out_dir", ErrorCode::kPermissionDenied},
+      {"twin/secret", ErrorCode::kPermissionDenied},
+      {"absolute", ErrorCode::kPermissionDenied},
+      {"loop", ErrorCode::kPermissionDenied},
       {"nothing", ErrorCode::kNotFound},
       {"stdout/below", ErrorCode::kNotFound},
       {"%2e%2e/outside/secret", ErrorCode::kNotFound},  // Decoding is done once, elsewhere.
@@ -87,7 +87,7 @@ TEST(Files, ThatAreNoFilesAreRefusedWithoutWaiting) {
   ASSERT_EQ(mkfifo((tree.root / "fifo").c_str(), 0600), 0);
   const Result<OpenFile> file = open_confined(*open_root(tree.root), "fifo");
   ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(file.error().code(), ErrorCode::kPermissionDenied);
 }
 
 TEST(Files, LinksThatGoUpAndDownStayInside) {
@@ -107,7 +107,7 @@ TEST(Files, LinksThatGoUpAndDownStayInside) {
   for (const std::string path : {"sub/a/b/away", "around", "beside"}) {
     const Result<OpenFile> file = open_confined(root, path);
     ASSERT_FALSE(file) << path;
-    EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition) << path;
+    EXPECT_EQ(file.error().code(), ErrorCode::kPermissionDenied) << path;
   }
   // Whatever its path leads to meanwhile.
   fs::rename(tree.root, tree.dir.path() / "moved");
@@ -129,7 +129,7 @@ TEST(Files, LinksThatCostTooMuchAreRefused) {
   fs::create_symlink(deep + up + deep + up + deep, tree.root / "yoyo");
   const Result<OpenFile> file = open_confined(*open_root(tree.root), "yoyo");
   ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(file.error().code(), ErrorCode::kPermissionDenied);
 }
 
 // Who may not read a file may still give it a name in his own directory.
@@ -145,7 +145,7 @@ TEST(Files, HardLinksToWhatIsAnothersAreRefused) {
     ASSERT_EQ(chown((tree.root / path).c_str(), kOther, kOther), 0);
   }
   EXPECT_TRUE(open_confined(root, "own"));
-  EXPECT_EQ(open_confined(root, "hard").error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(open_confined(root, "hard").error().code(), ErrorCode::kPermissionDenied);
 }
 
 TEST(Files, AreListedByNameWithoutLinks) {

@@ -51,7 +51,7 @@ TEST(MastersJson, AStandbySaysAllOfItselfOrIsRefused) {
     std::string json;
     const char* why;
   } wrong[] = {
-      {"", "not JSON"},
+      {"", "id: is missing"},
       {"{}", "id"},
       {R"({"id":"a","master":"m","keeps_history":true})", "32 hexadecimal digits"},
       {R"({"id":")" + kId + R"(","master":"","keeps_history":true})", "1 to 264 bytes"},

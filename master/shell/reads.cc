@@ -1,0 +1,138 @@
+// One page of one kind of row. The core gives rows in order of their key; a page begins behind the
+// key `after`, and shrinks until it fits the bound of a reply.
+
+#include "master/shell/reads.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "proto/json/keys_json.h"
+#include "proto/json/masters_json.h"
+#include "proto/json/secrets_json.h"
+
+namespace proffer::master {
+namespace {
+
+// `rows` begin behind `after` already; at most `limit` and as many as fit a reply.
+template <class Row, class KeyOf, class Encode>
+Page page_of(std::vector<Row> rows, size_t limit, bool more, KeyOf key_of, Encode encode) {
+  if (rows.size() > limit) {
+    rows.resize(limit);
+    more = true;
+  }
+  while (true) {
+    Page page{.json = encode(rows)};
+    if (page.json.size() <= kJsonBytesMax || rows.size() <= 1) {
+      if (more && !rows.empty()) page.next = key_of(rows.back());
+      return page;
+    }
+    rows.resize(rows.size() / 2);
+    more = true;
+  }
+}
+
+// Of rows in order of their key: those that begin with the prefix, behind the key `after`.
+template <class Row, class KeyOf, class Encode>
+Result<Page> page_after(std::vector<Row> rows, std::string_view arguments, KeyOf key_of,
+                        Encode encode) {
+  const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
+  if (!query) return query.error();
+  if (!query->after.empty() || !query->prefix.empty()) {
+    std::erase_if(rows, [&](const Row& row) {
+      const std::string key = key_of(row);
+      return (!query->after.empty() && key <= query->after) || !key.starts_with(query->prefix);
+    });
+  }
+  return page_of(std::move(rows), query->limit, false, key_of, encode);
+}
+
+}  // namespace
+
+Result<Page> read_status(const ReadContext& from, std::string_view arguments) {
+  // Older clients send that of lists.
+  const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
+  if (!query) return query.error();
+  proto::MasterStatus status = from.core.status();
+  status.history = from.history;
+  return Page{.json = proto::status_json(status)};
+}
+
+Result<Page> read_agents(const ReadContext& from, std::string_view arguments) {
+  return page_after(
+      from.core.agents(), arguments, [](const proto::AgentRow& row) { return row.agent.str(); },
+      proto::agents_json);
+}
+
+Result<Page> read_frameworks(const ReadContext& from, std::string_view arguments) {
+  return page_after(
+      from.core.frameworks(), arguments,
+      [](const proto::FrameworkRow& row) { return row.framework.str(); }, proto::frameworks_json);
+}
+
+Result<Page> read_roles(const ReadContext& from, std::string_view arguments) {
+  return page_after(
+      from.core.roles(), arguments, [](const proto::RoleRow& row) { return row.role.str(); },
+      proto::roles_json);
+}
+
+Result<Page> read_tasks(const ReadContext& from, std::string_view arguments) {
+  const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
+  if (!query) return query.error();
+  std::vector<proto::TaskRow> rows = from.core.tasks(*query, from.by);
+  const bool more = rows.size() == query->limit;
+  return page_of(
+      std::move(rows), query->limit, more,
+      [](const proto::TaskRow& row) { return row.framework.str() + "/" + row.task.str(); },
+      proto::tasks_json);
+}
+
+Result<Page> read_offers(const ReadContext& from, std::string_view arguments) {
+  return page_after(
+      from.core.offers(), arguments,
+      [](const proto::OfferRow& row) {
+        const std::string digits = std::to_string(row.offer.value());
+        return std::string(20 - std::min<size_t>(20, digits.size()), '0') + digits;
+      },
+      proto::offers_json);
+}
+
+Result<Page> read_explain(const ReadContext& from, std::string_view arguments) {
+  const Result<proto::ExplainCall> call = proto::parse_explain_call(arguments);
+  if (!call) return call.error();
+  if (!call->role.empty()) {
+    const Result<proto::ExplainedRole> role = from.core.explain_role(call->role);
+    if (!role) return role.error();
+    return Page{.json = proto::explained_role_json(*role)};
+  }
+  if (!call->task.empty()) {
+    const Result<proto::ExplainedTask> task = from.core.explain_task(call->task, from.by);
+    if (!task) return task.error();
+    return Page{.json = proto::explained_task_json(*task)};
+  }
+  const Result<proto::Explanation> framework = from.core.explain(call->framework, from.by);
+  if (!framework) return framework.error();
+  return Page{.json = proto::explanation_json(*framework)};
+}
+
+Result<Page> read_keys(const ReadContext& from, std::string_view arguments) {
+  return page_after(
+      from.core.keys(), arguments, [](const KnownKey& row) { return row.key.str(); },
+      proto::keys_json);
+}
+
+Result<Page> read_masters(const ReadContext& from, std::string_view arguments) {
+  const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
+  if (!query) return query.error();
+  return Page{.json = proto::masters_json(from.core.masters())};
+}
+
+Result<Page> read_secrets(const ReadContext& from, std::string_view arguments) {
+  return page_after(
+      from.core.secrets(from.by), arguments,
+      [](const proto::SecretRow& row) { return text(row.owner, "/", row.name); },
+      proto::secrets_json);
+}
+
+}  // namespace proffer::master
