@@ -127,8 +127,8 @@ TEST_F(HttpApi, EachReadAnswersWhatTheCommandPrints) {
       {"history", {"?limit=100", {"history"}}},
       {"services", {"", {"service", "servers"}}},
   };
-  // Of one master `proffer status` does not tell; snapshots are of a moment and become YAML;
-  // file_access is for other machines.
+  // Events go on while they are read. Of one master `proffer status` does not tell; snapshots are
+  // of a moment and become YAML; file_access is for other machines.
   std::set<std::string> others = {"masters", "snapshot", "file_access", "events"};
   const json api = described();
   for (const auto& [path, operations] : api.at("paths").items()) {

@@ -1,0 +1,186 @@
+// proffer top: the cluster, live in the terminal. It reads what the other commands read, every two
+// seconds, and only the rows that are shown. Read run_top first.
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string>
+
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/top_screen.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kEvery{2};
+// Keys wait while a master is asked that is away.
+constexpr Duration kAnswersIn = seconds(2);
+constexpr size_t kLeastColumns = 20;
+constexpr size_t kLeastLines = 8;
+
+Result<void> read_view(const Masters& master, TopView view, TopPicture& picture) {
+  const auto keep = [](auto rows, auto& out) -> Result<void> {
+    if (!rows) return std::move(rows).error();
+    out = *std::move(rows);
+    return {};
+  };
+  switch (view) {
+    case TopView::kFrameworks:
+      return keep(call_list<proto::FrameworkRow>(master, "frameworks", {}, proto::parse_frameworks),
+                  picture.frameworks);
+    case TopView::kRoles:
+      return keep(call_list<proto::RoleRow>(master, "roles", {}, proto::parse_roles),
+                  picture.roles);
+    case TopView::kAgents:
+      return keep(call_list<proto::AgentRow>(master, "agents", {}, proto::parse_agents),
+                  picture.agents);
+    case TopView::kTasks:
+      return keep(call_list<proto::TaskRow>(master, "tasks", {}, proto::parse_tasks),
+                  picture.tasks);
+  }
+  return {};
+}
+
+Result<void> read_status(const Masters& master, TopPicture& picture) {
+  Result<CallResult> answer = call(master, "status", "", kAnswersIn);
+  if (!answer) return std::move(answer).error();
+  Result<proto::MasterStatus> status = proto::parse_status(answer->json);
+  if (!status) return std::move(status).error().in("the master's answer");
+  picture.master = std::move(answer->master);
+  picture.status = *std::move(status);
+  return {};
+}
+
+// What cannot be read is told, and the picture before stays.
+void refresh(const Masters& master, TopView view, TopPicture& picture) {
+  Result<void> read = read_status(master, picture);
+  if (read) read = read_view(master, view, picture);
+  picture.trouble = read ? std::string() : read.error().message();
+}
+
+// Keys come one by one and are not shown, on a screen of its own, as long as this lives.
+class WholeScreen {
+ public:
+  WholeScreen() {
+    tcgetattr(STDIN_FILENO, &before_);
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO | ISIG);
+    raw.c_cc[VMIN] = 1;
+    raw.c_cc[VTIME] = 0;
+    tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    put("\x1b[?1049h\x1b[?25l");
+  }
+  ~WholeScreen() {
+    put("\x1b[?25h\x1b[?1049l");
+    tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+  }
+  WholeScreen(const WholeScreen&) = delete;
+  WholeScreen& operator=(const WholeScreen&) = delete;
+
+  size_t columns() const { return std::max<size_t>(kLeastColumns, size().ws_col); }
+  size_t lines() const { return std::max<size_t>(kLeastLines, size().ws_row); }
+
+  // False: the terminal has gone.
+  bool show(const std::vector<std::string>& lines) const {
+    std::string out = "\x1b[H";
+    for (size_t i = 0; i < lines.size(); ++i) out += text(i == 0 ? "" : "\r\n", lines[i], "\x1b[K");
+    return put(out + "\x1b[J");
+  }
+
+ private:
+  static winsize size() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) {
+      size.ws_col = 80;
+      size.ws_row = 24;
+    }
+    return size;
+  }
+  static bool put(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    return true;
+  }
+  termios before_{};
+};
+
+// Until something is typed or the time has come, adds to `typed`. False: the terminal has gone.
+bool wait_for_keys(Clock::time_point until, std::string& typed) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  pollfd entry{STDIN_FILENO, POLLIN, 0};
+  const int ready = poll(&entry, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+  if (ready <= 0) return ready == 0 || errno == EINTR;
+  char bytes[64];
+  const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
+  if (count < 0) return errno == EINTR;
+  typed.append(bytes, static_cast<size_t>(count));
+  return count > 0;
+}
+
+int run_live(const Masters& master) {
+  TopPicture picture;
+  TopPlace place;
+  std::string typed;
+  const WholeScreen screen;
+  Clock::time_point next = Clock::now();
+  while (true) {
+    if (Clock::now() >= next) {
+      refresh(master, place.view, picture);
+      next = Clock::now() + kEvery;
+    }
+    if (!screen.show(top_screen(picture, place, screen.columns(), screen.lines()))) return 0;
+    if (!wait_for_keys(next, typed)) return 0;
+    while (const std::optional<TopKey> key = take_key(typed)) {
+      if (*key == TopKey::kQuit) return 0;
+      const TopView before = place.view;
+      const size_t rows = top_table(picture, place.view).lines().size() - 1;
+      place = moved(place, *key, rows, screen.lines());
+      if (place.view != before) next = Clock::now();
+    }
+  }
+}
+
+}  // namespace
+
+int run_top(const Words& words) {
+  std::string master_flag;
+  Arguments arguments(
+      "proffer top",
+      "the cluster, live: arrows left and right choose frameworks, roles, agents or "
+      "tasks, up and down scroll, q quits. If the output is no terminal, it is "
+      "printed once");
+  arguments.master(&master_flag);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Masters> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), false);
+  if (isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) return run_live(*master);
+  TopPicture picture;
+  if (Result<void> read = read_status(*master, picture); !read) {
+    return print_error(read.error(), false);
+  }
+  for (size_t i = 0; i < kTopViews; ++i) {
+    if (Result<void> read = read_view(*master, static_cast<TopView>(i), picture); !read) {
+      return print_error(read.error(), false);
+    }
+  }
+  for (const std::string& line : top_text(picture)) print_line(line);
+  return 0;
+}
+
+}  // namespace proffer::cli
