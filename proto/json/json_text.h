@@ -144,13 +144,14 @@ class JsonWriter {
       for (const auto& [key, value] : values) out.text(key, value);
     });
   }
-  void texts(std::string_view name, const std::vector<std::string>& values) { add(name, values); }
+  void texts(std::string_view name, const std::vector<std::string>& values) {
+    list(name, values, [this](const std::string& value) { append_text(out_, value); });
+  }
   void texts_if_any(std::string_view name, const std::map<std::string, std::string>& values) {
     if (!values.empty()) texts(name, values);
   }
   void texts_if_any(std::string_view name, const std::vector<std::string>& values) {
-    if (values.empty()) return;
-    list(name, values, [this](const std::string& value) { append_text(out_, value); });
+    if (!values.empty()) texts(name, values);
   }
   void ports(std::string_view name, const std::map<std::string, uint16_t>& values) {
     object(name, [&](JsonWriter& out) {
