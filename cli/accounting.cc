@@ -2,6 +2,7 @@
 
 #include "cli/accounting.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -84,6 +85,7 @@ Result<Month> parse_month(std::string_view text) {
 void add(const proto::HistoryPage& page, Accounting& accounting) {
   const Month& month = accounting.month;
   for (const proto::RoleUse& use : page.roles) {
+    accounting.known_from = std::min(accounting.known_from.value_or(use.from), use.from);
     if (use.from < month.from || use.from >= month.until) continue;
     UseSum& sums = accounting.roles[use.role];
     for (const ResourceKind kind : kResourceKinds) {
@@ -135,7 +137,11 @@ std::string accounting_json(const Accounting& accounting) {
     out += text(std::exchange(comma, ","), "{\"from_s\":", whole_seconds(gap.from),
                 ",\"until_s\":", whole_seconds(gap.until), "}");
   }
-  return out + "]}";
+  out += ']';
+  if (accounting.known_from) {
+    out += text(",\"known_from_s\":", whole_seconds(*accounting.known_from));
+  }
+  return out + "}";
 }
 
 int run_accounting(const Words& words) {
@@ -158,7 +164,7 @@ int run_accounting(const Words& words) {
 
   Accounting accounting{.month = *month};
   const Result<std::vector<proto::MasterRow>> missing =
-      sdk::visit_history(*master, {.since = month->from, .roles = true},
+      sdk::visit_history(*master, {.since = month->from - kDaysBefore, .roles = true},
                          [&](const proto::HistoryPage& page) { add(page, accounting); });
   if (!missing) return print_error(missing.error(), json);
   if (json) {
@@ -184,6 +190,12 @@ int run_accounting(const Words& words) {
   for (const proto::HistoryGap& gap : accounting.gaps) {
     warn(text("a gap from ", local_time(gap.from), " to ", local_time(gap.until),
               ": use in it may be missing"));
+  }
+  if (!accounting.known_from || *accounting.known_from > month->from) {
+    warn(text("no use is known from before ",
+              accounting.known_from ? local_time(*accounting.known_from) : "now",
+              ": either there was none, or the history has forgotten it (--history_age and "
+              "--history_mib of the master)"));
   }
   for (const proto::MasterRow& one : *missing) warn(missing_words(one));
   return 0;

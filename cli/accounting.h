@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,12 @@ struct Accounting {
   std::map<RoleName, UseSum> roles = {};  // of tasks directly in each
   UseSum total = {};
   std::vector<proto::HistoryGap> gaps = {};  // that reach into the month
+  // The first use that is known, also of the days before the month: what was before it may have
+  // been forgotten.
+  std::optional<Time> known_from = {};
 };
+// Asked for as well, to see whether the history reaches back to the month's beginning.
+inline constexpr Duration kDaysBefore = hours(24 * 7);
 
 // A span that begins in the month counts in it: spans of the history end with each hour.
 void add(const proto::HistoryPage& page, Accounting& accounting);

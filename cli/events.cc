@@ -90,7 +90,9 @@ Result<proto::EventPage> ask_until_it_is_back(const Masters& master, const proto
   const Clock::time_point until = Clock::now() + std::chrono::nanoseconds(kMasterIsBack.nanos());
   while (true) {
     Result<proto::EventPage> page = ask(master, query, json);
-    if (page || page.error().code() != ErrorCode::kUnavailable || Clock::now() > until) return page;
+    const bool is_for_now = !page && (page.error().code() == ErrorCode::kUnavailable ||
+                                      page.error().code() == ErrorCode::kResourceExhausted);
+    if (!is_for_now || Clock::now() > until) return page;
     std::this_thread::sleep_for(std::chrono::nanoseconds(kAskAgain.nanos()));
   }
 }
@@ -143,8 +145,14 @@ int run_events(const Words& words) {
     query.from = page->next;
     query.last = 0;
     query.wait = follow ? kWait : Duration();
+    const auto begun = std::chrono::steady_clock::now();
     page = ask_until_it_is_back(*master, query, json);
     if (!page) return print_error(page.error(), json);
+    // It did not wait: there is nothing yet, and its disk may refuse.
+    const bool was_at_once = std::chrono::steady_clock::now() - begun < std::chrono::seconds(1);
+    if (follow && page->events.empty() && was_at_once) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kAskAgain.nanos()));
+    }
   }
 }
 

@@ -115,7 +115,10 @@ class Measurer {
       if (app.scale.source == "http") {
         take_turns(app.instances);
       } else {
-        app.tasks = tasks_of(framework, app.app);
+        auto tasks = tasks_of(framework, app.app);
+        if (!tasks && is_away(tasks.error())) return tasks.error();
+        if (!tasks) continue;  // Not measured is not the same as no figure.
+        app.tasks = *std::move(tasks);
       }
       apps.push_back(std::move(app));
     }
@@ -130,11 +133,11 @@ class Measurer {
     instances.resize(kAskedMax);
   }
 
-  std::map<TaskId, proto::TaskRow> tasks_of(const FrameworkId& framework,
-                                            const std::string& app) const {
+  Result<std::map<TaskId, proto::TaskRow>> tasks_of(const FrameworkId& framework,
+                                                    const std::string& app) const {
     auto rows = instances_of(master_, framework, app, false);
     std::map<TaskId, proto::TaskRow> tasks;
-    if (!rows) return tasks;
+    if (!rows) return rows.error();
     for (proto::TaskRow& row : *rows) tasks[row.task] = std::move(row);
     return tasks;
   }
@@ -216,11 +219,13 @@ class Measurer {
       if (reply == replies.end() || !reply->second.body) continue;
       const auto status = proto::parse_agent_status(*reply->second.body);
       if (!status) continue;
+      // Each agent tells of its own tasks only, whatever it says.
       for (const proto::AgentExecutorRow& executor : status->executors) {
         const std::optional<TaskId> task = task_of(executor, framework);
         const auto one = task ? wanted.find(*task) : wanted.end();
         if (one == wanted.end()) continue;
         const auto& [app, row] = one->second;
+        if (row->agent != agent) continue;
         const auto figure = apps[app].scale.source == "memory"
                                 ? memory_of(executor, *row)
                                 : cpu_of(executor, *row, reply->second.at, before);

@@ -6,6 +6,7 @@
 #include "common/constraint_matcher.h"
 #include "common/roles.h"
 #include "common/text.h"
+#include "common/unfit.h"
 #include "master/core/state.h"
 #include "master/core/trace.h"
 
@@ -203,7 +204,7 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
       if (!wanted.empty()) wanted += " and ";
       wanted += to_text(constraint);
     }
-    return text("no agent meets ", quoted(wanted));
+    return text(kNoAgentMeets, quoted(wanted));
   }
   const std::string_view which = ask.constraints.empty() ? "" : " that meets the constraints";
   if (!absent.empty()) {

@@ -17,7 +17,6 @@ Error bad_key(const PublicKey& key) {
       text("a public key is ", kPublicKeyBytes, " characters of Z85, not ", quoted(key.str())));
 }
 
-// Of so much a key is told in traces and messages: enough to find it again.
 }  // namespace
 
 const KnownKey* Master::State::find_key(const PublicKey& key, Time now) const {

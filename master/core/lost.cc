@@ -91,7 +91,7 @@ void Master::State::make_unreachable(Agent& agent, Step& step) {
 
 void Master::State::remove(Agent& agent, AgentEvent event, std::string_view why, Step& step) {
   CHECK(agents_.move(agent, event)) << agent.id.str() << ": " << proto::to_text(event);
-  step.trace(AgentRemoved{agent.id, why, agent.tasks.size()});
+  step.trace(AgentRemoved{agent.id, std::string(why), agent.tasks.size()});
   write(proto::AgentRecord{.agent = agent.id, .secret = agent.secret}, true, step);
   end_agent(agent, text("agent ", agent.id.str(), " was removed: ", why), step);
 }

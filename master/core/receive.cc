@@ -185,6 +185,8 @@ Peer* Master::State::open(PeerId id, const PrincipalPtr& by, Step& step) {
 Result<void> Master::State::permit(const PrincipalPtr& by, Action action, std::string_view object,
                                    Step& step, std::string_view owner) {
   Result<void> permitted = check_permission(options_.policy, by.get(), action, owner);
+  // What is asked for may be of any length, and a refusal is kept.
+  object = object.substr(0, kReasonTextBytesMax);
   const bool is_own = by != nullptr && by->user == owner;
   const bool is_common = is_own || action == Action::kSubscribe || action == Action::kRegisterAgent;
   if (!permitted || !is_common) {

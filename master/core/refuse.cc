@@ -15,7 +15,7 @@ using proto::TaskState;
 // In no table: it never began, and another launch may have its id.
 void Master::State::refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
                            TaskRefusal&& refusal, Step& step) {
-  step.trace(TaskRefused{framework.id(), spec.id, on, refusal.reason});
+  step.trace(TaskRefused{framework.id(), spec.id, on, refusal.reason, framework.user_of(spec)});
   note_refused(framework, spec.id, spec.ask, refusal.reason, refusal.message, step.now);
   proto::TaskStatus status{.task = spec.id,
                            .agent = AgentId(),

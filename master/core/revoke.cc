@@ -99,7 +99,8 @@ void Master::State::send_withdrawals(const std::vector<Task*>& tasks, const Agen
   std::map<FrameworkId, std::vector<TaskId>> ids;
   for (const Task* task : tasks) {
     ids[task->key().framework].push_back(task->key().task);
-    step.trace(TaskRevokedNoLonger{task->key().framework, task->key().task, agent});
+    step.trace(
+        TaskRevokedNoLonger{task->key().framework, task->key().task, agent, task->text->user});
   }
   for (const auto& [framework, all] : ids) {
     const Framework* there = connected_framework(framework);
@@ -122,7 +123,7 @@ void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
     notices[{task->key().framework, task->agent, mark.reason, mark.beneficiary, mark.deadline}]
         .push_back(task->key().task);
     step.trace(TaskToBeRevoked{task->key().framework, task->key().task, task->agent, mark.reason,
-                               mark.beneficiary});
+                               mark.beneficiary, task->text->user});
   }
   for (auto& [cause, ids] : notices) {
     const auto& [framework, agent, reason, beneficiary, deadline] = cause;

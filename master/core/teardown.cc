@@ -26,7 +26,7 @@ void Master::State::on_tear_down(const TearDownFramework& message, Step& step) {
 
 void Master::State::tear_down(Framework& framework, std::string_view why, Step& step) {
   const FrameworkId id = framework.id();
-  step.trace(FrameworkTornDown{id, why, framework.tasks});
+  step.trace(FrameworkTornDown{id, std::string(why), framework.tasks});
   if (framework.connected()) {
     // It waits for this answer, and says it again if it does not come.
     send_error(framework.peer, Error::not_found("the framework is torn down"), true, false, step);

@@ -87,11 +87,14 @@ struct AgentUnreachable {
 
 struct AgentRemoved {
   AgentId agent;
-  std::string_view reason;
+  std::string reason;
   size_t tasks = 0;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "agent removed"}; }
-  void fields(TraceFields& f) const { f("agent", agent)("reason", reason)("tasks", tasks); }
+  void fields(TraceFields& f) const {
+    f("agent", agent).said("reason", reason);
+    f("tasks", tasks);
+  }
 };
 
 struct AgentDeclaredGone {
@@ -232,11 +235,14 @@ struct FrameworkDisconnected {
 
 struct FrameworkTornDown {
   FrameworkId framework;
-  std::string_view reason;
+  std::string reason;
   int64_t tasks = 0;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "framework torn down"}; }
-  void fields(TraceFields& f) const { f("framework", framework)("reason", reason)("tasks", tasks); }
+  void fields(TraceFields& f) const {
+    f("framework", framework).said("reason", reason);
+    f("tasks", tasks);
+  }
 };
 
 // After launches that were refused again and again.
@@ -390,12 +396,14 @@ struct TaskRefused {
   TaskId task;    // as its framework calls it
   AgentId agent;  // as well
   proto::TaskReason reason = {};
+  std::string user;
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task refused"}; }
   void fields(TraceFields& f) const {
     f("framework", framework).said("task", task.str());
     f.said("agent", agent.str());
     f("reason", to_text(reason));
+    f("user", user);
   }
 };
 
@@ -459,11 +467,13 @@ struct TaskToBeRevoked {
   AgentId agent;
   RevokeReason reason = {};
   RoleName beneficiary;  // the role that waits for it
+  std::string user;
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task to be revoked"}; }
   void fields(TraceFields& f) const {
     f("framework", framework)("task", task)("agent", agent)("reason", to_text(reason));
     f("beneficiary", beneficiary);
+    f("user", user);
   }
 };
 
@@ -471,11 +481,14 @@ struct TaskRevokedNoLonger {
   FrameworkId framework;
   TaskId task;
   AgentId agent;
+  std::string user;
 
   static constexpr TraceKind kind() {
     return {TraceLevel::kShortLived, "task no longer to be revoked"};
   }
-  void fields(TraceFields& f) const { f("framework", framework)("task", task)("agent", agent); }
+  void fields(TraceFields& f) const {
+    f("framework", framework)("task", task)("agent", agent)("user", user);
+  }
 };
 
 struct UpdateRefused {

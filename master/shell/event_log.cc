@@ -16,7 +16,12 @@
 namespace proffer::master {
 namespace {
 
-constexpr size_t kEventReadsMax = 16;  // at a time; each has a file in memory
+// At a time: each has a file in memory, and takes a thread of the pool that also writes the
+// registry.
+constexpr size_t kEventReadsMax = 2;
+constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
+// Of the newest files, in which the last events are searched for.
+constexpr uint64_t kSearchBytesMax = uint64_t{64} << 20;
 
 // Of which framework an event is.
 class FrameworkOf : public TraceFields {
@@ -28,6 +33,18 @@ class FrameworkOf : public TraceFields {
   void said(std::string_view, std::string_view) override {}
 
   std::string_view id = {};  // as long as the event
+};
+
+// The user in an event; empty: it names none.
+class UserOf : public TraceFields {
+ public:
+  void word(std::string_view key, std::string_view value) override {
+    if (key == "user") name = value;
+  }
+  void number(std::string_view, int64_t) override {}
+  void said(std::string_view, std::string_view) override {}
+
+  std::string name = {};
 };
 
 Page empty_page(const proto::EventPlace& next) {
@@ -48,8 +65,8 @@ struct EventLog::Shared {
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
                     const Reading& reading);
   std::string line_of(const Waiting& waiting);
-  Result<std::vector<Line>> write(const HistoryLogOptions& options,
-                                  const std::deque<Waiting>& batch, Time now);
+  Result<std::vector<Line>> write(const HistoryLogOptions& options, Batch& batch_to_write,
+                                  Time now);
 };
 
 std::string EventLog::Shared::line_of(const Waiting& waiting) {
@@ -62,15 +79,15 @@ std::string EventLog::Shared::line_of(const Waiting& waiting) {
   if (owner == owners.end()) return proto::event_json(waiting.place, waiting.at, waiting.event);
   std::string line = proto::event_json(waiting.place, waiting.at, waiting.event, owner->second.user,
                                        owner->second.role);
-  if (waiting.event.as<FrameworkTornDown>() != nullptr) owners.erase(owner);
   return line;
 }
 
 // In a worker, or in the loop's thread at the begin and the end. All of it is written, or nothing.
 Result<std::vector<EventLog::Line>> EventLog::Shared::write(const HistoryLogOptions& options,
-                                                            const std::deque<Waiting>& batch,
-                                                            Time now) {
+                                                            Batch& batch_to_write, Time now) {
   const std::lock_guard lock(writing);
+  if (batch_to_write.is_taken) return std::vector<Line>();
+  const std::deque<Waiting>& batch = batch_to_write.events;
   if (log == nullptr) {
     Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
     if (!opened) return std::move(opened).error();
@@ -82,10 +99,16 @@ Result<std::vector<EventLog::Line>> EventLog::Shared::write(const HistoryLogOpti
   if (Result<void> written = log->append(records, now); !written) {
     return std::move(written).error();
   }
+  batch_to_write.is_written = true;
   std::vector<Line> lines;
   lines.reserve(batch.size());
   for (size_t i = 0; i < batch.size(); ++i)
     lines.push_back({batch[i].place, std::move(records[i])});
+  // Only now: a batch that is not written is made once more.
+  for (const Waiting& one : batch) {
+    const auto* gone = one.event.as<FrameworkTornDown>();
+    if (gone != nullptr) owners.erase(gone->framework.str());
+  }
   const std::lock_guard told(guard);
   files = log->files();
   return lines;
@@ -110,8 +133,9 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
   add(loop_.now(), {begins});
   // At once: a life that is killed while it is young must have begun.
   timer_.arm(std::nullopt);
-  Result<std::vector<Line>> written = shared_->write(options_.log, waiting_, loop_.now());
-  if (written) waiting_.clear();
+  Batch first{.events = std::exchange(waiting_, {})};
+  Result<std::vector<Line>> written = shared_->write(options_.log, first, loop_.now());
+  if (!written) waiting_ = std::move(first.events);
   on_written(written ? Result<void>() : written.error(),
              written ? *std::move(written) : std::vector<Line>());
 }
@@ -120,7 +144,7 @@ EventLog::~EventLog() { *alive_ = false; }
 
 void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
   for (const TraceEvent& event : events) {
-    if (event.level() == TraceLevel::kMessage) continue;
+    if (event.level() == TraceLevel::kMessage || !may_keep(event, now)) continue;
     waiting_.push_back({{options_.leader, ++number_}, now, event});
     if (waiting_.size() <= options_.waiting_max) continue;
     waiting_.pop_front();
@@ -129,10 +153,24 @@ void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
   if (!waiting_.empty() && !is_writing_ && !timer_.is_armed()) timer_.arm(now + options_.delay);
 }
 
+// A peer can cause warnings as fast as it likes: so many of one kind and user are kept in a second.
+bool EventLog::may_keep(const TraceEvent& event, Time now) {
+  if (event.level() != TraceLevel::kMisbehaved) return true;
+  const int64_t second = now.nanos() / 1'000'000'000;
+  if (second != warnings_second_) {
+    warnings_second_ = second;
+    warnings_.clear();
+  }
+  UserOf user;
+  event.fields(user);
+  return ++warnings_[{event.what(), std::move(user.name)}] <= kWarningsPerSecond;
+}
+
 void EventLog::write() {
   if (is_writing_ || waiting_.empty()) return;
   is_writing_ = true;
-  const auto batch = std::make_shared<std::deque<Waiting>>(std::exchange(waiting_, {}));
+  const auto batch = std::make_shared<Batch>(Batch{.events = std::exchange(waiting_, {})});
+  in_flight_ = batch;
   const auto result = std::make_shared<Result<std::vector<Line>>>(std::vector<Line>());
   loop_.work([shared = shared_, options = options_.log, now = loop_.now(), batch,
               result] { *result = shared->write(options, *batch, now); },
@@ -141,7 +179,7 @@ void EventLog::write() {
                is_writing_ = false;
                if (*result) return on_written({}, std::move(**result));
                // They wait again, before what has come meanwhile.
-               waiting_.insert(waiting_.begin(), batch->begin(), batch->end());
+               waiting_.insert(waiting_.begin(), batch->events.begin(), batch->events.end());
                while (waiting_.size() > options_.waiting_max) {
                  waiting_.pop_front();
                  ++lost_;
@@ -186,9 +224,18 @@ void EventLog::keep(std::vector<Line>&& lines) {
 
 void EventLog::finish() {
   add(loop_.now(), {MasterLeadsNoLonger()});
-  const Result<std::vector<Line>> written = shared_->write(options_.log, waiting_, loop_.now());
+  Batch last{.events = std::exchange(waiting_, {})};
+  if (is_writing_) {
+    // Its worker may not have begun: then it is written here, in its place.
+    const std::lock_guard lock(shared_->writing);
+    Batch& before = *in_flight_;
+    if (!before.is_written) {
+      before.is_taken = true;
+      last.events.insert(last.events.begin(), before.events.begin(), before.events.end());
+    }
+  }
+  const Result<std::vector<Line>> written = shared_->write(options_.log, last, loop_.now());
   if (!written) LOG(ERROR) << "the last events are lost: " << written.error().message();
-  waiting_.clear();
 }
 
 proto::EventPlace EventLog::end() const {
@@ -311,7 +358,7 @@ Result<Page> EventLog::Shared::read(const std::string& directory,
   const EventFilter filter(query, reading.by.get(), reading.is_operator);
   if (!query.from && query.last > 0) {
     const Result<proto::EventPlace> first =
-        find_last(directory, files_then, query.last, kPageReadBytes, filter);
+        find_last(directory, files_then, query.last, kSearchBytesMax, filter);
     if (!first) return first.error();
     query.from = *first;
   }

@@ -46,7 +46,7 @@ struct EventLogOptions {
   size_t waiting_max = 50'000;                // events
   size_t recent_bytes_max = size_t{4} << 20;  // kept in memory for those that follow
   size_t waits_max = 4'096;
-  size_t waits_per_user_max = 1'024;
+  size_t waits_per_user_max = 64;
 };
 
 class EventLog {
@@ -83,6 +83,12 @@ class EventLog {
     Time at;
     TraceEvent event;
   };
+  struct Batch {
+    std::deque<Waiting> events = {};
+    // Under Shared::writing.
+    bool is_written = false;
+    bool is_taken = false;  // by finish(): nothing is left to do
+  };
   struct Line {
     proto::EventPlace place = {};
     std::string json = {};
@@ -99,6 +105,7 @@ class EventLog {
   };
   struct Shared;  // with the worker
 
+  bool may_keep(const TraceEvent& event, Time now);
   void write();
   void on_written(Result<void> result, std::vector<Line>&& lines);
   void keep(std::vector<Line>&& lines);
@@ -122,6 +129,9 @@ class EventLog {
   bool is_writing_ = false;
   uint64_t number_ = 0;  // of the last event
   std::deque<Waiting> waiting_;
+  std::shared_ptr<Batch> in_flight_;
+  int64_t warnings_second_ = 0;
+  std::map<std::pair<std::string_view, std::string>, size_t> warnings_;  // of this second
   std::deque<Line> recent_;  // the newest that are on the disk
   size_t recent_bytes_ = 0;
   std::list<Wait> waits_;

@@ -41,13 +41,12 @@ EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filte
 
 bool EventPageMaker::add(std::string_view line, const proto::EventPlace& place) {
   if (place < next_) return true;
-  const bool is_wanted = filter_.wants(line);
   // With room for a gap before it, which does not count as a row.
   if (lines_.size() >= limit_ || bytes_ + line.size() + 512 > kLinesBytesMax) return false;
   add_gap(line, place);
   next_ = {place.leader, place.number + 1};
   has_begun_ = true;
-  if (!is_wanted) return true;
+  if (!filter_.wants(line)) return true;
   bytes_ += line.size() + 1;
   lines_.emplace_back(line);
   return true;
@@ -100,11 +99,14 @@ Result<void> read_events(const std::string& directory, const std::vector<History
       if (next && *next <= from) continue;
     }
     if (bytes > 0 && bytes + files[i].bytes > bytes_max) return {};
-    bytes += files[i].bytes;
     Result<HistoryLog::Records> read = HistoryLog::read(directory, files[i]);
     if (!read && read.error().code() == ErrorCode::kNotFound) continue;  // Forgotten just now.
     if (!read) return std::move(read).error();
     bool is_first = true;
+    // One that was only read to learn where it begins and ends does not count: it is, once.
+    const std::optional<proto::EventPlace> last =
+        read->records.empty() ? std::nullopt : proto::place_of(read->records.back());
+    if (!last || *last >= from) bytes += files[i].bytes;
     for (const std::string& line : read->records) {
       const std::optional<proto::EventPlace> place = proto::place_of(line);
       if (!place) continue;

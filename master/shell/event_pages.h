@@ -75,8 +75,8 @@ class FirstPlaces {
   std::map<uint64_t, proto::EventPlace> places_;
 };
 
-// Reads files, at most `bytes_max` of them but one at least, oldest first. Blocks. Errors:
-// kUnavailable.
+// Reads files from `from` on, at most `bytes_max` of them but one at least, oldest first; those
+// before it are read once, to learn where they begin. Blocks. Errors: kUnavailable.
 Result<void> read_events(const std::string& directory, const std::vector<HistoryLog::File>& files,
                          const proto::EventPlace& from, uint64_t bytes_max, FirstPlaces& firsts,
                          EventPageMaker& page);

@@ -36,14 +36,14 @@ Result<void> HttpPolls::add(Poll poll) {
         .with_hint("ask without wait=");
   }
   polls_.push_back({.poll = std::move(poll), .looked = loop_.now()});
-  if (polls_.size() == 1) timer_.arm(loop_.now() + kPollEvery);
+  if (polls_.size() == 1) timer_.arm(std::max(loop_.now() + kPollEvery, rests_until_));
   return {};
 }
 
 void HttpPolls::look() {
   const Time now = loop_.now();
   std::vector<std::pair<std::function<void(HttpReply)>, HttpReply>> told;
-  if (!polls_.empty() && polls_.front().looked + kPollEvery <= now) {
+  if (!polls_.empty() && polls_.front().looked + kPollEvery <= now && rests_until_ <= now) {
     Waiting first = std::move(polls_.front());
     polls_.pop_front();
     HttpReply reply = read_(first.poll);

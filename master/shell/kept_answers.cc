@@ -43,7 +43,7 @@ Result<bool> KeptAnswers::begin(const Name& name, std::string_view what, Time no
   }
   const Time until = now + kAnswersKept;
   answers_[name] = {.what = hash, .until = until};
-  ends_.emplace_back(until, name);
+  ends_.emplace(until, name);
   ++users_[name.user].keys;
   return true;
 }
@@ -52,7 +52,7 @@ void KeptAnswers::finish(const Name& name, const HttpReply& reply) {
   const auto at = answers_.find(name);
   if (at == answers_.end() || at->second.is_answered) return;
   const std::vector<Tell> waiting = std::move(at->second.waiting);
-  if (is_for_now(reply.status)) {
+  if (is_for_now(reply.status) || reply.body.size() > kAnswerKeptBytesMax) {
     forget(at);
   } else {
     at->second.is_answered = true;
@@ -70,21 +70,21 @@ void KeptAnswers::forget(std::map<Name, Kept>::iterator at) {
   user->second.bytes -= bytes;
   bytes_ -= bytes;
   if (--user->second.keys == 0) users_.erase(user);
+  ends_.erase({at->second.until, at->first});
   answers_.erase(at);
 }
 
 // One that is not answered yet is kept until it is.
 void KeptAnswers::forget_old(Time now) {
-  while (!ends_.empty() && ends_.front().first <= now) {
-    const auto at = answers_.find(ends_.front().second);
-    const bool is_meant = at != answers_.end() && at->second.until == ends_.front().first;
-    if (is_meant && !at->second.is_answered) {
-      at->second.until = now + kAnswersKept;
-      ends_.emplace_back(at->second.until, at->first);
-    } else if (is_meant) {
+  while (!ends_.empty() && ends_.begin()->first <= now) {
+    const auto at = answers_.find(ends_.begin()->second);
+    if (at->second.is_answered) {
       forget(at);
+      continue;
     }
-    ends_.pop_front();
+    ends_.erase(ends_.begin());
+    at->second.until = now + kAnswersKept;
+    ends_.emplace(at->second.until, at->first);
   }
 }
 

@@ -5,9 +5,9 @@
 // the master knows no keys of this one (ADR 0126).
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +24,8 @@ inline constexpr Duration kAnswersKept = minutes(10);
 inline constexpr size_t kAnswersKeptMax = 10'000;
 inline constexpr size_t kAnswersKeptBytesMax = size_t{32} << 20;
 inline constexpr size_t kUserPart = 10;
+// A larger answer is not kept: its request is one to a scheduler, which knows it by its id.
+inline constexpr size_t kAnswerKeptBytesMax = size_t{32} << 10;
 
 class KeptAnswers {
  public:
@@ -59,7 +61,7 @@ class KeptAnswers {
   void forget_old(Time now);
 
   std::map<Name, Kept> answers_;
-  std::deque<std::pair<Time, Name>> ends_;  // in order of time; some are forgotten already
+  std::set<std::pair<Time, Name>> ends_;  // of each of them
   std::map<std::string, Use> users_;
   size_t bytes_ = 0;
 };

@@ -606,9 +606,11 @@ void MasterShell::Impl::step(MasterEvent event) {
   } else if (!undecided_since && deadline && *deadline <= now) {
     undecided_since = now;
   }
-  tell(out.trace);
+  trace.write(out.trace, now.nanos() / 1'000'000'000);
   if (history) history->add(std::exchange(out.history, {}));
-  if (out.records.empty() && (out.actions.empty() || leadership->store().pending() == 0)) {
+  const bool is_quiet = out.actions.empty() && (events == nullptr || out.trace.empty());
+  if (out.records.empty() && (is_quiet || leadership->store().pending() == 0)) {
+    if (events) events->add(now, out.trace);
     deliver(std::move(out.actions), decided_since);
   } else {
     std::vector<StoreRecord> records;
@@ -618,8 +620,10 @@ void MasterShell::Impl::step(MasterEvent event) {
       records.push_back(std::move(record));
     }
     leadership->store().append(
-        std::move(records),
-        [this, decided_since, actions = std::move(out.actions)](Result<void> done) mutable {
+        std::move(records), [this, decided_since, now, actions = std::move(out.actions),
+                             happened = std::exchange(out.trace, {})](Result<void> done) mutable {
+          // Followers are told what a restart cannot take back, as peers are.
+          if (done && events) events->add(now, happened);
           if (done) return deliver(std::move(actions), decided_since);
           lost(std::move(done).error().in("the registry cannot be written"));
         });

@@ -38,7 +38,9 @@ class Members : public TraceFields {
     begin(key);
     append_whole(out_, value);
   }
-  void said(std::string_view key, std::string_view value) override { word(key, value); }
+  void said(std::string_view key, std::string_view value) override {
+    word(key, value.substr(0, kEventTextBytesMax));
+  }
 
   bool has_user = false;
   bool has_role = false;

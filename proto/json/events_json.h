@@ -18,6 +18,9 @@ JsonShape event_query_shape();
 std::string event_query_json(const EventQuery& query);
 Result<EventQuery> parse_event_query(std::string_view json);
 
+// Of a text that somebody else wrote, so much is in an event.
+inline constexpr size_t kEventTextBytesMax = 1024;
+
 // One event: {"seq":"17.4021","time_s":…,"event":"task launched","level":"detail", then its fields
 // and, where it has none, `user` and `role`, unless they are empty}. Written by hand, since a busy
 // master has a hundred thousand in a second.

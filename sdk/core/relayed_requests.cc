@@ -13,6 +13,13 @@ size_t bytes_of(const proto::FrameworkResponse& response) {
   return bytes;
 }
 
+// Nothing was done: the same request is to be tried again.
+bool is_for_now(const proto::FrameworkResponse& response) {
+  if (!response.error) return false;
+  const ErrorCode code = response.error->code;
+  return code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout;
+}
+
 }  // namespace
 
 RelayedRequests::Heard RelayedRequests::hear(proto::FrameworkRequest request) {
@@ -50,6 +57,10 @@ std::vector<proto::FrameworkResponse> RelayedRequests::answer(proto::FrameworkRe
     responses.back().relay = relay;
   }
   kept.waiting.clear();
+  if (is_for_now(response)) {
+    kept_.erase(key);
+    return responses;
+  }
   bytes_ += bytes_of(response);
   kept.response = std::move(response);
   answered_.push_back(key);

@@ -53,6 +53,8 @@ TEST(Accounting, SumsEachRoleExactlyOverPages) {
   EXPECT_THAT(accounting_json(all),
               HasSubstr(R"("total":{"roles":2,"cpu_hours":1.000,"mem_gib_hours":1.000)"));
   EXPECT_THAT(accounting_json(all), HasSubstr(R"("cpu_seconds":3600.502)"));
+  // Its beginning is known.
+  EXPECT_EQ(all.known_from, first - nanoseconds(1));
 }
 
 // A hundred thousand machines with a TiB each, all in use, all month.
@@ -71,13 +73,15 @@ TEST(Accounting, AMonthOfAnyClusterFits) {
 TEST(Accounting, TellsGapsThatReachIntoTheMonth) {
   Accounting all{.month = november()};
   const Time first = november().from;
+  add({.roles = {use("eng", first + hours(3), 1)}}, all);
+  EXPECT_THAT(accounting_json(all), HasSubstr(R"("known_from_s":1793502000)"));
   add({.gaps = {{.from = first - hours(2), .until = first - hours(1)},
                 {.from = first - hours(1), .until = first + hours(1)},
                 {.from = november().until, .until = november().until + hours(1)}}},
       all);
   ASSERT_EQ(all.gaps.size(), 1u);
   EXPECT_THAT(accounting_json(all),
-              HasSubstr(R"("gaps":[{"from_s":1793487600,"until_s":1793494800}])"));
+              HasSubstr(R"("gaps":[{"from_s":1793487600,"until_s":1793494800}],)"));
 }
 
 }  // namespace

@@ -172,6 +172,35 @@ TEST(EventLog, WhatSomebodyWritesIsNoFieldOfAnEvent) {
   EXPECT_EQ(proto::lines_of_event_page(proto::event_page_json({}, place(1, 1))).size(), 0u);
 }
 
+// However long it is, and however often: others read on, and their events stay.
+TEST(EventLog, ARefusalStopsNoReaderAndPushesNobodyOut) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  const std::string endless(2'000'000, 'x');
+  for (int i = 0; i < 1'000; ++i) {
+    life.log.add(Time() + seconds(5), {AuditRefused{"eve", "revoke a key", endless}});
+  }
+  life.log.add(Time() + seconds(5), {AuditRefused{"bob", "revoke a key", "k"}, launched("t1")});
+  life.write_all(13);
+  EXPECT_EQ(life.names({.last = 1}, user("ada")), "t1");
+  const EventPage page = life.read({});
+  ASSERT_EQ(page.events.size(), 13u);  // The beginning, ten of eve's, and those of others.
+  EXPECT_EQ(field(page.events.at(1), "of").size(), proto::kEventTextBytesMax);
+}
+
+// Of the sort that is freed as soon as the step is over.
+TEST(EventLog, TellsWhyAFrameworkWasTornDown) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  {
+    const std::string why = text("by user ", quoted("somebody-with-a-long-name"));
+    life.add({FrameworkTornDown{kWeb, why, 3}});
+  }
+  life.write_all(2);
+  EXPECT_EQ(field(life.read({.last = 1}).events.at(0), "reason"),
+            "by user 'somebody-with-a-long-name'");
+}
+
 TEST(EventLog, ACallWaitsForTheNextEventOrItsTime) {
   TemporaryDirectory directory;
   Life life(directory);
@@ -312,6 +341,13 @@ TEST(EventLog, ForgetsTheOldestAndTellsWhoComesFromThere) {
   }
   EXPECT_EQ(number, kEvents + 2u);
   EXPECT_EQ(life.names({.last = 1}), text(long_name, kEvents - 1));
+  // The next leader has not read the files yet, and finds the place all the same.
+  life.log.finish();
+  Life next(directory, 2, {.log = {.bytes_max = uint64_t{256} << 10}, .recent_bytes_max = 500});
+  next.write_all(1);
+  const EventPage last_ones = next.read({.last = 3});
+  ASSERT_EQ(last_ones.events.size(), 3u);
+  EXPECT_EQ(last_ones.events.at(0).seq, place(1, kEvents + 1));
 }
 
 TEST(EventLog, GoesOnWithoutADirectory) {

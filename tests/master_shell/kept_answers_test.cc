@@ -70,6 +70,19 @@ TEST(KeptAnswers, WhatMayBeTriedAgainIsNotKept) {
   }
 }
 
+// What is tried again and again with new keys leaves nothing behind.
+TEST(KeptAnswers, WhatIsNotKeptTakesNoRoom) {
+  KeptAnswers answers;
+  Told told;
+  for (size_t i = 0; i < 2 * kAnswersKeptMax; ++i) {
+    const KeptAnswers::Name name = {.user = "ada", .key = text("k", i)};
+    ASSERT_TRUE(answers.begin(name, "x", kStart, told.tell())) << i;
+    answers.finish(name, {.status = i % 2 == 0 ? 503 : 200,
+                          .body = std::string(i % 2 == 0 ? 1 : kAnswerKeptBytesMax + 1, 'x')});
+    EXPECT_EQ(answers.size(), 0u);
+  }
+}
+
 TEST(KeptAnswers, AUserHasATenthOfTheKeysAndOfTheBytes) {
   KeptAnswers answers;
   Told told;
@@ -81,9 +94,12 @@ TEST(KeptAnswers, AUserHasATenthOfTheKeysAndOfTheBytes) {
   const auto more = answers.begin({.user = "ada", .key = "more"}, "x", kStart, told.tell());
   ASSERT_FALSE(more);
   EXPECT_EQ(more.error().code(), ErrorCode::kResourceExhausted);
-  EXPECT_TRUE(answers.begin({.user = "bob", .key = "k"}, "x", kStart, told.tell()));
-  answers.finish({.user = "bob", .key = "k"},
-                 {.body = std::string(kAnswersKeptBytesMax / kUserPart, 'x')});
+  const std::string body(kAnswerKeptBytesMax, 'x');
+  for (size_t i = 0; i <= kAnswersKeptBytesMax / kUserPart / body.size(); ++i) {
+    const KeptAnswers::Name name = {.user = "bob", .key = text("k", i)};
+    ASSERT_TRUE(answers.begin(name, "x", kStart, told.tell())) << i;
+    answers.finish(name, {.body = body});
+  }
   EXPECT_FALSE(answers.begin({.user = "bob", .key = "l"}, "x", kStart, told.tell()));
   // All of it is given back when the time is over.
   EXPECT_TRUE(

@@ -206,6 +206,21 @@ TEST(Requests, OfALostSessionAreAnsweredWhenTheirCallerTriesAgain) {
   EXPECT_TRUE(w.told<proto::FrameworkRequest>().empty());
 }
 
+TEST(Requests, ThatCameTooEarlyAreTriedAgain) {
+  DriverWorld w;
+  w.subscribe();
+  w.hear(relayed(17, "a"));
+  w.want(proto::FrameworkResponse{
+      .relay = w.told<proto::FrameworkRequest>()[0].relay,
+      .error = proto::ErrorMessage{ErrorCode::kUnavailable, "it is reading its jobs", ""}});
+  EXPECT_EQ(responses_sent(w), Texts{"17 unavailable"});
+  w.hear(relayed(18, "a"));
+  const auto told = w.told<proto::FrameworkRequest>();
+  ASSERT_EQ(told.size(), 1u);
+  w.want(proto::FrameworkResponse{.relay = told[0].relay, .data = "done"});
+  EXPECT_EQ(responses_sent(w), Texts{"18 done"});
+}
+
 TEST(Requests, AnAnswerThatIsTooLargeIsAnError) {
   DriverWorld w;
   w.subscribe();

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "common/text.h"
+#include "common/unfit.h"
 #include "frameworks/service/core/state.h"
 
 namespace proffer::service {
@@ -69,7 +70,10 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
     Slot& slot = at->second;
     if (used.count(at->first) > 0) {
       slot.empty_since.reset();
-      if (running.cannot_fit.empty() || running.launches.count(at->first) == 0) {
+      // A version that is too large, or has no limit left, is wrong on all agents: then the update
+      // waits, and is rolled back at its deadline. Nor does a canary end what it stands beside.
+      const bool is_excluded = running.cannot_fit.starts_with(kNoAgentMeets) && !app.hold;
+      if (!is_excluded || running.launches.count(at->first) == 0) {
         slot.stuck_since.reset();
         ++at;
         continue;
@@ -82,7 +86,6 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
         continue;
       }
       again(step.now);  // What is in no slot ends.
-      running.updated_at = step.now;
       running.launches.erase(at->first);
       at = app.slots.erase(at);
       continue;

@@ -179,9 +179,10 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
   const bool was_wanted = !instance.kill_asked && !app.stopping;
   const std::string words = words_of(status);
   Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
-  // One on a lost agent has its replacement already, and nobody saw what ended it: it may have been
-  // the loss. As a failure it would hold up the slot's next instance, whenever that is wanted.
-  const bool was_lost = instance.state == InstanceState::kUnreachable;
+  // One on a lost agent has its replacement already (a daemon has none), and nobody saw what ended
+  // it: it may have been the loss. As a failure it would hold up the slot's next instance, whenever
+  // that is wanted.
+  const bool was_lost = instance.state == InstanceState::kUnreachable && !app.spec.daemon;
   if (was_wanted && !was_lost && is_own_fault(status)) {
     count_failure(step, app, instance, words, status.data);
   } else if (instance.was_unhealthy) {

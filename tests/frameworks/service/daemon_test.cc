@@ -197,6 +197,27 @@ TEST(Daemon, MaySurgeBesideTheInstanceOfItsAgent) {
   s.expect_one_on({"a1", "a2", "a3"});
 }
 
+// A version that is too large for all of them ends nothing: what runs stays until it is rolled
+// back.
+TEST(Daemon, StaysWhereItIsWhileTheNextVersionFitsNowhere) {
+  AppSpec spec = daemon_app();
+  spec.update = {.max_unavailable = 0, .max_surge = 1};
+  ServiceScenario s;
+  for (const char* name : {"a1", "a2", "a3"}) s.agent(name, 1);  // no room for another one
+  s.apply(spec);
+  s.advance(seconds(5));
+  spec.command = "serve what is large";
+  s.apply(spec);
+  for (int i = 0; i < 10; ++i) {
+    s.notify(proto::AskReport{.rows = {{.ask = AskName("each.2"),
+                                        .could_ever_fit = false,
+                                        .why = "no agent is large enough: cpus:64"}}});
+    s.advance(seconds(10));
+  }
+  EXPECT_THAT(s.tasks_of("each", 1), SizeIs(3));
+  EXPECT_EQ(s.row("each").ready, 3);
+}
+
 TEST(Daemon, IsFoundAgainByTheNextScheduler) {
   Each s;
   const std::vector<std::string> before = s.tasks_of("each");
