@@ -192,8 +192,8 @@ int run_accounting(const Words& words) {
               ": use in it may be missing"));
   }
   if (!accounting.known_from || *accounting.known_from > month->from) {
-    warn(text("no use is known from before ",
-              accounting.known_from ? local_time(*accounting.known_from) : "now",
+    warn(text("no use is known",
+              accounting.known_from ? " from before " + local_time(*accounting.known_from) : "",
               ": either there was none, or the history has forgotten it (--history_age and "
               "--history_mib of the master)"));
   }

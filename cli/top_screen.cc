@@ -50,7 +50,7 @@ int64_t wanted_of(const proto::FrameworkRow& row) {
   return wanted;
 }
 
-// Parts of its total, in millionths, of the kind of which it is most used.
+// The use of the kind that is used most, in millionths of the agent's total.
 int64_t use_of_agent(const proto::AgentRow& row) {
   int64_t most = 0;
   for (const ResourceKind kind : kResourceKinds) {

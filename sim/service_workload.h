@@ -67,8 +67,8 @@ class ServiceWorkload final : public Workload {
   bool refused_ = false;
   std::vector<Violation> found_;
 
-  // The apps with an instance on the agent of an instance when that was planned: those of which one
-  // has not ended, and those of which one is there to stay.
+  // The apps beside an instance when it was planned: apps with an instance on its agent that has
+  // not ended, and apps with one that stays.
   struct Beside {
     std::set<std::string> present = {};
     std::set<std::string> staying = {};

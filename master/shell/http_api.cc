@@ -43,7 +43,7 @@ HttpApi::HttpApi(Process process)
       }) {}
 
 void HttpApi::on_request(const HttpRequest& request, HttpResponder responder) {
-  // What calls is copied; the responder is not.
+  // A Tell is copied, and a responder cannot be.
   const Tell tell =
       [responder = std::make_shared<HttpResponder>(std::move(responder))](const HttpReply& reply) {
         responder->respond(reply.status, reply.type, reply.body, reply.headers);

@@ -45,7 +45,7 @@ void check_events(std::string_view json) {
   const std::vector<std::string> lines = proto::lines_of_event_page(json);
   const std::string printed = proto::event_page_json(lines, page->next);
   const Result<proto::EventPage> again = proto::parse_event_page(printed);
-  // What else is in a page, or in an event, may have objects of its own: those are no events.
+  // Unknown members of a page or an event may hold objects, which are no events.
   if (lines.size() != page->events.size()) return;
   CHECK(again) << again.error().message() << " in " << printed;
   CHECK(*again == *page) << printed;

@@ -147,7 +147,7 @@ TEST(EventLog, EachSeesWhatIsTheirsToSee) {
             SessionEnded{PeerId(4), "it sent garbage"}, AuditRefused{"bob", "kill a task", "t1"},
             AuditDone{"root", "drain an agent", "a1"}});
   life.write_all(10);
-  // Who reads it, and what is read.
+  // By reader.
   EXPECT_EQ(life.names({.last = 20}, user("ada")),
             "master leads t1 offer declined agent unreachable");
   EXPECT_EQ(life.names({.last = 20}, user("bob")),
