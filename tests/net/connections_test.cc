@@ -21,6 +21,8 @@ namespace {
 
 using net_test::bytes;
 using net_test::connect_path;
+using net_test::kCarelessUser;
+using net_test::kNobody;
 using net_test::receive_all;
 using net_test::run_for;
 using net_test::run_until;
@@ -181,7 +183,7 @@ TEST_F(Connections, OfOneUserAreBounded) {
   const pid_t other = fork();
   ASSERT_GE(other, 0);
   if (other == 0) {
-    if (setuid(65'534) != 0) _exit(99);
+    if (setuid(kNobody) != 0) _exit(99);
     std::vector<Fd> all;
     for (int i = 0; i < 3; ++i) {
       all.push_back(connect_dealer(path()));
@@ -211,11 +213,10 @@ TEST_F(Connections, OfOneUserAreBounded) {
 TEST_F(Connections, ThatLeaveAnswersUnreadKeepTheirUserOutForAWhile) {
   if (geteuid() != 0) GTEST_SKIP() << "not run: only root can be another user";
   bind({});
-  constexpr uid_t kOther = 65'533;  // of no other test: allowances are of the process
   const pid_t other = fork();
   ASSERT_GE(other, 0);
   if (other == 0) {
-    if (setuid(kOther) != 0) _exit(99);
+    if (setuid(kCarelessUser) != 0) _exit(99);
     const Fd first = connect_dealer(path());
     if (!send_all(first, zmtp_frame("more"))) _exit(98);
     receive_all(first);  // To its end, without another word.
@@ -227,7 +228,7 @@ TEST_F(Connections, ThatLeaveAnswersUnreadKeepTheirUserOutForAWhile) {
   EXPECT_TRUE(run_until(loop_, [&] {
     for (uint64_t id = 1; id <= router_->counters().peers_seen; ++id) {
       const auto process = router_->process_of(PeerId(id));
-      if (process && process->uid == kOther) careless = PeerId(id);
+      if (process && process->uid == kCarelessUser) careless = PeerId(id);
     }
     return careless.has_value();
   }));

@@ -140,9 +140,8 @@ TEST(Files, HardLinksToWhatIsAnothersAreRefused) {
   fs::create_hard_link(tree.dir.path() / "outside/secret", tree.root / "hard");
   const FilesRoot root = *open_root(tree.root);
   EXPECT_TRUE(open_confined(root, "hard"));
-  constexpr uid_t kOther = 65'534;
   for (const std::string path : {"", "stdout"}) {
-    ASSERT_EQ(chown((tree.root / path).c_str(), kOther, kOther), 0);
+    ASSERT_EQ(chown((tree.root / path).c_str(), net_test::kNobody, net_test::kNobody), 0);
   }
   EXPECT_TRUE(open_confined(root, "own"));
   EXPECT_EQ(open_confined(root, "hard").error().code(), ErrorCode::kPermissionDenied);

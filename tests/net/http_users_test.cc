@@ -18,13 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 using net_test::connect_path;
 using net_test::connect_tcp;
+using net_test::kNobody;
 using net_test::receive_all;
 using net_test::receive_until;
 using net_test::run_until;
 using net_test::send_all;
 using net_test::TempDir;
-
-constexpr uint32_t kNobody = 65'534;
 
 // Runs it in a thread of its own, which is that user; the others of this process are not. Needs
 // root.
@@ -180,7 +179,7 @@ TEST_F(HttpUsers, AUserHasAQuarterOfTheConnections) {
   EXPECT_TRUE(settled());
   EXPECT_EQ(status_of(get("/who")), 200);
   EXPECT_TRUE(settled());
-  EXPECT_EQ(status_of(get("/who", "", kNobody - 1)), 200);
+  EXPECT_EQ(status_of(get("/who", "", net_test::kOtherUser)), 200);
   connections.clear();
   EXPECT_TRUE(run_until(loop_, [&] { return server_->connections() == 0; }));
   EXPECT_EQ(status_of(get("/who", "", kNobody)), 200);

@@ -452,8 +452,7 @@ TEST_F(HostileLocal, AProcessOfAnotherUserIsShut) {
   chmod(path().c_str(), 0777);
   const pid_t child = fork();
   if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(2);
+    if (setgid(net_test::kNobody) != 0 || setuid(net_test::kNobody) != 0) _exit(2);
     const Fd raw = connect_local(path());
     if (raw.get() < 0) _exit(3);
     send_all(raw, framed("ok"));

@@ -29,6 +29,12 @@ namespace proffer::net_test {
 // Generous, for a loaded machine: only a failing test ever waits so long.
 inline constexpr Duration kDeadline = seconds(60);
 
+// Users of the tests. An allowance of arrivals (net/allowances.h) is one user's in the whole
+// process, so a test that uses one up takes a user of its own.
+inline constexpr uid_t kNobody = 65'534;
+inline constexpr uid_t kCarelessUser = 65'533;
+inline constexpr uid_t kOtherUser = 65'532;
+
 // Turns the loop until `done` holds; false at the deadline.
 inline bool run_until(Loop& loop, const std::function<bool()>& done, Duration max = kDeadline) {
   bool reached = false;
