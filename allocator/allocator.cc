@@ -6,8 +6,10 @@
 
 #include "allocator/explain/explainer.h"
 #include "allocator/explain/status.h"
+#include "allocator/explain/wait_reason.h"
 #include "allocator/round/round.h"
 #include "allocator/rules/fit.h"
+#include "common/check.h"
 
 namespace proffer {
 
@@ -207,6 +209,19 @@ int64_t Allocator::lacking(const FrameworkId& id, const AskName& name) const {
   const Framework& framework = cluster_->framework(id);
   const auto ask = framework.asks.find(name);
   return ask == framework.asks.end() ? 0 : ask->second->lacking();
+}
+
+int64_t Allocator::offered(const FrameworkId& id, const AskName& name) const {
+  const Framework& framework = cluster_->framework(id);
+  const auto ask = framework.asks.find(name);
+  return ask == framework.asks.end() ? 0 : ask->second->offered;
+}
+
+WaitReason Allocator::wait_reason(const FrameworkId& id, const AskName& name, Time now) const {
+  const Framework& framework = cluster_->framework(id);
+  const auto ask = framework.asks.find(name);
+  CHECK(ask != framework.asks.end()) << id.str() << "/" << name.str();
+  return fair::wait_reason(*cluster_, *waiting_, *ask->second, now);
 }
 
 uint64_t Allocator::fit_version() const {

@@ -24,6 +24,7 @@
 
 #include "allocator/values.h"
 #include "common/explanation.h"
+#include "common/wait_reason.h"
 
 namespace proffer {
 
@@ -136,6 +137,11 @@ class Allocator {
   // Those of them that are not offered, in whole gangs, also while it is paused; 0 once it has
   // expired. O(log asks).
   int64_t lacking(const FrameworkId& framework, const AskName& ask) const;
+  // Tasks of it in outstanding offers; 0 if it is not declared. O(log asks).
+  int64_t offered(const FrameworkId& framework, const AskName& ask) const;
+  // Why a declared ask that lacks tasks has no offer, in one word (WaitReason::kSuppressed or
+  // later). O(1) in the number of agents, as allocator/explain/wait_reason.h says.
+  WaitReason wait_reason(const FrameworkId& framework, const AskName& ask, Time now) const;
   // While it stays the same, so does what could_ever_fit of asks that are not declared anew.
   uint64_t fit_version() const;
   std::vector<AgentUse> agents() const;

@@ -24,6 +24,7 @@ int run_unreserve(const Words& words);
 int run_snapshot(const Words& words);
 int run_offers(const Words& words);
 int run_explain(const Words& words);
+int run_blame(const Words& words);
 int run_tasks(const Words& words);
 int run_exec(const Words& words);
 int run_keys(const Words& words);

@@ -44,6 +44,7 @@ constexpr Command kCommands[] = {
     {"offers", run_offers, "what is offered to whom, since when"},
     {"explain", run_explain,
      "why a framework has no offer, why a role has no more, what of a task"},
+    {"blame", run_blame, "for what tasks waited: of a task, a framework, a role"},
     {"tasks", run_tasks, "what runs, and with --all what ran"},
     {"history", run_history, "ended tasks, also of earlier masters"},
     {"events", run_events, "what happens, and what happened: proffer events -f"},
@@ -64,6 +65,7 @@ constexpr Command kCommands[] = {
     {"master", nullptr, "run a master"},
     {"agent", run_agent, "run an agent; of those that are away: proffer agent gone|lift-brake",
      true},
+    {"replay", nullptr, "what a master did, once more: proffer replay RECORDING", true},
     {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},
     {"sim", nullptr, "run simulations of the cluster from a seed"},
 };

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/wait_reason.h"
 #include "proto/masters.h"
 #include "proto/messages.h"
 
@@ -22,6 +23,7 @@ struct EndedTask {
   AskName ask = {};
   ResourceVector amounts = {};
   Time launched_at = {};
+  WaitSpans waited = {};   // until it ran; none: its launch was not seen by the master
   TaskStatus status = {};  // of its end, without data
   bool operator==(const EndedTask&) const = default;
 };
@@ -33,6 +35,15 @@ struct RoleUse {
   Time until = {};
   ResourceVector seconds = {};  // milli-units times seconds, each at most kAmountMax
   bool operator==(const RoleUse&) const = default;
+};
+
+// How long a role's tasks waited for what in a span of time, together.
+struct RoleWait {
+  RoleName role = {};
+  Time from = {};
+  Time until = {};
+  std::vector<WaitSum> waited = {};  // each reason at most once; `tasks`: at the end of the span
+  bool operator==(const RoleWait&) const = default;
 };
 
 struct LifeBegan {
@@ -55,7 +66,7 @@ struct HistoryGap {
   bool operator==(const HistoryGap&) const = default;
 };
 
-using HistoryRecord = std::variant<EndedTask, RoleUse, LifeBegan, LifeEnded, HistoryGap>;
+using HistoryRecord = std::variant<EndedTask, RoleUse, LifeBegan, LifeEnded, HistoryGap, RoleWait>;
 
 // Time of its last event.
 Time time_of(const HistoryRecord& record);
@@ -69,6 +80,7 @@ struct HistoryQuery {
   std::optional<TaskState> state = {};
   std::optional<Time> since = {};
   bool roles = false;       // use of roles, and not tasks
+  bool waits = false;       // waiting of roles, and not tasks
   MasterId master = {};     // what this one saw; none: what the leader saw
   std::string before = {};  // `next` of the page before
   size_t limit = kReplyRowsMax;
@@ -77,11 +89,13 @@ struct HistoryQuery {
 
 bool matches(const HistoryQuery& query, const EndedTask& ended);
 bool matches(const HistoryQuery& query, const RoleUse& use);
+bool matches(const HistoryQuery& query, const RoleWait& wait);
 
 // One page, the newest entry first.
 struct HistoryPage {
   std::vector<EndedTask> tasks = {};
   std::vector<RoleUse> roles = {};
+  std::vector<RoleWait> waits = {};
   std::vector<HistoryGap> gaps = {};  // with every query
   int64_t damaged_bytes = 0;          // that were skipped on the way
   // Masters that have led and cannot be asked. Filled in by a client that asks all masters.

@@ -9,6 +9,7 @@
 
 #include "common/roles.h"
 #include "common/share.h"
+#include "common/wait_reason.h"
 #include "proto/agent_state.h"
 #include "proto/masters.h"
 #include "proto/messages.h"
@@ -119,6 +120,7 @@ struct TaskRow {
   std::string http_address = {};        // of its agent: /v1/files/<framework>/<task>/stdout
   std::string https_address = {};       // the same for other machines, by TLS; empty: not served
   std::optional<TaskUsage> usage = {};  // once it has ended
+  WaitSpans waited = {};  // until it ran; none: its launch was not seen by this master
   Time launched_at = {};
   Time changed_at = {};
   bool operator==(const TaskRow&) const = default;

@@ -38,6 +38,7 @@ class ScenarioRun {
   // --- what a test may look at -----------------------------------------------------------------
   World& world() { return world_; }
   const master::Master& master() const { return master_->core(); }
+  const TaskBook& book() const { return book_; }
   uint64_t frames() const { return network_.frames(); }
 
  private:

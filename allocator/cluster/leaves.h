@@ -53,6 +53,9 @@ struct AskEntry {
   // Whether agents that may be offered could fit it if they were empty; likewise.
   mutable bool servable = false;
   mutable uint64_t servable_at = 0;
+  // The same of all agents; likewise.
+  mutable bool meetable = false;
+  mutable uint64_t meetable_at = 0;
   // Which of the typical shapes is its own, and at which version of the workload.
   mutable size_t typical_place = 0;
   mutable uint64_t typical_at = 0;

@@ -124,6 +124,14 @@ bool could_be_served(const Cluster& cluster, const AskEntry& ask) {
   return ask.servable;
 }
 
+bool could_be_met(const Cluster& cluster, const AskEntry& ask) {
+  if (ask.meetable_at != cluster.agents_version) {
+    ask.meetable = could_ever_be_met(cluster, ask, false);
+    ask.meetable_at = cluster.agents_version;
+  }
+  return ask.meetable;
+}
+
 // --- gangs --------------------------------------------------------------------------------------
 
 void visit_free(const Cluster& cluster, const AskEntry& ask,

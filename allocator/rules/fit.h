@@ -36,8 +36,9 @@ bool could_ever_fit(const AskEntry& ask, const AgentState& agent);
 int64_t capacity(const AskEntry& ask, const Agent& agent);
 // Whether one gang of it fits on the agents if they were empty. O(agents).
 bool could_ever_be_met(const Cluster& cluster, const AskEntry& ask, bool only_serving);
-// The same of those that may be offered, remembered while these are the same.
+// The same, remembered while the agents are the same: of those that may be offered, and of all.
 bool could_be_served(const Cluster& cluster, const AskEntry& ask);
+bool could_be_met(const Cluster& cluster, const AskEntry& ask);
 
 // Calls visit(Agent*) for the agents with enough free, by amount, for one task, those with
 // something reserved for its role first, until it returns true; in the order of the index of free

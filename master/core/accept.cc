@@ -98,7 +98,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   FrameworkFigures& figures = series_.of(framework.id());
   figures.accepted += taken.valid.size();
   figures.launches += plan.launches.size() + plan.refusals.size();
-  const std::set<AskName> asks = asks_of(taken.valid);
+  std::set<AskName> asks = asks_of(taken.valid);
 
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
@@ -121,8 +121,6 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
                       step.now);
   }
 
-  for (const AskName& ask : asks) refresh_wait(framework, ask, step.now);
-
   for (const auto& [agent, port] : plan.next_ports) agents_.find(agent)->next_port = port;
   change_reservations(plan.reservations, step);
 
@@ -136,10 +134,12 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     launch(framework, operation.agent, std::move(operation.tasks[launched.task]),
            std::move(launched.assignment), step);
   }
+  for (const auto& [ask, wanted] : taken.wanted) asks.insert(ask);
   for (TaskRefusal& refused : plan.refusals) {
     const auto& operation = std::get<proto::Launch>(accept.operations[refused.operation]);
     refuse(framework, operation.agent, operation.tasks[refused.task], std::move(refused), step);
   }
+  for (const AskName& ask : asks) refresh_wait(framework, ask, step.now);
   for (const Error& complaint : plan.complaints) {
     step.trace(OperationRefused{framework.id(), complaint.message()});
     send_error(framework.peer, complaint, false, true, step);
@@ -180,6 +180,9 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   launched.spec = tasks_.share(std::move(spec));
   launched.launched_at = step.now;
   launched.changed_at = step.now;
+  launched.waited =
+      PackedWaits(note_launched(framework, launched.text->ask, launched.claim().role, step.now));
+  launched.is_starting = true;
   Task& added = tasks_.add(key, std::move(launched));
   count_use(added, true);
   agent.tasks.insert(added);

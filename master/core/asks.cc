@@ -73,6 +73,7 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
   }
   allocator_.declare_asks(framework.id(), std::move(declared), step.now);
   framework.offer_waits.keep_only(framework.asks);
+  keep_ledger_of_asks(framework, step.now);
   refresh_waits(framework, step.now);
   framework.back_off.keep_only(names);
   pause_waiting(framework);

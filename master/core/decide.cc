@@ -34,6 +34,7 @@ void Master::State::on_tick(Step& step) {
   while (const std::optional<DeadlineKey> due = deadlines_.pop(step.now)) on_due(*due, step);
   const std::optional<Time> decision = allocator_.next_decision(step.now);
   if (decision && *decision <= step.now) decide(step);
+  look_at_waits(step);
   if (report_due_) report_asks(step);
 }
 

@@ -33,8 +33,9 @@ FrameworkFigures& FrameworkSeries::of(const FrameworkId& framework) {
 
 // After anything that changes what the ask wants or is offered.
 void Master::State::refresh_wait(Framework& framework, const AskName& ask, Time now) {
-  if (framework.suppressed) return;
   const bool is_open = framework.record.mode == OfferMode::kOpen;
+  if (!is_open) refresh_ledger(framework, ask, now);
+  if (framework.suppressed) return;
   if (is_open ? ask.empty() : allocator_.lacking(framework.id(), ask) > 0) {
     framework.offer_waits.begin(ask, now);
   } else {

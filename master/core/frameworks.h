@@ -13,6 +13,7 @@
 #include "master/core/framework_figures.h"
 #include "master/core/short_declines.h"
 #include "master/core/tasks.h"
+#include "master/core/waits.h"
 #include "proto/records.h"
 
 namespace proffer::master {
@@ -43,6 +44,12 @@ struct UnansweredOffers {
   int64_t times = 0;         // some ended together, likewise
 };
 
+// One of its asks, in the ledger of waiting.
+struct LedgerEntry {
+  RoleName role = {};  // that its tasks count in
+  AskWait wait;
+};
+
 struct Framework {
   proto::FrameworkRecord record = {};  // in the registry only if it may come back
   // Torn down: no peer, no offers; here until the last of its tasks has ended on its agent.
@@ -61,6 +68,8 @@ struct Framework {
   RefusedLaunches refused_launches = {};
   UnansweredOffers unanswered = {};
   OfferWaits offer_waits = {};
+  std::map<AskName, LedgerEntry> ledger = {};  // of asks that want tasks; none is empty
+  WaitTotals wait_totals = {};                 // of all of its tasks, in this life of the master
   bool suppressed = false;
 
   // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no

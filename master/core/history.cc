@@ -1,5 +1,5 @@
 // Entries that outlive the master: tasks that ended (keep_ended, when their scheduler knows) and
-// the use of roles (on_role_use_due, each minute). The shell writes them.
+// the use and waiting of roles (on_role_use_due, each minute). The shell writes them.
 
 #include "master/core/state.h"
 
@@ -25,6 +25,7 @@ void Master::State::keep_ended(const Task& task) {
       .ask = task.text->ask,
       .amounts = task.allotment->resources.amounts,
       .launched_at = task.launched_at,
+      .waited = task.waited.spans(),
       .status = {.task = task.key().task,
                  .agent = task.agent,
                  .state = task.state,
@@ -47,6 +48,7 @@ void Master::State::keep_refused(const Framework& framework, const proto::TaskSp
                            .ask = spec.ask,
                            .amounts = spec.shape,
                            .launched_at = status.at,
+                           .waited = {},
                            .status = status};
   refused.status.labels.clear();
   history_.emplace_back(std::move(refused));
@@ -59,23 +61,27 @@ void Master::State::count_use(const Task& task, bool takes) {
   const ResourceVector& amounts = task.allotment->resources.amounts;
   if (!takes) return role_uses_.give(role, amounts, now_);
   role_uses_.take(role, amounts, now_);
-  if (!deadlines_.armed(kRoleUseDue)) arm_role_use();
+  arm_role_use();
 }
 
 void Master::State::arm_role_use() {
+  if (std::exchange(are_roles_cut_, true)) return;
   const int64_t past = now_.nanos() % kRoleUseNanos;
   deadlines_.arm(kRoleUseDue, now_ + Duration::nanos(kRoleUseNanos - past));
 }
 
 void Master::State::on_role_use_due() {
+  are_roles_cut_ = false;
   for (proto::RoleUse& use : role_uses_.cut(now_)) history_.emplace_back(std::move(use));
-  if (!role_uses_.empty()) arm_role_use();
+  for (proto::RoleWait& wait : role_waits_.cut(now_)) history_.emplace_back(std::move(wait));
+  if (!role_uses_.empty() || role_waits_.is_anybody_waiting()) arm_role_use();
 }
 
 std::vector<proto::HistoryRecord> Master::State::last_history(Time now) {
   now_ = std::max(now_, now);
   std::vector<proto::HistoryRecord> last = std::exchange(history_, {});
   for (proto::RoleUse& use : role_uses_.cut(now_)) last.emplace_back(std::move(use));
+  for (proto::RoleWait& wait : role_waits_.cut(now_)) last.emplace_back(std::move(wait));
   last.emplace_back(proto::LifeEnded{.at = now_});
   return last;
 }

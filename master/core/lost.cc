@@ -67,6 +67,7 @@ void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   framework.awaits_agents = false;
   framework.asks.clear();
   framework.offer_waits.clear();
+  close_ledger(framework, step.now);
   framework.reported.clear();
   allocator_.set_framework_active(framework.id(), false);
   allocator_.declare_asks(framework.id(), {}, step.now);

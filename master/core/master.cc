@@ -41,6 +41,15 @@ Result<proto::Explanation> Master::explain(std::string_view framework, const Pri
 Result<proto::ExplainedRole> Master::explain_role(std::string_view path) const {
   return state_->explain_role(path);
 }
+Result<proto::Blame> Master::blame_framework(std::string_view framework) const {
+  return state_->blame_framework(framework);
+}
+Result<proto::Blame> Master::blame_role(std::string_view path) const {
+  return state_->blame_role(path);
+}
+Result<proto::Blame> Master::blame_task(std::string_view name, const Principal* by) const {
+  return state_->blame_task(name, by);
+}
 Result<proto::ExplainedTask> Master::explain_task(std::string_view name,
                                                   const Principal* by) const {
   return state_->explain_task(name, by);
@@ -209,6 +218,7 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_tick(step);
   }
   end_failed_gangs(step);
+  count_started(step);
   make_room_for_updates(step);
   step.out.history = std::exchange(history_, {});
 }
@@ -218,6 +228,7 @@ std::optional<Time> Master::State::next_deadline() const {
   if (const std::optional<Time> decision = allocator_.next_decision(now_)) {
     next = next ? std::min(*next, *decision) : *decision;
   }
+  if (const std::optional<Time> look = next_look()) next = next ? std::min(*next, *look) : *look;
   return next;
 }
 

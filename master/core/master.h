@@ -17,6 +17,7 @@
 #include "master/core/brake.h"
 #include "master/core/framework_figures.h"
 #include "master/core/policy.h"
+#include "proto/blame.h"
 #include "proto/explain.h"
 #include "proto/file_access.h"
 #include "proto/history.h"
@@ -311,6 +312,11 @@ class Master {
   // know it says what its framework waits for, if it waits for anything; else kNotFound names those
   // that are near. kInvalidArgument: no such form, or several match.
   Result<proto::ExplainedTask> explain_task(std::string_view name, const Principal* by) const;
+  // For what the tasks of a framework or role waited, or one task, named as for explain: by the
+  // master's clock, in this life of the master. O(asks that wait), and of a role O(frameworks).
+  Result<proto::Blame> blame_framework(std::string_view framework) const;
+  Result<proto::Blame> blame_role(std::string_view path) const;
+  Result<proto::Blame> blame_task(std::string_view name, const Principal* by) const;
   // Commands, and the texts of errors, are left out where `by` may not see them. O(log tasks +
   // limit).
   std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query, const Principal* by) const;

@@ -148,6 +148,7 @@ bool Master::State::on_scheduler_message(Framework& framework, proto::Message& m
     allocator_.suppress(framework.id());
     framework.suppressed = true;
     framework.offer_waits.clear();
+    refresh_waits(framework, step.now);
   } else if (std::holds_alternative<proto::Revive>(message)) {
     allocator_.revive(framework.id());
     framework.suppressed = false;

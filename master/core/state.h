@@ -69,6 +69,10 @@ class Master::State {
   void explain_behaviour(const Framework& framework, bool may_see, proto::Explanation& all) const;
   Result<proto::ExplainedRole> explain_role(std::string_view path) const;
   Result<proto::ExplainedTask> explain_task(std::string_view name, const Principal* by) const;
+  // blame.cc
+  Result<proto::Blame> blame_framework(std::string_view framework) const;
+  Result<proto::Blame> blame_role(std::string_view path) const;
+  Result<proto::Blame> blame_task(std::string_view name, const Principal* by) const;
   // framework_figures.cc
   std::vector<FrameworkSeriesRow> framework_series(Time now) const;
   // live_snapshot.cc
@@ -257,6 +261,23 @@ class Master::State {
   // Does so if the task has ended and nobody is there to be told.
   void end_if_told(Task& task);
 
+  // ledger.cc
+  void count_waiting(Framework& framework, const RoleName& role, WaitReason reason, int64_t count,
+                     Time now);
+  template <class Change>
+  auto change_wait(Framework& framework, LedgerEntry& entry, Time now, Change change);
+  void refresh_ledger(Framework& framework, const AskName& ask, Time now);
+  void keep_ledger_of_asks(Framework& framework, Time now);
+  void close_ledger(Framework& framework, Time now);
+  void end_entry(Framework& framework, LedgerEntry& entry, const AskName& ask, Time now);
+  WaitSpans note_launched(Framework& framework, const AskName& ask, const RoleName& role, Time now);
+  void count_started(Step& step);
+  void look_at_later(const FrameworkId& framework, const AskName& ask, AskWait& wait,
+                     std::optional<Time> at);
+  void look_at_waits(Step& step);
+  std::optional<Time> next_look() const;
+  void add_waiting_asks(const Framework& framework, proto::Blame& blame) const;
+
   // history.cc
   void keep_ended(const Task& task);
   void keep_refused(const Framework& framework, const proto::TaskSpec& spec,
@@ -410,6 +431,7 @@ class Master::State {
   void check_stores(std::vector<Violation>& found) const;
   void check_relays(std::vector<Violation>& found) const;
   void check_role_uses(std::vector<Violation>& found) const;
+  void check_ledger(std::vector<Violation>& found) const;
   void check_reservations(std::vector<Violation>& found) const;
   void check_offers(std::vector<Violation>& found) const;
 
@@ -433,7 +455,19 @@ class Master::State {
   Relays relays_;
   Allocator allocator_;
 
-  RoleUses role_uses_;                              // of tasks that are held
+  RoleUses role_uses_;          // of tasks that are held
+  bool are_roles_cut_ = false;  // at the end of this minute
+  RoleWaits role_waits_;        // of tasks that are not launched, or starting
+  // When asks that wait are looked at next, the first first.
+  struct Look {
+    Time at = {};
+    FrameworkId framework = {};
+    AskName ask = {};
+    auto operator<=>(const Look&) const = default;
+  };
+  std::set<Look> looks_;
+  int looks_left_ = 1;  // until the next span
+  Time looks_span_ = {};
   std::vector<proto::HistoryRecord> history_ = {};  // of this step
   int64_t awaited_ = 0;  // admitted agents that this life has not seen yet
   ResourceVector most_;  // the sum of Agent::most

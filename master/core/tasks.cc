@@ -142,6 +142,15 @@ bool Tasks::move(Task& task, proto::TaskEvent event, Time now) {
   task.state = *next;
   task.changed_at = now;
   ++counts_[static_cast<size_t>(task.state)];
+  if (task.is_starting && task.state != proto::TaskState::kStaging) {
+    task.is_starting = false;
+    WaitSpans waited = task.waited.spans();
+    if (now > task.launched_at) {
+      waited.insert(waited.begin(), {WaitReason::kStart, now - task.launched_at});
+    }
+    task.waited = PackedWaits(waited);
+    started_.push_back({task.key().framework, task.claim().role});
+  }
   if (task.ended()) ++ended_in_all_;
   const uint64_t gang = task.claim().gang;
   if (gang == 0) return true;
@@ -309,6 +318,7 @@ proto::TaskRow row_of(const Task& task) {
           .http_address = {},
           .https_address = {},
           .usage = task.report->usage,
+          .waited = task.waited.spans(),
           .launched_at = task.launched_at,
           .changed_at = task.changed_at};
 }

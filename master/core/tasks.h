@@ -20,6 +20,7 @@
 #include "common/resources.h"
 #include "common/shared.h"
 #include "master/core/gangs.h"
+#include "master/core/waits.h"
 #include "proto/messages.h"
 #include "proto/status.h"
 #include "proto/task_state.h"
@@ -134,9 +135,12 @@ struct Task {
   std::optional<bool> healthy = {};  // as its agent told it last
   std::optional<bool> ready = {};    // as its agent told it last
   bool held = false;                 // its resources are allocated
-  bool kill_asked = false;           // kept while its agent is away
+  bool kill_asked : 1 = false;       // kept while its agent is away
+  // It was launched by this master and has not run yet: its wait goes on.
+  bool is_starting : 1 = false;
   Rare<TaskReport> report = {};
   Rare<TaskEnding> ending = {};
+  PackedWaits waited = {};  // until its launch; once it has run or ended, until then
 
   Shared<TaskText> text = {};
   Shared<TaskAllotment> allotment = {};
@@ -165,7 +169,7 @@ struct Task {
   const TaskKey* key_ = nullptr;
 };
 
-static_assert(sizeof(Task) <= 152);
+static_assert(sizeof(Task) <= 160);
 
 // Some tasks of the table, in order of their keys.
 class TaskList {
@@ -204,6 +208,12 @@ class Tasks {
   // A launch that was refused is only ever in the list of those that ended.
   void add_refused(proto::TaskRow row);
 
+  // Tasks whose start is over, whatever became of it, since it was last asked.
+  struct Started {
+    FrameworkId framework = {};
+    RoleName role = {};
+  };
+  std::vector<Started> take_started() { return std::exchange(started_, {}); }
   // Live tasks of gangs that can never be whole any more, since it was last asked.
   std::vector<TaskKey> take_of_failed_gangs() { return std::exchange(of_failed_gangs_, {}); }
 
@@ -244,6 +254,7 @@ class Tasks {
   SharedValues<proto::TaskSpec, TaskSpecHash> specs_;
   Gangs gangs_;
   std::vector<TaskKey> of_failed_gangs_;
+  std::vector<Started> started_;
   IndexedMap<TaskKey, Ended, TaskKeyHash> ended_;
   std::map<FrameworkId, EndedOrder> ended_order_;
   std::set<std::pair<size_t, FrameworkId>> most_ended_;  // by how many are kept of each

@@ -17,6 +17,7 @@ std::vector<Violation> Master::State::violations() const {
   check_stores(found);
   check_relays(found);
   check_role_uses(found);
+  check_ledger(found);
   check_reservations(found);
   check_offers(found);
   return found;
@@ -374,6 +375,64 @@ void Master::State::check_role_uses(std::vector<Violation>& found) const {
   for (const auto& [role, amounts] : held) {
     if (!role.empty() && amounts != role_uses_.held(role)) {
       found.push_back({text("the use of role ", role.str(), " is counted wrong")});
+    }
+  }
+}
+
+// What the ledger of waiting counts is what asks want and tasks that start.
+void Master::State::check_ledger(std::vector<Violation>& found) const {
+  std::map<std::pair<FrameworkId, WaitReason>, int64_t> of_frameworks;
+  std::map<std::pair<RoleName, WaitReason>, int64_t> of_roles;
+  const auto count = [&](const FrameworkId& framework, const RoleName& role, WaitReason reason,
+                         int64_t tasks) {
+    of_frameworks[{framework, reason}] += tasks;
+    of_roles[{role, reason}] += tasks;
+  };
+  // What the allocator has taken back is told with the next decision.
+  const std::optional<Time> decision = allocator_.next_decision(now_);
+  const bool is_decided = !decision || *decision > now_;
+  size_t entries = 0;
+  for (const auto& [id, framework] : frameworks_.all()) {
+    for (const auto& [ask, entry] : framework.ledger) {
+      ++entries;
+      const auto wrong = [&, &id = id, &ask = ask](std::string_view what) {
+        found.push_back({text("the ledger of ask ", ask.str(), " of ", id.str(), " ", what)});
+      };
+      const AskWait& wait = entry.wait;
+      count(id, entry.role, wait.reason(), wait.lacking());
+      count(id, entry.role, WaitReason::kScheduler, wait.offered());
+      if (wait.is_empty()) wrong("is of no task");
+      if (!framework.asks.contains(ask)) wrong("is of no ask");
+      if (is_decided && wait.offered() != allocator_.offered(id, ask)) wrong("counts offers wrong");
+      if (is_decided && wait.lacking() < allocator_.lacking(id, ask)) wrong("lacks tasks");
+      if (!wait.look_at || !looks_.contains({*wait.look_at, id, ask})) wrong("is not looked at");
+    }
+    for (const auto& [ask, declared] : framework.asks) {
+      const bool wants = allocator_.lacking(id, ask) + allocator_.offered(id, ask) > 0;
+      if (is_decided && wants && framework.record.mode == OfferMode::kAsks &&
+          !framework.ledger.contains(ask)) {
+        found.push_back({text("ask ", ask.str(), " of ", id.str(), " is not in the ledger")});
+      }
+    }
+  }
+  if (entries != looks_.size()) found.push_back({"asks are looked at that do not wait"});
+  for (const auto& [key, task] : tasks_.all()) {
+    if (task.is_starting) count(key.framework, task.claim().role, WaitReason::kStart, 1);
+  }
+  for (const auto& [id, framework] : frameworks_.all()) {
+    for (size_t i = 0; i < kWaitReasonCount; ++i) {
+      const auto reason = static_cast<WaitReason>(i);
+      if (framework.wait_totals.tasks(reason) == of_frameworks[{id, reason}]) continue;
+      found.push_back(
+          {text("tasks of ", id.str(), " that wait are counted wrong: ", to_text(reason))});
+    }
+  }
+  for (const auto& [role, totals] : role_waits_.all()) {
+    for (size_t i = 0; i < kWaitReasonCount; ++i) {
+      const auto reason = static_cast<WaitReason>(i);
+      if (totals.tasks(reason) == of_roles[{role, reason}]) continue;
+      found.push_back(
+          {text("tasks of role ", role.str(), " that wait are counted wrong: ", to_text(reason))});
     }
   }
 }

@@ -20,6 +20,7 @@ namespace {
 constexpr size_t kReadsMax = 8;  // at a time; each has a file in memory
 // Rows of a page, so that its JSON fits a reply: names and texts, and the other fields of a row.
 constexpr size_t kRowBytes = 700;
+constexpr size_t kWaitBytes = 64;  // of a reason of waiting
 constexpr size_t kPageBytes = 500 * 1024;
 
 // "<file>.<record>": the page has the records before it.
@@ -45,7 +46,8 @@ std::string to_text(const Place& place) { return text(place.file, ".", place.rec
 size_t bytes_of(const proto::EndedTask& ended) {
   const proto::TaskStatus& status = ended.status;
   // A control character takes six bytes in JSON.
-  return kRowBytes + 2 * (ended.framework_name.size() + ended.user.size()) +
+  return kRowBytes + kWaitBytes * ended.waited.size() +
+         2 * (ended.framework_name.size() + ended.user.size()) +
          6 * (ended.command.size() + status.message.size()) + ended.framework.str().size() +
          ended.role.str().size() + ended.ask.str().size() + status.task.str().size() +
          status.agent.str().size();
@@ -64,6 +66,12 @@ size_t add_to(proto::HistoryPage& page, const proto::HistoryQuery& query,
     if (!matches(query, *use)) return 0;
     const size_t bytes = kRowBytes + use->role.str().size();
     page.roles.push_back(std::move(*use));
+    return bytes;
+  }
+  if (auto* wait = std::get_if<proto::RoleWait>(&record)) {
+    if (!matches(query, *wait)) return 0;
+    const size_t bytes = kRowBytes + wait->role.str().size() + kWaitBytes * wait->waited.size();
+    page.waits.push_back(std::move(*wait));
     return bytes;
   }
   if (const auto* gap = std::get_if<proto::HistoryGap>(&record)) {

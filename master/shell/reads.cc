@@ -7,6 +7,7 @@
 
 #include "common/limits.h"
 #include "common/text.h"
+#include "proto/json/blame_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
 #include "proto/json/masters_json.h"
@@ -114,6 +115,17 @@ Result<Page> read_explain(const ReadContext& from, std::string_view arguments) {
   const Result<proto::Explanation> framework = from.core.explain(call->framework, from.by);
   if (!framework) return framework.error();
   return Page{.json = proto::explanation_json(*framework)};
+}
+
+Result<Page> read_blame(const ReadContext& from, std::string_view arguments) {
+  const Result<proto::ExplainCall> call = proto::parse_explain_call(arguments);
+  if (!call) return call.error();
+  const Result<proto::Blame> blame = !call->role.empty() ? from.core.blame_role(call->role)
+                                     : !call->task.empty()
+                                         ? from.core.blame_task(call->task, from.by)
+                                         : from.core.blame_framework(call->framework);
+  if (!blame) return blame.error();
+  return Page{.json = proto::blame_json(*blame)};
 }
 
 Result<Page> read_keys(const ReadContext& from, std::string_view arguments) {

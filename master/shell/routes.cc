@@ -6,6 +6,7 @@
 #include "master/shell/changes.h"
 #include "master/shell/reads.h"
 #include "proto/json/arguments.h"
+#include "proto/json/blame_json.h"
 #include "proto/json/events_json.h"
 #include "proto/json/file_access_json.h"
 #include "proto/json/history_json.h"
@@ -75,6 +76,12 @@ constexpr Route kRoutes[] = {
      .arguments = proto::explain_call_shape,
      .answer = proto::explanations_shape,
      .read = read_explain},
+    {.method = "blame",
+     .path = "blame",
+     .about = "for what a task, or the tasks of a framework or role, waited, and for how long",
+     .arguments = proto::explain_call_shape,
+     .answer = proto::blame_shape,
+     .read = read_blame},
     {.method = "keys",
      .path = "keys",
      .about = "the keys of agents and users, and join tokens; public halves only",

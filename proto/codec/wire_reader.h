@@ -150,7 +150,10 @@ class WireReader {
   void fill(wire::AcknowledgedRecord::Reader in, AcknowledgedRecord& out);
   void span_of(int64_t from, int64_t until, Time& from_out, Time& until_out);
   void fill(wire::EndedTask::Reader in, EndedTask& out);
+  template <class In, class Row>
+  void wait_reasons(const In& in, std::vector<Row>& out);
   void fill(wire::RoleUse::Reader in, RoleUse& out);
+  void fill(wire::RoleWait::Reader in, RoleWait& out);
   void fill(wire::LifeBegan::Reader in, LifeBegan& out);
   void fill(wire::LifeEnded::Reader in, LifeEnded& out);
   void fill(wire::HistoryGap::Reader in, HistoryGap& out);

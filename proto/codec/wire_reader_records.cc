@@ -245,6 +245,20 @@ void WireReader::read(wire::CheckpointRecord::Reader in, CheckpointRecord& out) 
 
 // --- the master's history ----------------------------------------------------------------------
 
+// Sets the reasons of as many rows; the rest of each is the caller's.
+template <class In, class Row>
+void WireReader::wait_reasons(const In& in, std::vector<Row>& out) {
+  if (!count(in.size(), "reasons of waiting", kWaitReasonCount)) return;
+  for (unsigned i = 0; i < in.size() && ok(); ++i) {
+    Row row;
+    enumerator(in[i].getReason(), "reason of waiting", kWaitReasonCount, row.reason);
+    if (ok() && !out.empty() && row.reason <= out.back().reason) {
+      return refuse(Error::invalid_argument("reasons of waiting must be sorted, with none twice"));
+    }
+    out.push_back(row);
+  }
+}
+
 void WireReader::fill(wire::EndedTask::Reader in, EndedTask& out) {
   name(in.getFramework(), "framework id", out.framework);
   text(in.getFrameworkName(), "a framework's name", kNameBytesMax, out.framework_name);
@@ -255,6 +269,13 @@ void WireReader::fill(wire::EndedTask::Reader in, EndedTask& out) {
   amounts(in.getAmounts(), out.amounts);
   time(in.getLaunchedNanos(), out.launched_at);
   status(in.getStatus(), out.status);
+  const auto spans = in.getWaited();
+  wait_reasons(spans, out.waited);
+  for (unsigned i = 0; i < out.waited.size() && ok(); ++i) {
+    int64_t nanos = 0;
+    whole(spans[i].getNanos(), "nanoseconds of waiting", 1, INT64_MAX, nanos);
+    out.waited[i].spent = Duration::nanos(nanos);
+  }
   if (ok() && !is_terminal(out.status.state)) {
     refuse(Error::invalid_argument("a task in the history must have ended"));
   }
@@ -272,6 +293,17 @@ void WireReader::fill(wire::RoleUse::Reader in, RoleUse& out) {
   role(in.getRole(), out.role);
   span_of(in.getFromNanos(), in.getUntilNanos(), out.from, out.until);
   amounts(in.getSeconds(), out.seconds);
+}
+
+void WireReader::fill(wire::RoleWait::Reader in, RoleWait& out) {
+  role(in.getRole(), out.role);
+  span_of(in.getFromNanos(), in.getUntilNanos(), out.from, out.until);
+  const auto sums = in.getWaited();
+  wait_reasons(sums, out.waited);
+  for (unsigned i = 0; i < out.waited.size() && ok(); ++i) {
+    whole(sums[i].getMillis(), "milliseconds of waiting", 0, INT64_MAX, out.waited[i].millis);
+    whole(sums[i].getTasks(), "tasks that wait", 0, INT64_MAX, out.waited[i].tasks);
+  }
 }
 
 void WireReader::fill(wire::LifeBegan::Reader in, LifeBegan& out) {
@@ -298,6 +330,8 @@ void WireReader::read(wire::HistoryRecord::Reader in, HistoryRecord& out) {
       return fill(in.getLifeEnded(), out.emplace<LifeEnded>());
     case wire::HistoryRecord::GAP:
       return fill(in.getGap(), out.emplace<HistoryGap>());
+    case wire::HistoryRecord::ROLE_WAIT:
+      return fill(in.getRoleWait(), out.emplace<RoleWait>());
   }
   refuse(Error::unsupported(
       proffer::text("unknown kind of history record ", static_cast<uint16_t>(in.which()))));

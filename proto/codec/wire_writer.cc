@@ -565,6 +565,12 @@ void write(const EndedTask& record, wire::HistoryRecord::Builder entry) {
   if (!record.amounts.is_zero()) write(record.amounts, out.initAmounts());
   out.setLaunchedNanos(record.launched_at.nanos());
   write(record.status, out.initStatus());
+  if (record.waited.empty()) return;
+  auto spans = out.initWaited(static_cast<unsigned>(record.waited.size()));
+  for (unsigned i = 0; i < spans.size(); ++i) {
+    spans[i].setReason(same<wire::WaitReason>(record.waited[i].reason));
+    spans[i].setNanos(record.waited[i].spent.nanos());
+  }
 }
 
 void write(const RoleUse& record, wire::HistoryRecord::Builder entry) {
@@ -573,6 +579,19 @@ void write(const RoleUse& record, wire::HistoryRecord::Builder entry) {
   out.setFromNanos(record.from.nanos());
   out.setUntilNanos(record.until.nanos());
   write(record.seconds, out.initSeconds());
+}
+
+void write(const RoleWait& record, wire::HistoryRecord::Builder entry) {
+  auto out = entry.initRoleWait();
+  out.setRole(text_of(record.role));
+  out.setFromNanos(record.from.nanos());
+  out.setUntilNanos(record.until.nanos());
+  auto sums = out.initWaited(static_cast<unsigned>(record.waited.size()));
+  for (unsigned i = 0; i < sums.size(); ++i) {
+    sums[i].setReason(same<wire::WaitReason>(record.waited[i].reason));
+    sums[i].setMillis(record.waited[i].millis);
+    sums[i].setTasks(record.waited[i].tasks);
+  }
 }
 
 void write(const LifeBegan& record, wire::HistoryRecord::Builder entry) {

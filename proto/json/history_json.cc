@@ -26,6 +26,7 @@ void fields(F& f, typename F::template Of<EndedTask>& ended) {
   f.whole("exit_code", ended.status.exit_code);
   f.whole("signal", ended.status.signal);
   f.value("usage", ended.status.usage);
+  f.rows_if_any("waited", ended.waited);
   f.seconds("launched_at_s", ended.launched_at);
   f.seconds("ended_at_s", ended.status.at);
 }
@@ -39,6 +40,14 @@ void fields(F& f, typename F::template Of<RoleUse>& use) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<RoleWait>& wait) {
+  f.text("role", wait.role);
+  f.seconds("from_s", wait.from);
+  f.seconds("until_s", wait.until);
+  f.rows("waited", wait.waited);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<HistoryGap>& gap) {
   f.seconds("from_s", gap.from);
   f.seconds("until_s", gap.until);
@@ -49,6 +58,7 @@ template <class F>
 void fields(F& f, typename F::template Of<HistoryPage>& page) {
   f.rows("tasks", page.tasks);
   f.rows_if_any("roles", page.roles);
+  f.rows_if_any("waits", page.waits);
   f.rows_if_any("gaps", page.gaps);
   f.whole("damaged_bytes", page.damaged_bytes);
   f.rows_if_any("missing", page.missing);
@@ -70,6 +80,8 @@ void fields(F& f, typename F::template Of<HistoryQuery>& query) {
   f.seconds("since_s", query.since);
   f.about("the use of roles, in place of tasks");
   f.truth("roles", query.roles);
+  f.about("how long the tasks of roles waited for what, in place of tasks");
+  f.truth("waits", query.waits);
   f.about("what the master with this id saw; left out: the leader");
   f.text_if_any("master", query.master);
   f.about("`next` of the page before");

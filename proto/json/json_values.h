@@ -81,6 +81,21 @@ void fields(F& f, typename F::template Of<MasterRow>& row) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<WaitSpan>& span) {
+  f.word("reason", parse_wait_reason, span.reason);
+  int64_t nanos = span.spent.nanos();
+  f.whole("nanos", nanos);
+  if constexpr (F::kReads) span.spent = Duration::nanos(nanos);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<WaitSum>& sum) {
+  f.word("reason", parse_wait_reason, sum.reason);
+  f.whole("millis", sum.millis);
+  f.whole("tasks", sum.tasks);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.text("framework", row.framework);
   f.text("task", row.task);
@@ -103,6 +118,7 @@ void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.value("usage", row.usage);
   f.text("http_address", row.http_address);
   f.text_if_any("https_address", row.https_address);
+  f.rows_if_any("waited", row.waited);
   f.seconds("launched_at_s", row.launched_at);
   f.seconds("changed_at_s", row.changed_at);
 }

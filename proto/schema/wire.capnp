@@ -933,6 +933,7 @@ struct HistoryRecord {
     lifeBegan @2 :LifeBegan;
     lifeEnded @3 :LifeEnded;
     gap @4 :HistoryGap;
+    roleWait @5 :RoleWait;
   }
 }
 
@@ -947,6 +948,7 @@ struct EndedTask {
   amounts @6 :Amounts;
   launchedNanos @7 :Int64;  # time
   status @8 :TaskStatus;    # Of its end, without data.
+  waited @9 :List(WaitSpan);  # Each reason at most once, in their order; at most 64.
 }
 
 # What the tasks of a role took in a span of time.
@@ -955,6 +957,53 @@ struct RoleUse {
   fromNanos @1 :Int64;    # time
   untilNanos @2 :Int64;   # time, not before
   seconds @3 :Amounts;   # Milli-units times seconds: 1000 of cpus are a CPU for a second.
+}
+
+# So long a task waited for this reason.
+struct WaitSpan {
+  reason @0 :WaitReason;
+  nanos @1 :Int64;       # More than 0.
+}
+
+# How long a role's tasks waited for what in a span of time, together.
+struct RoleWait {
+  role @0 :Text;         # role
+  fromNanos @1 :Int64;   # time
+  untilNanos @2 :Int64;  # time, not before
+  waited @3 :List(WaitSum);  # Each reason at most once, in their order; at most 64.
+}
+
+struct WaitSum {
+  reason @0 :WaitReason;
+  millis @1 :Int64;      # Of all tasks together; not less than 0.
+  tasks @2 :Int64;       # That waited for it at the end of the span; not less than 0.
+}
+
+# In the order of common/wait_reason.h.
+enum WaitReason {
+  start @0;
+  scheduler @1;
+  decision @2;
+  suppressed @3;
+  backOff @4;
+  impossible @5;
+  agentMissing @6;
+  recovering @7;
+  limit @8;
+  guarantees @9;
+  entitlement @10;
+  declined @11;
+  locality @12;
+  spread @13;
+  ports @14;
+  gang @15;
+  turn @16;
+  owed @17;
+  claim @18;
+  offers @19;
+  fragmentation @20;
+  borrowed @21;
+  share @22;
 }
 
 struct LifeBegan {

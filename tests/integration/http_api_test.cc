@@ -122,6 +122,9 @@ TEST_F(HttpApi, EachReadAnswersWhatTheCommandPrints) {
       {"explain", {"?framework=" + name, {"explain", "framework", name}}},
       {"explain", {"?role=ads/batch", {"explain", "role", "ads/batch"}}},
       {"explain", {"?task=" + one, {"explain", "task", one}}},
+      {"blame", {"?framework=" + name, {"blame", "framework", name}}},
+      {"blame", {"?role=ads/batch", {"blame", "role", "ads/batch"}}},
+      {"blame", {"?task=" + one, {"blame", "task", one}}},
       {"keys", {"", {"keys", "list"}}},
       {"secrets", {"", {"secret", "list"}}},
       {"history", {"?limit=100", {"history"}}},
@@ -348,6 +351,7 @@ TEST_F(HttpApi, EachPathAnswersAsTheOpenApiFileDescribes) {
   const json api = described();
   const std::map<std::string, std::string> needs = {
       {"/v1/explain", "?framework=" + name},
+      {"/v1/blame", "?framework=" + name},
       {"/v1/file_access", "?agent=agent-1&framework=" + name},
   };
   const json error = api.at("components")

@@ -135,9 +135,11 @@ TEST(History, OfALifeThatEndsInOrderIsWhole) {
   s.with_task("t1", "cpus:1;mem:64");
   s.now = s.now + seconds(3);
   const std::vector<proto::HistoryRecord> last = s.master->last_history(s.now);
-  ASSERT_EQ(last.size(), 2u);
+  ASSERT_EQ(last.size(), 3u);
   EXPECT_EQ(std::get<RoleUse>(last[0]).seconds, ResourceVector::of(3'000, 64 * 3'000));
-  EXPECT_EQ(std::get<proto::LifeEnded>(last[1]).at, s.now);
+  EXPECT_EQ(std::get<proto::RoleWait>(last[1]).waited,
+            (std::vector<WaitSum>{{WaitReason::kStart, 3'000, 1}}));
+  EXPECT_EQ(std::get<proto::LifeEnded>(last[2]).at, s.now);
 }
 
 TEST(History, IsNotMadeUnlessItIsKept) {

@@ -733,12 +733,27 @@ class MessageGenerator {
          .ask = AskName(maybe(name())),
          .amounts = amounts(),
          .launched_at = time(),
+         .waited = {},
          .status = status()};
+    for (size_t i = 0; i < kWaitReasonCount; ++i) {
+      if (!rarely()) continue;
+      r.waited.push_back({static_cast<WaitReason>(i),
+                          nanoseconds(1 + int64_t(any_number() >> 1) % (INT64_MAX - 1))});
+    }
     while (!is_terminal(r.status.state)) r.status.state = enumerator<TaskState>(kTaskStateCount);
   }
   void make(RoleUse& r) {
     r = {.role = RoleName(role()), .from = time(), .until = {}, .seconds = amounts()};
     r.until = std::max(r.from, time());
+  }
+  void make(RoleWait& r) {
+    r = {.role = RoleName(role()), .from = time(), .until = {}, .waited = {}};
+    r.until = std::max(r.from, time());
+    for (size_t i = 0; i < kWaitReasonCount; ++i) {
+      if (!rarely()) continue;
+      r.waited.push_back({static_cast<WaitReason>(i), static_cast<int64_t>(any_number() >> 1),
+                          static_cast<int64_t>(any_number() >> 1)});
+    }
   }
   void make(LifeBegan& r) { r = {.leader = LeaderEpoch(any_number()), .at = time()}; }
   void make(LifeEnded& r) { r = {.at = time()}; }

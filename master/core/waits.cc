@@ -1,0 +1,251 @@
+#include "master/core/waits.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "common/check.h"
+#include "common/roles.h"
+
+namespace proffer::master {
+namespace {
+
+constexpr int64_t kNanosPerMilli = 1'000'000;
+
+}  // namespace
+
+WaitClock WaitClock::operator-(const WaitClock& o) const {
+  WaitClock less;
+  for (size_t i = 0; i < spent_.size(); ++i) less.spent_[i] = spent_[i] - o.spent_[i];
+  return less;
+}
+
+WaitSpans WaitClock::spans() const {
+  WaitSpans spans;
+  for (size_t i = 0; i < spent_.size(); ++i) {
+    if (spent_[i] > Duration()) spans.push_back({static_cast<WaitReason>(i), spent_[i]});
+  }
+  return spans;
+}
+
+void AskWait::run_clock(Time now) {
+  clock_[reason_] = clock_[reason_] + (now - since_);
+  since_ = now;
+}
+
+void AskWait::set_reason(WaitReason reason, Time now) {
+  run_clock(now);
+  reason_ = reason;
+}
+
+void AskWait::set(int64_t lacking, int64_t offered, Time now) {
+  run_clock(now);
+  if (is_empty()) reason_ = WaitReason::kDecision;
+  if (offered < offered_) take_back(offered_ - offered, now);
+  if (const int64_t more = lacking + offered - lacking_ - offered_; more > 0) want(more, now);
+  if (offered > offered_) offer(offered - offered_, now);
+  if (lacking < lacking_) want_less(lacking_ - lacking);
+}
+
+void AskWait::want(int64_t count, Time now) {
+  lacks_.push_back({.count = count, .asked_at = now, .base = clock_});
+  lacking_ += count;
+  bound(lacks_);
+}
+
+void AskWait::want_less(int64_t count) {
+  lacking_ -= count;
+  while (count > 0) {
+    Cohort& last = lacks_.back();
+    const int64_t here = std::min(count, last.count);
+    last.count -= here;
+    count -= here;
+    if (last.count == 0) lacks_.pop_back();
+  }
+}
+
+// The first ones that it lacks.
+void AskWait::offer(int64_t count, Time now) {
+  lacking_ -= count;
+  offered_ += count;
+  auto at = lacks_.begin();
+  while (count > 0) {
+    Cohort moved = *at;
+    moved.count = std::min(count, at->count);
+    moved.base = clock_ - at->base;
+    moved.offered_at = now;
+    count -= moved.count;
+    at->count -= moved.count;
+    if (at->count == 0) ++at;
+    offers_.push_back(std::move(moved));
+  }
+  lacks_.erase(lacks_.begin(), at);
+  bound(offers_);
+}
+
+// The last ones in offers come first of those that it lacks.
+void AskWait::take_back(int64_t count, Time now) {
+  lacking_ += count;
+  offered_ -= count;
+  Cohorts back;
+  while (count > 0) {
+    Cohort moved = offers_.back();
+    moved.count = std::min(count, moved.count);
+    Duration& asked = moved.base[WaitReason::kScheduler];
+    asked = asked + (now - moved.offered_at);
+    moved.base = clock_ - moved.base;
+    count -= moved.count;
+    offers_.back().count -= moved.count;
+    if (offers_.back().count == 0) offers_.pop_back();
+    back.push_back(std::move(moved));
+  }
+  lacks_.insert(lacks_.begin(), back.rbegin(), back.rend());
+  bound(lacks_);
+}
+
+void AskWait::bound(Cohorts& cohorts) {
+  if (cohorts.size() <= kCohortsMax) return;
+  Cohort& last = cohorts.back();
+  last.count += std::prev(cohorts.end(), 2)->count;
+  cohorts.erase(std::prev(cohorts.end(), 2));
+}
+
+WaitSpans AskWait::launch(Time now) {
+  if (is_empty()) return {};
+  run_clock(now);
+  const bool is_offered = offered_ > 0;
+  Cohorts& cohorts = is_offered ? offers_ : lacks_;
+  Cohort& first = cohorts.front();
+  WaitClock waited = is_offered ? first.base : clock_ - first.base;
+  if (is_offered) {
+    Duration& asked = waited[WaitReason::kScheduler];
+    asked = asked + (now - first.offered_at);
+  }
+  --(is_offered ? offered_ : lacking_);
+  if (--first.count == 0) cohorts.erase(cohorts.begin());
+  return waited.spans();
+}
+
+std::optional<Time> AskWait::oldest() const {
+  std::optional<Time> oldest;
+  for (const Cohorts* cohorts : {&lacks_, &offers_}) {
+    if (cohorts->empty()) continue;
+    const Time first = cohorts->front().asked_at;
+    oldest = oldest ? std::min(*oldest, first) : first;
+  }
+  return oldest;
+}
+
+// --- sums ---------------------------------------------------------------------------------------
+
+WaitTotals::Sum WaitTotals::nanos_until(const One& one, Time now) {
+  return one.nanos + Sum{one.tasks} * (now - one.counted).nanos();
+}
+
+void WaitTotals::change(WaitReason reason, int64_t count, Time now) {
+  One& one = of(reason);
+  CHECK(now >= one.counted && one.tasks + count >= 0) << to_text(reason);
+  one.nanos = nanos_until(one, now);
+  one.counted = now;
+  one.tasks += count;
+}
+
+std::vector<WaitSum> WaitTotals::sums(Time now) const {
+  std::vector<WaitSum> sums;
+  for (size_t i = 0; i < all_.size(); ++i) {
+    const Sum millis = nanos_until(all_[i], now) / kNanosPerMilli;
+    if (millis == 0 && all_[i].tasks == 0) continue;
+    sums.push_back({static_cast<WaitReason>(i),
+                    static_cast<int64_t>(std::min(millis, Sum{INT64_MAX})), all_[i].tasks});
+  }
+  return sums;
+}
+
+std::vector<WaitSum> WaitTotals::cut(Time now) {
+  std::vector<WaitSum> sums;
+  for (size_t i = 0; i < all_.size(); ++i) {
+    const Sum millis = nanos_until(all_[i], now) / kNanosPerMilli;
+    const Sum more = millis - std::exchange(all_[i].told_millis, millis);
+    if (more == 0) continue;
+    sums.push_back({static_cast<WaitReason>(i),
+                    static_cast<int64_t>(std::min(more, Sum{INT64_MAX})), all_[i].tasks});
+  }
+  return sums;
+}
+
+bool WaitTotals::is_idle() const {
+  return std::all_of(all_.begin(), all_.end(), [](const One& one) { return one.tasks == 0; });
+}
+
+void RoleWaits::change(const RoleName& role, WaitReason reason, int64_t count, Time now) {
+  from_.try_emplace(role, now);
+  roles_[role].change(reason, count, now);
+}
+
+std::vector<proto::RoleWait> RoleWaits::cut(Time now) {
+  std::vector<proto::RoleWait> told;
+  for (auto& [role, totals] : roles_) {
+    const Time from = std::exchange(from_.at(role), now);
+    std::vector<WaitSum> sums = totals.cut(now);
+    if (sums.empty()) continue;
+    told.push_back({.role = role, .from = from, .until = now, .waited = std::move(sums)});
+  }
+  return told;
+}
+
+bool RoleWaits::is_anybody_waiting() const {
+  return std::any_of(roles_.begin(), roles_.end(),
+                     [](const auto& role) { return !role.second.is_idle(); });
+}
+
+std::vector<WaitSum> RoleWaits::sums(const RoleName& role, Time now) const {
+  std::map<WaitReason, WaitSum> all;
+  for (const auto& [name, totals] : roles_) {
+    if (!is_within(name, role)) continue;
+    for (const WaitSum& sum : totals.sums(now)) {
+      WaitSum& known = all[sum.reason];
+      known.reason = sum.reason;
+      known.millis += std::min(sum.millis, INT64_MAX - known.millis);
+      known.tasks += sum.tasks;
+    }
+  }
+  std::vector<WaitSum> sums;
+  for (const auto& [reason, sum] : all) sums.push_back(sum);
+  return sums;
+}
+
+// --- one task's ---------------------------------------------------------------------------------
+
+// A byte of the reason, then the nanoseconds, 7 bits in a byte, the lowest first.
+PackedWaits::PackedWaits(const WaitSpans& spans) {
+  if (spans.empty()) return;
+  std::vector<uint8_t> packed = {0};
+  for (const WaitSpan& span : spans) {
+    packed.push_back(static_cast<uint8_t>(span.reason));
+    auto left = static_cast<uint64_t>(span.spent.nanos());
+    for (; left >= 0x80; left >>= 7) packed.push_back(static_cast<uint8_t>(left | 0x80));
+    packed.push_back(static_cast<uint8_t>(left));
+  }
+  packed[0] = static_cast<uint8_t>(packed.size() - 1);
+  bytes_ = std::make_unique<uint8_t[]>(packed.size());
+  std::copy(packed.begin(), packed.end(), bytes_.get());
+}
+
+WaitSpans PackedWaits::spans() const {
+  WaitSpans spans;
+  if (bytes_ == nullptr) return spans;
+  const uint8_t* at = bytes_.get() + 1;
+  const uint8_t* const end = at + bytes_[0];
+  while (at < end) {
+    const auto reason = static_cast<WaitReason>(*at++);
+    uint64_t nanos = 0;
+    for (int shift = 0;; shift += 7) {
+      const uint8_t byte = *at++;
+      nanos |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) break;
+    }
+    spans.push_back({reason, Duration::nanos(static_cast<int64_t>(nanos))});
+  }
+  return spans;
+}
+
+}  // namespace proffer::master
