@@ -62,6 +62,10 @@ DEFINE_int64(history_mib, 256,
              "nothing");
 DEFINE_string(history_age, "720h", "how long it and the event log are kept at most");
 DEFINE_int64(events_mib, 64, "so much is kept of the event log, in MiB: the last part; 0: nothing");
+DEFINE_string(record, "",
+              "write down in this directory what the master is told, for proffer replay; it has "
+              "what peers send, so keep it from others; empty: nothing is recorded");
+DEFINE_int64(record_mib, 1'024, "so much of recordings is kept, in MiB; the oldest lives go first");
 DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
 DEFINE_string(offer_timeout, "30s", "how long an offer may stay unanswered");
 DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted from each peer");
@@ -241,6 +245,15 @@ master::MasterShellOptions options_from_flags() {
               2);
   }
   options.events_bytes = static_cast<uint64_t>(FLAGS_events_mib) << 20;
+  options.record = FLAGS_record;
+  constexpr int64_t kRecordMibMax = 65'536;
+  if (FLAGS_record_mib < 1 || FLAGS_record_mib > kRecordMibMax) {
+    exit_with(Error::invalid_argument(text("--record_mib must be from 1 to ", kRecordMibMax,
+                                           ", not ", FLAGS_record_mib)),
+              2);
+  }
+  options.record_bytes = static_cast<uint64_t>(FLAGS_record_mib) << 20;
+  options.version = gflags::VersionString();
   options.history_age = flag_duration("history_age", FLAGS_history_age);
   if (options.history_age < minutes(1)) {
     exit_with(Error::invalid_argument(

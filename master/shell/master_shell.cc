@@ -23,6 +23,7 @@
 #include "master/shell/key_principals.h"
 #include "master/shell/master_id.h"
 #include "master/shell/metrics.h"
+#include "master/shell/recorder.h"
 #include "master/shell/secrets.h"
 #include "master/shell/standby.h"
 #include "master/shell/standby_link.h"
@@ -83,6 +84,7 @@ struct MasterShell::Impl {
   ~Impl() {
     if (history) history->finish(core->last_history(loop.now()));
     if (events) events->finish();
+    if (recorder) recorder->finish();
     router.reset();
     http.reset();
     if (socket_lock) ::unlink(socket.c_str());
@@ -92,9 +94,10 @@ struct MasterShell::Impl {
   MasterShellOptions options;
   std::optional<DirectoryLock> data_lock;  // beside an ensemble; else it is the registry's
   std::unique_ptr<Leadership> leadership;
-  std::unique_ptr<Master> core;      // nullptr: it does not lead
-  std::unique_ptr<History> history;  // nullptr: none is kept, or it does not lead
-  std::unique_ptr<EventLog> events;  // the same
+  std::unique_ptr<Master> core;        // nullptr: it does not lead
+  std::unique_ptr<History> history;    // nullptr: none is kept, or it does not lead
+  std::unique_ptr<EventLog> events;    // the same
+  std::unique_ptr<Recorder> recorder;  // nullptr: nothing is recorded, or it does not lead
   std::unique_ptr<Router> router;
   Intake intake;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
@@ -259,6 +262,15 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
   options.core.leader = leader;
   options.core.cluster_if_new = ClusterId(random_secret().str());
   options.core.started_at = loop.now();
+  if (!options.record.empty()) {
+    Result<std::unique_ptr<Recorder>> opened = Recorder::open(loop,
+                                                              {.directory = options.record,
+                                                               .bytes_max = options.record_bytes,
+                                                               .version = options.version},
+                                                              options.core, snapshot);
+    if (!opened) return lost(std::move(opened).error().in("--record"));
+    recorder = *std::move(opened);
+  }
   core = std::make_unique<Master>(options.core, snapshot);
   if (options.core.keeps_history) {
     history = std::make_unique<History>(
@@ -598,7 +610,9 @@ void MasterShell::Impl::step(MasterEvent event) {
   out.clear();
   const Time now = loop.now();
   const bool decides = std::holds_alternative<Tick>(event);
+  if (recorder) recorder->add(event, now);
   core->handle(std::move(event), now, out);
+  if (recorder) recorder->note_outcome(out);
   const std::optional<Time> deadline = core->next_deadline();
   std::optional<Time> decided_since;
   if (decides) {

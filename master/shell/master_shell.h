@@ -37,6 +37,9 @@ struct MasterShellOptions {
   uint64_t history_bytes = uint64_t{256} << 20;  // of ended tasks and of the use of roles; 0: none
   Duration history_age = hours(24 * 30);
   uint64_t events_bytes = uint64_t{64} << 20;  // of the event log; 0: none
+  std::string record = {};                    // the directory of recordings for replay; empty: none
+  uint64_t record_bytes = uint64_t{1} << 30;  // of these
+  std::string version = {};                   // of Proffer, for recordings
 };
 
 class MasterShell {

@@ -6,6 +6,7 @@
 // that was ended.
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -368,7 +369,9 @@ class MasterScenario {
 
   void step(MasterEvent event) {
     MasterOutbox out;
+    if (hears) hears(event);
     master->handle(std::move(event), now, out);
+    if (says) says(out);
     for (const proto::RegistryWrite& write : out.records) records.push_back(write);
     for (TraceEvent& traced : out.trace) trace.push_back(std::move(traced));
     for (proto::HistoryRecord& kept : out.history) history.push_back(std::move(kept));
@@ -482,6 +485,9 @@ class MasterScenario {
   std::vector<TraceEvent> trace = {};
   std::vector<Answer> answers = {};
   std::vector<proto::HistoryRecord> history = {};
+  // Called before each step of the master, and after it.
+  std::function<void(const MasterEvent&)> hears = {};
+  std::function<void(const MasterOutbox&)> says = {};
 
  private:
   void check() {

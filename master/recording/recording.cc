@@ -1,0 +1,398 @@
+#include "master/recording/recording.h"
+
+#include <functional>
+#include <span>
+#include <utility>
+
+#include "common/text.h"
+#include "master/recording/archive.h"
+#include "proto/codec/records.h"
+
+// Where argument-dependent lookup finds them, for the archives are of it.
+namespace proffer::master {
+namespace {
+
+constexpr char kBegin = 'B';
+constexpr char kPrincipal = 'P';
+constexpr char kEvent = 'E';
+constexpr char kSum = 'S';
+constexpr char kEnd = 'X';
+
+// Beyond so many, principals are told anew.
+constexpr size_t kPrincipalsMax = 10'000;
+
+constexpr size_t kFrameIndex = 0;  // of FrameReceived in MasterEvent
+static_assert(std::is_same_v<std::variant_alternative_t<kFrameIndex, MasterEvent>, FrameReceived>);
+
+// Enumerators are read within their bounds.
+template <class A, class T>
+void word(A& a, T& value, [[maybe_unused]] uint64_t count) {
+  if constexpr (A::kReads) {
+    a.enumerator(value, count);
+  } else {
+    a(value);
+  }
+}
+
+Error corrupt(std::string_view what) {
+  return Error::corruption(text("the recording is damaged: ", what));
+}
+
+}  // namespace
+
+// --- parts --------------------------------------------------------------------------------------
+
+template <class A>
+void fields(A& a, typename A::template Of<Principal>& by) {
+  a(by.user)(by.uid)(by.groups)(by.is_unproven)(by.key)(by.agent)(by.may_only_join)(by.is_master)(
+      by.is_operator);
+}
+template <class A>
+void fields(A& a, typename A::template Of<Error>& error) {
+  if constexpr (A::kReads) {
+    ErrorCode code{};
+    std::string message;
+    std::string hint;
+    a.enumerator(code, kErrorCodeCount)(message)(hint);
+    error = Error(code, std::move(message)).with_hint(std::move(hint));
+  } else {
+    a(error.code())(error.message())(error.hint());
+  }
+}
+template <class A>
+void fields(A& a, typename A::template Of<RoleSettings>& role) {
+  a(role.weight)(role.guarantee)(role.limit);
+}
+template <class A>
+void fields(A& a, typename A::template Of<BrakeOptions>& brake) {
+  a(brake.percent)(brake.floor)(brake.period);
+}
+template <class A>
+void fields(A& a, typename A::template Of<PolicyOptions>& policy) {
+  a(policy.master_uid)(policy.operators_group)(policy.agent_uids);
+}
+// But for its naive rules, which no master has.
+template <class A>
+void fields(A& a, typename A::template Of<AllocatorOptions>& o) {
+  a(o.offer_timeout)(o.claim_after);
+  word(a, o.reclaim, 3);
+  word(a, o.placement, 5);
+  a(o.revoke_grace)(o.minimum_runtime)(o.revokes_per_minute)(o.min_offer)(o.roles)(o.is_audited)(
+      o.gangs_before);
+}
+template <class A>
+void fields(A& a, typename A::template Of<MasterOptions>& o) {
+  a(o.leader)(o.cluster_if_new)(o.started_at)(o.heartbeat)(o.agent_timeout)(o.silence)(
+      o.reregistration_timeout)(o.brake)(o.task_start_timeout)(o.ended_kept)(o.policy)(o.allocator)(
+      o.keeps_history)(o.history_age)(o.master)(o.name)(o.secrets_key);
+}
+template <class A>
+void fields(A& a, typename A::template Of<proto::StandbyCall>& standby) {
+  a(standby.master)(standby.name)(standby.keeps_history);
+}
+
+// --- events -------------------------------------------------------------------------------------
+
+template <class A>
+void fields(A& a, typename A::template Of<FrameMalformed>& event) {
+  a(event.peer)(event.error);
+}
+template <class A>
+void fields(A& a, typename A::template Of<PeerShed>& event) {
+  a(event.peer)(event.error);
+}
+template <class A>
+void fields(A& a, typename A::template Of<PeerLost>& event) {
+  a(event.peer);
+}
+template <class A>
+void fields(A& a, typename A::template Of<OperatorKill>& event) {
+  a(event.call)(event.by)(event.task)(event.grace)(event.framework);
+}
+template <class A>
+void fields(A& a, typename A::template Of<FrameworkCall>& event) {
+  a(event.call)(event.framework)(event.id)(event.by)(event.timeout)(event.data)(event.role);
+}
+template <class A>
+void fields(A&, typename A::template Of<Tick>&) {}
+template <class A>
+void fields(A& a, typename A::template Of<DrainAgent>& event) {
+  a(event.call)(event.by)(event.agent)(event.grace);
+}
+template <class A>
+void fields(A& a, typename A::template Of<UndrainAgent>& event) {
+  a(event.call)(event.by)(event.agent);
+}
+template <class A>
+void fields(A& a, typename A::template Of<SetRole>& event) {
+  a(event.call)(event.by)(event.role)(event.weight)(event.guarantee)(event.limit)(event.users)(
+      event.unset);
+}
+template <class A>
+void fields(A& a, typename A::template Of<ReserveForRole>& event) {
+  a(event.call)(event.by)(event.agent)(event.role)(event.amounts)(event.unreserve);
+}
+template <class A>
+void fields(A& a, typename A::template Of<TearDownFramework>& event) {
+  a(event.call)(event.by)(event.framework);
+}
+template <class A>
+void fields(A& a, typename A::template Of<MakeJoinToken>& event) {
+  a(event.call)(event.by)(event.key);
+  word(a, event.kind, kKeyKindCount);
+  a(event.name)(event.valid_for);
+}
+template <class A>
+void fields(A& a, typename A::template Of<JoinCluster>& event) {
+  a(event.call)(event.by)(event.key)(event.runs_as);
+}
+template <class A>
+void fields(A& a, typename A::template Of<RotateKey>& event) {
+  a(event.call)(event.by)(event.key);
+}
+template <class A>
+void fields(A& a, typename A::template Of<KeyUsed>& event) {
+  a(event.key);
+}
+template <class A>
+void fields(A& a, typename A::template Of<RevokeKey>& event) {
+  a(event.call)(event.by)(event.key);
+  bool has_kind = event.kind.has_value();
+  a(has_kind);
+  if constexpr (A::kReads) {
+    if (has_kind) a.enumerator(event.kind.emplace(), kKeyKindCount);
+  } else {
+    if (has_kind) a(*event.kind);
+  }
+  a(event.name);
+}
+template <class A>
+void fields(A& a, typename A::template Of<DeclareGone>& event) {
+  a(event.call)(event.by)(event.agent);
+}
+template <class A>
+void fields(A& a, typename A::template Of<LiftBrake>& event) {
+  a(event.call)(event.by)(event.span);
+}
+template <class A>
+void fields(A& a, typename A::template Of<StandBy>& event) {
+  a(event.call)(event.peer)(event.by)(event.standby);
+}
+template <class A>
+void fields(A& a, typename A::template Of<SetSecret>& event) {
+  a(event.call)(event.by)(event.name)(event.sealed)(event.key_id);
+}
+template <class A>
+void fields(A& a, typename A::template Of<RemoveSecret>& event) {
+  a(event.call)(event.by)(event.name)(event.owner);
+}
+
+// --- what came of it ----------------------------------------------------------------------------
+
+namespace {
+
+// Feeds a hash with each field as it is.
+class HashedFields final : public TraceFields {
+ public:
+  explicit HashedFields(std::function<void(std::string_view)> add) : add_(std::move(add)) {}
+  void word(std::string_view key, std::string_view value) override {
+    add_(key);
+    add_(value);
+  }
+  void number(std::string_view key, int64_t value) override {
+    add_(key);
+    add_({reinterpret_cast<const char*>(&value), sizeof value});
+  }
+  void said(std::string_view key, std::string_view value) override { word(key, value); }
+
+ private:
+  std::function<void(std::string_view)> add_;
+};
+
+}  // namespace
+
+// FNV-1a, of the bytes and of their end.
+void TraceHash::add(std::string_view bytes) {
+  constexpr uint64_t kPrime = 0x100'0000'01b3;
+  for (const char byte : bytes) value_ = (value_ ^ static_cast<unsigned char>(byte)) * kPrime;
+  value_ = (value_ ^ 0xff) * kPrime;
+}
+
+void TraceHash::add(const MasterOutbox& out) {
+  HashedFields fields([this](std::string_view bytes) { add(bytes); });
+  for (const TraceEvent& event : out.trace) {
+    add(event.what());
+    event.fields(fields);
+  }
+  fields.number("records", static_cast<int64_t>(out.records.size()));
+  fields.number("actions", static_cast<int64_t>(out.actions.size()));
+}
+
+// --- writing ------------------------------------------------------------------------------------
+
+std::string RecordingWriter::begin(std::string_view version, const MasterOptions& options,
+                                   const MasterSnapshot& snapshot) {
+  std::string record(1, kBegin);
+  ArchiveWriter archive(record, [](const PrincipalPtr&) { return uint64_t{0}; });
+  archive(kRecordingFormat)(version)(options);
+  archive.number(snapshot.rows.size());
+  for (const proto::RegistryRow& row : snapshot.rows) {
+    archive(proto::table_of(row))(proto::key_of(row))(proto::encode_row(row));
+  }
+  return record;
+}
+
+uint64_t RecordingWriter::number_of(const PrincipalPtr& by, std::vector<std::string>& records) {
+  if (const auto known = principals_.find(by); known != principals_.end()) return known->second;
+  const bool begins_anew = principals_.size() == kPrincipalsMax;
+  if (begins_anew) principals_.clear();
+  std::string record(1, kPrincipal);
+  ArchiveWriter archive(record, [](const PrincipalPtr&) { return uint64_t{0}; });
+  archive(begins_anew)(*by);
+  records.push_back(std::move(record));
+  return principals_.emplace(by, principals_.size() + 1).first->second;
+}
+
+void RecordingWriter::add(const MasterEvent& event, Time now, std::vector<std::string>& records) {
+  std::string record(1, kEvent);
+  ArchiveWriter archive(record, [&](const PrincipalPtr& by) { return number_of(by, records); });
+  archive(now)(event.index());
+  if (const auto* frame = std::get_if<FrameReceived>(&event)) {
+    const Result<std::span<const std::byte>> bytes = encoder_.encode(frame->envelope);
+    if (!bytes) return;
+    archive(frame->peer)(frame->by);
+    archive(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+  } else {
+    std::visit(
+        [&](const auto& one) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(one)>, FrameReceived>) archive(one);
+        },
+        event);
+  }
+  records.push_back(std::move(record));
+}
+
+std::string RecordingWriter::sum(uint64_t steps, uint64_t hash) const {
+  std::string record(1, kSum);
+  ArchiveWriter(record, [](const PrincipalPtr&) { return uint64_t{0}; })(steps)(hash);
+  return record;
+}
+
+std::string RecordingWriter::end(std::string_view why) const {
+  std::string record(1, kEnd);
+  ArchiveWriter(record, [](const PrincipalPtr&) { return uint64_t{0}; })(why);
+  return record;
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+namespace {
+
+// The event of this index, with what `read` reads of it.
+template <size_t kIndex = 0>
+bool emplace(MasterEvent& event, uint64_t index, ArchiveReader& archive) {
+  if constexpr (kIndex < std::variant_size_v<MasterEvent>) {
+    if (index != kIndex) return emplace<kIndex + 1>(event, index, archive);
+    auto& one = event.emplace<kIndex>();
+    if constexpr (kIndex != kFrameIndex) archive(one);
+    return true;
+  } else {
+    return false;
+  }
+}
+
+Result<MasterEvent> read_event(uint64_t index, ArchiveReader& archive) {
+  MasterEvent event;
+  if (!emplace(event, index, archive)) return corrupt("an event of an unknown kind");
+  if (index == kFrameIndex) {
+    auto& frame = std::get<FrameReceived>(event);
+    std::string bytes;
+    archive(frame.peer)(frame.by)(bytes);
+    if (archive.ok()) {
+      Result<proto::Envelope> envelope = proto::decode(std::as_bytes(std::span(bytes)));
+      if (!envelope) return corrupt(envelope.error().message());
+      frame.envelope = *std::move(envelope);
+    }
+  }
+  if (!archive.is_done()) return corrupt("an event is not whole");
+  return event;
+}
+
+}  // namespace
+
+Result<RecordedEntry> RecordingReader::read_begin(std::string_view bytes) {
+  ArchiveReader archive(bytes, principals_);
+  uint64_t format = 0;
+  RecordingBegins begins;
+  archive(format);
+  if (archive.ok() && format != kRecordingFormat) {
+    return Error::unsupported(
+               text("the recording has format ", format, ", this version reads ", kRecordingFormat))
+        .with_hint("replay it with the version of Proffer that wrote it");
+  }
+  archive(begins.version)(begins.options);
+  for (uint64_t left = archive.number(); left > 0 && archive.ok(); --left) {
+    std::string table;
+    std::string key;
+    std::string row_bytes;
+    archive(table)(key)(row_bytes);
+    if (!archive.ok()) break;
+    Result<proto::RegistryRow> row = proto::decode_row(table, key, row_bytes);
+    if (!row) return corrupt(row.error().message());
+    begins.snapshot.rows.push_back(*std::move(row));
+  }
+  if (!archive.is_done()) return corrupt("its beginning is not whole");
+  if (Result<void> checked = check_roles(begins.options.allocator.roles); !checked) {
+    return corrupt(checked.error().message());
+  }
+  return RecordedEntry(std::move(begins));
+}
+
+Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view record) {
+  if (record.empty()) return corrupt("an empty record");
+  const std::string_view bytes = record.substr(1);
+  ArchiveReader archive(bytes, principals_);
+  switch (record.front()) {
+    case kBegin: {
+      Result<RecordedEntry> entry = read_begin(bytes);
+      if (!entry) return std::move(entry).error();
+      return std::optional(*std::move(entry));
+    }
+    case kPrincipal: {
+      bool begins_anew = false;
+      Principal by;
+      archive(begins_anew)(by);
+      if (!archive.is_done()) return corrupt("a principal is not whole");
+      if (begins_anew) principals_.clear();
+      if (principals_.size() >= kPrincipalsMax) return corrupt("too many principals");
+      principals_.push_back(std::make_shared<Principal>(std::move(by)));
+      return std::optional<RecordedEntry>();
+    }
+    case kEvent: {
+      RecordedEvent recorded;
+      uint64_t index = 0;
+      archive(recorded.now)(index);
+      if (!archive.ok()) return corrupt("an event is not whole");
+      Result<MasterEvent> event = read_event(index, archive);
+      if (!event) return std::move(event).error();
+      recorded.event = *std::move(event);
+      return std::optional<RecordedEntry>(std::move(recorded));
+    }
+    case kSum: {
+      RecordedSum sum;
+      archive(sum.steps)(sum.hash);
+      if (!archive.is_done()) return corrupt("a sum is not whole");
+      return std::optional<RecordedEntry>(sum);
+    }
+    case kEnd: {
+      RecordingEnds ends;
+      archive(ends.why);
+      if (!archive.is_done()) return corrupt("its end is not whole");
+      return std::optional<RecordedEntry>(std::move(ends));
+    }
+    default:
+      return corrupt("a record of an unknown kind");
+  }
+}
+
+}  // namespace proffer::master

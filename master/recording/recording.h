@@ -1,0 +1,90 @@
+#pragma once
+
+// What a master's core was told from its beginning, in order, so that it can be told the same again
+// (proffer replay): a core decides by nothing else. Each entry is a record of a file that this
+// knows nothing of; master/shell/recorder.h writes it.
+//
+// A recording has what peers sent: commands, environments and the secrets of sessions, not the
+// values of secrets, which are sealed. It is for the master's user alone.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/result.h"
+#include "master/core/master.h"
+#include "proto/codec/codec.h"
+
+namespace proffer::master {
+
+// The number of the format. Another one is not read: a recording is of the version that wrote it.
+inline constexpr uint64_t kRecordingFormat = 1;
+
+// First: with what the core was made.
+struct RecordingBegins {
+  std::string version = {};  // of Proffer
+  MasterOptions options = {};
+  MasterSnapshot snapshot = {};
+};
+// What it was told, and when.
+struct RecordedEvent {
+  Time now = {};
+  MasterEvent event = Tick{};
+};
+// What had come of the steps until here.
+struct RecordedSum {
+  uint64_t steps = 0;
+  uint64_t hash = 0;  // of TraceHash
+};
+// Nothing was recorded after this.
+struct RecordingEnds {
+  std::string why = {};
+};
+using RecordedEntry = std::variant<RecordingBegins, RecordedEvent, RecordedSum, RecordingEnds>;
+
+// A hash of all that a core says of its steps: its trace with its fields, and how many records and
+// actions there are.
+class TraceHash {
+ public:
+  void add(const MasterOutbox& out);
+  uint64_t value() const { return value_; }
+
+ private:
+  void add(std::string_view bytes);
+  uint64_t value_ = 0xcbf2'9ce4'8422'2325;
+};
+
+// Makes records. One for a recording: principals are written once.
+class RecordingWriter {
+ public:
+  std::string begin(std::string_view version, const MasterOptions& options,
+                    const MasterSnapshot& snapshot);
+  // Before the core has it: it may move parts away. Adds a record, and one before it for a
+  // principal that is new. An event that has no bytes (its frame is too large to have come) is
+  // recorded as nothing.
+  void add(const MasterEvent& event, Time now, std::vector<std::string>& records);
+  std::string sum(uint64_t steps, uint64_t hash) const;
+  std::string end(std::string_view why) const;
+
+ private:
+  uint64_t number_of(const PrincipalPtr& by, std::vector<std::string>& records);
+
+  proto::Encoder encoder_;
+  std::map<PrincipalPtr, uint64_t> principals_;
+};
+
+class RecordingReader {
+ public:
+  // The entry; nothing for a record that only prepares later ones. Errors: kCorruption: it is no
+  // record of a recording, or not as the ones before it say; kUnsupported: of another format.
+  Result<std::optional<RecordedEntry>> read(std::string_view record);
+
+ private:
+  Result<RecordedEntry> read_begin(std::string_view bytes);
+  std::vector<PrincipalPtr> principals_;
+};
+
+}  // namespace proffer::master

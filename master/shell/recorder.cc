@@ -1,0 +1,167 @@
+#include "master/shell/recorder.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+
+#include <sys/stat.h>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::master {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kStepsPerSum = 1'000;
+constexpr std::string_view kSuffix = ".rec";
+
+std::string name_of(LeaderEpoch leader) {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "%012llu", static_cast<unsigned long long>(leader.value()));
+  return text(digits, kSuffix);
+}
+
+// Recordings of earlier lives, the oldest first, until the rest fits.
+void forget_old(const std::string& directory, uint64_t bytes_max) {
+  std::vector<std::pair<fs::path, uint64_t>> files;
+  uint64_t all = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (entry.path().extension() != kSuffix) continue;
+    const uint64_t bytes = entry.file_size(error);
+    if (error) continue;
+    files.emplace_back(entry.path(), bytes);
+    all += bytes;
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& [path, bytes] : files) {
+    if (all <= bytes_max) return;
+    if (fs::remove(path, error)) all -= bytes;
+  }
+}
+
+}  // namespace
+
+// Of the worker, or of finish(), one at a time.
+struct Recorder::File {
+  std::unique_ptr<CheckpointLog> log;
+  std::mutex writing;
+};
+
+Recorder::Recorder(Loop& loop, RecorderOptions options)
+    : loop_(loop), options_(std::move(options)), timer_(loop, [this] { write(); }) {}
+
+Recorder::~Recorder() { *alive_ = false; }
+
+Result<std::unique_ptr<Recorder>> Recorder::open(Loop& loop, RecorderOptions options,
+                                                 const MasterOptions& core,
+                                                 const MasterSnapshot& snapshot) {
+  std::error_code error;
+  if (fs::create_directories(options.directory, error)) {
+    ::chmod(options.directory.c_str(), 0700);
+  }
+  if (error) {
+    return Error::unavailable(
+        text("cannot make the directory ", quoted(options.directory), ": ", error.message()));
+  }
+  forget_old(options.directory, options.bytes_max);
+  const std::string path = options.directory + "/" + name_of(core.leader);
+  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
+  if (!opened) return std::move(opened).error();
+  if (!opened->records.empty()) {
+    return Error::already_exists(text(quoted(path), " is the recording of another master"))
+        .with_hint("--record names a directory that no other master writes to");
+  }
+  std::unique_ptr<Recorder> made(new Recorder(loop, std::move(options)));
+  made->file_ = std::make_shared<File>();
+  made->file_->log = std::move(opened->log);
+  made->keep(made->writer_.begin(made->options_.version, core, snapshot));
+  return made;
+}
+
+void Recorder::add(const MasterEvent& event, Time now) {
+  if (!ended_.empty()) return;
+  std::vector<std::string> records;
+  writer_.add(event, now, records);
+  for (std::string& record : records) keep(std::move(record));
+}
+
+void Recorder::note_outcome(const MasterOutbox& out) {
+  if (!ended_.empty()) return;
+  hash_.add(out);
+  if (++steps_ % kStepsPerSum == 0) keep(writer_.sum(steps_, hash_.value()));
+  if (bytes_ > options_.bytes_max) {
+    return end(text("this life has filled --record_mib, ", options_.bytes_max >> 20, " MiB"));
+  }
+  if (waiting_bytes_ > options_.waiting_max) {
+    end("the disk is too slow for what is to be recorded");
+  }
+}
+
+// What is kept until here can be replayed.
+void Recorder::end(std::string why) {
+  LOG(ERROR) << "nothing is recorded any more: " << why
+             << "; the master goes on, and its next life is recorded again";
+  keep(writer_.sum(steps_, hash_.value()));
+  keep(writer_.end(why));
+  ended_ = std::move(why);
+}
+
+void Recorder::keep(std::string record) {
+  bytes_ += record.size();
+  waiting_bytes_ += record.size();
+  waiting_.push_back(std::move(record));
+  if (!is_writing_ && !timer_.is_armed()) timer_.arm(loop_.now() + options_.delay);
+}
+
+void Recorder::write() {
+  if (is_writing_ || waiting_.empty()) return;
+  is_writing_ = true;
+  const auto batch = std::make_shared<std::vector<std::string>>(std::exchange(waiting_, {}));
+  waiting_bytes_ = 0;
+  const auto result = std::make_shared<Result<void>>();
+  loop_.work(
+      [file = file_, batch, result] {
+        const std::lock_guard writing(file->writing);
+        if (!batch->empty()) *result = file->log->append(*batch);
+        batch->clear();
+      },
+      [this, alive = alive_, result] {
+        if (!*alive) return;
+        is_writing_ = false;
+        if (!*result && ended_.empty()) {
+          ended_ = (*result).error().message();
+          LOG(ERROR) << "nothing is recorded any more: " << ended_
+                     << "; the master goes on, and its next life is recorded again";
+          waiting_.clear();
+          waiting_bytes_ = 0;
+          return;
+        }
+        if (!waiting_.empty()) timer_.arm(loop_.now() + options_.delay);
+      });
+  in_flight_ = batch;
+}
+
+void Recorder::finish() {
+  if (ended_.empty()) {
+    keep(writer_.sum(steps_, hash_.value()));
+    keep(writer_.end("the master ended"));
+  }
+  const std::lock_guard writing(file_->writing);
+  // A worker that has not begun finds nothing left.
+  if (in_flight_ != nullptr && !in_flight_->empty()) {
+    waiting_.insert(waiting_.begin(), std::make_move_iterator(in_flight_->begin()),
+                    std::make_move_iterator(in_flight_->end()));
+    in_flight_->clear();
+  }
+  if (waiting_.empty()) return;
+  if (const Result<void> written = file_->log->append(waiting_); !written) {
+    LOG(ERROR) << "the last of the recording is lost: " << written.error().message();
+  }
+  waiting_.clear();
+}
+
+}  // namespace proffer::master

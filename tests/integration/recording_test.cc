@@ -1,0 +1,160 @@
+// A real master that is recorded, killed and recorded again, and its recordings replayed.
+
+#include <filesystem>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include "common/text.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+using Json = nlohmann::json;
+
+class Recordings : public testing::Test {
+ protected:
+  void start_master(Words more = {}) {
+    Words words{program("proffer-master"), "--data_dir=" + (home_ / "master"),
+                "--socket=" + socket(), "--heartbeat=1s", "--record=" + (home_ / "rec")};
+    words.insert(words.end(), more.begin(), more.end());
+    master_ = std::make_unique<Process>(words);
+    ASSERT_TRUE(eventually([&] { return proffer({"status"}).code == 0; })) << master_->err();
+  }
+  void start_agent() {
+    agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket(),
+                                             "--name=a1", "--work_dir=" + (home_ / "agent"),
+                                             "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
+    ASSERT_TRUE(eventually(
+        [&] { return proffer({"agents"}).out.find(" connected") != std::string::npos; }));
+  }
+  void end(std::unique_ptr<Process>& process) {
+    process->kill(SIGTERM);
+    EXPECT_EQ(process->wait().code, 0) << process->err();
+    process.reset();
+  }
+  std::string socket() const { return home_ / "master.sock"; }
+  Exit proffer(Words words) const {
+    words.insert(words.begin(), {program("proffer"), "--master=" + socket()});
+    return run(words);
+  }
+  static Exit replay(Words words) {
+    words.insert(words.begin(), {program("proffer"), "replay"});
+    return run(words);
+  }
+  std::vector<std::string> recordings() const {
+    std::vector<std::string> files;
+    for (const auto& entry : fs::directory_iterator(home_ / "rec")) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+  void run_tasks(int count) {
+    for (int i = 0; i < count; ++i) {
+      EXPECT_EQ(proffer({"run", "--cpus=1", "--mem=64", "--env", "TOKEN=abc", "--", "true"}).code,
+                0);
+    }
+  }
+
+  TemporaryDirectory home_;
+  std::unique_ptr<Process> master_;
+  std::unique_ptr<Process> agent_;
+};
+
+TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
+  start_master();
+  start_agent();
+  run_tasks(3);
+  EXPECT_EQ(proffer({"role", "set", "eng", "--weight", "3"}).code, 0);
+  master_->kill(SIGKILL);
+  master_->wait();
+  start_master();
+  ASSERT_TRUE(
+      eventually([&] { return proffer({"agents"}).out.find(" connected") != std::string::npos; }));
+  run_tasks(2);
+  const auto waits =
+      std::make_unique<Process>(Words{program("proffer"), "--master=" + socket(), "run", "--cpus=3",
+                                      "--mem=64", "--name=large", "--", "true"});
+  ASSERT_TRUE(eventually([&] {
+    return proffer({"explain", "framework", "large"}).out.find("fits no agent") !=
+           std::string::npos;
+  }));
+  end(master_);
+  end(agent_);
+
+  const Exit said = replay({home_ / "rec"});
+  EXPECT_EQ(said.code, 0) << said.out << said.err;
+  EXPECT_THAT(said.out, HasSubstr("leader 1, Proffer "));
+  EXPECT_THAT(said.out, HasSubstr("leader 2, Proffer "));
+  EXPECT_THAT(said.out, HasSubstr("its end: the master ended"));
+  EXPECT_THAT(said.out, Not(HasSubstr("differs")));
+  ASSERT_EQ(recordings().size(), 2u);
+
+  const Exit json = replay({recordings()[1], "--json"});
+  const Json life = Json::parse(json.out);
+  EXPECT_EQ(life["same"], true);
+  EXPECT_EQ(life["leader"], 2);
+  EXPECT_GT(life["steps"], 20);
+  // What an operator asks for afterwards.
+  const Exit why = replay({recordings()[1], "--explain", "framework", "large"});
+  EXPECT_THAT(why.out, HasSubstr("but the most that an agent has is 2"));
+  const Exit blame = replay({recordings()[1], "--blame", "framework", "large"});
+  EXPECT_THAT(blame.out, HasSubstr("\"impossible\""));
+  const Exit trace = replay({recordings()[0], "--steps", "40", "--trace", "-"});
+  EXPECT_THAT(trace.out, HasSubstr("agent registered"));
+  // As a test: a part of it, which says what must come of it.
+  const std::string saved = home_ / "incident.rec";
+  EXPECT_EQ(replay({recordings()[1], "--steps", "30", "--save", saved}).code, 0);
+  const Json again = Json::parse(replay({saved, "--json"}).out);
+  EXPECT_EQ(again["steps"], 30);
+  EXPECT_EQ(again["sums"], 1);
+  EXPECT_EQ(again["same"], true);
+  EXPECT_THAT(replay({recordings()[1], "--save", saved}).err, HasSubstr("is there already"));
+}
+
+TEST_F(Recordings, AreForTheMastersUserAlone) {
+  start_master();
+  struct stat found {};
+  ASSERT_EQ(stat((home_ / "rec").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700u);
+  ASSERT_EQ(stat(recordings().at(0).c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0077, 0u);
+  end(master_);
+}
+
+TEST_F(Recordings, WrongFilesAndWordsAreTold) {
+  EXPECT_THAT(replay({home_ / "none"}).err, HasSubstr("none"));
+  EXPECT_EQ(replay({home_ / "none"}).code, 2);
+  write_file(home_ / "text.rec", "this is no recording");
+  const Exit text = replay({home_ / "text.rec"});
+  EXPECT_EQ(text.code, 2) << text.out;
+  fs::create_directories(home_ / "empty");
+  EXPECT_THAT(replay({home_ / "empty"}).err, HasSubstr("there is no recording in"));
+  const Exit kind = replay({home_ / "text.rec", "--explain", "job", "j"});
+  EXPECT_THAT(kind.err, HasSubstr("not a 'job'"));
+  const Exit until = replay({home_ / "text.rec", "--until", "soon"});
+  EXPECT_THAT(until.err, HasSubstr("--until"));
+  const Exit bound = run({program("proffer-master"), "--data_dir=" + (home_ / "m"),
+                          "--socket=" + socket(), "--record=" + (home_ / "rec"), "--record_mib=0"});
+  EXPECT_EQ(bound.code, 2);
+  EXPECT_THAT(bound.err, HasSubstr("--record_mib must be from 1 to"));
+}
+
+// The directory is bounded: the oldest lives go first.
+TEST_F(Recordings, OldLivesAreForgotten) {
+  fs::create_directories(home_ / "rec");
+  write_file(home_ / "rec/000000000000.rec", std::string(size_t{2} << 20, 'x'));
+  start_master({"--record_mib=1"});
+  end(master_);
+  EXPECT_EQ(recordings().size(), 1u);
+  EXPECT_THAT(recordings().at(0), HasSubstr("000000000001.rec"));
+}
+
+}  // namespace
+}  // namespace proffer::test
