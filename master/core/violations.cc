@@ -430,7 +430,7 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
   for (const auto& [role, totals] : role_waits_.all()) {
     for (size_t i = 0; i < kWaitReasonCount; ++i) {
       const auto reason = static_cast<WaitReason>(i);
-      if (totals.tasks(reason) == of_roles[{role, reason}]) continue;
+      if (totals->tasks(reason) == of_roles[{role, reason}]) continue;
       found.push_back(
           {text("tasks of role ", role.str(), " that wait are counted wrong: ", to_text(reason))});
     }

@@ -177,31 +177,50 @@ bool WaitTotals::is_idle() const {
 }
 
 void RoleWaits::change(const RoleName& role, WaitReason reason, int64_t count, Time now) {
-  from_.try_emplace(role, now);
-  roles_[role].change(reason, count, now);
+  auto at = roles_.find(role);
+  if (at == roles_.end()) {
+    if (roles_.size() >= forget_at_) forget_idle();
+    at = roles_.emplace(role, Role{.totals = {}, .from = now}).first;
+  }
+  at->second.totals.change(reason, count, now);
+}
+
+// All of them but kIdleRolesMax, so that a look at all is paid for by as many new ones.
+void RoleWaits::forget_idle() {
+  size_t idle = 0;
+  std::erase_if(roles_, [&](const auto& role) {
+    return role.second.totals.is_idle() && ++idle > kIdleRolesMax;
+  });
+  forget_at_ = 2 * std::max(roles_.size(), kIdleRolesMax);
 }
 
 std::vector<proto::RoleWait> RoleWaits::cut(Time now) {
   std::vector<proto::RoleWait> told;
-  for (auto& [role, totals] : roles_) {
-    const Time from = std::exchange(from_.at(role), now);
-    std::vector<WaitSum> sums = totals.cut(now);
+  for (auto& [name, role] : roles_) {
+    const Time from = std::exchange(role.from, now);
+    std::vector<WaitSum> sums = role.totals.cut(now);
     if (sums.empty()) continue;
-    told.push_back({.role = role, .from = from, .until = now, .waited = std::move(sums)});
+    told.push_back({.role = name, .from = from, .until = now, .waited = std::move(sums)});
   }
   return told;
 }
 
 bool RoleWaits::is_anybody_waiting() const {
   return std::any_of(roles_.begin(), roles_.end(),
-                     [](const auto& role) { return !role.second.is_idle(); });
+                     [](const auto& role) { return !role.second.totals.is_idle(); });
 }
 
-std::vector<WaitSum> RoleWaits::sums(const RoleName& role, Time now) const {
+std::vector<std::pair<RoleName, const WaitTotals*>> RoleWaits::all() const {
+  std::vector<std::pair<RoleName, const WaitTotals*>> all;
+  for (const auto& [name, role] : roles_) all.emplace_back(name, &role.totals);
+  return all;
+}
+
+std::vector<WaitSum> RoleWaits::sums(const RoleName& of, Time now) const {
   std::map<WaitReason, WaitSum> all;
-  for (const auto& [name, totals] : roles_) {
-    if (!is_within(name, role)) continue;
-    for (const WaitSum& sum : totals.sums(now)) {
+  for (const auto& [name, role] : roles_) {
+    if (!is_within(name, of)) continue;
+    for (const WaitSum& sum : role.totals.sums(now)) {
       WaitSum& known = all[sum.reason];
       known.reason = sum.reason;
       known.millis += std::min(sum.millis, INT64_MAX - known.millis);

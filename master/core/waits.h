@@ -114,20 +114,29 @@ class WaitTotals {
   std::array<One, kWaitReasonCount> all_{};
 };
 
-// Of each role. What waits in a role does not count in those above it.
+// Of each role. What waits in a role does not count in those above it. Of roles in which nothing
+// waits any more so many are kept, since anybody may name roles without end.
 class RoleWaits {
  public:
+  static constexpr size_t kIdleRolesMax = 1'000;
+
   void change(const RoleName& role, WaitReason reason, int64_t count, Time now);
   // Ends a span for each role: what its tasks waited in it; roles where none waited are left out.
   std::vector<proto::RoleWait> cut(Time now);
   bool is_anybody_waiting() const;
-  const std::map<RoleName, WaitTotals>& all() const { return roles_; }
+  std::vector<std::pair<RoleName, const WaitTotals*>> all() const;
   // Of this role and those below it, since the master started.
   std::vector<WaitSum> sums(const RoleName& role, Time now) const;
 
  private:
-  std::map<RoleName, WaitTotals> roles_;
-  std::map<RoleName, Time> from_;  // when its span began
+  struct Role {
+    WaitTotals totals = {};
+    Time from = {};  // when its span began
+  };
+  void forget_idle();
+
+  std::map<RoleName, Role> roles_;
+  size_t forget_at_ = 2 * kIdleRolesMax;  // when so many are here
 };
 
 // How one task waited, in few bytes: there may be hundreds of thousands.

@@ -13,6 +13,8 @@ namespace proffer::master {
 namespace {
 
 constexpr char kBegin = 'B';
+constexpr char kRow = 'R';
+constexpr char kBegun = 'G';
 constexpr char kPrincipal = 'P';
 constexpr char kEvent = 'E';
 constexpr char kSum = 'S';
@@ -230,16 +232,19 @@ void TraceHash::add(const MasterOutbox& out) {
 
 // --- writing ------------------------------------------------------------------------------------
 
-std::string RecordingWriter::begin(std::string_view version, const MasterOptions& options,
-                                   const MasterSnapshot& snapshot) {
-  std::string record(1, kBegin);
-  ArchiveWriter archive(record, [](const PrincipalPtr&) { return uint64_t{0}; });
-  archive(kRecordingFormat)(version)(options);
-  archive.number(snapshot.rows.size());
+// Each row is a record: there may be more of them than fit one.
+std::vector<std::string> RecordingWriter::begin(std::string_view version,
+                                                const MasterOptions& options,
+                                                const MasterSnapshot& snapshot) {
+  const auto nobody = [](const PrincipalPtr&) { return uint64_t{0}; };
+  std::vector<std::string> records = {std::string(1, kBegin)};
+  ArchiveWriter(records.back(), nobody)(kRecordingFormat)(version)(options);
   for (const proto::RegistryRow& row : snapshot.rows) {
-    archive(proto::table_of(row))(proto::key_of(row))(proto::encode_row(row));
+    ArchiveWriter(records.emplace_back(1, kRow), nobody)(proto::table_of(row))(proto::key_of(row))(
+        proto::encode_row(row));
   }
-  return record;
+  records.emplace_back(1, kBegun);
+  return records;
 }
 
 uint64_t RecordingWriter::number_of(const PrincipalPtr& by, std::vector<std::string>& records) {
@@ -320,32 +325,36 @@ Result<MasterEvent> read_event(uint64_t index, ArchiveReader& archive) {
 
 }  // namespace
 
-Result<RecordedEntry> RecordingReader::read_begin(std::string_view bytes) {
+Result<void> RecordingReader::read_begin(std::string_view bytes) {
   ArchiveReader archive(bytes, principals_);
   uint64_t format = 0;
-  RecordingBegins begins;
   archive(format);
   if (archive.ok() && format != kRecordingFormat) {
-    return Error::unsupported(
-               text("the recording has format ", format, ", this version reads ", kRecordingFormat))
+    return Error::unsupported(text("the recording has format ", format, ", this version reads ",
+                                   kRecordingFormat))
         .with_hint("replay it with the version of Proffer that wrote it");
   }
+  RecordingBegins& begins = begins_.emplace();
   archive(begins.version)(begins.options);
-  for (uint64_t left = archive.number(); left > 0 && archive.ok(); --left) {
-    std::string table;
-    std::string key;
-    std::string row_bytes;
-    archive(table)(key)(row_bytes);
-    if (!archive.ok()) break;
-    Result<proto::RegistryRow> row = proto::decode_row(table, key, row_bytes);
-    if (!row) return corrupt(row.error().message());
-    begins.snapshot.rows.push_back(*std::move(row));
-  }
   if (!archive.is_done()) return corrupt("its beginning is not whole");
   if (Result<void> checked = check_roles(begins.options.allocator.roles); !checked) {
     return corrupt(checked.error().message());
   }
-  return RecordedEntry(std::move(begins));
+  return {};
+}
+
+Result<void> RecordingReader::read_row(std::string_view bytes) {
+  if (!begins_) return corrupt("a row of the registry where none is expected");
+  ArchiveReader archive(bytes, principals_);
+  std::string table;
+  std::string key;
+  std::string row_bytes;
+  archive(table)(key)(row_bytes);
+  if (!archive.is_done()) return corrupt("a row of the registry is not whole");
+  Result<proto::RegistryRow> row = proto::decode_row(table, key, row_bytes);
+  if (!row) return corrupt(row.error().message());
+  begins_->snapshot.rows.push_back(*std::move(row));
+  return {};
 }
 
 Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view record) {
@@ -353,10 +362,16 @@ Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view reco
   const std::string_view bytes = record.substr(1);
   ArchiveReader archive(bytes, principals_);
   switch (record.front()) {
-    case kBegin: {
-      Result<RecordedEntry> entry = read_begin(bytes);
-      if (!entry) return std::move(entry).error();
-      return std::optional(*std::move(entry));
+    case kBegin:
+    case kRow: {
+      Result<void> read = record.front() == kBegin ? read_begin(bytes) : read_row(bytes);
+      if (!read) return std::move(read).error();
+      return std::optional<RecordedEntry>();
+    }
+    case kBegun: {
+      if (!begins_ || !bytes.empty()) return corrupt("it does not begin");
+      RecordedEntry entry(*std::exchange(begins_, std::nullopt));
+      return std::optional(std::move(entry));
     }
     case kPrincipal: {
       bool begins_anew = false;

@@ -23,7 +23,7 @@ namespace proffer::master {
 // The number of the format. Another one is not read: a recording is of the version that wrote it.
 inline constexpr uint64_t kRecordingFormat = 1;
 
-// First: with what the core was made.
+// First, after its rows have been read: with what the core was made.
 struct RecordingBegins {
   std::string version = {};  // of Proffer
   MasterOptions options = {};
@@ -60,8 +60,8 @@ class TraceHash {
 // Makes records. One for a recording: principals are written once.
 class RecordingWriter {
  public:
-  std::string begin(std::string_view version, const MasterOptions& options,
-                    const MasterSnapshot& snapshot);
+  std::vector<std::string> begin(std::string_view version, const MasterOptions& options,
+                                 const MasterSnapshot& snapshot);
   // Before the core has it: it may move parts away. Adds a record, and one before it for a
   // principal that is new. An event that has no bytes (its frame is too large to have come) is
   // recorded as nothing.
@@ -83,7 +83,10 @@ class RecordingReader {
   Result<std::optional<RecordedEntry>> read(std::string_view record);
 
  private:
-  Result<RecordedEntry> read_begin(std::string_view bytes);
+  Result<void> read_begin(std::string_view bytes);
+  Result<void> read_row(std::string_view bytes);
+
+  std::optional<RecordingBegins> begins_;  // until its last row has been read
   std::vector<PrincipalPtr> principals_;
 };
 

@@ -78,7 +78,9 @@ Result<std::unique_ptr<Recorder>> Recorder::open(Loop& loop, RecorderOptions opt
   std::unique_ptr<Recorder> made(new Recorder(loop, std::move(options)));
   made->file_ = std::make_shared<File>();
   made->file_->log = std::move(opened->log);
-  made->keep(made->writer_.begin(made->options_.version, core, snapshot));
+  for (std::string& record : made->writer_.begin(made->options_.version, core, snapshot)) {
+    made->keep(std::move(record));
+  }
   return made;
 }
 

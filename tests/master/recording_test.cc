@@ -16,7 +16,7 @@ using testing::HasSubstr;
 class Recording {
  public:
   explicit Recording(MasterScenario& s) {
-    records = {writer.begin("1.2.3", s.options, s.master->snapshot())};
+    records = writer.begin("1.2.3", s.options, s.master->snapshot());
     s.hears = [&](const MasterEvent& event) { writer.add(event, s.now, records); };
     s.says = [&](const MasterOutbox& out) {
       hash.add(out);

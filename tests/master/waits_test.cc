@@ -207,6 +207,19 @@ TEST(RoleWaits, ARoleHasThoseBelowIt) {
   EXPECT_EQ(roles.cut(at(2)).size(), 2u) << "a role in which nothing waited is left out";
 }
 
+TEST(RoleWaits, ThatNothingWaitsInAreForgottenIfTheyAreMany) {
+  RoleWaits roles;
+  roles.change(RoleName("waits"), WaitReason::kLimit, 1, at(0));
+  for (int i = 0; i < 20'000; ++i) {
+    const RoleName role(text("r", i));
+    roles.change(role, WaitReason::kLimit, 1, at(i));
+    roles.change(role, WaitReason::kLimit, -1, at(i + 1));
+  }
+  EXPECT_LE(roles.all().size(), 2 * RoleWaits::kIdleRolesMax + 2);
+  EXPECT_EQ(roles.sums(RoleName("waits"), at(10)),
+            (std::vector<WaitSum>{{WaitReason::kLimit, 10'000, 1}}));
+}
+
 TEST(PackedWaits, AreReadBack) {
   EXPECT_EQ(PackedWaits().spans(), WaitSpans());
   Prng prng(7);
