@@ -109,25 +109,20 @@ void Master::State::close_ledger(Framework& framework, Time now) {
 }
 
 // How the task waited until now, when it is launched. It counts as starting from now on.
-WaitSpans Master::State::note_launched(Framework& framework, const AskName& ask,
-                                       const RoleName& role, Time now) {
-  WaitSpans waited;
+PackedWaits Master::State::note_launched(Framework& framework, const AskName& ask,
+                                         const RoleName& role, Time now) {
+  PackedWaits waited;
   if (const auto at = framework.ledger.find(ask); at != framework.ledger.end()) {
-    waited =
-        change_wait(framework, at->second, now, [&](AskWait& wait) { return wait.launch(now); });
+    waited = change_wait(framework, at->second, now,
+                         [&](AskWait& wait) { return wait.launch(now); });
   }
   count_waiting(framework, role, WaitReason::kStart, 1, now);
   return waited;
 }
 
-// Tasks whose start is over.
-void Master::State::count_started(Step& step) {
-  for (const Tasks::Started& started : tasks_.take_started()) {
-    role_waits_.change(started.role, WaitReason::kStart, -1, step.now);
-    // It may have been forgotten with its last task.
-    Framework* framework = frameworks_.find(started.framework);
-    if (framework != nullptr) framework->wait_totals.change(WaitReason::kStart, -1, step.now);
-  }
+void Master::State::note_started(const Task& task, Time now) {
+  Framework& framework = *frameworks_.find(task.key().framework);
+  count_waiting(framework, task.claim().role, WaitReason::kStart, -1, now);
 }
 
 // --- why an ask waits ---------------------------------------------------------------------------

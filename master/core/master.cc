@@ -218,7 +218,6 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_tick(step);
   }
   end_failed_gangs(step);
-  count_started(step);
   make_room_for_updates(step);
   step.out.history = std::exchange(history_, {});
 }

@@ -270,8 +270,9 @@ class Master::State {
   void keep_ledger_of_asks(Framework& framework, Time now);
   void close_ledger(Framework& framework, Time now);
   void end_entry(Framework& framework, LedgerEntry& entry, const AskName& ask, Time now);
-  WaitSpans note_launched(Framework& framework, const AskName& ask, const RoleName& role, Time now);
-  void count_started(Step& step);
+  PackedWaits note_launched(Framework& framework, const AskName& ask, const RoleName& role,
+                            Time now);
+  void note_started(const Task& task, Time now);
   void look_at_later(const FrameworkId& framework, const AskName& ask, AskWait& wait,
                      std::optional<Time> at);
   void look_at_waits(Step& step);
@@ -450,7 +451,7 @@ class Master::State {
   Agents agents_;
   Brake brake_{options_.brake};
   Frameworks frameworks_;
-  Tasks tasks_{options_.ended_kept};
+  Tasks tasks_{options_.ended_kept, [this](const Task& task, Time now) { note_started(task, now); }};
   FrameworkSeries series_;
   Relays relays_;
   Allocator allocator_;

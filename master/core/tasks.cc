@@ -144,12 +144,8 @@ bool Tasks::move(Task& task, proto::TaskEvent event, Time now) {
   ++counts_[static_cast<size_t>(task.state)];
   if (task.is_starting && task.state != proto::TaskState::kStaging) {
     task.is_starting = false;
-    WaitSpans waited = task.waited.spans();
-    if (now > task.launched_at) {
-      waited.insert(waited.begin(), {WaitReason::kStart, now - task.launched_at});
-    }
-    task.waited = PackedWaits(waited);
-    started_.push_back({task.key().framework, task.claim().role});
+    task.waited = task.waited.with_start(now - task.launched_at);
+    if (on_started_) on_started_(task, now);
   }
   if (task.ended()) ++ended_in_all_;
   const uint64_t gang = task.claim().gang;

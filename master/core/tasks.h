@@ -5,6 +5,7 @@
 // goes, so that no framework's tasks drive out those of another that has fewer.
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -189,7 +190,10 @@ class TaskList {
 
 class Tasks {
  public:
-  explicit Tasks(size_t ended_max = kEndedTasksKept) : ended_max_(ended_max) {}
+  // `on_started`: called when the start of a task is over, whatever became of it.
+  using OnStarted = std::function<void(const Task&, Time)>;
+  explicit Tasks(size_t ended_max = kEndedTasksKept, OnStarted on_started = {})
+      : ended_max_(ended_max), on_started_(std::move(on_started)) {}
 
   Task* find(const TaskKey& key);
   const Task* find(const TaskKey& key) const;
@@ -208,12 +212,6 @@ class Tasks {
   // A launch that was refused is only ever in the list of those that ended.
   void add_refused(proto::TaskRow row);
 
-  // Tasks whose start is over, whatever became of it, since it was last asked.
-  struct Started {
-    FrameworkId framework = {};
-    RoleName role = {};
-  };
-  std::vector<Started> take_started() { return std::exchange(started_, {}); }
   // Live tasks of gangs that can never be whole any more, since it was last asked.
   std::vector<TaskKey> take_of_failed_gangs() { return std::exchange(of_failed_gangs_, {}); }
 
@@ -248,13 +246,13 @@ class Tasks {
   void note_kept(const FrameworkId& framework, size_t before, size_t now);
 
   size_t ended_max_;
+  OnStarted on_started_;
   IndexedMap<TaskKey, Task, TaskKeyHash> live_;
   SharedValues<TaskText, TaskTextHash> texts_;
   SharedValues<TaskAllotment, TaskAllotmentHash> allotments_;
   SharedValues<proto::TaskSpec, TaskSpecHash> specs_;
   Gangs gangs_;
   std::vector<TaskKey> of_failed_gangs_;
-  std::vector<Started> started_;
   IndexedMap<TaskKey, Ended, TaskKeyHash> ended_;
   std::map<FrameworkId, EndedOrder> ended_order_;
   std::set<std::pair<size_t, FrameworkId>> most_ended_;  // by how many are kept of each

@@ -19,14 +19,6 @@ WaitClock WaitClock::operator-(const WaitClock& o) const {
   return less;
 }
 
-WaitSpans WaitClock::spans() const {
-  WaitSpans spans;
-  for (size_t i = 0; i < spent_.size(); ++i) {
-    if (spent_[i] > Duration()) spans.push_back({static_cast<WaitReason>(i), spent_[i]});
-  }
-  return spans;
-}
-
 void AskWait::run_clock(Time now) {
   clock_[reason_] = clock_[reason_] + (now - since_);
   since_ = now;
@@ -109,7 +101,7 @@ void AskWait::bound(Cohorts& cohorts) {
   cohorts.erase(std::prev(cohorts.end(), 2));
 }
 
-WaitSpans AskWait::launch(Time now) {
+PackedWaits AskWait::launch(Time now) {
   if (is_empty()) return {};
   run_clock(now);
   const bool is_offered = offered_ > 0;
@@ -122,7 +114,7 @@ WaitSpans AskWait::launch(Time now) {
   }
   --(is_offered ? offered_ : lacking_);
   if (--first.count == 0) cohorts.erase(cohorts.begin());
-  return waited.spans();
+  return PackedWaits(waited);
 }
 
 std::optional<Time> AskWait::oldest() const {
@@ -234,19 +226,55 @@ std::vector<WaitSum> RoleWaits::sums(const RoleName& of, Time now) const {
 
 // --- one task's ---------------------------------------------------------------------------------
 
-// A byte of the reason, then the nanoseconds, 7 bits in a byte, the lowest first.
-PackedWaits::PackedWaits(const WaitSpans& spans) {
-  if (spans.empty()) return;
-  std::vector<uint8_t> packed = {0};
-  for (const WaitSpan& span : spans) {
-    packed.push_back(static_cast<uint8_t>(span.reason));
-    auto left = static_cast<uint64_t>(span.spent.nanos());
-    for (; left >= 0x80; left >>= 7) packed.push_back(static_cast<uint8_t>(left | 0x80));
-    packed.push_back(static_cast<uint8_t>(left));
+namespace {
+
+// A byte of the reason, then the nanoseconds, 7 bits in a byte, the lowest first; before all of
+// them how many bytes there are.
+class Packer {
+ public:
+  void add(WaitReason reason, Duration spent) {
+    if (spent <= Duration()) return;
+    *end_++ = static_cast<uint8_t>(reason);
+    auto left = static_cast<uint64_t>(spent.nanos());
+    for (; left >= 0x80; left >>= 7) *end_++ = static_cast<uint8_t>(left | 0x80);
+    *end_++ = static_cast<uint8_t>(left);
   }
-  packed[0] = static_cast<uint8_t>(packed.size() - 1);
-  bytes_ = std::make_unique<uint8_t[]>(packed.size());
-  std::copy(packed.begin(), packed.end(), bytes_.get());
+  void add(const uint8_t* bytes, size_t count) { end_ = std::copy_n(bytes, count, end_); }
+  std::unique_ptr<uint8_t[]> take() {
+    const auto count = static_cast<size_t>(end_ - bytes_.data());
+    if (count == 1) return nullptr;
+    bytes_[0] = static_cast<uint8_t>(count - 1);
+    auto taken = std::make_unique<uint8_t[]>(count);
+    std::copy_n(bytes_.data(), count, taken.get());
+    return taken;
+  }
+
+ private:
+  static constexpr size_t kSpanBytesMax = 1 + 9;  // 63 bits, 7 in a byte
+  static_assert(kSpanBytesMax * kWaitReasonCount <= 255);
+  std::array<uint8_t, 1 + kSpanBytesMax * kWaitReasonCount> bytes_{};
+  uint8_t* end_ = bytes_.data() + 1;
+};
+
+}  // namespace
+
+PackedWaits::PackedWaits(const WaitClock& clock) {
+  Packer packer;
+  for (size_t i = 0; i < kWaitReasonCount; ++i) {
+    const auto reason = static_cast<WaitReason>(i);
+    packer.add(reason, clock[reason]);
+  }
+  bytes_ = packer.take();
+}
+
+PackedWaits PackedWaits::with_start(Duration start) const {
+  static_assert(static_cast<int>(WaitReason::kStart) == 0, "it comes first");
+  Packer packer;
+  packer.add(WaitReason::kStart, start);
+  if (bytes_ != nullptr) packer.add(bytes_.get() + 1, bytes_[0]);
+  PackedWaits packed;
+  packed.bytes_ = packer.take();
+  return packed;
 }
 
 WaitSpans PackedWaits::spans() const {

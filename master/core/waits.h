@@ -26,10 +26,22 @@ class WaitClock {
   Duration& operator[](WaitReason reason) { return spent_[static_cast<size_t>(reason)]; }
   Duration operator[](WaitReason reason) const { return spent_[static_cast<size_t>(reason)]; }
   WaitClock operator-(const WaitClock& o) const;
-  WaitSpans spans() const;
 
  private:
   std::array<Duration, kWaitReasonCount> spent_{};
+};
+
+// How one task waited, in few bytes: there may be hundreds of thousands.
+class PackedWaits {
+ public:
+  PackedWaits() = default;
+  explicit PackedWaits(const WaitClock& clock);
+  // The same, and for so long it started. Needs one without a start.
+  PackedWaits with_start(Duration start) const;
+  WaitSpans spans() const;
+
+ private:
+  std::unique_ptr<uint8_t[]> bytes_ = {};  // how many follow, then the spans
 };
 
 // The tasks that one ask wants and that are not launched.
@@ -47,7 +59,7 @@ class AskWait {
   void set_reason(WaitReason reason, Time now);
   // One task is launched: of those in offers, or if there are none of all, the one that waited
   // longest. How it waited; nothing if the ask wants none.
-  WaitSpans launch(Time now);
+  PackedWaits launch(Time now);
 
   int64_t lacking() const { return lacking_; }
   int64_t offered() const { return offered_; }
@@ -137,17 +149,6 @@ class RoleWaits {
 
   std::map<RoleName, Role> roles_;
   size_t forget_at_ = 2 * kIdleRolesMax;  // when so many are here
-};
-
-// How one task waited, in few bytes: there may be hundreds of thousands.
-class PackedWaits {
- public:
-  PackedWaits() = default;
-  explicit PackedWaits(const WaitSpans& spans);
-  WaitSpans spans() const;
-
- private:
-  std::unique_ptr<uint8_t[]> bytes_ = {};  // how many follow, then the spans
 };
 
 }  // namespace proffer::master

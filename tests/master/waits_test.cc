@@ -23,6 +23,8 @@ std::string words(const WaitSpans& spans) {
   return all;
 }
 
+std::string words(const PackedWaits& waits) { return words(waits.spans()); }
+
 TEST(AskWait, ATaskWaitsForOneReasonAfterTheOther) {
   AskWait wait(at(0));
   wait.set(1, 0, at(0));
@@ -66,7 +68,7 @@ TEST(AskWait, TheLastOnesAreWantedNoLonger) {
   wait.set(3, 0, at(5));
   wait.set(1, 0, at(6));
   EXPECT_EQ(wait.oldest(), at(0));
-  EXPECT_EQ(whole_of(wait.launch(at(7))), seconds(7));
+  EXPECT_EQ(whole_of(wait.launch(at(7)).spans()), seconds(7));
   EXPECT_TRUE(wait.is_empty());
 }
 
@@ -77,7 +79,7 @@ TEST(AskWait, ManyCohortsBecomeOneAndNothingIsLost) {
   wait.set(0, count, at(count));
   Duration last = seconds(count + 1);
   for (int64_t i = 0; i < count; ++i) {
-    const Duration waited = whole_of(wait.launch(at(count)));
+    const Duration waited = whole_of(wait.launch(at(count)).spans());
     EXPECT_GE(waited, seconds(1));
     EXPECT_LE(waited, last) << "nobody overtakes";
     last = waited;
@@ -222,16 +224,22 @@ TEST(RoleWaits, ThatNothingWaitsInAreForgottenIfTheyAreMany) {
 
 TEST(PackedWaits, AreReadBack) {
   EXPECT_EQ(PackedWaits().spans(), WaitSpans());
+  EXPECT_EQ(PackedWaits(WaitClock()).with_start(Duration()).spans(), WaitSpans());
   Prng prng(7);
   for (int i = 0; i < 1'000; ++i) {
     WaitSpans spans;
-    for (size_t reason = 0; reason < kWaitReasonCount; ++reason) {
-      if (!prng.chance(1, 3)) continue;
-      const uint64_t nanos = prng.next() >> (1 + prng.below(63));
-      if (nanos == 0) continue;
-      spans.push_back({static_cast<WaitReason>(reason), nanoseconds(static_cast<int64_t>(nanos))});
+    WaitClock clock;
+    for (size_t at = 1; at < kWaitReasonCount; ++at) {
+      const uint64_t nanos = prng.chance(1, 3) ? prng.next() >> (1 + prng.below(63)) : 0;
+      const auto reason = static_cast<WaitReason>(at);
+      clock[reason] = nanoseconds(static_cast<int64_t>(nanos));
+      if (nanos > 0) spans.push_back({reason, clock[reason]});
     }
-    EXPECT_EQ(PackedWaits(spans).spans(), spans);
+    const PackedWaits waits(clock);
+    EXPECT_EQ(waits.spans(), spans);
+    const Duration start = nanoseconds(static_cast<int64_t>(prng.below(1'000)));
+    if (start > Duration()) spans.insert(spans.begin(), {WaitReason::kStart, start});
+    EXPECT_EQ(waits.with_start(start).spans(), spans);
   }
 }
 
