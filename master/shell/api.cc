@@ -22,6 +22,11 @@ Error wrong_arguments(const Api::Call& call, Error error) {
 
 }  // namespace
 
+Error no_events_kept() {
+  return Error::failed_precondition("this master keeps no events")
+      .with_hint("start proffer-master with --events_mib above 0");
+}
+
 Api::Api(Process process)
     : process_(std::move(process)), history_calls_(process_.loop, process_.send) {}
 
@@ -127,8 +132,7 @@ void Api::relay(proto::RequestCall request, PrincipalPtr by, Relayed done) {
 
 void Api::read_events(const Call& call, Done done) {
   if (process_.events == nullptr) {
-    return done(Error::failed_precondition("this master keeps no events")
-                    .with_hint("start proffer-master with --events_mib above 0"));
+    return done(no_events_kept());
   }
   Result<proto::EventQuery> query = proto::parse_event_query(call.arguments);
   if (!query) return done(wrong_arguments(call, std::move(query).error()));

@@ -24,6 +24,9 @@
 
 namespace proffer::master {
 
+// Of a master that is told to keep none.
+Error no_events_kept();
+
 class Api {
  public:
   // What the master's process has. The references must outlive this.

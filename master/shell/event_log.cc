@@ -47,8 +47,12 @@ class UserOf : public TraceFields {
   std::string name = {};
 };
 
+Page page_of(const EventPageMaker& page) {
+  return {.json = page.body(), .next = to_text(page.next())};
+}
+
 Page empty_page(const proto::EventPlace& next) {
-  return {.json = proto::event_page_json({}, next)};
+  return {.json = proto::event_page_json({}, next), .next = to_text(next)};
 }
 
 }  // namespace
@@ -209,6 +213,7 @@ void EventLog::on_written(Result<void> result, std::vector<Line>&& lines) {
   keep(std::move(lines));
   if (!waiting_.empty()) timer_.arm(loop_.now() + options_.delay);
   answer_waits();
+  if (on_more_) on_more_();
 }
 
 void EventLog::keep(std::vector<Line>&& lines) {
@@ -251,7 +256,8 @@ bool EventLog::is_recent(const proto::EventPlace& from) const {
 Page EventLog::page_of_recent(const Reading& reading, bool& is_empty,
                               proto::EventPlace& next) const {
   EventPageMaker page(reading.query,
-                      EventFilter(reading.query, reading.by.get(), reading.is_operator));
+                      EventFilter(reading.query, reading.by.get(), reading.is_operator),
+                      reading.form);
   const auto first = std::lower_bound(
       recent_.begin(), recent_.end(), *reading.query.from,
       [](const Line& line, const proto::EventPlace& place) { return line.place < place; });
@@ -259,11 +265,12 @@ Page EventLog::page_of_recent(const Reading& reading, bool& is_empty,
   }
   is_empty = page.is_empty();
   next = page.next();
-  return {.json = page.json()};
+  return page_of(page);
 }
 
-void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done) {
-  Reading reading{std::move(query), std::move(by), is_operator, std::move(done)};
+void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
+                    EventForm form) {
+  Reading reading{std::move(query), std::move(by), is_operator, std::move(done), form};
   if (!reading.query.from && reading.query.last == 0 && reading.query.wait > Duration()) {
     reading.query.from = end();
   }
@@ -362,13 +369,13 @@ Result<Page> EventLog::Shared::read(const std::string& directory,
     if (!first) return first.error();
     query.from = *first;
   }
-  EventPageMaker page(query, filter);
+  EventPageMaker page(query, filter, reading.form);
   const proto::EventPlace from = query.from.value_or(proto::EventPlace());
   if (Result<void> read = read_events(directory, files_then, from, kPageReadBytes, firsts, page);
       !read) {
     return std::move(read).error();
   }
-  return Page{.json = page.json()};
+  return page_of(page);
 }
 
 }  // namespace proffer::master

@@ -66,9 +66,16 @@ class EventLog {
 
   // A page of what `by` may see, as proto::event_page_json(): at once, or in a later turn. A page
   // may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a file.
-  // Errors: kInvalidArgument; kResourceExhausted, too many read or wait; kUnavailable.
-  void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done);
+  // Page::next is the place of the first event behind it. Errors: kInvalidArgument;
+  // kResourceExhausted, too many read or wait; kUnavailable.
+  void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
+            EventForm form = EventForm::kPage);
   static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
+
+  // The place behind the last event: a reader that is there has all of them.
+  proto::EventPlace end() const;
+  // Called when there are more events; replaces the function given before.
+  void on_more(std::function<void()> fn) { on_more_ = std::move(fn); }
 
   // Why nothing is written now; empty: all is well.
   const std::string& trouble() const { return trouble_; }
@@ -98,6 +105,7 @@ class EventLog {
     PrincipalPtr by;
     bool is_operator = false;
     Done done;
+    EventForm form = EventForm::kPage;
   };
   struct Wait {
     Reading reading;  // from where nothing is yet
@@ -110,7 +118,6 @@ class EventLog {
   void on_written(Result<void> result, std::vector<Line>&& lines);
   void keep(std::vector<Line>&& lines);
 
-  proto::EventPlace end() const;  // of what is told
   bool is_recent(const proto::EventPlace& from) const;
   Page page_of_recent(const Reading& reading, bool& is_empty, proto::EventPlace& next) const;
   void read_recent(Reading&& reading);
@@ -137,6 +144,7 @@ class EventLog {
   std::list<Wait> waits_;
   std::map<std::string, size_t> waits_of_user_;
   size_t reads_ = 0;
+  std::function<void()> on_more_;
   std::string trouble_;
   uint64_t written_ = 0;
   uint64_t lost_ = 0;

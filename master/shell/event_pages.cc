@@ -33,8 +33,10 @@ bool is_last_of_leader(std::string_view line) {
   return line.find(R"(,"event":"master leads no longer")") != std::string_view::npos;
 }
 
-EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filter)
+EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filter, EventForm form)
     : filter_(std::move(filter)),
+      form_(form),
+      bytes_max_(form == EventForm::kPage ? kLinesBytesMax : kEventPieceBytesMax),
       limit_(query.limit),
       is_from_oldest_(!query.from),
       next_(query.from.value_or(proto::EventPlace())) {}
@@ -42,14 +44,24 @@ EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filte
 bool EventPageMaker::add(std::string_view line, const proto::EventPlace& place) {
   if (place < next_) return true;
   // With room for a gap before it, which does not count as a row.
-  if (lines_.size() >= limit_ || bytes_ + line.size() + 512 > kLinesBytesMax) return false;
+  const bool is_full = rows_ >= limit_ || bytes_ + line.size() + 512 > bytes_max_;
+  if (rows_ > 0 && is_full) return false;
   add_gap(line, place);
   next_ = {place.leader, place.number + 1};
   has_begun_ = true;
   if (!filter_.wants(line)) return true;
-  bytes_ += line.size() + 1;
-  lines_.emplace_back(line);
+  put(line, place, false);
   return true;
+}
+
+void EventPageMaker::put(std::string_view line, const proto::EventPlace& seen, bool is_gap) {
+  ++rows_;
+  bytes_ += line.size() + 1;
+  if (form_ == EventForm::kPage) {
+    lines_.emplace_back(line);
+  } else {
+    proto::append_event_message(stream_, line, seen, is_gap);
+  }
 }
 
 // If events are missing between the last place and this one.
@@ -68,12 +80,14 @@ void EventPageMaker::add_gap(std::string_view line, const proto::EventPlace& pla
     const bool led_another = place.leader.value() != next_.leader.value() + 1;
     if (is_next && !led_another && line.find(kCutOff) == std::string_view::npos) return;
   }
-  std::string gap = proto::event_gap_json(next_, place, time_of(line), lost);
-  bytes_ += gap.size() + 1;
-  lines_.push_back(std::move(gap));
+  // Behind it comes the event at `place`.
+  put(proto::event_gap_json(next_, place, time_of(line), lost), {place.leader, place.number - 1},
+      true);
 }
 
-std::string EventPageMaker::json() const { return proto::event_page_json(lines_, next_); }
+std::string EventPageMaker::body() const {
+  return form_ == EventForm::kPage ? proto::event_page_json(lines_, next_) : stream_;
+}
 
 std::optional<proto::EventPlace> FirstPlaces::find(uint64_t file) const {
   const std::lock_guard lock(guard_);

@@ -1,6 +1,7 @@
 #pragma once
 
 // Pages of the event log: a page is made of lines in their order, be they in memory or on the disk.
+// It is an object of JSON, or a piece of a stream of server-sent events.
 
 #include <map>
 #include <memory>
@@ -37,29 +38,41 @@ struct MasterLeadsNoLonger {
 };
 bool is_last_of_leader(std::string_view line);
 
+enum class EventForm : uint8_t { kPage, kStream };
+// Of a piece of a stream, but for a single event that has more: so much waits for a listener that
+// is slow to read.
+inline constexpr size_t kEventPieceBytesMax = 48 * 1024;
+
 // One page that is being made.
 class EventPageMaker {
  public:
-  EventPageMaker(const proto::EventQuery& query, EventFilter filter);
+  EventPageMaker(const proto::EventQuery& query, EventFilter filter,
+                 EventForm form = EventForm::kPage);
 
   // The next line, if its place is not before `from`. False: the page is full, and the line is not
   // in it.
   bool add(std::string_view line, const proto::EventPlace& place);
 
-  bool is_empty() const { return lines_.empty(); }
+  bool is_empty() const { return rows_ == 0; }
   // `from` of the next page, if all lines so far are read.
   const proto::EventPlace& next() const { return next_; }
-  std::string json() const;
+  // {"events":[…],"next"}, or the messages of a stream; of an empty one nothing.
+  std::string body() const;
 
  private:
   void add_gap(std::string_view line, const proto::EventPlace& place);
+  void put(std::string_view line, const proto::EventPlace& seen, bool is_gap);
 
   const EventFilter filter_;
+  const EventForm form_;
+  const size_t bytes_max_;
   const size_t limit_;
   const bool is_from_oldest_;
   proto::EventPlace next_;
   bool has_begun_ = false;
-  std::vector<std::string> lines_ = {};
+  size_t rows_ = 0;
+  std::vector<std::string> lines_ = {};  // of a page
+  std::string stream_ = {};
   size_t bytes_ = 0;
 };
 

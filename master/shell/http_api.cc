@@ -43,12 +43,16 @@ HttpApi::HttpApi(Process process)
       }) {}
 
 void HttpApi::on_request(const HttpRequest& request, HttpResponder responder) {
+  std::variant<HttpCall, HttpReply> call = http_call(request);
+  if (const auto* asked = std::get_if<HttpCall>(&call);
+      asked != nullptr && asked->route->serves == Serves::kEvents && wants_event_stream(request)) {
+    return stream_events(*asked, request, std::move(responder));
+  }
   // A Tell is copied, and a responder cannot be.
   const Tell tell =
       [responder = std::make_shared<HttpResponder>(std::move(responder))](const HttpReply& reply) {
         responder->respond(reply.status, reply.type, reply.body, reply.headers);
       };
-  std::variant<HttpCall, HttpReply> call = http_call(request);
   if (const auto* refusal = std::get_if<HttpReply>(&call)) return tell(*refusal);
   auto& found = std::get<HttpCall>(call);
   if (found.route->changes()) return change(found, request, tell);
@@ -127,6 +131,25 @@ void HttpApi::relay(const HttpCall& call, const HttpRequest& request, const Tell
        .role = std::move(options->role)},
       request.principal,
       [tell](Result<std::string> told) { tell(relayed_reply(std::move(told))); });
+}
+
+void HttpApi::stream_events(const HttpCall& call, const HttpRequest& request,
+                            HttpResponder responder) {
+  const auto refuse = [&](const Error& error) {
+    const HttpReply reply = error_reply(error);
+    responder.respond(reply.status, reply.type, reply.body, reply.headers);
+  };
+  if (process_.events == nullptr) return refuse(no_events_kept());
+  Result<proto::EventQuery> query = event_stream_query(call.arguments, request);
+  if (!query) return refuse(query.error());
+  const Principal* const by = request.principal.get();
+  const bool is_by_operator = by != nullptr && is_operator(process_.policy, *by);
+  if (!streams_) streams_.emplace(process_.loop, *process_.events);
+  if (Result<void> room = streams_->check_room(by, is_by_operator); !room) {
+    return refuse(room.error());
+  }
+  streams_->add(*std::move(query), request.principal, is_by_operator,
+                responder.stream(200, kEventStreamType));
 }
 
 void HttpApi::find_servers(const HttpCall& call, const HttpRequest& request, const Tell& tell) {

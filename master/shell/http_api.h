@@ -1,13 +1,15 @@
 #pragma once
 
-// The master's HTTP below /v1/: the methods of the route table, with ETags, waiting reads and
-// Idempotency-Keys.
+// The master's HTTP below /v1/: the methods of the route table, with ETags, waiting reads, streams
+// of events and Idempotency-Keys.
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "master/core/master.h"
 #include "master/shell/api.h"
+#include "master/shell/event_streams.h"
 #include "master/shell/http_polls.h"
 #include "master/shell/http_routes.h"
 #include "master/shell/kept_answers.h"
@@ -23,6 +25,8 @@ class HttpApi {
     Loop& loop;
     Api& api;
     const std::unique_ptr<Master>& core;
+    const std::unique_ptr<EventLog>& events;  // nullptr: none is kept
+    const PolicyOptions& policy;
     std::function<LeaderEpoch()> leader = {};
     std::function<bool()> may_serve = {};
     std::function<bool()> waits_for_disk = {};  // writes are refused meanwhile
@@ -41,12 +45,14 @@ class HttpApi {
   void change(const HttpCall& call, const HttpRequest& request, Tell tell);
   void carry_out(const HttpCall& call, const HttpRequest& request, const Tell& tell);
   void relay(const HttpCall& call, const HttpRequest& request, const Tell& tell);
+  void stream_events(const HttpCall& call, const HttpRequest& request, HttpResponder responder);
   void find_servers(const HttpCall& call, const HttpRequest& request, const Tell& tell);
   HttpReply page_now(const HttpCall& call, const PrincipalPtr& by);
 
   Process process_;
   KeptAnswers answers_;
   HttpPolls polls_;
+  std::optional<EventStreams> streams_;  // from the first one on
 };
 
 }  // namespace proffer::master

@@ -48,6 +48,8 @@ namespace {
 
 // Of a frame that may be a call, if there is no room for it.
 constexpr size_t kShedLookBytesMax = size_t{16} << 10;
+// Of HTTP, at the socket and the port together: three quarters may be listeners of events.
+constexpr size_t kMasterHttpConnectionsMax = 6'000;
 
 }  // namespace
 
@@ -77,6 +79,8 @@ struct MasterShell::Impl {
         http_api({.loop = l,
                   .api = api,
                   .core = core,
+                  .events = events,
+                  .policy = options.core.policy,
                   .leader = [this] { return options.core.leader; },
                   .may_serve = [this] { return may_serve(); },
                   .waits_for_disk = [this] { return waits_for_disk(); }}) {}
@@ -188,7 +192,8 @@ Result<void> MasterShell::Impl::start() {
        .handler = [this](const HttpRequest& request,
                          HttpResponder responder) { on_request(request, std::move(responder)); },
        .encode_error = proto::error_json,
-       .verbs_of = verbs_of});
+       .verbs_of = verbs_of,
+       .connections_max = kMasterHttpConnectionsMax});
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
 

@@ -31,7 +31,8 @@ proto::ApiOperation operation_of(const Route& route) {
       .about = std::string(route.about),
       .may = who_may(route),
       .answer = answer_of(route),
-      .may_wait = route.may_wait};
+      .may_wait = route.may_wait,
+      .may_stream = route.serves == Serves::kEvents};
   const bool is_request = route.serves == Serves::kRequest;
   operation.takes_text = is_request;
   operation.is_any_text = is_request;

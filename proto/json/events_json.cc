@@ -193,6 +193,18 @@ std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time
   return out;
 }
 
+void append_event_message(std::string& out, std::string_view line, const EventPlace& seen,
+                          bool is_gap) {
+  if (is_gap) out += "event: gap\n";
+  out += "id: ";
+  append_whole(out, seen.leader.value());
+  out += '.';
+  append_whole(out, seen.number);
+  out += "\ndata: ";
+  out += line;
+  out += "\n\n";
+}
+
 std::string event_page_json(const std::vector<std::string>& lines, const EventPlace& next) {
   size_t bytes = 64;
   for (const std::string& line : lines) bytes += line.size() + 1;

@@ -31,6 +31,11 @@ std::string event_json(const EventPlace& place, Time at, const TraceEvent& event
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
                            std::optional<uint64_t> lost);
 
+// A line as above, as server-sent events have it (html.spec.whatwg.org/#server-sent-events), to be
+// appended. `seen` becomes its id: a reader that has it goes on behind that place.
+void append_event_message(std::string& out, std::string_view line, const EventPlace& seen,
+                          bool is_gap);
+
 // {"events":[…],"next":"17.4022"} of lines as above.
 JsonShape event_page_shape();
 std::string event_page_json(const std::vector<std::string>& lines, const EventPlace& next);

@@ -112,6 +112,13 @@ Json parameters_of(const ApiOperation& operation) {
                                    "the ETag of an answer: if it is still the same, 304 comes",
                                    false, {{"type", "string"}}));
   }
+  if (operation.may_stream) {
+    parameters.push_back(parameter("header", "Last-Event-ID",
+                                   "of a stream (Accept: text/event-stream): the id of the last "
+                                   "event that was seen; it goes on behind it, whatever `from` and "
+                                   "`last` say",
+                                   false, {{"type", "string"}}));
+  }
   if (operation.is_post) {
     parameters.push_back(parameter("header", "Idempotency-Key",
                                    "a new name for each thing to be done: with the same one the "
@@ -139,6 +146,15 @@ Json responses_of(const ApiOperation& operation) {
   content["application/json"] = {
       {"schema", operation.is_any_text ? Json::object() : schema_of(operation.answer)}};
   if (operation.is_any_text) content["application/octet-stream"] = Json::object();
+  if (operation.may_stream) {
+    content["text/event-stream"] = {
+        {"schema",
+         {{"type", "string"},
+          {"description",
+           "server-sent events, without end: `data` is an event, `id` its place; the event `gap` "
+           "says that some are missing, and `end` is the last one, with an error. Without `limit` "
+           "and `wait_s`."}}}};
+  }
   Json responses = {{"200", {{"description", "it worked"}, {"content", std::move(content)}}}};
   if (operation.may_wait) responses["304"] = {{"description", "the answer is the same"}};
   responses["default"] = {{"$ref", kErrorRef}};

@@ -22,6 +22,7 @@ struct ApiOperation {
   JsonShape answer = {};     // of status 200
   bool is_any_text = false;  // so is the answer
   bool may_wait = false;     // ?wait= with If-None-Match, and 304
+  bool may_stream = false;   // server-sent events, with Last-Event-ID
 };
 
 // Indented, with a newline at its end.

@@ -100,6 +100,61 @@ TEST_F(Events, AreFollowedThroughAKillOfTheMaster) {
   EXPECT_THAT(proffer({"events", "--from=1.1", "--json"}).out, HasSubstr(told));
 }
 
+// Their ids, but for those of beats.
+std::vector<proto::EventPlace> places_of(const std::string& stream) {
+  std::vector<proto::EventPlace> places;
+  for (size_t at = stream.find("id: "); at != std::string::npos; at = stream.find("id: ", at + 1)) {
+    const size_t end = stream.find('\n', at);
+    if (end == std::string::npos || stream.compare(end + 1, 5, "data:") != 0) continue;
+    const auto place = proto::parse_event_place(stream.substr(at + 4, end - at - 4));
+    EXPECT_TRUE(place) << stream.substr(at, 40);
+    if (place) places.push_back(*place);
+  }
+  return places;
+}
+
+TEST_F(Events, OfAStreamGoOnBehindTheLastIdAfterAKillOfTheMaster) {
+  const auto listen = [&](const std::string& query, const std::string& last_id) {
+    return std::make_unique<Process>(
+        Words{"curl", "-sN", "--unix-socket", home_ / "master-http.sock", "-H",
+              "Accept: text/event-stream", "-H", "Last-Event-ID: " + last_id,
+              "http://localhost/v1/events" + query});
+  };
+  const std::unique_ptr<Process> first = listen("?from=1.1", "");
+  runs_true();
+  ASSERT_TRUE(first->line_with("task ended")) << first->out() << first->err();
+  master_->kill(SIGKILL);
+  master_->wait();
+  std::string told = first->wait().out;
+  const std::vector<proto::EventPlace> seen = places_of(told);
+  ASSERT_FALSE(seen.empty());
+  start_master();
+  wait_for_agent();
+  const std::unique_ptr<Process> second = listen("?from=1.1", to_text(seen.back()));
+  runs_true();
+  ASSERT_TRUE(second->line_with("task ended")) << second->out() << second->err();
+  second->kill(SIGTERM);
+  told += second->wait().out;
+
+  // All that pages tell, in order, each once.
+  const std::vector<proto::EventPlace> places = places_of(told);
+  for (size_t i = 1; i < places.size(); ++i) EXPECT_LT(places[i - 1], places[i]);
+  const std::string pages = proffer({"events", "--from=1.1", "--json"}).out;
+  size_t events = 0;
+  for (std::string_view rest = pages; !rest.empty();) {
+    const std::string line(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const auto place = proto::place_of(line);
+    if (!place || *place > places.back()) continue;
+    ++events;
+    EXPECT_THAT(told, HasSubstr("data: " + line + "\n\n"));
+  }
+  EXPECT_EQ(events, places.size());
+  EXPECT_EQ(count(told, "event: gap\n"), 1u);
+  const Exit wrong = listen("?task=t1", "")->wait();
+  EXPECT_THAT(wrong.out, HasSubstr("a task is FRAMEWORK/TASK here, not 't1'"));
+}
+
 TEST_F(Events, AreChosenAndShownAsLines) {
   runs_true();
   ASSERT_TRUE(eventually(

@@ -1,0 +1,127 @@
+#pragma once
+
+// Listeners of the event log over HTTP: server-sent events (ADR 0130).
+//
+// Listeners that ask for the same events and are at the same place are a cohort: what comes next is
+// read and encoded once for all of them. A listener that does not read leaves its cohort, and is in
+// one again once it has read: the log itself is its queue, so nothing grows here. If the log has
+// forgotten what comes next, it is told a gap, as every reader is.
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/principal.h"
+#include "common/result.h"
+#include "master/shell/event_log.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+#include "proto/events.h"
+
+namespace proffer::master {
+
+inline constexpr std::string_view kEventStreamType = "text/event-stream";
+
+struct EventStreamOptions {
+  size_t streams_max = 4'096;
+  size_t streams_per_user_max = 64;   // of a user that is no operator
+  Duration beat = seconds(15);        // to a listener that is told nothing meanwhile
+  Duration unread_max = seconds(30);  // a listener that reads nothing for so long is cut off
+  Duration look = seconds(1);         // how often the two above are looked at
+};
+
+class EventStreams {
+ public:
+  EventStreams(Loop& loop, EventLog& events, EventStreamOptions options = {});
+  // Cuts all of them off.
+  ~EventStreams();
+  EventStreams(const EventStreams&) = delete;
+  EventStreams& operator=(const EventStreams&) = delete;
+
+  // Whether there is room for one more. Errors: kResourceExhausted.
+  Result<void> check_room(const Principal* by, bool is_operator) const;
+  // Tells what `by` may see of what `query` asks for, until the reader goes: from its place, the
+  // newest, or from now on.
+  void add(proto::EventQuery query, PrincipalPtr by, bool is_operator, HttpStream stream);
+  size_t size() const { return listeners_.size(); }
+
+ private:
+  // Whose events.
+  struct Subject {
+    proto::EventQuery query = {};  // from no place
+    PrincipalPtr by = {};
+    bool is_operator = false;
+  };
+  using SubjectPtr = std::shared_ptr<const Subject>;
+  struct CohortKey {
+    std::string subject = {};  // names it: equal ones see the same
+    proto::EventPlace from = {};
+    size_t last = 0;  // at the begin, instead of a place: so many, the newest
+    auto operator<=>(const CohortKey&) const = default;
+  };
+  struct Cohort {
+    SubjectPtr subject = {};
+    std::set<uint64_t> members = {};
+    bool is_due = false;  // to be read
+  };
+  struct Listener {
+    HttpStream stream;
+    SubjectPtr subject = {};
+    std::string user = {};
+    CohortKey at = {};
+    bool is_out = false;  // of its cohort: it has no room
+    Time told = {};
+    std::optional<Time> unread_since = {};
+  };
+  // What one cohort is told, while its members are.
+  struct Piece {
+    CohortKey from = {};
+    proto::EventPlace next = {};
+    std::string body = {};
+    std::vector<uint64_t> members = {};
+    size_t told = 0;
+  };
+
+  void turn();
+  void read_next();
+  void on_page(const CohortKey& from, const Cohort& cohort, Result<Page> page);
+  void tell_some();
+  void tell(Listener& listener, uint64_t id, const Piece& piece);
+  void move(Listener& listener, uint64_t id, const proto::EventPlace& to, bool is_due);
+  void join(Listener& listener, uint64_t id, bool is_due);
+  void be_due(const CohortKey& key, Cohort& cohort);
+  void on_room(uint64_t id);
+  void leave(uint64_t id);
+  void look();
+
+  Loop& loop_;
+  EventLog& events_;
+  const EventStreamOptions options_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Timer turn_timer_;
+  Timer look_timer_;
+  Timer again_timer_;
+  uint64_t last_id_ = 0;
+  std::map<uint64_t, Listener> listeners_;
+  std::map<std::string, size_t> streams_of_user_;
+  std::map<CohortKey, Cohort> cohorts_;
+  std::deque<CohortKey> due_;
+  std::deque<Piece> pieces_;
+  std::vector<CohortKey> postponed_;  // while others read files
+};
+
+// Whether a request asks for a stream.
+bool wants_event_stream(const HttpRequest& request);
+// What it asks for: `arguments` of the query string, and the header Last-Event-ID. Pure. Errors:
+// kInvalidArgument.
+Result<proto::EventQuery> event_stream_query(const std::string& arguments,
+                                             const HttpRequest& request);
+
+}  // namespace proffer::master
