@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"service", run_service, "keep apps running: proffer service run APP.yaml", true},
     {"status", run_status, "the cluster in a few lines"},
     {"top", run_top, "the cluster, live"},
+    {"ui", nullptr, "the cluster as a page for a browser"},
     {"agents", run_agents, "the machines and what they have"},
     {"frameworks", run_frameworks, "the tenants and their shares"},
     {"role", run_role, "what roles are owed and use: proffer role list|tree|set|unset", true},

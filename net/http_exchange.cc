@@ -51,7 +51,9 @@ void add_header(MHD_Response* response, const char* name, std::string_view value
 MHD_Result queue(MHD_Connection* connection, int status, MHD_Response* response) {
   if (response == nullptr) return MHD_NO;
   add_header(response, "X-Content-Type-Options", "nosniff");
-  add_header(response, "Cache-Control", "no-store");
+  if (MHD_get_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL) == nullptr) {
+    add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  }
   const MHD_Result result = MHD_queue_response(connection, static_cast<unsigned>(status), response);
   MHD_destroy_response(response);  // libmicrohttpd keeps its own reference
   return result;

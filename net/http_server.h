@@ -110,7 +110,7 @@ class HttpResponder {
   HttpResponder& operator=(HttpResponder&&) noexcept;
   ~HttpResponder();
 
-  // `headers`: further ones.
+  // `headers`: further ones. Without Cache-Control nobody may keep the answer.
   void respond(int status, std::string_view content_type, std::string body,
                HttpHeaders headers = {});
   void respond_json(int status, std::string body) {

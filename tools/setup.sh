@@ -1,6 +1,7 @@
 #!/bin/bash
 # Installs the Debian packages of tools/packages.txt that are missing, and nothing else. Quiet when
 # there is nothing to do; otherwise one line of progress. What is wrong is told in one line.
+#   tools/setup.sh --test   also those of tools/packages-test.txt: a browser for tests of the page
 #   tools/setup.sh --long   also those of tools/packages-long.txt: clang for the fuzzers and tidy
 
 set -euo pipefail
@@ -15,6 +16,7 @@ command -v dpkg-query >/dev/null ||
   fail "this is not a Debian system (no dpkg); Proffer is built and tested on Debian 12"
 
 lists=("$here/packages.txt")
+case ${1:-} in --test | --long) lists+=("$here/packages-test.txt") ;; esac
 [ "${1:-}" != --long ] || lists+=("$here/packages-long.txt")
 missing=()
 while read -r package; do

@@ -1,0 +1,227 @@
+// A call is sent to the first place; if nobody is there, or who is there does not lead, to the next
+// one. Read begin first.
+
+#include "cli/ui/relay.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cli/task_output.h"
+#include "common/text.h"
+#include "net/http_get.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr std::string_view kJson = "application/json";
+// All others are the browser's own affair.
+constexpr std::string_view kRelayedHeaders[] = {"accept", "content-type", "idempotency-key",
+                                                "if-none-match", "last-event-id"};
+constexpr std::string_view kReturnedHeaders[] = {"etag", "allow"};
+
+bool is_standby(int status) { return status == 307 || status == 503; }
+
+std::string target_of(const HttpRequest& request) {
+  std::string target = percent_encoded(request.path);
+  char separator = '?';
+  for (const auto& [name, value] : request.query) {
+    target += std::exchange(separator, '&');
+    target += text(percent_encoded(name), "=", percent_encoded(value));
+  }
+  return target;
+}
+
+std::string get_request(std::string_view target) {
+  return text("GET ", target, " HTTP/1.0\r\nHost: localhost\r\n\r\n");
+}
+
+}  // namespace
+
+std::string relayed_request(const HttpRequest& request) {
+  std::string out =
+      text(request.method, " ", target_of(request), " HTTP/1.0\r\nHost: localhost\r\n");
+  for (const std::string_view name : kRelayedHeaders) {
+    if (const auto value = request.header(name)) out += text(name, ": ", *value, "\r\n");
+  }
+  if (request.method == "POST") out += text("content-length: ", request.body.size(), "\r\n");
+  return text(out, "\r\n", request.body);
+}
+
+UiRelay::UiRelay(Loop& loop, std::vector<std::string> masters)
+    : loop_(loop), masters_(std::move(masters)) {}
+
+void UiRelay::to_master(const HttpRequest& request, HttpResponder responder) {
+  begin({.request = relayed_request(request),
+         .responder = std::make_shared<HttpResponder>(std::move(responder)),
+         .places = masters_,
+         .is_of_masters = true});
+}
+
+void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
+  const auto held = std::make_shared<HttpResponder>(std::move(responder));
+  const auto refuse_it = [held](const Error& error) {
+    held->respond_json(http_status(error.code()), proto::error_json(error));
+  };
+  const std::string task(request.param("task").value_or(""));
+  const std::string file(request.param("file").value_or("stdout"));
+  if (file != "stdout" && file != "stderr") {
+    return refuse_it(
+        Error::invalid_argument(text("file: must be stdout or stderr, not ", quoted(file))));
+  }
+  const auto on_tasks = [this, held, task, file, refuse_it](int status, const std::string& body) {
+    if (status != 200) return held->respond_json(status, body);
+    const Result<std::vector<proto::TaskRow>> rows = proto::parse_tasks(body);
+    if (!rows) return refuse_it(Error(rows.error()).in("the master's answer"));
+    const auto row = std::find_if(rows->begin(), rows->end(), [&](const proto::TaskRow& one) {
+      return text(one.framework.str(), "/", one.task.str()) == task;
+    });
+    if (row == rows->end()) return refuse_it(Error::not_found(text("no task ", quoted(task))));
+    if (!row->http_address.starts_with('/')) {
+      return refuse_it(Error::unsupported(text("the output of ", quoted(task),
+                                               " is on another machine, or its agent is away"))
+                           .with_hint(text("`proffer logs ", task, "` reads it")));
+    }
+    begin({.request = get_request(text(file_target(row->framework, row->task, file), "?follow=1")),
+           .responder = held,
+           .places = {row->http_address}});
+  };
+  begin({.request = get_request(text("/v1/tasks?ended=1&limit=100&prefix=", percent_encoded(task))),
+         .finish = on_tasks,
+         .places = masters_,
+         .is_of_masters = true});
+}
+
+void UiRelay::begin(Call call) {
+  const uint64_t id = ++last_id_;
+  calls_.emplace(id, std::move(call));
+  try_place(id);
+}
+
+void UiRelay::try_place(uint64_t id) {
+  Call& call = calls_.at(id);
+  Error why = Error::unavailable("there is nobody to be asked");
+  while (!call.places.empty()) {
+    const auto gone = [this, id](auto then) {
+      return [this, id, then](auto&&... given) {
+        if (calls_.contains(id)) (this->*then)(id, std::forward<decltype(given)>(given)...);
+      };
+    };
+    Result<std::unique_ptr<Upstream>> started =
+        Upstream::start(loop_, call.places.front(), call.request,
+                        {.head = gone(&UiRelay::on_head),
+                         .body = gone(&UiRelay::on_body),
+                         .end = gone(&UiRelay::on_end)});
+    if (started) {
+      call.upstream = *std::move(started);
+      return;
+    }
+    why = std::move(started).error();
+    call.places.erase(call.places.begin());
+  }
+  refuse(id, call.is_of_masters
+                 ? std::move(why).in("no master answers").with_hint("it is asked again")
+                 : std::move(why));
+}
+
+void UiRelay::on_head(uint64_t id, const UpstreamHead& head) {
+  Call& call = calls_.at(id);
+  call.head = head;
+  if (call.is_of_masters && !is_standby(head.status)) {
+    const auto at = std::find(masters_.begin(), masters_.end(), call.places.front());
+    if (at != masters_.end()) std::rotate(masters_.begin(), at, at + 1);
+  }
+  // What has no length is a stream.
+  const bool is_stream =
+      call.responder != nullptr && head.status == 200 && head.header("content-length").empty();
+  if (!is_stream) return;
+  call.stream = std::make_unique<HttpStream>(
+      call.responder->stream(head.status, head.header("content-type")));
+  call.stream->on_closed([this, id] { forget(id); });
+  call.stream->on_writable([this, id] { write_more(id); });
+}
+
+void UiRelay::on_body(uint64_t id, std::string_view bytes) {
+  Call& call = calls_.at(id);
+  if (call.stream != nullptr) {
+    if (call.unwritten.empty() && call.stream->write(bytes)) return;
+    call.unwritten += bytes;
+    return call.upstream->pause();
+  }
+  call.body += bytes;
+  if (call.body.size() > kRelayedAnswerBytesMax) {
+    refuse(id, Error::unavailable(
+                   text("the answer has more than ", kRelayedAnswerBytesMax >> 20, " MiB")));
+  }
+}
+
+void UiRelay::write_more(uint64_t id) {
+  const auto at = calls_.find(id);
+  if (at == calls_.end() || at->second.stream == nullptr) return;
+  Call& call = at->second;
+  if (!call.unwritten.empty()) {
+    if (!call.stream->write(call.unwritten)) return;
+    call.unwritten.clear();
+  }
+  if (call.is_whole) {
+    call.stream->finish();
+    return forget(id);
+  }
+  call.upstream->resume();
+}
+
+void UiRelay::on_end(uint64_t id, Result<void> result) {
+  Call& call = calls_.at(id);
+  if (call.stream != nullptr) {
+    call.is_whole = result.has_value();
+    if (!result) return forget(id);  // Which cuts it.
+    if (call.unwritten.empty()) {
+      call.stream->finish();
+      forget(id);
+    }
+    return;
+  }
+  if (!result) return refuse(id, result.error());
+  if (call.is_of_masters && is_standby(call.head.status) && call.places.size() > 1) {
+    call.places.erase(call.places.begin());
+    call.head = {};
+    call.body.clear();
+    // Not from within the function of the one before.
+    return loop_.post([this, id] {
+      if (calls_.contains(id)) try_place(id);
+    });
+  }
+  HttpHeaders headers;
+  for (const std::string_view name : kReturnedHeaders) {
+    if (const std::string_view value = call.head.header(name); !value.empty()) {
+      headers.emplace_back(name, value);
+    }
+  }
+  // To a browser a redirect would be the way to another server.
+  const int status = call.head.status == 307 ? 503 : call.head.status;
+  std::string type(call.head.header("content-type"));
+  answer(id, status, std::move(type), std::move(call.body), std::move(headers));
+}
+
+void UiRelay::refuse(uint64_t id, const Error& error) {
+  answer(id, http_status(error.code()), std::string(kJson), proto::error_json(error));
+}
+
+void UiRelay::answer(uint64_t id, int status, std::string type, std::string body,
+                     HttpHeaders headers) {
+  Call& call = calls_.at(id);
+  const Finish finish = std::move(call.finish);
+  const std::shared_ptr<HttpResponder> responder = std::move(call.responder);
+  forget(id);
+  if (finish) return finish(status, std::move(body));
+  responder->respond(status, type, std::move(body), std::move(headers));
+}
+
+// Later: an upstream may be calling.
+void UiRelay::forget(uint64_t id) {
+  auto call = calls_.extract(id);
+  if (call.empty()) return;
+  loop_.post([held = std::make_shared<decltype(call)>(std::move(call))] {});
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,35 @@
+# The page of `proffer ui` (web/) as a source file, so that the program has it in itself: there is
+# nothing to be found at run time. proffer_web_files(<source to be written>)
+function(proffer_web_files out)
+  file(GLOB paths CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/*.html ${CMAKE_SOURCE_DIR}/web/*.css
+       ${CMAKE_SOURCE_DIR}/web/*.js ${CMAKE_SOURCE_DIR}/web/*.svg)
+  set(type_html "text/html; charset=utf-8")
+  set(type_css "text/css; charset=utf-8")
+  set(type_js "text/javascript; charset=utf-8")
+  set(type_svg "image/svg+xml")
+  set(rows "")
+  foreach(path ${paths})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    get_filename_component(name ${path} NAME)
+    string(REGEX REPLACE "^.*\\." "" kind ${name})
+    file(SHA256 ${path} sum)
+    string(SUBSTRING ${sum} 0 32 sum)
+    file(READ ${path} body)
+    if(name STREQUAL "index.html")
+      set(name "")
+    endif()
+    string(APPEND rows "    {\"/${name}\", \"${type_${kind}}\", \"\\\"${sum}\\\"\",\n"
+                       "     R\"web_file(${body})web_file\"},\n")
+  endforeach()
+  string(CONCAT source
+    "#include \"cli/ui/web_files.h\"\n\nnamespace proffer::cli {\nnamespace {\n\n"
+    "constexpr WebFile kWebFiles[] = {\n" "${rows}" "};\n\n}  // namespace\n\n"
+    "std::span<const WebFile> web_files() { return kWebFiles; }\n\n}  // namespace proffer::cli\n")
+  set(before "")
+  if(EXISTS ${out})
+    file(READ ${out} before)
+  endif()
+  if(NOT "${before}" STREQUAL "${source}")
+    file(WRITE ${out} "${source}")
+  endif()
+endfunction()

@@ -1,0 +1,218 @@
+// What `proffer ui` decides, and how it relays: to a server that answers, streams, stands by or is
+// away.
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/ui/relay.h"
+#include "cli/ui/sessions.h"
+#include "cli/ui/web_files.h"
+#include "common/text.h"
+#include "tests/net/support.h"
+
+namespace proffer::cli::ui_test {
+namespace {
+
+using net_test::connect_path;
+using net_test::run_until;
+using net_test::send_all;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Time at(int64_t second) { return Time::from_nanos(second * 1'000'000'000); }
+
+TEST(UiSessions, ALinkWorksOnceAndForAShortTime) {
+  UiSessions sessions;
+  EXPECT_FALSE(sessions.begin("", "t", at(0))) << "there is no link yet";
+  sessions.offer("key", at(0));
+  EXPECT_FALSE(sessions.begin("kez", "t", at(1)));
+  EXPECT_FALSE(sessions.begin("key2", "t", at(1)));
+  EXPECT_FALSE(sessions.is_known("t"));
+  EXPECT_TRUE(sessions.begin("key", "t", at(600)));
+  EXPECT_TRUE(sessions.is_known("t"));
+  EXPECT_FALSE(sessions.is_known(""));
+  EXPECT_FALSE(sessions.is_known("tt"));
+  const Result<void> again = sessions.begin("key", "u", at(601));
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code(), ErrorCode::kPermissionDenied);
+  EXPECT_FALSE(sessions.is_known("u"));
+  sessions.offer("late", at(700));
+  EXPECT_FALSE(sessions.begin("late", "v", at(1'301)));
+}
+
+TEST(UiSessions, HaveABound) {
+  UiSessions sessions;
+  for (size_t i = 0; i < kUiSessionsMax; ++i) {
+    sessions.offer("key", at(0));
+    EXPECT_TRUE(sessions.begin("key", text("t", i), at(0)));
+  }
+  sessions.offer("key", at(0));
+  const Result<void> more = sessions.begin("key", "more", at(0));
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(sessions.is_known("t0"));
+}
+
+TEST(WebFiles, AreWholeAndNameNoOtherHost) {
+  ASSERT_FALSE(web_files().empty());
+  size_t pages = 0;
+  for (const WebFile& file : web_files()) {
+    EXPECT_FALSE(file.body.empty()) << file.path;
+    EXPECT_GT(file.etag.size(), 10u) << file.path;
+    pages += file.path == "/" ? 1 : 0;
+    // The name of a format is no place that is asked.
+    std::string body(file.body);
+    const std::string svg = "http://www.w3.org/2000/svg";
+    if (const size_t found = body.find(svg); found != body.npos) body.erase(found, svg.size());
+    EXPECT_THAT(body, Not(HasSubstr("://"))) << file.path;
+    EXPECT_THAT(body, Not(HasSubstr("innerHTML"))) << file.path;
+  }
+  EXPECT_EQ(pages, 1u);
+}
+
+TEST(UiRelay, PassesOnWhatIsForTheMaster) {
+  const HttpRequest request{.method = "POST",
+                            .path = "/v1/frameworks/a b/requests",
+                            .query = {{"role", "a/b&c"}, {"x", "1"}},
+                            .headers = {{"authorization", "Bearer secret"},
+                                        {"cookie", "a=b"},
+                                        {"origin", "http://127.0.0.1:1"},
+                                        {"content-type", "application/json"},
+                                        {"idempotency-key", "k1"}},
+                            .body = "{}"};
+  EXPECT_EQ(relayed_request(request),
+            "POST /v1/frameworks/a%20b/requests?role=a/b%26c&x=1 HTTP/1.0\r\nHost: localhost\r\n"
+            "content-type: application/json\r\nidempotency-key: k1\r\ncontent-length: 2\r\n\r\n{}");
+}
+
+// Masters behind a relay, at one loop.
+struct Story {
+  std::string socket(const std::string& name) const { return dir.path() / name; }
+  std::unique_ptr<HttpServer> serve(
+      const std::string& name, std::function<void(const HttpRequest&, HttpResponder)> handler) {
+    HttpServer::Options options;
+    options.address = {.socket = socket(name)};
+    options.handler = std::move(handler);
+    Result<std::unique_ptr<HttpServer>> listening = HttpServer::listen(loop, std::move(options));
+    CHECK(listening) << listening.error().message();
+    return *std::move(listening);
+  }
+  // All that comes until the other end closes.
+  std::string read_all(const Fd& fd) {
+    std::string got;
+    std::string block(64 * 1024, '\0');
+    EXPECT_TRUE(run_until(loop, [&] {
+      const ssize_t count = ::recv(fd.get(), block.data(), block.size(), MSG_DONTWAIT);
+      if (count > 0) got.append(block.data(), static_cast<size_t>(count));
+      return count == 0;
+    }));
+    return got;
+  }
+  // What a request to the relay is answered.
+  std::string ask(const std::string& request) {
+    const Fd fd = connect_path(socket("relay"));
+    CHECK(send_all(fd, request));
+    return read_all(fd);
+  }
+  std::string get(const std::string& target) {
+    return ask(text("GET ", target, " HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+  }
+  void relay_to(const std::vector<std::string>& names) {
+    std::vector<std::string> sockets;
+    for (const std::string& name : names) sockets.push_back(socket(name));
+    relay = std::make_unique<UiRelay>(loop, std::move(sockets));
+    relaying = serve("relay", [this](const HttpRequest& request, HttpResponder responder) {
+      if (request.path == "/logs") return relay->to_output(request, std::move(responder));
+      relay->to_master(request, std::move(responder));
+    });
+  }
+
+  net_test::TempDir dir;
+  Loop loop;
+  std::unique_ptr<UiRelay> relay;
+  std::unique_ptr<HttpServer> relaying;
+};
+
+TEST(UiRelay, AsksTheMasterThatLeads) {
+  Story story;
+  int asked = 0;
+  const auto standby = story.serve("a", [&](const HttpRequest&, HttpResponder responder) {
+    ++asked;
+    responder.respond_json(503, "{}");
+  });
+  const auto leader = story.serve("b", [](const HttpRequest& request, HttpResponder responder) {
+    responder.respond(409, "application/json", text("[\"", request.body, "\"]"),
+                      {{"ETag", "\"7\""}});
+  });
+  story.relay_to({"away", "a", "b"});
+  const std::string answer =
+      story.ask("POST /v1/kill HTTP/1.0\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody");
+  EXPECT_THAT(answer, HasSubstr(" 409 "));
+  EXPECT_THAT(answer, HasSubstr("etag: \"7\""));
+  EXPECT_THAT(answer, HasSubstr("[\"body\"]"));
+  EXPECT_THAT(story.get("/v1/status"), HasSubstr(" 409 "));
+  EXPECT_EQ(asked, 1) << "the one that answered is asked first";
+}
+
+TEST(UiRelay, SaysThatNoMasterAnswers) {
+  Story story;
+  story.relay_to({"away"});
+  const std::string answer = story.get("/v1/status");
+  EXPECT_THAT(answer, HasSubstr(" 503 "));
+  EXPECT_THAT(answer, HasSubstr("no master answers"));
+}
+
+TEST(UiRelay, PassesAStreamOnAsItsReaderTakesIt) {
+  Story story;
+  std::optional<HttpStream> stream;
+  size_t written = 0;
+  const std::string block(32 * 1024, '#');
+  constexpr size_t kBlocks = 200;
+  const std::function<void()> more = [&] {
+    while (written < kBlocks && stream->write(block)) ++written;
+    if (written == kBlocks) stream->finish();
+  };
+  const auto master = story.serve("a", [&](const HttpRequest&, HttpResponder responder) {
+    stream.emplace(responder.stream(200, "text/event-stream"));
+    stream->on_writable(more);
+    more();
+  });
+  story.relay_to({"a"});
+  const Fd slow = connect_path(story.socket("relay"));
+  ASSERT_TRUE(send_all(slow, "GET /v1/events HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+  // Nobody reads: no more is taken than fits between.
+  ASSERT_TRUE(run_until(story.loop, [&] { return written > 0; }));
+  size_t before = 0;
+  do {
+    before = written;
+    net_test::run_for(story.loop, milliseconds(200));
+  } while (before != written);
+  EXPECT_LT(written, kBlocks);
+  const std::string got = story.read_all(slow);
+  EXPECT_EQ(std::count(got.begin(), got.end(), '#'),
+            static_cast<std::ptrdiff_t>(kBlocks * block.size()));
+}
+
+TEST(UiRelay, FindsTheOutputOfATask) {
+  Story story;
+  const auto agent = story.serve("agent", [](const HttpRequest& request, HttpResponder responder) {
+    responder.respond_text(200, text(request.path, " ", request.param("follow").value_or("no")));
+  });
+  const auto master = story.serve("a", [&](const HttpRequest& request, HttpResponder responder) {
+    EXPECT_EQ(request.param("prefix"), "web-1-1/t1");
+    responder.respond_json(
+        200,
+        text(R"({"tasks":[{"framework":"web-1-1","task":"t10","agent":"a","state":"running"},)",
+             R"({"framework":"web-1-1","task":"t1","agent":"a","state":"running",)",
+             R"("http_address":")", story.socket("agent"), R"("}]})"));
+  });
+  story.relay_to({"a"});
+  EXPECT_THAT(story.get("/logs?task=web-1-1/t1&file=stderr"),
+              HasSubstr("/v1/files/web-1-1/t1/stderr 1"));
+  EXPECT_THAT(story.get("/logs?task=web-1-1/t1&file=../secret"), HasSubstr(" 400 "));
+}
+
+}  // namespace
+}  // namespace proffer::cli::ui_test

@@ -1,0 +1,466 @@
+#!/usr/bin/python3
+"""The page of `proffer ui` in a real browser, against a real cluster.
+
+    tests/web/page_test.py BIN [--screenshots DIRECTORY] [TEST…]
+
+BIN has the programs. It needs Debian's chromium, chromium-driver and python3-selenium.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import urllib.error
+import urllib.request
+
+from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+BIN = pathlib.Path()
+SCREENSHOTS = None
+DEADLINE = 60 * int(os.environ.get("PROFFER_TEST_SLOWDOWN", "1"))
+NOBODY = 65534
+
+
+class Process:
+    """A process in a group of its own, whose lines are read by a thread."""
+
+    def __init__(self, words, **more):
+        self.lines = []
+        self.changed = threading.Condition()
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, start_new_session=True, **more)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.lines.append(line.rstrip("\n"))
+                self.changed.notify_all()
+
+    def line_with(self, part, after=0):
+        def found():
+            return next((line for line in self.lines[after:] if part in line), None)
+        with self.changed:
+            if not self.changed.wait_for(found, DEADLINE):
+                raise AssertionError(f"no line with {part!r}: {self.lines}")
+            return found()
+
+    def end(self, how=signal.SIGINT):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process.stdout.close()
+
+
+class Cluster:
+    def __init__(self, agents):
+        self.home = tempfile.TemporaryDirectory(prefix="proffer-page-")
+        # Another user connects to its socket.
+        os.chmod(self.home.name, 0o711)
+        self.dir = pathlib.Path(self.home.name) / "cluster"
+        self.dev = Process([BIN / "proffer", "dev", "--json", "--dir", self.dir, "--agents", agents,
+                            "--resources", "cpus:2;mem:512"])
+        ready = json.loads(self.dev.line_with('"ready"'))
+        self.socket = ready["master"]
+        os.chmod(self.dir, 0o711)
+        self.master = None
+
+    def words(self, *words):
+        return [BIN / "proffer", "--master=" + self.socket, *words]
+
+    def proffer(self, *words):
+        done = subprocess.run([str(word) for word in self.words(*words)], text=True,
+                              cwd=self.home.name, capture_output=True, timeout=DEADLINE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def told(self, *words):
+        return json.loads(self.proffer(*words, "--json"))
+
+    def kill_master(self):
+        address = json.loads((self.dir / "master" / "address.json").read_text())
+        os.kill(address["pid"], signal.SIGKILL)
+
+    def start_master(self):
+        self.master = Process([BIN / "proffer-master", f"--data_dir={self.dir / 'master'}",
+                               f"--socket={self.socket}", "--heartbeat=1s"])
+
+    def end(self):
+        self.dev.end()
+        if self.master:
+            self.master.end(signal.SIGTERM)
+        self.home.cleanup()
+
+
+def browser_options():
+    options = Options()
+    options.binary_location = shutil.which("chromium")
+    for word in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update",
+                 "--disable-extensions", "--disable-sync", "--window-size=1200,900",
+                 # Whatever wants to leave this host fails, and is in the log.
+                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
+        options.add_argument(word)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    return options
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(3)
+        cls.ui = Process(cls.cluster.words("ui"))
+        cls.link = cls.ui.line_with("http://")
+        cls.browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")),
+                                       options=browser_options())
+        cls.browser.get(cls.link)
+        cls.urls = []
+        cls.complaints = []
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.ui.end()
+        cls.cluster.end()
+
+    # --- what the tests say ----------------------------------------------------------------------
+
+    def eventually(self, is_so, what=""):
+        return WebDriverWait(self.browser, DEADLINE, poll_frequency=0.05,
+                             ignored_exceptions=[StaleElementReferenceException]).until(
+                                 lambda _: is_so(), what)
+
+    def show(self, view):
+        self.browser.execute_script("location.hash = arguments[0]", f"#/{view}")
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def text_of(self, selector):
+        # In the page itself: rows come and go.
+        return self.browser.execute_script(
+            "return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+
+    def rows(self, caption):
+        """The cells of a table's rows, by its caption; one that says that there is none is none."""
+        return self.browser.execute_script("""
+            const table = [...document.querySelectorAll('table')]
+                .find((one) => one.caption.textContent === arguments[0]);
+            return [...(table?.tBodies[0].rows ?? [])]
+                .map((row) => [...row.cells].map((cell) => cell.textContent))
+                .filter((cells) => cells.length > 1);""", caption)
+
+    def until_live(self):
+        self.eventually(lambda: self.text_of("#connection") == "live", "the page is not live")
+
+    def answer(self, yes):
+        self.eventually(lambda: self.find("#question").get_attribute("open") is not None)
+        self.assertEqual(self.find("#question-yes").text, yes)
+        self.find("#question-yes").click()
+
+    def picture(self, name):
+        if SCREENSHOTS:
+            self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
+
+    def keep_logs(self):
+        for entry in self.browser.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                self.urls.append(message["params"]["request"]["url"])
+        self.complaints += self.browser.get_log("browser")
+
+    def tearDown(self):
+        self.keep_logs()
+
+    def start_task(self, name, *more):
+        task = Process(self.cluster.words("run", "--name", name, *more, "--",
+                                          f"echo hello from {name}; exec sleep 1000"))
+        self.addCleanup(task.end)
+        self.eventually(lambda: any(row["framework"].startswith(name) and row["state"] == "running"
+                                    for row in self.cluster.told("tasks")["tasks"]),
+                        f"{name} does not run: {task.lines}")
+        return task
+
+    # --- the tests -------------------------------------------------------------------------------
+
+    def test_numbers_are_those_of_the_api(self):
+        self.cluster.proffer("role", "set", "ads/batch", "--weight", "2.5", "--limit", "cpus:3")
+        self.start_task("first", "--cpus", "1", "--mem", "64", "--role", "ads/batch")
+        # Under churn, too: at its end the page says what the API says.
+        for _ in range(5):
+            self.cluster.proffer("run", "--cpus", "0.5", "--mem", "32", "--", "true")
+
+        self.show("cluster")
+        self.until_live()
+
+        def figures_agree():
+            status = self.cluster.told("status")
+            wanted = {key: str(status[key]) for key in (
+                "agents_connected", "frameworks_connected", "tasks_running", "tasks_ended")}
+            wanted["agents_away"] = str(status["agents_disconnected"] + status["agents_unreachable"])
+            return all(self.text_of(f"[data-figure={key}]") == value for key, value in wanted.items())
+        self.eventually(figures_agree, "the figures differ")
+        self.assertIn("cpus 1", self.text_of("[data-figure=allocated]"))
+
+        def agents_agree():
+            rows = {row[0]: row for row in self.rows("Agents")}
+            agents = self.cluster.told("agents")["agents"]
+            return len(rows) == len(agents) and all(
+                rows[agent["agent"]][5] == str(agent["tasks"]) for agent in agents)
+        self.eventually(agents_agree, "the agents differ")
+        self.assertIn("Map of 3 agents", self.find("canvas").get_attribute("aria-label"))
+        self.picture("cluster")
+
+        self.show("roles")
+
+        def roles_agree():
+            rows = {row[0]: row for row in self.rows("Roles, and those below them")}
+            roles = self.cluster.told("role", "list")["roles"]
+            return len(rows) == len(roles) and all(
+                rows[role["role"].split("/")[-1]][1] == f"{role['weight']:g}" for role in roles)
+        self.eventually(roles_agree, "the roles differ")
+        row = next(row for row in self.rows("Roles, and those below them") if row[0] == "batch")
+        self.assertEqual(row[1], "2.5")
+        self.assertEqual(row[8], "cpus 3")
+        self.picture("roles")
+
+        self.show("frameworks")
+        self.eventually(lambda: sorted(row[0] for row in self.rows("Frameworks")) == sorted(
+            row["framework"] for row in self.cluster.told("frameworks")["frameworks"]),
+            "the frameworks differ")
+
+        self.show("tasks")
+        self.eventually(lambda: [row[0] for row in self.rows("Tasks")] == [
+            f"{row['framework']}/{row['task']}" for row in self.cluster.told("tasks")["tasks"]],
+            "the tasks differ")
+
+    def test_says_why_an_ask_waits(self):
+        ask = Process(self.cluster.words("run", "--name", "large", "--cpus", "100", "--", "true"))
+        self.addCleanup(ask.end)
+        self.show("waiting")
+        self.eventually(lambda: any("large" in row[0] and row[5] not in ("", "asking")
+                                    for row in self.rows("Asks that are not met, and why")))
+        row = next(row for row in self.rows("Asks that are not met, and why") if "large" in row[0])
+        why = json.loads(self.cluster.proffer("explain", "framework", "large", "--json"))["answer"]
+        self.assertEqual(row[5], why)
+        self.picture("waiting")
+
+    def test_drains_and_takes_the_drain_back(self):
+        self.show("cluster/agent-2")
+        self.eventually(lambda: "Agent agent-2" in self.text_of("section.panel h3"))
+        self.find("#drain").click()
+        self.assertEqual(self.text_of("#question-title"), "Drain agent agent-2?")
+        # The safe choice has the focus, and leaves all as it is.
+        self.assertEqual(self.browser.switch_to.active_element.get_attribute("id"), "question-no")
+        self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.assertIsNone(self.find("#question").get_attribute("open"))
+        self.assertNotIn("drained_by_s", json.dumps(self.cluster.told("agents")))
+        self.find("#drain").click()
+        self.picture("drain")
+        self.answer("Drain agent-2")
+        self.eventually(lambda: "drained" in self.rows("Agents")[1][1])
+        self.assertIn("drained_by_s", json.dumps(self.cluster.told("agents")["agents"][1]))
+        self.eventually(lambda: self.find("#undrain")).click()
+        self.answer("Take back the drain of agent-2")
+        self.eventually(lambda: "drained_by_s" not in json.dumps(self.cluster.told("agents")))
+
+    def test_sets_a_weight_and_shows_what_is_refused(self):
+        self.cluster.proffer("role", "set", "eng", "--weight", "2")
+        self.show("roles/eng")
+        self.eventually(lambda: "Role eng" in self.text_of("section.panel h3"))
+        self.find("#weight").click()
+        field = self.find("#question-field input")
+        field.clear()
+        field.send_keys("0")
+        self.answer("Set the weight of eng")
+        self.eventually(lambda: "must be between 0.001 and 1000" in self.text_of("#question-error"))
+        field.clear()
+        field.send_keys("3.5")
+        self.find("#question-yes").click()
+        self.eventually(lambda: any(row["role"] == "eng" and row["weight"] == 3.5
+                                    for row in self.cluster.told("role", "list")["roles"]))
+        self.eventually(lambda: any(row[0] == "eng" and row[1] == "3.5"
+                                    for row in self.rows("Roles, and those below them")))
+
+    def test_tells_the_story_of_a_task_and_kills_it(self):
+        self.start_task("story", "--cpus", "0.2", "--mem", "32")
+        row = next(row for row in self.cluster.told("tasks")["tasks"]
+                   if row["framework"].startswith("story"))
+        name = f"{row['framework']}/{row['task']}"
+        self.browser.execute_script("location.hash = '#/tasks/' + encodeURIComponent(arguments[0])",
+                                    name)
+        self.eventually(lambda: "hello from story" in self.text_of("pre.log"), "no output")
+        self.eventually(lambda: "task launched" in self.text_of("section.panel ol.events"))
+        self.picture("task")
+        self.find("#kill").click()
+        self.answer(f"Kill {name}")
+        self.eventually(lambda: "task ended" in self.text_of("section.panel ol.events"))
+        self.eventually(lambda: "killed" in self.text_of("section.panel dl.facts"))
+
+    def test_another_user_is_refused_with_the_servers_words(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can be another user")
+        self.start_task("roots", "--cpus", "0.2", "--mem", "32")
+        row = next(row for row in self.cluster.told("tasks")["tasks"]
+                   if row["framework"].startswith("roots"))
+        home = pathlib.Path(self.cluster.home.name)
+        shutil.copy(BIN / "proffer", home)
+        shutil.copy(BIN / "proffer-ui", home)
+        ui = Process(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                      home / "proffer", "ui", "--master=" + self.cluster.socket], cwd="/")
+        self.addCleanup(ui.end)
+        before = self.browser.current_window_handle
+        self.browser.switch_to.new_window("tab")
+        try:
+            self.browser.get(ui.line_with("http://"))
+            self.until_live()
+            for method, target, yes in (
+                    ("drain", "cluster/agent-1", "Drain agent-1"),
+                    ("kill", "tasks/" + f"{row['framework']}/{row['task']}".replace("/", "%2F"),
+                     f"Kill {row['framework']}/{row['task']}")):
+                self.show(target)
+                self.eventually(lambda: self.browser.find_elements(By.ID, method))[0].click()
+                self.answer(yes)
+                self.eventually(lambda: "may not" in self.text_of("#question-error")
+                                or "nobody" in self.text_of("#question-error"),
+                                "nothing is refused")
+                self.find("#question-no").click()
+        finally:
+            self.keep_logs()
+            self.browser.close()
+            self.browser.switch_to.window(before)
+        self.assertNotIn("drained_by_s", json.dumps(self.cluster.told("agents")))
+        self.assertIn("running", [one["state"] for one in self.cluster.told("tasks")["tasks"]
+                                  if one["framework"] == row["framework"]])
+
+    def test_works_with_the_keyboard_and_on_a_narrow_screen(self):
+        self.show("cluster")
+        self.eventually(lambda: self.rows("Agents"))
+        self.browser.execute_script("document.querySelector('canvas').focus()")
+        self.browser.switch_to.active_element.send_keys(Keys.ARROW_RIGHT)
+        self.eventually(lambda: self.text_of("p.unseen[aria-live]").startswith("agent-2: "))
+        self.browser.switch_to.active_element.send_keys(Keys.ENTER)
+        self.eventually(lambda: "Agent agent-2" in self.text_of("section.panel h3"))
+        unnamed = self.browser.execute_script("""
+            return [...document.querySelectorAll('input, select, button, canvas')]
+                .filter((one) => one.closest('[hidden], dialog:not([open])') === null)
+                .filter((one) => !(one.labels?.length || one.textContent.trim() ||
+                                   one.getAttribute('aria-label')))
+                .map((one) => one.outerHTML);""")
+        self.assertEqual(unnamed, [])
+        try:
+            self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True})
+            for view in ("cluster", "roles", "frameworks", "waiting", "tasks", "apps", "events"):
+                self.show(view)
+                self.eventually(lambda: self.browser.execute_script(
+                    "return document.querySelector('nav a[aria-current]').hash") == f"#/{view}")
+                width = self.browser.execute_script("return document.documentElement.scrollWidth")
+                self.assertLessEqual(width, 360, view)
+            self.show("cluster")
+            self.picture("narrow")
+        finally:
+            self.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+    def test_shows_apps_and_jobs(self):
+        job = self.cluster.proffer("batch", "array", "1-3", "--detach", "--name", "small", "--",
+                                   "sleep", "1000").split()[-1]
+        self.addCleanup(lambda: self.cluster.proffer("batch", "cancel", job))
+        file = pathlib.Path(self.cluster.home.name) / "app.yaml"
+        file.write_text("name: web\ninstances: 2\nresources: 'cpus:0.1;mem:32'\n"
+                        "command: exec sleep 1000\n")
+        self.cluster.proffer("service", "apply", file)
+        self.addCleanup(lambda: self.cluster.proffer("service", "stop", "web"))
+        self.show("apps")
+        self.eventually(lambda: [(row[0], row[4]) for row in self.rows("Jobs that have not ended")]
+                        == [(job, " 0 of 3 elements")], "the job is not shown")
+        self.eventually(lambda: [(row[0], row[4]) for row in self.rows("Apps")]
+                        == [("web", " 2 of 2 instances")], "the app is not shown")
+        self.picture("apps")
+
+    # The last but one, since it ends the master of `proffer dev`.
+    def test_x_goes_on_after_the_master_was_killed(self):
+        self.show("events")
+        self.until_live()
+        self.eventually(lambda: "master leads" in self.text_of("ol.events"))
+        self.cluster.kill_master()
+        self.eventually(lambda: self.text_of("#connection").startswith("not connected since "))
+        self.assertIn("lost", self.find("#connection").get_attribute("class"))
+        self.cluster.start_master()
+        self.until_live()
+        self.eventually(lambda: "cut_off" in self.text_of("ol.events"), "the new leader is not told")
+        self.eventually(lambda: len([1 for agent in self.cluster.told("agents")["agents"]
+                                     if agent["state"] == "connected"]) == 3)
+        self.cluster.proffer("run", "--name", "after", "--", "true")
+        self.eventually(lambda: "framework=after-" in self.text_of("ol.events"))
+        places = self.browser.execute_script("""
+            return [...document.querySelectorAll('main ol.events li')]
+                .filter((one) => !one.textContent.includes('gap:')).map((one) => one.dataset.seq);""")
+        numbers = [tuple(map(int, place.split("."))) for place in places]
+        self.assertEqual(numbers, sorted(set(numbers), reverse=True))
+        self.picture("events")
+        self.show("cluster")
+        self.eventually(lambda: self.text_of("[data-figure=agents_connected]") == "3")
+
+    def test_y_only_the_browser_with_the_link_is_served(self):
+        place = self.link.split("#")[0].rstrip("/")
+        key = self.link.split("key=")[1]
+
+        def status(path, headers=None, body=None):
+            request = urllib.request.Request(place + path, data=body, headers=headers or {})
+            try:
+                with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+                    return answer.status, answer.headers
+            except urllib.error.HTTPError as error:
+                error.close()
+                return error.code, error.headers
+        self.assertEqual(status("/v1/status")[0], 401)
+        self.assertEqual(status("/v1/status", {"Authorization": "Bearer x"})[0], 401)
+        self.assertEqual(status("/logs?task=a/b")[0], 401)
+        self.assertEqual(status("/session", body=key.encode())[0], 403, "the link works twice")
+        self.assertEqual(status("/session", body=b"")[0], 403)
+        self.assertEqual(status("/", {"Host": "evil.example"})[0], 421)
+        self.assertEqual(status("/", {"Origin": "http://evil.example"})[0], 403)
+        code, headers = status("/")
+        self.assertEqual(code, 200)
+        self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
+        self.assertEqual(status("/", {"If-None-Match": headers["ETag"]})[0], 304)
+
+    def test_z_no_request_has_left_the_host_and_nothing_was_wrong(self):
+        self.assertGreater(len(self.urls), 20)
+        for url in self.urls:
+            self.assertRegex(url, r"^(http://127\.0\.0\.1:|data:,$|chrome)", "a request left the host")
+        # What the server refuses is told by the browser, too; errors of scripts and of the policy
+        # are ours.
+        wrong = [entry["message"] for entry in self.complaints
+                 if entry["source"] in ("javascript", "security", "violation")]
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    BIN = pathlib.Path(words.pop(0)).resolve()
+    if words and words[0] == "--screenshots":
+        SCREENSHOTS = pathlib.Path(words[1])
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        words = words[2:]
+    unittest.main(argv=[sys.argv[0], *words], verbosity=2)

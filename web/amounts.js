@@ -1,0 +1,44 @@
+// Amounts, shares and times, for people.
+
+const kKinds = ['cpus', 'mem', 'disk', 'gpus'];
+
+const number = (value) => String(Math.round(value * 1000) / 1000);
+
+const mebibytes = (value) => (value >= 1024 ? `${number(value / 1024)} GiB` : `${number(value)} MiB`);
+
+export function amounts(of) {
+  if (!of) return '';
+  const parts = [];
+  for (const kind of kKinds) {
+    if (!of[kind]) continue;
+    parts.push(kind === 'mem' || kind === 'disk' ? `${kind} ${mebibytes(of[kind])}` : `${kind} ${number(of[kind])}`);
+  }
+  return parts.join(', ');
+}
+
+// The largest fraction that `use` is of any kind in `total`, and of which kind.
+export function dominant(use, total) {
+  let most = { share: 0, kind: '' };
+  for (const kind of kKinds) {
+    if (!total?.[kind] || !use?.[kind]) continue;
+    const share = use[kind] / total[kind];
+    if (share > most.share) most = { share, kind };
+  }
+  return most;
+}
+
+export const percent = (share) => `${(share * 100).toFixed(1)} %`;
+export const millionths = (value) => percent((value ?? 0) / 1_000_000);
+
+const two = (value) => String(value).padStart(2, '0');
+
+export function clock(seconds) {
+  const at = new Date(seconds * 1000);
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+export function moment(seconds) {
+  if (!seconds) return '';
+  const at = new Date(seconds * 1000);
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock(seconds)}`;
+}

@@ -1,0 +1,123 @@
+import { get, list, post } from './api.js';
+import { Table, el, facts, put, question } from './dom.js';
+import { amounts, dominant, moment, percent } from './amounts.js';
+import { AgentMap } from './map.js';
+
+function figures(pairs) {
+  return pairs.map(([name, value, key]) => el('div', {}, el('dt', {}, name), el('dd', { 'data-figure': key }, String(value))));
+}
+
+// What the page says of an agent's state, in the words of `proffer agents`.
+function described(row) {
+  const { share, kind } = dominant(row.allocated, row.total);
+  const isLost = row.state !== 'connected';
+  const isDrained = row.drained_by_s > 0;
+  return { name: row.agent, share, kind, isLost, isDrained, row,
+    says: `${row.state}${isDrained ? ', drained' : ''}${row.trouble ? ', in trouble' : ''}` };
+}
+
+export class ClusterView {
+  name = 'cluster';
+  title = 'Cluster';
+
+  constructor() {
+    this.agents = [];
+    this.chosen = '';
+    this.figures = el('dl', { class: 'figures' });
+    this.map = new AgentMap((name) => { location.hash = `#/cluster/${encodeURIComponent(name)}`; });
+    this.key = el('ul', { class: 'key' }, ['use-none', 'use-full', 'drained', 'lost'].map((colour, i) => {
+      const sign = el('b');
+      sign.style.background = `var(--${colour})`;
+      return el('li', {}, sign, ['unused', 'dominant resource used up', 'drained (stripe below)', 'away (line across)'][i]);
+    }));
+    this.detail = el('section', { class: 'panel', hidden: true, 'aria-label': 'The chosen agent' });
+    this.filter = el('input', { type: 'search', size: 16, oninput: () => this.show() });
+    this.state = el('select', { onchange: () => this.show() },
+      [['all', 'all'], ['connected', 'connected'], ['drained', 'drained'], ['away', 'away']]
+        .map(([value, words]) => el('option', { value }, words)));
+    this.table = new Table('Agents', [
+      ['Agent', (a) => el('a', { href: `#/cluster/${encodeURIComponent(a.name)}` }, a.name)],
+      ['State', (a) => a.says],
+      ['Dominant use', (a) => `${percent(a.share)}${a.kind ? ` of ${a.kind}` : ''}`, 'number'],
+      ['Used', (a) => amounts(a.row.allocated) || 'nothing', 'wide'],
+      ['Free', (a) => amounts(a.row.free) || 'nothing', 'wide'],
+      ['Tasks', (a) => a.row.tasks, 'number'],
+    ], { empty: 'no agent is like that' });
+    this.root = el('div', {}, this.figures, this.map.root, this.key, this.detail,
+      el('div', { class: 'controls' }, el('label', {}, 'Name contains ', this.filter),
+        el('label', {}, 'State ', this.state)), this.table.root);
+  }
+
+  open(name) {
+    this.chosen = name;
+    this.showChosen();
+  }
+
+  concerns(event) {
+    return event.agent !== undefined || event.event.startsWith('task ');
+  }
+
+  async read() {
+    const [status, rows] = await Promise.all([get('/v1/status'), list('agents', 'agents')]);
+    this.status = status;
+    this.agents = rows.map(described);
+    put(this.figures, figures([
+      ['Agents connected', status.agents_connected, 'agents_connected'],
+      ['Agents away', status.agents_disconnected + status.agents_unreachable, 'agents_away'],
+      ['Frameworks', status.frameworks_connected, 'frameworks_connected'],
+      ['Tasks running', status.tasks_running, 'tasks_running'],
+      ['Tasks staging', status.tasks_staging, 'tasks_staging'],
+      ['Tasks ended', status.tasks_ended, 'tasks_ended'],
+      ['In use', amounts(status.allocated) || 'nothing', 'allocated'],
+      ['Of', amounts(status.total) || 'nothing', 'total'],
+    ]));
+    this.map.set(this.agents);
+    this.show();
+    this.showChosen();
+  }
+
+  show() {
+    const part = this.filter.value;
+    const is = { all: () => true, connected: (a) => !a.isLost, drained: (a) => a.isDrained, away: (a) => a.isLost }[this.state.value];
+    this.table.set(this.agents.filter((agent) => is(agent) && agent.name.includes(part)));
+  }
+
+  showChosen() {
+    const agent = this.agents.find(({ name }) => name === this.chosen);
+    this.detail.hidden = !this.chosen;
+    const seen = JSON.stringify([this.chosen, agent?.row]);
+    if (this.detail.hidden || seen === this.seen) return;
+    this.seen = seen;
+    if (!agent) {
+      put(this.detail, el('h3', {}, `Agent ${this.chosen}`), el('p', {}, this.status ? 'The master knows no such agent.' : 'reading'));
+      return;
+    }
+    const { row } = agent;
+    put(this.detail, el('h3', {}, `Agent ${agent.name}`), facts([
+      ['State', agent.says], ['In trouble', row.trouble ?? ''],
+      ['Drained, to be empty by', agent.isDrained ? moment(row.drained_by_s) : ''],
+      ['Has', amounts(row.total)], ['Used', amounts(row.allocated) || 'nothing'],
+      ['Offered', amounts(row.offered) || 'nothing'], ['Free', amounts(row.free) || 'nothing'],
+      ['Tasks', String(row.tasks)], ['Registered', moment(row.registered_at_s)],
+      ['Attributes', Object.entries(row.attributes ?? {}).map(([name, value]) => `${name}=${value}`).join(', ')],
+      ['Limits', row.limits ?? ''],
+    ]), el('p', { class: 'controls' },
+      agent.isDrained
+        ? el('button', { type: 'button', id: 'undrain', onclick: () => this.ask(agent, 'undrain') }, 'Take the drain back…')
+        : el('button', { type: 'button', id: 'drain', onclick: () => this.ask(agent, 'drain') }, 'Drain…'),
+      el('a', { href: '#/cluster' }, 'Close')));
+  }
+
+  ask(agent, method) {
+    const isDrain = method === 'drain';
+    question({
+      title: isDrain ? `Drain agent ${agent.name}?` : `Take the drain of agent ${agent.name} back?`,
+      text: isDrain ? `Nothing new comes to it, and its ${agent.row.tasks} tasks are told to leave.` : 'Tasks may be launched on it again.',
+      yes: isDrain ? `Drain ${agent.name}` : `Take back the drain of ${agent.name}`,
+      act: async () => {
+        await post(`/v1/${method}`, { agent: agent.name });
+        await this.read();
+      },
+    });
+  }
+}

@@ -1,0 +1,160 @@
+// Tasks, a page of them at a time, as the master gives them; and the story of one: what became of
+// it, and its output as it grows.
+
+import { follow, get, post } from './api.js';
+import { Table, el, facts, put, question } from './dom.js';
+import { amounts, moment } from './amounts.js';
+import { eventWords } from './events_view.js';
+
+const kRows = 50;
+const kEventsShown = 200;
+const kLogCharsMax = 200_000;
+
+const reason = (task) => (task.reason && task.reason !== 'none' ? task.reason : '');
+
+export class TasksView {
+  name = 'tasks';
+  title = 'Tasks';
+
+  constructor() {
+    this.pages = [''];  // where each page begins
+    this.chosen = '';
+    this.prefix = el('input', { type: 'search', size: 24, onchange: () => this.first() });
+    this.ended = el('input', { type: 'checkbox', onchange: () => this.first() });
+    this.story = el('section', { class: 'panel', hidden: true, 'aria-label': 'The chosen task' });
+    this.table = new Table('Tasks', [
+      ['Task', (t) => el('a', { href: `#/tasks/${encodeURIComponent(`${t.framework}/${t.task}`)}` }, `${t.framework}/${t.task}`)],
+      ['State', (t) => `${t.state}${reason(t) && ` (${reason(t)})`}`],
+      ['Agent', (t) => t.agent],
+      ['Role', (t) => t.role],
+      ['User', (t) => t.user],
+      ['Has', (t) => amounts(t.resources)],
+      ['Since', (t) => moment(t.changed_at_s)],
+      ['Command', (t) => t.command ?? '', 'wide'],
+    ], { pageSize: kRows, empty: 'no task is like that' });
+    this.earlier = el('button', { type: 'button', onclick: () => this.turn(-1) }, 'Earlier tasks');
+    this.later = el('button', { type: 'button', onclick: () => this.turn(1) }, 'Later tasks');
+    this.root = el('div', {}, this.story, el('div', { class: 'controls' },
+      el('label', {}, 'Name begins with ', this.prefix), el('label', {}, this.ended, ' also ended ones')),
+    this.table.root, el('div', { class: 'controls' }, this.earlier, this.later));
+  }
+
+  open(rest) {
+    if (rest === this.chosen) return;
+    this.chosen = rest;
+    this.hide();
+    this.story.hidden = !rest;
+    if (rest) this.begin();
+  }
+  hide() {
+    this.log?.abort();
+    this.log = null;
+  }
+  first() {
+    this.pages = [''];
+    this.read();
+  }
+  turn(by) {
+    if (by < 0) this.pages.pop();
+    else if (this.next) this.pages.push(this.next);
+    this.read();
+  }
+  concerns(event) {
+    return event.event.startsWith('task ');
+  }
+  happened(event) {
+    if (!this.chosen || !this.events?.isConnected || `${event.framework}/${event.task}` !== this.chosen) return;
+    this.events.append(eventWords(event));
+    while (this.events.children.length > kEventsShown) this.events.firstChild.remove();
+  }
+
+  async read() {
+    const query = new URLSearchParams({ limit: kRows, prefix: this.prefix.value, after: this.pages.at(-1) });
+    if (this.ended.checked) query.set('ended', '1');
+    const page = await get(`/v1/tasks?${query}`);
+    this.next = page.next ?? '';
+    this.table.set(page.tasks);
+    this.earlier.disabled = this.pages.length === 1;
+    this.later.disabled = !this.next;
+    if (this.chosen) await this.readStory();
+  }
+
+  begin() {
+    this.seen = '';
+    this.what = el('div');
+    this.why = el('p', { class: 'note' });
+    this.kill = el('button', { type: 'button', id: 'kill', onclick: () => this.ask() }, 'Kill…');
+    this.events = el('ol', { class: 'events' });
+    this.text = el('pre', { class: 'log', tabindex: 0, 'aria-label': 'Output' });
+    const kinds = ['stdout', 'stderr'].map((file, i) => el('label', {},
+      el('input', { type: 'radio', name: 'file', value: file, checked: i === 0, onchange: () => this.readLog(file) }),
+      ['standard output', 'standard error'][i]));
+    put(this.story, el('h3', {}, `Task ${this.chosen}`), this.why, this.what,
+      el('p', { class: 'controls' }, this.kill, el('a', { href: '#/tasks' }, 'Close')),
+      el('h3', {}, 'What happened'), this.events,
+      el('h3', {}, 'Output'), el('div', { class: 'controls', role: 'radiogroup', 'aria-label': 'Which output' }, kinds), this.text);
+    const task = this.chosen;
+    get(`/v1/events?task=${encodeURIComponent(task)}&last=${kEventsShown}`).then((page) => {
+      if (task === this.chosen) put(this.events, page.events.map(eventWords));
+    }, (error) => put(this.events, el('li', { class: 'error' }, error.words ?? String(error))));
+    this.readLog('stdout');
+  }
+
+  async readStory() {
+    const task = this.chosen;
+    let told;
+    try {
+      told = await get(`/v1/explain?task=${encodeURIComponent(task)}`);
+    } catch (error) {
+      this.why.textContent = error.words ?? String(error);
+      return;
+    }
+    if (task !== this.chosen) return;
+    this.why.textContent = told.answer;
+    const row = told.task ?? {};
+    const isOver = ['finished', 'failed', 'killed', 'lost', 'gone', 'dropped', 'error'].includes(row.state);
+    this.kill.disabled = isOver;
+    const seen = JSON.stringify(row);
+    if (seen === this.seen) return;
+    this.seen = seen;
+    put(this.what, facts([
+      ['State', row.state ?? ''], ['Reason', reason(row)], ['Said', row.message ?? ''],
+      ['Agent', row.agent ?? ''], ['Role', row.role ?? ''], ['User', row.user ?? ''],
+      ['Has', amounts(row.resources)], ['Command', row.command ?? ''],
+      ['Launched', moment(row.launched_at_s)], ['Changed', moment(row.changed_at_s)],
+      ['Exit code', row.state === 'finished' || row.state === 'failed' ? String(row.exit_code ?? '') : ''],
+    ]));
+  }
+
+  async readLog(file) {
+    this.hide();
+    const log = new AbortController();
+    this.log = log;
+    const text = this.text;
+    text.textContent = '';
+    const add = (part) => {
+      const isAtEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 8;
+      text.append(part);
+      if (text.textContent.length > kLogCharsMax) text.textContent = text.textContent.slice(-kLogCharsMax / 2);
+      if (isAtEnd) text.scrollTop = text.scrollHeight;
+    };
+    try {
+      await follow(`/logs?${new URLSearchParams({ task: this.chosen, file })}`, log.signal, add);
+    } catch (error) {
+      if (error.name !== 'AbortError' && this.log === log) add(`\n(${error.words ?? 'the agent is not heard any more'})`);
+    }
+  }
+
+  ask() {
+    const task = this.chosen;
+    question({
+      title: `Kill task ${task}?`,
+      text: 'It is told to end, and is ended by force after its grace period. Its framework may launch another.',
+      yes: `Kill ${task}`,
+      act: async () => {
+        await post('/v1/kill', { task });
+        await this.read();
+      },
+    });
+  }
+}
