@@ -33,6 +33,7 @@ function doneOf(job) {
 export class AppsView {
   name = 'apps';
   title = 'Apps and jobs';
+  readEvery = 10_000;  // each reading is a request to a scheduler, and an event
 
   constructor() {
     this.told = { service: el('p', { class: 'note' }), batch: el('p', { class: 'note' }) };

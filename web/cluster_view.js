@@ -115,7 +115,7 @@ export class ClusterView {
       text: isDrain ? `Nothing new comes to it, and its ${agent.row.tasks} tasks are told to leave.` : 'Tasks may be launched on it again.',
       yes: isDrain ? `Drain ${agent.name}` : `Take back the drain of ${agent.name}`,
       act: async () => {
-        await post(`/v1/${method}`, { agent: agent.name });
+        await post(isDrain ? '/v1/drain' : '/v1/undrain', { agent: agent.name });
         await this.read();
       },
     });

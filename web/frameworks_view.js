@@ -56,7 +56,7 @@ export class FrameworksView {
       ['Tasks', String(framework.tasks)], ['Subscribed', moment(framework.subscribed_at_s)],
       ['Asks', (framework.asks ?? []).map((ask) => `${ask.ask || 'one'}: ${ask.wanted} of ${amounts(ask.shape)}`).join('; ')],
     ]), el('p', { class: 'controls' },
-      el('a', { href: `#/tasks?${encodeURIComponent(framework.framework)}/` }, 'Its tasks'),
+      el('a', { href: `#/tasks/${encodeURIComponent(`?${framework.framework}/`)}` }, 'Its tasks'),
       el('button', { type: 'button', id: 'kill-all', onclick: () => this.ask(framework) }, 'Kill its tasks…'),
       el('a', { href: '#/frameworks' }, 'Close')));
     get(`/v1/explain?framework=${encodeURIComponent(framework.framework)}`)

@@ -78,7 +78,7 @@ async function read() {
   const took = performance.now() - begin;
   const isOther = view !== shown || isAskedAgain;
   isAskedAgain = false;
-  return soon(isOther ? 0 : Math.max(kReadEvery, took * kRestFactor));
+  return soon(isOther ? 0 : Math.max(view.readEvery ?? kReadEvery, took * kRestFactor));
 }
 
 // Shares are kept since the page was opened, whatever is shown.

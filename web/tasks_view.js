@@ -39,7 +39,13 @@ export class TasksView {
     this.table.root, el('div', { class: 'controls' }, this.earlier, this.later));
   }
 
+  // Of one task its name, of those whose names begin so ?NAME.
   open(rest) {
+    if (rest.startsWith('?')) {
+      this.prefix.value = rest.slice(1);
+      this.pages = [''];
+      rest = '';
+    }
     if (rest === this.chosen) return;
     this.chosen = rest;
     this.hide();
