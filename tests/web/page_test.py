@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """The page of `proffer ui` in a real browser, against a real cluster.
 
-    tests/web/page_test.py BIN [--screenshots DIRECTORY] [TEST…]
+    tests/web/page_test.py BIN [--screenshots DIRECTORY] [--axe FILE] [TEST…]
 
-BIN has the programs. It needs Debian's chromium, chromium-driver and python3-selenium.
+BIN has the programs. FILE is axe-core's, which tools/axe installs. It needs Debian's chromium, chromium-driver and python3-selenium.
 """
 
 import json
@@ -29,6 +29,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 BIN = pathlib.Path()
 SCREENSHOTS = None
+AXE = None
 DEADLINE = 60 * int(os.environ.get("PROFFER_TEST_SLOWDOWN", "1"))
 NOBODY = 65534
 
@@ -397,7 +398,33 @@ class Page(unittest.TestCase):
                         == [("web", " 2 of 2 instances")], "the app is not shown")
         self.picture("apps")
 
-    # The last but one, since it ends the master of `proffer dev`.
+    def test_w_has_no_serious_finding_of_axe(self):
+        if AXE is None:
+            self.skipTest("tools/axe runs it")
+        self.start_task("seen", "--cpus", "0.2", "--mem", "32")
+        row = next(row for row in self.cluster.told("tasks")["tasks"]
+                   if row["framework"].startswith("seen"))
+        ask = Process(self.cluster.words("run", "--name", "huge", "--cpus", "100", "--", "true"))
+        self.addCleanup(ask.end)
+        self.browser.execute_script(AXE)
+        task = f"{row['framework']}/{row['task']}".replace("/", "%2F")
+        serious = []
+        for scheme in ("light", "dark"):
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            for view in ("cluster/agent-1", "roles/default", f"frameworks/{row['framework']}",
+                         "waiting", f"tasks/{task}", "apps", "events"):
+                self.show(view)
+                self.eventually(lambda: self.browser.execute_script(
+                    "return document.querySelector('main table td, main li') !== null"))
+                found = self.browser.execute_async_script(
+                    "const done = arguments[0]; axe.run().then((all) => done(all.violations));")
+                serious += [f"{scheme} {view}: {one['id']}: {node['html'][:200]}"
+                            for one in found if one["impact"] in ("serious", "critical")
+                            for node in one["nodes"]]
+        self.assertEqual(serious, [])
+
+    # The last but two, since it ends the master of `proffer dev`.
     def test_x_goes_on_after_the_master_was_killed(self):
         self.show("events")
         self.until_live()
@@ -459,8 +486,11 @@ class Page(unittest.TestCase):
 if __name__ == "__main__":
     words = sys.argv[1:]
     BIN = pathlib.Path(words.pop(0)).resolve()
-    if words and words[0] == "--screenshots":
-        SCREENSHOTS = pathlib.Path(words[1])
-        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    while words and words[0] in ("--screenshots", "--axe"):
+        if words[0] == "--axe":
+            AXE = pathlib.Path(words[1]).read_text()
+        else:
+            SCREENSHOTS = pathlib.Path(words[1])
+            SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         words = words[2:]
     unittest.main(argv=[sys.argv[0], *words], verbosity=2)
