@@ -1,6 +1,7 @@
 import { get, list, post } from './api.js';
 import { Table, el, facts, put, question } from './dom.js';
 import { amounts, millionths, moment } from './amounts.js';
+import { Blame } from './blame.js';
 
 export const wanted = (framework) => (framework.asks ?? []).reduce((sum, ask) => sum + (ask.wanted ?? 0), 0);
 
@@ -38,6 +39,7 @@ export class FrameworksView {
     this.rows = await list('frameworks', 'frameworks');
     this.show();
     this.showChosen();
+    if (!this.detail.hidden) await this.blame.read(`framework=${encodeURIComponent(this.chosen)}`);
   }
   show() {
     const part = this.filter.value;
@@ -49,6 +51,8 @@ export class FrameworksView {
     const seen = JSON.stringify(framework ?? null);
     if (!framework || seen === this.seen) return;
     this.seen = seen;
+    if (this.blameOf !== framework.framework) this.blame = new Blame();
+    this.blameOf = framework.framework;
     const why = el('p', { class: 'note' }, 'asking why');
     put(this.detail, el('h3', {}, `Framework ${framework.framework}`), why, facts([
       ['Role', framework.role], ['User', framework.user], ['State', framework.state],
@@ -58,7 +62,7 @@ export class FrameworksView {
     ]), el('p', { class: 'controls' },
       el('a', { href: `#/tasks/${encodeURIComponent(`?${framework.framework}/`)}` }, 'Its tasks'),
       el('button', { type: 'button', id: 'kill-all', onclick: () => this.ask(framework) }, 'Kill its tasks…'),
-      el('a', { href: '#/frameworks' }, 'Close')));
+      el('a', { href: '#/frameworks' }, 'Close')), this.blame.root);
     get(`/v1/explain?framework=${encodeURIComponent(framework.framework)}`)
       .then((told) => { why.textContent = told.answer; }, (error) => { why.textContent = error.words ?? String(error); });
   }

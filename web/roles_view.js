@@ -1,7 +1,7 @@
-import { list, post } from './api.js';
+import { get, list, post } from './api.js';
 import { Table, el, facts, put, question } from './dom.js';
 import { amounts, dominant, millionths } from './amounts.js';
-import { get } from './api.js';
+import { Blame } from './blame.js';
 import { Chart } from './chart.js';
 
 const kRowsMax = 1_000;
@@ -86,6 +86,7 @@ export class RolesView {
     this.table.set(this.rows);
     this.chart.draw();
     this.showChosen();
+    if (!this.detail.hidden) await this.blame.read(`role=${encodeURIComponent(this.chosen)}`);
   }
 
   showChosen() {
@@ -94,6 +95,8 @@ export class RolesView {
     const seen = JSON.stringify(role ?? null);
     if (!role || seen === this.seen) return;
     this.seen = seen;
+    if (this.blameOf !== role.role) this.blame = new Blame();
+    this.blameOf = role.role;
     const why = el('p', { class: 'note' }, 'asking why');
     put(this.detail, el('h3', {}, `Role ${role.role}`), why, facts([
       ['Weight', String(role.weight)], ['Share', millionths(role.dominant_share_millionths)],
@@ -103,7 +106,7 @@ export class RolesView {
       ['Users', (role.users ?? []).join(', ')],
     ]), el('p', { class: 'controls' },
       el('button', { type: 'button', id: 'weight', onclick: () => this.ask(role) }, 'Set its weight…'),
-      el('a', { href: '#/roles' }, 'Close')));
+      el('a', { href: '#/roles' }, 'Close')), this.blame.root);
     get(`/v1/explain?role=${encodeURIComponent(role.role)}`)
       .then((told) => { why.textContent = told.answer; }, (error) => { why.textContent = error.words ?? String(error); });
   }

@@ -4,6 +4,7 @@
 import { follow, get, post } from './api.js';
 import { Table, el, facts, put, question } from './dom.js';
 import { amounts, moment } from './amounts.js';
+import { Blame } from './blame.js';
 import { eventWords } from './events_view.js';
 
 const kRows = 50;
@@ -83,10 +84,12 @@ export class TasksView {
     this.earlier.disabled = this.pages.length === 1;
     this.later.disabled = !this.next;
     if (this.chosen) await this.readStory();
+    if (this.chosen) await this.blame.read(`task=${encodeURIComponent(this.chosen)}`);
   }
 
   begin() {
     this.seen = '';
+    this.blame = new Blame();
     this.what = el('div');
     this.why = el('p', { class: 'note' });
     this.kill = el('button', { type: 'button', id: 'kill', onclick: () => this.ask() }, 'Kill…');
@@ -97,7 +100,7 @@ export class TasksView {
       ['standard output', 'standard error'][i]));
     put(this.story, el('h3', {}, `Task ${this.chosen}`), this.why, this.what,
       el('p', { class: 'controls' }, this.kill, el('a', { href: '#/tasks' }, 'Close')),
-      el('h3', {}, 'What happened'), this.events,
+      this.blame.root, el('h3', {}, 'What happened'), this.events,
       el('h3', {}, 'Output'), el('div', { class: 'controls', role: 'radiogroup', 'aria-label': 'Which output' }, kinds), this.text);
     const task = this.chosen;
     get(`/v1/events?task=${encodeURIComponent(task)}&last=${kEventsShown}`).then((page) => {

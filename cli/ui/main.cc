@@ -1,13 +1,19 @@
 // proffer ui: the page, at a port of this machine, for the user that runs it. Read Ui::on_request
 // first.
 
+#include <cerrno>
 #include <csignal>
-#include <exception>
+#include <cstring>
 #include <utility>
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/arguments.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
+#include "cli/ui/link_file.h"
 #include "cli/ui/relay.h"
 #include "cli/ui/sessions.h"
 #include "cli/ui/web_files.h"
@@ -55,11 +61,13 @@ class Ui {
     return {};
   }
 
-  // A link for one more browser.
-  void offer() {
+  // A link for one more browser, which is printed.
+  std::string offer() {
     const std::string key = random_secret().str();
     sessions_.offer(key, loop_.now());
-    print_line(text("http://", kHost, ":", server_->port(), "/#key=", key));
+    std::string link = text("http://", kHost, ":", server_->port(), "/#key=", key);
+    print_line(link);
+    return link;
   }
 
  private:
@@ -123,12 +131,28 @@ class Ui {
   std::unique_ptr<HttpServer> server_;
 };
 
+// Says so if there is none.
+void open_browser(const std::string& file) {
+  std::string program = "xdg-open";
+  std::string path = file;
+  char* const words[] = {program.data(), path.data(), nullptr};
+  pid_t pid = -1;
+  const int failed = ::posix_spawnp(&pid, "xdg-open", nullptr, nullptr, words, environ);
+  if (failed != 0) {
+    print_error(Error::unavailable(text("cannot start xdg-open: ", std::strerror(failed)))
+                    .with_hint("open the link in a browser"),
+                false);
+  }
+}
+
 int run_ui(const std::vector<std::string>& words) {
   std::string master_flag;
   int64_t port = 0;
-  Arguments arguments("proffer ui [--port N]",
+  bool opens = false;
+  Arguments arguments("proffer ui [--open] [--port N]",
                       "the page of the cluster, for a browser on this machine, with your rights");
   arguments.master(&master_flag);
+  arguments.flag("--open", &opens, "open it in the browser, by xdg-open");
   arguments.option("--port", &port, "of 127.0.0.1; 0, the default, takes any free one");
   if (const auto status = arguments.parse(words)) return *status;
   if (port < 0 || port > 65'535) {
@@ -155,8 +179,22 @@ int run_ui(const std::vector<std::string>& words) {
     return print_error(listening.error(), false);
   }
   for (const int signal : {SIGINT, SIGTERM}) loop.on_signal(signal, [&loop] { loop.stop(); });
+  loop.on_signal(SIGCHLD, [] {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+  });
   print_line("the page of the cluster; the link works once, within 10 minutes; Ctrl-C ends it");
-  ui.offer();
+  const std::string link = ui.offer();
+  std::optional<LinkFile> file;
+  if (opens) {
+    Result<LinkFile> written = LinkFile::write(link);
+    if (written) {
+      file.emplace(*std::move(written));
+      open_browser(file->path());
+    } else {
+      print_error(written.error(), false);
+    }
+  }
   loop.run();
   return 0;
 }

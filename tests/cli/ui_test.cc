@@ -156,6 +156,18 @@ TEST(UiRelay, AsksTheMasterThatLeads) {
   EXPECT_EQ(asked, 1) << "the one that answered is asked first";
 }
 
+TEST(UiRelay, AsksForTheWholeAnswerOfWhichHeadWantsTheHead) {
+  Story story;
+  const auto master = story.serve("a", [](const HttpRequest& request, HttpResponder responder) {
+    responder.respond_text(200, text(request.method, " body"));
+  });
+  story.relay_to({"a"});
+  const std::string answer = story.ask("HEAD /v1/status HTTP/1.0\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr(" 200 "));
+  EXPECT_THAT(answer, HasSubstr("Content-Length: 8\r\n"));
+  EXPECT_THAT(answer, Not(HasSubstr("body")));
+}
+
 TEST(UiRelay, SaysThatNoMasterAnswers) {
   Story story;
   story.relay_to({"away"});

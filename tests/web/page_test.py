@@ -311,6 +311,10 @@ class Page(unittest.TestCase):
                                     name)
         self.eventually(lambda: "hello from story" in self.text_of("pre.log"), "no output")
         self.eventually(lambda: "task launched" in self.text_of("section.panel ol.events"))
+        blame = self.cluster.told("blame", "task", name)
+        self.eventually(lambda: blame["answer"] in self.text_of("section.panel"))
+        self.assertEqual([row[0] for row in self.rows("Waiting by reason")],
+                         [row["reason"] for row in blame["waited"]])
         self.picture("task")
         self.find("#kill").click()
         self.answer(f"Kill {name}")
@@ -471,6 +475,23 @@ class Page(unittest.TestCase):
         self.assertEqual(code, 200)
         self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
         self.assertEqual(status("/", {"If-None-Match": headers["ETag"]})[0], 304)
+
+    def test_y_the_browser_is_given_a_file_and_not_the_key(self):
+        home = pathlib.Path(self.cluster.home.name)
+        fake = home / "xdg-open"
+        fake.write_text("#!/bin/sh\n{ stat -c %a \"$1\"; cat \"$1\"; echo \"$@\"; echo told; } "
+                        f">{home}/opened.new; mv {home}/opened.new {home}/opened\n")
+        fake.chmod(0o755)
+        ui = Process(self.cluster.words("ui", "--open"), cwd=home,
+                     env={**os.environ, "PATH": f"{home}:{os.environ['PATH']}", "TMPDIR": str(home)})
+        link = ui.line_with("http://")
+        self.eventually(lambda: (home / "opened").exists(), "no browser is opened")
+        mode, page, words, _ = (home / "opened").read_text().splitlines()
+        self.assertEqual(mode, "600")
+        self.assertIn(link, page)
+        self.assertNotIn("key", words)
+        ui.end()
+        self.assertFalse(pathlib.Path(words).exists())
 
     def test_z_no_request_has_left_the_host_and_nothing_was_wrong(self):
         self.assertGreater(len(self.urls), 20)
