@@ -28,7 +28,7 @@ export function dominant(use, total) {
 }
 
 export const percent = (share) => `${(share * 100).toFixed(1)} %`;
-export const millionths = (value) => percent((value ?? 0) / 1_000_000);
+export const millionths = (value) => `${((value ?? 0) / 10_000).toFixed(1)} %`;
 
 const two = (value) => String(value).padStart(2, '0');
 

@@ -42,6 +42,11 @@ async function refusal(answer) {
   return new Refusal(answer.status, told.error ?? { message: `the server answered ${answer.status}` });
 }
 
+// A master that ends cuts its answers short.
+const whole = (answer) => answer.json().catch(() => {
+  throw new Refusal(0, { message: 'an answer was cut short' });
+});
+
 async function ask(path, options) {
   let answer;
   try {
@@ -63,7 +68,7 @@ export async function get(path) {
   const before = known.get(path);
   const answer = await ask(path, { headers: headers(before ? { 'If-None-Match': before.tag } : {}) });
   if (answer.status === 304) return before.value;
-  const value = await answer.json();
+  const value = await whole(answer);
   const tag = answer.headers.get('ETag');
   known.delete(path);
   if (tag) known.set(path, { tag, value });
@@ -85,7 +90,7 @@ export async function list(method, name, max = 20_000) {
 
 function send(path, body, more) {
   return ask(path, { method: 'POST', body: JSON.stringify(body),
-    headers: headers({ 'Content-Type': 'application/json', ...more }) }).then((answer) => answer.json());
+    headers: headers({ 'Content-Type': 'application/json', ...more }) }).then(whole);
 }
 // A change: it is done once, should the browser send it twice.
 export const post = (path, body) => send(path, body, { 'Idempotency-Key': crypto.randomUUID() });

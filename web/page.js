@@ -67,10 +67,10 @@ async function read() {
     await view.read();
     hear('reads', true);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    const isAway = [0, 502, 503, 504].includes(error.status);
+    // Whatever it is, the page goes on; what is no refusal is a mistake of ours.
+    if (!(error instanceof Refusal)) console.error(error);
+    const isAway = [0, 502, 503, 504].includes(error.status ?? 0);
     if (isAway) hear('reads', false, error.message);
-    view.refused?.(error);
     if (error.status === 401) return fail(error);
   } finally {
     isReading = false;

@@ -71,13 +71,13 @@ class Process:
 
 
 class Cluster:
-    def __init__(self, agents):
+    def __init__(self, agents, resources="cpus:2;mem:512", more=()):
         self.home = tempfile.TemporaryDirectory(prefix="proffer-page-")
         # Another user connects to its socket.
         os.chmod(self.home.name, 0o711)
         self.dir = pathlib.Path(self.home.name) / "cluster"
         self.dev = Process([BIN / "proffer", "dev", "--json", "--dir", self.dir, "--agents", agents,
-                            "--resources", "cpus:2;mem:512"])
+                            "--resources", resources, *more])
         ready = json.loads(self.dev.line_with('"ready"'))
         self.socket = ready["master"]
         os.chmod(self.dir, 0o711)
