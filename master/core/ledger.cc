@@ -113,8 +113,8 @@ PackedWaits Master::State::note_launched(Framework& framework, const AskName& as
                                          const RoleName& role, Time now) {
   PackedWaits waited;
   if (const auto at = framework.ledger.find(ask); at != framework.ledger.end()) {
-    waited = change_wait(framework, at->second, now,
-                         [&](AskWait& wait) { return wait.launch(now); });
+    waited =
+        change_wait(framework, at->second, now, [&](AskWait& wait) { return wait.launch(now); });
   }
   count_waiting(framework, role, WaitReason::kStart, 1, now);
   return waited;

@@ -451,7 +451,8 @@ class Master::State {
   Agents agents_;
   Brake brake_{options_.brake};
   Frameworks frameworks_;
-  Tasks tasks_{options_.ended_kept, [this](const Task& task, Time now) { note_started(task, now); }};
+  Tasks tasks_{options_.ended_kept,
+               [this](const Task& task, Time now) { note_started(task, now); }};
   FrameworkSeries series_;
   Relays relays_;
   Allocator allocator_;

@@ -240,8 +240,8 @@ std::vector<std::string> RecordingWriter::begin(std::string_view version,
   std::vector<std::string> records = {std::string(1, kBegin)};
   ArchiveWriter(records.back(), nobody)(kRecordingFormat)(version)(options);
   for (const proto::RegistryRow& row : snapshot.rows) {
-    ArchiveWriter(records.emplace_back(1, kRow), nobody)(proto::table_of(row))(proto::key_of(row))(
-        proto::encode_row(row));
+    ArchiveWriter(records.emplace_back(1, kRow),
+                  nobody)(proto::table_of(row))(proto::key_of(row))(proto::encode_row(row));
   }
   records.emplace_back(1, kBegun);
   return records;
@@ -330,8 +330,8 @@ Result<void> RecordingReader::read_begin(std::string_view bytes) {
   uint64_t format = 0;
   archive(format);
   if (archive.ok() && format != kRecordingFormat) {
-    return Error::unsupported(text("the recording has format ", format, ", this version reads ",
-                                   kRecordingFormat))
+    return Error::unsupported(
+               text("the recording has format ", format, ", this version reads ", kRecordingFormat))
         .with_hint("replay it with the version of Proffer that wrote it");
   }
   RecordingBegins& begins = begins_.emplace();
