@@ -520,6 +520,8 @@ void Service::State::forget(Step& step, const std::string& name) {
   if (!apps_.at(name).app.earlier.empty()) erase(versions_key(name));
   erase(app_key(name));
   apps_.erase(name);
+  looks_.cancel(name);
+  measured_.erase(name);
   forgotten_ = ++changes_;
   watchers_stale_ = true;
   waiting_.erase(name);

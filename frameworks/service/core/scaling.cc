@@ -45,6 +45,7 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
     // Somebody measures, though nothing follows from it.
     if (!running.is_scaled) {
       running.figures_at = step.now;
+      measured_.insert(figures.app);
       running.scaling = why;
     }
     return why;
@@ -63,6 +64,7 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
     report.sum += std::clamp<int64_t>(figure->second, 0, kFigureMax);
   }
   running.figures_at = step.now;
+  measured_.insert(figures.app);
   ScaleVerdict verdict =
       running.scale_history.take(*app.spec.scale, app.spec.instances, report, step.now);
   running.scaling = verdict.why;
@@ -88,11 +90,13 @@ bool Service::State::wants_figures() const {
 
 // Nobody measures any more, and what was said last is no longer so.
 void Service::State::forget_old_figures(Step& step) {
-  for (auto& [name, running] : apps_) {
-    if (!running.figures_at || step.now - *running.figures_at < kFiguresOld) continue;
+  std::erase_if(measured_, [&](const std::string& name) {
+    RunningApp& running = apps_.at(name);
+    if (step.now - *running.figures_at < kFiguresOld) return false;
     running.figures_at.reset();
     running.scaling.clear();
-  }
+    return true;
+  });
 }
 
 Result<Service::State::Changed> Service::State::decide(Step&, const AutoScale& scale,

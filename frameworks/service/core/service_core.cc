@@ -64,10 +64,8 @@ std::optional<Time> Service::State::next_deadline() const {
   at(settled_at_);
   at(confirm_at_);
   at(next_turn_);
-  for (const auto& [name, app] : apps_) {
-    if (app.figures_at) at(*app.figures_at + kFiguresOld);
-  }
-  for (const auto& [name, app] : apps_) at(app.look_again);
+  for (const std::string& name : measured_) at(*apps_.at(name).figures_at + kFiguresOld);
+  at(looks_.next());
   return next;
 }
 
@@ -339,9 +337,7 @@ void Service::State::on_tick(Step& step) {
     for (const auto& [name, app] : apps_) mark(name);
   }
   if (confirm_at_ && *confirm_at_ <= step.now) confirm(step);
-  for (const auto& [name, app] : apps_) {
-    if (app.look_again && *app.look_again <= step.now) mark(name);
-  }
+  while (const std::optional<std::string> name = looks_.pop(step.now)) mark(*name);
   forget_old_figures(step);
   for (const std::string& name : std::exchange(changed_, {})) {
     const auto app = apps_.find(name);
@@ -368,6 +364,7 @@ void Service::State::plan(Step& step, const std::string& name) {
   RunningApp& running = found->second;
   App& app = running.app;
   running.look_again.reset();
+  looks_.cancel(name);
   if (app.stopping && app.instances.empty()) {
     // Unless somebody has just asked for it again.
     return changing_.count(name) > 0 ? void() : forget(step, name);
@@ -425,6 +422,7 @@ void Service::State::plan(Step& step, const std::string& name) {
   look_at_servers(running);
   judge(step, running, plan);
   if (app.waits && running.why.empty()) begin(step, running);
+  if (running.look_again) looks_.arm(name, *running.look_again);
   tell_followers(name);
   tell_neighbours(name);
 }

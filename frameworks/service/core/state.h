@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/deadlines.h"
 #include "frameworks/service/core/autoscale.h"
 #include "frameworks/service/core/plan.h"
 #include "frameworks/service/core/records.h"
@@ -312,6 +313,10 @@ class Service::State {
   FrameworkId framework_;
   std::optional<Time> settled_at_;  // of this session; what runs is known by then
   std::map<std::string, RunningApp> apps_;
+  // When time alone changes the plan of an app: RunningApp::look_again of those that are not due.
+  DeadlineQueue<std::string> looks_;
+  std::set<std::string> measured_;  // apps of which figures were taken: RunningApp::figures_at
+
   uint64_t launched_ = 0;             // counts instances, for their ids
   std::set<std::string> changed_;     // apps to plan
   std::set<std::string> waiting_;     // apps that wait for others; perhaps more

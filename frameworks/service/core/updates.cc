@@ -232,6 +232,14 @@ std::vector<Violation> Service::State::violations() const {
   for (const auto& [name, running] : apps_) {
     const App& app = running.app;
     if (app.spec.name != name) say(text("app ", name, " is named ", app.spec.name));
+    if (running.figures_at.has_value() != measured_.contains(name)) {
+      say(text("app ", name, " is measured, or not"));
+    }
+    // One that was due is planned, at once or when it may be again.
+    const std::optional<Time> look = looks_.time_of(name);
+    if (look != running.look_again && (look || !changed_.contains(name))) {
+      say(text("app ", name, " is looked at at another time"));
+    }
     std::map<int64_t, int> launched;  // because of us, into each slot
     for (const auto& [task, instance] : app.instances) {
       if (to_task_id(instance.id) != task || instance.id.app != name) {
