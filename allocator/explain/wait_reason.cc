@@ -40,8 +40,9 @@ std::optional<WaitReason> reason_of_room(const Cluster& cluster, const AskEntry&
   return found;
 }
 
+// Where others have it: what is set aside for the ask itself is not in its way.
 bool would_fit(const AskEntry& ask, const Agent& a, const ResourceVector& free) {
-  return a.serves() && ask.matches(a) && ask.ask.shape.fits_in(free);
+  return !ask.claims(a) && a.serves() && ask.matches(a) && ask.ask.shape.fits_in(free);
 }
 
 // Of the room that is set aside for others.
@@ -66,6 +67,7 @@ std::optional<WaitReason> reason_set_aside(const Cluster& cluster, const Waiting
 bool waits_for_offers(const Cluster& cluster, const AskEntry& ask) {
   int looked = 0;
   for (const auto& [id, offer] : cluster.outstanding.all()) {
+    if (offer.leaf->owner == ask.leaf->owner) continue;
     if (++looked > kPlacesLookedAt) return false;
     const Agent& a = *offer.agent;
     const ResourceVector free = a.free_and_kept().amounts + a.counted_offered();

@@ -61,8 +61,11 @@ void finish_asks(proto::Blame& blame) {
 
 }  // namespace
 
-void Master::State::add_waiting_asks(const Framework& framework, proto::Blame& blame) const {
+// Those in the role or below it; no role: all.
+void Master::State::add_waiting_asks(const Framework& framework, const RoleName& within,
+                                     proto::Blame& blame) const {
   for (const auto& [ask, entry] : framework.ledger) {
+    if (!within.empty() && !is_within(entry.role, within)) continue;
     proto::WaitingAsk row{.framework = framework.id(),
                           .ask = ask,
                           .role = entry.role,
@@ -82,7 +85,7 @@ Result<proto::Blame> Master::State::blame_framework(std::string_view word) const
   blame.since = options_.started_at;
   blame.sums = framework.wait_totals.sums(now_);
   blame.answer = answer_of_sums(blame);
-  add_waiting_asks(framework, blame);
+  add_waiting_asks(framework, {}, blame);
   finish_asks(blame);
   return blame;
 }
@@ -96,11 +99,7 @@ Result<proto::Blame> Master::State::blame_role(std::string_view path) const {
   blame.since = options_.started_at;
   blame.sums = role_waits_.sums(role, now_);
   blame.answer = answer_of_sums(blame);
-  for (const auto& [id, framework] : frameworks_.all()) {
-    if (!framework.ledger.empty()) add_waiting_asks(framework, blame);
-  }
-  std::erase_if(blame.asks,
-                [&](const proto::WaitingAsk& ask) { return !is_within(ask.role, role); });
+  for (const auto& [id, framework] : frameworks_.all()) add_waiting_asks(framework, role, blame);
   finish_asks(blame);
   return blame;
 }
@@ -112,7 +111,7 @@ Result<proto::Blame> Master::State::blame_task(std::string_view name, const Prin
   proto::Blame blame{.now = now_, .framework = row.framework, .task = row.task};
   if (!found->is_known) {
     blame.answer = found->answer;
-    add_waiting_asks(*frameworks_.find(row.framework), blame);
+    add_waiting_asks(*frameworks_.find(row.framework), {}, blame);
     finish_asks(blame);
     return blame;
   }

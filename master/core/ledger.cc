@@ -13,7 +13,9 @@ namespace {
 constexpr Duration kLookEvery = seconds(1);
 // At most so many looks in each span.
 constexpr Duration kLooksSpan = milliseconds(100);
-constexpr int kLooksMax = 64;
+constexpr int64_t kLooksMax = 64;
+// The first look after a change of the agents may be at all of them: it counts as more.
+constexpr int64_t kAgentsPerLook = 64;
 
 }  // namespace
 
@@ -140,7 +142,7 @@ void Master::State::look_at_later(const FrameworkId& framework, const AskName& a
 void Master::State::look_at_waits(Step& step) {
   if (step.now - looks_span_ >= kLooksSpan) {
     looks_span_ = step.now;
-    looks_left_ = kLooksMax;
+    looks_left_ = std::min(looks_left_ + kLooksMax, kLooksMax);
   }
   while (!looks_.empty() && looks_.begin()->at <= step.now && looks_left_ > 0) {
     --looks_left_;
@@ -152,6 +154,10 @@ void Master::State::look_at_waits(Step& step) {
     if (at == framework.ledger.end()) continue;
     AskWait& wait = at->second.wait;
     if (wait.lacking() > 0) {
+      const uint64_t version = allocator_.fit_version();
+      if (std::exchange(wait.looked_version, version) != version) {
+        looks_left_ -= static_cast<int64_t>(agents_.all().size()) / kAgentsPerLook;
+      }
       const WaitReason reason = allocator_.wait_reason(framework.id(), look.ask, step.now);
       if (reason != wait.reason()) {
         change_wait(framework, at->second, step.now, [&](AskWait& one) {

@@ -277,7 +277,8 @@ class Master::State {
                      std::optional<Time> at);
   void look_at_waits(Step& step);
   std::optional<Time> next_look() const;
-  void add_waiting_asks(const Framework& framework, proto::Blame& blame) const;
+  void add_waiting_asks(const Framework& framework, const RoleName& within,
+                        proto::Blame& blame) const;
 
   // history.cc
   void keep_ended(const Task& task);
@@ -468,7 +469,7 @@ class Master::State {
     auto operator<=>(const Look&) const = default;
   };
   std::set<Look> looks_;
-  int looks_left_ = 1;  // until the next span
+  int64_t looks_left_ = 1;  // until the next span; below zero, they are owed
   Time looks_span_ = {};
   std::vector<proto::HistoryRecord> history_ = {};  // of this step
   int64_t awaited_ = 0;  // admitted agents that this life has not seen yet

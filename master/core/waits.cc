@@ -11,6 +11,18 @@ namespace {
 
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
+// Of so many tasks each.
+WaitClock mean_of(const WaitClock& a, int64_t count_a, const WaitClock& b, int64_t count_b) {
+  __extension__ typedef __int128 Int128;
+  WaitClock mean;
+  for (size_t i = 0; i < kWaitReasonCount; ++i) {
+    const auto reason = static_cast<WaitReason>(i);
+    const Int128 sum = Int128{a[reason].nanos()} * count_a + Int128{b[reason].nanos()} * count_b;
+    mean[reason] = Duration::nanos(static_cast<int64_t>(sum / (count_a + count_b)));
+  }
+  return mean;
+}
+
 }  // namespace
 
 WaitClock WaitClock::operator-(const WaitClock& o) const {
@@ -85,6 +97,7 @@ void AskWait::take_back(int64_t count, Time now) {
     Duration& asked = moved.base[WaitReason::kScheduler];
     asked = asked + (now - moved.offered_at);
     moved.base = clock_ - moved.base;
+    moved.offered_at = {};
     count -= moved.count;
     offers_.back().count -= moved.count;
     if (offers_.back().count == 0) offers_.pop_back();
@@ -94,11 +107,31 @@ void AskWait::take_back(int64_t count, Time now) {
   bound(lacks_);
 }
 
+// Those two beside each other that are closest in time become one, and have the mean of what each
+// of their tasks had: the sum stays the same.
 void AskWait::bound(Cohorts& cohorts) {
-  if (cohorts.size() <= kCohortsMax) return;
-  Cohort& last = cohorts.back();
-  last.count += std::prev(cohorts.end(), 2)->count;
-  cohorts.erase(std::prev(cohorts.end(), 2));
+  while (cohorts.size() > kCohortsMax) {
+    size_t at = 1;
+    const auto gap = [&](size_t i) { return cohorts[i].asked_at - cohorts[i - 1].asked_at; };
+    for (size_t i = 2; i < cohorts.size(); ++i) {
+      if (gap(i) < gap(at)) at = i;
+    }
+    Cohort& first = cohorts[at - 1];
+    const Cohort& second = cohorts[at];
+    // Both have been in offers since the same moment, of what counts from then on.
+    WaitClock base = second.base;
+    Duration& asked = first.base[WaitReason::kScheduler];
+    Duration& asked_second = base[WaitReason::kScheduler];
+    const Time offered_at = std::max(first.offered_at, second.offered_at);
+    if (first.offered_at != Time()) {
+      asked = asked + (offered_at - first.offered_at);
+      asked_second = asked_second + (offered_at - second.offered_at);
+    }
+    first.base = mean_of(first.base, first.count, base, second.count);
+    first.offered_at = offered_at;
+    first.count += second.count;
+    cohorts.erase(cohorts.begin() + static_cast<std::ptrdiff_t>(at));
+  }
 }
 
 PackedWaits AskWait::launch(Time now) {
@@ -152,6 +185,12 @@ std::vector<WaitSum> WaitTotals::sums(Time now) const {
   return sums;
 }
 
+WaitTotals::Sum WaitTotals::untold_millis(Time now) const {
+  Sum untold = 0;
+  for (const One& one : all_) untold += nanos_until(one, now) / kNanosPerMilli - one.told_millis;
+  return untold;
+}
+
 std::vector<WaitSum> WaitTotals::cut(Time now) {
   std::vector<WaitSum> sums;
   for (size_t i = 0; i < all_.size(); ++i) {
@@ -168,32 +207,60 @@ bool WaitTotals::is_idle() const {
   return std::all_of(all_.begin(), all_.end(), [](const One& one) { return one.tasks == 0; });
 }
 
-void RoleWaits::change(const RoleName& role, WaitReason reason, int64_t count, Time now) {
-  auto at = roles_.find(role);
+void RoleWaits::change(const RoleName& name, WaitReason reason, int64_t count, Time now) {
+  auto at = roles_.find(name);
   if (at == roles_.end()) {
     if (roles_.size() >= forget_at_) forget_idle();
-    at = roles_.emplace(role, Role{.totals = {}, .from = now}).first;
+    at = roles_.emplace(name, Role{}).first;
   }
-  at->second.totals.change(reason, count, now);
+  Role& role = at->second;
+  if (role.is_told && role.totals.is_idle()) role.from = now;
+  role.is_told = false;
+  role.totals.change(reason, count, now);
+  role.changed_at = now;
 }
 
-// All of them but kIdleRolesMax, so that a look at all is paid for by as many new ones.
+// All but the kIdleRolesMax that were idle last, so that a look at all is paid for by as many new
+// ones.
 void RoleWaits::forget_idle() {
-  size_t idle = 0;
-  std::erase_if(roles_, [&](const auto& role) {
-    return role.second.totals.is_idle() && ++idle > kIdleRolesMax;
-  });
+  std::vector<Time> idle;
+  for (const auto& [name, role] : roles_) {
+    if (role.totals.is_idle()) idle.push_back(role.changed_at);
+  }
+  if (idle.size() > kIdleRolesMax) {
+    const auto last = idle.end() - static_cast<std::ptrdiff_t>(kIdleRolesMax);
+    std::nth_element(idle.begin(), last, idle.end());
+    std::erase_if(roles_, [&](const auto& one) {
+      return one.second.totals.is_idle() && one.second.changed_at < *last;
+    });
+  }
   forget_at_ = 2 * std::max(roles_.size(), kIdleRolesMax);
 }
 
 std::vector<proto::RoleWait> RoleWaits::cut(Time now) {
-  std::vector<proto::RoleWait> told;
-  for (auto& [name, role] : roles_) {
-    const Time from = std::exchange(role.from, now);
-    std::vector<WaitSum> sums = role.totals.cut(now);
-    if (sums.empty()) continue;
-    told.push_back({.role = name, .from = from, .until = now, .waited = std::move(sums)});
+  using Untold = std::pair<WaitTotals::Sum, decltype(roles_)::iterator>;
+  std::vector<Untold> most;
+  for (auto at = roles_.begin(); at != roles_.end(); ++at) {
+    const WaitTotals::Sum untold = at->second.totals.untold_millis(now);
+    if (untold > 0) most.emplace_back(untold, at);
+    if (untold == 0 && at->second.totals.is_idle()) at->second.is_told = true;
   }
+  if (most.size() > kRolesToldMax) {
+    std::nth_element(most.begin(), most.begin() + kRolesToldMax - 1, most.end(),
+                     [](const Untold& a, const Untold& b) { return a.first > b.first; });
+    most.resize(kRolesToldMax);
+  }
+  std::vector<proto::RoleWait> told;
+  for (const auto& [untold, at] : most) {
+    auto& [name, role] = *at;
+    told.push_back({.role = name,
+                    .from = std::exchange(role.from, now),
+                    .until = now,
+                    .waited = role.totals.cut(now)});
+    role.is_told = true;
+  }
+  std::sort(told.begin(), told.end(),
+            [](const proto::RoleWait& a, const proto::RoleWait& b) { return a.role < b.role; });
   return told;
 }
 

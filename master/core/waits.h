@@ -47,8 +47,8 @@ class PackedWaits {
 // The tasks that one ask wants and that are not launched.
 class AskWait {
  public:
-  // Cohorts beyond so many become one with the one before: their tasks count as wanted when the
-  // later was.
+  // Beyond so many, the two cohorts that are closest in time become one: each of their tasks has
+  // waited as they did in the mean.
   static constexpr size_t kCohortsMax = 64;
 
   explicit AskWait(Time now) : since_(now) {}
@@ -64,12 +64,14 @@ class AskWait {
   int64_t lacking() const { return lacking_; }
   int64_t offered() const { return offered_; }
   bool is_empty() const { return lacking_ + offered_ == 0; }
+  size_t cohorts() const { return lacks_.size() + offers_.size(); }
   WaitReason reason() const { return reason_; }
   // Since when the task that waits longest is wanted.
   std::optional<Time> oldest() const;
 
   // When its reason is to be looked at; kept by who looks.
   std::optional<Time> look_at = {};
+  uint64_t looked_version = 0;  // Allocator::fit_version() at the last look
 
  private:
   // Tasks that were wanted at one time. A task that lacks an offer has waited for the clock less
@@ -109,10 +111,12 @@ class WaitTotals {
   // The same of what is new since this was asked last. Exact: what a span leaves of a millisecond
   // counts in the next one.
   std::vector<WaitSum> cut(Time now);
-  bool is_idle() const;  // no task waits
+  bool is_idle() const;                // no task waits
+  __extension__ typedef __int128 Sum;  // tasks times nanoseconds leave 64 bits
+  // Of what cut() would tell now.
+  Sum untold_millis(Time now) const;
 
  private:
-  __extension__ typedef __int128 Sum;  // tasks times nanoseconds leave 64 bits
   struct One {
     int64_t tasks = 0;
     Time counted = {};  // up to when the sum is made
@@ -133,7 +137,10 @@ class RoleWaits {
   static constexpr size_t kIdleRolesMax = 1'000;
 
   void change(const RoleName& role, WaitReason reason, int64_t count, Time now);
-  // Ends a span for each role: what its tasks waited in it; roles where none waited are left out.
+  // Ends a span for each role: what its tasks waited in it, by role; roles where none waited are
+  // left out. If there are more than kRolesToldMax, those are told in which most is untold; the
+  // spans of the others go on, so a user with many roles cannot fill the history.
+  static constexpr std::ptrdiff_t kRolesToldMax = 32;
   std::vector<proto::RoleWait> cut(Time now);
   bool is_anybody_waiting() const;
   std::vector<std::pair<RoleName, const WaitTotals*>> all() const;
@@ -143,7 +150,9 @@ class RoleWaits {
  private:
   struct Role {
     WaitTotals totals = {};
-    Time from = {};  // when its span began
+    Time from = {};        // when its span began
+    Time changed_at = {};  // last
+    bool is_told = true;   // all of it
   };
   void forget_idle();
 

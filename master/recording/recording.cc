@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "master/recording/archive.h"
 #include "proto/codec/records.h"
@@ -226,24 +227,46 @@ void TraceHash::add(const MasterOutbox& out) {
     add(event.what());
     event.fields(fields);
   }
-  fields.number("records", static_cast<int64_t>(out.records.size()));
-  fields.number("actions", static_cast<int64_t>(out.actions.size()));
+  for (const proto::RegistryWrite& write : out.records) {
+    add(proto::table_of(write.row));
+    add(proto::key_of(write.row));
+    add(write.erase ? "erased" : "written");
+  }
+  for (const MasterAction& action : out.actions) {
+    fields.number("action", static_cast<int64_t>(action.index()));
+    if (const auto* send = std::get_if<Send>(&action)) {
+      fields.number("peer", static_cast<int64_t>(send->peer.value()));
+      add(proto::message_name(*send->envelope.message));
+    } else if (const auto* drop = std::get_if<Drop>(&action)) {
+      fields.number("peer", static_cast<int64_t>(drop->peer.value()));
+    } else if (const auto* answer = std::get_if<Answer>(&action)) {
+      fields.number("call", static_cast<int64_t>(answer->call));
+      add(answer->result ? *answer->result : answer->result.error().message());
+    }
+  }
 }
 
 // --- writing ------------------------------------------------------------------------------------
+
+std::string RecordingWriter::begin_record(char kind) {
+  std::string record(1, kind);
+  ArchiveWriter(record, [](const PrincipalPtr&) { return uint64_t{0}; })(records_++);
+  return record;
+}
 
 // Each row is a record: there may be more of them than fit one.
 std::vector<std::string> RecordingWriter::begin(std::string_view version,
                                                 const MasterOptions& options,
                                                 const MasterSnapshot& snapshot) {
   const auto nobody = [](const PrincipalPtr&) { return uint64_t{0}; };
-  std::vector<std::string> records = {std::string(1, kBegin)};
+  std::vector<std::string> records = {begin_record(kBegin)};
   ArchiveWriter(records.back(), nobody)(kRecordingFormat)(version)(options);
   for (const proto::RegistryRow& row : snapshot.rows) {
-    ArchiveWriter(records.emplace_back(1, kRow),
+    records.push_back(begin_record(kRow));
+    ArchiveWriter(records.back(),
                   nobody)(proto::table_of(row))(proto::key_of(row))(proto::encode_row(row));
   }
-  records.emplace_back(1, kBegun);
+  records.push_back(begin_record(kBegun));
   return records;
 }
 
@@ -251,22 +274,25 @@ uint64_t RecordingWriter::number_of(const PrincipalPtr& by, std::vector<std::str
   if (const auto known = principals_.find(by); known != principals_.end()) return known->second;
   const bool begins_anew = principals_.size() == kPrincipalsMax;
   if (begins_anew) principals_.clear();
-  std::string record(1, kPrincipal);
-  ArchiveWriter archive(record, [](const PrincipalPtr&) { return uint64_t{0}; });
+  records.push_back(begin_record(kPrincipal));
+  ArchiveWriter archive(records.back(), [](const PrincipalPtr&) { return uint64_t{0}; });
   archive(begins_anew)(*by);
-  records.push_back(std::move(record));
   return principals_.emplace(by, principals_.size() + 1).first->second;
 }
 
-void RecordingWriter::add(const MasterEvent& event, Time now, std::vector<std::string>& records) {
-  std::string record(1, kEvent);
-  ArchiveWriter archive(record, [&](const PrincipalPtr& by) { return number_of(by, records); });
+void RecordingWriter::add(const MasterEvent& event, Time now, std::span<const std::byte> frame,
+                          std::vector<std::string>& records) {
+  std::string rest;
+  ArchiveWriter archive(rest, [&](const PrincipalPtr& by) { return number_of(by, records); });
   archive(now)(event.index());
-  if (const auto* frame = std::get_if<FrameReceived>(&event)) {
-    const Result<std::span<const std::byte>> bytes = encoder_.encode(frame->envelope);
-    if (!bytes) return;
-    archive(frame->peer)(frame->by);
-    archive(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()));
+  if (const auto* received = std::get_if<FrameReceived>(&event)) {
+    if (frame.empty()) {
+      const Result<std::span<const std::byte>> bytes = encoder_.encode(received->envelope);
+      CHECK(bytes) << bytes.error().message();
+      frame = *bytes;
+    }
+    archive(received->peer)(received->by);
+    archive(std::string_view(reinterpret_cast<const char*>(frame.data()), frame.size()));
   } else {
     std::visit(
         [&](const auto& one) {
@@ -274,17 +300,17 @@ void RecordingWriter::add(const MasterEvent& event, Time now, std::vector<std::s
         },
         event);
   }
-  records.push_back(std::move(record));
+  records.push_back(begin_record(kEvent) + rest);
 }
 
-std::string RecordingWriter::sum(uint64_t steps, uint64_t hash) const {
-  std::string record(1, kSum);
+std::string RecordingWriter::sum(uint64_t steps, uint64_t hash) {
+  std::string record = begin_record(kSum);
   ArchiveWriter(record, [](const PrincipalPtr&) { return uint64_t{0}; })(steps)(hash);
   return record;
 }
 
-std::string RecordingWriter::end(std::string_view why) const {
-  std::string record(1, kEnd);
+std::string RecordingWriter::end(std::string_view why) {
+  std::string record = begin_record(kEnd);
   ArchiveWriter(record, [](const PrincipalPtr&) { return uint64_t{0}; })(why);
   return record;
 }
@@ -359,7 +385,12 @@ Result<void> RecordingReader::read_row(std::string_view bytes) {
 
 Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view record) {
   if (record.empty()) return corrupt("an empty record");
-  const std::string_view bytes = record.substr(1);
+  uint64_t number = 0;
+  ArchiveReader head(record.substr(1), principals_);
+  head(number);
+  if (!head.ok()) return corrupt("a record is not whole");
+  if (number != records_++) return corrupt("records are missing here");
+  const std::string_view bytes = head.rest();
   ArchiveReader archive(bytes, principals_);
   switch (record.front()) {
     case kBegin:

@@ -7,8 +7,11 @@
 // A recording has what peers sent: commands, environments and the secrets of sessions, not the
 // values of secrets, which are sealed. It is for the master's user alone.
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -45,8 +48,8 @@ struct RecordingEnds {
 };
 using RecordedEntry = std::variant<RecordingBegins, RecordedEvent, RecordedSum, RecordingEnds>;
 
-// A hash of all that a core says of its steps: its trace with its fields, and how many records and
-// actions there are.
+// A hash of what a core says of its steps: its trace with its fields, the keys of its records, and
+// of each action what it is and for which peer or call.
 class TraceHash {
  public:
   void add(const MasterOutbox& out);
@@ -57,21 +60,27 @@ class TraceHash {
   uint64_t value_ = 0xcbf2'9ce4'8422'2325;
 };
 
-// Makes records. One for a recording: principals are written once.
+// Makes records. One for a recording: principals are written once, and each record has the next
+// number, so that a reader notices where one is missing.
 class RecordingWriter {
  public:
+  // `records`: so many are there already.
+  explicit RecordingWriter(uint64_t records = 0) : records_(records) {}
   std::vector<std::string> begin(std::string_view version, const MasterOptions& options,
                                  const MasterSnapshot& snapshot);
   // Before the core has it: it may move parts away. Adds a record, and one before it for a
-  // principal that is new. An event that has no bytes (its frame is too large to have come) is
-  // recorded as nothing.
-  void add(const MasterEvent& event, Time now, std::vector<std::string>& records);
-  std::string sum(uint64_t steps, uint64_t hash) const;
-  std::string end(std::string_view why) const;
+  // principal that is new. `frame`: of FrameReceived, as it came; empty: it is encoded again,
+  // which needs a message that can be.
+  void add(const MasterEvent& event, Time now, std::span<const std::byte> frame,
+           std::vector<std::string>& records);
+  std::string sum(uint64_t steps, uint64_t hash);
+  std::string end(std::string_view why);
 
  private:
+  std::string begin_record(char kind);
   uint64_t number_of(const PrincipalPtr& by, std::vector<std::string>& records);
 
+  uint64_t records_;
   proto::Encoder encoder_;
   std::map<PrincipalPtr, uint64_t> principals_;
 };
@@ -79,13 +88,15 @@ class RecordingWriter {
 class RecordingReader {
  public:
   // The entry; nothing for a record that only prepares later ones. Errors: kCorruption: it is no
-  // record of a recording, or not as the ones before it say; kUnsupported: of another format.
+  // record of a recording, or not the next one; kUnsupported: of another format. After an error
+  // nothing more can be read.
   Result<std::optional<RecordedEntry>> read(std::string_view record);
 
  private:
   Result<void> read_begin(std::string_view bytes);
   Result<void> read_row(std::string_view bytes);
 
+  uint64_t records_ = 0;
   std::optional<RecordingBegins> begins_;  // until its last row has been read
   std::vector<PrincipalPtr> principals_;
 };

@@ -52,10 +52,8 @@ class Replay {
   Result<bool> take(const std::string& record) {
     Result<std::optional<RecordedEntry>> read = reader_.read(record);
     if (!read) return std::move(read).error();
-    if (!*read) {
-      saved_.push_back(record);
-      return true;
-    }
+    if (!options_.save.empty()) saved_.push_back(record);
+    if (!*read) return true;
     RecordedEntry& entry = **read;
     if (auto* begins = std::get_if<RecordingBegins>(&entry)) {
       if (core_) return Error::corruption("the recording is damaged: it begins twice");
@@ -63,7 +61,6 @@ class Replay {
       leader_ = begins->options.leader;
       began_ = now_ = begins->options.started_at;
       core_ = std::make_unique<Master>(begins->options, begins->snapshot);
-      saved_.push_back(record);
       return true;
     }
     if (!core_) return Error::corruption("the recording is damaged: it does not begin");
@@ -73,15 +70,15 @@ class Replay {
       return true;
     }
     auto& recorded = std::get<RecordedEvent>(entry);
-    if (is_enough(recorded.now)) return false;
+    if (is_enough(recorded.now)) {
+      if (!saved_.empty()) saved_.pop_back();
+      return false;
+    }
     now_ = std::max(now_, recorded.now);
     out_.clear();
     core_->handle(std::move(recorded.event), recorded.now, out_);
     hash_.add(out_);
     ++steps_;
-    saved_.push_back(record);
-    if (!options_.save.empty()) return true;
-    saved_.clear();
     if (trace_ == nullptr) return true;
     for (const TraceEvent& event : out_.trace) {
       *trace_ << to_text(now_ - began_) << " " << to_text(event) << "\n";
@@ -89,18 +86,36 @@ class Replay {
     return true;
   }
 
+  // Until one is wrong, or it is enough.
+  std::optional<Error> take_all(const std::vector<std::string>& records) {
+    for (const std::string& record : records) {
+      const Result<bool> goes_on = take(record);
+      if (!goes_on) return goes_on.error();
+      if (!*goes_on) break;
+    }
+    return std::nullopt;
+  }
+
   void print_trace_to(std::ostream& trace) { trace_ = &trace; }
   bool has_begun() const { return core_ != nullptr; }
   const Master& core() const { return *core_; }
   bool differs() const { return differs_at_.has_value(); }
-  const std::vector<std::string>& saved() const { return saved_; }
-  std::string sum() const { return RecordingWriter().sum(steps_, hash_.value()); }
+  bool is_compared() const { return sums_ > 0; }
+  // What was replayed, with the sums that were recorded, and at its end the one of this version.
+  std::vector<std::string> saved() const {
+    std::vector<std::string> records = saved_;
+    if (same_until_ < steps_) {
+      records.push_back(RecordingWriter(records.size()).sum(steps_, hash_.value()));
+    }
+    return records;
+  }
 
   std::string json() const {
     std::string out =
         text("{\"version\":\"", version_, "\",\"leader\":", leader_.value(), ",\"steps\":", steps_,
              ",\"span_s\":", (now_ - began_).millis() / 1000, ",\"hash\":\"", hex_of(hash_.value()),
-             "\",\"sums\":", sums_, ",\"same\":", differs_at_ ? "false" : "true");
+             "\",\"sums\":", sums_, ",\"same_until_step\":", same_until_,
+             ",\"same\":", differs_at_ || sums_ == 0 ? "false" : "true");
     if (differs_at_) out += text(",\"differs_before_step\":", *differs_at_);
     return out + "}";
   }
@@ -112,7 +127,11 @@ class Replay {
       return out + text("\nit differs from what happened, between steps ", same_until_, " and ",
                         *differs_at_);
     }
+    if (sums_ == 0) return out + "\nno sum was recorded of them: they are compared with nothing";
     out += text("\nthe same as what happened, in ", sums_, sums_ == 1 ? " sum" : " sums");
+    if (same_until_ < steps_) {
+      out += text("; the last ", steps_ - same_until_, " steps are compared with nothing");
+    }
     if (!why_ended_.empty()) out += text("; its end: ", why_ended_);
     return out;
   }
@@ -203,26 +222,32 @@ int replay(const Options& options) {
   const Result<std::vector<std::string>> files = files_of(options.path);
   if (!files) return fail(files.error());
   bool differs = false;
-  std::unique_ptr<Replay> last;
+  int code = 0;
+  std::unique_ptr<Replay> last;  // of those that began
   for (const std::string& file : *files) {
-    Result<CheckpointLog::Readable> read = CheckpointLog::read(file, kBytesMax);
-    if (!read) return fail(read.error());
-    last = std::make_unique<Replay>(options);
-    if (options.trace == "-") last->print_trace_to(std::cout);
-    for (const std::string& record : read->records) {
-      const Result<bool> goes_on = last->take(record);
-      if (!goes_on) return fail(Error(goes_on.error()).in(file));
-      if (!*goes_on) break;
+    const Result<CheckpointLog::Readable> read = CheckpointLog::read(file, kBytesMax);
+    auto life = std::make_unique<Replay>(options);
+    if (options.trace == "-") life->print_trace_to(std::cout);
+    std::optional<Error> wrong;
+    if (!read) {
+      wrong = read.error();
+    } else {
+      wrong = life->take_all(read->records);
     }
-    if (!last->has_begun()) {
-      return fail(Error::corruption("no recording begins here").in(file));
+    // What is good until there is told, and the other lives are.
+    if (life->has_begun()) {
+      std::cout << (options.json ? life->json() : life->words()) << "\n";
+      differs = differs || life->differs();
+      last = std::move(life);
+    } else if (!wrong) {
+      wrong = Error::corruption("no recording begins here");
     }
-    if (read->damaged_bytes > 0) {
-      std::cerr << file << ": damaged, and left out: " << read->damaged_bytes << " bytes\n";
+    if (wrong) code = fail(Error(*wrong).in(file));
+    if (read && read->damaged_bytes > 0) {
+      std::cerr << file << ": damaged: " << read->damaged_bytes << " bytes\n";
     }
-    differs = differs || last->differs();
-    std::cout << (options.json ? last->json() : last->words()) << "\n";
   }
+  if (last == nullptr) return code;
   if (!options.explain.empty()) {
     const Result<std::string> said = explained(last->core(), options.explain);
     if (!said) return fail(said.error());
@@ -234,19 +259,23 @@ int replay(const Options& options) {
     std::cout << *said << "\n";
   }
   if (!options.save.empty()) {
+    if (last->differs()) {
+      return fail(Error::failed_precondition(
+          "what differs is not saved: a test of it would only say that it differs"));
+    }
     if (fs::exists(options.save)) {
       return fail(Error::already_exists(text(quoted(options.save), " is there already"))
                       .with_hint("--save names a new file"));
     }
     Result<CheckpointLog::Opened> opened = CheckpointLog::open(options.save);
     if (!opened) return fail(opened.error());
-    std::vector<std::string> records = last->saved();
-    records.push_back(last->sum());
-    if (Result<void> written = opened->log->append(records); !written) {
+    if (Result<void> written = opened->log->append(last->saved()); !written) {
       return fail(written.error());
     }
   }
-  return differs ? kExitDiffers : 0;
+  const bool is_whole = !options.until && !options.steps;
+  if (code == 0 && is_whole && !last->is_compared()) code = kExitUsage;
+  return differs ? kExitDiffers : code;
 }
 
 int run(int argc, char** argv) {

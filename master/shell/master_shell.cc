@@ -98,10 +98,11 @@ struct MasterShell::Impl {
   MasterShellOptions options;
   std::optional<DirectoryLock> data_lock;  // beside an ensemble; else it is the registry's
   std::unique_ptr<Leadership> leadership;
-  std::unique_ptr<Master> core;        // nullptr: it does not lead
-  std::unique_ptr<History> history;    // nullptr: none is kept, or it does not lead
-  std::unique_ptr<EventLog> events;    // the same
-  std::unique_ptr<Recorder> recorder;  // nullptr: nothing is recorded, or it does not lead
+  std::unique_ptr<Master> core;              // nullptr: it does not lead
+  std::unique_ptr<History> history;          // nullptr: none is kept, or it does not lead
+  std::unique_ptr<EventLog> events;          // the same
+  std::span<const std::byte> frame_in_hand;  // of the event that is the next step
+  std::unique_ptr<Recorder> recorder;        // nullptr: nothing is recorded, or it does not lead
   std::unique_ptr<Router> router;
   Intake intake;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
@@ -273,8 +274,12 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
                                                                .bytes_max = options.record_bytes,
                                                                .version = options.version},
                                                               options.core, snapshot);
-    if (!opened) return lost(std::move(opened).error().in("--record"));
-    recorder = *std::move(opened);
+    if (opened) {
+      recorder = *std::move(opened);
+    } else {
+      LOG(ERROR) << "nothing is recorded: " << opened.error().message() << "; "
+                 << opened.error().hint();
+    }
   }
   core = std::make_unique<Master>(options.core, snapshot);
   if (options.core.keeps_history) {
@@ -486,6 +491,7 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
       answer != nullptr && core->is_standby(peer)) {
     return api.history_calls().on_reply(peer, *answer);
   }
+  frame_in_hand = frame;
   step(FrameReceived{peer, *std::move(envelope), principal_of(peer)});
 }
 
@@ -615,7 +621,7 @@ void MasterShell::Impl::step(MasterEvent event) {
   out.clear();
   const Time now = loop.now();
   const bool decides = std::holds_alternative<Tick>(event);
-  if (recorder) recorder->add(event, now);
+  if (recorder) recorder->add(event, now, std::exchange(frame_in_hand, {}));
   core->handle(std::move(event), now, out);
   if (recorder) recorder->note_outcome(out);
   const std::optional<Time> deadline = core->next_deadline();

@@ -120,12 +120,16 @@ Result<Page> read_explain(const ReadContext& from, std::string_view arguments) {
 Result<Page> read_blame(const ReadContext& from, std::string_view arguments) {
   const Result<proto::ExplainCall> call = proto::parse_explain_call(arguments);
   if (!call) return call.error();
-  const Result<proto::Blame> blame = !call->role.empty() ? from.core.blame_role(call->role)
-                                     : !call->task.empty()
-                                         ? from.core.blame_task(call->task, from.by)
-                                         : from.core.blame_framework(call->framework);
-  if (!blame) return blame.error();
-  return Page{.json = proto::blame_json(*blame)};
+  Result<proto::Blame> blame = !call->role.empty()   ? from.core.blame_role(call->role)
+                               : !call->task.empty() ? from.core.blame_task(call->task, from.by)
+                                                     : from.core.blame_framework(call->framework);
+  if (!blame) return std::move(blame).error();
+  // As many asks as fit a reply; `asks_all` says how many there are.
+  while (true) {
+    Page page{.json = proto::blame_json(*blame)};
+    if (page.json.size() <= kJsonBytesMax || blame->asks.empty()) return page;
+    blame->asks.resize(blame->asks.size() / 2);
+  }
 }
 
 Result<Page> read_keys(const ReadContext& from, std::string_view arguments) {

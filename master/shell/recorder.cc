@@ -1,11 +1,14 @@
 #include "master/shell/recorder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -24,23 +27,50 @@ std::string name_of(LeaderEpoch leader) {
   return text(digits, kSuffix);
 }
 
-// Recordings of earlier lives, the oldest first, until the rest fits.
+bool is_recording(const fs::path& path) {
+  const std::string name = path.filename();
+  return path.extension() == kSuffix && name.size() == 12 + kSuffix.size() &&
+         name.find_first_not_of("0123456789") == 12;
+}
+
+// Recordings of earlier lives, the oldest first, until the rest fits; the last one is kept.
 void forget_old(const std::string& directory, uint64_t bytes_max) {
   std::vector<std::pair<fs::path, uint64_t>> files;
   uint64_t all = 0;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (entry.path().extension() != kSuffix) continue;
+    if (!is_recording(entry.path())) continue;
     const uint64_t bytes = entry.file_size(error);
     if (error) continue;
     files.emplace_back(entry.path(), bytes);
     all += bytes;
   }
   std::sort(files.begin(), files.end());
+  if (!files.empty()) files.pop_back();
   for (const auto& [path, bytes] : files) {
     if (all <= bytes_max) return;
     if (fs::remove(path, error)) all -= bytes;
   }
+}
+
+// It will hold the secrets of sessions.
+Result<void> make_own(const std::string& directory) {
+  std::error_code error;
+  fs::create_directories(fs::path(directory).parent_path(), error);
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::unavailable(
+        text("cannot make the directory ", quoted(directory), ": ", std::strerror(errno)));
+  }
+  struct stat found {};
+  if (::stat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
+    return Error::failed_precondition(text(quoted(directory), " is no directory"));
+  }
+  if (found.st_uid != ::geteuid() || (found.st_mode & 0077) != 0) {
+    return Error::failed_precondition(
+               text(quoted(directory), " is another user's, or open to others"))
+        .with_hint(text("chmod 700 ", directory, ", or name another one"));
+  }
+  return {};
 }
 
 }  // namespace
@@ -59,15 +89,8 @@ Recorder::~Recorder() { *alive_ = false; }
 Result<std::unique_ptr<Recorder>> Recorder::open(Loop& loop, RecorderOptions options,
                                                  const MasterOptions& core,
                                                  const MasterSnapshot& snapshot) {
-  std::error_code error;
-  if (fs::create_directories(options.directory, error)) {
-    ::chmod(options.directory.c_str(), 0700);
-  }
-  if (error) {
-    return Error::unavailable(
-        text("cannot make the directory ", quoted(options.directory), ": ", error.message()));
-  }
-  forget_old(options.directory, options.bytes_max);
+  if (Result<void> made = make_own(options.directory); !made) return std::move(made).error();
+  forget_old(options.directory, options.bytes_max / 2);
   const std::string path = options.directory + "/" + name_of(core.leader);
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
   if (!opened) return std::move(opened).error();
@@ -78,16 +101,20 @@ Result<std::unique_ptr<Recorder>> Recorder::open(Loop& loop, RecorderOptions opt
   std::unique_ptr<Recorder> made(new Recorder(loop, std::move(options)));
   made->file_ = std::make_shared<File>();
   made->file_->log = std::move(opened->log);
-  for (std::string& record : made->writer_.begin(made->options_.version, core, snapshot)) {
-    made->keep(std::move(record));
+  // Here, since it may be larger than what may wait.
+  const std::vector<std::string> begin =
+      made->writer_.begin(made->options_.version, core, snapshot);
+  if (Result<void> written = made->file_->log->append(begin); !written) {
+    return std::move(written).error();
   }
+  for (const std::string& record : begin) made->bytes_ += record.size();
   return made;
 }
 
-void Recorder::add(const MasterEvent& event, Time now) {
+void Recorder::add(const MasterEvent& event, Time now, std::span<const std::byte> frame) {
   if (!ended_.empty()) return;
   std::vector<std::string> records;
-  writer_.add(event, now, records);
+  writer_.add(event, now, frame, records);
   for (std::string& record : records) keep(std::move(record));
 }
 
@@ -95,8 +122,9 @@ void Recorder::note_outcome(const MasterOutbox& out) {
   if (!ended_.empty()) return;
   hash_.add(out);
   if (++steps_ % kStepsPerSum == 0) keep(writer_.sum(steps_, hash_.value()));
-  if (bytes_ > options_.bytes_max) {
-    return end(text("this life has filled --record_mib, ", options_.bytes_max >> 20, " MiB"));
+  if (bytes_ > options_.bytes_max / 2) {
+    return end(
+        text("this life has filled its half of --record_mib, ", options_.bytes_max >> 21, " MiB"));
   }
   if (waiting_bytes_ > options_.waiting_max) {
     end("the disk is too slow for what is to be recorded");
@@ -122,6 +150,8 @@ void Recorder::keep(std::string record) {
 void Recorder::write() {
   if (is_writing_ || waiting_.empty()) return;
   is_writing_ = true;
+  // What is on the disk can be compared, to its last step.
+  if (ended_.empty()) waiting_.push_back(writer_.sum(steps_, hash_.value()));
   const auto batch = std::make_shared<std::vector<std::string>>(std::exchange(waiting_, {}));
   waiting_bytes_ = 0;
   const auto result = std::make_shared<Result<void>>();

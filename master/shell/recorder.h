@@ -2,8 +2,9 @@
 
 // Writes down what the core is told (master/recording/recording.h), in a file for each life:
 // DIRECTORY/<leader epoch of 12 digits>.rec. Written behind, by a worker thread, in batches of a
-// moment; finish() writes the rest. Files of earlier lives are removed until all fit the bound. A
-// life that grows beyond it is recorded until there: what follows could not be replayed without it.
+// moment; finish() writes the rest. A life is recorded until it fills half of the bound: what
+// follows could not be replayed without its beginning. Recordings of earlier lives are removed, the
+// oldest first, until the others fit the other half; the last one is kept.
 
 #include <cstdint>
 #include <deque>
@@ -29,7 +30,8 @@ struct RecorderOptions {
 
 class Recorder {
  public:
-  // Blocks. Errors: the directory or the file cannot be written.
+  // Blocks. Errors: the directory or the file cannot be written, is another user's or open to
+  // others, or is in use: then nothing is recorded.
   static Result<std::unique_ptr<Recorder>> open(Loop& loop, RecorderOptions options,
                                                 const MasterOptions& core,
                                                 const MasterSnapshot& snapshot);
@@ -39,7 +41,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   // Before each step, and after it.
-  void add(const MasterEvent& event, Time now);
+  // `frame`: of FrameReceived, as it came.
+  void add(const MasterEvent& event, Time now, std::span<const std::byte> frame);
   void note_outcome(const MasterOutbox& out);
   // Blocks until all is written.
   void finish();

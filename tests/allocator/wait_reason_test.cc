@@ -162,6 +162,16 @@ TEST(WaitReason, WhatOthersAreOfferedMayBeFreeSoon) {
   EXPECT_EQ(reason(s, "f"), "offers");
 }
 
+// Nobody else is to blame for what its own scheduler was offered.
+TEST(WaitReason, ItsOwnOffersAreNotThoseOfOthers) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("f").asks("cpus:1", 10);
+  s.decide();
+  ASSERT_FALSE(s.framework("f").offers().empty());
+  EXPECT_EQ(reason(s, "f"), "share");
+}
+
 TEST(WaitReason, EnoughInAllIsNoRoomIfItIsInPieces) {
   AllocatorScenario s;
   for (const char* name : {"a1", "a2"}) {

@@ -100,6 +100,22 @@ TEST_F(HistoryOf, AMasterThatIsKilledIsThereInItsNextLife) {
   EXPECT_THAT(table.out, HasSubstr("exit 3"));
 }
 
+TEST_F(HistoryOf, TasksThatWaitedIsSummedByRole) {
+  const auto waits = std::make_unique<Process>(Words{program("proffer"), "--master=" + socket(),
+                                                     "run", "--cpus=3", "--mem=64", "--", "true"});
+  ASSERT_TRUE(eventually([&] {
+    return proffer({"blame", "role", "default"}).out.find("impossible") != std::string::npos;
+  }));
+  master_->kill(SIGTERM);  // In order, so that the last minute is written.
+  EXPECT_EQ(master_->wait().code, 0);
+  start_master();
+  const Exit told = proffer({"blame", "role", "default", "--since", "1h", "--json"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_THAT(told.out, HasSubstr("{\"reason\":\"impossible\",\"millis\":"));
+  EXPECT_THAT(proffer({"blame", "role", "other", "--since", "1h"}).out,
+              HasSubstr("nothing of it has waited"));
+}
+
 TEST_F(HistoryOf, AMasterThatEndsInOrderIsWholeToTheLastTask) {
   EXPECT_EQ(runs("exit 0").code, 0);
   master_->kill(SIGTERM);

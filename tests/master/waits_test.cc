@@ -72,19 +72,46 @@ TEST(AskWait, TheLastOnesAreWantedNoLonger) {
   EXPECT_TRUE(wait.is_empty());
 }
 
-TEST(AskWait, ManyCohortsBecomeOneAndNothingIsLost) {
+TEST(AskWait, OfManyCohortsThoseCloseInTimeBecomeOneAndTheirSumStays) {
   AskWait wait(at(0));
   const auto count = static_cast<int64_t>(AskWait::kCohortsMax) * 3;
-  for (int64_t i = 0; i < count; ++i) wait.set(i + 1, 0, at(i));
+  Duration whole;
+  for (int64_t i = 0; i < count; ++i) {
+    wait.set(i + 1, 0, at(i));
+    whole = whole + (at(count) - at(i));
+    EXPECT_LE(wait.cohorts(), AskWait::kCohortsMax);
+  }
+  EXPECT_EQ(wait.oldest(), at(0));
   wait.set(0, count, at(count));
   Duration last = seconds(count + 1);
+  Duration sum;
   for (int64_t i = 0; i < count; ++i) {
     const Duration waited = whole_of(wait.launch(at(count)).spans());
-    EXPECT_GE(waited, seconds(1));
     EXPECT_LE(waited, last) << "nobody overtakes";
+    EXPECT_NEAR((waited - (at(count) - at(i))).seconds(), 0, 6) << "nor is much off";
+    last = waited;
+    sum = sum + waited;
+  }
+  EXPECT_NEAR(sum.seconds(), whole.seconds(), 1e-6);
+  EXPECT_TRUE(wait.is_empty());
+}
+
+TEST(AskWait, DeclinedAgainAndAgainItStaysBounded) {
+  AskWait wait(at(0));
+  int64_t wanted = 0;
+  for (int64_t i = 0; i < 1'000; ++i) {
+    wait.set(++wanted, 0, at(3 * i));
+    wait.set(0, wanted, at(3 * i + 1));
+    wait.set(wanted / 2, wanted - wanted / 2, at(3 * i + 2));
+    ASSERT_LE(wait.cohorts(), 2 * AskWait::kCohortsMax);
+  }
+  Duration last = seconds(10'000);
+  while (!wait.is_empty()) {
+    const Duration waited = whole_of(wait.launch(at(3'000)).spans());
+    EXPECT_GT(waited, Duration());
+    EXPECT_LE(waited, last);
     last = waited;
   }
-  EXPECT_TRUE(wait.is_empty());
 }
 
 // Each task by itself.
@@ -209,6 +236,40 @@ TEST(RoleWaits, ARoleHasThoseBelowIt) {
   EXPECT_EQ(roles.cut(at(2)).size(), 2u) << "a role in which nothing waited is left out";
 }
 
+// A user with many roles cannot fill the history, and nothing of them is lost.
+TEST(RoleWaits, OfManyTheOnesAreToldOfWhichMostIsToBeTold) {
+  RoleWaits roles;
+  constexpr int kRoles = 100;
+  for (int i = 0; i < kRoles; ++i) {
+    roles.change(RoleName(text("r", i)), WaitReason::kLimit, i + 1, at(0));
+  }
+  std::map<RoleName, int64_t> millis;
+  std::map<RoleName, Time> told_until;
+  for (int minute = 1; minute <= 400; ++minute) {
+    const std::vector<proto::RoleWait> told = roles.cut(at(60 * minute));
+    EXPECT_EQ(told.size(), static_cast<size_t>(RoleWaits::kRolesToldMax));
+    for (const proto::RoleWait& span : told) {
+      EXPECT_EQ(span.from, told_until[span.role]) << span.role.str();
+      told_until[span.role] = span.until;
+      millis[span.role] += span.waited.at(0).millis;
+    }
+  }
+  EXPECT_EQ(millis.size(), size_t{kRoles}) << "each has its turn";
+  for (int i = 0; i < kRoles; ++i) {
+    const RoleName role(text("r", i));
+    EXPECT_EQ(millis[role], (i + 1) * (told_until[role] - at(0)).millis());
+  }
+}
+
+TEST(RoleWaits, ASpanBeginsWhenSomethingWaits) {
+  RoleWaits roles;
+  roles.change(RoleName("r"), WaitReason::kLimit, 1, at(0));
+  roles.change(RoleName("r"), WaitReason::kLimit, -1, at(10));
+  EXPECT_EQ(roles.cut(at(60)).at(0).from, at(0));
+  roles.change(RoleName("r"), WaitReason::kLimit, 1, at(3'600));
+  EXPECT_EQ(roles.cut(at(3'660)).at(0).from, at(3'600));
+}
+
 TEST(RoleWaits, ThatNothingWaitsInAreForgottenIfTheyAreMany) {
   RoleWaits roles;
   roles.change(RoleName("waits"), WaitReason::kLimit, 1, at(0));
@@ -218,6 +279,7 @@ TEST(RoleWaits, ThatNothingWaitsInAreForgottenIfTheyAreMany) {
     roles.change(role, WaitReason::kLimit, -1, at(i + 1));
   }
   EXPECT_LE(roles.all().size(), 2 * RoleWaits::kIdleRolesMax + 2);
+  EXPECT_FALSE(roles.sums(RoleName("r19999"), at(20'001)).empty()) << "the last ones are kept";
   EXPECT_EQ(roles.sums(RoleName("waits"), at(10)),
             (std::vector<WaitSum>{{WaitReason::kLimit, 10'000, 1}}));
 }
