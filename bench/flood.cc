@@ -114,7 +114,7 @@ std::string row_of(const Flood& flood, int pairs, int count) {
               idle_kib / 1'024, " | ", bench::memory_kib(master, "VmHWM") / 1'024, " | ",
               metric(cluster, "proffer_calls_shed_total"), ", ",
               metric(cluster, "proffer_sessions_shed_total"), ", ",
-              metric(cluster, "proffer_connections_unfinished_total"), " |\n");
+              metric(cluster, "proffer_connections_refused_total{reason=\"unfinished\"}"), " |\n");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// proffer status, agents, frameworks: pictures of the cluster.
+// proffer status, agents, frameworks: pictures of the cluster. What is wrong comes first.
 
 #include <map>
 
@@ -7,6 +7,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "common/text.h"
+#include "proto/json/conditions_json.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
@@ -59,6 +60,17 @@ std::string standing_of(const proto::MasterRow& row, Time now) {
   return words;
 }
 
+void print_conditions(const std::vector<proto::ConditionRow>& rows, Time now) {
+  if (rows.empty()) return print_line("nothing is wrong");
+  for (const proto::ConditionRow& row : rows) {
+    print_line(text(to_text(row.severity),
+                    row.severity == proto::Severity::kWarning ? "     " : "    ", row.condition,
+                    " ", row.object, ", for ", age(std::max(Duration(), now - row.since)), ": ",
+                    row.message));
+    print_line(text("            look: ", row.command));
+  }
+}
+
 std::string reserved_of(const proto::AgentRow& row) {
   std::map<RoleName, ResourceVector> sums;
   for (const proto::ReservedRow& part : row.reserved) sums[part.role] += part.amounts;
@@ -73,7 +85,9 @@ std::string reserved_of(const proto::AgentRow& row) {
 
 int run_status(const Words& words) {
   Common common;
-  Arguments arguments("proffer status [--json]", "the cluster in a few lines");
+  Arguments arguments("proffer status [--json]",
+                      "what is wrong in the cluster, the gravest first, and the cluster in a few "
+                      "lines");
   add_common(arguments, &common);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
@@ -86,6 +100,9 @@ int run_status(const Words& words) {
   }
   const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
   if (!status) return print_error(status.error(), false);
+  const Result<std::vector<proto::ConditionRow>> wrong = proto::parse_conditions(answer->json);
+  if (!wrong) return print_error(wrong.error(), false);
+  print_conditions(*wrong, status->now);
   print_line(text("master      ", answer->master, ", leader epoch ", status->leader.value(),
                   ", up ", age(status->now - status->started_at)));
   if (status->masters.size() > 1) {

@@ -32,6 +32,7 @@ install(DIRECTORY ${made}/man DESTINATION share COMPONENT runtime)
 install(FILES ${made}/completions/proffer DESTINATION share/bash-completion/completions
         COMPONENT runtime)
 install(FILES frameworks/batch/shell/job.schema.json DESTINATION share/proffer COMPONENT runtime)
+install(DIRECTORY packaging/prometheus DESTINATION share/proffer COMPONENT runtime)
 install(DIRECTORY examples/wordcount examples/pipeline examples/scenarios
         DESTINATION share/doc/proffer/examples COMPONENT runtime)
 # Some are run where they are.

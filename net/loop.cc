@@ -17,6 +17,7 @@
 #include <uv.h>
 
 #include "common/check.h"
+#include "net/time_histogram.h"
 
 namespace proffer {
 namespace {
@@ -65,8 +66,11 @@ struct Loop::Impl {
   std::vector<std::shared_ptr<std::function<void()>>> hooks;
   std::map<int, std::pair<uv_signal_t*, std::function<void()>>> signals;
   std::shared_ptr<void> companion;
-  bool is_stopping = false;  // run() ends with this turn
-  bool is_closing = false;   // in the destructor: nobody is called any more
+  TimeHistogram turns;
+  std::optional<int64_t> turn_began;  // monotonic nanoseconds; none: the next turn is not measured
+  uint64_t waited_before = 0;         // what libuv had waited for I/O by then
+  bool is_stopping = false;           // run() ends with this turn
+  bool is_closing = false;            // in the destructor: nobody is called any more
 
   std::mutex mutex;
   std::vector<std::function<void()>> posted;  // under mutex
@@ -74,6 +78,7 @@ struct Loop::Impl {
   Impl() {
     hold_standard_streams();
     CHECK_EQ(uv_loop_init(&uv), 0);
+    CHECK_EQ(uv_loop_configure(&uv, UV_METRICS_IDLE_TIME), 0);
     uv_prepare_init(&uv, &prepare);
     uv_check_init(&uv, &check);
     uv_idle_init(&uv, &idle);
@@ -123,6 +128,7 @@ struct Loop::Impl {
     for (Pump* pump : awake) {
       if (pump != nullptr) pump->flush();
     }
+    record_turn();
     if (is_stopping) {
       uv_stop(&uv);
       return;
@@ -133,6 +139,17 @@ struct Loop::Impl {
       uv_idle_stop(&idle);
     }
     arm_uv_timer();
+  }
+
+  // A turn begins where the one before has ended; libuv counts how long it waited in between.
+  void record_turn() {
+    const int64_t time = read_clock(CLOCK_MONOTONIC);
+    const uint64_t waited = uv_metrics_idle_time(&uv);
+    if (turn_began) {
+      turns.record(nanoseconds(time - *turn_began - static_cast<int64_t>(waited - waited_before)));
+    }
+    turn_began = time;
+    waited_before = waited;
   }
 
   // Those due now; one that arms itself again for a time that has come waits for the next turn.
@@ -208,6 +225,7 @@ Loop::~Loop() {
 Time Loop::now() const { return impl_->now(); }
 
 void Loop::run() {
+  impl_->turn_began.reset();
   uv_run(&impl_->uv, UV_RUN_DEFAULT);
   impl_->is_stopping = false;
 }
@@ -293,6 +311,8 @@ void Loop::remove(Pump* pump) {
   pump->is_awake_ = true;  // Nothing wakes it any more.
   std::replace(impl_->awake.begin(), impl_->awake.end(), pump, static_cast<Pump*>(nullptr));
 }
+
+const TimeHistogram& Loop::turns() const { return impl_->turns; }
 
 std::shared_ptr<void>& Loop::companion() { return impl_->companion; }
 

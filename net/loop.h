@@ -20,6 +20,7 @@
 namespace proffer {
 
 class Loop;
+class TimeHistogram;
 
 // Messages of one socket are handled so long at most before timers have their turn: the answer to
 // one message may take milliseconds.
@@ -80,6 +81,8 @@ class Loop {
   void remove(Pump* pump);
   // Asks `pump` in this turn, and until nothing is pending. O(1).
   void wake(Pump* pump);
+  // How long each turn was busy: all of it but the wait for I/O. Loop thread.
+  const TimeHistogram& turns() const;
   // Keeps one thing until the loop has ended, for sockets that share it (net/zmq_socket.h).
   std::shared_ptr<void>& companion();
 

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -16,15 +15,28 @@ namespace {
 
 constexpr uint64_t kWarningsPerSecond = 10;
 
+thread_local LoggedEvent logged;
+
+class BeingLogged {
+ public:
+  explicit BeingLogged(const TraceEvent& event) { logged.event = &event; }
+  ~BeingLogged() { logged = {}; }
+  BeingLogged(const BeingLogged&) = delete;
+  BeingLogged& operator=(const BeingLogged&) = delete;
+};
+
 Error file_error(std::string_view verb, const std::string& path) {
   return Error::unavailable(text("cannot ", verb, " ", quoted(path), ": ", std::strerror(errno)));
 }
 
 }  // namespace
 
+LoggedEvent event_being_logged() { return logged; }
+
 void TraceLog::write(const std::vector<TraceEvent>& events, int64_t now_s) {
   for (const TraceEvent& event : events) {
     ++counts_[event.what()];
+    const BeingLogged being(event);
     switch (event.level()) {
       case TraceLevel::kLongLived:
         LOG(INFO) << to_text(event);
@@ -61,74 +73,11 @@ void TraceLog::warn(const TraceEvent& event, int64_t now_s) {
     return;
   }
   if (limit.left_out > 0) {
+    logged.left_out = limit.left_out;
     LOG(WARNING) << to_text(event) << " left_out=" << limit.left_out;
     limit.left_out = 0;
   } else {
     LOG(WARNING) << to_text(event);
-  }
-}
-
-void MetricsText::sample(std::string_view type, std::string_view name, std::string_view help,
-                         std::string_view value, const Labels& labels) {
-  if (last_name_ != name) {
-    last_name_ = name;
-    text_ += text("# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
-  }
-  line(name, value, labels);
-}
-
-void MetricsText::line(std::string_view name, std::string_view value, const Labels& labels) {
-  text_ += name;
-  for (size_t i = 0; i < labels.size(); ++i) {
-    text_ += i == 0 ? "{" : ",";
-    text_ += text(labels[i].first, "=\"");
-    for (const char c : labels[i].second) {
-      if (c == '\\' || c == '"') text_ += '\\';
-      if (c == '\n')
-        text_ += "\\n";
-      else
-        text_ += c;
-    }
-    text_ += '"';
-  }
-  if (!labels.empty()) text_ += '}';
-  text_ += text(" ", value, "\n");
-}
-
-void MetricsText::gauge(std::string_view name, std::string_view help, int64_t value,
-                        const Labels& labels) {
-  sample("gauge", name, help, std::to_string(value), labels);
-}
-
-void MetricsText::counter(std::string_view name, std::string_view help, uint64_t value,
-                          const Labels& labels) {
-  sample("counter", name, help, std::to_string(value), labels);
-}
-
-void MetricsText::gauge_milli(std::string_view name, std::string_view help, int64_t milli,
-                              const Labels& labels) {
-  sample("gauge", name, help, print_milli(milli), labels);
-}
-
-void MetricsText::latency(std::string_view name, std::string_view help,
-                          const LatencyHistogram& histogram, const Labels& labels) {
-  const auto in_seconds = [](Duration duration) {
-    return fmt::format("{:.6f}", duration.seconds());
-  };
-  for (const auto& [permille, quantile] : {std::pair(500, "0.5"), std::pair(900, "0.9"),
-                                           std::pair(990, "0.99"), std::pair(999, "0.999")}) {
-    Labels of_quantile = labels;
-    of_quantile.emplace_back("quantile", quantile);
-    sample("summary", name, help, in_seconds(histogram.percentile(permille)), of_quantile);
-  }
-  line(text(name, "_sum"), in_seconds(histogram.sum()), labels);
-  line(text(name, "_count"), std::to_string(histogram.count()), labels);
-}
-
-void MetricsText::events(const TraceLog& log) {
-  for (const auto& [what, count] : log.counts()) {
-    counter("proffer_events_total", "What happened, by kind of event.", count,
-            {{"event", std::string(what)}});
   }
 }
 

@@ -10,11 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "common/latency_histogram.h"
 #include "common/result.h"
 #include "common/trace.h"
 
 namespace proffer {
+
+// What this thread writes to the log at the moment. For sinks of glog, which are called meanwhile.
+struct LoggedEvent {
+  const TraceEvent* event = nullptr;  // nullptr: none
+  uint64_t left_out = 0;              // of its kind, before it
+};
+LoggedEvent event_being_logged();
 
 class TraceLog {
  public:
@@ -34,34 +40,6 @@ class TraceLog {
 
   std::map<std::string_view, uint64_t> counts_;
   std::map<std::pair<std::string_view, std::string>, Limit> limits_;  // by event and user
-};
-
-// The text that Prometheus reads, line by line.
-class MetricsText {
- public:
-  using Labels = std::vector<std::pair<std::string_view, std::string>>;
-
-  // `help` once per name; all samples of a name must follow each other.
-  void gauge(std::string_view name, std::string_view help, int64_t value,
-             const Labels& labels = {});
-  void counter(std::string_view name, std::string_view help, uint64_t value,
-               const Labels& labels = {});
-  // In units of 1000 milli.
-  void gauge_milli(std::string_view name, std::string_view help, int64_t milli,
-                   const Labels& labels = {});
-  // A summary in seconds: p50, p90, p99, p99.9, the sum and the count.
-  void latency(std::string_view name, std::string_view help, const LatencyHistogram& histogram,
-               const Labels& labels = {});
-  // proffer_events_total{event="…"} for each kind of event seen.
-  void events(const TraceLog& log);
-  std::string take() { return std::move(text_); }
-
- private:
-  void sample(std::string_view type, std::string_view name, std::string_view help,
-              std::string_view value, const Labels& labels);
-  void line(std::string_view name, std::string_view value, const Labels& labels);
-  std::string text_;
-  std::string last_name_;
 };
 
 // Writes `bytes` to `path` by a temporary file beside it and a rename: readers see all or nothing.

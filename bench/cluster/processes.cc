@@ -103,16 +103,22 @@ void MasterProcess::start() {
   process_ = std::make_unique<test::Process>(words);
 }
 
-int64_t MasterProcess::decision_nanos(const std::string& quantile) const {
+std::string MasterProcess::metrics() const {
   const test::Exit got =
       test::run({"bash", "-c",
                  text("exec 3<>/dev/tcp/127.0.0.1/", http_port_,
                       "; printf 'GET /metrics HTTP/1.0\\r\\nAuthorization: Bearer ", token_,
                       "\\r\\n\\r\\n' >&3; cat <&3")});
+  CHECK_EQ(got.code, 0) << got.err;
+  return got.out;
+}
+
+int64_t MasterProcess::decision_nanos(const std::string& quantile) const {
+  const std::string page = metrics();
   const std::string before = text("proffer_decision_seconds{quantile=\"", quantile, "\"} ");
-  const size_t at = got.out.find(before);
-  CHECK(at != std::string::npos) << got.out << got.err;
-  return static_cast<int64_t>(std::stod(got.out.substr(at + before.size())) * 1e9);
+  const size_t at = page.find(before);
+  CHECK(at != std::string::npos) << page;
+  return static_cast<int64_t>(std::stod(page.substr(at + before.size())) * 1e9);
 }
 
 void MasterProcess::kill() {

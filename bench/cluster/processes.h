@@ -44,6 +44,8 @@ class MasterProcess {
 
   pid_t pid() const { return process_->pid(); }
   uint16_t port() const { return port_; }
+  // The page of /metrics, with the head of the answer.
+  std::string metrics() const;
   // A quantile ("0.99") of its own measure of free → offered, in nanoseconds.
   int64_t decision_nanos(const std::string& quantile) const;
   // kill -9, and its end.

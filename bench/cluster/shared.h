@@ -15,7 +15,7 @@
 namespace proffer::bench {
 
 inline constexpr size_t kAgentsMax = 10'000;
-inline constexpr size_t kSimFrameworksMax = 100;
+inline constexpr size_t kSimFrameworksMax = 1'000;
 inline constexpr int64_t kTasksMax = 4'000'000;
 // More samples than this are counted, not kept.
 inline constexpr size_t kSamplesMax = size_t{1} << 20;

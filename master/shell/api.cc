@@ -35,8 +35,11 @@ void Api::call(const Call& call, Done done) {
   switch (route.serves) {
     case Serves::kRead: {
       const std::string history = history_words();
-      Result<Page> page = route.read(
-          {.core = *process_.core, .by = call.by.get(), .history = history}, call.arguments);
+      Result<Page> page = route.read({.core = *process_.core,
+                                      .by = call.by.get(),
+                                      .history = history,
+                                      .conditions = process_.conditions->current().rows()},
+                                     call.arguments);
       if (!page && page.error().code() == ErrorCode::kInvalidArgument) {
         return done(wrong_arguments(call, std::move(page).error()));
       }

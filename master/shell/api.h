@@ -13,6 +13,7 @@
 #include "common/principal.h"
 #include "common/result.h"
 #include "master/core/master.h"
+#include "master/shell/condition_keeper.h"
 #include "master/shell/event_log.h"
 #include "master/shell/history.h"
 #include "master/shell/history_calls.h"
@@ -32,9 +33,10 @@ class Api {
   // What the master's process has. The references must outlive this.
   struct Process {
     Loop& loop;
-    const std::unique_ptr<Master>& core;      // nullptr while it does not lead
-    const std::unique_ptr<History>& history;  // nullptr: none is kept
-    const std::unique_ptr<EventLog>& events;  // likewise
+    const std::unique_ptr<Master>& core;                 // nullptr while it does not lead
+    const std::unique_ptr<History>& history;             // nullptr: none is kept
+    const std::unique_ptr<EventLog>& events;             // likewise
+    const std::unique_ptr<ConditionKeeper>& conditions;  // nullptr while it does not lead
     Secrets& secrets;
     const PolicyOptions& policy;
     std::function<void(const std::vector<TraceEvent>&)> tell = {};

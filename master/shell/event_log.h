@@ -79,10 +79,13 @@ class EventLog {
 
   // Why nothing is written now; empty: all is well.
   const std::string& trouble() const { return trouble_; }
-  uint64_t written() const { return written_; }  // events, in this life
-  uint64_t lost() const { return lost_; }        // in this life: too many waited
-  uint64_t bytes() const { return bytes_; }      // on the disk
-  size_t waits() const { return waits_.size(); }
+  uint64_t written() const { return written_; }       // events, in this life
+  uint64_t lost() const { return lost_; }             // in this life: too many waited
+  uint64_t bytes() const { return bytes_; }           // on the disk
+  size_t waiting() const { return waiting_.size(); }  // events, to be written
+  size_t waiting_max() const { return options_.waiting_max; }
+  size_t waits() const { return waits_.size(); }  // calls that wait for events
+  size_t waits_max() const { return options_.waits_max; }
 
  private:
   struct Waiting {  // to be written

@@ -314,6 +314,11 @@ uint64_t History::lost() const {
   return shared_->lost;
 }
 
+size_t History::waiting() const {
+  const std::lock_guard lock(shared_->guard);
+  return shared_->waiting.size();
+}
+
 void History::read(proto::HistoryQuery query, HistoryReader::Done done) {
   reader_.read(files_, std::move(query), std::move(done));
 }

@@ -97,6 +97,8 @@ class History {
   uint64_t written() const { return written_; }  // entries, in this life
   uint64_t lost() const;
   uint64_t bytes() const { return bytes_; }  // on the disk
+  size_t waiting() const;                    // entries, to be written
+  size_t waiting_max() const { return options_.waiting_max; }
 
  private:
   struct Shared;  // with the worker

@@ -17,6 +17,7 @@
 #include "common/text.h"
 #include "master/core/trace.h"
 #include "master/shell/api.h"
+#include "master/shell/condition_keeper.h"
 #include "master/shell/event_log.h"
 #include "master/shell/http_api.h"
 #include "master/shell/intake.h"
@@ -30,6 +31,7 @@
 #include "net/daemon_http.h"
 #include "net/held_port.h"
 #include "net/http_server.h"
+#include "net/metrics_page.h"
 #include "net/randomness.h"
 #include "net/router.h"
 #include "net/trace_log.h"
@@ -70,6 +72,7 @@ struct MasterShell::Impl {
              .core = core,
              .history = history,
              .events = events,
+             .conditions = conditions,
              .secrets = secrets,
              .policy = options.core.policy,
              .tell = [this](const std::vector<TraceEvent>& happened) { tell(happened); },
@@ -103,6 +106,7 @@ struct MasterShell::Impl {
   std::unique_ptr<EventLog> events;          // the same
   std::span<const std::byte> frame_in_hand;  // of the event that is the next step
   std::unique_ptr<Recorder> recorder;        // nullptr: nothing is recorded, or it does not lead
+  std::unique_ptr<ConditionKeeper> conditions;  // nullptr: it does not lead
   std::unique_ptr<Router> router;
   Intake intake;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
@@ -128,6 +132,8 @@ struct MasterShell::Impl {
   // From the first event that called for a decision, until that decision was taken.
   std::optional<Time> undecided_since;
   LatencyHistogram decisions;
+  RegistryWrites writes;
+  TaskEnds ends;
   // They use what is above.
   Api api;
   HttpApi http_api;
@@ -155,6 +161,7 @@ struct MasterShell::Impl {
   void begin_events();
   HistoryLogOptions history_log() const;
   std::optional<Time> led_until(const MasterSnapshot& snapshot) const;
+  Circumstances circumstances() const;
   void on_request(const HttpRequest& request, HttpResponder responder);
   void step(MasterEvent event);
   void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
@@ -288,6 +295,8 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
         HistoryOptions{.log = history_log(), .leader = leader, .led_until = led_until(snapshot)});
   }
   if (options.events_bytes > 0) begin_events();
+  conditions = std::make_unique<ConditionKeeper>(loop, options.core.heartbeat,
+                                                 [this] { return circumstances(); });
   if (Result<void> listening = listen_by_keys(); !listening) {
     return lost(std::move(listening).error());
   }
@@ -580,6 +589,20 @@ Result<std::string> MasterShell::Impl::join_token_reply() const {
           "with it");
 }
 
+Circumstances MasterShell::Impl::circumstances() const {
+  Circumstances now{.status = core->status(),
+                    .agents = core->agents(),
+                    .frameworks = core->frameworks(),
+                    .roles = core->roles(),
+                    .series = core->framework_series(loop.now()),
+                    .oldest_write = writes.oldest(loop.now()),
+                    .event_log = events ? events->trouble() : "",
+                    .data_dir = options.data_dir};
+  now.status.history = history ? history->trouble() : "";
+  now.status.now = loop.now();
+  return now;
+}
+
 void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
   const bool is_api = request.path.starts_with(kApiPrefix);
   if (!is_api && request.method == "POST") {
@@ -590,6 +613,9 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
         {{"Allow", verbs}});
   }
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
+  if (core == nullptr && request.path == "/metrics") {
+    return respond_metrics(loop, standby_metrics(trace), std::move(responder));
+  }
   if (core == nullptr) {
     return answer_as_standby(request, leadership->other_leader(), std::move(responder));
   }
@@ -599,17 +625,22 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                    .with_hint("ask again: another one leads")));
   }
   if (request.path == "/metrics") {
-    return responder.respond(200, "text/plain; version=0.0.4",
-                             master_metrics({.core = *core,
-                                             .decisions = decisions,
-                                             .history = history.get(),
-                                             .events = events.get(),
-                                             .router = *router,
-                                             .inbox = intake.inbox(),
-                                             .writes_waiting = leadership->store().pending(),
-                                             .shed = shed,
-                                             .trace = trace,
-                                             .now = loop.now()}));
+    return respond_metrics(loop,
+                           master_metrics({.core = *core,
+                                           .leader = options.core.leader,
+                                           .decisions = decisions,
+                                           .history = history.get(),
+                                           .events = events.get(),
+                                           .router = *router,
+                                           .inbox = intake.inbox(),
+                                           .writes_waiting = leadership->store().pending(),
+                                           .writes = writes,
+                                           .ends = ends,
+                                           .conditions = conditions->last(),
+                                           .shed = shed,
+                                           .trace = trace,
+                                           .now = loop.now()}),
+                           std::move(responder));
   }
   http_api.on_request(request, std::move(responder));
 }
@@ -632,6 +663,7 @@ void MasterShell::Impl::step(MasterEvent event) {
     undecided_since = now;
   }
   trace.write(out.trace, now.nanos() / 1'000'000'000);
+  ends.count(out.trace);
   if (history) history->add(std::exchange(out.history, {}));
   const bool is_quiet = out.actions.empty() && (events == nullptr || out.trace.empty());
   if (out.records.empty() && (is_quiet || leadership->store().pending() == 0)) {
@@ -644,9 +676,11 @@ void MasterShell::Impl::step(MasterEvent event) {
       if (!write.erase) record.value = proto::encode_row(write.row);
       records.push_back(std::move(record));
     }
+    writes.began(now);
     leadership->store().append(
         std::move(records), [this, decided_since, now, actions = std::move(out.actions),
                              happened = std::exchange(out.trace, {})](Result<void> done) mutable {
+          writes.ended(loop.now());
           // Followers are told what a restart cannot take back, as peers are.
           if (done && events) events->add(now, happened);
           if (done) return deliver(std::move(actions), decided_since);

@@ -1,158 +1,174 @@
+// One function for each part of the page; read master_metrics() first.
+
 #include "master/shell/metrics.h"
 
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "common/limits.h"
+#include "common/load_limits.h"
+#include "master/core/trace.h"
+#include "master/shell/framework_metrics.h"
+#include "master/shell/role_metrics.h"
 
 namespace proffer::master {
 namespace {
 
-// Those of sdk::SchedulerFigures have their names.
-void write_frameworks(const std::vector<FrameworkSeriesRow>& rows, MetricsText& text) {
-  const auto label = [](const FrameworkSeriesRow& row) {
-    return MetricsText::Labels{{"framework", row.framework}};
-  };
-  const auto counters = [&](std::string_view name, std::string_view help,
-                            uint64_t FrameworkFigures::*figure) {
-    for (const FrameworkSeriesRow& row : rows) {
-      text.counter(name, help, row.figures.*figure, label(row));
-    }
-  };
-  counters("proffer_framework_offers_total", "Offers made.", &FrameworkFigures::offers);
-  counters("proffer_framework_accepted_total", "Offers accepted.", &FrameworkFigures::accepted);
-  counters("proffer_framework_declined_total", "Offers declined.", &FrameworkFigures::declined);
-  counters("proffer_framework_rescinded_total", "Offers taken back, expired ones among them.",
-           &FrameworkFigures::rescinded);
-  counters("proffer_framework_expired_total", "Offers whose lease ended without an answer.",
-           &FrameworkFigures::expired);
-  counters("proffer_framework_launches_total", "Tasks in accepts, refused ones among them.",
-           &FrameworkFigures::launches);
-  for (const FrameworkSeriesRow& row : rows) {
-    for (const auto& [reason, count] : row.figures.refused) {
-      text.counter("proffer_framework_refused_total",
-                   "Launches that the master or an agent refused.", count,
-                   {{"framework", row.framework}, {"reason", std::string(to_text(reason))}});
-    }
-  }
-  for (const FrameworkSeriesRow& row : rows) {
-    text.latency("proffer_framework_wait_seconds",
-                 "From when an ask wanted tasks that were not offered, or an open offer was "
-                 "answered, until the next offer.",
-                 row.figures.waits, label(row));
-  }
-  const auto gauges = [&](std::string_view name, std::string_view help,
-                          Duration FrameworkSeriesRow::*age) {
-    for (const FrameworkSeriesRow& row : rows) {
-      text.gauge_milli(name, help, (row.*age).millis(), label(row));
-    }
-  };
-  gauges("proffer_framework_longest_wait_seconds", "The oldest wait that has not ended.",
-         &FrameworkSeriesRow::longest_wait);
-  gauges("proffer_framework_oldest_offer_seconds", "Age of the oldest offer without an answer.",
-         &FrameworkSeriesRow::oldest_offer);
-  for (const FrameworkSeriesRow& row : rows) {
-    text.gauge("proffer_framework_backing_off",
-               "Asks, or the framework as a whole, that get no offers after failures of their own.",
-               row.backing_off, label(row));
-  }
+using Row = std::pair<std::string_view, int64_t>;
+
+void write_by(std::string_view label, MetricType type, std::string_view name, std::string_view help,
+              const std::vector<Row>& rows, MetricsText& text) {
+  text.family(type, name, help);
+  for (const auto& [value, count] : rows) text.sample(count, {{label, std::string(value)}});
 }
 
-}  // namespace
+void write_leads(bool leads, MetricsText& text) {
+  text.gauge("proffer_master_leads", "1: this master leads; 0: it stands by.", leads ? 1 : 0);
+}
 
-std::string master_metrics(const MasterParts& master) {
-  const proto::MasterStatus status = master.core.status();
-  MetricsText text;
-  const auto agents = [&](std::string state, int64_t count) {
-    text.gauge("proffer_agents", "Agents by state.", count, {{"state", std::move(state)}});
+void write_cluster(const proto::MasterStatus& status, MetricsText& text) {
+  const auto gauges = [&](std::string_view name, std::string_view help,
+                          const std::vector<Row>& rows) {
+    write_by("state", MetricType::kGauge, name, help, rows, text);
   };
-  agents("connected", status.agents_connected);
-  agents("disconnected", status.agents_disconnected);
-  agents("unreachable", status.agents_unreachable);
-  agents("gone", status.agents_gone);
+  gauges("proffer_agents", "Agents by state.",
+         {{"connected", status.agents_connected},
+          {"disconnected", status.agents_disconnected},
+          {"unreachable", status.agents_unreachable},
+          {"gone", status.agents_gone},
+          {"awaited", status.agents_awaited}});
   text.gauge("proffer_agents_held_back",
              "Agents past their timeout that the brake keeps from being given up.",
              status.agents_held_back);
-  const auto frameworks = [&](std::string state, int64_t count) {
-    text.gauge("proffer_frameworks", "Frameworks by state.", count, {{"state", std::move(state)}});
-  };
-  frameworks("connected", status.frameworks_connected);
-  frameworks("disconnected", status.frameworks_disconnected);
-  const auto tasks = [&](std::string state, int64_t count) {
-    text.gauge("proffer_tasks", "Tasks that have not ended, by state.", count,
-               {{"state", std::move(state)}});
-  };
-  tasks("staging", status.tasks_staging);
-  tasks("running", status.tasks_running);
-  tasks("killing", status.tasks_killing);
-  tasks("unreachable", status.tasks_unreachable);
-  text.counter("proffer_tasks_ended_total", "Tasks that ended since this master started.",
-               static_cast<uint64_t>(status.tasks_ended));
+  gauges("proffer_frameworks", "Frameworks by state.",
+         {{"connected", status.frameworks_connected},
+          {"disconnected", status.frameworks_disconnected}});
+  gauges("proffer_tasks", "Tasks that have not ended, by state.",
+         {{"staging", status.tasks_staging},
+          {"running", status.tasks_running},
+          {"killing", status.tasks_killing},
+          {"unreachable", status.tasks_unreachable}});
+  int64_t standbys = 0;
+  int64_t away = 0;
+  for (const proto::MasterRow& row : status.masters) {
+    standbys += row.role == proto::MasterRole::kStandby;
+    away += row.role == proto::MasterRole::kAway;
+  }
+  gauges("proffer_masters", "Masters by state.",
+         {{"leads", 1}, {"stands_by", standbys}, {"away", away}});
   text.gauge("proffer_offers", "Outstanding offers.", status.offers);
-  const auto amounts = [&](std::string_view name, std::string_view help,
-                           const ResourceVector& vector) {
-    for (const ResourceKind kind : kResourceKinds) {
-      text.gauge_milli(name, help, vector[kind], {{"kind", std::string(to_text(kind))}});
+  text.amounts("proffer_resources_capacity", "Resources of the cluster.", status.total);
+  text.amounts("proffer_resources_allocated", "Resources that tasks use.", status.allocated);
+  text.amounts("proffer_resources_offered", "Resources in outstanding offers.", status.offered);
+}
+
+void write_conditions(const ConditionWatch& conditions, MetricsText& text) {
+  text.family(MetricType::kGauge, "proffer_conditions",
+              "What is wrong, by kind of condition: agents, roles, frameworks.");
+  for (const ConditionKind& kind : condition_kinds()) {
+    text.sample(conditions.count(kind.condition),
+                {{"condition", std::string(kind.name)},
+                 {"severity", std::string(proto::to_text(kind.severity))}});
+  }
+}
+
+void write_ends(const TaskEnds& ends, MetricsText& text) {
+  text.family(MetricType::kCounter, "proffer_tasks_ended_total",
+              "Tasks that ended since this master led, by how they did.");
+  for (const auto& [how, count] : ends.counts()) {
+    text.sample(static_cast<int64_t>(count), {{"state", std::string(to_text(how.first))},
+                                              {"reason", std::string(to_text(how.second))}});
+  }
+}
+
+void write_history(const History& history, MetricsText& text) {
+  text.counter("proffer_history_entries_total", "Entries of the history that were written.",
+               history.written());
+  text.counter("proffer_history_lost_total",
+               "Entries of the history that were lost: too many waited for the disk.",
+               history.lost());
+  text.gauge("proffer_history_bytes", "What the history takes on the disk.",
+             static_cast<int64_t>(history.bytes()));
+  text.gauge("proffer_history_kept", "1: the history is written; 0: its disk refuses.",
+             history.trouble().empty() ? 1 : 0);
+}
+
+void write_events(const EventLog& events, MetricsText& text) {
+  text.counter("proffer_event_log_events_total", "Events of the log that were written.",
+               events.written());
+  text.counter("proffer_event_log_lost_total",
+               "Events of the log that were lost: too many waited for the disk. Followers are "
+               "told of each gap.",
+               events.lost());
+  text.gauge("proffer_event_log_bytes", "What the event log takes on the disk.",
+             static_cast<int64_t>(events.bytes()));
+  text.gauge("proffer_event_log_kept", "1: events are written; 0: their disk refuses.",
+             events.trouble().empty() ? 1 : 0);
+}
+
+void write_registry(const MasterParts& master, MetricsText& text) {
+  text.family(MetricType::kHistogram, "proffer_registry_write_seconds",
+              "From when a step gave its records to the registry until they were on the disk; "
+              "steps without records that wait behind them among them.");
+  text.sample(master.writes.took());
+  text.gauge_seconds("proffer_registry_oldest_write_seconds",
+                     "How long the oldest write has waited for the registry; 0: none waits.",
+                     master.writes.oldest(master.now));
+}
+
+void write_queues(const MasterParts& master, MetricsText& text) {
+  struct Queue {
+    std::string_view name;
+    size_t now;
+    size_t max;
+  };
+  const auto write = [&](std::string_view name, std::string_view help, std::string_view name_max,
+                         std::string_view help_max, const std::vector<Queue>& queues) {
+    text.family(MetricType::kGauge, name, help);
+    for (const Queue& queue : queues) {
+      text.sample(static_cast<int64_t>(queue.now), {{"queue", std::string(queue.name)}});
+    }
+    text.family(MetricType::kGauge, name_max, help_max);
+    for (const Queue& queue : queues) {
+      text.sample(static_cast<int64_t>(queue.max), {{"queue", std::string(queue.name)}});
     }
   };
-  amounts("proffer_resources_total", "Resources of the cluster, in CPUs, MiB and GPUs.",
-          status.total);
-  amounts("proffer_resources_allocated", "Resources that tasks use.", status.allocated);
-  amounts("proffer_resources_offered", "Resources in outstanding offers.", status.offered);
-  text.latency("proffer_decision_seconds",
-               "From the first event that called for a decision, a task's end for one, until an "
-               "offer of that decision was handed to the transport.",
-               master.decisions);
-  write_frameworks(master.core.framework_series(master.now), text);
-  if (const History* history = master.history) {
-    text.counter("proffer_history_entries_total", "Entries of the history that were written.",
-                 history->written());
-    text.counter("proffer_history_lost_total",
-                 "Entries of the history that were lost: too many waited for the disk.",
-                 history->lost());
-    text.gauge("proffer_history_bytes", "What the history takes on the disk.",
-               static_cast<int64_t>(history->bytes()));
-    text.gauge("proffer_history_kept", "1: the history is written; 0: its disk refuses.",
-               history->trouble().empty() ? 1 : 0);
-  }
+  std::vector<Queue> items = {{"registry_writes", master.writes_waiting, kStoreServedMax}};
   if (const EventLog* events = master.events) {
-    text.counter("proffer_event_log_events_total", "Events of the log that were written.",
-                 events->written());
-    text.counter("proffer_event_log_lost_total",
-                 "Events of the log that were lost: too many waited for the disk.", events->lost());
-    text.gauge("proffer_event_log_bytes", "What the event log takes on the disk.",
-               static_cast<int64_t>(events->bytes()));
-    text.gauge("proffer_event_log_kept", "1: events are written; 0: their disk refuses.",
-               events->trouble().empty() ? 1 : 0);
-    text.gauge("proffer_event_log_waits", "Calls that wait for events.",
-               static_cast<int64_t>(events->waits()));
+    items.push_back({"event_log", events->waiting(), events->waiting_max()});
+    items.push_back({"event_waits", events->waits(), events->waits_max()});
   }
+  if (const History* history = master.history) {
+    items.push_back({"history", history->waiting(), history->waiting_max()});
+  }
+  write("proffer_queue_items", "What waits in a queue.", "proffer_queue_items_max",
+        "The bound of the queue: of registry_writes, no frames are read from there on; of the "
+        "others, what comes is refused or lost.",
+        items);
+  write("proffer_queue_bytes", "Bytes of what waits in a queue.", "proffer_queue_bytes_max",
+        "The bound of the queue in bytes.", {{"frames", master.inbox.bytes(), kWaitingBytesMax}});
+  text.gauge("proffer_frames_waiting", "Frames that wait for their user's turn.",
+             static_cast<int64_t>(master.inbox.frames()));
+}
+
+void write_network(const MasterParts& master, MetricsText& text) {
   const Router::Counters& frames = master.router.counters();
   text.counter("proffer_frames_received_total", "Frames from peers.", frames.frames_received);
   text.counter("proffer_frames_sent_total", "Frames to peers.", frames.frames_sent);
   text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
   text.counter("proffer_peers_overflowed_total", "Peers dropped because they read too slowly.",
                frames.overflows);
-  text.counter("proffer_connections_silent_total",
-               "Connections that were shut because no message came.",
-               frames.connections_shut.silent);
-  text.counter("proffer_connections_unfinished_total",
-               "Connections that were shut because they sent parts of a message without end.",
-               frames.connections_shut.unfinished);
-  text.counter("proffer_connections_over_user_max_total",
-               "Connections that were shut because their user had too many.",
-               frames.connections_shut.of_one_user);
-  text.counter("proffer_connections_of_strangers_total",
-               "Connections that were shut because too many unknown keys came from their address.",
-               frames.connections_refused.of_strangers);
-  text.counter("proffer_connections_too_often_total",
-               "Connections that were shut because their user had begun too many lately.",
-               frames.connections_refused.of_users);
-  text.gauge("proffer_frames_waiting", "Frames that wait for their user's turn.",
-             static_cast<int64_t>(master.inbox.frames()));
-  text.gauge("proffer_frames_waiting_bytes", "Their bytes.",
-             static_cast<int64_t>(master.inbox.bytes()));
-  text.gauge("proffer_registry_writes_waiting", "Steps whose messages wait for the registry.",
-             static_cast<int64_t>(master.writes_waiting));
+  const auto count = [](uint64_t value) { return static_cast<int64_t>(value); };
+  write_by("reason", MetricType::kCounter, "proffer_connections_refused_total",
+           "Connections that were refused or shut.",
+           {{"silent", count(frames.connections_shut.silent)},
+            {"unfinished", count(frames.connections_shut.unfinished)},
+            {"over_user_max", count(frames.connections_shut.of_one_user)},
+            {"too_often", count(frames.connections_refused.of_users)},
+            {"strangers", count(frames.connections_refused.of_strangers)},
+            {"over_peers_max", count(frames.peers_refused)}},
+           text);
   text.counter("proffer_calls_shed_total",
                "Calls that were refused because too much of their user, or connection, waited.",
                master.shed.calls);
@@ -162,8 +178,45 @@ std::string master_metrics(const MasterParts& master) {
                master.shed.sessions);
   text.gauge("proffer_peers", "Connections with a session.",
              static_cast<int64_t>(master.router.peers()));
+}
+
+}  // namespace
+
+void TaskEnds::count(const std::vector<TraceEvent>& events) {
+  for (const TraceEvent& event : events) {
+    const auto* updated = event.as<TaskUpdated>();
+    if (updated != nullptr && updated->ended) ++counts_[{updated->state, updated->reason}];
+  }
+}
+
+MetricsText master_metrics(const MasterParts& master) {
+  MetricsText text;
+  write_leads(true, text);
+  text.gauge("proffer_leader_epoch", "The number of this master's life as leader.",
+             static_cast<int64_t>(master.leader.value()));
+  write_conditions(master.conditions, text);
+  write_cluster(master.core.status(), text);
+  write_ends(master.ends, text);
+  text.family(MetricType::kSummary, "proffer_decision_seconds",
+              "From the first event that called for a decision, a task's end for one, until an "
+              "offer of that decision was handed to the transport.");
+  text.sample(master.decisions);
+  write_roles(master.core.roles(), text);
+  write_frameworks(master.core.framework_series(master.now), text);
+  if (master.history != nullptr) write_history(*master.history, text);
+  if (master.events != nullptr) write_events(*master.events, text);
+  write_registry(master, text);
+  write_queues(master, text);
+  write_network(master, text);
   text.events(master.trace);
-  return text.take();
+  return text;
+}
+
+MetricsText standby_metrics(const TraceLog& trace) {
+  MetricsText text;
+  write_leads(false, text);
+  text.events(trace);
+  return text;
 }
 
 }  // namespace proffer::master

@@ -2,14 +2,20 @@
 
 // The metrics of a master, as its HTTP server gives them. docs/concepts/metrics.md has the names.
 
-#include <string>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "common/latency_histogram.h"
 #include "master/core/master.h"
+#include "master/shell/conditions.h"
 #include "master/shell/event_log.h"
 #include "master/shell/history.h"
 #include "master/shell/inbox.h"
+#include "net/metrics_text.h"
 #include "net/router.h"
+#include "net/time_histogram.h"
 #include "net/trace_log.h"
 
 namespace proffer::master {
@@ -20,21 +26,57 @@ struct ShedCounters {
   uint64_t sessions = 0;
 };
 
+// The writes to the registry, which end in the order in which they began.
+class RegistryWrites {
+ public:
+  void began(Time now) { waiting_.push_back(now); }
+  void ended(Time now) {
+    took_.record(now - waiting_.front());
+    waiting_.pop_front();
+  }
+  // How long the oldest write has waited for the disk; zero: none waits.
+  Duration oldest(Time now) const { return waiting_.empty() ? Duration() : now - waiting_.front(); }
+  const TimeHistogram& took() const { return took_; }
+
+ private:
+  std::deque<Time> waiting_;  // as many as the store takes, kStoreQueuedMax
+  TimeHistogram took_;
+};
+
+// Tasks that ended, by how they did.
+class TaskEnds {
+ public:
+  using Counts = std::map<std::pair<proto::TaskState, proto::TaskReason>, uint64_t>;
+
+  void count(const std::vector<TraceEvent>& events);
+  const Counts& counts() const { return counts_; }
+
+ private:
+  Counts counts_;
+};
+
 // The parts that have figures of their own.
 struct MasterParts {
   const Master& core;
+  LeaderEpoch leader = {};
   const LatencyHistogram& decisions;
   const History* history;  // nullptr: none is kept
   const EventLog* events;  // the same
   const Router& router;
   const Inbox& inbox;
   size_t writes_waiting;  // of the registry
+  const RegistryWrites& writes;
+  const TaskEnds& ends;
+  const ConditionWatch& conditions;
   const ShedCounters& shed;
   const TraceLog& trace;
   Time now = {};
 };
 
-// In Prometheus' text format. O(agents + frameworks + offers).
-std::string master_metrics(const MasterParts& master);
+// O(agents + frameworks + roles + offers).
+MetricsText master_metrics(const MasterParts& master);
+
+// Of a master that does not lead.
+MetricsText standby_metrics(const TraceLog& trace);
 
 }  // namespace proffer::master

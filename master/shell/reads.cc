@@ -8,6 +8,7 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "proto/json/blame_json.h"
+#include "proto/json/conditions_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
 #include "proto/json/masters_json.h"
@@ -57,7 +58,7 @@ Result<Page> read_status(const ReadContext& from, std::string_view arguments) {
   if (!query) return query.error();
   proto::MasterStatus status = from.core.status();
   status.history = from.history;
-  return Page{.json = proto::status_json(status)};
+  return Page{.json = proto::status_with_conditions(proto::status_json(status), from.conditions)};
 }
 
 Result<Page> read_agents(const ReadContext& from, std::string_view arguments) {

@@ -7,6 +7,7 @@
 #include "master/shell/reads.h"
 #include "proto/json/arguments.h"
 #include "proto/json/blame_json.h"
+#include "proto/json/conditions_json.h"
 #include "proto/json/events_json.h"
 #include "proto/json/file_access_json.h"
 #include "proto/json/history_json.h"
@@ -26,9 +27,9 @@ using proto::no_arguments_shape;
 constexpr Route kRoutes[] = {
     {.method = "status",
      .path = "status",
-     .about = "the cluster in a few numbers",
+     .about = "what is wrong in the cluster, and the cluster in a few numbers",
      .arguments = no_arguments_shape,
-     .answer = proto::status_shape,
+     .answer = proto::status_with_conditions_shape,
      .read = read_status},
     {.method = "agents",
      .path = "agents",

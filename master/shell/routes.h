@@ -13,6 +13,7 @@
 #include "common/result.h"
 #include "master/core/master.h"
 #include "master/core/policy.h"
+#include "proto/conditions.h"
 #include "proto/json/json_shape.h"
 
 namespace proffer::master {
@@ -28,6 +29,7 @@ struct ReadContext {
   const Master& core;
   const Principal* by = nullptr;
   std::string_view history = {};  // MasterStatus::history
+  const std::vector<proto::ConditionRow>& conditions;
 };
 using ReadFunction = Result<Page> (*)(const ReadContext&, std::string_view arguments);
 

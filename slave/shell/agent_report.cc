@@ -30,7 +30,7 @@ proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor,
   return status;
 }
 
-std::string agent_metrics(const AgentParts& agent) {
+MetricsText agent_metrics(const AgentParts& agent) {
   const proto::AgentStatus status = agent.core.status();
   MetricsText text;
   text.gauge("proffer_agent_registered", "Whether a master has this agent.", status.registered);
@@ -42,26 +42,19 @@ std::string agent_metrics(const AgentParts& agent) {
              static_cast<int64_t>(status.executors.size()));
   text.gauge("proffer_agent_updates_unacknowledged", "Updates that wait for acknowledgement.",
              status.updates_unacknowledged);
-  const auto amounts = [&](std::string_view name, std::string_view help,
-                           const ResourceVector& vector) {
-    for (const ResourceKind kind : kResourceKinds) {
-      text.gauge_milli(name, help, vector[kind], {{"kind", std::string(to_text(kind))}});
-    }
-  };
-  amounts("proffer_agent_resources_total", "Resources of this agent, in CPUs, MiB and GPUs.",
-          status.total.amounts);
-  amounts("proffer_agent_resources_used", "Resources that its tasks use.", status.used);
+  text.amounts("proffer_agent_resources_capacity", "Resources of this agent.",
+               status.total.amounts);
+  text.amounts("proffer_agent_resources_used", "Resources that its tasks use.", status.used);
   // Of all tasks and executors together, also those that have ended; nothing where none is counted.
   const GroupUsage usage = agent.isolator.usage_of_all();
+  text.family(MetricType::kCounter, "proffer_agent_tasks_cpu_seconds_total",
+              "CPU time of tasks, since the agent's group of processes began.");
+  if (usage.cpu_nanos) text.sample_seconds(nanoseconds(*usage.cpu_nanos));
   const auto gauge_if_counted = [&](std::string_view name, std::string_view help,
                                     const std::optional<int64_t>& value) {
-    if (value) text.gauge(name, help, *value);
+    text.family(MetricType::kGauge, name, help);
+    if (value) text.sample(*value);
   };
-  if (usage.cpu_nanos) {
-    constexpr int64_t kNanosPerMilli = 1'000'000;
-    text.gauge_milli("proffer_agent_tasks_cpu_seconds", "CPU time of tasks, since it began.",
-                     *usage.cpu_nanos / kNanosPerMilli);
-  }
   gauge_if_counted("proffer_agent_tasks_memory_bytes", "Memory that tasks use.",
                    usage.memory_bytes);
   gauge_if_counted("proffer_agent_tasks_processes", "Processes and threads of tasks.",
@@ -88,7 +81,7 @@ std::string agent_metrics(const AgentParts& agent) {
   text.gauge("proffer_peers", "Executors with a connection.",
              static_cast<int64_t>(agent.executors.peers()));
   text.events(agent.trace);
-  return text.take();
+  return text;
 }
 
 }  // namespace proffer::agent

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "net/local_server.h"
+#include "net/metrics_text.h"
 #include "net/trace_log.h"
 #include "slave/core/agent.h"
 #include "slave/shell/fetches.h"
@@ -33,7 +34,7 @@ struct AgentParts {
 // O(executors) reads of files. `path`: kUsagePath and a framework's id; any other: all executors.
 proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor,
                                 std::string_view path);
-// In Prometheus' text format. O(executors).
-std::string agent_metrics(const AgentParts& agent);
+// O(executors).
+MetricsText agent_metrics(const AgentParts& agent);
 
 }  // namespace proffer::agent

@@ -19,6 +19,7 @@
 #include "net/dealer.h"
 #include "net/http_server.h"
 #include "net/local_server.h"
+#include "net/metrics_page.h"
 #include "net/own_address.h"
 #include "net/randomness.h"
 #include "net/tls_identity.h"
@@ -766,7 +767,7 @@ AgentParts AgentShell::Impl::parts() const {
 void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
   if (request.path == "/metrics") {
-    return responder.respond(200, "text/plain; version=0.0.4", agent_metrics(parts()));
+    return respond_metrics(loop, agent_metrics(parts()), std::move(responder));
   }
   if (request.path == "/v1/status" || request.path.starts_with(kUsagePath)) {
     const auto status = agent_status(*core, *supervisor, request.path);

@@ -76,9 +76,9 @@ Cluster* Floods::cluster_ = nullptr;
 // What must have been counted for the flood to have been one; nullptr: it is answered or refused
 // one by one.
 const char* shed_by(const std::string& kind) {
-  if (kind == "unfinished") return "proffer_connections_unfinished_total";
+  if (kind == "unfinished") return "proffer_connections_refused_total{reason=\"unfinished\"}";
   if (kind == "calls") return "proffer_calls_shed_total";
-  if (kind == "unread") return "proffer_connections_too_often_total";
+  if (kind == "unread") return "proffer_connections_refused_total{reason=\"too_often\"}";
   return nullptr;
 }
 
@@ -146,7 +146,7 @@ class StandingDisk : public testing::Test {
     flooder.wait();
     EXPECT_LT(memory_kib(master_->pid()), kMemoryMaxKib);
   }
-  static constexpr const char* kWaiting = "proffer_registry_writes_waiting";
+  static constexpr const char* kWaiting = "proffer_queue_items{queue=\"registry_writes\"}";
   std::string log() const { return read_file(home_ / "log"); }
   Exit status() const { return run({program("proffer"), "--master=" + socket_, "status"}); }
   // A write waits for the disk from now on, and each later step behind it.

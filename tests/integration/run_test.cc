@@ -320,41 +320,5 @@ TEST_F(RunCommand, HttpServesTheSameJson) {
   EXPECT_NE(get("/metrics").find("proffer_decision_seconds{quantile=\"0.99\"}"), std::string::npos);
 }
 
-// The names of the metrics in the answer.
-std::set<std::string> metric_names(const std::string& answer) {
-  constexpr std::string_view kType = "# TYPE ";
-  std::set<std::string> names;
-  std::istringstream lines(answer);
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(kType)) continue;
-    names.insert(line.substr(kType.size(), line.find(' ', kType.size()) - kType.size()));
-  }
-  return names;
-}
-
-TEST_F(RunCommand, MetricsAreThoseOfTheirPage) {
-  const auto waits = cluster_->start({"run", "--name", "giant", "--cpus", "64", "--", "true"});
-  ASSERT_EQ(cluster_->proffer({"run", "--", "true"}).code, 0);
-  std::string of_master;
-  ASSERT_TRUE(eventually([&] {
-    of_master = get_http(cluster_->http(), "/metrics");
-    return of_master.find("proffer_framework_offers_total{framework=\"giant-") != std::string::npos;
-  }));
-  EXPECT_NE(of_master.find("proffer_framework_wait_seconds_count{framework=\"giant-"),
-            std::string::npos);
-  EXPECT_NE(of_master.find("proffer_framework_launches_total{framework=\"other\"} 0"),
-            std::string::npos);
-  const std::string of_agent = get_http(cluster_->told_by("agent-1", "http"), "/metrics");
-
-  const std::string page = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/metrics.md");
-  for (const std::string& answer : {of_master, of_agent}) {
-    const std::set<std::string> names = metric_names(answer);
-    EXPECT_GT(names.size(), 10u);
-    for (const std::string& name : names) {
-      EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name << " is not in metrics.md";
-    }
-  }
-}
-
 }  // namespace
 }  // namespace proffer::test

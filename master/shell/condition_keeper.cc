@@ -1,0 +1,48 @@
+#include "master/shell/condition_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+namespace proffer::master {
+namespace {
+
+constexpr Duration kFresh = seconds(1);
+// What looks may take of the loop: one part in so many.
+constexpr int64_t kPartOnTime = 200;
+constexpr int64_t kPartWhenAsked = 20;
+
+}  // namespace
+
+ConditionKeeper::ConditionKeeper(Loop& loop, Duration every, Read read)
+    : loop_(loop), every_(every), read_(std::move(read)), timer_(loop, [this] { look_again(); }) {
+  timer_.arm(loop_.now());
+}
+
+const ConditionWatch& ConditionKeeper::current() {
+  if (loop_.now() - looked_at_ > std::max(kFresh, took_ * kPartWhenAsked)) look();
+  return watch_;
+}
+
+void ConditionKeeper::look() {
+  const Time begin = loop_.now();
+  Circumstances now = read_();
+  now.pid = ::getpid();
+  now.descriptors = process_->descriptors;
+  now.descriptors_max = process_->descriptors_max.value_or(0);
+  watch_.look(now);
+  looked_at_ = loop_.now();
+  took_ = looked_at_ - begin;
+}
+
+// The kernel may take milliseconds to count descriptors, so what it says is of the look before.
+void ConditionKeeper::look_again() {
+  look();
+  timer_.arm(looked_at_ + std::max(every_, took_ * kPartOnTime));
+  const auto counted = std::make_shared<ProcessFigures>();
+  loop_.work([counted] { *counted = read_process_figures(); },
+             [counted, process = process_] { *process = *counted; });
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,207 @@
+// One look is ConditionWatch::look(): each rule says what it finds, and what is found again keeps
+// the time of when it was found first.
+
+#include "master/shell/conditions.h"
+
+#include <algorithm>
+
+#include "common/text.h"
+
+namespace proffer::master {
+namespace {
+
+using proto::Severity;
+
+constexpr ConditionKind kKinds[] = {
+    {Condition::kRegistryStuck, "RegistryStuck", Severity::kCritical},
+    {Condition::kAgentsHeldBack, "AgentsHeldBack", Severity::kCritical},
+    {Condition::kDescriptorsShort, "DescriptorsShort", Severity::kCritical},
+    {Condition::kAgentLost, "AgentLost", Severity::kWarning},
+    {Condition::kAgentTakesNoTasks, "AgentTakesNoTasks", Severity::kWarning},
+    {Condition::kSchedulerSilent, "SchedulerSilent", Severity::kWarning},
+    {Condition::kFrameworkDisconnected, "FrameworkDisconnected", Severity::kWarning},
+    {Condition::kRoleBelowGuarantee, "RoleBelowGuarantee", Severity::kWarning},
+    {Condition::kAskFitsNowhere, "AskFitsNowhere", Severity::kWarning},
+    {Condition::kHistoryNotKept, "HistoryNotKept", Severity::kWarning},
+};
+
+bool is_away(proto::AgentState state) {
+  return state == proto::AgentState::kDisconnected || state == proto::AgentState::kUnreachable;
+}
+
+}  // namespace
+
+std::span<const ConditionKind> condition_kinds() { return kKinds; }
+
+class ConditionWatch::Findings {
+ public:
+  void add(Condition condition, Found found) { found_[condition].push_back(std::move(found)); }
+  std::vector<Found> take(Condition condition) { return std::move(found_[condition]); }
+
+ private:
+  std::map<Condition, std::vector<Found>> found_;
+};
+
+namespace {
+
+template <class Findings>
+void look_at_master(const Circumstances& now, Findings& findings) {
+  if (now.oldest_write >= kRegistryStuckAfter) {
+    findings.add(
+        Condition::kRegistryStuck,
+        {"registry",
+         text("a write has waited for ", to_text(seconds(now.oldest_write.millis() / 1000)),
+              ": nothing that was decided since then is told to anybody"),
+         text("df -h ", now.data_dir)});
+  }
+  if (now.descriptors_max > 0 &&
+      now.descriptors * 100 >= now.descriptors_max * kDescriptorsPercent) {
+    findings.add(Condition::kDescriptorsShort,
+                 {"master",
+                  text(now.descriptors, " descriptors are open, and ", now.descriptors_max,
+                       " are the most: beyond them nobody can connect"),
+                  text("prlimit --nofile --pid ", now.pid)});
+  }
+  const auto not_kept = [&](std::string_view log, const std::string& why) {
+    if (why.empty()) return;
+    findings.add(Condition::kHistoryNotKept,
+                 {std::string(log), text("it is not kept: ", why), text("df -h ", now.data_dir)});
+  };
+  not_kept("history", now.status.history);
+  not_kept("events", now.event_log);
+}
+
+template <class Findings>
+void look_at_agents(const Circumstances& now, Findings& findings) {
+  for (const proto::AgentRow& row : now.agents) {
+    const std::string& name = row.agent.str();
+    const std::string events = text("proffer events --agent=", name);
+    if (row.held_back) {
+      findings.add(Condition::kAgentsHeldBack,
+                   {name,
+                    "it is past its timeout, and so many are that the brake keeps it from being "
+                    "given up",
+                    "proffer agents"});
+    } else if (is_away(row.state)) {
+      findings.add(
+          Condition::kAgentLost,
+          {name, text("it is ", to_text(row.state), ", with ", row.tasks, " tasks"), events});
+    } else if (row.state == proto::AgentState::kConnected && !row.trouble.empty()) {
+      findings.add(Condition::kAgentTakesNoTasks,
+                   {name, text("it takes no tasks: ", row.trouble), events});
+    }
+  }
+}
+
+template <class Findings>
+void look_at_asks(const Circumstances& now, Findings& findings) {
+  for (const proto::FrameworkRow& row : now.frameworks) {
+    const std::string& name = row.framework.str();
+    if (row.state == proto::FrameworkState::kDisconnected) {
+      findings.add(Condition::kFrameworkDisconnected,
+                   {name,
+                    text("its scheduler is away; its ", row.tasks, " tasks are killed after ",
+                         to_text(row.failover_timeout)),
+                    text("proffer events --framework=", name)});
+    }
+    int64_t impossible = 0;
+    std::string first;
+    for (const proto::AskRow& ask : row.asks) {
+      if (ask.could_ever_fit || ask.wanted == 0) continue;
+      if (impossible == 0) first = to_text(ask.shape);
+      impossible += ask.wanted;
+    }
+    if (impossible == 0) continue;
+    findings.add(Condition::kAskFitsNowhere,
+                 {name,
+                  text(impossible,
+                       impossible == 1 ? " task fits on no agent: "
+                                       : " tasks fit on no agent, such as one of ",
+                       first),
+                  text("proffer explain framework ", name)});
+  }
+}
+
+template <class Findings>
+void look_at_roles(const Circumstances& now, Findings& findings) {
+  for (const proto::RoleRow& row : now.roles) {
+    if (row.guarantee_met || row.guarantee.empty()) continue;
+    const std::string use = to_text(row.allocated);
+    findings.add(Condition::kRoleBelowGuarantee,
+                 {row.role.str(),
+                  text("it wants more, is promised ", to_text(row.guarantee), ", and uses ",
+                       use.empty() ? "nothing" : use),
+                  text("proffer explain role ", row.role.str())});
+  }
+}
+
+}  // namespace
+
+// An offer that ended without an answer comes back, to be left again: the count of such offers
+// grows as long as the scheduler is silent.
+void ConditionWatch::look_at_schedulers(const Circumstances& now, Findings& findings) {
+  std::map<std::string, Expired> seen;
+  for (const FrameworkSeriesRow& row : now.series) {
+    Expired next{.count = row.figures.expired};
+    if (const auto before = expired_.find(row.framework); before != expired_.end()) {
+      const Expired& was = before->second;
+      next.grew = next.count > was.count ? now.status.now : was.grew;
+      next.is_growing = next.count > was.count || was.is_growing;
+    } else if (next.count > 0) {
+      next.grew = now.status.now;
+      next.is_growing = true;
+    }
+    next.is_growing = next.is_growing && now.status.now - next.grew <= kSilentFor;
+    if (next.is_growing) {
+      const bool is_one = row.framework != "other";
+      findings.add(Condition::kSchedulerSilent,
+                   {row.framework,
+                    text("it leaves offers without an answer: ", row.figures.expired,
+                         " have expired, and nobody else had their resources meanwhile"),
+                    is_one ? text("proffer explain framework ", row.framework) : "proffer offers"});
+    }
+    seen.emplace(row.framework, next);
+  }
+  expired_ = std::move(seen);
+}
+
+void ConditionWatch::look(const Circumstances& now) {
+  Findings findings;
+  look_at_master(now, findings);
+  look_at_agents(now, findings);
+  look_at_schedulers(now, findings);
+  look_at_asks(now, findings);
+  look_at_roles(now, findings);
+
+  std::map<Key, Time> since;
+  rows_.clear();
+  for (const ConditionKind& kind : kKinds) {
+    std::vector<Found> found = findings.take(kind.condition);
+    counts_[kind.condition] = static_cast<int64_t>(found.size());
+    if (found.size() > kConditionsOfKindMax) {
+      const size_t rest = found.size() - kConditionsOfKindMax + 1;
+      found.resize(kConditionsOfKindMax - 1);
+      found.push_back({"others", text(rest, " more"), found.front().command});
+    }
+    for (Found& one : found) {
+      const Key key(kind.condition, one.object);
+      const auto known = since_.find(key);
+      const Time begin = known == since_.end() ? now.status.now : known->second;
+      since.emplace(key, begin);
+      rows_.push_back({.condition = std::string(kind.name),
+                       .severity = kind.severity,
+                       .object = std::move(one.object),
+                       .message = std::move(one.message),
+                       .since = begin,
+                       .command = std::move(one.command)});
+    }
+  }
+  since_ = std::move(since);
+}
+
+int64_t ConditionWatch::count(Condition condition) const {
+  const auto found = counts_.find(condition);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+}  // namespace proffer::master

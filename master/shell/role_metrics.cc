@@ -1,0 +1,114 @@
+// The families of roles: write_roles() chooses which roles are named, and each family follows.
+
+#include "master/shell/role_metrics.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+namespace proffer::master {
+namespace {
+
+struct RoleSeries {
+  std::vector<const proto::RoleRow*> named;
+  // The rest together. A role counts with those below it, so of these only those at the top of the
+  // rest do.
+  std::vector<const proto::RoleRow*> others;
+
+  explicit RoleSeries(const std::vector<proto::RoleRow>& rows) {
+    std::vector<const proto::RoleRow*> sorted;
+    sorted.reserve(rows.size());
+    for (const proto::RoleRow& row : rows) sorted.push_back(&row);
+    std::stable_partition(sorted.begin(), sorted.end(), [](const proto::RoleRow* row) {
+      return !row->guarantee.empty() || !row->limit.empty();
+    });
+    const auto end = sorted.begin() + static_cast<ptrdiff_t>(std::min(rows.size(), kRoleSeriesMax));
+    named.assign(sorted.begin(), end);
+    others.assign(end, sorted.end());
+  }
+
+  template <class Of>
+  int64_t sum(Of of) const {
+    int64_t sum = 0;
+    for (const proto::RoleRow* row : others) sum += of(*row);
+    return sum;
+  }
+  ResourceVector sum_of_tops(ResourceVector proto::RoleRow::*amounts) const {
+    std::set<RoleName> names;
+    for (const proto::RoleRow* row : others) names.insert(row->role);
+    ResourceVector sum;
+    for (const proto::RoleRow* row : others) {
+      if (!names.contains(parent_of(row->role))) sum += row->*amounts;
+    }
+    return sum;
+  }
+};
+
+constexpr const char* kOther = "other";
+
+void write_amounts(const RoleSeries& roles, std::string_view name, std::string_view help,
+                   ResourceVector proto::RoleRow::*amounts, MetricsText& text) {
+  text.family(MetricType::kGauge, name, help);
+  for (const proto::RoleRow* row : roles.named) {
+    text.sample_amounts(row->*amounts, {{"role", row->role.str()}});
+  }
+  if (!roles.others.empty()) text.sample_amounts(roles.sum_of_tops(amounts), {{"role", kOther}});
+}
+
+// Only of roles and kinds that have one: a sum of promises would promise nothing.
+void write_quota(const RoleSeries& roles, std::string_view name, std::string_view help,
+                 Quota proto::RoleRow::*quota, MetricsText& text) {
+  text.family(MetricType::kGauge, name, help);
+  for (const proto::RoleRow* row : roles.named) {
+    for (const ResourceKind kind : kResourceKinds) {
+      if (const auto milli = (row->*quota)[kind]) {
+        text.sample_amount(kind, *milli, {{"role", row->role.str()}});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void write_roles(const std::vector<proto::RoleRow>& rows, MetricsText& text) {
+  const RoleSeries roles(rows);
+  write_amounts(roles, "proffer_role_resources_allocated",
+                "Resources that tasks of the role, and of those below it, use.",
+                &proto::RoleRow::allocated, text);
+  write_amounts(roles, "proffer_role_resources_offered", "Resources in outstanding offers to it.",
+                &proto::RoleRow::offered, text);
+  write_amounts(roles, "proffer_role_resources_entitlement", "Resources that it may count on.",
+                &proto::RoleRow::entitlement, text);
+  write_amounts(roles, "proffer_role_resources_borrowed", "Its use above its entitlement.",
+                &proto::RoleRow::borrowed, text);
+  write_quota(roles, "proffer_role_resources_guarantee", "What it gets if it wants it.",
+              &proto::RoleRow::guarantee, text);
+  write_quota(roles, "proffer_role_resources_limit", "What it never exceeds.",
+              &proto::RoleRow::limit, text);
+  text.family(MetricType::kGauge, "proffer_role_dominant_share_ratio",
+              "The largest fraction of a kind of resource that it uses, from 0 to 1.");
+  constexpr int64_t kMillionthsPerMilli = 1'000;
+  for (const proto::RoleRow* row : roles.named) {
+    text.sample_milli(row->dominant_share_millionths / kMillionthsPerMilli,
+                      {{"role", row->role.str()}});
+  }
+  text.family(MetricType::kGauge, "proffer_role_below_guarantee",
+              "1: the role wants more and has less than its guarantee; of other: how many roles.");
+  for (const proto::RoleRow* row : roles.named) {
+    text.sample(row->guarantee_met ? 0 : 1, {{"role", row->role.str()}});
+  }
+  if (!roles.others.empty()) {
+    text.sample(roles.sum([](const proto::RoleRow& row) { return row.guarantee_met ? 0 : 1; }),
+                {{"role", kOther}});
+  }
+  text.family(MetricType::kGauge, "proffer_role_frameworks", "Frameworks directly in the role.");
+  for (const proto::RoleRow* row : roles.named) {
+    text.sample(row->frameworks, {{"role", row->role.str()}});
+  }
+  if (!roles.others.empty()) {
+    text.sample(roles.sum([](const proto::RoleRow& row) { return row.frameworks; }),
+                {{"role", kOther}});
+  }
+}
+
+}  // namespace proffer::master

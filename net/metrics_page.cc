@@ -1,0 +1,49 @@
+#include "net/metrics_page.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "net/process_figures.h"
+
+namespace proffer {
+namespace {
+
+void write_process(const ProcessFigures& process, MetricsText& page) {
+  page.family(MetricType::kCounter, "process_cpu_seconds_total",
+              "CPU time of this process, user and system.");
+  page.sample_seconds(process.cpu);
+  page.gauge("process_resident_memory_bytes", "Memory of this process that is in RAM.",
+             process.resident_bytes);
+  page.gauge("process_virtual_memory_bytes", "Address space of this process.",
+             process.virtual_bytes);
+  page.gauge("process_threads", "Threads of this process.", process.threads);
+  page.gauge("process_open_fds", "Open file descriptors of this process.", process.descriptors);
+  page.family(MetricType::kGauge, "process_max_fds",
+              "Most file descriptors that this process may open; none: without limit.");
+  if (process.descriptors_max) page.sample(*process.descriptors_max);
+  page.gauge_seconds("process_start_time_seconds",
+                     "When this process started, in seconds since the Unix epoch.",
+                     process.started_at - Time());
+}
+
+}  // namespace
+
+void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder) {
+  page.family(MetricType::kHistogram, "proffer_loop_turn_seconds",
+              "How long a turn of the main loop was busy: while it is, nobody else is served.");
+  page.sample(loop.turns());
+  struct Answer {
+    MetricsText page;
+    HttpResponder responder;
+  };
+  const auto answer = std::make_shared<Answer>(Answer{std::move(page), std::move(responder)});
+  const auto figures = std::make_shared<ProcessFigures>();
+  loop.work([figures] { *figures = read_process_figures(); },
+            [answer, figures] {
+              write_process(*figures, answer->page);
+              answer->responder.respond(200, kMetricsType, answer->page.take());
+            });
+}
+
+}  // namespace proffer

@@ -1,0 +1,15 @@
+#pragma once
+
+// What /metrics of every daemon has: the figures of its process and of its loop, behind those of
+// its own.
+
+#include "net/http_server.h"
+#include "net/loop.h"
+#include "net/metrics_text.h"
+
+namespace proffer {
+
+// Answers with `page` and these. In a later turn: a worker reads what the kernel counts.
+void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder);
+
+}  // namespace proffer

@@ -1,0 +1,118 @@
+// What masters and agents serve at /metrics: the names are those of docs/concepts/metrics.md, and
+// Prometheus' own linter has nothing to say.
+
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::operations_test {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+using Names = std::set<std::string>;
+
+Names names_served(const std::string& page) {
+  constexpr std::string_view kType = "# TYPE ";
+  Names names;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kType)) continue;
+    names.insert(line.substr(kType.size(), line.find(' ', kType.size()) - kType.size()));
+  }
+  return names;
+}
+
+// The names at the beginning of the rows of the tables.
+Names names_documented() {
+  Names names;
+  std::istringstream lines(
+      read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/metrics.md"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    std::istringstream cell(line.substr(2, line.find(" | ") - 2));
+    for (std::string word; cell >> word;) {
+      names.insert(word.substr(1, word.find('`', 1) - 1));
+    }
+  }
+  return names;
+}
+
+std::string body_of(const std::string& answer) {
+  const size_t end = answer.find("\r\n\r\n");
+  return end == std::string::npos ? "" : answer.substr(end + 4);
+}
+
+Names without(Names names, const Names& others) {
+  for (const std::string& name : others) names.erase(name);
+  return names;
+}
+
+// The linter's words about the page; empty: it has none.
+std::string lint(const std::string& page, const TemporaryDirectory& home) {
+  write_file(home / "page", page);
+  const Exit checked = run({"bash", "-c", "promtool check metrics < \"$0\"", home / "page"});
+  return checked.code == 0 ? "" : checked.out + checked.err;
+}
+
+TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
+  const Cluster cluster;
+  ASSERT_EQ(cluster.proffer({"role", "set", "eng", "--guarantee", "cpus:2;mem:1GiB"}).code, 0);
+  const auto waits = cluster.start({"run", "--name", "giant", "--cpus", "64", "--", "true"});
+  ASSERT_EQ(cluster.proffer({"run", "--", "true"}).code, 0);
+  std::string of_master;
+  const auto has = [&](const std::string& line) {
+    return of_master.find("\n" + line) != std::string::npos;
+  };
+  ASSERT_TRUE(eventually([&] {
+    of_master = body_of(get_http(cluster.http(), "/metrics"));
+    return has("proffer_framework_longest_wait_seconds{framework=\"giant-") &&
+           has("proffer_conditions{condition=\"AskFitsNowhere\",severity=\"warning\"} 1") &&
+           has("proffer_tasks_ended_total{state=\"finished\",reason=\"command_exited\"} 1");
+  })) << of_master;
+  const std::string of_agent = body_of(get_http(cluster.told_by("agent-1", "http"), "/metrics"));
+
+  const TemporaryDirectory home;
+  EXPECT_EQ(lint(of_master, home), "");
+  EXPECT_EQ(lint(of_agent, home), "");
+  EXPECT_NE(lint("# TYPE proffer_things_total gauge\nproffer_things_total 1\n", home), "");
+
+  Names served = names_served(of_master);
+  served.merge(names_served(of_agent));
+  const Names documented = names_documented();
+  EXPECT_GT(documented.size(), 60u);
+  EXPECT_THAT(without(served, documented), IsEmpty()) << "served, and not in metrics.md";
+  EXPECT_THAT(without(documented, served), IsEmpty()) << "in metrics.md, and not served";
+
+  for (const char* line :
+       {"proffer_master_leads 1",
+        "proffer_conditions{condition=\"AskFitsNowhere\",severity=\"warning\"} 1",
+        "proffer_conditions{condition=\"AgentLost\",severity=\"warning\"} 0",
+        "proffer_agents{state=\"connected\"} 1",
+        "proffer_resources_capacity{kind=\"mem\",unit=\"byte\"} 4294967296",
+        "proffer_role_resources_guarantee{role=\"eng\",kind=\"cpus\",unit=\"cpu\"} 2",
+        "proffer_role_resources_guarantee{role=\"eng\",kind=\"mem\",unit=\"byte\"} 1073741824",
+        "proffer_framework_launches_total{framework=\"other\"} 0",
+        "proffer_queue_items_max{queue=\"registry_writes\"} 20000",
+        "proffer_connections_refused_total{reason=\"too_often\"} 0"}) {
+    EXPECT_TRUE(has(line)) << line << " is not in\n" << of_master;
+  }
+  // What the kernel counts, and the loop.
+  for (const std::string& page : {of_master, of_agent}) {
+    EXPECT_THAT(page, HasSubstr("\nprocess_open_fds "));
+    EXPECT_THAT(page, Not(HasSubstr("process_open_fds 0\n")));
+    EXPECT_THAT(page, Not(HasSubstr("process_resident_memory_bytes 0\n")));
+    EXPECT_THAT(page, Not(HasSubstr("proffer_loop_turn_seconds_count 0\n")));
+  }
+}
+
+}  // namespace
+}  // namespace proffer::operations_test
