@@ -16,6 +16,7 @@
 #include "net/daemon_http.h"
 #include "net/descriptors.h"
 #include "net/http_hosts.h"
+#include "net/json_log.h"
 #include "net/users.h"
 
 DEFINE_string(socket, "/run/proffer/master.sock",
@@ -66,6 +67,8 @@ DEFINE_string(record, "",
               "write down in this directory what the master is told, for proffer replay; it has "
               "what peers send, so keep it from others; empty: nothing is recorded");
 DEFINE_int64(record_mib, 1'024, "so much of recordings is kept, in MiB; the oldest lives go first");
+DEFINE_string(log_format, "text",
+              "of the log on standard error: text, or json, one object per line");
 DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
 DEFINE_string(offer_timeout, "30s", "how long an offer may stay unanswered");
 DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted from each peer");
@@ -318,6 +321,9 @@ int main(int argc, char** argv) {
   // Without it the C library looks at the file of the time zone for each line of the log.
   setenv("TZ", ":/etc/localtime", 0);
   google::InitGoogleLogging(argv[0]);
+  if (Result<void> chosen = choose_log_format(FLAGS_log_format, "proffer-master"); !chosen) {
+    exit_with(std::move(chosen).error().in("--log_format"), 2);
+  }
 
   raise_descriptor_limit();  // A connection for each agent and scheduler.
   Loop loop;

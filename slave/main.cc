@@ -15,6 +15,7 @@
 #include "net/daemon_help.h"
 #include "net/daemon_http.h"
 #include "net/http_hosts.h"
+#include "net/json_log.h"
 #include "net/membership.h"
 #include "net/users.h"
 #include "slave/shell/agent_shell.h"
@@ -70,6 +71,8 @@ DEFINE_string(resources, "",
 DEFINE_string(reserved, "",
               "what of it only one role may use, such as \"ads=cpus:1;mem:1GiB,batch=cpus:2\"");
 DEFINE_string(attributes, "", "such as \"rack:r1;disk:ssd\"");
+DEFINE_string(log_format, "text",
+              "of the log on standard error: text, or json, one object per line");
 DEFINE_string(heartbeat, "5s",
               "how often a sign of life goes to the master, until it says another");
 DEFINE_string(master_timeout, "30s",
@@ -235,6 +238,9 @@ int main(int argc, char** argv) {
   read_daemon_flags("Runs a cluster's tasks on this machine.", __FILE__, argc, argv);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
+  if (Result<void> chosen = choose_log_format(FLAGS_log_format, "proffer-agent"); !chosen) {
+    exit_with(std::move(chosen).error().in("--log_format"), 2);
+  }
   std::signal(SIGPIPE, SIG_IGN);
   umask(022);  // sandboxes are of other users, who pass through what is above them
 

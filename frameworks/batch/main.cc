@@ -17,6 +17,7 @@
 #include "frameworks/batch/shell/commands.h"
 #include "frameworks/batch/shell/scheduler.h"
 #include "frameworks/batch/shell/submit.h"
+#include "net/json_log.h"
 #include "net/membership.h"
 
 namespace proffer::batch {
@@ -419,6 +420,9 @@ class Verbs {
   void add_scheduler() {
     CLI::App* command = verb("scheduler", "Run the scheduler that the other verbs ask", [this] {
       scheduler_.master = options_.master;
+      if (Result<void> chosen = choose_log_format(log_format_, "proffer-batch"); !chosen) {
+        return print_error(std::move(chosen).error().in("--log-format"), false);
+      }
       return run_scheduler(scheduler_);
     });
     command->add_option("--role", scheduler_.role, "Role that it is in [default]");
@@ -432,6 +436,7 @@ class Verbs {
     identity->require_option(1);
     command->add_flag("--serve-users", scheduler_.serves_users,
                       "Run each job as the user that submitted it; for operators only");
+    command->add_option("--log-format", log_format_, "Of the log: text or json [text]");
   }
 
   CLI::App app_;
@@ -453,6 +458,7 @@ class Verbs {
   std::string html_;   // of a report
   int64_t count_ = 5;  // of fire times
   SchedulerOptions scheduler_;
+  std::string log_format_ = "text";
   std::function<int()> chosen_;
 };
 

@@ -8,6 +8,7 @@
 #include <glog/logging.h>
 
 #include "frameworks/service/shell/scheduler.h"
+#include "net/json_log.h"
 #include "net/membership.h"
 
 namespace proffer::service {
@@ -53,12 +54,17 @@ int main(int argc, char** argv) {
       "--autoscale-every", scheduler.autoscale_every,
       "How often apps that are scaled by their load are measured, by a process that the scheduler "
       "starts, 1s to 20s; 0s: another one measures them [5s]");
+  std::string log_format = "text";
+  scheduler_command->add_option("--log-format", log_format, "Of the log: text or json [text]");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help
     return print_error(Error::invalid_argument(e.what()).with_hint("see: proffer service --help"),
                        run.json);
+  }
+  if (Result<void> chosen = choose_log_format(log_format, "proffer-service"); !chosen) {
+    return print_error(std::move(chosen).error().in("--log-format"), run.json);
   }
   std::string& master = run_command->parsed() ? run.master : scheduler.master;
   if (master.empty()) {

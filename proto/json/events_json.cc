@@ -11,21 +11,6 @@ namespace {
 
 constexpr std::string_view kBegin = "{\"seq\":\"";
 
-std::string_view word_of(TraceLevel level) {
-  switch (level) {
-    case TraceLevel::kLongLived:
-      return "info";
-    case TraceLevel::kShortLived:
-    case TraceLevel::kMessage:
-      return "detail";
-    case TraceLevel::kMisbehaved:
-      return "warning";
-    case TraceLevel::kOperator:
-      return "error";
-  }
-  return "";
-}
-
 class Members : public TraceFields {
  public:
   explicit Members(std::string& out) : out_(out) {}
@@ -107,6 +92,21 @@ void read_row(const JsonFields& in, EventRow& row) {
 
 }  // namespace
 
+std::string_view level_word(TraceLevel level) {
+  switch (level) {
+    case TraceLevel::kLongLived:
+      return "info";
+    case TraceLevel::kShortLived:
+    case TraceLevel::kMessage:
+      return "detail";
+    case TraceLevel::kMisbehaved:
+      return "warning";
+    case TraceLevel::kOperator:
+      return "error";
+  }
+  return "";
+}
+
 template <class F>
 void fields(F& f, typename F::template Of<EventQuery>& query) {
   constexpr auto kRows = static_cast<int64_t>(kReplyRowsMax);
@@ -174,7 +174,7 @@ JsonShape event_page_shape() {
 
 std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
                        std::string_view user, std::string_view role) {
-  std::string out = begin_event(place, at, event.what(), word_of(event.level()));
+  std::string out = begin_event(place, at, event.what(), level_word(event.level()));
   Members members(out);
   event.fields(members);
   if (!members.has_user && !user.empty()) members.word("user", user);
@@ -185,7 +185,7 @@ std::string event_json(const EventPlace& place, Time at, const TraceEvent& event
 
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
                            std::optional<uint64_t> lost) {
-  std::string out = begin_event(from, at, "gap", word_of(TraceLevel::kMisbehaved));
+  std::string out = begin_event(from, at, "gap", level_word(TraceLevel::kMisbehaved));
   Members members(out);
   members.word("until", to_text(until));
   if (lost) members.number("lost", static_cast<int64_t>(*lost));

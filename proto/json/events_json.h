@@ -18,6 +18,9 @@ JsonShape event_query_shape();
 std::string event_query_json(const EventQuery& query);
 Result<EventQuery> parse_event_query(std::string_view json);
 
+// "info", "detail", "warning" or "error".
+std::string_view level_word(TraceLevel level);
+
 // Of a text that somebody else wrote, so much is in an event.
 inline constexpr size_t kEventTextBytesMax = 1024;
 

@@ -1,0 +1,70 @@
+#include "proto/json/log_json.h"
+
+#include "proto/json/events_json.h"
+#include "proto/json/json_text.h"
+
+namespace proffer::proto {
+namespace {
+
+class LogFields : public TraceFields {
+ public:
+  explicit LogFields(std::string& out) : out_(out) {}
+
+  void word(std::string_view key, std::string_view value) override {
+    begin(key);
+    append_text(out_, value);
+  }
+  void number(std::string_view key, int64_t value) override {
+    begin(key);
+    append_whole(out_, value);
+  }
+  void said(std::string_view key, std::string_view value) override {
+    word(key, value.substr(0, kEventTextBytesMax));
+  }
+
+ private:
+  void begin(std::string_view key) {
+    out_ += ",\"";
+    for (const std::string_view taken : {"time_s", "level", "program", "pid", "message"}) {
+      if (key == taken) out_ += "field_";
+    }
+    out_ += key;
+    out_ += "\":";
+  }
+
+  std::string& out_;
+};
+
+std::string begin_line(const LogLine& line, std::string_view level, std::string_view message) {
+  std::string out = "{\"time_s\":";
+  append_milli(out, line.at.nanos() / 1'000'000);
+  out += ",\"level\":";
+  append_text(out, level);
+  out += ",\"program\":";
+  append_text(out, line.program);
+  out += ",\"pid\":";
+  append_whole(out, line.pid);
+  out += ",\"message\":";
+  append_text(out, message);
+  return out;
+}
+
+}  // namespace
+
+std::string log_line_json(const LogLine& line, std::string_view level, std::string_view message,
+                          std::string_view source) {
+  std::string out = begin_line(line, level, message);
+  out += ",\"source\":";
+  append_text(out, source);
+  return out + "}";
+}
+
+std::string log_line_json(const LogLine& line, const TraceEvent& event, uint64_t left_out) {
+  std::string out = begin_line(line, level_word(event.level()), event.what());
+  LogFields fields(out);
+  event.fields(fields);
+  if (left_out > 0) fields.number("left_out", static_cast<int64_t>(left_out));
+  return out + "}";
+}
+
+}  // namespace proffer::proto
