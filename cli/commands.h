@@ -10,6 +10,7 @@ namespace proffer::cli {
 using Words = std::vector<std::string>;
 
 int run_status(const Words& words);
+int run_debug(const Words& words);
 int run_top(const Words& words);
 int run_agent(const Words& words);
 int run_agents(const Words& words);

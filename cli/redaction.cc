@@ -1,0 +1,124 @@
+#include "cli/redaction.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "common/text.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr size_t kSecretBytesMin = 8;
+
+bool is_of_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return out;
+}
+
+bool names_secret(std::string_view name) {
+  const std::string low = lower(name);
+  for (const std::string_view word :
+       {"secret", "passw", "token", "credential", "private", "apikey", "api_key", "api-key"}) {
+    if (low.find(word) != std::string::npos) return true;
+  }
+  return low.ends_with("_key") || low.ends_with("-key") || low.ends_with("_pwd") || low == "pwd";
+}
+
+// Where the value ends that begins at `at`.
+size_t end_of_value(std::string_view text, size_t at) {
+  const char quote = at < text.size() ? text[at] : ' ';
+  if (quote != '"' && quote != '\'')
+    return std::min(text.find_first_of(" \t\r\n,;&)}]", at), text.size());
+  size_t end = at + 1;
+  while (end < text.size() && text[end] != quote && text[end] != '\n') {
+    end += text[end] == '\\' ? 2 : 1;
+  }
+  return std::min(end + 1, text.size());
+}
+
+// Behind a name: where its value begins; npos: it has none.
+size_t value_after(std::string_view text, size_t at, bool is_option) {
+  if (at < text.size() && (text[at] == '"' || text[at] == '\'')) ++at;  // "NAME":
+  size_t next = text.find_first_not_of(" \t", at);
+  if (next == text.npos) return text.npos;
+  if (text[next] == '=' || text[next] == ':') {
+    next = text.find_first_not_of(" \t", next + 1);
+    return next == text.npos || text[next] == '\n' ? text.npos : next;
+  }
+  return is_option && next > at && text[next] != '-' && text[next] != '\n' ? next : text.npos;
+}
+
+void remove_all(std::string& text, std::string_view what) {
+  for (size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + kRemoved.size())) {
+    text.replace(at, what.size(), kRemoved);
+  }
+}
+
+}  // namespace
+
+void Redaction::know(std::string_view secret) {
+  const std::string_view bare = trimmed(secret);
+  if (bare.size() < kSecretBytesMin) return;
+  known_.emplace_back(bare);
+  std::sort(known_.begin(), known_.end(),
+            [](const auto& a, const auto& b) { return a.size() > b.size(); });
+}
+
+std::string Redaction::of(std::string_view text) const {
+  std::string out;
+  size_t copied = 0;
+  const auto remove = [&](size_t begin, size_t end) {
+    out += text.substr(copied, begin - copied);
+    out += kRemoved;
+    copied = end;
+  };
+  for (size_t at = 0; at < text.size();) {
+    if (!is_of_name(text[at])) {
+      ++at;
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && is_of_name(text[end])) ++end;
+    const std::string_view name = text.substr(at, end - at);
+    at = end;
+    if (lower(name) == "bearer") {
+      const size_t value = text.find_first_not_of(' ', end);
+      if (value == text.npos || value == end) continue;
+      at = end_of_value(text, value);
+      remove(value, at);
+    } else if (names_secret(name)) {
+      const size_t value = value_after(text, end, name.starts_with("--"));
+      if (value == text.npos) continue;
+      at = end_of_value(text, value);
+      remove(value, at);
+    }
+  }
+  out += text.substr(copied);
+  for (const std::string& secret : known_) remove_all(out, secret);
+  return out;
+}
+
+std::string Redaction::of_environment(std::string_view text) const {
+  std::string out;
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view bare = trimmed(line);
+    const size_t equals = line.find('=');
+    const bool is_comment = bare.empty() || bare.front() == '#';
+    if (is_comment || equals == line.npos) {
+      out += of(line);
+    } else {
+      out += line.substr(0, equals + 1);
+      out += kRemoved;
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace proffer::cli
