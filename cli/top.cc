@@ -2,8 +2,10 @@
 // seconds, and only the rows that are shown. Read run_top first.
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <string>
 
 #include <poll.h>
@@ -120,11 +122,40 @@ class WholeScreen {
   termios before_{};
 };
 
-// Until something is typed or the time has come, adds to `typed`. False: the terminal has gone.
-bool wait_for_keys(Clock::time_point until, std::string& typed) {
+volatile std::sig_atomic_t ended_by = 0;  // the signal that asked for the end
+
+// Signals that end this process wait until it looks for keys, so that the terminal is as it was
+// when it ends.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (const int signal : kEnds) sigaddset(&ends, signal);
+    sigprocmask(SIG_BLOCK, &ends, &before_);
+    struct sigaction action {};
+    action.sa_handler = [](int signal) { ended_by = signal; };
+    for (const int signal : kEnds) sigaction(signal, &action, nullptr);
+  }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+  // Those that are let through while keys are looked for.
+  const sigset_t& unblocked() const { return before_; }
+
+ private:
+  static constexpr std::array<int, 4> kEnds = {SIGTERM, SIGHUP, SIGINT, SIGQUIT};
+  sigset_t before_{};
+};
+
+// Until something is typed or the time has come, adds to `typed`. False: the terminal has gone, or
+// a signal asks for the end.
+bool wait_for_keys(Clock::time_point until, const EndSignals& ends, std::string& typed) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
   pollfd entry{STDIN_FILENO, POLLIN, 0};
-  const int ready = poll(&entry, 1, static_cast<int>(std::clamp<int64_t>(left, 0, 60'000)));
+  const int64_t wait = std::clamp<int64_t>(left, 0, 60'000);
+  const timespec timeout{.tv_sec = wait / 1'000, .tv_nsec = wait % 1'000 * 1'000'000};
+  const int ready = ppoll(&entry, 1, &timeout, &ends.unblocked());
+  if (ended_by != 0) return false;
   if (ready <= 0) return ready == 0 || errno == EINTR;
   char bytes[64];
   const ssize_t count = ::read(STDIN_FILENO, bytes, sizeof bytes);
@@ -137,6 +168,7 @@ int run_live(const Masters& master) {
   TopPicture picture;
   TopPlace place;
   std::string typed;
+  const EndSignals ends;
   const WholeScreen screen;
   Clock::time_point next = Clock::now();
   while (true) {
@@ -145,7 +177,7 @@ int run_live(const Masters& master) {
       next = Clock::now() + kEvery;
     }
     if (!screen.show(top_screen(picture, place, screen.columns(), screen.lines()))) return 0;
-    if (!wait_for_keys(next, typed)) return 0;
+    if (!wait_for_keys(next, ends, typed)) return ended_by == 0 ? 0 : 128 + ended_by;
     while (const std::optional<TopKey> key = take_key(typed)) {
       if (*key == TopKey::kQuit) return 0;
       const TopView before = place.view;

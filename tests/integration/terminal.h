@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "tests/integration/processes.h"
@@ -53,6 +54,13 @@ class Terminal {
       }
       if (std::chrono::steady_clock::now() >= deadline || !read_some()) return false;
     }
+  }
+  pid_t pid() const { return pid_; }
+  // Whether keys come one by one and are not shown.
+  bool is_raw() const {
+    termios now{};
+    EXPECT_EQ(::tcgetattr(fd_, &now), 0);
+    return (now.c_lflag & (ICANON | ECHO)) == 0;
   }
   // The window is closed.
   void close() {

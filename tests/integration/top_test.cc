@@ -33,6 +33,23 @@ TEST(Top, FollowsTheClusterAndTheKeys) {
   EXPECT_TRUE(terminal.screen().ends_with("\x1b[?1049l"));  // The screen is as it was.
 }
 
+TEST(Top, LeavesTheTerminalAsItWasWhenASignalEndsIt) {
+  const Cluster cluster;
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+    Terminal terminal(
+        {"/bin/sh", "-c", "\"$0\" top; echo \"ended with $?\"; read line", program("proffer")},
+        {{"PROFFER_MASTER", cluster.master()}});
+    EXPECT_TRUE(terminal.shows("agents 1 connected"));
+    EXPECT_TRUE(terminal.is_raw());
+    const Exit found = run({"pgrep", "-P", std::to_string(terminal.pid())});
+    ASSERT_EQ(found.code, 0);
+    ::kill(std::stoi(found.out), signal);
+    EXPECT_TRUE(terminal.shows("\x1b[?1049l"));
+    EXPECT_TRUE(terminal.shows("ended with " + std::to_string(128 + signal)));
+    EXPECT_FALSE(terminal.is_raw());
+  }
+}
+
 TEST(Top, IsPrintedOnceWhereThereIsNoTerminal) {
   Cluster cluster;
   const Exit printed = cluster.proffer({"top"});
