@@ -1,7 +1,9 @@
 #include "net/daemon_http.h"
 
+#include <fstream>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -10,13 +12,37 @@
 #include "net/trace_log.h"
 
 namespace proffer {
+namespace {
+
+constexpr mode_t kOnlyForItsUser = 0600;
+
+// What the file says, if it is ours and a token; else a new one is written.
+Result<std::string> kept_token(const std::string& path) {
+  struct stat facts {};
+  const bool is_ours = ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
+                       (facts.st_uid == ::geteuid() || facts.st_uid == 0);
+  if (is_ours) {
+    std::ifstream in(path);
+    std::string token;
+    if (in >> token && is_valid_secret(token)) return token;
+  }
+  std::string token = random_secret().str();
+  if (Result<void> written = write_file_atomically(path, token + "\n", kOnlyForItsUser); !written) {
+    return std::move(written).error();
+  }
+  return token;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options options) {
   auto http = std::make_unique<DaemonHttp>();
+  std::string metrics_token;
   const auto listen_at = [&](Address address, std::string token, bool is_tls = false) {
     HttpServer::Options web;
     web.address = std::move(address);
     web.token = std::move(token);
+    web.metrics_token = metrics_token;
     web.names = options.names;
     web.handler = options.handler;
     web.files = options.files;
@@ -43,10 +69,12 @@ Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options optio
   }
   if (!options.port) return http;
   const std::string token = random_secret().str();
-  constexpr mode_t kOnlyForItsUser = 0600;
   if (Result<void> written = write_file_atomically(path, token + "\n", kOnlyForItsUser); !written) {
     return std::move(written).error();
   }
+  Result<std::string> kept = kept_token(text(options.directory, "/", kMetricsTokenFile));
+  if (!kept) return std::move(kept).error();
+  metrics_token = *std::move(kept);
   Result<std::unique_ptr<HttpServer>> listening = listen_at(*options.port, token);
   if (!listening) return std::move(listening).error();
   http->at_port_ = *std::move(listening);

@@ -18,6 +18,10 @@ namespace proffer {
 // A token of a port is in this file of the daemon's directory, which only its user may read.
 inline constexpr std::string_view kHttpTokenFile = "http_token";
 
+// And in this one a token that opens /metrics alone. It is made once, and stays: collectors on this
+// machine get a copy.
+inline constexpr std::string_view kMetricsTokenFile = "metrics_token";
+
 class DaemonHttp {
  public:
   struct Options {
@@ -33,7 +37,7 @@ class DaemonHttp {
     std::string (*verbs_of)(std::string_view path) = nullptr;  // likewise
     size_t connections_max = kHttpConnectionsMax;  // of the socket and the ports together
   };
-  // Errors: as HttpServer::listen, and kUnavailable: the token cannot be written.
+  // Errors: as HttpServer::listen, and kUnavailable: a token cannot be written.
   static Result<std::unique_ptr<DaemonHttp>> listen(Loop& loop, Options options);
 
   // The socket's path, or host:port if there is none; empty without both.

@@ -154,6 +154,13 @@ PrincipalPtr principal_of_peer(Exchange& exchange) {
   return principal_of(geteuid());
 }
 
+bool is_of_collector(const Exchange& exchange) {
+  const std::string& token = exchange.shared->options.metrics_token;
+  const HttpRequest& request = exchange.request;
+  return !token.empty() && request.path == kHttpMetricsPath && request.method != "POST" &&
+         is_same_secret(bearer_of(request), token);
+}
+
 // By TLS: what the token says, of those that others make.
 std::optional<HttpRefusal> admit_bearer(Exchange& exchange) {
   HttpRequest& request = exchange.request;
@@ -515,7 +522,7 @@ struct HttpServer::Impl {
       }
       exchange->request.principal = principal_of_peer(*exchange);
       if (!options.token.empty() && exchange->request.principal == nullptr &&
-          exchange->request.path != kHttpOpenPath) {
+          exchange->request.path != kHttpOpenPath && !is_of_collector(*exchange)) {
         return refuse(
             connection, MHD_HTTP_UNAUTHORIZED,
             Error::permission_denied(text("this port answers requests with a token only: ",

@@ -42,6 +42,7 @@ inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;   // waiting for a slow
 inline constexpr int kHttpThreads = 2;
 // What is answered to everybody, also to those that have no token.
 inline constexpr std::string_view kHttpOpenPath = "/healthz";
+inline constexpr std::string_view kHttpMetricsPath = "/metrics";
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
@@ -168,6 +169,8 @@ class HttpServer {
     // At a TCP port: requests must bear it ("Authorization: Bearer …"), but for kHttpOpenPath;
     // others get 401. Empty: nobody is known there, and everybody is answered.
     std::string token = {};
+    // Opens kHttpMetricsPath at a TCP port and nothing else, for collectors; empty: none does.
+    std::string metrics_token = {};
     std::string token_hint = {};  // where the token is, for those that come without it
     // For other machines: `token` and `names` are of no use then. One address of a peer may have a
     // quarter of the connections.

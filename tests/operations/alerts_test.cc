@@ -67,7 +67,7 @@ class Faults : public testing::TestWithParam<std::string> {
   void watch() {
     const auto told = nlohmann::json::parse(read_file(data_dir_ + "/address.json"));
     prometheus_ = std::make_unique<Prometheus>(std::vector<ScrapedMaster>{
-        {told.at("http_port").get<std::string>(), data_dir_ + "/http_token"}});
+        {told.at("http_port").get<std::string>(), data_dir_ + "/metrics_token"}});
     ASSERT_TRUE(prometheus_->is_ready()) << prometheus_->log();
     ASSERT_TRUE(prometheus_->evaluates(12));
     EXPECT_THAT(prometheus_->firing(), IsEmpty()) << "before the fault";

@@ -1,12 +1,15 @@
 // What masters and agents serve at /metrics: the names are those of docs/concepts/metrics.md, and
 // Prometheus' own linter has nothing to say.
 
+#include <csignal>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/integration/processes.h"
 
@@ -111,6 +114,39 @@ TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
     EXPECT_THAT(page, Not(HasSubstr("process_open_fds 0\n")));
     EXPECT_THAT(page, Not(HasSubstr("process_resident_memory_bytes 0\n")));
     EXPECT_THAT(page, Not(HasSubstr("proffer_loop_turn_seconds_count 0\n")));
+  }
+}
+
+// The token of collectors stays over restarts, and opens nothing else.
+TEST(Metrics, AreReadAtThePortWithATokenOfTheirOwn) {
+  const TemporaryDirectory home;
+  std::string kept;
+  for (int life = 1; life <= 2; ++life) {
+    std::filesystem::remove(home / "m/address.json");
+    Process master({program("proffer-master"), "--data_dir=" + (home / "m"),
+                    "--socket=" + (home / "m.sock"), "--http_port=0"});
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(home / "m/address.json"); }));
+    const auto told = nlohmann::json::parse(read_file(home / "m/address.json"));
+    const std::string place = told.at("http_port");
+    const std::string token = read_file(home / "m/metrics_token");
+    EXPECT_EQ(token.size(), 33u);
+    if (life == 1) {
+      kept = token;
+      EXPECT_EQ(std::filesystem::status(home / "m/metrics_token").permissions(),
+                std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    }
+    EXPECT_EQ(token, kept);
+    const std::string bearer = "Authorization: Bearer " + token.substr(0, 32) + "\r\n";
+    EXPECT_THAT(get_http(place, "/metrics", bearer), HasSubstr("\nproffer_master_leads 1\n"));
+    EXPECT_THAT(get_http(place, "/metrics"), HasSubstr(" 401 "));
+    for (const char* path : {"/v1/status", "/v1/agents", "/metrics/", "//metrics"}) {
+      EXPECT_THAT(get_http(place, path, bearer), HasSubstr(" 401 ")) << path;
+    }
+    EXPECT_THAT(ask_http(place, "POST /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n" + bearer +
+                                    "Content-Length: 0\r\nConnection: close\r\n\r\n"),
+                HasSubstr(" 401 "));
+    master.kill(SIGTERM);
+    EXPECT_EQ(master.wait().code, 0);
   }
 }
 
