@@ -1,5 +1,6 @@
 #include "net/metrics_page.h"
 
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,12 +28,23 @@ void write_process(const ProcessFigures& process, MetricsText& page) {
                      process.started_at - Time());
 }
 
+// The loop's clock goes on from where the wall clock was when the process began.
+Duration clock_step(const Loop& loop) {
+  timespec wall{};
+  ::clock_gettime(CLOCK_REALTIME, &wall);
+  return Time::from_nanos(int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec) - loop.now();
+}
+
 }  // namespace
 
 void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder) {
   page.family(MetricType::kHistogram, "proffer_loop_turn_seconds",
               "How long a turn of the main loop was busy: while it is, nobody else is served.");
   page.sample(loop.turns());
+  page.gauge_seconds("proffer_clock_step_seconds",
+                     "How far the wall clock has been moved since this process began; its own time "
+                     "goes on as before.",
+                     clock_step(loop));
   struct Answer {
     MetricsText page;
     HttpResponder responder;

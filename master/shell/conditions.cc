@@ -77,11 +77,10 @@ void look_at_agents(const Circumstances& now, Findings& findings) {
     const std::string& name = row.agent.str();
     const std::string events = text("proffer events --agent=", name);
     if (row.held_back) {
-      findings.add(Condition::kAgentsHeldBack,
-                   {name,
-                    "it is past its timeout, and so many are that the brake keeps it from being "
-                    "given up",
-                    "proffer agents"});
+      findings.add(
+          Condition::kAgentsHeldBack,
+          {name, "it is past its timeout; more agents are than the brake gives up in one period",
+           "proffer agents"});
     } else if (is_away(row.state)) {
       findings.add(
           Condition::kAgentLost,

@@ -28,9 +28,9 @@ TEST(Operate, TheGuideWorksAsWritten) {
                          {"PATH", program("") + ":/usr/sbin:/usr/bin:/sbin:/bin"}},
                         home.path(), Seconds(120));
   EXPECT_EQ(done.code, 0) << done.out << done.err;
-  for (const char* says :
-       {"nothing is wrong\n", "AskFitsNowhere report-", "16 cpus", "drained", "AgentLost agent-4",
-        "agent disconnected  agent=agent-4", "manifest.txt", "wrote bundle.tar.gz"}) {
+  for (const char* says : {"nothing is wrong\n", "AskFitsNowhere report-", "16 cpus", "drained",
+                           "\nlimit ", "AgentLost agent-4", "agent disconnected  agent=agent-4",
+                           "manifest.txt", "wrote bundle.tar.gz"}) {
     EXPECT_THAT(done.out, HasSubstr(says)) << done.err;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -115,6 +116,66 @@ TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
     EXPECT_THAT(page, Not(HasSubstr("process_resident_memory_bytes 0\n")));
     EXPECT_THAT(page, Not(HasSubstr("proffer_loop_turn_seconds_count 0\n")));
   }
+}
+
+// The value of a sample; -1: there is none.
+double value_of(const std::string& page, const std::string& sample) {
+  const size_t at = page.find("\n" + sample + " ");
+  return at == std::string::npos ? -1 : std::stod(page.substr(at + sample.size() + 2));
+}
+
+// At rest all three say the same numbers.
+TEST(Metrics, SayWhatTheStatusSays) {
+  const Cluster cluster({.agents = 2, .resources = "cpus:1.5;mem:1000"});
+  const auto held = cluster.start(
+      {"run", "--count", "2", "--cpus", "0.25", "--mem", "100", "--", "exec sleep 1000"});
+  ASSERT_EQ(cluster.proffer({"run", "--", "true"}).code, 0);
+  ASSERT_NE(cluster.proffer({"run", "--", "exit 3"}).code, 0);
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks() == 2; })) << held->err();
+  nlohmann::json status;
+  std::string page;
+  ASSERT_TRUE(eventually([&] {  // The frameworks that have ended are gone.
+    status = nlohmann::json::parse(body_of(get_http(cluster.http(), "/v1/status")));
+    page = body_of(get_http(cluster.http(), "/metrics"));
+    return status.at("offers") == 0 && status.at("tasks_ended") == 2 &&
+           value_of(page, "proffer_offers") == 0;
+  })) << status;
+  EXPECT_EQ(status, [&] {
+    auto printed = nlohmann::json::parse(cluster.proffer({"status", "--json"}).out);
+    printed["now_s"] = status.at("now_s");
+    return printed;
+  }());
+  const std::map<std::string, std::string> same = {
+      {"agents_connected", "proffer_agents{state=\"connected\"}"},
+      {"agents_disconnected", "proffer_agents{state=\"disconnected\"}"},
+      {"agents_unreachable", "proffer_agents{state=\"unreachable\"}"},
+      {"agents_gone", "proffer_agents{state=\"gone\"}"},
+      {"agents_awaited", "proffer_agents{state=\"awaited\"}"},
+      {"agents_held_back", "proffer_agents_held_back"},
+      {"frameworks_connected", "proffer_frameworks{state=\"connected\"}"},
+      {"frameworks_disconnected", "proffer_frameworks{state=\"disconnected\"}"},
+      {"tasks_staging", "proffer_tasks{state=\"staging\"}"},
+      {"tasks_running", "proffer_tasks{state=\"running\"}"},
+      {"tasks_killing", "proffer_tasks{state=\"killing\"}"},
+      {"tasks_unreachable", "proffer_tasks{state=\"unreachable\"}"},
+      {"offers", "proffer_offers"}};
+  for (const auto& [member, sample] : same) {
+    EXPECT_EQ(value_of(page, sample), status.value(member, -2.0)) << member;
+  }
+  EXPECT_EQ(status.at("tasks_running"), 2);
+  for (const auto& [member, name] :
+       std::map<std::string, std::string>{{"total", "capacity"}, {"allocated", "allocated"}}) {
+    const std::string family = "proffer_resources_" + name;
+    EXPECT_EQ(value_of(page, family + "{kind=\"cpus\",unit=\"cpu\"}"),
+              status.at(member).at("cpus").get<double>());
+    EXPECT_EQ(value_of(page, family + "{kind=\"mem\",unit=\"byte\"}"),
+              status.at(member).at("mem").get<double>() * (1 << 20));
+  }
+  const auto ended = [&](const std::string& how) {
+    return value_of(page, "proffer_tasks_ended_total{" + how + "}");
+  };
+  EXPECT_EQ(ended("state=\"finished\",reason=\"command_exited\""), 1);
+  EXPECT_EQ(ended("state=\"failed\",reason=\"command_exited\""), 1);
 }
 
 // The token of collectors stays over restarts, and opens nothing else.

@@ -107,7 +107,7 @@ TEST_F(Installed, SystemdTakesTheUnitsInAnyPrefix) {
 }
 
 // Every flag of --help is in the file of defaults, as a comment, and in the man page.
-TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlags) {
+TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlagsAndRulesAreThere) {
   for (const std::string name : {"master", "agent"}) {
     const std::string help = run({at("/usr/lib/proffer/proffer-" + name), "--help"}).out;
     const std::string file = read_file(at("/etc/proffer/" + name + ".flags"));
@@ -129,6 +129,7 @@ TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlags) {
     }
   }
   EXPECT_TRUE(fs::exists(at("/usr/share/man/man1/proffer-run.1.gz")));
+  EXPECT_TRUE(fs::exists(at("/usr/share/proffer/prometheus/proffer.rules.yml")));
 }
 
 // As bash asks when somebody types a word and presses the tabulator.
