@@ -1,6 +1,6 @@
-// proffer debug bundle: what somebody needs who is to find out from afar what is wrong, in one
-// archive. Each part is a file; what cannot be had is named in the manifest with its reason.
-// Secrets are removed, and each file has a bound.
+// proffer debug bundle: the state of a cluster and of this machine in one archive, for a person who
+// looks for the cause of a problem. Each part is a file; a part that cannot be had is named in the
+// manifest with the reason. Secrets are removed, and each file has a bound.
 
 #include <algorithm>
 #include <cerrno>
@@ -330,8 +330,9 @@ int bundle_command(const Words& words) {
   Options options;
   Arguments arguments(
       "proffer debug bundle [FILE.tar.gz]",
-      "one archive for whoever is to find out what is wrong: status, agents, frameworks, roles, "
-      "metrics, events, logs, settings, versions and a check of the registry, without secrets. "
+      "one archive for a person who looks for the cause of a problem: status, agents, frameworks, "
+      "roles, metrics, events, logs, settings, versions and a check of the registry, without "
+      "secrets. "
       "What cannot be had, of a master that is away for one, is named in manifest.txt");
   arguments.optional("FILE", &options.file, "default: proffer-debug-TIME.tar.gz");
   arguments.master(&options.master);
@@ -383,8 +384,8 @@ int run_debug(const Words& words) {
   }
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
     print_line(
-        "usage: proffer debug bundle [FILE.tar.gz]\n\n  bundle     what is needed to find out "
-        "from afar what is wrong, in one archive without secrets");
+        "usage: proffer debug bundle [FILE.tar.gz]\n\n  bundle     status, metrics, events, logs "
+        "and settings in one archive, without secrets");
     return 0;
   }
   return usage_error(

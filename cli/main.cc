@@ -60,7 +60,7 @@ constexpr Command kCommands[] = {
     {"join-token", run_join_token, "a line with which another machine or user joins"},
     {"join", run_join, "join a cluster with such a line"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
-    {"debug", run_debug, "what is needed to find out what is wrong: proffer debug bundle", true},
+    {"debug", run_debug, "the state of the cluster in one archive: proffer debug bundle", true},
     {"doctor", nullptr, "checks whether an agent would work on this machine"},
     {"registry", nullptr, "read, copy and mend what a master keeps", true},
     {"backup", run_backup, "copy what a master keeps to a file, while it runs"},

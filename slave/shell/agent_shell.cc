@@ -17,7 +17,6 @@
 #include "common/text.h"
 #include "net/daemon_http.h"
 #include "net/dealer.h"
-#include "net/http_server.h"
 #include "net/local_server.h"
 #include "net/metrics_page.h"
 #include "net/own_address.h"

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -116,6 +117,38 @@ TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
     EXPECT_THAT(page, Not(HasSubstr("process_resident_memory_bytes 0\n")));
     EXPECT_THAT(page, Not(HasSubstr("proffer_loop_turn_seconds_count 0\n")));
   }
+}
+
+// Every expression of the dashboard is one that Prometheus takes, about metrics that are served.
+TEST(Dashboard, AsksForMetricsThatAreServed) {
+  const std::string source = PROFFER_SOURCE_DIR;
+  const auto dashboard = nlohmann::json::parse(
+      read_file(source + "/packaging/prometheus/grafana-dashboard.json"), nullptr, false);
+  ASSERT_TRUE(dashboard.is_object());
+  Names documented = names_documented();
+  documented.insert("up");
+  std::string rules = "groups:\n  - name: dashboard\n    rules:\n";
+  const std::regex name("(proffer|process)_[a-z_]+|up\\b");
+  int asked = 0;
+  for (const auto& panel : dashboard.at("panels")) {
+    for (const auto& target : panel.at("targets")) {
+      const std::string expression = target.at("expr");
+      rules += "      - record: r" + std::to_string(++asked) +
+               "\n        expr: " + nlohmann::json(expression).dump() + "\n";
+      // What stands in quotes is a label's value.
+      const std::string bare = std::regex_replace(expression, std::regex("\"[^\"]*\""), "");
+      for (std::sregex_iterator at(bare.begin(), bare.end(), name), end; at != end; ++at) {
+        const std::string family =
+            std::regex_replace((*at)[0].str(), std::regex("_(bucket|sum|count)$"), "");
+        EXPECT_TRUE(documented.contains(family)) << family << " in " << expression;
+      }
+    }
+  }
+  EXPECT_GE(asked, 20);
+  const TemporaryDirectory home;
+  write_file(home / "rules.yml", rules);
+  const Exit checked = run({"promtool", "check", "rules", home / "rules.yml"});
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
 }
 
 // The value of a sample; -1: there is none.
