@@ -31,9 +31,9 @@ class Prometheus {
     const std::string shipped = std::string(PROFFER_SOURCE_DIR) + "/packaging/prometheus/";
     const std::string rules = test::read_file(shipped + "proffer.rules.yml");
     test::write_file(home_ / "proffer.rules.yml",
-                     std::regex_replace(rules, std::regex("for: [0-9]+[a-z]+"), "for: 2s"));
+                     std::regex_replace(rules, std::regex("for: [0-9]+[a-z]+"), "for: 3s"));
     std::string config =
-        "global: {scrape_interval: 200ms, evaluation_interval: 200ms}\n"
+        "global: {scrape_interval: 1s, evaluation_interval: 200ms}\n"
         "rule_files: [proffer.rules.yml]\n"
         "scrape_configs:\n";
     int number = 0;
@@ -70,10 +70,16 @@ class Prometheus {
     }
     return names;
   }
-  // Waits until the rules have been evaluated so many times more.
-  bool evaluates(int times) const {
+  // All that fire while the rules are evaluated so many times, each 200 ms; at least for as long as
+  // an alert must hold to fire.
+  Names firing_for(int times) const {
+    Names names;
     const int64_t until = evaluations() + times;
-    return test::eventually([&] { return evaluations() >= until; });
+    EXPECT_TRUE(test::eventually([&] {
+      names.merge(firing());
+      return evaluations() >= until;
+    })) << log();
+    return names;
   }
   const std::string& log() const { return process_->err(); }
 
