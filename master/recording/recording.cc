@@ -264,7 +264,6 @@ std::vector<std::string> RecordingWriter::begin(std::string_view version,
   for (const proto::RegistryRow& row : snapshot.rows) {
     records.push_back(begin_record(kRow));
     ArchiveWriter(records.back(),
-    ArchiveWriter(records.emplace_back(1, kRow),
                   nobody)(proto::table_of(row))(proto::key_of(row))(proto::encode_row(row));
   }
   records.push_back(begin_record(kBegun));

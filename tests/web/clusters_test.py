@@ -93,24 +93,30 @@ def by_metrics(cluster):
     """The figures that /metrics has."""
     text = get(cluster, "/metrics")
 
-    def value(name, **labels):
+    def values(name, labels):
         for found, of, amount in re.findall(r"^(\w+)(?:\{(.*)\})? (\S+)$", text, re.MULTILINE):
             told = dict(re.findall(r'(\w+)="([^"]*)"', of))
             if found == name and labels.items() <= told.items():
-                return float(amount)
+                yield float(amount)
+
+    def value(name, **labels):
+        for amount in values(name, labels):
+            return amount
         raise AssertionError(f"/metrics has no {name} {labels}")
 
     def vector(name):
-        return amounts({kind: value(name, kind=kind) for kind in ("cpus", "mem", "disk", "gpus")})
+        of = {kind: value(name, kind=kind) for kind in ("cpus", "mem", "disk", "gpus")}
+        # Sizes are in bytes there, and in MiB elsewhere.
+        return amounts({**of, "mem": of["mem"] / 2**20, "disk": of["disk"] / 2**20})
     return {"agents_connected": value("proffer_agents", state="connected"),
             "agents_away": value("proffer_agents", state="disconnected") +
             value("proffer_agents", state="unreachable"),
             "frameworks_connected": value("proffer_frameworks", state="connected"),
             "tasks_running": value("proffer_tasks", state="running"),
             "tasks_staging": value("proffer_tasks", state="staging"),
-            "tasks_ended": value("proffer_tasks_ended_total"),
+            "tasks_ended": sum(values("proffer_tasks_ended_total", {})),
             "allocated": vector("proffer_resources_allocated"),
-            "total": vector("proffer_resources_total")}
+            "total": vector("proffer_resources_capacity")}
 
 
 class Reader:
