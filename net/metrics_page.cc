@@ -1,8 +1,6 @@
 #include "net/metrics_page.h"
 
 #include <ctime>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include "net/process_figures.h"
@@ -10,7 +8,7 @@
 namespace proffer {
 namespace {
 
-void write_process(const ProcessFigures& process, MetricsText& page) {
+void write_process(const ProcessFigures& process, int64_t descriptors, MetricsText& page) {
   page.family(MetricType::kCounter, "process_cpu_seconds_total",
               "CPU time of this process, user and system.");
   page.sample_seconds(process.cpu);
@@ -19,7 +17,7 @@ void write_process(const ProcessFigures& process, MetricsText& page) {
   page.gauge("process_virtual_memory_bytes", "Address space of this process.",
              process.virtual_bytes);
   page.gauge("process_threads", "Threads of this process.", process.threads);
-  page.gauge("process_open_fds", "Open file descriptors of this process.", process.descriptors);
+  page.gauge("process_open_fds", "Open file descriptors of this process.", descriptors);
   page.family(MetricType::kGauge, "process_max_fds",
               "Most file descriptors that this process may open; none: without limit.");
   if (process.descriptors_max) page.sample(*process.descriptors_max);
@@ -45,17 +43,8 @@ void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder) {
                      "How far the wall clock has been moved since this process began; its own time "
                      "goes on as before.",
                      clock_step(loop));
-  struct Answer {
-    MetricsText page;
-    HttpResponder responder;
-  };
-  const auto answer = std::make_shared<Answer>(Answer{std::move(page), std::move(responder)});
-  const auto figures = std::make_shared<ProcessFigures>();
-  loop.work([figures] { *figures = read_process_figures(); },
-            [answer, figures] {
-              write_process(*figures, answer->page);
-              answer->responder.respond(200, kMetricsType, answer->page.take());
-            });
+  write_process(read_process_figures(), open_descriptors(loop), page);
+  responder.respond(200, kMetricsType, page.take());
 }
 
 }  // namespace proffer

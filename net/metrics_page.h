@@ -9,7 +9,7 @@
 
 namespace proffer {
 
-// Answers with `page` and these. In a later turn: a worker reads what the kernel counts.
+// Answers with `page` and these, at once: also while all workers wait for a disk.
 void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder);
 
 }  // namespace proffer

@@ -3,8 +3,10 @@
 #include <charconv>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <dirent.h>
@@ -36,7 +38,7 @@ int64_t number_of(std::string_view word) {
   return number;
 }
 
-int64_t open_descriptors() {
+int64_t count_descriptors() {
   constexpr const char* kDirectory = "/proc/self/fd";
   struct stat facts {};
   if (::stat(kDirectory, &facts) == 0 && facts.st_size > 0) return facts.st_size;  // Linux 6.2
@@ -75,12 +77,25 @@ ProcessFigures read_process_figures() {
     figures.virtual_bytes = field(23);
     figures.resident_bytes = field(24) * sysconf(_SC_PAGESIZE);
   }
-  figures.descriptors = open_descriptors();
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
     figures.descriptors_max = static_cast<int64_t>(limit.rlim_cur);
   }
   return figures;
+}
+
+int64_t open_descriptors(Loop& loop) {
+  struct Counted {
+    int64_t descriptors = count_descriptors();
+    bool is_counting = false;
+  };
+  static Counted known;
+  if (!std::exchange(known.is_counting, true)) {
+    const auto counted = std::make_shared<int64_t>(0);
+    loop.work([counted] { *counted = count_descriptors(); },
+              [counted] { known = {*counted, false}; });
+  }
+  return known.descriptors;
 }
 
 }  // namespace proffer

@@ -38,7 +38,9 @@ void Api::call(const Call& call, Done done) {
       Result<Page> page = route.read({.core = *process_.core,
                                       .by = call.by.get(),
                                       .history = history,
-                                      .conditions = process_.conditions->current().rows()},
+                                      .conditions = [this]() -> const auto& {
+                                        return process_.conditions->current().rows();
+                                      }},
                                      call.arguments);
       if (!page && page.error().code() == ErrorCode::kInvalidArgument) {
         return done(wrong_arguments(call, std::move(page).error()));

@@ -29,20 +29,16 @@ void ConditionKeeper::look() {
   const Time begin = loop_.now();
   Circumstances now = read_();
   now.pid = ::getpid();
-  now.descriptors = process_->descriptors;
-  now.descriptors_max = process_->descriptors_max.value_or(0);
+  now.descriptors = open_descriptors(loop_);
+  now.descriptors_max = read_process_figures().descriptors_max.value_or(0);
   watch_.look(now);
   looked_at_ = loop_.now();
   took_ = looked_at_ - begin;
 }
 
-// The kernel may take milliseconds to count descriptors, so what it says is of the look before.
 void ConditionKeeper::look_again() {
   look();
   timer_.arm(looked_at_ + std::max(every_, took_ * kPartOnTime));
-  const auto counted = std::make_shared<ProcessFigures>();
-  loop_.work([counted] { *counted = read_process_figures(); },
-             [counted, process = process_] { *process = *counted; });
 }
 
 }  // namespace proffer::master

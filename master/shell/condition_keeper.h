@@ -34,7 +34,6 @@ class ConditionKeeper {
   const Duration every_;
   const Read read_;
   ConditionWatch watch_;
-  std::shared_ptr<ProcessFigures> process_ = std::make_shared<ProcessFigures>();
   Time looked_at_ = {};
   Duration took_ = {};
   Timer timer_;

@@ -58,7 +58,7 @@ Result<Page> read_status(const ReadContext& from, std::string_view arguments) {
   if (!query) return query.error();
   proto::MasterStatus status = from.core.status();
   status.history = from.history;
-  return Page{.json = proto::status_with_conditions(proto::status_json(status), from.conditions)};
+  return Page{.json = proto::status_with_conditions(proto::status_json(status), from.conditions())};
 }
 
 Result<Page> read_agents(const ReadContext& from, std::string_view arguments) {

@@ -3,6 +3,7 @@
 // Every method of the master, once: calls, HTTP, their help and the OpenAPI file come from this
 // table (ADR 0125). A method is added here, with what it takes and answers in proto/json.
 
+#include <functional>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -29,7 +30,8 @@ struct ReadContext {
   const Master& core;
   const Principal* by = nullptr;
   std::string_view history = {};  // MasterStatus::history
-  const std::vector<proto::ConditionRow>& conditions;
+  // What is wrong, which is looked for when it is asked for.
+  std::function<const std::vector<proto::ConditionRow>&()> conditions = {};
 };
 using ReadFunction = Result<Page> (*)(const ReadContext&, std::string_view arguments);
 
