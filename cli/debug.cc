@@ -13,6 +13,7 @@
 #include <iterator>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -31,6 +32,7 @@
 #include "common/text.h"
 #include "net/http_get.h"
 #include "proto/json/events_json.h"
+#include "proto/json/json.h"
 #include "sdk/version.h"
 
 extern char** environ;
@@ -52,8 +54,12 @@ std::string read_tail(const fs::path& path) {
   std::ifstream in(path, std::ios::binary);
   in.seekg(0, std::ios::end);
   const auto size = static_cast<int64_t>(in.tellg());
-  in.seekg(std::max<int64_t>(0, size - static_cast<int64_t>(kFileBytesMax)));
-  return std::string(std::istreambuf_iterator<char>(in), {});
+  const int64_t begin = std::max<int64_t>(0, size - static_cast<int64_t>(kFileBytesMax));
+  in.seekg(begin);
+  std::string tail(std::istreambuf_iterator<char>(in), {});
+  // A secret that is cut in two is not recognised.
+  if (begin > 0) tail.erase(0, std::min(tail.find('\n'), tail.size()));
+  return tail;
 }
 
 // A directory of our own, which goes with it.
@@ -144,8 +150,13 @@ class Bundle {
   void keep(const std::string& file, std::string_view content) {
     const bool is_cut = content.size() > kFileBytesMax;
     if (is_cut) content.remove_prefix(content.size() - kFileBytesMax);
-    std::ofstream(folder() / file, std::ios::binary) << content;
-    if (file != "manifest.txt") {
+    std::ofstream out(folder() / file, std::ios::binary);
+    out << content;
+    out.close();
+    if (!out) {
+      manifest_ += text("missing  ", file, ": it cannot be written\n");
+      ++missing_;
+    } else if (file != "manifest.txt") {
       manifest_ += text("has      ", file, is_cut ? " (its last part)" : "", "\n");
     }
   }
@@ -249,13 +260,24 @@ void add_logs(const Options& options, Bundle& bundle) {
 
 // False: the master does not answer.
 bool add_answer(const Masters& master, const std::string& method, const std::string& arguments,
-                const std::string& file, Bundle& bundle) {
-  const Result<CallResult> answer = call(master, method, arguments, seconds(10));
-  if (!answer) {
-    bundle.misses(file, answer.error().message());
+                const std::string& file, Bundle& bundle, bool is_paged = false) {
+  const Result<CallResult> first = call(master, method, arguments, seconds(10));
+  if (!first) {
+    bundle.misses(file, first.error().message());
     return false;
   }
-  bundle.add(file, answer->json + "\n");
+  // A page in each line.
+  std::string all = first->json + "\n";
+  std::string next = is_paged ? first->next : "";
+  while (!next.empty() && all.size() < kFileBytesMax / 2) {
+    const Result<CallResult> page = call(
+        master, method, proto::task_query_json({.after = std::exchange(next, {})}), seconds(10));
+    if (!page) break;
+    all += page->json + "\n";
+    next = page->next;
+  }
+  bundle.add(file, all);
+  if (!next.empty()) bundle.misses(file + ", the rest", "it is longer than what a file may have");
   return true;
 }
 
@@ -305,7 +327,8 @@ void add_cluster(const Options& options, Bundle& bundle) {
     return add_events_of_disk(options, bundle);
   }
   for (const char* method : {"agents", "frameworks", "roles", "offers", "masters"}) {
-    add_answer(*master, method, "", text(method, ".json"), bundle);
+    add_answer(*master, method, "", text(method, ".json"), bundle,
+               method != std::string("masters"));
   }
   add_answer(*master, "events", proto::event_query_json({.last = kEvents}), "events.json", bundle);
   add_metrics(options, *master, bundle);
@@ -361,15 +384,20 @@ int bundle_command(const Words& words) {
   add_logs(options, bundle);
   bundle.finish();
 
+  // A new file, whose mode is not that of an old one.
+  const std::string part = text(options.file, ".", ::getpid(), ".part");
   const mode_t before = ::umask(077);
-  const Said packed = ask_program(
-      {"tar", "--create", "--gzip", "--file", options.file, "--directory", place->path(), name},
-      bundle.scratch());
+  const Said packed = ask_program({"tar", "--create", "--gzip", "--force-local", "--file", part,
+                                   "--directory", place->path(), name},
+                                  bundle.scratch());
   ::umask(before);
-  if (packed.code != 0) {
-    return print_error(
-        Error::unavailable(text("cannot write ", quoted(options.file), ": ", trimmed(packed.text))),
-        false);
+  std::error_code failed;
+  if (packed.code == 0) fs::rename(part, options.file, failed);
+  if (packed.code != 0 || failed) {
+    const std::string why = packed.code != 0 ? std::string(trimmed(packed.text)) : failed.message();
+    fs::remove(part, failed);
+    return print_error(Error::unavailable(text("cannot write ", quoted(options.file), ": ", why)),
+                       false);
   }
   print_line(text("wrote ", options.file, ", ", bundle.missing(), " parts are missing"));
   std::fputs(bundle.manifest().c_str(), stdout);

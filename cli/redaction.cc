@@ -26,11 +26,19 @@ bool names_secret(std::string_view name) {
        {"secret", "passw", "token", "credential", "private", "apikey", "api_key", "api-key"}) {
     if (low.find(word) != std::string::npos) return true;
   }
-  return low.ends_with("_key") || low.ends_with("-key") || low.ends_with("_pwd") || low == "pwd";
+  for (const std::string_view end : {"_key", "-key", "_pwd", "_pass", "-pass", "passphrase"}) {
+    if (low.ends_with(end)) return true;
+  }
+  return low == "pwd" || low == "pass";
 }
 
 // Where the value ends that begins at `at`.
 size_t end_of_value(std::string_view text, size_t at) {
+  // A quote within a text of JSON.
+  if (text.substr(at).starts_with("\\\"")) {
+    const size_t end = text.find("\\\"", at + 2);
+    return end == text.npos ? text.size() : end + 2;
+  }
   const char quote = at < text.size() ? text[at] : ' ';
   if (quote != '"' && quote != '\'')
     return std::min(text.find_first_of(" \t\r\n,;&)}]", at), text.size());
@@ -51,6 +59,51 @@ size_t value_after(std::string_view text, size_t at, bool is_option) {
     return next == text.npos || text[next] == '\n' ? text.npos : next;
   }
   return is_option && next > at && text[next] != '-' && text[next] != '\n' ? next : text.npos;
+}
+
+// Of "Authorization: SCHEME VALUE": where the value begins, and where the line or its quote ends.
+std::pair<size_t, size_t> authorization_after(std::string_view text, size_t at) {
+  size_t scheme = value_after(text, at, false);
+  if (scheme == text.npos) return {text.npos, text.npos};
+  if (text[scheme] == '"' || text[scheme] == '\'') ++scheme;
+  const size_t end = std::min(text.find_first_of("\r\n\"'", scheme), text.size());
+  const size_t space = text.find(' ', scheme);
+  return {space < end ? space + 1 : scheme, end};
+}
+
+// "user:password" of scheme://user:password@host.
+std::string without_users_of_urls(std::string_view text) {
+  std::string out;
+  size_t copied = 0;
+  for (size_t at = text.find("://"); at != text.npos; at = text.find("://", at + 3)) {
+    const size_t end = std::min(text.find_first_of("/ \t\r\n\"'", at + 3), text.size());
+    const size_t host = text.substr(0, end).rfind('@');
+    if (host == text.npos || host < at + 3) continue;
+    out += text.substr(copied, at + 3 - copied);
+    out += kRemoved;
+    copied = host;
+  }
+  out += text.substr(copied);
+  return out;
+}
+
+// Where a value of an environment file ends, as systemd reads it: quotes and a backslash before the
+// end of a line go on in the next one.
+size_t end_of_assignment(std::string_view text, size_t at) {
+  char quote = 0;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\\' && quote != '\'') {
+      ++at;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '\n') {
+      return at;
+    }
+  }
+  return text.size();
 }
 
 void remove_all(std::string& text, std::string_view what) {
@@ -87,7 +140,12 @@ std::string Redaction::of(std::string_view text) const {
     while (end < text.size() && is_of_name(text[end])) ++end;
     const std::string_view name = text.substr(at, end - at);
     at = end;
-    if (lower(name) == "bearer") {
+    if (lower(name).ends_with("authorization")) {
+      const auto [value, value_end] = authorization_after(text, end);
+      if (value == text.npos) continue;
+      remove(value, value_end);
+      at = value_end;
+    } else if (lower(name) == "bearer") {
       const size_t value = text.find_first_not_of(' ', end);
       if (value == text.npos || value == end) continue;
       at = end_of_value(text, value);
@@ -100,21 +158,26 @@ std::string Redaction::of(std::string_view text) const {
     }
   }
   out += text.substr(copied);
+  out = without_users_of_urls(out);
   for (const std::string& secret : known_) remove_all(out, secret);
   return out;
 }
 
 std::string Redaction::of_environment(std::string_view text) const {
   std::string out;
-  for (const std::string_view line : split(text, '\n')) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t line_end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, line_end - at);
     const std::string_view bare = trimmed(line);
     const size_t equals = line.find('=');
-    const bool is_comment = bare.empty() || bare.front() == '#';
+    const bool is_comment = bare.empty() || bare.front() == '#' || bare.front() == ';';
     if (is_comment || equals == line.npos) {
       out += of(line);
+      at = line_end + 1;
     } else {
       out += line.substr(0, equals + 1);
       out += kRemoved;
+      at = end_of_assignment(text, at + equals + 1) + 1;
     }
     out += '\n';
   }

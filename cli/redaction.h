@@ -19,9 +19,10 @@ class Redaction {
   // The text without what is known, and without values that stand behind a name that says secret,
   // password, token, credential, private or key, as in NAME=VALUE, NAME: VALUE, --NAME VALUE and
   // "NAME":"VALUE", and behind "Bearer ". Names end and begin where letters, digits, '_' and '-'
-  // do. Of `key` alone, which names fields and public halves everywhere, the value stays.
+  // do. Of `key` alone, which names fields and public halves everywhere, the value stays. Also what
+  // follows "Authorization: SCHEME ", and user and password of scheme://user:password@host.
   std::string of(std::string_view text) const;
-  // Every variable without its value: NAME=[removed].
+  // Every variable without its value, over as many lines as it has: NAME=[removed].
   std::string of_environment(std::string_view text) const;
 
  private:

@@ -93,7 +93,9 @@ int64_t open_descriptors(Loop& loop) {
   if (!std::exchange(known.is_counting, true)) {
     const auto counted = std::make_shared<int64_t>(0);
     loop.work([counted] { *counted = count_descriptors(); },
-              [counted] { known = {*counted, false}; });
+              [counted] {
+                known = {*counted, false};
+              });
   }
   return known.descriptors;
 }

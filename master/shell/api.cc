@@ -40,44 +40,44 @@ void Api::call(const Call& call, Done done) {
                                       .history = history,
                                       .conditions = [this]() -> const auto& {
                                         return process_.conditions->current().rows();
-                                      }},
+    }
+  },
                                      call.arguments);
-      if (!page && page.error().code() == ErrorCode::kInvalidArgument) {
-        return done(wrong_arguments(call, std::move(page).error()));
-      }
-      return done(std::move(page));
-    }
-    case Serves::kSnapshot:
-      return done(snapshots_.page(*process_.core, call.arguments, process_.loop.now()));
-    case Serves::kHistory:
-      return history_calls_.read(*process_.core, process_.history.get(), call.arguments, call.by,
-                                 std::move(done));
-    case Serves::kEvents:
-      return read_events(call, std::move(done));
-    case Serves::kFileAccess:
-      return grant_files(call, done);
-    case Serves::kChange:
-      return change(call, std::string("{}"), std::move(done));
-    case Serves::kJoinToken:
-      return change(call, process_.join_token_reply(), std::move(done));
-    case Serves::kSetSecret:
-      return set_secret(call, std::move(done));
-    case Serves::kStandBy:
-      return stand_by(call, std::move(done));
-    case Serves::kRequest: {
-      Result<proto::RequestCall> request = proto::parse_request_call(call.arguments);
-      if (!request) return done(std::move(request).error());
-      return relay(
-          *std::move(request), call.by, [done = std::move(done)](Result<std::string> told) {
-            Result<std::string> json = told ? proto::request_reply_json(*told) : std::move(told);
-            if (!json) return done(std::move(json).error());
-            done(Page{.json = *std::move(json)});
-          });
-    }
-    case Serves::kServers:
-      break;  // Over HTTP only, which relays it itself.
+  if (!page && page.error().code() == ErrorCode::kInvalidArgument) {
+    return done(wrong_arguments(call, std::move(page).error()));
   }
-  done(unknown_method(route.method));
+  return done(std::move(page));
+}
+case Serves::kSnapshot:
+  return done(snapshots_.page(*process_.core, call.arguments, process_.loop.now()));
+case Serves::kHistory:
+  return history_calls_.read(*process_.core, process_.history.get(), call.arguments, call.by,
+                             std::move(done));
+case Serves::kEvents:
+  return read_events(call, std::move(done));
+case Serves::kFileAccess:
+  return grant_files(call, done);
+case Serves::kChange:
+  return change(call, std::string("{}"), std::move(done));
+case Serves::kJoinToken:
+  return change(call, process_.join_token_reply(), std::move(done));
+case Serves::kSetSecret:
+  return set_secret(call, std::move(done));
+case Serves::kStandBy:
+  return stand_by(call, std::move(done));
+case Serves::kRequest: {
+  Result<proto::RequestCall> request = proto::parse_request_call(call.arguments);
+  if (!request) return done(std::move(request).error());
+  return relay(*std::move(request), call.by, [done = std::move(done)](Result<std::string> told) {
+    Result<std::string> json = told ? proto::request_reply_json(*told) : std::move(told);
+    if (!json) return done(std::move(json).error());
+    done(Page{.json = *std::move(json)});
+  });
+}
+case Serves::kServers:
+  break;  // Over HTTP only, which relays it itself.
+}  // namespace proffer::master
+done(unknown_method(route.method));
 }
 
 uint64_t Api::wait_for_answer(Relayed done) {

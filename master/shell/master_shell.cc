@@ -101,11 +101,11 @@ struct MasterShell::Impl {
   MasterShellOptions options;
   std::optional<DirectoryLock> data_lock;  // beside an ensemble; else it is the registry's
   std::unique_ptr<Leadership> leadership;
-  std::unique_ptr<Master> core;              // nullptr: it does not lead
-  std::unique_ptr<History> history;          // nullptr: none is kept, or it does not lead
-  std::unique_ptr<EventLog> events;          // the same
-  std::span<const std::byte> frame_in_hand;  // of the event that is the next step
-  std::unique_ptr<Recorder> recorder;        // nullptr: nothing is recorded, or it does not lead
+  std::unique_ptr<Master> core;                 // nullptr: it does not lead
+  std::unique_ptr<History> history;             // nullptr: none is kept, or it does not lead
+  std::unique_ptr<EventLog> events;             // the same
+  std::span<const std::byte> frame_in_hand;     // of the event that is the next step
+  std::unique_ptr<Recorder> recorder;           // nullptr: nothing is recorded, or it does not lead
   std::unique_ptr<ConditionKeeper> conditions;  // nullptr: it does not lead
   std::unique_ptr<Router> router;
   Intake intake;

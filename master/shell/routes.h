@@ -3,8 +3,8 @@
 // Every method of the master, once: calls, HTTP, their help and the OpenAPI file come from this
 // table (ADR 0125). A method is added here, with what it takes and answers in proto/json.
 
-#include <functional>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>

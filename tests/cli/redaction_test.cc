@@ -17,6 +17,17 @@ TEST(Redaction, RemovesValuesBehindNamesOfSecrets) {
            Row{"--api-token=abc", "--api-token=[removed]"},
            Row{"{\"auth_token\":\"abc\",\"n\":1}", "{\"auth_token\":[removed],\"n\":1}"},
            Row{"Authorization: Bearer abc.def", "Authorization: Bearer [removed]"},
+           Row{"Authorization: Basic dTpw\nnext", "Authorization: Basic [removed]\nnext"},
+           Row{"curl -H 'Authorization: Basic dTpw' x",
+               "curl -H 'Authorization: Basic [removed]' x"},
+           Row{R"({"Authorization":"Basic dTpw","n":1})",
+               R"({"Authorization":"Basic [removed]","n":1})"},
+           Row{"Bearer abc.def", "Bearer [removed]"},
+           Row{"DB_PASS=abc", "DB_PASS=[removed]"},
+           Row{"passphrase: abc", "passphrase: [removed]"},
+           Row{"postgres://u:p@db:5432/x y@z", "postgres://[removed]@db:5432/x y@z"},
+           Row{"http://db/x?m=a@b", "http://db/x?m=a@b"},
+           Row{R"({"command":"PASSWORD=\"a b\" run"})", R"({"command":"PASSWORD=[removed] run"})"},
            Row{"AWS_SECRET_ACCESS_KEY='a b'\nnext", "AWS_SECRET_ACCESS_KEY=[removed]\nnext"},
            Row{"signing_key=abc", "signing_key=[removed]"},
            Row{"password=", "password="},
@@ -45,6 +56,9 @@ TEST(Redaction, RemovesWhatIsKnownWhereverItStands) {
 TEST(Redaction, OfAnEnvironmentNoValueIsLeft) {
   EXPECT_EQ(Redaction().of_environment("# a comment\nFOO=bar\n\nexport X=\"y\""),
             "# a comment\nFOO=[removed]\n\nexport X=[removed]\n");
+  EXPECT_EQ(Redaction().of_environment("A=\"--role eng \\\n  --password=hunter2\"\nB=one \\\ntwo\n"
+                                       "KEY='-----BEGIN\nMIIE\n-----END'\nC=\"never closed\nD=x\n"),
+            "A=[removed]\nB=[removed]\nKEY=[removed]\nC=[removed]\n");
 }
 
 }  // namespace
