@@ -17,9 +17,11 @@ export class Refusal extends Error {
   }
 }
 
+export const keyOfLink = () => new URLSearchParams(location.hash.slice(1)).get('key');
+
 // The link's key works once: it becomes the token of this tab.
 export async function beginSession() {
-  const key = new URLSearchParams(location.hash.slice(1)).get('key');
+  const key = keyOfLink();
   if (key) {
     history.replaceState(null, '', location.pathname + '#/cluster');
     const answer = await fetch('/session', { method: 'POST', body: key });
@@ -42,10 +44,20 @@ async function refusal(answer) {
   return new Refusal(answer.status, told.error ?? { message: `the server answered ${answer.status}` });
 }
 
-// A master that ends cuts its answers short.
-const whole = (answer) => answer.json().catch(() => {
-  throw new Refusal(0, { message: 'an answer was cut short' });
-});
+// A master that ends cuts its answers short. What is whole and no JSON came from a framework.
+async function whole(answer) {
+  let text;
+  try {
+    text = await answer.text();
+  } catch {
+    throw new Refusal(0, { message: 'an answer was cut short' });
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal(answer.status, { code: 'unreadable', message: 'the answer is no JSON' });
+  }
+}
 
 async function ask(path, options) {
   let answer;

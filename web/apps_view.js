@@ -11,7 +11,11 @@ async function rowsOf(framework, name) {
   let after = '';
   for (let i = 0; i < kPagesMax; ++i) {
     const page = await request(framework, { verb: 'list', ...(after ? { after } : {}) });
-    rows.push(...(page[name] ?? []));
+    const more = page?.[name] ?? [];
+    if (!Array.isArray(more)) {
+      throw new Refusal(200, { code: 'unreadable', message: `its "${name}" is no list` });
+    }
+    for (const row of more) rows.push(row);
     after = page.next ?? '';
     if (!after) break;
   }
@@ -68,8 +72,11 @@ export class AppsView {
         table.set(await rowsOf(framework, name));
         this.told[framework].textContent = '';
       } catch (error) {
-        if (!(error instanceof Refusal) || error.status === 0 || error.status === 401) throw error;
-        this.told[framework].textContent = error.status === 404 ? `No scheduler named ${framework} is connected.` : error.words;
+        // A framework of that name may answer anything: the other one is shown all the same.
+        if (error.status === 0 || error.status === 401) throw error;
+        this.told[framework].textContent = error.status === 404
+          ? `No scheduler named ${framework} is connected.`
+          : `The framework named ${framework} tells no ${name}: ${error.words ?? error}`;
       }
     }
   }

@@ -2,7 +2,7 @@
 // {name, title, read()}: `read` fetches what it shows and shows it; it is called every two seconds
 // at most, less often if that takes long, and soon after an event that concerns it.
 
-import { Events, Refusal, beginSession, get } from './api.js';
+import { Events, Refusal, beginSession, get, keyOfLink } from './api.js';
 import { el, put } from './dom.js';
 import { clock } from './amounts.js';
 import { AppsView } from './apps_view.js';
@@ -23,6 +23,7 @@ const connection = document.getElementById('connection');
 const views = [ClusterView, RolesView, FrameworksView, WaitingView, TasksView, AppsView, EventsView]
   .map((View) => new View());
 let shown = null;
+const trouble = el('p', { class: 'error', role: 'alert' });
 
 // ---- Whether the master is heard.
 
@@ -66,12 +67,14 @@ async function read() {
   try {
     await view.read();
     hear('reads', true);
+    say('');
   } catch (error) {
     // Whatever it is, the page goes on; what is no refusal is a mistake of ours.
     if (!(error instanceof Refusal)) console.error(error);
-    const isAway = [0, 502, 503, 504].includes(error.status ?? 0);
-    if (isAway) hear('reads', false, error.message);
     if (error.status === 401) return fail(error);
+    const isAway = error instanceof Refusal && [0, 502, 503, 504].includes(error.status);
+    if (isAway) hear('reads', false, error.message);
+    if (view === shown) say(isAway ? '' : `This view is not up to date: ${error.words ?? error}`);
   } finally {
     isReading = false;
   }
@@ -79,6 +82,12 @@ async function read() {
   const isOther = view !== shown || isAskedAgain;
   isAskedAgain = false;
   return soon(isOther ? 0 : Math.max(view.readEvery ?? kReadEvery, took * kRestFactor));
+}
+
+// What is said above the view: why it may be wrong.
+function say(words) {
+  if (trouble.textContent !== words) trouble.textContent = words;
+  trouble.hidden = !words;
 }
 
 // Shares are kept since the page was opened, whatever is shown.
@@ -96,7 +105,8 @@ function navigate() {
   if (isOther) {
     shown?.hide?.();
     shown = view;
-    put(main, el('h2', { class: 'unseen' }, view.title), view.root);
+    say('');
+    put(main, el('h2', { class: 'unseen' }, view.title), trouble, view.root);
     document.title = `${view.title} – Proffer`;
     for (const link of document.querySelectorAll('nav a')) {
       if (link.hash === `#/${view.name}`) link.setAttribute('aria-current', 'page');
@@ -115,6 +125,14 @@ function fail(error) {
   connection.textContent = 'no session';
 }
 
+// A browser does not load a page again if only the part behind # differs: a new link's key would
+// stay unused.
+let hasBegun = false;
+addEventListener('hashchange', () => {
+  if (keyOfLink()) location.reload();
+  else if (hasBegun) navigate();
+});
+
 async function begin() {
   try {
     await beginSession();
@@ -125,8 +143,8 @@ async function begin() {
     hear('reads', false, error.message);
   }
   put(document.getElementById('views'), views.map((view) => el('li', {}, el('a', { href: `#/${view.name}` }, view.title))));
-  addEventListener('hashchange', navigate);
   document.addEventListener('visibilitychange', () => { if (!document.hidden) soon(0); });
+  hasBegun = true;
   navigate();
   sampleRoles();
   new Events('?last=200', {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,13 +132,24 @@ class Ui {
   std::unique_ptr<HttpServer> server_;
 };
 
-// Says so if there is none.
+// In a session of its own and without our terminal: what ends this process does not end the
+// browser, whose own words are nothing for this terminal. Says so if there is none.
 void open_browser(const std::string& file) {
   std::string program = "xdg-open";
   std::string path = file;
   char* const words[] = {program.data(), path.data(), nullptr};
   pid_t pid = -1;
-  const int failed = ::posix_spawnp(&pid, "xdg-open", nullptr, nullptr, words, environ);
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t how;
+  CHECK_EQ(posix_spawn_file_actions_init(&files), 0);
+  CHECK_EQ(posix_spawnattr_init(&how), 0);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    CHECK_EQ(posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0), 0);
+  }
+  CHECK_EQ(posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID), 0);
+  const int failed = ::posix_spawnp(&pid, "xdg-open", &files, &how, words, environ);
+  posix_spawnattr_destroy(&how);
+  posix_spawn_file_actions_destroy(&files);
   if (failed != 0) {
     print_error(Error::unavailable(text("cannot start xdg-open: ", std::strerror(failed)))
                     .with_hint("open the link in a browser"),

@@ -402,6 +402,70 @@ class Page(unittest.TestCase):
                         == [("web", " 2 of 2 instances")], "the app is not shown")
         self.picture("apps")
 
+    def answers(self, texts, is_cut=False):
+        """What requests are answered in the browser: a text for each path that begins so."""
+        self.browser.execute_script("""
+            const [texts, isCut] = arguments;
+            window.realFetch ??= window.fetch;
+            window.fetch = async (to, options) => {
+              const path = Object.keys(texts).find((one) => to.startsWith(one));
+              if (path === undefined) return window.realFetch(to, options);
+              return new Response(new ReadableStream({ start(answer) {
+                answer.enqueue(new TextEncoder().encode(texts[path]));
+                if (isCut) answer.error(new TypeError('the connection is lost'));
+                else answer.close();
+              } }));
+            };""", texts, is_cut)
+        self.addCleanup(self.answers_again)
+
+    def answers_again(self):
+        self.browser.execute_script("window.fetch = window.realFetch ?? window.fetch;")
+
+    def test_goes_on_after_answers_that_are_cut_or_wrong(self):
+        self.show("tasks")
+        self.until_live()
+        self.answers({"/v1/tasks": '{"tasks": ['}, is_cut=True)
+        self.eventually(lambda: "an answer was cut short" in self.text_of("#connection"))
+        self.answers({"/v1/tasks": '{"tasks": 5}'})
+        self.eventually(lambda: "not up to date" in self.text_of("main > p.error"))
+        self.answers_again()
+        self.until_live()
+        self.eventually(lambda: self.text_of("main > p.error") == "", "the view is not read again")
+
+    def test_shows_jobs_beside_a_framework_that_answers_nonsense(self):
+        for job, nonsense, said in (("a", "so many apps", "the answer is no JSON"),
+                                    ("b", '{"apps":5}', 'its "apps" is no list'),
+                                    ("c", '{"apps":[null]}', "tells no apps")):
+            self.answers({"/v1/frameworks/service/": nonsense,
+                          "/v1/frameworks/batch/": json.dumps({"jobs": [{"job": job}]})})
+            self.show("cluster")
+            self.show("apps")
+            self.eventually(lambda: said in self.text_of("main p.note"), said)
+            self.eventually(lambda: [row[0] for row in self.rows("Jobs that have not ended")]
+                            == [job], "jobs are not shown")
+
+    def test_takes_a_new_link_in_the_same_tab(self):
+        token = "return sessionStorage.getItem('proffer-session')"
+        before = self.browser.current_window_handle
+        self.browser.switch_to.new_window("tab")
+        try:
+            self.browser.get(self.link.split("#")[0])
+            self.eventually(lambda: self.text_of("#connection") == "no session")
+            tokens = set()
+            for _ in range(2):
+                with self.ui.changed:
+                    link = [line for line in self.ui.lines if line.startswith("http://")][-1]
+                self.browser.get(link)
+                self.eventually(lambda: self.browser.execute_script(token) not in {None, *tokens},
+                                "the key is not used")
+                tokens.add(self.browser.execute_script(token))
+                self.until_live()
+                self.ui.line_with("http://", after=self.ui.lines.index(link) + 1)
+        finally:
+            self.keep_logs()
+            self.browser.close()
+            self.browser.switch_to.window(before)
+
     def test_w_has_no_serious_finding_of_axe(self):
         if AXE is None:
             self.skipTest("tools/axe runs it")
@@ -479,14 +543,19 @@ class Page(unittest.TestCase):
     def test_y_the_browser_is_given_a_file_and_not_the_key(self):
         home = pathlib.Path(self.cluster.home.name)
         fake = home / "xdg-open"
-        fake.write_text("#!/bin/sh\n{ stat -c %a \"$1\"; cat \"$1\"; echo \"$@\"; echo told; } "
+        fake.write_text("#!/bin/sh\n{ stat -c %a \"$1\"; cat \"$1\"; echo \"$@\"; echo told; "
+                        "echo $$; cut -d' ' -f6 /proc/$$/stat; "
+                        "readlink /proc/$$/fd/0 /proc/$$/fd/2; } "
                         f">{home}/opened.new; mv {home}/opened.new {home}/opened\n")
         fake.chmod(0o755)
         ui = Process(self.cluster.words("ui", "--open"), cwd=home,
                      env={**os.environ, "PATH": f"{home}:{os.environ['PATH']}", "TMPDIR": str(home)})
         link = ui.line_with("http://")
         self.eventually(lambda: (home / "opened").exists(), "no browser is opened")
-        mode, page, words, _ = (home / "opened").read_text().splitlines()
+        mode, page, words, _, pid, session, *files = (home / "opened").read_text().splitlines()
+        # Ctrl-C of `proffer ui` ends no browser, which has nothing to say in its terminal either.
+        self.assertEqual(session, pid)
+        self.assertEqual(files, ["/dev/null", "/dev/null"])
         self.assertEqual(mode, "600")
         self.assertIn(link, page)
         self.assertNotIn("key", words)
