@@ -253,6 +253,10 @@ bool EventLog::is_recent(const proto::EventPlace& from) const {
   return !recent_.empty() && from >= recent_.front().place;
 }
 
+bool EventLog::is_beyond(const proto::EventPlace& from) const {
+  return from > proto::EventPlace{options_.leader, number_ + 1};
+}
+
 Page EventLog::page_of_recent(const Reading& reading, bool& is_empty,
                               proto::EventPlace& next) const {
   EventPageMaker page(reading.query,
@@ -273,6 +277,12 @@ void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, 
   Reading reading{std::move(query), std::move(by), is_operator, std::move(done), form};
   if (!reading.query.from && reading.query.last == 0 && reading.query.wait > Duration()) {
     reading.query.from = end();
+  }
+  if (reading.query.from && is_beyond(*reading.query.from)) {
+    EventPageMaker page(reading.query, EventFilter(reading.query, reading.by.get(), is_operator),
+                        form);
+    page.go_back(end(), loop_.now());
+    return reading.done(page_of(page));
   }
   if (reading.query.from && (is_recent(*reading.query.from) || *reading.query.from >= end())) {
     return read_recent(std::move(reading));

@@ -66,7 +66,9 @@ class EventLog {
 
   // A page of what `by` may see, as proto::event_page_json(): at once, or in a later turn. A page
   // may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a file.
-  // Page::next is the place of the first event behind it. Errors: kInvalidArgument;
+  // Page::next is the place of the first event behind it. From a place that the log has not reached
+  // it is a gap, and goes on at end(): a registry that was restored or made anew counts its leaders
+  // from a lower number. Errors: kInvalidArgument;
   // kResourceExhausted, too many read or wait; kUnavailable.
   void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
             EventForm form = EventForm::kPage);
@@ -122,6 +124,8 @@ class EventLog {
   void keep(std::vector<Line>&& lines);
 
   bool is_recent(const proto::EventPlace& from) const;
+  // Of a place that no event so far has, nor the next one.
+  bool is_beyond(const proto::EventPlace& from) const;
   Page page_of_recent(const Reading& reading, bool& is_empty, proto::EventPlace& next) const;
   void read_recent(Reading&& reading);
   void read_files(Reading&& reading);

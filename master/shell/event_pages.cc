@@ -54,6 +54,12 @@ bool EventPageMaker::add(std::string_view line, const proto::EventPlace& place) 
   return true;
 }
 
+void EventPageMaker::go_back(const proto::EventPlace& end, Time now) {
+  put(proto::event_gap_json(next_, end, now, {}), {end.leader, end.number - 1}, true);
+  next_ = end;
+  has_begun_ = true;
+}
+
 void EventPageMaker::put(std::string_view line, const proto::EventPlace& seen, bool is_gap) {
   ++rows_;
   bytes_ += line.size() + 1;

@@ -53,6 +53,9 @@ class EventPageMaker {
   // in it.
   bool add(std::string_view line, const proto::EventPlace& place);
 
+  // Nothing is at `from`, and nothing will be: a gap up to `end`, where it goes on.
+  void go_back(const proto::EventPlace& end, Time now);
+
   bool is_empty() const { return rows_ == 0; }
   // `from` of the next page, if all lines so far are read.
   const proto::EventPlace& next() const { return next_; }

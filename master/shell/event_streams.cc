@@ -13,8 +13,6 @@
 namespace proffer::master {
 namespace {
 
-// In one turn of the loop: a write takes some microseconds.
-constexpr size_t kWritesPerTurn = 256;
 // Until a cohort tries again to read files, while others do.
 constexpr Duration kReadAgain = milliseconds(50);
 // How soon a browser comes back.
@@ -172,7 +170,7 @@ void EventStreams::on_page(const CohortKey& from, const Cohort& cohort, Result<P
 
 void EventStreams::tell_some() {
   Piece& piece = pieces_.front();
-  const size_t until = std::min(piece.members.size(), piece.told + kWritesPerTurn);
+  const size_t until = std::min(piece.members.size(), piece.told + options_.writes_per_turn);
   for (; piece.told < until; ++piece.told) {
     const uint64_t id = piece.members[piece.told];
     if (const auto at = listeners_.find(id); at != listeners_.end()) tell(at->second, id, piece);
@@ -219,20 +217,32 @@ void EventStreams::leave(uint64_t id) {
 void EventStreams::look() {
   const Time now = loop_.now();
   std::vector<uint64_t> silent;
-  size_t beats = 0;
-  for (auto& [id, listener] : listeners_) {
+  for (const auto& [id, listener] : listeners_) {
     if (listener.unread_since && now - *listener.unread_since >= options_.unread_max) {
       silent.push_back(id);
-    } else if (now - listener.told >= options_.beat && beats < kWritesPerTurn) {
-      ++beats;
-      listener.told = now;
-      if (!listener.stream.write(beat_at(listener.at.from)) && !listener.unread_since) {
-        listener.unread_since = now;
-      }
     }
   }
   for (const uint64_t id : silent) leave(id);
+  beat(now);
   if (!listeners_.empty()) look_timer_.arm(now + options_.look);
+}
+
+// Those behind the last one come first, so that each has its turn however many they are.
+void EventStreams::beat(Time now) {
+  auto at = listeners_.upper_bound(last_beat_);
+  size_t beats = 0;
+  for (size_t left = listeners_.size(); left > 0 && beats < options_.writes_per_turn; --left) {
+    if (at == listeners_.end()) at = listeners_.begin();
+    Listener& listener = at->second;
+    last_beat_ = at->first;
+    ++at;
+    if (now - listener.told < options_.beat) continue;
+    ++beats;
+    listener.told = now;
+    if (!listener.stream.write(beat_at(listener.at.from)) && !listener.unread_since) {
+      listener.unread_since = now;
+    }
+  }
 }
 
 bool wants_event_stream(const HttpRequest& request) {

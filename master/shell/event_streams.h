@@ -35,6 +35,8 @@ struct EventStreamOptions {
   Duration beat = seconds(15);        // to a listener that is told nothing meanwhile
   Duration unread_max = seconds(30);  // a listener that reads nothing for so long is cut off
   Duration look = seconds(1);         // how often the two above are looked at
+  // In one turn of the loop: a write takes some microseconds.
+  size_t writes_per_turn = 256;
 };
 
 class EventStreams {
@@ -100,6 +102,7 @@ class EventStreams {
   void on_room(uint64_t id);
   void leave(uint64_t id);
   void look();
+  void beat(Time now);
 
   Loop& loop_;
   EventLog& events_;
@@ -109,6 +112,7 @@ class EventStreams {
   Timer look_timer_;
   Timer again_timer_;
   uint64_t last_id_ = 0;
+  uint64_t last_beat_ = 0;  // the id of the listener that was looked at last
   std::map<uint64_t, Listener> listeners_;
   std::map<std::string, size_t> streams_of_user_;
   std::map<CohortKey, Cohort> cohorts_;

@@ -293,6 +293,26 @@ TEST(EventLog, TellsThatAnotherMasterLedBetween) {
   EXPECT_EQ(third.names({.from = place(2, 17)}), "gap master leads |");
 }
 
+TEST(EventLog, TellsAGapToAReaderFromBeyondItsEnd) {
+  TemporaryDirectory directory;
+  Life life(directory, 2);
+  life.add({launched("t1")});
+  life.write_all(2);
+  EXPECT_EQ(life.names({.from = place(2, 3)}), "") << "the next event is no gap";
+  for (const EventPlace beyond : {place(2, 4), place(7, 1)}) {
+    const EventPage page = life.read({.from = beyond, .framework = "web", .wait = seconds(30)});
+    ASSERT_EQ(page.events.size(), 1u);
+    EXPECT_EQ(page.events[0].event, "gap");
+    EXPECT_EQ(page.events[0].seq, beyond);
+    EXPECT_EQ(field(page.events[0], "until"), "2.3");
+    EXPECT_EQ(page.next, place(2, 3));
+  }
+  life.add({launched("t2")});
+  life.write_all(3);
+  EXPECT_EQ(life.names({.from = place(7, 1)}), "gap |");
+  EXPECT_EQ(life.names({.from = place(2, 3)}), "t2 |");
+}
+
 TEST(EventLog, WaitsForAFullDiskAndTellsWhatIsLost) {
   TemporaryDirectory directory;
   Life life(directory, 1, {.waiting_max = 10});

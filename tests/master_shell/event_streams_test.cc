@@ -239,6 +239,36 @@ TEST(EventStreams, BeatWithThePlaceThatWasLookedAt) {
   EXPECT_TRUE(of_agent.ids().empty());
 }
 
+// All are due at each look, and a look tells two.
+TEST(EventStreams, BeatToAllHoweverManyTheyAre) {
+  net_test::TempDir directory;
+  Life life(directory, 1, {.beat = milliseconds(1), .writes_per_turn = 2});
+  std::vector<Listener> listeners;
+  for (int i = 0; i < 7; ++i) listeners.emplace_back(life.socket, "/v1/events");
+  life.until_listening(7);
+  for (Listener& one : listeners) life.until([&] { return one.has("\n:\nid: "); });
+}
+
+TEST(EventStreams, TellAGapToAListenerFromBeyondTheEnd) {
+  net_test::TempDir directory;
+  Life life(directory, 2);
+  life.add({launched("before")});
+  life.until([&] { return life.log.written() == 2; });
+  // The registry was restored: its leaders had higher numbers before.
+  Listener of_leader(life.socket, "/v1/events", "Last-Event-ID: 7.40\r\n");
+  Listener of_number(life.socket, "/v1/events?agent=a1", "Last-Event-ID: 2.40\r\n");
+  for (Listener* one : {&of_leader, &of_number}) {
+    life.until([&] { return one->has("event: gap"); });
+  }
+  life.add({launched("t1")});
+  for (Listener* one : {&of_leader, &of_number}) {
+    life.until([&] { return one->has("\"t1\""); });
+    EXPECT_EQ(one->ids(), (std::vector<std::string>{"2.2", "2.3"}));
+  }
+  EXPECT_THAT(of_leader.read(), HasSubstr("event: gap\nid: 2.2\ndata: {\"seq\":\"7.41\","));
+  EXPECT_THAT(of_leader.read(), HasSubstr("\"until\":\"2.3\""));
+}
+
 TEST(EventStreams, HaveABound) {
   net_test::TempDir directory;
   Life life(directory, 1, {.streams_max = 4, .streams_per_user_max = 2});
