@@ -9,7 +9,7 @@ import { eventWords } from './events_view.js';
 
 const kRows = 50;
 const kEventsShown = 200;
-const kLogCharsMax = 200_000;
+const kLogCharsMax = 400_000;  // twice as much as `proffer ui` begins with
 
 const reason = (task) => (task.reason && task.reason !== 'none' ? task.reason : '');
 
@@ -47,13 +47,19 @@ export class TasksView {
       this.pages = [''];
       rest = '';
     }
-    if (rest === this.chosen) return;
-    this.chosen = rest;
+    // Who comes back from another view sees what happened meanwhile.
+    if (rest === this.chosen && this.isOpen) return;
     this.hide();
+    this.isOpen = true;
+    this.chosen = rest;
     this.story.hidden = !rest;
     if (rest) this.begin();
   }
   hide() {
+    this.isOpen = false;
+    this.endLog();
+  }
+  endLog() {
     this.log?.abort();
     this.log = null;
   }
@@ -70,7 +76,8 @@ export class TasksView {
     return event.event.startsWith('task ');
   }
   happened(event) {
-    if (!this.chosen || !this.events?.isConnected || `${event.framework}/${event.task}` !== this.chosen) return;
+    if (!this.chosen || !this.isOpen || `${event.framework}/${event.task}` !== this.chosen) return;
+    if ([...this.events.children].some((one) => one.dataset.seq === event.seq)) return;
     this.events.append(eventWords(event));
     while (this.events.children.length > kEventsShown) this.events.firstChild.remove();
   }
@@ -102,10 +109,13 @@ export class TasksView {
       el('p', { class: 'controls' }, this.kill, el('a', { href: '#/tasks' }, 'Close')),
       this.blame.root, el('h3', {}, 'What happened'), this.events,
       el('h3', {}, 'Output'), el('div', { class: 'controls', role: 'radiogroup', 'aria-label': 'Which output' }, kinds), this.text);
-    const task = this.chosen;
-    get(`/v1/events?task=${encodeURIComponent(task)}&last=${kEventsShown}`).then((page) => {
-      if (task === this.chosen) put(this.events, page.events.map(eventWords));
-    }, (error) => put(this.events, el('li', { class: 'error' }, error.words ?? String(error))));
+    const list = this.events;
+    get(`/v1/events?task=${encodeURIComponent(this.chosen)}&last=${kEventsShown}`).then((page) => {
+      // Those that came meanwhile stay, behind it.
+      const told = new Set(page.events.map((event) => event.seq));
+      const later = [...list.children].filter((one) => !told.has(one.dataset.seq));
+      put(list, page.events.map(eventWords), later);
+    }, (error) => list.prepend(el('li', { class: 'error' }, error.words ?? String(error))));
     this.readLog('stdout');
   }
 
@@ -136,15 +146,21 @@ export class TasksView {
   }
 
   async readLog(file) {
-    this.hide();
+    this.endLog();
     const log = new AbortController();
     this.log = log;
     const text = this.text;
     text.textContent = '';
+    let length = 0;
     const add = (part) => {
       const isAtEnd = text.scrollTop + text.clientHeight >= text.scrollHeight - 8;
       text.append(part);
-      if (text.textContent.length > kLogCharsMax) text.textContent = text.textContent.slice(-kLogCharsMax / 2);
+      length += part.length;
+      if (length > kLogCharsMax) {
+        text.textContent = `[the beginning is left out; \`proffer logs ${this.chosen}\` shows all]\n`
+          + text.textContent.slice(-kLogCharsMax / 2);
+        length = text.textContent.length;
+      }
       if (isAtEnd) text.scrollTop = text.scrollHeight;
     };
     try {

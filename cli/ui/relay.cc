@@ -1,5 +1,5 @@
-// A call is sent to the first place; if nobody is there, or who is there does not lead, to the next
-// one. Read begin first.
+// A call is sent to the first place; if nobody is there, or the one there does not lead or answer
+// in time, to the next one. Read begin first.
 
 #include "cli/ui/relay.h"
 
@@ -32,8 +32,8 @@ std::string target_of(const HttpRequest& request) {
   return target;
 }
 
-std::string get_request(std::string_view target) {
-  return text("GET ", target, " HTTP/1.0\r\nHost: localhost\r\n\r\n");
+std::string get_request(std::string_view target, std::string_view headers = {}) {
+  return text("GET ", target, " HTTP/1.0\r\nHost: localhost\r\n", headers, "\r\n");
 }
 
 }  // namespace
@@ -49,14 +49,36 @@ std::string relayed_request(const HttpRequest& request) {
   return text(out, "\r\n", request.body);
 }
 
-UiRelay::UiRelay(Loop& loop, std::vector<std::string> masters)
-    : loop_(loop), masters_(std::move(masters)) {}
+std::optional<int64_t> size_of_range(std::string_view content_range) {
+  const size_t slash = content_range.rfind('/');
+  if (!content_range.starts_with("bytes ") || slash == content_range.npos) return std::nullopt;
+  const Result<int64_t> size =
+      parse_whole("content-range", content_range.substr(slash + 1), 0, int64_t{1} << 50);
+  return size ? std::optional(*size) : std::nullopt;
+}
+
+Duration wait_of(const HttpRequest& request) {
+  constexpr int64_t kSecondsMax = 3'600;
+  Duration longest;
+  for (const std::string_view name : {"timeout_s", "wait_s"}) {
+    const Result<int64_t> given =
+        parse_whole(name, request.param(name).value_or("0"), 0, kSecondsMax);
+    if (given) longest = std::max(longest, seconds(*given));
+  }
+  const Result<Duration> wait = parse_duration(request.param("wait").value_or("0s"));
+  if (wait) longest = std::max(longest, std::min(*wait, seconds(kSecondsMax)));
+  return longest;
+}
+
+UiRelay::UiRelay(Loop& loop, std::vector<std::string> masters, Duration head_wait)
+    : loop_(loop), head_wait_(head_wait), masters_(std::move(masters)) {}
 
 void UiRelay::to_master(const HttpRequest& request, HttpResponder responder) {
   begin({.request = relayed_request(request),
          .responder = std::make_shared<HttpResponder>(std::move(responder)),
          .places = masters_,
-         .is_of_masters = true});
+         .is_of_masters = true,
+         .waits = wait_of(request)});
 }
 
 void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
@@ -70,7 +92,8 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
     return refuse_it(
         Error::invalid_argument(text("file: must be stdout or stderr, not ", quoted(file))));
   }
-  const auto on_tasks = [this, held, task, file, refuse_it](int status, const std::string& body) {
+  const auto on_tasks = [this, held, task, file, refuse_it](int status, const UpstreamHead&,
+                                                            const std::string& body) {
     if (status != 200) return held->respond_json(status, body);
     const Result<std::vector<proto::TaskRow>> rows = proto::parse_tasks(body);
     if (!rows) return refuse_it(Error(rows.error()).in("the master's answer"));
@@ -83,9 +106,7 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
                                                " is on another machine, or its agent is away"))
                            .with_hint(text("`proffer logs ", task, "` reads it")));
     }
-    begin({.request = get_request(text(file_target(row->framework, row->task, file), "?follow=1")),
-           .responder = held,
-           .places = {row->http_address}});
+    follow_output(row->http_address, task, file_target(row->framework, row->task, file), held);
   };
   begin({.request = get_request(text("/v1/tasks?ended=1&limit=100&prefix=", percent_encoded(task))),
          .finish = on_tasks,
@@ -93,8 +114,32 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
          .is_of_masters = true});
 }
 
+// Output may be many gigabytes: its size is asked first, and its end is shown.
+void UiRelay::follow_output(const std::string& place, const std::string& task,
+                            const std::string& target, std::shared_ptr<HttpResponder> responder) {
+  const auto on_size = [this, place, task, target, responder](int, const UpstreamHead& head,
+                                                              const std::string&) {
+    // Without a size this asks for all of it, or is refused in the agent's words.
+    const int64_t size = size_of_range(head.header("content-range")).value_or(0);
+    const int64_t offset = std::max<int64_t>(0, size - kOutputTailBytes);
+    Call call{.request = get_request(text(target, "?follow=1&offset=", offset)),
+              .responder = responder,
+              .places = {place},
+              .has_limit = false};
+    if (offset > 0) {
+      call.note = text("[", offset, " bytes before this are left out; `proffer logs ", task,
+                       "` shows all]\n");
+    }
+    begin(std::move(call));
+  };
+  begin({.request = get_request(target, "range: bytes=0-0\r\n"),
+         .finish = on_size,
+         .places = {place}});
+}
+
 void UiRelay::begin(Call call) {
   const uint64_t id = ++last_id_;
+  call.late = std::make_unique<Timer>(loop_, [this, id] { on_late(id); });
   calls_.emplace(id, std::move(call));
   try_place(id);
 }
@@ -115,6 +160,7 @@ void UiRelay::try_place(uint64_t id) {
                          .end = gone(&UiRelay::on_end)});
     if (started) {
       call.upstream = *std::move(started);
+      if (call.has_limit) call.late->arm(loop_.now() + call.waits + head_wait_);
       return;
     }
     why = std::move(started).error();
@@ -125,8 +171,36 @@ void UiRelay::try_place(uint64_t id) {
                  : std::move(why));
 }
 
+// Not from within the function of the one before.
+void UiRelay::try_next(uint64_t id) {
+  Call& call = calls_.at(id);
+  call.places.erase(call.places.begin());
+  call.head = {};
+  call.body.clear();
+  loop_.post([this, id] {
+    if (calls_.contains(id)) try_place(id);
+  });
+}
+
+// It has taken the connection and stands still.
+void UiRelay::on_late(uint64_t id) {
+  if (!calls_.contains(id)) return;
+  Call& call = calls_.at(id);
+  const std::string place = call.places.front();
+  call.upstream.reset();
+  if (call.is_of_masters) {
+    const auto at = std::find(masters_.begin(), masters_.end(), place);
+    if (at != masters_.end()) std::rotate(at, at + 1, masters_.end());
+  }
+  // What changes something may have been done.
+  if (call.request.starts_with("GET ") && call.places.size() > 1) return try_next(id);
+  refuse(id, Error::timeout(text("nothing is answered at ", quoted(place), " within ",
+                                 to_text(call.waits + head_wait_))));
+}
+
 void UiRelay::on_head(uint64_t id, const UpstreamHead& head) {
   Call& call = calls_.at(id);
+  call.late->arm(std::nullopt);
   call.head = head;
   if (call.is_of_masters && !is_standby(head.status)) {
     const auto at = std::find(masters_.begin(), masters_.end(), call.places.front());
@@ -140,6 +214,7 @@ void UiRelay::on_head(uint64_t id, const UpstreamHead& head) {
       call.responder->stream(head.status, head.header("content-type")));
   call.stream->on_closed([this, id] { forget(id); });
   call.stream->on_writable([this, id] { write_more(id); });
+  if (!call.note.empty() && !call.stream->write(call.note)) call.unwritten = call.note;
 }
 
 void UiRelay::on_body(uint64_t id, std::string_view bytes) {
@@ -184,13 +259,7 @@ void UiRelay::on_end(uint64_t id, Result<void> result) {
   }
   if (!result) return refuse(id, result.error());
   if (call.is_of_masters && is_standby(call.head.status) && call.places.size() > 1) {
-    call.places.erase(call.places.begin());
-    call.head = {};
-    call.body.clear();
-    // Not from within the function of the one before.
-    return loop_.post([this, id] {
-      if (calls_.contains(id)) try_place(id);
-    });
+    return try_next(id);
   }
   HttpHeaders headers;
   for (const std::string_view name : kReturnedHeaders) {
@@ -213,8 +282,9 @@ void UiRelay::answer(uint64_t id, int status, std::string type, std::string body
   Call& call = calls_.at(id);
   const Finish finish = std::move(call.finish);
   const std::shared_ptr<HttpResponder> responder = std::move(call.responder);
+  const UpstreamHead head = std::move(call.head);
   forget(id);
-  if (finish) return finish(status, std::move(body));
+  if (finish) return finish(status, head, std::move(body));
   responder->respond(status, type, std::move(body), std::move(headers));
 }
 

@@ -19,22 +19,28 @@ namespace proffer::cli {
 
 // Of an answer that is no stream.
 inline constexpr size_t kRelayedAnswerBytesMax = size_t{8} << 20;
+// From the connection to the head of the answer, beyond what the request itself waits for. Then the
+// next master is asked, if the request changes nothing.
+inline constexpr Duration kRelayedHeadWait = seconds(15);
+
+// Of a task's output, to begin with.
+inline constexpr int64_t kOutputTailBytes = 200'000;
 
 class UiRelay {
  public:
   // Where the masters serve HTTP; at least one.
-  UiRelay(Loop& loop, std::vector<std::string> masters);
+  UiRelay(Loop& loop, std::vector<std::string> masters, Duration head_wait = kRelayedHeadWait);
   UiRelay(const UiRelay&) = delete;
   UiRelay& operator=(const UiRelay&) = delete;
 
   // The same request, to the master that leads.
   void to_master(const HttpRequest& request, HttpResponder responder);
   // What "task" (FRAMEWORK/TASK) of the query has written to its "file" (stdout, stderr), as it
-  // grows.
+  // grows: the last kOutputTailBytes, with a line before them if that is not all.
   void to_output(const HttpRequest& request, HttpResponder responder);
 
  private:
-  using Finish = std::function<void(int status, std::string body)>;
+  using Finish = std::function<void(int status, const UpstreamHead& head, std::string body)>;
   // One request, from its arrival to the end of its answer.
   struct Call {
     std::string request = {};
@@ -42,16 +48,25 @@ class UiRelay {
     Finish finish = {};
     std::vector<std::string> places = {};  // to be tried; the first is being asked
     bool is_of_masters = false;
+    Duration waits = {};  // the master itself, before it answers
+    // The head of a file that grows comes with its first byte.
+    bool has_limit = true;
     std::unique_ptr<Upstream> upstream = {};
+    std::unique_ptr<Timer> late = {};  // until the head has come
     UpstreamHead head = {};
     std::string body = {};
+    std::string note = {};  // before what is streamed
     std::unique_ptr<HttpStream> stream = {};
     std::string unwritten = {};  // of a stream: for which there was no room
     bool is_whole = false;
   };
 
   void begin(Call call);
+  void follow_output(const std::string& place, const std::string& task, const std::string& target,
+                     std::shared_ptr<HttpResponder> responder);
   void try_place(uint64_t id);
+  void try_next(uint64_t id);
+  void on_late(uint64_t id);
   void on_head(uint64_t id, const UpstreamHead& head);
   void on_body(uint64_t id, std::string_view bytes);
   void on_end(uint64_t id, Result<void> result);
@@ -62,6 +77,7 @@ class UiRelay {
   void forget(uint64_t id);
 
   Loop& loop_;
+  const Duration head_wait_;
   std::vector<std::string> masters_;  // the one that answered last comes first
   uint64_t last_id_ = 0;
   std::map<uint64_t, Call> calls_;  // as many as the server has connections
@@ -69,5 +85,10 @@ class UiRelay {
 
 // "GET /v1/agents?after=a%201 HTTP/1.0" with what of the headers is for the master. Pure.
 std::string relayed_request(const HttpRequest& request);
+// Of an answer to a request for a range: "bytes 0-0/1234", or "bytes */0". Nothing: it tells no
+// size. Pure.
+std::optional<int64_t> size_of_range(std::string_view content_range);
+// For how long a request asks the master to wait before it answers. Pure.
+Duration wait_of(const HttpRequest& request);
 
 }  // namespace proffer::cli

@@ -6,9 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -58,14 +56,12 @@ Result<std::unique_ptr<Upstream>> Upstream::start(Loop& loop, const std::string&
                                                   std::string request, Heard heard) {
   const Result<sockaddr_un> at = local_address(socket_path);
   if (!at) return at.error();
-  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  constexpr timeval kQueueMax{.tv_sec = 2, .tv_usec = 0};
+  // A Unix socket has taken the connection at once, or its queue is full (EAGAIN).
+  Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0 ||
-      setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kQueueMax, sizeof kQueueMax) != 0 ||
-      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) != 0 ||
-      ::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) {
-    return Error::unavailable(
-        text("nobody answers at ", quoted(socket_path), ": ", std::strerror(errno)));
+      ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) != 0) {
+    return Error::unavailable(text("nobody answers at ", quoted(socket_path), ": ",
+                                   errno == EAGAIN ? "too many wait there" : std::strerror(errno)));
   }
   return std::unique_ptr<Upstream>(
       new Upstream(loop, std::move(fd), std::move(request), std::move(heard)));

@@ -33,8 +33,8 @@ class Upstream {
     // The answer is whole, or why it is not. Nothing is called after it.
     std::function<void(Result<void>)> end = {};
   };
-  // `request` is of HTTP 1.0, so the answer's body ends with the connection. Errors: kUnavailable:
-  // nobody is there.
+  // `request` is of HTTP 1.0, so the answer's body ends with the connection. Does not
+  // block. Errors: kUnavailable: nobody is there, or too many wait there.
   static Result<std::unique_ptr<Upstream>> start(Loop& loop, const std::string& socket,
                                                  std::string request, Heard heard);
   ~Upstream();

@@ -10,6 +10,7 @@
 #include "cli/ui/sessions.h"
 #include "cli/ui/web_files.h"
 #include "common/text.h"
+#include "net/local_address.h"
 #include "tests/net/support.h"
 
 namespace proffer::cli::ui_test {
@@ -119,10 +120,11 @@ struct Story {
   std::string get(const std::string& target) {
     return ask(text("GET ", target, " HTTP/1.0\r\nHost: localhost\r\n\r\n"));
   }
-  void relay_to(const std::vector<std::string>& names) {
+  void relay_to(const std::vector<std::string>& names, Duration head_wait = kRelayedHeadWait) {
+    relaying.reset();
     std::vector<std::string> sockets;
     for (const std::string& name : names) sockets.push_back(socket(name));
-    relay = std::make_unique<UiRelay>(loop, std::move(sockets));
+    relay = std::make_unique<UiRelay>(loop, std::move(sockets), head_wait);
     relaying = serve("relay", [this](const HttpRequest& request, HttpResponder responder) {
       if (request.path == "/logs") return relay->to_output(request, std::move(responder));
       relay->to_master(request, std::move(responder));
@@ -207,10 +209,129 @@ TEST(UiRelay, PassesAStreamOnAsItsReaderTakesIt) {
             static_cast<std::ptrdiff_t>(kBlocks * block.size()));
 }
 
+// It takes connections, as a process does that is stopped, and answers none.
+struct Still {
+  explicit Still(const std::string& path, int queue = 64)
+      : fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
+    const Result<sockaddr_un> at = local_address(path);
+    CHECK(at && ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) == 0 &&
+          ::listen(fd.get(), queue) == 0);
+  }
+  const Fd fd;
+};
+
+TEST(UiRelay, AsksTheNextMasterIfOneStandsStill) {
+  Story story;
+  const Still still(story.socket("still"));
+  int asked = 0;
+  const auto leader = story.serve("b", [&](const HttpRequest&, HttpResponder responder) {
+    ++asked;
+    responder.respond_json(200, R"({"leads":"b"})");
+  });
+  story.relay_to({"still", "b"}, milliseconds(50));
+  // A change may have been done by the first one.
+  const std::string change =
+      story.ask("POST /v1/kill HTTP/1.0\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_THAT(change, HasSubstr(" 504 "));
+  EXPECT_THAT(change, HasSubstr("within 50ms"));
+  EXPECT_EQ(asked, 0);
+  story.relay_to({"still", "b"}, milliseconds(50));
+  EXPECT_THAT(story.get("/v1/status"), HasSubstr(R"({"leads":"b"})"));
+}
+
+TEST(UiRelay, WaitsAsLongAsTheRequestDoes) {
+  EXPECT_EQ(wait_of({.query = {{"timeout_s", "20"}}}), seconds(20));
+  EXPECT_EQ(wait_of({.query = {{"wait_s", "30"}, {"timeout_s", "x"}}}), seconds(30));
+  EXPECT_EQ(wait_of({.query = {{"wait", "5s"}}}), seconds(5));
+  EXPECT_EQ(wait_of({.query = {{"last", "5"}}}), Duration());
+  Story story;
+  std::vector<HttpResponder> held;
+  const auto leader = story.serve("a", [&](const HttpRequest&, HttpResponder responder) {
+    held.push_back(std::move(responder));
+  });
+  story.relay_to({"a"}, milliseconds(50));
+  const Fd waiting = connect_path(story.socket("relay"));
+  ASSERT_TRUE(send_all(waiting, "GET /v1/agents?wait=60s HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+  ASSERT_TRUE(run_until(story.loop, [&] { return held.size() == 1; }));
+  // Another one that does not wait is answered meanwhile.
+  EXPECT_THAT(story.get("/v1/agents"), HasSubstr(" 504 "));
+  held.front().respond_json(200, "[]");
+  EXPECT_THAT(story.read_all(waiting), HasSubstr(" 200 "));
+}
+
+// A task may be silent for hours, and the head of its output comes with the first byte.
+TEST(UiRelay, FollowsATaskThatHasWrittenNothing) {
+  Story story;
+  const Still agent(story.socket("agent"));
+  const auto master = story.serve("a", [&](const HttpRequest&, HttpResponder responder) {
+    responder.respond_json(
+        200, text(R"({"tasks":[{"framework":"web-1-1","task":"t1","agent":"a",)",
+                  R"("state":"running","http_address":")", story.socket("agent"), R"("}]})"));
+  });
+  const auto next_connection = [&] {
+    Fd fd;
+    EXPECT_TRUE(run_until(story.loop, [&] {
+      fd = Fd(::accept4(agent.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      return fd.get() >= 0;
+    }));
+    return fd;
+  };
+  story.relay_to({"a"}, milliseconds(50));
+  const Fd reader = connect_path(story.socket("relay"));
+  ASSERT_TRUE(send_all(reader, "GET /logs?task=web-1-1/t1 HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+  {
+    const Fd size = next_connection();
+    std::string asked(4'096, '\0');
+    ASSERT_TRUE(run_until(story.loop, [&] {
+      return ::recv(size.get(), asked.data(), asked.size(), MSG_DONTWAIT) > 0;
+    }));
+    ASSERT_TRUE(send_all(size, "HTTP/1.0 416 Empty\r\nContent-Length: 0\r\n\r\n"));
+  }
+  {
+    const Fd output = next_connection();
+    net_test::run_for(story.loop, milliseconds(200));
+    ASSERT_TRUE(send_all(output, "HTTP/1.0 200 OK\r\n\r\nat last"));
+    // What the relay has asked is read, so that closing is no reset.
+    std::string asked(4'096, '\0');
+    EXPECT_GT(::recv(output.get(), asked.data(), asked.size(), 0), 0);
+  }
+  EXPECT_THAT(story.read_all(reader), HasSubstr("at last"));
+}
+
+TEST(UiRelay, GoesOnWhileTheQueueOfAMasterIsFull) {
+  Story story;
+  const Still full(story.socket("full"), 0);
+  const Fd first = connect_path(story.socket("full"));
+  const auto leader = story.serve("b", [](const HttpRequest&, HttpResponder responder) {
+    responder.respond_json(200, R"({"leads":"b"})");
+  });
+  story.relay_to({"full", "b"}, seconds(600));
+  const Time begin = story.loop.now();
+  EXPECT_THAT(story.get("/v1/status"), HasSubstr(R"({"leads":"b"})"));
+  EXPECT_LT(story.loop.now() - begin, seconds(2));
+}
+
+TEST(UiRelay, ReadsTheSizeInARange) {
+  EXPECT_EQ(size_of_range("bytes 0-0/1234"), 1'234);
+  EXPECT_EQ(size_of_range("bytes */0"), 0);
+  for (const char* none : {"", "bytes 0-0/*", "bytes 0-0/-1", "lines 0-0/5", "bytes 5"}) {
+    EXPECT_EQ(size_of_range(none), std::nullopt) << none;
+  }
+}
+
 TEST(UiRelay, FindsTheOutputOfATask) {
   Story story;
-  const auto agent = story.serve("agent", [](const HttpRequest& request, HttpResponder responder) {
-    responder.respond_text(200, text(request.path, " ", request.param("follow").value_or("no")));
+  int64_t size = 0;
+  const auto agent = story.serve("agent", [&](const HttpRequest& request, HttpResponder responder) {
+    if (request.header("range") == "bytes=0-0") {
+      return responder.respond(
+          size > 0 ? 206 : 416, "text/plain", size > 0 ? "#" : "",
+          {{"Content-Range", text(size > 0 ? "bytes 0-0/" : "bytes */", size)}});
+    }
+    HttpStream stream = responder.stream(200, "text/plain");
+    stream.write(text(request.path, " ", request.param("follow").value_or("no"), " from ",
+                      request.param("offset").value_or("none")));
+    stream.finish();
   });
   const auto master = story.serve("a", [&](const HttpRequest& request, HttpResponder responder) {
     EXPECT_EQ(request.param("prefix"), "web-1-1/t1");
@@ -221,8 +342,15 @@ TEST(UiRelay, FindsTheOutputOfATask) {
              R"("http_address":")", story.socket("agent"), R"("}]})"));
   });
   story.relay_to({"a"});
-  EXPECT_THAT(story.get("/logs?task=web-1-1/t1&file=stderr"),
-              HasSubstr("/v1/files/web-1-1/t1/stderr 1"));
+  const auto read = [&] { return story.get("/logs?task=web-1-1/t1&file=stderr"); };
+  const std::string whole = "\r\n\r\n/v1/files/web-1-1/t1/stderr 1 from 0";
+  EXPECT_THAT(read(), HasSubstr(whole));
+  size = kOutputTailBytes;
+  EXPECT_THAT(read(), HasSubstr(whole));
+  // The end of a long one; a reader learns that there is more.
+  size = kOutputTailBytes + 17;
+  EXPECT_THAT(read(), HasSubstr("\r\n\r\n[17 bytes before this are left out; `proffer logs "
+                                "web-1-1/t1` shows all]\n/v1/files/web-1-1/t1/stderr 1 from 17"));
   EXPECT_THAT(story.get("/logs?task=web-1-1/t1&file=../secret"), HasSubstr(" 400 "));
 }
 

@@ -192,8 +192,8 @@ class Page(unittest.TestCase):
     def tearDown(self):
         self.keep_logs()
 
-    def start_task(self, name, *more):
-        task = Process(self.cluster.words("run", "--name", name, *more, "--",
+    def start_task(self, name, *more, command=None):
+        task = Process(self.cluster.words("run", "--name", name, *more, "--", command or
                                           f"echo hello from {name}; exec sleep 1000"))
         self.addCleanup(task.end)
         self.eventually(lambda: any(row["framework"].startswith(name) and row["state"] == "running"
@@ -320,6 +320,70 @@ class Page(unittest.TestCase):
         self.answer(f"Kill {name}")
         self.eventually(lambda: "task ended" in self.text_of("section.panel ol.events"))
         self.eventually(lambda: "killed" in self.text_of("section.panel dl.facts"))
+
+    def talking_task(self, name, first):
+        """A task that writes what it is told, after what `first` writes; and how it is told."""
+        pipe = pathlib.Path(self.cluster.home.name) / f"{name}.fifo"
+        os.mkfifo(pipe)
+        self.start_task(name, "--cpus", "0.2", "--mem", "32", command=f"""
+            {first}; exec 3<>{pipe}; while read -r line <&3; do echo "$line"; done""")
+        row = next(row for row in self.cluster.told("tasks")["tasks"]
+                   if row["framework"].startswith(name))
+        return f"{row['framework']}/{row['task']}", lambda line: pipe.write_text(line + "\n")
+
+    def test_goes_on_with_the_story_when_its_view_is_shown_again(self):
+        name, tell = self.talking_task("talker", "echo first")
+        target = "tasks/" + name.replace("/", "%2F")
+        self.show(target)
+        self.eventually(lambda: "first" in self.text_of("pre.log"))
+        self.show("cluster")
+        self.eventually(lambda: self.find("main h2").get_attribute("textContent") == "Cluster")
+        tell("second")
+        self.browser.back()
+        self.eventually(lambda: "second" in self.text_of("pre.log"), "the output is not read again")
+        tell("third")
+        self.eventually(lambda: "third" in self.text_of("pre.log"), "the output is not followed")
+        self.show("cluster")
+        self.cluster.proffer("kill", name)
+        self.show(target)
+        self.eventually(lambda: "task ended" in self.text_of("section.panel ol.events"))
+
+    def test_keeps_events_that_come_while_earlier_ones_are_asked_for(self):
+        name, _ = self.talking_task("early", "echo first")
+        self.show("events")
+        self.eventually(lambda: any(name.split("/")[0] in line.text and "state=running" in line.text
+                                    for line in self.browser.find_elements(By.CSS_SELECTOR,
+                                                                           "ol.events li")))
+        self.browser.execute_script("""
+            window.realFetch ??= window.fetch;
+            window.fetch = async (to, options) => {
+              const answer = await window.realFetch(to, options);
+              if (to.startsWith('/v1/events?task=')) await new Promise((go) => { window.goOn = go; });
+              return answer;
+            };""")
+        self.addCleanup(self.answers_again)
+        self.show("tasks/" + name.replace("/", "%2F"))
+        self.eventually(lambda: self.browser.execute_script("return Boolean(window.goOn)"))
+        self.cluster.proffer("kill", name)
+        self.eventually(lambda: "task ended" in self.text_of("section.panel ol.events"))
+        self.assertNotIn("task launched", self.text_of("section.panel ol.events"))
+        self.browser.execute_script("window.goOn();")
+        self.eventually(lambda: "task launched" in self.text_of("section.panel ol.events"))
+        self.assertEqual(self.text_of("section.panel ol.events").count("task ended"), 1)
+
+    def test_shows_the_end_of_a_long_output(self):
+        name, tell = self.talking_task("long", "seq 200000")
+        tell("the last line")
+        self.show("tasks/" + name.replace("/", "%2F"))
+        self.eventually(lambda: "the last line" in self.text_of("pre.log"))
+        output = self.text_of("pre.log")
+        self.assertRegex(output, r"^\[\d+ bytes before this are left out; `proffer logs "
+                         + name + r"` shows all\]\n")
+        self.assertLess(len(output), 250_000)
+        self.assertIn("\n199999\n200000\n", output)
+        # The other one is shorter.
+        self.find("input[value=stderr]").click()
+        self.eventually(lambda: self.text_of("pre.log") == "")
 
     def test_another_user_is_refused_with_the_servers_words(self):
         if os.geteuid() != 0:
