@@ -41,6 +41,7 @@ export class Table {
         this.body)), this.pages);
   }
   set(rows) {
+    if (!Array.isArray(rows)) throw new TypeError(`the rows of "${this.title}" are no list`);
     this.rows = rows;
     this.show();
   }
