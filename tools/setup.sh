@@ -1,7 +1,7 @@
 #!/bin/bash
 # Installs the Debian packages of tools/packages.txt that are missing, and nothing else. Quiet when
 # there is nothing to do; otherwise one line of progress. What is wrong is told in one line.
-#   tools/setup.sh --test   also those of tools/packages-test.txt: a browser for tests of the page
+#   tools/setup.sh --test   also those of tools/packages-test.txt: servers and a browser for tests
 #   tools/setup.sh --long   also those of tools/packages-long.txt: clang for the fuzzers and tidy
 
 set -euo pipefail
