@@ -116,7 +116,10 @@ TEST_F(Availability, TheCommandsOfItsPageWork) {
   ASSERT_EQ(commands.size(), 1u);
   const Exit status = shell(commands[0]);
   EXPECT_EQ(status.code, 0) << status.err;
-  EXPECT_THAT(status.out.substr(0, status.out.find('\n')), HasSubstr(socket(leads)));
+  const size_t line = status.out.find("\nmaster ");
+  ASSERT_NE(line, std::string::npos) << status.out;
+  EXPECT_THAT(status.out.substr(line + 1, status.out.find('\n', line + 1) - line),
+              HasSubstr(socket(leads)));
 
   // What a standby says is on the page, but for the places.
   const std::string prompt = "```\n$ ";
