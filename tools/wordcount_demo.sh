@@ -66,8 +66,7 @@ setsid "$bin/proffer" dev --agents "$agents" --dir "$home/cluster" \
   >"$home/dev.log" 2>&1 </dev/null &
 dev_pid=$!
 
-# The master's address, once it serves: it writes where it listens to address.json. The job itself
-# waits for the agents.
+# The master's address, once it serves: it writes where it listens to address.json.
 master_address() {
   local file
   for file in "$home/cluster/address.json" "$home/cluster/master/address.json"; do
@@ -78,7 +77,9 @@ master_address() {
 }
 printf 'starting a cluster of %d agents …\n' "$agents"
 deadline=$((SECONDS + 60)) master=''
-until master=$(master_address) && [ -n "$master" ]; do
+# Its scheduler of batch jobs comes last on a busy machine; the job itself waits for the agents.
+until master=$(master_address) && [ -n "$master" ] &&
+  "$bin/proffer" batch list --master "$master" >/dev/null 2>&1; do
   if ! kill -0 "$dev_pid" 2>/dev/null || [ "$SECONDS" -ge "$deadline" ]; then
     cat "$home/dev.log" >&2
     echo "wordcount: the cluster did not start, see above" >&2
