@@ -1,5 +1,5 @@
-// How late listeners of the event log hear of an event: one alone, and beside thousands of others,
-// one of which never reads.
+// How late listeners of the event log hear of an event: one alone, and beside thousands of others;
+// one of them never reads.
 //
 //   build/bin/event_listeners [PAIRS [LISTENERS [SECONDS [RESULTS.md]]]]
 //
@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
       "listener of server-sent events, in milliseconds. A task of `true` is launched each 50 ms; "
       "events are written to the disk in batches of 100 ms before they are told. ",
       pairs, " pairs in turn of ", span_s, " s: one listener alone, and ", count,
-      " of which one never reads and ", kMeasuredMax, " are measured.\n\n| | p50 | p99 |\n",
+      "; one of them never reads, and ", kMeasuredMax, " are measured.\n\n| | p50 | p99 |\n",
       "|---|---|---|\n", bench::latency_row("one alone", alone),
       bench::latency_row(text("among ", count), beside),
       "\nRatio of the p99 in each pair, median: ", bench::hundredths(bench::percentile(ratios, 50)),

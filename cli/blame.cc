@@ -24,8 +24,11 @@ namespace {
 constexpr std::string_view kBlameUsage =
     "proffer blame framework NAME | role PATH [--since D] | task FRAMEWORK/TASK [--json]";
 
-// "1.234s", to the millisecond.
-std::string exact(Duration duration) { return to_text(milliseconds(duration.millis())); }
+// "1.234s", to the millisecond; below one "210us".
+std::string exact(Duration duration) {
+  return to_text(duration < milliseconds(1) ? microseconds(duration.micros())
+                                            : milliseconds(duration.millis()));
+}
 // Hours for people where a Duration would end.
 std::string task_time(int64_t millis) {
   constexpr int64_t kMillisPerHour = 3'600'000;

@@ -18,14 +18,19 @@ const WaitSpan* longest(const WaitSpans& spans) {
   return most == spans.end() ? nullptr : &*most;
 }
 
+// To the millisecond, of what is longer than one.
+std::string for_people(Duration spent) {
+  return to_text(spent < milliseconds(1) ? spent : milliseconds(spent.millis()));
+}
+
 std::string answer_of_task(const proto::Blame& blame) {
   const bool waits = blame.state == proto::TaskState::kStaging;
   const WaitSpan* most = longest(blame.waited);
   if (most == nullptr) return waits ? "it is being started" : "it did not wait";
-  const std::string whole = to_text(whole_of(blame.waited));
+  const std::string whole = for_people(whole_of(blame.waited));
   const std::string_view verb = waits ? "it has waited for " : "it waited for ";
   if (blame.waited.size() == 1) return text(verb, whole, ": ", explained(most->reason));
-  return text(verb, whole, ", the most of it, ", to_text(most->spent), ", because ",
+  return text(verb, whole, ", the most of it, ", for_people(most->spent), ", because ",
               explained(most->reason));
 }
 

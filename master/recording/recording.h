@@ -32,7 +32,7 @@ struct RecordingBegins {
   MasterOptions options = {};
   MasterSnapshot snapshot = {};
 };
-// What it was told, and when.
+// One event that the core was told, and its time.
 struct RecordedEvent {
   Time now = {};
   MasterEvent event = Tick{};

@@ -9,7 +9,7 @@ namespace proffer::master {
 namespace {
 
 constexpr Duration kFresh = seconds(1);
-// What looks may take of the loop: one part in so many.
+// The loop's time that looks may take: one part in so many.
 constexpr int64_t kPartOnTime = 200;
 constexpr int64_t kPartWhenAsked = 20;
 

@@ -111,7 +111,7 @@ struct Life {
   void until_listening(size_t count) {
     until([&] { return streams.size() == count; });
   }
-  // So many events, of which each listener that reads has the last one in the end.
+  // So many events; in the end each listener that reads has the last one.
   void flood(int from, int count, const std::vector<Listener*>& readers) {
     for (int i = from; i < from + count; ++i) {
       add({launched(text("flood-", i))});

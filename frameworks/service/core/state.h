@@ -315,7 +315,7 @@ class Service::State {
   std::map<std::string, RunningApp> apps_;
   // When time alone changes the plan of an app: RunningApp::look_again of those that are not due.
   DeadlineQueue<std::string> looks_;
-  std::set<std::string> measured_;  // apps of which figures were taken: RunningApp::figures_at
+  std::set<std::string> measured_;  // apps with RunningApp::figures_at
 
   uint64_t launched_ = 0;             // counts instances, for their ids
   std::set<std::string> changed_;     // apps to plan
