@@ -1,6 +1,7 @@
 // `proffer blame` on a real cluster: for what tasks waited, against the times of the event log and
 // of the command that submitted them.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -72,8 +73,17 @@ TEST(Waiting, OfRealTasksAddsUpFromTheirSubmissionToTheirStart) {
     history = proto::parse_history_page(exit.out).value();
     return history.tasks.size() >= static_cast<size_t>(count);
   }));
-  const std::map<std::string, double> launched = events(cluster, "task launched", "");
-  const std::map<std::string, double> running = events(cluster, "task updated", "running");
+  // The event log is written behind, as the history is, and by itself.
+  std::map<std::string, double> launched;
+  std::map<std::string, double> running;
+  ASSERT_TRUE(eventually([&] {
+    launched = events(cluster, "task launched", "");
+    running = events(cluster, "task updated", "running");
+    return std::all_of(history.tasks.begin(), history.tasks.end(), [&](const auto& task) {
+      const std::string id = task.status.task.str();
+      return launched.contains(id) && running.contains(id);
+    });
+  }));
   int checked = 0;
   for (const proto::EndedTask& task : history.tasks) {
     const std::string id = task.status.task.str();
@@ -87,7 +97,6 @@ TEST(Waiting, OfRealTasksAddsUpFromTheirSubmissionToTheirStart) {
     const int64_t asked = (task.launched_at - before).nanos();
     EXPECT_GE(asked, submitted);
     EXPECT_LE(asked, ended);
-    ASSERT_TRUE(launched.contains(id) && running.contains(id));
     EXPECT_NEAR(task.launched_at.seconds(), launched.at(id), 0.002);
     EXPECT_NEAR(start.seconds(), running.at(id) - launched.at(id), 0.002);
     ++checked;
