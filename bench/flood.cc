@@ -6,6 +6,7 @@
 // An empty RESULTS.md writes no section; without kinds, all floods are measured.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -29,7 +30,9 @@ namespace {
 using namespace proffer;
 namespace fs = std::filesystem;
 
+constexpr int kUsers = 10;  // 1 to 10, which Debian has
 constexpr int kFloodSecondsMax = 600;
+constexpr int kFloodedSeconds = 1;  // before the first launch that counts
 
 struct Flood {
   const char* kind = "";
@@ -52,8 +55,8 @@ void end(test::Process& process) {
 }
 
 // Beside the flood, which goes to the master, or to a sink of its own.
-std::vector<int64_t> beside(const test::Cluster& cluster, const Flood& flood, bool at_master,
-                            int count) {
+std::vector<int64_t> beside(const test::Cluster& cluster, const Flood& flood, uid_t uid,
+                            bool at_master, int count) {
   const std::string sink = cluster.dir() + "/sink.sock";
   const std::string tool = test::program_of_tests("flood");
   const std::string bound = text("--seconds=", kFloodSecondsMax);
@@ -63,10 +66,13 @@ std::vector<int64_t> beside(const test::Cluster& cluster, const Flood& flood, bo
     reader = std::make_unique<test::Process>(test::Words{tool, "--sink=" + sink, bound});
     CHECK(reader->line_with("reading")) << tool << ": " << reader->err();
   }
-  test::Process flooder({tool, "--nobody", text("--at=", at_master ? cluster.master() : sink),
-                         text("--kind=", flood.kind), text("--connections=", flood.connections),
-                         bound});
+  test::Process flooder(
+      {tool, text("--uid=", uid), text("--at=", at_master ? cluster.master() : sink),
+       text("--kind=", flood.kind), text("--connections=", flood.connections), bound});
   CHECK(flooder.line_with("flooding")) << flooder.err();
+  // Its begin is another thing: what it has at once is used up by then.
+  const auto from = std::chrono::steady_clock::now() + std::chrono::seconds(kFloodedSeconds);
+  while (std::chrono::steady_clock::now() < from) launches(cluster, 1);
   std::vector<int64_t> running = launches(cluster, count);
   end(flooder);
   if (reader != nullptr) end(*reader);
@@ -97,10 +103,12 @@ std::string row_of(const Flood& flood, int pairs, int count) {
   for (int pair = 0; pair < pairs; ++pair) {
     std::vector<int64_t> sink;
     std::vector<int64_t> own;
+    // A user that has flooded can begin no connections for some seconds.
+    const uid_t uid = static_cast<uid_t>(pair % kUsers + 1);
     // Which comes first alternates, so that a machine that becomes busier favours neither.
-    if (pair % 2 == 0) sink = beside(cluster, flood, false, count);
-    own = beside(cluster, flood, true, count);
-    if (pair % 2 == 1) sink = beside(cluster, flood, false, count);
+    if (pair % 2 == 0) sink = beside(cluster, flood, uid, false, count);
+    own = beside(cluster, flood, uid, true, count);
+    if (pair % 2 == 1) sink = beside(cluster, flood, uid, false, count);
     ratios.push_back(bench::percentile(own, 99) * 100 / bench::percentile(sink, 99));
     at_sink.insert(at_sink.end(), sink.begin(), sink.end());
     at_master.insert(at_master.end(), own.begin(), own.end());
@@ -144,7 +152,8 @@ int main(int argc, char** argv) {
            "another user floods from so many connections (tests/integration/flood): a process that "
            "only reads, or the master; ",
            pairs, " pairs in turn of ", count,
-           " launches each; milliseconds. Ratio: of the p99 in each pair, median. Memory of the "
+           " launches each, from a second after its begin; milliseconds. Ratio: of the p99 in each "
+           "pair, median. Memory of the "
            "master in MiB: idle, and the most. Shed: calls, sessions, connections with unfinished "
            "messages.\n\n"
            "| flood | sink p50 | p99 | master p50 | p99 | ratio p99 | idle | most | shed |\n"

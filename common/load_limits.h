@@ -15,6 +15,13 @@ namespace proffer {
 inline constexpr size_t kWaitingPerUserMax = 20'000;  // frames
 inline constexpr size_t kWaitingBytesPerUserMax = size_t{64} << 20;
 inline constexpr size_t kWaitingBytesMax = 8 * kWaitingBytesPerUserMax;  // of all; reading waits
+// Of the loop's time, a user whose frames may be shed has so much at once and such a part for good,
+// for whatever moves no task on: each task that is launched or changes its state gives some back.
+// The bytes of a frame take time too, of libzmq's thread (ADR 0139).
+inline constexpr Duration kLoopTimeAtOnce = milliseconds(250);
+inline constexpr int64_t kLoopPercentPerUser = 25;
+inline constexpr Duration kLoopTimePerTask = microseconds(100);
+inline constexpr Duration kLoopTimePerKib = microseconds(1);
 // Of one connection: calls that wait, further ones are refused; and answers that it does not read,
 // beside those in libzmq, then it is dropped.
 inline constexpr size_t kCallsPerPeerMax = 256;
@@ -30,10 +37,14 @@ inline constexpr int64_t kStrangersBurst = 50;
 inline constexpr int64_t kStrangersPerSecond = 5;
 // Connections of one user of this machine to its Unix sockets, but of root and of the daemon's own
 // user: so many at once, and so many each second. One that sent parts of a message without end,
-// or left its answers unread, counts for ten seconds of them.
+// left its answers unread, or went on asking after so many refused calls of its user, counts for
+// ten seconds of them; one whose session was shed for one second.
 inline constexpr int64_t kArrivalsBurst = 2'000;
 inline constexpr int64_t kArrivalsPerSecond = 500;
 inline constexpr int64_t kMisusedArrivals = 10 * kArrivalsPerSecond;
+inline constexpr int64_t kShedArrivals = kArrivalsPerSecond;
+inline constexpr int64_t kRefusedCallsBurst = 4'096;
+inline constexpr int64_t kRefusedCallsPerSecond = 500;
 inline constexpr size_t kAllowancesMax = 4'096;  // names that are remembered, of each kind
 
 // If an agent says nothing of a task for so long, the task is given up. Agents report the tasks

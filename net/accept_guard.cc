@@ -29,8 +29,10 @@ std::atomic<int> reserve = -1;  // none while it is in use, or could not be open
 // Connections are accepted by libzmq's thread, and strangers found in the loop's.
 std::mutex mutex;
 Allowances strangers({.burst = kStrangersBurst, .per_second = kStrangersPerSecond});  // by mutex
-Allowances users({.burst = kArrivalsBurst, .per_second = kArrivalsPerSecond});        // by mutex
-std::atomic<bool> has_strangers = false;  // there was one
+Allowances users({.burst = kArrivalsBurst,
+                  .per_second = kArrivalsPerSecond,
+                  .debt_max = kMisusedArrivals});  // by mutex
+std::atomic<bool> has_strangers = false;           // there was one
 std::atomic<uint64_t> refused_strangers = 0;
 std::atomic<uint64_t> refused_users = 0;
 
@@ -103,9 +105,9 @@ void note_stranger(const std::string& address) {
   strangers.use(address, 1, now());
 }
 
-void note_misused(uint32_t uid) {
+void charge_arrivals(uint32_t uid, int64_t count) {
   const std::lock_guard lock(mutex);
-  users.use(text(uid), kMisusedArrivals, now());
+  users.use(text(uid), count, now());
 }
 
 ConnectionsRefused connections_refused() {

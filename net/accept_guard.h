@@ -18,9 +18,8 @@ void guard_accept();
 
 // A peer from this address ("192.0.2.7") had an unknown key.
 void note_stranger(const std::string& address);
-// A connection of this user was shut, which sent parts of a message without end, or left its
-// answers unread.
-void note_misused(uint32_t uid);
+// This user made so much work that it counts for so many connections.
+void charge_arrivals(uint32_t uid, int64_t count);
 
 struct ConnectionsRefused {
   uint64_t of_strangers = 0;

@@ -91,7 +91,8 @@ void ConnectionWatch::check() {
   const Time now = loop_.now();
   check_first_messages(now);
   if (wants_trim_) {
-    malloc_trim(0);  // What libzmq has freed is in pieces, which would stay here.
+    // What libzmq has freed is in pieces, which would stay here. It takes milliseconds.
+    loop_.work([] { malloc_trim(0); }, [] {});
     wants_trim_ = false;
   }
   const bool has_suspects = look_for_unfinished();
@@ -131,7 +132,7 @@ bool ConnectionWatch::look_for_unfinished() {
     if (was_all_read) connection.at_look = received;
     if (!is_endless) continue;
     connection.at_message = received;
-    if (connection.user) note_misused(*connection.user);
+    if (connection.user) charge_arrivals(*connection.user, kMisusedArrivals);
     shut(fd, counts_.unfinished, "it sends parts of a message without end");
     wants_trim_ = true;
   }

@@ -37,7 +37,9 @@ constexpr Duration kProbeMin = milliseconds(1);  // doubling: about a quarter of
 constexpr int kProbesMax = 8;
 constexpr Duration kSweepEvery = seconds(2);  // of ended sessions whose connection stays open
 constexpr Duration kLastWords = seconds(1);   // that an ended session's last frame has to leave
-constexpr Duration kDrainMax = milliseconds(100);  // last frames are waited for no longer
+constexpr size_t kIgnoredBytesMax = size_t{2} << 20;  // of its frames after that
+constexpr size_t kIgnoredFrameCost = 4'096;           // beside its bytes
+constexpr Duration kDrainMax = milliseconds(100);     // last frames are waited for no longer
 constexpr size_t kHintsPerTurn = 1'024;
 
 enum class Sent : uint8_t { kYes, kFull, kGone };
@@ -50,7 +52,8 @@ struct Peer {
   PublicKey key;           // if it came by CURVE
   bool has_ended = false;  // dropped or lost: frames are ignored until the connection is gone
   Time ended_at;
-  bool is_gone = false;  // the connection is gone; last frames may still be read
+  size_t ignored_bytes = 0;  // since then
+  bool is_gone = false;      // the connection is gone; last frames may still be read
   Time gone_since;
   LazyQueue<OutgoingFrame> queue;  // of this turn, and what a slow peer does not take
   size_t queued_bytes = 0;
@@ -251,8 +254,11 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     }
     if (peer->has_ended) {
       ++counts.ignored;
-      // What was on its way may not cost it the last words: the sweep ends the connection.
-      if (loop.now() - peer->ended_at >= kLastWords) end_connection(name, fd);
+      // What was on its way may not cost it the last words: the sweep ends the connection, or so
+      // much that they have left long since.
+      peer->ignored_bytes += frame.size() + kIgnoredFrameCost;
+      const bool is_enough = peer->ignored_bytes >= kIgnoredBytesMax;
+      if (is_enough || loop.now() - peer->ended_at >= kLastWords) end_connection(name, fd);
       return true;
     }
     ++counts.frames_received;
@@ -451,13 +457,19 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     std::erase_if(losses, [id](const auto& loss) { return loss.first == id; });
   }
 
-  void drop_unread(PeerId id) {
+  void cut(PeerId id) {
     const auto found = by_id.find(id);
     if (found == by_id.end()) return;
     const Peer& peer = *found->second;
-    if (const auto process = peer_process(peer.address)) note_misused(process->uid);
     drop(id);
     end_connection(peer.routing, peer.fd);
+  }
+
+  void charge(PeerId id, int64_t arrivals) {
+    const auto found = by_id.find(id);
+    if (found == by_id.end()) return;
+    const auto process = peer_process(found->second->address);
+    if (process) charge_arrivals(process->uid, arrivals);
   }
 
   // ---- Hints and probes.
@@ -600,7 +612,9 @@ bool Router::send(PeerId peer, std::span<const std::byte> frame) {
   return impl_->send(peer, frame);
 }
 void Router::drop(PeerId peer) { impl_->drop(peer); }
-void Router::drop_unread(PeerId peer) { impl_->drop_unread(peer); }
+void Router::cut(PeerId peer) { impl_->cut(peer); }
+
+void Router::charge(PeerId peer, int64_t arrivals) { impl_->charge(peer, arrivals); }
 size_t Router::peers() const { return impl_->by_id.size(); }
 const Router::Counters& Router::counters() const {
   impl_->counts.connections_shut = impl_->connections.counters();

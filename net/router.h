@@ -108,10 +108,12 @@ class Router {
   // connection is shut with the next frame it sends, or within some seconds. No on_lost follows.
   // Unknown peers are ignored.
   void drop(PeerId peer);
-  // The same at once, of a peer that asks for more and more and does not read its answers: its user
-  // may begin no connection for ten seconds (common/load_limits.h), or asks would go on without
-  // end.
-  void drop_unread(PeerId peer);
+  // The same at once: it is told nothing more.
+  void cut(PeerId peer);
+  // A peer that came by a Unix socket made so much work that it counts for `arrivals` of the
+  // connections that its user may begin (common/load_limits.h), or it would connect again and go on
+  // without end.
+  void charge(PeerId peer, int64_t arrivals);
 
   // False once it was lost or dropped.
   bool has_session(PeerId peer) const;

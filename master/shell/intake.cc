@@ -13,23 +13,30 @@ constexpr size_t kCopiedBytesMax = size_t{16} << 10;
 }  // namespace
 
 Intake::Intake(Loop& loop, Handlers handlers)
-    : loop_(loop), handlers_(std::move(handlers)), turn_ends_(loop, [this] { at_once_ = {}; }) {
+    : loop_(loop),
+      handlers_(std::move(handlers)),
+      turn_ends_(loop, [this] { end_turn(); }),
+      pause_ends_(loop, [] {}) {
   loop_.add(this);
 }
 
 Intake::~Intake() { loop_.remove(this); }
 
 void Intake::receive(PeerId peer, ReceivedFrame frame) {
-  if (inbox_.empty() && at_once_ < kAtOnceMax && handlers_.may_serve()) {
-    const Time begun = loop_.now();
-    handlers_.on_frame(peer, frame);
-    at_once_ = at_once_ + (loop_.now() - begun);
+  const Time now = loop_.now();
+  const PrincipalPtr by = handlers_.principal_of(peer);
+  Inbox::Item item{.user = {}, .is_paced = handlers_.may_be_shed(by.get()), .peer = peer};
+  const bool is_free = at_once_ < kAtOnceMax && inbox_.waiting(peer) == 0 &&
+                       !inbox_.is_ready(now) && handlers_.may_serve();
+  if (!is_free || item.is_paced) item.user = audit_name(by.get());
+  if (is_free && (!item.is_paced || inbox_.may_serve(item.user, now))) {
+    const Inbox::Effort effort = serve(peer, frame, now);
+    at_once_ = at_once_ + effort.time;
+    if (item.is_paced) inbox_.served(item.user, effort, now);
     return;
   }
-  const PrincipalPtr by = handlers_.principal_of(peer);
-  Inbox::Item item{.user = audit_name(by.get()), .peer = peer};
   if (!inbox_.has_room(item.user, frame.size())) {
-    if (handlers_.may_be_shed(by.get())) {
+    if (item.is_paced) {
       handlers_.on_shed(peer, frame, true);
       return;
     }
@@ -39,12 +46,15 @@ void Intake::receive(PeerId peer, ReceivedFrame frame) {
   }
   const bool is_small = frame.size() <= kCopiedBytesMax;
   item.frame = is_small ? ReceivedFrame::copy_of(frame) : std::move(frame);
-  inbox_.add(std::move(item));
+  inbox_.add(std::move(item), now);
 }
 
 void Intake::lost(PeerId peer) {
   if (inbox_.waiting(peer) == 0) return handlers_.on_lost(peer);
-  inbox_.add({.user = audit_name(handlers_.principal_of(peer).get()), .peer = peer});
+  const PrincipalPtr by = handlers_.principal_of(peer);
+  inbox_.add(
+      {.user = audit_name(by.get()), .is_paced = handlers_.may_be_shed(by.get()), .peer = peer},
+      loop_.now());
 }
 
 bool Intake::may_read() const {
@@ -52,20 +62,31 @@ bool Intake::may_read() const {
   return holding_.empty() || inbox_.has_room(holding_, kFrameBytesMax);
 }
 
+bool Intake::is_pending() { return inbox_.is_ready(loop_.now()) && handlers_.may_serve(); }
+
 void Intake::pump() {
-  const Time begun = loop_.now();
-  while (is_pending() && loop_.now() - begun < kServeTimeMax) serve_next();
+  const Time until = loop_.now() + kServeTimeMax;
+  for (Time now = loop_.now(); now < until && handlers_.may_serve(); now = loop_.now()) {
+    const std::optional<Inbox::Item> item = inbox_.take(now);
+    if (!item) break;
+    inbox_.took(serve(item->peer, item->frame, now), now);
+  }
 }
 
-void Intake::serve_next() {
-  const Inbox::Item item = *inbox_.take();
-  const Time begun = loop_.now();
-  if (item.frame.size() == 0) {
-    handlers_.on_lost(item.peer);
+Inbox::Effort Intake::serve(PeerId peer, const ReceivedFrame& frame, Time begun) {
+  size_t tasks = 0;
+  if (frame.size() == 0) {
+    handlers_.on_lost(peer);
   } else {
-    handlers_.on_frame(item.peer, item.frame);
+    tasks = handlers_.on_frame(peer, frame);
   }
-  inbox_.took(loop_.now() - begun);
+  return {.time = loop_.now() - begun, .tasks = tasks, .bytes = frame.size()};
+}
+
+// The loop may sleep until a user may be served again.
+void Intake::end_turn() {
+  at_once_ = {};
+  if (!inbox_.empty()) pause_ends_.arm(inbox_.next_at());
 }
 
 }  // namespace proffer::master

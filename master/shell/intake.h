@@ -26,14 +26,16 @@ inline constexpr Duration kServeTimeMax = microseconds(400);
 class Intake final : public Pump {
  public:
   struct Handlers {
-    std::function<void(PeerId, std::span<const std::byte>)> on_frame = {};
+    // Returns how many tasks were launched by it or changed their state.
+    std::function<size_t(PeerId, std::span<const std::byte>)> on_frame = {};
     std::function<void(PeerId)> on_lost = {};
     // There is no room for it: too much of this user, or of this connection, waits already. False:
     // it is kept all the same (only asked for a connection).
     std::function<bool(PeerId, std::span<const std::byte>, bool is_user_full)> on_shed = {};
     // The user of a peer: each has a queue of its own. nullptr: a stranger.
     std::function<PrincipalPtr(PeerId)> principal_of = {};
-    // False: reading waits until there is room for it (master/core/policy.h).
+    // Such users are paced, too. False: reading waits until there is room for it
+    // (master/core/policy.h).
     std::function<bool(const Principal*)> may_be_shed = {};
     // False: frames wait in the queues. Each turn of the loop asks
     // again, so a turn must follow when it becomes true.
@@ -51,12 +53,13 @@ class Intake final : public Pump {
   bool may_read() const;
 
   void pump() override;
-  bool is_pending() override { return !inbox_.empty() && handlers_.may_serve(); }
+  bool is_pending() override;
 
   const Inbox& inbox() const { return inbox_; }
 
  private:
-  void serve_next();
+  Inbox::Effort serve(PeerId peer, const ReceivedFrame& frame, Time begun);
+  void end_turn();
 
   Loop& loop_;
   Handlers handlers_;
@@ -64,6 +67,7 @@ class Intake final : public Pump {
   Duration at_once_ = {};     // that frames of this turn took which did not wait
   std::string holding_ = {};  // a user that had no room and is not shed: reading waits
   TurnHook turn_ends_;
+  Timer pause_ends_;
 };
 
 }  // namespace proffer::master

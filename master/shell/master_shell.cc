@@ -28,6 +28,7 @@
 #include "master/shell/secrets.h"
 #include "master/shell/standby.h"
 #include "master/shell/standby_link.h"
+#include "net/allowances.h"
 #include "net/daemon_http.h"
 #include "net/held_port.h"
 #include "net/http_server.h"
@@ -59,8 +60,12 @@ struct MasterShell::Impl {
   explicit Impl(Loop& l)
       : loop(l),
         intake(l,
-               {.on_frame = [this](PeerId peer,
-                                   std::span<const std::byte> frame) { on_frame(peer, frame); },
+               {.on_frame =
+                    [this](PeerId peer, std::span<const std::byte> frame) {
+                      const uint64_t before = tasks.moves();
+                      on_frame(peer, frame);
+                      return static_cast<size_t>(tasks.moves() - before);
+                    },
                 .on_lost = [this](PeerId peer) { on_lost(peer); },
                 .on_shed = [this](PeerId peer, std::span<const std::byte> frame,
                                   bool is_user_full) { return on_shed(peer, frame, is_user_full); },
@@ -111,6 +116,7 @@ struct MasterShell::Impl {
   Intake intake;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
   ShedCounters shed;
+  Allowances refusals{{.burst = kRefusedCallsBurst, .per_second = kRefusedCallsPerSecond}};
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
   std::string socket;  // its path, once socket_lock is held
@@ -133,7 +139,7 @@ struct MasterShell::Impl {
   std::optional<Time> undecided_since;
   LatencyHistogram decisions;
   RegistryWrites writes;
-  TaskEnds ends;
+  TaskCounts tasks;
   // They use what is above.
   Api api;
   HttpApi http_api;
@@ -153,6 +159,7 @@ struct MasterShell::Impl {
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_lost(PeerId peer);
   bool on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full);
+  void shed_connection(PeerId peer, int64_t arrivals);
   void on_call(PeerId peer, const proto::Call& call);
   bool hears(PeerId peer);
   Result<std::string> join_token_reply() const;
@@ -527,6 +534,12 @@ bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, b
     const auto* call = envelope ? std::get_if<proto::Call>(&*envelope->message) : nullptr;
     if (call != nullptr) {
       ++shed.calls;
+      if (const Time now = loop.now(); refusals.has_left(user, now)) {
+        refusals.use(user, 1, now);
+      } else {
+        shed_connection(peer, kMisusedArrivals);
+        return true;
+      }
       LOG_EVERY_T(WARNING, 1) << "calls are refused user=" << user << " calls=" << shed.calls
                               << " reason=" << quoted(error.message());
       reply(peer, {.id = call->id,
@@ -535,14 +548,22 @@ bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, b
     }
   }
   if (!is_user_full) return false;
-  ++shed.sessions;
   if (waits_for_disk()) {  // Words would wait for it, too.
-    router->drop(peer);
-    on_lost(peer);
+    shed_connection(peer, kShedArrivals);
   } else {
+    ++shed.sessions;
+    router->charge(peer, kShedArrivals);
     step(PeerShed{peer, std::move(error)});
   }
   return true;
+}
+
+// Without a word: it would not be read, or makes more work.
+void MasterShell::Impl::shed_connection(PeerId peer, int64_t arrivals) {
+  ++shed.sessions;
+  router->charge(peer, arrivals);
+  router->cut(peer);
+  on_lost(peer);
 }
 
 void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
@@ -570,10 +591,7 @@ bool MasterShell::Impl::hears(PeerId peer) {
       router->queued_bytes(peer) < kUnreadBytesPerPeerMax) {
     return true;
   }
-  ++shed.sessions;
-  step(PeerLost{peer});
-  principals.erase(peer);
-  router->drop_unread(peer);
+  shed_connection(peer, kMisusedArrivals);
   return false;
 }
 
@@ -635,7 +653,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                            .inbox = intake.inbox(),
                                            .writes_waiting = leadership->store().pending(),
                                            .writes = writes,
-                                           .ends = ends,
+                                           .tasks = tasks,
                                            .conditions = conditions->last(),
                                            .shed = shed,
                                            .trace = trace,
@@ -663,7 +681,7 @@ void MasterShell::Impl::step(MasterEvent event) {
     undecided_since = now;
   }
   trace.write(out.trace, now.nanos() / 1'000'000'000);
-  ends.count(out.trace);
+  tasks.count(out.trace);
   if (history) history->add(std::exchange(out.history, {}));
   const bool is_quiet = out.actions.empty() && (events == nullptr || out.trace.empty());
   if (out.records.empty() && (is_quiet || leadership->store().pending() == 0)) {

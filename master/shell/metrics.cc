@@ -73,10 +73,10 @@ void write_conditions(const ConditionWatch& conditions, MetricsText& text) {
   }
 }
 
-void write_ends(const TaskEnds& ends, MetricsText& text) {
+void write_ends(const TaskCounts::Ends& ends, MetricsText& text) {
   text.family(MetricType::kCounter, "proffer_tasks_ended_total",
               "Tasks that ended since this master led, by how they did.");
-  for (const auto& [how, count] : ends.counts()) {
+  for (const auto& [how, count] : ends) {
     text.sample(static_cast<int64_t>(count), {{"state", std::string(to_text(how.first))},
                                               {"reason", std::string(to_text(how.second))}});
   }
@@ -182,10 +182,11 @@ void write_network(const MasterParts& master, MetricsText& text) {
 
 }  // namespace
 
-void TaskEnds::count(const std::vector<TraceEvent>& events) {
+void TaskCounts::count(const std::vector<TraceEvent>& events) {
   for (const TraceEvent& event : events) {
     const auto* updated = event.as<TaskUpdated>();
-    if (updated != nullptr && updated->ended) ++counts_[{updated->state, updated->reason}];
+    if (updated != nullptr && updated->ended) ++ends_[{updated->state, updated->reason}];
+    if (updated != nullptr || event.as<TaskLaunched>() != nullptr) ++moves_;
   }
 }
 
@@ -196,7 +197,7 @@ MetricsText master_metrics(const MasterParts& master) {
              static_cast<int64_t>(master.leader.value()));
   write_conditions(master.conditions, text);
   write_cluster(master.core.status(), text);
-  write_ends(master.ends, text);
+  write_ends(master.tasks.ends(), text);
   text.family(MetricType::kSummary, "proffer_decision_seconds",
               "From the first event that called for a decision, a task's end for one, until an "
               "offer of that decision was handed to the transport.");

@@ -43,16 +43,20 @@ class RegistryWrites {
   TimeHistogram took_;
 };
 
-// Tasks that ended, by how they did.
-class TaskEnds {
+// What became of tasks.
+class TaskCounts {
  public:
-  using Counts = std::map<std::pair<proto::TaskState, proto::TaskReason>, uint64_t>;
+  using Ends = std::map<std::pair<proto::TaskState, proto::TaskReason>, uint64_t>;
 
   void count(const std::vector<TraceEvent>& events);
-  const Counts& counts() const { return counts_; }
+  // Those that ended, by how they did.
+  const Ends& ends() const { return ends_; }
+  // How often one was launched or an update told its state.
+  uint64_t moves() const { return moves_; }
 
  private:
-  Counts counts_;
+  Ends ends_;
+  uint64_t moves_ = 0;
 };
 
 // The parts that have figures of their own.
@@ -66,7 +70,7 @@ struct MasterParts {
   const Inbox& inbox;
   size_t writes_waiting;  // of the registry
   const RegistryWrites& writes;
-  const TaskEnds& ends;
+  const TaskCounts& tasks;
   const ConditionWatch& conditions;
   const ShedCounters& shed;
   const TraceLog& trace;

@@ -9,8 +9,11 @@
 namespace proffer::master::inbox_test {
 namespace {
 
+constexpr Time kNow = Time() + seconds(1'000);
+
 Inbox::Item frame_of(const std::string& user, uint64_t peer, size_t bytes = 8) {
   return {.user = user,
+          .is_paced = false,
           .peer = PeerId(peer),
           .frame = ReceivedFrame::copy_of(std::vector<std::byte>(bytes))};
 }
@@ -20,10 +23,10 @@ template <class Cost>
 std::string served(Inbox& inbox, size_t count, Cost cost) {
   std::string users;
   for (size_t i = 0; i < count; ++i) {
-    const std::optional<Inbox::Item> item = inbox.take();
+    const std::optional<Inbox::Item> item = inbox.take(kNow);
     if (!item) break;
     users += item->user;
-    inbox.took(cost(item->user));
+    inbox.took({.time = cost(item->user)}, kNow);
   }
   return users;
 }
@@ -32,10 +35,10 @@ Duration millis_each(const std::string&) { return milliseconds(1); }
 
 TEST(Inbox, AUserWhoSendsLittleDoesNotWaitBehindAFlood) {
   Inbox inbox;
-  for (uint64_t peer = 1; peer <= 1'000; ++peer) inbox.add(frame_of("a", peer));
+  for (uint64_t peer = 1; peer <= 1'000; ++peer) inbox.add(frame_of("a", peer), kNow);
   EXPECT_EQ(served(inbox, 3, millis_each), "aaa");
-  inbox.add(frame_of("b", 2'000));
-  inbox.add(frame_of("c", 2'001));
+  inbox.add(frame_of("b", 2'000), kNow);
+  inbox.add(frame_of("c", 2'001), kNow);
   EXPECT_EQ(served(inbox, 4, millis_each), "bcaa");
   EXPECT_EQ(inbox.frames(), 995u);
 }
@@ -44,8 +47,8 @@ TEST(Inbox, AUserWhoSendsLittleDoesNotWaitBehindAFlood) {
 TEST(Inbox, TwoFloodsShareTheTimeWhateverTheirFramesCost) {
   Inbox inbox;
   for (int i = 0; i < 1'000; ++i) {
-    inbox.add(frame_of("a", 1));
-    inbox.add(frame_of("b", 2));
+    inbox.add(frame_of("a", 1), kNow);
+    inbox.add(frame_of("b", 2), kNow);
   }
   const std::string users = served(inbox, 220, [](const std::string& user) {
     return user == "a" ? milliseconds(10) : milliseconds(1);
@@ -56,25 +59,25 @@ TEST(Inbox, TwoFloodsShareTheTimeWhateverTheirFramesCost) {
 // A user that waits now and then has saved nothing up for later.
 TEST(Inbox, TimeThatAUserDidNotUseIsNotSavedUp) {
   Inbox inbox;
-  for (int i = 0; i < 100; ++i) inbox.add(frame_of("a", 1));
+  for (int i = 0; i < 100; ++i) inbox.add(frame_of("a", 1), kNow);
   served(inbox, 50, millis_each);
-  for (int i = 0; i < 100; ++i) inbox.add(frame_of("b", 2));
+  for (int i = 0; i < 100; ++i) inbox.add(frame_of("b", 2), kNow);
   const std::string users = served(inbox, 20, millis_each);
   EXPECT_EQ(std::count(users.begin(), users.end(), 'a'), 10);
 }
 
 TEST(Inbox, FramesOfAConnectionKeepTheirOrder) {
   Inbox inbox;
-  for (size_t bytes = 1; bytes <= 5; ++bytes) inbox.add(frame_of("a", 7, bytes));
-  inbox.add({.user = "a", .peer = PeerId(7)});
+  for (size_t bytes = 1; bytes <= 5; ++bytes) inbox.add(frame_of("a", 7, bytes), kNow);
+  inbox.add({.user = "a", .peer = PeerId(7)}, kNow);
   EXPECT_EQ(inbox.waiting(PeerId(7)), 6u);
   for (const size_t bytes : {1u, 2u, 3u, 4u, 5u, 0u}) {
-    const std::optional<Inbox::Item> item = inbox.take();
+    const std::optional<Inbox::Item> item = inbox.take(kNow);
     ASSERT_TRUE(item.has_value());
     EXPECT_EQ(item->frame.size(), bytes);
-    inbox.took({});
+    inbox.took({}, kNow);
   }
-  EXPECT_FALSE(inbox.take().has_value());
+  EXPECT_FALSE(inbox.take(kNow).has_value());
   EXPECT_EQ(inbox.waiting(PeerId(7)), 0u);
   EXPECT_EQ(inbox.bytes(), 0u);
 }
@@ -83,18 +86,85 @@ TEST(Inbox, OneUserMayLetSoMuchWaitAndNoMore) {
   Inbox inbox;
   for (size_t i = 0; i < kWaitingPerUserMax; ++i) {
     ASSERT_TRUE(inbox.has_room("a", 8));
-    inbox.add(frame_of("a", i));
+    inbox.add(frame_of("a", i), kNow);
   }
   EXPECT_FALSE(inbox.has_room("a", 8));
   EXPECT_TRUE(inbox.has_room("b", 8));
   for (size_t i = 0; i < kWaitingBytesPerUserMax / kFrameBytesMax; ++i) {
     ASSERT_TRUE(inbox.has_room("b", kFrameBytesMax));
-    inbox.add(frame_of("b", 1, kFrameBytesMax));
+    inbox.add(frame_of("b", 1, kFrameBytesMax), kNow);
   }
   EXPECT_FALSE(inbox.has_room("b", 1));
-  ASSERT_TRUE(inbox.take().has_value());
-  inbox.took({});
+  ASSERT_TRUE(inbox.take(kNow).has_value());
+  inbox.took({}, kNow);
   EXPECT_TRUE(inbox.has_room("a", 8));
+}
+
+// Frames of a user that is paced, each of which costs a millisecond of the loop, for ten seconds.
+class Paced : public testing::Test {
+ protected:
+  static Inbox::Item frame_of_flood() {
+    Inbox::Item item = frame_of("flood", 1);
+    item.is_paced = true;
+    return item;
+  }
+  // How long the loop was busy with them; it sleeps while none may be served.
+  static Duration busy(Inbox& inbox, Duration time, const Inbox::Effort& each) {
+    Duration busy;
+    for (Time now = kNow; now < kNow + time;) {
+      while (inbox.waiting(PeerId(1)) < 2) inbox.add(frame_of_flood(), now);
+      if (const std::optional<Inbox::Item> item = inbox.take(now)) {
+        now = now + each.time;
+        if (item->user == "flood") busy = busy + each.time;
+        inbox.took(each, now);
+        continue;
+      }
+      const std::optional<Time> next = inbox.next_at();
+      EXPECT_TRUE(next.has_value() && *next > now && !inbox.is_ready(now));
+      if (!next || *next <= now) break;
+      now = *next;
+    }
+    return busy;
+  }
+};
+
+TEST_F(Paced, AUserThatMovesNoTaskOnGetsAPartOfAnIdleLoop) {
+  Inbox inbox;
+  const Duration most = kLoopTimeAtOnce + seconds(10) * kLoopPercentPerUser / 100;
+  const Duration used = busy(inbox, seconds(10), {.time = milliseconds(1)});
+  EXPECT_LE(used, most + milliseconds(2));
+  EXPECT_GE(used, most - milliseconds(10));
+}
+
+TEST_F(Paced, AUserThatLaunchesTasksHasTheLoopForItself) {
+  Inbox inbox;
+  EXPECT_GE(busy(inbox, seconds(10), {.time = milliseconds(1), .tasks = 20}), seconds(10));
+}
+
+// In between it waits, but nobody else does.
+TEST_F(Paced, OthersAreServedWhileAUserPauses) {
+  Inbox inbox;
+  for (int i = 0; i < 1'000; ++i) inbox.add(frame_of_flood(), kNow);
+  while (inbox.take(kNow)) inbox.took({.time = milliseconds(1)}, kNow);
+  EXPECT_FALSE(inbox.empty());
+  EXPECT_FALSE(inbox.is_ready(kNow));
+  inbox.add(frame_of("b", 2), kNow);
+  EXPECT_TRUE(inbox.is_ready(kNow));
+  EXPECT_EQ(served(inbox, 2, millis_each), "b");
+  const Time later = *inbox.next_at();
+  EXPECT_TRUE(inbox.is_ready(later));
+  ASSERT_TRUE(inbox.take(later).has_value());
+}
+
+// What a user did without waiting in the queue counts as well.
+TEST_F(Paced, WhatWasServedAtOnceIsCharged) {
+  Inbox inbox;
+  EXPECT_TRUE(inbox.may_serve("flood", kNow));
+  inbox.served("flood", {.time = kLoopTimeAtOnce}, kNow);
+  EXPECT_FALSE(inbox.may_serve("flood", kNow));
+  EXPECT_TRUE(inbox.may_serve("b", kNow));
+  inbox.served("flood", {.time = {}, .tasks = 10}, kNow);
+  EXPECT_TRUE(inbox.may_serve("flood", kNow));
 }
 
 }  // namespace

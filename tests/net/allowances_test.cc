@@ -59,6 +59,28 @@ TEST(Allowances, OneUseThatCountsForManyIsPaidOff) {
   EXPECT_TRUE(allowances.has_left("1000", kBegin + seconds(5)));
 }
 
+// Twenty connections that were shed at the same time count for all of them.
+TEST(Allowances, DebtsAddUpToTheMost) {
+  Allowances allowances({.burst = 10, .per_second = 100, .debt_max = 300});
+  for (int i = 0; i < 4; ++i) allowances.use("1000", 50, kBegin);
+  EXPECT_FALSE(allowances.has_left("1000", kBegin + milliseconds(1'900)));
+  EXPECT_EQ(allowances.left_at("1000", kBegin), kBegin + milliseconds(1'910));
+  for (int i = 0; i < 100; ++i) allowances.use("1000", 50, kBegin);
+  EXPECT_EQ(allowances.left_at("1000", kBegin), kBegin + milliseconds(3'010));
+}
+
+TEST(Allowances, WhatIsGivenBackPaysDebts) {
+  Allowances allowances({.burst = 10, .per_second = 100, .debt_max = 300});
+  allowances.use("1000", 110, kBegin);
+  EXPECT_EQ(allowances.left_at("1000", kBegin), kBegin + milliseconds(1'010));
+  allowances.give_back("1000", 100, kBegin);
+  EXPECT_EQ(allowances.left_at("1000", kBegin), kBegin + milliseconds(10));
+  allowances.give_back("1000", 100, kBegin);
+  EXPECT_EQ(allowances.names(), 0u);
+  allowances.give_back("unknown", 100, kBegin);
+  EXPECT_EQ(allowances.names(), 0u);
+}
+
 // As often as it is asked, what comes back within a microsecond is not lost.
 TEST(Allowances, ManyUsesEachMillisecondGetTheirRate) {
   Allowances allowances({.burst = 10, .per_second = 500});

@@ -232,7 +232,8 @@ TEST_F(Connections, ThatLeaveAnswersUnreadKeepTheirUserOutForAWhile) {
     }
     return careless.has_value();
   }));
-  router_->drop_unread(*careless);
+  router_->charge(*careless, kMisusedArrivals);
+  router_->cut(*careless);
   EXPECT_FALSE(router_->has_session(*careless));
   int status = 0;
   EXPECT_TRUE(run_until(loop_, [&] { return waitpid(other, &status, WNOHANG) == other; }));

@@ -1,13 +1,13 @@
 // A peer that floods a master, or a sink that only reads:
 //
-//   flood --at=/path/of.sock --kind=calls --connections=20 --seconds=10 [--nobody]
+//   flood --at=/path/of.sock --kind=calls --connections=20 --seconds=10 [--uid=65534]
 //   flood --sink=/path/of.sock --seconds=10
 //
 // Kinds: connections (opened and closed), messages (heartbeats of frameworks), giants (messages of
 // half a mebibyte), asks (a million, declared again and again), calls (long answers), unread (calls
 // whose answers are not read), reconnects (frameworks that come and go), unfinished (parts of
 // messages without end). Says "flooding" when its connections are there, and at its end how much it
-// has sent. Bounded by its seconds; --nobody: as the user nobody, which only root can become.
+// has sent. Bounded by its seconds; --uid: as that user, which only root can become.
 
 #include <cerrno>
 #include <chrono>
@@ -40,7 +40,6 @@ namespace {
 using namespace proffer;
 using Clock = std::chrono::steady_clock;
 
-constexpr uid_t kNobody = 65'534;
 constexpr size_t kChunkBytes = 64 * 1024;  // written at a time, or one frame
 
 struct Given {
@@ -49,7 +48,7 @@ struct Given {
   std::string kind = {};
   int connections = 20;
   int seconds = 10;
-  bool nobody = false;
+  uid_t uid = 0;  // its own
 };
 
 struct Sent {
@@ -204,17 +203,17 @@ class Flooder {
 };
 
 // Ends with its parent all the same: with another user, the kernel forgets the parent's wish.
-void become_nobody() {
+void become(uid_t uid) {
   const pid_t parent = getppid();
-  CHECK(setgroups(0, nullptr) == 0 && setresgid(kNobody, kNobody, kNobody) == 0 &&
-        setresuid(kNobody, kNobody, kNobody) == 0)
+  CHECK(setgroups(0, nullptr) == 0 && setresgid(uid, uid, uid) == 0 &&
+        setresuid(uid, uid, uid) == 0)
       << "only root can become another user";
   CHECK_EQ(::prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
   if (getppid() != parent) std::exit(1);
 }
 
 void flood(const Given& given) {
-  if (given.nobody) become_nobody();
+  if (given.uid != 0) become(given.uid);
   std::deque<Flooder> all;
   for (int i = 0; i < given.connections; ++i) all.emplace_back(given, i);
   Sent sent;
@@ -286,8 +285,8 @@ int main(int argc, char** argv) {
       given.connections = std::atoi(value("--connections=").c_str());
     } else if (word.starts_with("--seconds=")) {
       given.seconds = std::atoi(value("--seconds=").c_str());
-    } else if (word == "--nobody") {
-      given.nobody = true;
+    } else if (word.starts_with("--uid=")) {
+      given.uid = static_cast<uid_t>(std::atoi(value("--uid=").c_str()));
     } else {
       std::cerr << "unknown: " << word << "\n";
       return 2;
