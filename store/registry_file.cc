@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include <fcntl.h>
@@ -149,6 +150,13 @@ Result<void> flush_and_rename(const std::string& from, const std::string& to) {
   return flush(directory, O_DIRECTORY);
 }
 
+constexpr const char* kSet =
+    "INSERT INTO record (kind, key, value, crc)"
+    "  VALUES (?1, ?2, ?3, row_crc(?1, ?2, ?3))"
+    "  ON CONFLICT (kind, key)"
+    "  DO UPDATE SET value = excluded.value, crc = excluded.crc";
+constexpr const char* kErase = "DELETE FROM record WHERE kind = ?1 AND key = ?2";
+
 // A prepared statement that is finalized when it goes.
 class Statement {
  public:
@@ -157,6 +165,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
+  bool is_prepared() const { return handle_ != nullptr; }
   int prepare(sqlite3* db, std::string_view sql) {
     return sqlite3_prepare_v2(db, sql.data(), static_cast<int>(sql.size()), &handle_, nullptr);
   }
@@ -209,7 +218,41 @@ Result<std::shared_ptr<RegistryFile>> RegistryFile::open(const std::string& dire
   return database;
 }
 
-RegistryFile::~RegistryFile() { sqlite3_close(db_); }
+// Parsing the statements of a commit took longer than the rest of it, but for the disk.
+struct RegistryFile::Statements {
+  // Resets it when it goes: a statement that has not come to its end keeps a transaction open.
+  class InUse {
+   public:
+    explicit InUse(Statement& statement) : statement_(statement) {}
+    ~InUse() { statement_.reset(); }
+    InUse(const InUse&) = delete;
+    InUse& operator=(const InUse&) = delete;
+    Statement* operator->() const { return &statement_; }
+
+   private:
+    Statement& statement_;
+  };
+
+  // nullptr: it cannot be prepared, as `code` says. The text must stay where it is.
+  Statement* prepared(sqlite3* db, std::string_view sql, int& code) {
+    Statement& statement = by_text[sql];
+    if (!statement.is_prepared() && (code = statement.prepare(db, sql)) != SQLITE_OK) {
+      by_text.erase(sql);
+      return nullptr;
+    }
+    return &statement;
+  }
+
+  std::map<std::string_view, Statement> by_text = {};
+};
+
+RegistryFile::RegistryFile(std::string path)
+    : path_(std::move(path)), statements_(std::make_unique<Statements>()) {}
+
+RegistryFile::~RegistryFile() {
+  statements_.reset();
+  sqlite3_close(db_);
+}
 
 Result<void> RegistryFile::open_database(int flags) {
   if (int code = sqlite3_open_v2(path_.c_str(), &db_, flags, nullptr); code != SQLITE_OK) {
@@ -439,11 +482,11 @@ Result<std::vector<StoreRecord>> RegistryFile::load() {
 
 Result<void> RegistryFile::commit(const std::vector<std::vector<StoreRecord>>& batches,
                                   int64_t epoch) {
-  if (Result<void> begun = run("BEGIN IMMEDIATE"); !begun) return begun;
+  if (Result<void> begun = step("BEGIN IMMEDIATE"); !begun) return begun;
   const Result<int64_t> commits = write(batches, epoch);
-  Result<void> result = commits ? run("COMMIT") : Result<void>(commits.error());
+  Result<void> result = commits ? step("COMMIT") : Result<void>(commits.error());
   if (!result) {
-    (void)run("ROLLBACK");  // Fails if the engine has rolled back by itself.
+    (void)step("ROLLBACK");  // Fails if the engine has rolled back by itself.
     return result;
   }
   return seal_->write({.epoch = epoch, .commits = *commits});
@@ -464,29 +507,17 @@ Result<int64_t> RegistryFile::write(const std::vector<std::vector<StoreRecord>>&
 
 // Within a transaction.
 Result<void> RegistryFile::put(const std::vector<std::vector<StoreRecord>>& batches) {
-  Statement set;
-  Statement erase;
-  if (int code = set.prepare(db_,
-                             "INSERT INTO record (kind, key, value, crc)"
-                             "  VALUES (?1, ?2, ?3, row_crc(?1, ?2, ?3))"
-                             "  ON CONFLICT (kind, key)"
-                             "  DO UPDATE SET value = excluded.value, crc = excluded.crc");
-      code != SQLITE_OK) {
-    return failure(code);
-  }
-  if (int code = erase.prepare(db_, "DELETE FROM record WHERE kind = ?1 AND key = ?2");
-      code != SQLITE_OK) {
-    return failure(code);
-  }
   for (const std::vector<StoreRecord>& batch : batches) {
     for (const StoreRecord& record : batch) {
-      Statement& statement = record.value ? set : erase;
-      statement.bind(1, record.table);
-      statement.bind(2, record.key);
-      if (record.value) statement.bind_blob(3, *record.value);
-      const int code = statement.step();
+      int code = SQLITE_OK;
+      Statement* const prepared = statements_->prepared(db_, record.value ? kSet : kErase, code);
+      if (prepared == nullptr) return failure(code);
+      const Statements::InUse statement(*prepared);
+      statement->bind(1, record.table);
+      statement->bind(2, record.key);
+      if (record.value) statement->bind_blob(3, *record.value);
+      code = statement->step();
       if (code != SQLITE_DONE) return failure(code);
-      statement.reset();
     }
   }
   return {};
@@ -530,12 +561,24 @@ Result<void> RegistryFile::set_progress(const RegistryProgress& progress) {
 
 // The one number that the statement answers.
 Result<int64_t> RegistryFile::number(std::string_view sql) {
-  Statement statement;
-  if (int code = statement.prepare(db_, sql); code != SQLITE_OK) return failure(code);
-  const int code = statement.step();
+  int code = SQLITE_OK;
+  Statement* const prepared = statements_->prepared(db_, sql, code);
+  if (prepared == nullptr) return failure(code);
+  const Statements::InUse statement(*prepared);
+  code = statement->step();
   if (code == SQLITE_DONE) return damaged("it lacks its leader row");
   if (code != SQLITE_ROW) return failure(code);
-  return statement.number(0);
+  return statement->number(0);
+}
+
+// One that answers nothing, and is run again and again: its text is kept.
+Result<void> RegistryFile::step(std::string_view sql) {
+  int code = SQLITE_OK;
+  Statement* const prepared = statements_->prepared(db_, sql, code);
+  if (prepared == nullptr) return failure(code);
+  const Statements::InUse statement(*prepared);
+  code = statement->step();
+  return code == SQLITE_DONE ? Result<void>() : failure(code);
 }
 
 Result<void> RegistryFile::run(const char* sql) {

@@ -76,7 +76,7 @@ class RegistryFile {
   Result<void> replace(const std::vector<StoreRecord>& records, int64_t epoch);
 
  private:
-  explicit RegistryFile(std::string path) : path_(std::move(path)) {}
+  explicit RegistryFile(std::string path);
 
   static Result<RegistrySnapshot> read(const std::string& file);
   Result<void> open_database(int flags);
@@ -92,9 +92,11 @@ class RegistryFile {
   Result<int64_t> write(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
   Result<RegistryProgress> stored_progress();
   Result<int64_t> number(std::string_view sql);
+  Result<void> step(std::string_view sql);
   Error damaged(const std::string& what) const;
   Result<void> run(const char* sql);
   Error failure(int code) const;
+  struct Statements;
 
   // Of a directory's, not of a dump: taken before, and given up after, the database is open.
   std::optional<DirectoryLock> lock_;
@@ -102,6 +104,7 @@ class RegistryFile {
   RegistryProgress floor_;  // the next epoch and commit are above it
   std::string path_;
   sqlite3* db_ = nullptr;
+  std::unique_ptr<Statements> statements_;  // those of each commit
 };
 
 }  // namespace proffer
