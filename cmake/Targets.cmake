@@ -114,6 +114,20 @@ function(proffer_program name)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${P_DIR})
 endfunction()
 
+# Programs that do little but allocate small things (docs/adr/0140). Sanitizers bring a malloc of
+# their own.
+function(proffer_with_tcmalloc)
+  if(PROFFER_SANITIZE OR PROFFER_FUZZ)
+    return()
+  endif()
+  foreach(program ${ARGN})
+    if(TARGET ${program})
+      target_link_libraries(${program} PRIVATE -Wl,--no-as-needed PkgConfig::TCMALLOC
+                                               -Wl,--as-needed)
+    endif()
+  endforeach()
+endfunction()
+
 # proffer_program_of_objects(<program> SOURCES <files>… DEPS <targets>…)
 # Compiled as the targets say, and linked with nothing yet: the targets name shared libraries.
 function(proffer_program_of_objects name)

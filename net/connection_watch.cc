@@ -13,6 +13,9 @@
 #include "net/peer_process.h"
 #include "net/received_bytes.h"
 
+// Of tcmalloc, in programs that are linked with it (docs/adr/0140); there malloc_trim() does nothing.
+extern "C" void MallocExtension_ReleaseFreeMemory() __attribute__((weak));
+
 namespace proffer {
 namespace {
 
@@ -23,6 +26,15 @@ constexpr Duration kCheckSuspectsEvery = milliseconds(10);
 constexpr uint64_t kUnfinishedMax = 2 * kFrameBytesMax;
 // Whole messages that libzmq holds while nobody reads, and one that is not whole.
 constexpr uint64_t kUnreadMax = (kReceiveQueueFrames + 2) * kFrameBytesMax;
+
+// To the kernel.
+void give_back_free_memory() {
+  if (MallocExtension_ReleaseFreeMemory != nullptr) {
+    MallocExtension_ReleaseFreeMemory();
+  } else {
+    malloc_trim(0);
+  }
+}
 
 }  // namespace
 
@@ -92,7 +104,7 @@ void ConnectionWatch::check() {
   check_first_messages(now);
   if (wants_trim_) {
     // What libzmq has freed is in pieces, which would stay here. It takes milliseconds.
-    loop_.work([] { malloc_trim(0); }, [] {});
+    loop_.work([] { give_back_free_memory(); }, [] {});
     wants_trim_ = false;
   }
   const bool has_suspects = look_for_unfinished();
