@@ -13,7 +13,8 @@
 #include "net/peer_process.h"
 #include "net/received_bytes.h"
 
-// Of tcmalloc, in programs that are linked with it (docs/adr/0140); there malloc_trim() does nothing.
+// Of tcmalloc, in programs that are linked with it (docs/adr/0140); there malloc_trim() does
+// nothing.
 extern "C" void MallocExtension_ReleaseFreeMemory() __attribute__((weak));
 
 namespace proffer {
@@ -22,6 +23,7 @@ namespace {
 // A sender of parts takes up to 2 GB in a second.
 constexpr Duration kCheckEvery = milliseconds(100);
 constexpr Duration kCheckSuspectsEvery = milliseconds(10);
+constexpr Duration kFreedAfter = seconds(1);  // libzmq has freed what a connection had sent
 // Of a message that is not whole yet, with what CURVE and its parts' heads add.
 constexpr uint64_t kUnfinishedMax = 2 * kFrameBytesMax;
 // Whole messages that libzmq holds while nobody reads, and one that is not whole.
@@ -102,13 +104,15 @@ void ConnectionWatch::shut(int fd, uint64_t& count, const std::string& why) {
 void ConnectionWatch::check() {
   const Time now = loop_.now();
   check_first_messages(now);
-  if (wants_trim_) {
+  const bool has_suspects = look_for_unfinished();
+  if (trim_at_ && *trim_at_ <= now) {
     // What libzmq has freed is in pieces, which would stay here. It takes milliseconds.
     loop_.work([] { give_back_free_memory(); }, [] {});
-    wants_trim_ = false;
+    trim_at_.reset();
   }
-  const bool has_suspects = look_for_unfinished();
-  if (open_ > 0) timer_.arm(now + (has_suspects ? kCheckSuspectsEvery : kCheckEvery));
+  if (open_ > 0 || trim_at_) {
+    timer_.arm(now + (has_suspects ? kCheckSuspectsEvery : kCheckEvery));
+  }
 }
 
 void ConnectionWatch::check_first_messages(Time now) {
@@ -146,7 +150,7 @@ bool ConnectionWatch::look_for_unfinished() {
     connection.at_message = received;
     if (connection.user) charge_arrivals(*connection.user, kMisusedArrivals);
     shut(fd, counts_.unfinished, "it sends parts of a message without end");
-    wants_trim_ = true;
+    trim_at_ = loop_.now() + kFreedAfter;
   }
   if (was_all_read) {
     has_read_all_ = false;

@@ -93,7 +93,7 @@ class ConnectionWatch {
   // Since the last look.
   bool has_read_all_ = false;
   size_t messages_ = 0;
-  bool wants_trim_ = false;
+  std::optional<Time> trim_at_ = {};
   Counters counts_;
 };
 
