@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using Json = nlohmann::json;
 
 class Recordings : public testing::Test {
@@ -104,6 +106,10 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_THAT(said.out, HasSubstr("leader 2, Proffer "));
   EXPECT_THAT(said.out, HasSubstr("its end: the master ended"));
   EXPECT_THAT(said.out, Not(HasSubstr("differs")));
+  EXPECT_THAT(said.out, HasSubstr("between leaders 1 and 2: "));
+  EXPECT_THAT(said.out, HasSubstr("2 lives: "));
+  EXPECT_THAT(said.out, HasSubstr(" with 5 tasks launched, "));
+  EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
   ASSERT_EQ(recordings().size(), 2u);
 
   const Exit json = replay({recordings()[1], "--json"});
@@ -125,6 +131,40 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_EQ(again["steps"], 20);
   EXPECT_EQ(again["same"], true);
   EXPECT_THAT(replay({recordings()[1], "--save", saved}).err, HasSubstr("is there already"));
+}
+
+// Each master has a directory of its own: their lives are told in the order in which they led.
+TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
+  for (int life = 0; life < 3; ++life) {
+    start_master();
+    end(master_);
+  }
+  const std::vector<std::string> files = recordings();
+  ASSERT_EQ(files.size(), 3u);
+  fs::create_directories(home_ / "first");
+  fs::create_directories(home_ / "other");
+  fs::rename(files[0], home_ / "first/000000000001.rec");
+  fs::rename(files[2], home_ / "other/renamed.rec");
+  const Exit all = replay({home_ / "other", home_ / "rec", home_ / "first", "--json"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  std::istringstream lines(all.out);
+  std::vector<Json> said;
+  for (std::string line; std::getline(lines, line);) said.push_back(Json::parse(line));
+  ASSERT_EQ(said.size(), 4u);
+  uint64_t steps = 0;
+  for (int life = 0; life < 3; ++life) {
+    EXPECT_EQ(said[static_cast<size_t>(life)]["leader"], life + 1);
+    steps += said[static_cast<size_t>(life)]["steps"].get<uint64_t>();
+  }
+  EXPECT_EQ(said[3]["lives"], 3);
+  EXPECT_EQ(said[3]["steps"], steps);
+  EXPECT_EQ(said[3]["same"], true);
+  EXPECT_GT(said[3]["gaps_s"], 0);
+
+  const Exit some = replay({home_ / "other", home_ / "first"});
+  EXPECT_THAT(some.out, HasSubstr("between leaders 1 and 3: "));
+  EXPECT_THAT(some.out, HasSubstr("; nothing is here of leader 2\n"));
+  EXPECT_THAT(some.out, HasSubstr("2 lives: "));
 }
 
 TEST_F(Recordings, AreForTheMastersUserAlone) {
@@ -149,6 +189,14 @@ TEST_F(Recordings, WrongFilesAndWordsAreTold) {
   EXPECT_THAT(kind.err, HasSubstr("not a 'job'"));
   const Exit until = replay({home_ / "text.rec", "--until", "soon"});
   EXPECT_THAT(until.err, HasSubstr("--until"));
+  const Exit option = replay({home_ / "text.rec", "--unknown"});
+  EXPECT_EQ(option.code, 2);
+  EXPECT_THAT(option.err, StartsWith("error: "));
+  EXPECT_THAT(option.err, HasSubstr("--unknown"));
+  EXPECT_THAT(option.err, HasSubstr("\n  hint: see: proffer replay --help\n"));
+  const Exit json = replay({home_ / "text.rec", "--json", "--unknown"});
+  EXPECT_TRUE(Json::parse(json.err).contains("error")) << json.err;
+  EXPECT_EQ(replay({"--help"}).code, 0);
   const Exit bound = run({program("proffer-master"), "--data_dir=" + (home_ / "m"),
                           "--socket=" + socket(), "--record=" + (home_ / "rec"), "--record_mib=0"});
   EXPECT_EQ(bound.code, 2);
