@@ -32,7 +32,8 @@ struct PolicyTrial {
     // The work of the recording, simulated without a change for the recorded time: the better it
     // resembles `recorded`, the more the others may be believed.
     Figures again = {};
-    // The same until all of it has ended; and with the change.
+    // The same until all of it has ended, if nothing waited or ran when the recording ended, else
+    // for the recorded time; and with the change.
     Figures as_it_was = {};
     Figures changed = {};
     bool operator==(const Role&) const = default;

@@ -140,7 +140,6 @@ void Planner::measure_durations() {
   std::vector<std::vector<Duration>> seen(work_.kinds.size());
   std::vector<Duration> all;
   for (const WorkItem& item : work_.items) {
-    if (item.is_withdrawn) continue;
     items_[item.kind].push_back(&item);
     if (const std::optional<Duration> duration = duration_seen(item)) {
       seen[item.kind].push_back(*duration);
@@ -215,6 +214,7 @@ void Planner::add_frameworks() {
 
 Result<WorkScenario> Planner::plan(const std::vector<RoleChange>& changes) {
   made_.scenario.options = work_.options;
+  if (!work_.is_over()) made_.scenario.until = work_.ends - work_.begins;
   made_.scenario.roles = work_.roles;
   for (const RoleChange& change : changes) apply_change(change, made_.scenario.roles);
   add_agents();
@@ -235,11 +235,16 @@ Result<WorkScenario> Planner::plan(const std::vector<RoleChange>& changes) {
   for (const auto& [from, to] : work_.gaps) {
     made_.gaps.emplace_back(since_zero(from), since_zero(to));
   }
-  const auto withdrawn = std::count_if(work_.items.begin(), work_.items.end(),
-                                       [](const WorkItem& item) { return item.is_withdrawn; });
-  if (withdrawn > 0) {
-    note(
-        text("tasks that were wanted no more before they were launched are left out: ", withdrawn));
+  if (work_.withdrawn > 0) {
+    note(text("tasks that were wanted no more before they were launched are left out: ",
+              work_.withdrawn));
+  }
+  if (!work_.is_over()) {
+    note("tasks waited or ran when the recording ended: all is compared over the recorded time");
+  }
+  if (work_.cut > 0) {
+    note(text("of each ask, at most ", kWorkPendingKept,
+              " tasks that still wait at the end are in here; left out are ", work_.cut));
   }
   if (guessed_ > 0) {
     note(
@@ -367,11 +372,12 @@ Result<proto::PolicyTrial> try_policy(const Work& work, const std::vector<RoleCh
   using Role = proto::PolicyTrial::Role;
   column(&Role::recorded, work, work.begins, work.ends);
   column(&Role::again, first->work, first->zero, first->zero + span);
-  column(&Role::as_it_was, first->work, first->zero, first->work.ends);
-  column(&Role::changed, second->work, second->zero, second->work.ends);
-  trial.tasks =
-      static_cast<int64_t>(std::count_if(work.items.begin(), work.items.end(),
-                                         [](const WorkItem& item) { return !item.is_withdrawn; }));
+  const auto until = [&](const WorkRun& run) {
+    return work.is_over() ? run.work.ends : run.zero + span;
+  };
+  column(&Role::as_it_was, first->work, first->zero, until(*first));
+  column(&Role::changed, second->work, second->zero, until(*second));
+  trial.tasks = static_cast<int64_t>(work.items.size());
   return trial;
 }
 
@@ -405,6 +411,7 @@ constexpr FigureRow kLines[] = {
     {"wait, p50 s", [](const Figures& f) { return f.wait_p50.nanos(); }, seconds_of},
     {"wait, p90 s", [](const Figures& f) { return f.wait_p90.nanos(); }, seconds_of},
     {"wait, sum s", [](const Figures& f) { return f.wait_sum.nanos(); }, seconds_of},
+    {"still waiting", [](const Figures& f) { return f.waiting; }, count_of},
     {"mean share", [](const Figures& f) { return f.mean_share; }, in_percent},
     {"revokes", [](const Figures& f) { return f.revokes; }, count_of},
     {"makespan s", [](const Figures& f) { return f.makespan.nanos(); }, seconds_of}};

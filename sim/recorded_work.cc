@@ -38,6 +38,12 @@ bool is_taken(TaskState state, TaskReason reason) {
 
 }  // namespace
 
+bool Work::is_over() const {
+  return cut == 0 && std::all_of(items.begin(), items.end(), [](const WorkItem& item) {
+           return item.attempts.back().ended.has_value();
+         });
+}
+
 // --- lives ---------------------------------------------------------------------------------------
 
 void WorkReader::begins(const master::MasterOptions& options,
@@ -64,6 +70,25 @@ void WorkReader::begins(const master::MasterOptions& options,
   registering_.clear();
   scheduler_peers_.clear();
   told_.clear();
+}
+
+Work WorkReader::work() const {
+  Work work = work_;
+  for (const auto& [of, pending] : wanted_) {
+    size_t kept = 0;
+    for (const Wanted& wanted : pending.rows) {
+      if (wanted.again) {
+        work.items[*wanted.again].attempts.push_back({.wanted = wanted.at});
+        continue;
+      }
+      const size_t count = std::min(wanted.count, kWorkPendingKept - kept);
+      kept += count;
+      work.cut += static_cast<int64_t>(wanted.count - count);
+      const WorkItem item{.kind = wanted.kind, .attempts = {{.wanted = wanted.at}}};
+      work.items.insert(work.items.end(), count, item);
+    }
+  }
+  return work;
 }
 
 // --- what it is told -----------------------------------------------------------------------------
@@ -127,8 +152,8 @@ void WorkReader::says(const master::MasterOutbox& out) {
     } else if (const auto* torn_down = event.as<master::FrameworkTornDown>()) {
       const auto known = frameworks_.find(torn_down->framework);
       if (known == frameworks_.end()) continue;
-      for (auto& [of, items] : wanted_) {
-        if (of.first == known->second) withdraw(of, items.size());
+      for (auto& [of, pending] : wanted_) {
+        if (of.first == known->second) withdraw(pending, pending.count);
       }
     } else if (const auto* registered = event.as<master::AgentRegistered>()) {
       on_agent_registered(registered->agent);
@@ -220,31 +245,45 @@ uint32_t WorkReader::kind_of(uint32_t framework, Ask ask) {
   return kinds.back();
 }
 
-uint32_t WorkReader::add_item(uint32_t kind, Time wanted) {
-  work_.items.push_back({.kind = kind, .attempts = {{.wanted = wanted}}});
-  return static_cast<uint32_t>(work_.items.size() - 1);
-}
-
 void WorkReader::want(const AskOf& of, const Ask& ask, size_t count) {
   const uint32_t kind = kind_of(of.first, ask);
   std::deque<uint32_t>& owed = owed_[kind];
-  for (; count > 0; --count) {
-    if (owed.empty()) {
-      wanted_[of].push_back(add_item(kind, now_));
-      continue;
-    }
-    work_.items[owed.front()].attempts.push_back({.wanted = now_});
-    wanted_[of].push_back(owed.front());
+  Pending& pending = wanted_[of];
+  pending.count += count;
+  for (; count > 0 && !owed.empty(); --count) {
+    pending.rows.push_back({.kind = kind, .at = now_, .again = owed.front()});
     owed.pop_front();
+  }
+  if (count > 0) pending.rows.push_back({.kind = kind, .at = now_, .count = count});
+}
+
+void WorkReader::withdraw(Pending& pending, size_t count) {
+  count = std::min(count, pending.count);
+  pending.count -= count;
+  work_.withdrawn += static_cast<int64_t>(count);
+  while (count > 0) {
+    Wanted& newest = pending.rows.back();
+    const size_t taken = std::min(count, newest.count);
+    newest.count -= taken;
+    count -= taken;
+    if (newest.count == 0) pending.rows.pop_back();
   }
 }
 
-void WorkReader::withdraw(const AskOf& of, size_t count) {
-  std::deque<uint32_t>& items = wanted_[of];
-  for (; count > 0; --count) {
-    work_.items[items.back()].is_withdrawn = true;
-    items.pop_back();
+uint32_t WorkReader::take(Pending& pending, uint32_t kind) {
+  Wanted wanted{.kind = kind, .at = now_};
+  if (!pending.rows.empty()) {
+    Wanted& oldest = pending.rows.front();
+    wanted = oldest;
+    --pending.count;
+    if (--oldest.count == 0) pending.rows.pop_front();
   }
+  if (wanted.again) {
+    work_.items[*wanted.again].attempts.push_back({.wanted = wanted.at});
+    return *wanted.again;
+  }
+  work_.items.push_back({.kind = wanted.kind, .attempts = {{.wanted = wanted.at}}});
+  return static_cast<uint32_t>(work_.items.size() - 1);
 }
 
 // All asks of a framework, in place of those before. Those that the master refuses stay as they
@@ -261,14 +300,14 @@ void WorkReader::on_declared(const master::MasterOutbox& out) {
   }
   for (auto of = wanted_.lower_bound({framework, AskName()});
        of != wanted_.end() && of->first.first == framework; ++of) {
-    if (!declared.contains(of->first.second)) withdraw(of->first, of->second.size());
+    if (!declared.contains(of->first.second)) withdraw(of->second, of->second.count);
   }
   for (const auto& [name, ask] : declared) {
     const AskOf of{framework, name};
-    const size_t before = wanted_[of].size();
+    const size_t before = wanted_[of].count;
     const auto wants = static_cast<size_t>(std::max<int64_t>(ask->count, 0));
     if (wants > before) want(of, *ask, wants - before);
-    if (wants < before) withdraw(of, before - wants);
+    if (wants < before) withdraw(wanted_[of], before - wants);
   }
 }
 
@@ -280,13 +319,9 @@ void WorkReader::on_launched(const FrameworkId& id, const TaskId& task) {
   if (const auto spec = heard_.launches.find(task); spec != heard_.launches.end()) {
     ask = {.name = spec->second.first, .shape = spec->second.second};
   }
-  std::deque<uint32_t>& items = wanted_[{framework, ask.name}];
-  if (items.empty() || ask.name.empty()) {
-    // Of open offers nobody says what is wanted before it is launched.
-    items.push_back(add_item(kind_of(framework, ask), now_));
-  }
-  const uint32_t item = items.front();
-  items.pop_front();
+  // Of open offers nobody says what is wanted before it is launched: then it is wanted now.
+  Pending& pending = wanted_[{framework, ask.name}];
+  const uint32_t item = take(pending, pending.rows.empty() ? kind_of(framework, ask) : 0);
   std::vector<WorkAttempt>& attempts = work_.items[item].attempts;
   attempts.back().launched = now_;
   running_[{id, task}] = {item, static_cast<uint32_t>(attempts.size() - 1)};
@@ -302,9 +337,8 @@ void WorkReader::on_adopted(const FrameworkId& id, const TaskId& task) {
                                             .role = known.claim.role,
                                             .band = known.claim.band});
   const Time since = std::max(work_.begins, std::min(known.launched_at, now_));
-  const uint32_t item = add_item(kind, since);
-  work_.items[item].attempts.back().launched = since;
-  running_[{id, task}] = {item, 0};
+  running_[{id, task}] = {static_cast<uint32_t>(work_.items.size()), 0};
+  work_.items.push_back({.kind = kind, .attempts = {{.wanted = since, .launched = since}}});
   if (known.launched_at < work_.begins) ++work_.inherited;
 }
 

@@ -60,7 +60,6 @@ struct WorkAttempt {
 };
 struct WorkItem {
   uint32_t kind = 0;                       // its place
-  bool is_withdrawn = false;               // wanted no more before it was launched
   std::vector<WorkAttempt> attempts = {};  // at least one
 };
 
@@ -79,8 +78,15 @@ struct Work {
   std::vector<std::pair<Time, master::MasterEvent>> operations = {};
   // When nobody led, between two lives.
   std::vector<std::pair<Time, Time>> gaps = {};
-  size_t inherited = 0;  // tasks that ran already when the first master began
+  int64_t inherited = 0;  // tasks that ran already when the first master began
+  int64_t withdrawn = 0;  // that were wanted no more before they were launched: no items
+  int64_t cut = 0;        // that still wait and are no items: beyond kWorkPendingKept of their ask
+
+  // Whether nothing waits or runs at its end.
+  bool is_over() const;
 };
+// Of one ask, tasks that still wait at the end: a framework may ask for millions.
+inline constexpr size_t kWorkPendingKept = 10'000;
 
 // Reads the work from steps. Lives follow each other; what runs over from one to the next is known
 // again by its name.
@@ -92,7 +98,8 @@ class WorkReader final : public master::StepWatcher {
   void says(const master::MasterOutbox& out) override;
   void ends() override {}
 
-  const Work& work() const { return work_; }
+  // O(all): what still waits is added to a copy.
+  Work work() const;
 
  private:
   using TaskName = std::pair<FrameworkId, TaskId>;
@@ -104,6 +111,17 @@ class WorkReader final : public master::StepWatcher {
     std::optional<proto::Subscribe> subscribe = {};
     std::optional<std::vector<Ask>> asks = {};
     std::map<TaskId, std::pair<AskName, ResourceVector>> launches = {};
+  };
+  // So many tasks of an ask that are not launched, or one that is wanted again.
+  struct Wanted {
+    uint32_t kind = 0;
+    Time at = {};
+    size_t count = 1;
+    std::optional<uint32_t> again = {};  // an item
+  };
+  struct Pending {
+    std::deque<Wanted> rows = {};
+    size_t count = 0;  // of all rows
   };
   struct Running {
     uint32_t item = 0;
@@ -125,11 +143,12 @@ class WorkReader final : public master::StepWatcher {
   // Its place; it is added if it is not there.
   uint32_t framework_of(const FrameworkId& id);
   uint32_t kind_of(uint32_t framework, Ask ask);
-  uint32_t add_item(uint32_t kind, Time wanted);
   // `count` further tasks of the ask: those that were taken back before come first.
   void want(const AskOf& of, const Ask& ask, size_t count);
-  // The newest `count` that are not launched.
-  void withdraw(const AskOf& of, size_t count);
+  // The newest `count` of them, or all.
+  void withdraw(Pending& pending, size_t count);
+  // The item of the oldest of them, with a new attempt; of `kind` if there is none.
+  uint32_t take(Pending& pending, uint32_t kind);
 
   Work work_;
   Time now_;
@@ -142,7 +161,7 @@ class WorkReader final : public master::StepWatcher {
   std::map<FrameworkId, uint32_t> frameworks_;           // to their places
   std::map<FrameworkId, proto::FrameworkRecord> known_;  // by the registry
   std::map<PeerId, FrameworkId> scheduler_peers_;
-  std::map<AskOf, std::deque<uint32_t>> wanted_;     // items that are not launched, in order
+  std::map<AskOf, Pending> wanted_;
   std::map<uint32_t, std::vector<uint32_t>> kinds_;  // by framework
   std::map<uint32_t, std::deque<uint32_t>> owed_;    // by kind: items that are wanted again
   std::map<TaskName, Running> running_;

@@ -90,7 +90,6 @@ std::map<RoleName, proto::PolicyTrial::Figures> figures_of(const Work& work,
                                                            const WorkWindow& window) {
   std::map<RoleName, OfRole> roles;
   for (const WorkItem& item : work.items) {
-    if (item.is_withdrawn) continue;
     const WorkKind& kind = work.kinds[item.kind];
     each_above(kind.role, [&](const RoleName& role) {
       OfRole& of = roles[role];

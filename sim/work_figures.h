@@ -16,8 +16,8 @@ struct WorkWindow {
   Time until = {};        // what happens later does not count
 };
 
-// By role, of all that have tasks and those above them; under "" of all tasks. Withdrawn items do
-// not count. O(attempts * depth of roles).
+// By role, of all that have tasks and those above them; under "" of all tasks. O(attempts * depth
+// of roles).
 std::map<RoleName, proto::PolicyTrial::Figures> figures_of(const Work& work,
                                                            const WorkWindow& window);
 

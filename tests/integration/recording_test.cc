@@ -124,6 +124,20 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_THAT(blame.out, HasSubstr("\"impossible\""));
   const Exit trace = replay({recordings()[0], "--steps", "40", "--trace", "-"});
   EXPECT_THAT(trace.out, HasSubstr("agent registered"));
+  // Another policy: six tasks were wanted, and the large one of them waits for ever.
+  const Exit trial = replay({home_ / "rec", "--with", "role default weight=2", "--json"});
+  EXPECT_EQ(trial.code, 0) << trial.err;
+  const std::string last_line = trial.out.substr(trial.out.rfind('\n', trial.out.size() - 2) + 1);
+  const Json tried = Json::parse(last_line, nullptr, false);
+  ASSERT_TRUE(tried.is_object()) << trial.out;
+  for (const char* run : {"recorded", "again", "as_it_was", "changed"}) {
+    EXPECT_EQ(tried["roles"]["default"][run]["waits"], 6) << run;
+    EXPECT_EQ(tried["roles"]["default"][run]["waiting"], 1) << run;
+  }
+  const Exit table = replay({home_ / "rec", "--with", "role default weight=2"});
+  EXPECT_THAT(table.out, HasSubstr("how far this resembles the recording: "));
+  EXPECT_THAT(replay({home_ / "rec", "--with", "role defualt weight=2"}).err,
+              HasSubstr("did you mean 'default'?"));
   // As a test: a part of it, which says what must come of it.
   const std::string saved = home_ / "incident.rec";
   EXPECT_EQ(replay({recordings()[1], "--steps", "20", "--save", saved}).code, 0);
@@ -197,6 +211,9 @@ TEST_F(Recordings, WrongFilesAndWordsAreTold) {
   const Exit json = replay({home_ / "text.rec", "--json", "--unknown"});
   EXPECT_TRUE(Json::parse(json.err).contains("error")) << json.err;
   EXPECT_EQ(replay({"--help"}).code, 0);
+  const Exit with = replay({home_ / "text.rec", "--with", "role eng colour=red"});
+  EXPECT_EQ(with.code, 2);
+  EXPECT_THAT(with.err, HasSubstr("no 'colour'"));
   const Exit bound = run({program("proffer-master"), "--data_dir=" + (home_ / "m"),
                           "--socket=" + socket(), "--record=" + (home_ / "rec"), "--record_mib=0"});
   EXPECT_EQ(bound.code, 2);

@@ -146,6 +146,27 @@ frameworks:
   EXPECT_EQ(try_policy(empty, {}).error().code(), ErrorCode::kFailedPrecondition);
 }
 
+// A framework that asks for more than is ever launched, and one that asks for less later on.
+TEST(PolicyTrial, WhatIsWantedAndNeverLaunchedIsBounded) {
+  const Work work = recorded_work({.name = "insatiable", .yaml = R"(
+until: 60s
+agents: [{name: a, count: 2, resources: "cpus:4"}]
+frameworks:
+  - {name: f, role: x, tasks: [{name: t, count: 200000, resources: "cpus:1", duration: 10s}]}
+  - {name: g, role: y, leaves: 20s,
+     tasks: [{name: t, count: 90, resources: "cpus:1", duration: 10s}]}
+)"});
+  EXPECT_FALSE(work.is_over());
+  EXPECT_LT(work.items.size(), kWorkPendingKept + 100);
+  EXPECT_GT(work.cut, 180'000);
+  EXPECT_GT(work.withdrawn, 70);
+  const Result<proto::PolicyTrial> tried =
+      try_policy(work, {parse_role_change("role x weight=3").value()});
+  ASSERT_TRUE(tried.has_value()) << tried.error().message();
+  EXPECT_GT(tried->roles.at("x").changed.waiting, 9'000);
+  EXPECT_EQ(tried->notes.size(), 4u) << testing::PrintToString(tried->notes);
+}
+
 // The operator's change in the middle of the recording stays, but for what is tried.
 TEST(PolicyTrial, WhatOperatorsSetHappensAgain) {
   Work work = recorded_work({.name = "small", .yaml = R"(
