@@ -32,6 +32,7 @@ Result<bool> LifeReplay::take(const std::string& record) {
   auto& recorded = std::get<RecordedEvent>(entry);
   if (is_enough(recorded.now)) {
     if (!kept_.empty()) kept_.pop_back();
+    is_cut_ = true;
     return false;
   }
   step(recorded);

@@ -50,7 +50,10 @@ class LifeReplay {
   uint64_t same_until() const { return same_until_; }
   // Between `same_until` and this step something else came of it.
   std::optional<uint64_t> differs_at() const { return differs_at_; }
-  bool is_same() const { return sums_ > 0 && !differs_at_; }
+  bool is_compared() const { return sums_ > 0 || steps_ == 0; }
+  bool is_same() const { return is_compared() && !differs_at_; }
+  // The bounds ended it: more was recorded.
+  bool is_cut() const { return is_cut_; }
   // As it was recorded; empty: nothing was.
   const std::string& why_ended() const { return why_ended_; }
   // What was told, with the sums that were recorded, and at its end the one of this version. Needs
@@ -77,6 +80,7 @@ class LifeReplay {
   uint64_t sums_ = 0;
   uint64_t same_until_ = 0;
   std::optional<uint64_t> differs_at_ = {};
+  bool is_cut_ = false;
   std::string why_ended_ = {};
   std::vector<std::string> kept_ = {};
 };

@@ -90,7 +90,8 @@ std::string words_of(const LifeReplay& life) {
     return out + text("\nit differs from what happened, between steps ", life.same_until(), " and ",
                       *life.differs_at());
   }
-  if (life.sums() == 0)
+  if (life.steps() == 0) return out + "\nnothing happened in it";
+  if (!life.is_compared())
     return out + "\nno sum was recorded of them: they are compared with nothing";
   out += text("\nthe same as what happened, in ", life.sums(), life.sums() == 1 ? " sum" : " sums");
   if (life.same_until() < life.steps()) {
@@ -260,6 +261,8 @@ int replay(const Options& options) {
       std::cout << (options.json ? json_of(*life) : words_of(*life)) << "\n";
       differs = differs || life->differs_at();
       last = std::move(life);
+      // What is wanted in the part that is left out is not known: no policy is tried behind it.
+      if (last->is_cut() && !options.with.empty()) break;
     } else if (told) {
       told = Error::corruption("no recording begins here");
     }
@@ -286,7 +289,7 @@ int replay(const Options& options) {
     }
   }
   const bool is_whole = !options.bounds.until && !options.bounds.steps;
-  if (code == 0 && is_whole && last->sums() == 0) code = kExitUsage;
+  if (code == 0 && is_whole && !last->is_compared()) code = kExitUsage;
   return differs ? kExitDiffers : code;
 }
 
@@ -332,6 +335,11 @@ int run(int argc, char** argv) {
     return fail(Error::invalid_argument(
                     text("a framework, a role or a task can be asked about, not a ", quoted(kind))),
                 options.json);
+  }
+  if (!options.with.empty() && options.bounds.steps) {
+    return fail(
+        Error::invalid_argument("--with tries a policy on a time: give --until, not --steps"),
+        options.json);
   }
   if (!options.with.empty() && !options.trace.empty()) {
     return fail(Error::invalid_argument("--with prints no --trace: give one of them"),

@@ -1,5 +1,6 @@
 // A real master that is recorded, killed and recorded again, and its recordings replayed.
 
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "common/text.h"
+#include "tests/integration/leaders.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::test {
@@ -179,6 +181,72 @@ TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
   EXPECT_THAT(some.out, HasSubstr("between leaders 1 and 3: "));
   EXPECT_THAT(some.out, HasSubstr("; nothing is here of leader 2\n"));
   EXPECT_THAT(some.out, HasSubstr("2 lives: "));
+}
+
+// Three masters of a ZooKeeper server, each recorded to a directory of its own; the leader is
+// killed while tasks run.
+class RecordedLeaders : public Leaders {
+ protected:
+  std::string rec(int i) const { return dir(i) + "-rec"; }
+  void start_recorded(int i) {
+    masters_[i] = std::make_unique<Process>(command(i, {"--record=" + rec(i)}));
+    ASSERT_TRUE(eventually([&] { return fs::exists(dir(i) + "/address.json"); }))
+        << masters_[i]->err();
+  }
+};
+
+TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
+  for (int i = 1; i <= 3; ++i) start_recorded(i);
+  const std::string all = socket(1) + "," + socket(2) + "," + socket(3);
+  Process agent({program("proffer-agent"), "--master=" + all, "--name=a1",
+                 "--work_dir=" + (home_ / "a1"), "--resources=cpus:4;mem:512",
+                 "--tasks_on_exit=kill"});
+  const auto run_task = [&](const std::string& command) {
+    return run({program("proffer"), "--master=" + all, "run", "--cpus=1", "--mem=64", "--", "sh",
+                "-c", command})
+        .code;
+  };
+  const int first = leader();
+  EXPECT_EQ(run_task("true"), 0);
+  Process long_task({program("proffer"), "--master=" + all, "run", "--cpus=1", "--mem=64", "--",
+                     "sh", "-c",
+                     "echo runs; until test -e " + (home_ / "end") + "; do sleep 0.1; done"});
+  ASSERT_TRUE(long_task.line_with("runs")) << long_task.err();
+  // It is written a moment later, and a kill -9 loses that moment.
+  ASSERT_TRUE(eventually([&] {
+    const Exit life = run({program("proffer"), "replay", rec(first), "--json"});
+    return life.out.find("\"tasks\":2,") != std::string::npos;
+  }));
+  masters_[first]->kill(SIGKILL);
+  masters_[first]->wait();
+  masters_.erase(first);
+  const int second = leader();
+  ASSERT_NE(second, first);
+  EXPECT_EQ(run_task("true"), 0);
+  write_file(home_ / "end", "");
+  EXPECT_EQ(long_task.wait().code, 0) << long_task.err();
+  masters_[second]->kill(SIGTERM);
+  EXPECT_EQ(masters_[second]->wait().code, 0);
+  agent.kill(SIGTERM);
+  agent.wait();
+  // The third one may lead now, and nothing happens any more.
+  Words dirs = {program("proffer"), "replay"};
+  for (int i = 1; i <= 3; ++i) {
+    if (fs::exists(rec(i))) dirs.push_back(rec(i));
+  }
+  const Exit said = run(dirs);
+  EXPECT_EQ(said.code, 0) << said.out << said.err;
+  EXPECT_THAT(said.out, HasSubstr("between leaders "));
+  EXPECT_THAT(said.out, HasSubstr(" with 3 tasks launched, "));
+  EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
+  // The work of both lives is one: three tasks, one of which ran over the failover.
+  dirs.insert(dirs.end(), {"--with", "role default weight=2", "--json"});
+  const Exit tried = run(dirs);
+  ASSERT_EQ(tried.code, 0) << tried.err;
+  const Json trial = Json::parse(tried.out.substr(tried.out.rfind('\n', tried.out.size() - 2) + 1));
+  EXPECT_EQ(trial["tasks"], 3);
+  EXPECT_EQ(trial["all"]["recorded"]["waiting"], 0);
+  EXPECT_EQ(trial["all"]["changed"]["waiting"], 0);
 }
 
 TEST_F(Recordings, AreForTheMastersUserAlone) {

@@ -59,18 +59,19 @@ size_t replay_seeds(uint64_t first, uint64_t count, const std::string& workload)
   return all;
 }
 
-uint64_t seeds_of(uint64_t few, uint64_t many) {
-  if (std::getenv("PROFFER_LONG") != nullptr) return many;
+// $PROFFER_RECORDED_SEEDS of them, else `few`.
+uint64_t seeds_of(uint64_t few) {
+  if (const char* many = std::getenv("PROFFER_RECORDED_SEEDS")) return std::stoul(many);
   return kIsSanitized ? 2 : few;
 }
 
 TEST(Recordings, OfSeedsAreReplayedToTheSame) {
-  const uint64_t seeds = seeds_of(20, 3'000);
+  const uint64_t seeds = seeds_of(20);
   EXPECT_GT(replay_seeds(5'001, seeds, ""), seeds) << "some masters have several lives";
 }
 
 TEST(Recordings, OfSeveralMastersAreReplayedToTheSame) {
-  const uint64_t seeds = seeds_of(8, 1'000);
+  const uint64_t seeds = seeds_of(8);
   EXPECT_GT(replay_seeds(1, seeds, "masters"), seeds);
 }
 
