@@ -249,6 +249,39 @@ TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
   EXPECT_EQ(trial["all"]["changed"]["waiting"], 0);
 }
 
+// What a seed found, as a recording that is kept.
+TEST_F(Recordings, OfASeedAreWrittenByTheSimulator) {
+  const auto simulate = [&](Words more) {
+    Words words = {program("proffer-sim"),
+                   "--seed",
+                   "11",
+                   "--workload",
+                   "masters",
+                   "--agents",
+                   "3",
+                   "--faults",
+                   "master_crash"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  const Exit ran = simulate({"--record", home_ / "two"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Exit said = replay({home_ / "two"});
+  EXPECT_EQ(said.code, 0) << said.out << said.err;
+  EXPECT_THAT(said.out, HasSubstr("leader 1, Proffer simulated: "));
+  EXPECT_THAT(said.out, HasSubstr("2 lives: "));
+  EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
+
+  const Exit again = simulate({"--record", home_ / "two"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, HasSubstr("there are recordings in"));
+  const Exit several = simulate({"--record", home_ / "three", "--seeds", "2"});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_THAT(several.err, HasSubstr("--record is of one run"));
+  write_file(home_ / "file", "");
+  EXPECT_THAT(simulate({"--record", home_ / "file"}).err, HasSubstr("cannot make the directory"));
+}
+
 TEST_F(Recordings, AreForTheMastersUserAlone) {
   start_master();
   struct stat found {};
