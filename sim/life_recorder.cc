@@ -14,7 +14,7 @@ constexpr size_t kRecordsKept = 4'000;
 void LifeRecorder::begins(const master::MasterOptions& options,
                           const master::MasterSnapshot& snapshot) {
   ends();
-  life_.emplace();
+  life_ = std::make_unique<Life>();
   life_->leader = options.leader;
   life_->records = life_->writer.begin(kSimulatedVersion, options, snapshot);
 }
@@ -33,7 +33,7 @@ void LifeRecorder::says(const master::MasterOutbox& out) {
 }
 
 void LifeRecorder::ends() {
-  if (!life_) return;
+  if (life_ == nullptr) return;
   if (life_->summed < life_->steps) {
     life_->records.push_back(life_->writer.sum(life_->steps, life_->hash.value()));
   }

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,7 +46,7 @@ class LifeRecorder final : public master::StepWatcher {
   void give();
 
   const Keep keep_;
-  std::optional<Life> life_;
+  std::unique_ptr<Life> life_;  // none: it has not begun, or is over
 };
 
 }  // namespace proffer::sim

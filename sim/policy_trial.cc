@@ -285,8 +285,9 @@ Result<WorkRun> run_work(const WorkScenario& planned) {
   WorkReader reader;
   ScenarioRun run(planned.scenario, nullptr, {}, &reader);
   MasterNode& master = run.master_node();
-  for (const auto& [at, event] : planned.operations) {
-    run.world().at(run.zero() + at, [&master, &event] { operate_as(master, event); });
+  for (const auto& operation : planned.operations) {
+    run.world().at(run.zero() + operation.first,
+                   [&master, event = &operation.second] { operate_as(master, *event); });
   }
   for (const auto& [from, to] : planned.gaps) {
     run.world().at(run.zero() + from, [&master] { master.crash(); });
