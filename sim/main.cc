@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,6 +24,7 @@
 #include "common/text.h"
 #include "sim/shrink.h"
 #include "sim/simulation.h"
+#include "store/checkpoint_log.h"
 
 namespace proffer::sim {
 namespace {
@@ -26,7 +32,7 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: proffer-sim [--seed N] [--seeds K] [--workload W] [--faults LIST] [--agents A]\n"
     "                   [--tasks T] [--skip-faults LIST] [--shrink] [--until-failure]\n"
-    "                   [--trace] [--json]\n"
+    "                   [--trace] [--record DIR] [--json]\n"
     "Runs K simulated clusters (1 by default) with the seeds N, N+1, ... (1 by default).\n"
     "  --workload     many_small, open_offers, kills, mixed, batch, steady or tenants; else\n"
     "                 the seed chooses; service, churn, once and masters (three\n"
@@ -40,6 +46,7 @@ constexpr std::string_view kUsage =
     "  --shrink       makes a run that fails smaller and prints the command of the smallest\n"
     "  --until-failure  stops after the first run that fails\n"
     "  --trace        prints every event\n"
+    "  --record       writes each life of a master into DIR, for proffer replay; of one seed\n"
     "  --json         prints one object for each seed\n"
     "Exit code: 0 all ran well, 1 a law was broken, 2 wrong usage or output that cannot be "
     "written.\n"
@@ -54,8 +61,53 @@ std::string usage() {
   return all;
 }
 
+// The recordings of one run: a file for each life, named as those of real masters.
+class RecordingFiles {
+ public:
+  explicit RecordingFiles(std::string directory) : directory_(std::move(directory)) {}
+
+  // Errors: there are recordings in it, or it cannot be made.
+  Result<void> make() const {
+    std::error_code error;
+    std::filesystem::create_directories(directory_, error);
+    if (error) {
+      return Error::unavailable(
+          text("cannot make the directory ", quoted(directory_), ": ", error.message()));
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
+      if (entry.path().extension() != kSuffix) continue;
+      return Error::already_exists(text("there are recordings in ", quoted(directory_)))
+          .with_hint("--record names a new directory, or one without any");
+    }
+    return {};
+  }
+  void add(LeaderEpoch leader, const std::vector<std::string>& records) {
+    if (failed_) return;
+    std::unique_ptr<CheckpointLog>& log = logs_[leader];
+    if (log == nullptr) {
+      Result<CheckpointLog::Opened> opened =
+          CheckpointLog::open(fmt::format("{}/{:012}{}", directory_, leader.value(), kSuffix));
+      if (!opened) {
+        failed_ = opened.error();
+        return;
+      }
+      log = std::move(opened->log);
+    }
+    if (const Result<void> written = log->append(records); !written) failed_ = written.error();
+  }
+  // Why the recordings are not whole; none: they are.
+  const std::optional<Error>& failed() const { return failed_; }
+
+ private:
+  static constexpr std::string_view kSuffix = ".rec";
+  std::string directory_;
+  std::map<LeaderEpoch, std::unique_ptr<CheckpointLog>> logs_;
+  std::optional<Error> failed_;
+};
+
 struct Arguments {
   SimOptions options = {};
+  std::string record = {};
   uint64_t seeds = 1;
   bool json = false;
   bool shrink = false;
@@ -96,8 +148,9 @@ Result<Arguments> parse(int argc, char** argv) {
       options.faults = FaultKinds();
       continue;
     }
-    constexpr std::string_view kWithValue[] = {"--seed",     "--seeds",  "--agents",     "--tasks",
-                                               "--workload", "--faults", "--skip-faults"};
+    constexpr std::string_view kWithValue[] = {"--seed",        "--seeds",    "--agents",
+                                               "--tasks",       "--workload", "--faults",
+                                               "--skip-faults", "--record"};
     if (std::find(std::begin(kWithValue), std::end(kWithValue), word) == std::end(kWithValue)) {
       return Error::invalid_argument(text("unknown argument ", quoted(word)))
           .with_hint("see proffer-sim --help");
@@ -121,12 +174,18 @@ Result<Arguments> parse(int argc, char** argv) {
       taken = take(parse_whole(word, value, 1, 1'000'000), options.tasks_max);
     } else if (word == "--workload") {
       taken = take(checked_workload(value), options.workload);
+    } else if (word == "--record") {
+      arguments.record = value;
     } else if (word == "--faults") {
       taken = take(parse_fault_kinds(value), options.faults);
     } else {
       taken = take(parse_numbers(value), options.skip_faults);
     }
     if (!taken) return taken.error();
+  }
+  if (!arguments.record.empty() && (arguments.seeds > 1 || arguments.shrink)) {
+    return Error::invalid_argument("--record is of one run, and --seeds and --shrink make several")
+        .with_hint("give --seed alone");
   }
   return arguments;
 }
@@ -221,6 +280,12 @@ void shrink_and_tell(const SimOptions& options) {
       smallest.agents, faults, replay_command(smallest));
 }
 
+int fail(const Error& error) {
+  std::cerr << "error: " << error.message() << '\n';
+  if (!error.hint().empty()) std::cerr << "  hint: " << error.hint() << '\n';
+  return 2;
+}
+
 int run(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--help") {
@@ -232,6 +297,14 @@ int run(int argc, char** argv) {
   if (!arguments) {
     std::cerr << "error: " << arguments.error().message() << "\nsee proffer-sim --help\n";
     return 2;
+  }
+  RecordingFiles recordings(arguments->record);
+  if (!arguments->record.empty()) {
+    if (const Result<void> made = recordings.make(); !made) return fail(made.error());
+    arguments->options.record = [&recordings](LeaderEpoch leader,
+                                              const std::vector<std::string>& records) {
+      recordings.add(leader, records);
+    };
   }
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
@@ -267,6 +340,7 @@ int run(int argc, char** argv) {
         "than real time\n",
         ran - failed, ran, real_s, static_cast<double>(ran) / real_s, virtual_s / real_s);
   }
+  if (recordings.failed()) return fail(Error(*recordings.failed()).in("--record"));
   if (!std::cout.flush()) {
     std::cerr << "error: standard output cannot be written: make room, or send it elsewhere\n";
     return 2;

@@ -62,6 +62,7 @@ void MasterNode::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows
   options_.started_at = now();
   given_up_.clear();
   core_ = std::make_unique<master::Master>(options_, snapshot);
+  if (watcher_ != nullptr) watcher_->begins(options_, snapshot);
   flush_planned_ = false;
   note(PlainEvent{.what = "master begins", .texts = {{"leader", std::to_string(leader.value())}}});
   network_.listen(place_, this);
@@ -84,6 +85,7 @@ void MasterNode::crash() {
   if (core_ != nullptr) network_.shut(place_);
   end_life();
   network_.thaw(party_);
+  if (watcher_ != nullptr && core_ != nullptr) watcher_->ends();
   core_.reset();
   answers_.clear();
   pause_ = nullptr;
@@ -127,7 +129,9 @@ void MasterNode::step(master::MasterEvent event) {
     return world().violated(name(), {"it serves, and its session has expired"});
   }
   out_.clear();
+  if (watcher_ != nullptr) watcher_->hears(event, now());
   core_->handle(std::move(event), now(), out_);
+  if (watcher_ != nullptr) watcher_->says(out_);
   note(out_.trace);
   check_brake(out_.trace);
   std::optional<size_t> upto;

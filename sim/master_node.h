@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "master/core/master.h"
+#include "master/recording/step_watcher.h"
 #include "sim/ensemble_leadership.h"
 #include "sim/network.h"
 #include "sim/world.h"
@@ -49,6 +50,8 @@ class MasterNode final : public Node, public Listener {
   //   kBroken  what is written is there, but cannot be flushed: nobody knows
   enum class Trouble : uint8_t { kNone, kFull, kBroken };
   void set_trouble(Trouble trouble) { trouble_ = trouble; }
+  // Before the first start(): is told each step of each life; outlives this.
+  void set_watcher(master::StepWatcher* watcher) { watcher_ = watcher; }
   // Before the first start(): what an earlier life wrote.
   void restore(const std::vector<proto::RegistryRow>& rows);
   // How long a commit takes; else some time up to 20 ms.
@@ -116,6 +119,7 @@ class MasterNode final : public Node, public Listener {
   MemoryStore* store_ = nullptr;  // of a master that is alone
   std::unique_ptr<master::Master> core_;
   master::MasterOutbox out_;
+  master::StepWatcher* watcher_ = nullptr;
   bool flush_planned_ = false;
   std::function<void()> pause_;
   Trouble trouble_ = Trouble::kNone;

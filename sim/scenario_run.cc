@@ -48,19 +48,20 @@ FrameworkId inherited_id(const ScenarioFramework& framework) {
 
 }  // namespace
 
-ScenarioRun::ScenarioRun(const Scenario& scenario, std::ostream* trace, const NaiveRules& naive)
+ScenarioRun::ScenarioRun(const Scenario& scenario, std::ostream* trace, const NaiveRules& naive,
+                         master::StepWatcher* watcher)
     : scenario_(scenario),
       naive_(naive),
       zero_(Time() + kBefore + scenario.network.delay * kFramesBefore),
       world_(scenario.seed, trace, zero_),
       network_(world_),
       book_(scenario_, zero_) {
-  build();
+  build(watcher);
 }
 
 ScenarioRun::~ScenarioRun() = default;
 
-void ScenarioRun::build() {
+void ScenarioRun::build(master::StepWatcher* watcher) {
   network_.set_plain();
   network_.set_rates({.delay_min = scenario_.network.delay,
                       .delay_max = scenario_.network.delay,
@@ -71,6 +72,7 @@ void ScenarioRun::build() {
   options.allocator.naive = naive_;
   master_ = std::make_unique<MasterNode>(world_, network_, options);
   master_->set_commit_time(Duration());
+  master_->set_watcher(watcher);
   for (const ScenarioFramework& framework : scenario_.frameworks) add_tenant(framework);
   uint64_t tasks = 0;
   for (const ScenarioFramework& framework : scenario_.frameworks) {

@@ -25,9 +25,9 @@ namespace proffer::sim {
 class ScenarioRun {
  public:
   // Needs a checked scenario, which is copied. Every event is printed to `trace` as it happens.
-  // `naive`: for tests of the rules.
+  // `naive`: for tests of the rules. `watcher`: is told each step of the master; outlives this.
   explicit ScenarioRun(const Scenario& scenario, std::ostream* trace = nullptr,
-                       const NaiveRules& naive = {});
+                       const NaiveRules& naive = {}, master::StepWatcher* watcher = nullptr);
   ~ScenarioRun();
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;
@@ -38,11 +38,13 @@ class ScenarioRun {
   // --- what a test may look at -----------------------------------------------------------------
   World& world() { return world_; }
   const master::Master& master() const { return master_->core(); }
+  MasterNode& master_node() { return *master_; }
+  Time zero() const { return zero_; }
   const TaskBook& book() const { return book_; }
   uint64_t frames() const { return network_.frames(); }
 
  private:
-  void build();
+  void build(master::StepWatcher* watcher);
   void add_machine(const ScenarioAgent& agent, AgentId name);
   void add_tenant(const ScenarioFramework& framework);
   // What runs when it begins, as the registry and the agents' checkpoints say.

@@ -162,6 +162,11 @@ void Simulation::add_masters(const master::MasterOptions& options) {
     masters_.push_back(std::make_unique<MasterNode>(world_, network_, options));
   }
   masters_.front()->set_on_removed(given_up);
+  if (!options_.record) return;
+  for (auto& one : masters_) {
+    recorders_.push_back(std::make_unique<LifeRecorder>(options_.record));
+    one->set_watcher(recorders_.back().get());
+  }
 }
 
 std::vector<Place> Simulation::master_places() const {
@@ -474,6 +479,8 @@ SimReport Simulation::report() {
                    .faults = plan_.describe(),
                    .last_events = world_.history().last()};
   report.options.trace = nullptr;
+  report.options.record = nullptr;
+  for (auto& recorder : recorders_) recorder->ends();
   for (const Fault& fault : plan_.faults) report.fault_numbers.push_back(fault.number);
   return report;
 }

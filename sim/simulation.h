@@ -20,6 +20,7 @@
 #include "sim/faults.h"
 #include "sim/host.h"
 #include "sim/journal.h"
+#include "sim/life_recorder.h"
 #include "sim/master_node.h"
 #include "sim/network.h"
 #include "sim/scheduler_node.h"
@@ -35,6 +36,7 @@ struct SimOptions {
   std::set<uint64_t> skip_faults = {};    // numbers of the plan
   size_t tasks_max = 0;                   // of one framework; 0: as drawn
   std::ostream* trace = nullptr;          // every event, as it happens
+  LifeRecorder::Keep record = {};         // the recording of each life of a master; none: nothing
 };
 
 inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",  "mixed",
@@ -138,8 +140,9 @@ class Simulation {
   Journal journal_;
   FaultPlan plan_;
   Prng chance_;
-  std::unique_ptr<Ensemble> ensemble_;                // of several masters
-  std::vector<std::unique_ptr<MasterNode>> masters_;  // one as a rule
+  std::vector<std::unique_ptr<LifeRecorder>> recorders_;  // of each master, if it is recorded
+  std::unique_ptr<Ensemble> ensemble_;                    // of several masters
+  std::vector<std::unique_ptr<MasterNode>> masters_;      // one as a rule
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<std::unique_ptr<AgentNode>> agents_;
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;

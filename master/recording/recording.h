@@ -91,6 +91,10 @@ class RecordingReader {
   // record of a recording, or not the next one; kUnsupported: of another format. After an error
   // nothing more can be read.
   Result<std::optional<RecordedEntry>> read(std::string_view record);
+  // Whose recording it is: known after its first record, and until it has begun.
+  std::optional<LeaderEpoch> leader() const {
+    return begins_ ? std::optional(begins_->options.leader) : std::nullopt;
+  }
 
  private:
   Result<void> read_begin(std::string_view bytes);

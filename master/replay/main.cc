@@ -1,20 +1,27 @@
 // proffer-replay: tells a core of the production code what a recording says, and compares what
 // comes of it with what came of it then.
 
-#include <chrono>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "common/text.h"
-#include "master/recording/recording.h"
+#include "master/recording/life_replay.h"
+#include "master/replay/lives.h"
 #include "proto/json/blame_json.h"
+#include "proto/json/events_json.h"
 #include "proto/json/json.h"
+#include "proto/json/policy_trial_json.h"
+#include "sim/policy_trial.h"
+#include "sim/recorded_work.h"
 #include "store/checkpoint_log.h"
 
 namespace proffer::master {
@@ -27,13 +34,13 @@ constexpr int kExitUsage = 2;
 constexpr uint64_t kBytesMax = uint64_t{64} << 30;
 
 struct Options {
-  std::string path = {};
-  std::optional<Duration> until = {};  // from the beginning of the recording
-  std::optional<uint64_t> steps = {};
+  std::vector<std::string> paths = {};
+  ReplayBounds bounds = {};
   std::string trace = {};
   std::vector<std::string> explain = {};
   std::vector<std::string> blame = {};
   std::string save = {};
+  std::vector<std::string> with = {};
   bool json = false;
 };
 
@@ -43,134 +50,106 @@ std::string hex_of(uint64_t value) {
   return digits;
 }
 
-// One life of a master.
-class Replay {
+std::string span_text(Duration span) { return to_text(milliseconds(span.millis())); }
+
+// What happened, event by event, with its time since the life began.
+class TracePrinter final : public StepWatcher {
  public:
-  explicit Replay(const Options& options) : options_(options) {}
-
-  // False: enough.
-  Result<bool> take(const std::string& record) {
-    Result<std::optional<RecordedEntry>> read = reader_.read(record);
-    if (!read) return std::move(read).error();
-    if (!options_.save.empty()) saved_.push_back(record);
-    if (!*read) return true;
-    RecordedEntry& entry = **read;
-    if (auto* begins = std::get_if<RecordingBegins>(&entry)) {
-      if (core_) return Error::corruption("the recording is damaged: it begins twice");
-      version_ = begins->version;
-      leader_ = begins->options.leader;
-      began_ = now_ = begins->options.started_at;
-      core_ = std::make_unique<Master>(begins->options, begins->snapshot);
-      return true;
-    }
-    if (!core_) return Error::corruption("the recording is damaged: it does not begin");
-    if (const auto* sum = std::get_if<RecordedSum>(&entry)) return compare(*sum);
-    if (const auto* ends = std::get_if<RecordingEnds>(&entry)) {
-      why_ended_ = ends->why;
-      return true;
-    }
-    auto& recorded = std::get<RecordedEvent>(entry);
-    if (is_enough(recorded.now)) {
-      if (!saved_.empty()) saved_.pop_back();
-      return false;
-    }
-    now_ = std::max(now_, recorded.now);
-    out_.clear();
-    core_->handle(std::move(recorded.event), recorded.now, out_);
-    hash_.add(out_);
-    ++steps_;
-    if (trace_ == nullptr) return true;
-    for (const TraceEvent& event : out_.trace) {
-      *trace_ << to_text(now_ - began_) << " " << to_text(event) << "\n";
-    }
-    return true;
+  void begins(const MasterOptions& options, const MasterSnapshot&) override {
+    began_ = now_ = options.started_at;
   }
-
-  // Until one is wrong, or it is enough.
-  std::optional<Error> take_all(const std::vector<std::string>& records) {
-    for (const std::string& record : records) {
-      const Result<bool> goes_on = take(record);
-      if (!goes_on) return goes_on.error();
-      if (!*goes_on) break;
+  void hears(const MasterEvent&, Time now) override { now_ = std::max(now_, now); }
+  void says(const MasterOutbox& out) override {
+    for (const TraceEvent& event : out.trace) {
+      std::cout << to_text(now_ - began_) << " " << to_text(event) << "\n";
     }
-    return std::nullopt;
   }
+  void ends() override {}
 
-  void print_trace_to(std::ostream& trace) { trace_ = &trace; }
-  bool has_begun() const { return core_ != nullptr; }
-  const Master& core() const { return *core_; }
-  bool differs() const { return differs_at_.has_value(); }
-  bool is_compared() const { return sums_ > 0; }
-  // What was replayed, with the sums that were recorded, and at its end the one of this version.
-  std::vector<std::string> saved() const {
-    std::vector<std::string> records = saved_;
-    if (same_until_ < steps_) {
-      records.push_back(RecordingWriter(records.size()).sum(steps_, hash_.value()));
-    }
-    return records;
+ private:
+  Time began_;
+  Time now_;
+};
+
+std::string json_of(const LifeReplay& life) {
+  std::string out = text(
+      "{\"version\":", proto::json_text(life.version()), ",\"leader\":", life.leader().value(),
+      ",\"steps\":", life.steps(), ",\"tasks\":", life.tasks_launched(),
+      ",\"span_s\":", print_milli((life.now() - life.began()).millis()), ",\"hash\":\"",
+      hex_of(life.hash()), "\",\"sums\":", life.sums(), ",\"same_until_step\":", life.same_until(),
+      ",\"same\":", life.is_same() ? "true" : "false");
+  if (life.differs_at()) out += text(",\"differs_before_step\":", *life.differs_at());
+  return out + "}";
+}
+
+std::string words_of(const LifeReplay& life) {
+  std::string out =
+      text("leader ", life.leader().value(), ", Proffer ", life.version(), ": ", life.steps(),
+           " steps in ", span_text(life.now() - life.began()), ", hash ", hex_of(life.hash()));
+  if (life.differs_at()) {
+    return out + text("\nit differs from what happened, between steps ", life.same_until(), " and ",
+                      *life.differs_at());
   }
+  if (life.steps() == 0) return out + "\nnothing happened in it";
+  if (!life.is_compared())
+    return out + "\nno sum was recorded of them: they are compared with nothing";
+  out += text("\nthe same as what happened, in ", life.sums(), life.sums() == 1 ? " sum" : " sums");
+  if (life.same_until() < life.steps()) {
+    out +=
+        text("; the last ", life.steps() - life.same_until(), " steps are compared with nothing");
+  }
+  if (!life.why_ended().empty()) out += text("; its end: ", life.why_ended());
+  return out;
+}
+
+// Of all lives, if there are several.
+class Total {
+ public:
+  // What is missing before it.
+  std::optional<LivesGap> add(const LifeReplay& life) {
+    std::optional<LivesGap> gap;
+    if (lives_ > 0 && life.leader() > leader_) {
+      gap = LivesGap{leader_, life.leader(), std::max(life.began() - now_, Duration())};
+      gaps_ = gaps_ + gap->duration;
+    }
+    if (lives_++ == 0) began_ = life.began();
+    leader_ = life.leader();
+    now_ = life.now();
+    steps_ += life.steps();
+    tasks_ += life.tasks_launched();
+    same_ += life.is_same() ? 1 : 0;
+    // FNV-1a of the lives' hashes.
+    for (int i = 0; i < 64; i += 8) {
+      hash_ = (hash_ ^ (life.hash() >> i & 0xff)) * 0x100'0000'01b3;
+    }
+    return gap;
+  }
+  uint64_t lives() const { return lives_; }
 
   std::string json() const {
-    std::string out =
-        text("{\"version\":\"", version_, "\",\"leader\":", leader_.value(), ",\"steps\":", steps_,
-             ",\"span_s\":", (now_ - began_).millis() / 1000, ",\"hash\":\"", hex_of(hash_.value()),
-             "\",\"sums\":", sums_, ",\"same_until_step\":", same_until_,
-             ",\"same\":", differs_at_ || sums_ == 0 ? "false" : "true");
-    if (differs_at_) out += text(",\"differs_before_step\":", *differs_at_);
-    return out + "}";
+    return text("{\"lives\":", lives_, ",\"steps\":", steps_, ",\"tasks\":", tasks_,
+                ",\"span_s\":", print_milli((now_ - began_).millis()),
+                ",\"gaps_s\":", print_milli(gaps_.millis()), ",\"hash\":\"", hex_of(hash_),
+                "\",\"same_lives\":", same_, ",\"same\":", same_ == lives_ ? "true" : "false", "}");
   }
   std::string words() const {
-    std::string out =
-        text("leader ", leader_.value(), ", Proffer ", version_, ": ", steps_, " steps in ",
-             to_text(milliseconds((now_ - began_).millis())), ", hash ", hex_of(hash_.value()));
-    if (differs_at_) {
-      return out + text("\nit differs from what happened, between steps ", same_until_, " and ",
-                        *differs_at_);
-    }
-    if (sums_ == 0) return out + "\nno sum was recorded of them: they are compared with nothing";
-    out += text("\nthe same as what happened, in ", sums_, sums_ == 1 ? " sum" : " sums");
-    if (same_until_ < steps_) {
-      out += text("; the last ", steps_ - same_until_, " steps are compared with nothing");
-    }
-    if (!why_ended_.empty()) out += text("; its end: ", why_ended_);
-    return out;
+    return text(lives_, " lives: ", steps_, " steps in ", span_text(now_ - began_), " with ",
+                tasks_, tasks_ == 1 ? " task" : " tasks", " launched, hash ", hex_of(hash_), "; ",
+                same_ == lives_ ? std::string("all are the same as what happened")
+                                : text(same_, " of them are the same as what happened"),
+                "; between them ", span_text(gaps_));
   }
 
  private:
-  bool is_enough(Time now) const {
-    return (options_.until && now - began_ > *options_.until) ||
-           (options_.steps && steps_ >= *options_.steps);
-  }
-  Result<bool> compare(const RecordedSum& sum) {
-    if (sum.steps != steps_) {
-      return Error::corruption(
-          text("the recording is damaged: ", steps_, " steps are there of the first ", sum.steps));
-    }
-    ++sums_;
-    if (sum.hash == hash_.value()) {
-      same_until_ = steps_;
-      return true;
-    }
-    differs_at_ = steps_;
-    return false;
-  }
-
-  const Options& options_;
-  RecordingReader reader_;
-  std::unique_ptr<Master> core_;
-  MasterOutbox out_;
-  TraceHash hash_;
-  std::ostream* trace_ = nullptr;
-  std::string version_;
-  LeaderEpoch leader_;
-  Time began_;
-  Time now_;
+  uint64_t lives_ = 0;
+  uint64_t same_ = 0;
   uint64_t steps_ = 0;
-  uint64_t sums_ = 0;
-  uint64_t same_until_ = 0;
-  std::optional<uint64_t> differs_at_;
-  std::string why_ended_;
-  std::vector<std::string> saved_;
+  uint64_t tasks_ = 0;
+  uint64_t hash_ = 0xcbf2'9ce4'8422'2325;
+  Duration gaps_;
+  Time began_;
+  LeaderEpoch leader_;
+  Time now_;
 };
 
 Result<std::string> explained(const Master& core, const std::vector<std::string>& words) {
@@ -199,81 +178,117 @@ Result<std::string> blamed(const Master& core, const std::vector<std::string>& w
   return proto::blame_json(*blame);
 }
 
-// A file, or those of a directory in the order of their lives.
-Result<std::vector<std::string>> files_of(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    if (entry.path().extension() == ".rec") files.push_back(entry.path());
+int fail(const Error& error, bool json) {
+  if (json) {
+    std::cerr << proto::error_json(error) << "\n";
+    return kExitUsage;
   }
-  if (files.empty()) return Error::not_found(text("there is no recording in ", quoted(path)));
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-int fail(const Error& error) {
   std::cerr << "error: " << error.message() << "\n";
   if (!error.hint().empty()) std::cerr << "  hint: " << error.hint() << "\n";
   return kExitUsage;
 }
 
-int replay(const Options& options) {
-  const Result<std::vector<std::string>> files = files_of(options.path);
-  if (!files) return fail(files.error());
-  bool differs = false;
-  int code = 0;
-  std::unique_ptr<Replay> last;  // of those that began
-  for (const std::string& file : *files) {
-    const Result<CheckpointLog::Readable> read = CheckpointLog::read(file, kBytesMax);
-    auto life = std::make_unique<Replay>(options);
-    if (options.trace == "-") life->print_trace_to(std::cout);
-    std::optional<Error> wrong;
-    if (!read) {
-      wrong = read.error();
-    } else {
-      wrong = life->take_all(read->records);
-    }
-    // What is good until there is told, and the other lives are.
-    if (life->has_begun()) {
-      std::cout << (options.json ? life->json() : life->words()) << "\n";
-      differs = differs || life->differs();
-      last = std::move(life);
-    } else if (!wrong) {
-      wrong = Error::corruption("no recording begins here");
-    }
-    if (wrong) code = fail(Error(*wrong).in(file));
-    if (read && read->damaged_bytes > 0) {
-      std::cerr << file << ": damaged: " << read->damaged_bytes << " bytes\n";
-    }
-  }
-  if (last == nullptr) return code;
+// After the lives: what is asked about the last of them.
+Result<void> answer(const LifeReplay& last, const Options& options) {
   if (!options.explain.empty()) {
-    const Result<std::string> said = explained(last->core(), options.explain);
-    if (!said) return fail(said.error());
+    Result<std::string> said = explained(last.core(), options.explain);
+    if (!said) return std::move(said).error();
     std::cout << *said << "\n";
   }
   if (!options.blame.empty()) {
-    const Result<std::string> said = blamed(last->core(), options.blame);
-    if (!said) return fail(said.error());
+    Result<std::string> said = blamed(last.core(), options.blame);
+    if (!said) return std::move(said).error();
     std::cout << *said << "\n";
   }
-  if (!options.save.empty()) {
-    if (last->differs()) {
-      return fail(Error::failed_precondition(
-          "what differs is not saved: a test of it would only say that it differs"));
+  if (options.save.empty()) return {};
+  if (last.differs_at()) {
+    return Error::failed_precondition(
+        "what differs is not saved: a test of it would only say that it differs");
+  }
+  if (fs::exists(options.save)) {
+    return Error::already_exists(text(quoted(options.save), " is there already"))
+        .with_hint("--save names a new file");
+  }
+  Result<CheckpointLog::Opened> opened = CheckpointLog::open(options.save);
+  if (!opened) return std::move(opened).error();
+  return opened->log->append(last.saved());
+}
+
+// Another policy, tried on what was replayed.
+Result<void> try_with(const sim::Work& work, const Options& options) {
+  std::vector<sim::RoleChange> changes;
+  for (const std::string& with : options.with) {
+    Result<sim::RoleChange> change = sim::parse_role_change(with);
+    if (!change) return std::move(change).error();
+    changes.push_back(*std::move(change));
+  }
+  Result<proto::PolicyTrial> trial = sim::try_policy(work, changes);
+  if (!trial) return std::move(trial).error();
+  trial->with = options.with;
+  if (options.json) {
+    std::cout << proto::policy_trial_json(*trial) << "\n";
+  } else {
+    std::cout << "\n" << sim::trial_tables(*trial);
+  }
+  return {};
+}
+
+int replay(const Options& options) {
+  const Result<std::vector<RecordedLife>> lives = find_lives(options.paths);
+  if (!lives) return fail(lives.error(), options.json);
+  bool differs = false;
+  int code = 0;
+  Total total;
+  TracePrinter printer;
+  sim::WorkReader work;
+  StepWatcher* watcher = nullptr;
+  if (!options.trace.empty()) watcher = &printer;
+  if (!options.with.empty()) watcher = &work;
+  std::unique_ptr<LifeReplay> last;  // of those that began
+  for (const RecordedLife& recorded : *lives) {
+    Result<CheckpointLog::Readable> read = CheckpointLog::read(recorded.file, kBytesMax);
+    auto life = std::make_unique<LifeReplay>(options.bounds, watcher);
+    Result<void> told;
+    if (read) {
+      told = life->take_all(read->records);
+    } else {
+      told = read.error();
     }
-    if (fs::exists(options.save)) {
-      return fail(Error::already_exists(text(quoted(options.save), " is there already"))
-                      .with_hint("--save names a new file"));
+    // What is good until there is told, and the other lives are.
+    if (life->has_begun()) {
+      const std::optional<LivesGap> gap = total.add(*life);
+      if (gap && !options.json) std::cout << to_text(*gap) << "\n";
+      std::cout << (options.json ? json_of(*life) : words_of(*life)) << "\n";
+      differs = differs || life->differs_at();
+      last = std::move(life);
+      // What is wanted in the part that is left out is not known: no policy is tried behind it.
+      if (last->is_cut() && !options.with.empty()) break;
+    } else if (told) {
+      told = Error::corruption("no recording begins here");
     }
-    Result<CheckpointLog::Opened> opened = CheckpointLog::open(options.save);
-    if (!opened) return fail(opened.error());
-    if (Result<void> written = opened->log->append(last->saved()); !written) {
-      return fail(written.error());
+    if (!told) code = fail(Error(told.error()).in(recorded.file), options.json);
+    if (read && read->damaged_bytes > 0) {
+      std::cerr << recorded.file << ": damaged: " << read->damaged_bytes << " bytes\n";
     }
   }
-  const bool is_whole = !options.until && !options.steps;
+  if (last == nullptr) return code;
+  if (total.lives() > 1) std::cout << (options.json ? total.json() : total.words()) << "\n";
+  if (const Result<void> answered = answer(*last, options); !answered) {
+    return fail(answered.error(), options.json);
+  }
+  if (!options.with.empty()) {
+    if (differs) {
+      return fail(
+          Error::failed_precondition("no policy is tried on a recording that differs: it is "
+                                     "not known what was wanted behind that")
+              .with_hint("replay it with the version of Proffer that wrote it"),
+          options.json);
+    }
+    if (const Result<void> tried = try_with(work.work(), options); !tried) {
+      return fail(tried.error(), options.json);
+    }
+  }
+  const bool is_whole = !options.bounds.until && !options.bounds.steps;
   if (code == 0 && is_whole && !last->is_compared()) code = kExitUsage;
   return differs ? kExitDiffers : code;
 }
@@ -282,13 +297,15 @@ int run(int argc, char** argv) {
   Options options;
   std::string until;
   CLI::App app{
-      "Tells the production core what a recording of a master says (proffer-master --record), and\n"
-      "compares what comes of it with what came of it then."};
-  app.add_option("FILE", options.path,
-                 "a recording, or a directory of them: then all lives, one after the other")
+      "Tells the production core what recordings of masters say (proffer-master --record), and\n"
+      "compares what comes of it with what came of it then.",
+      "proffer replay"};
+  app.add_option("FILE", options.paths,
+                 "recordings, or directories of them: all lives, one after the other, in the order "
+                 "in which they led")
       ->required();
   app.add_option("--until", until, "only so much time of each life, as in 90s or 2h");
-  app.add_option("--steps", options.steps, "only so many steps of each life");
+  app.add_option("--steps", options.bounds.steps, "only so many steps of each life");
   app.add_option("--trace", options.trace, "-: print what happened, event by event")
       ->check(CLI::IsMember({"-"}));
   app.add_option("--explain", options.explain,
@@ -298,24 +315,47 @@ int run(int argc, char** argv) {
   app.add_option("--blame", options.blame, "the same of `proffer blame`")->expected(2);
   app.add_option("--save", options.save,
                  "write what was replayed of the last life to a new file, as a test");
-  app.add_flag("--json", options.json, "print one object for each life");
+  app.add_option("--with", options.with,
+                 "simulate the recorded work as it was and with other settings of a role, and "
+                 "compare, as in 'role eng weight=3'; may be repeated: weight, guarantee, limit")
+      ->allow_extra_args(false);
+  app.add_flag("--json", options.json, "print one object for each life, and one of all of them");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    const bool json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+    return fail(Error::invalid_argument(error.what()).with_hint("see: proffer replay --help"),
+                json);
   }
   for (const auto* words : {&options.explain, &options.blame}) {
     if (words->empty()) continue;
     const std::string& kind = words->front();
     if (kind == "framework" || kind == "role" || kind == "task") continue;
     return fail(Error::invalid_argument(
-        text("a framework, a role or a task can be asked about, not a ", quoted(kind))));
+                    text("a framework, a role or a task can be asked about, not a ", quoted(kind))),
+                options.json);
+  }
+  if (!options.with.empty() && options.bounds.steps) {
+    return fail(
+        Error::invalid_argument("--with tries a policy on a time: give --until, not --steps"),
+        options.json);
+  }
+  if (!options.with.empty() && !options.trace.empty()) {
+    return fail(Error::invalid_argument("--with prints no --trace: give one of them"),
+                options.json);
+  }
+  // What is wrong in them is told before an hour is replayed.
+  for (const std::string& with : options.with) {
+    const Result<sim::RoleChange> change = sim::parse_role_change(with);
+    if (!change) return fail(change.error(), options.json);
   }
   if (!until.empty()) {
     const Result<Duration> span = parse_duration(until);
-    if (!span) return fail(Error(span.error()).in("--until"));
-    options.until = *span;
+    if (!span) return fail(Error(span.error()).in("--until"), options.json);
+    options.bounds.until = *span;
   }
+  options.bounds.is_kept = !options.save.empty();
   return replay(options);
 }
 

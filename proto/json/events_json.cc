@@ -5,42 +5,12 @@
 #include "common/roles.h"
 #include "common/text.h"
 #include "proto/json/json_text.h"
+#include "proto/json/trace_members.h"
 
 namespace proffer::proto {
 namespace {
 
 constexpr std::string_view kBegin = "{\"seq\":\"";
-
-class Members : public TraceFields {
- public:
-  explicit Members(std::string& out) : out_(out) {}
-
-  void word(std::string_view key, std::string_view value) override {
-    begin(key);
-    append_text(out_, value);
-  }
-  void number(std::string_view key, int64_t value) override {
-    begin(key);
-    append_whole(out_, value);
-  }
-  void said(std::string_view key, std::string_view value) override {
-    word(key, value.substr(0, kEventTextBytesMax));
-  }
-
-  bool has_user = false;
-  bool has_role = false;
-
- private:
-  void begin(std::string_view key) {
-    has_user = has_user || key == "user";
-    has_role = has_role || key == "role";
-    out_ += ",\"";
-    out_ += key;
-    out_ += "\":";
-  }
-
-  std::string& out_;
-};
 
 std::string begin_event(const EventPlace& place, Time at, std::string_view event,
                         std::string_view level) {
@@ -175,10 +145,10 @@ JsonShape event_page_shape() {
 std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
                        std::string_view user, std::string_view role) {
   std::string out = begin_event(place, at, event.what(), level_word(event.level()));
-  Members members(out);
+  TraceMembers members(out);
   event.fields(members);
-  if (!members.has_user && !user.empty()) members.word("user", user);
-  if (!members.has_role && !role.empty()) members.word("role", role);
+  if (!members.has_user() && !user.empty()) members.word("user", user);
+  if (!members.has_role() && !role.empty()) members.word("role", role);
   out += '}';
   return out;
 }
@@ -186,7 +156,7 @@ std::string event_json(const EventPlace& place, Time at, const TraceEvent& event
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
                            std::optional<uint64_t> lost) {
   std::string out = begin_event(from, at, "gap", level_word(TraceLevel::kMisbehaved));
-  Members members(out);
+  TraceMembers members(out);
   members.word("until", to_text(until));
   if (lost) members.number("lost", static_cast<int64_t>(*lost));
   out += '}';

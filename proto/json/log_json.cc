@@ -2,38 +2,13 @@
 
 #include "proto/json/events_json.h"
 #include "proto/json/json_text.h"
+#include "proto/json/trace_members.h"
 
 namespace proffer::proto {
 namespace {
 
-class LogFields : public TraceFields {
- public:
-  explicit LogFields(std::string& out) : out_(out) {}
-
-  void word(std::string_view key, std::string_view value) override {
-    begin(key);
-    append_text(out_, value);
-  }
-  void number(std::string_view key, int64_t value) override {
-    begin(key);
-    append_whole(out_, value);
-  }
-  void said(std::string_view key, std::string_view value) override {
-    word(key, value.substr(0, kEventTextBytesMax));
-  }
-
- private:
-  void begin(std::string_view key) {
-    out_ += ",\"";
-    for (const std::string_view taken : {"time_s", "level", "program", "pid", "message"}) {
-      if (key == taken) out_ += "field_";
-    }
-    out_ += key;
-    out_ += "\":";
-  }
-
-  std::string& out_;
-};
+// Members of a line beside the event's fields.
+constexpr std::string_view kLineMembers[] = {"time_s", "level", "program", "pid", "message"};
 
 std::string begin_line(const LogLine& line, std::string_view level, std::string_view message) {
   std::string out = "{\"time_s\":";
@@ -61,7 +36,7 @@ std::string log_line_json(const LogLine& line, std::string_view level, std::stri
 
 std::string log_line_json(const LogLine& line, const TraceEvent& event, uint64_t left_out) {
   std::string out = begin_line(line, level_word(event.level()), event.what());
-  LogFields fields(out);
+  TraceMembers fields(out, kLineMembers);
   event.fields(fields);
   if (left_out > 0) fields.number("left_out", static_cast<int64_t>(left_out));
   return out + "}";

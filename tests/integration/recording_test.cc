@@ -1,7 +1,9 @@
 // A real master that is recorded, killed and recorded again, and its recordings replayed.
 
+#include <csignal>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "common/text.h"
+#include "tests/integration/leaders.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::test {
@@ -17,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using Json = nlohmann::json;
 
 class Recordings : public testing::Test {
@@ -104,6 +108,10 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_THAT(said.out, HasSubstr("leader 2, Proffer "));
   EXPECT_THAT(said.out, HasSubstr("its end: the master ended"));
   EXPECT_THAT(said.out, Not(HasSubstr("differs")));
+  EXPECT_THAT(said.out, HasSubstr("between leaders 1 and 2: "));
+  EXPECT_THAT(said.out, HasSubstr("2 lives: "));
+  EXPECT_THAT(said.out, HasSubstr(" with 5 tasks launched, "));
+  EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
   ASSERT_EQ(recordings().size(), 2u);
 
   const Exit json = replay({recordings()[1], "--json"});
@@ -118,6 +126,20 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_THAT(blame.out, HasSubstr("\"impossible\""));
   const Exit trace = replay({recordings()[0], "--steps", "40", "--trace", "-"});
   EXPECT_THAT(trace.out, HasSubstr("agent registered"));
+  // Another policy: six tasks were wanted, and the large one of them waits for ever.
+  const Exit trial = replay({home_ / "rec", "--with", "role default weight=2", "--json"});
+  EXPECT_EQ(trial.code, 0) << trial.err;
+  const std::string last_line = trial.out.substr(trial.out.rfind('\n', trial.out.size() - 2) + 1);
+  const Json tried = Json::parse(last_line, nullptr, false);
+  ASSERT_TRUE(tried.is_object()) << trial.out;
+  for (const char* run : {"recorded", "again", "as_it_was", "changed"}) {
+    EXPECT_EQ(tried["roles"]["default"][run]["waits"], 6) << run;
+    EXPECT_EQ(tried["roles"]["default"][run]["waiting"], 1) << run;
+  }
+  const Exit table = replay({home_ / "rec", "--with", "role default weight=2"});
+  EXPECT_THAT(table.out, HasSubstr("how far this resembles the recording: "));
+  EXPECT_THAT(replay({home_ / "rec", "--with", "role defualt weight=2"}).err,
+              HasSubstr("did you mean 'default'?"));
   // As a test: a part of it, which says what must come of it.
   const std::string saved = home_ / "incident.rec";
   EXPECT_EQ(replay({recordings()[1], "--steps", "20", "--save", saved}).code, 0);
@@ -125,6 +147,139 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_EQ(again["steps"], 20);
   EXPECT_EQ(again["same"], true);
   EXPECT_THAT(replay({recordings()[1], "--save", saved}).err, HasSubstr("is there already"));
+}
+
+// Each master has a directory of its own: their lives are told in the order in which they led.
+TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
+  for (int life = 0; life < 3; ++life) {
+    start_master();
+    end(master_);
+  }
+  const std::vector<std::string> files = recordings();
+  ASSERT_EQ(files.size(), 3u);
+  fs::create_directories(home_ / "first");
+  fs::create_directories(home_ / "other");
+  fs::rename(files[0], home_ / "first/000000000001.rec");
+  fs::rename(files[2], home_ / "other/renamed.rec");
+  const Exit all = replay({home_ / "other", home_ / "rec", home_ / "first", "--json"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  std::istringstream lines(all.out);
+  std::vector<Json> said;
+  for (std::string line; std::getline(lines, line);) said.push_back(Json::parse(line));
+  ASSERT_EQ(said.size(), 4u);
+  uint64_t steps = 0;
+  for (int life = 0; life < 3; ++life) {
+    EXPECT_EQ(said[static_cast<size_t>(life)]["leader"], life + 1);
+    steps += said[static_cast<size_t>(life)]["steps"].get<uint64_t>();
+  }
+  EXPECT_EQ(said[3]["lives"], 3);
+  EXPECT_EQ(said[3]["steps"], steps);
+  EXPECT_EQ(said[3]["same"], true);
+  EXPECT_GT(said[3]["gaps_s"], 0);
+
+  const Exit some = replay({home_ / "other", home_ / "first"});
+  EXPECT_THAT(some.out, HasSubstr("between leaders 1 and 3: "));
+  EXPECT_THAT(some.out, HasSubstr("; nothing is here of leader 2\n"));
+  EXPECT_THAT(some.out, HasSubstr("2 lives: "));
+}
+
+// Three masters of a ZooKeeper server, each recorded to a directory of its own; the leader is
+// killed while tasks run.
+class RecordedLeaders : public Leaders {
+ protected:
+  std::string rec(int i) const { return dir(i) + "-rec"; }
+  void start_recorded(int i) {
+    masters_[i] = std::make_unique<Process>(command(i, {"--record=" + rec(i)}));
+    ASSERT_TRUE(eventually([&] { return fs::exists(dir(i) + "/address.json"); }))
+        << masters_[i]->err();
+  }
+};
+
+TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
+  for (int i = 1; i <= 3; ++i) start_recorded(i);
+  const std::string all = socket(1) + "," + socket(2) + "," + socket(3);
+  Process agent({program("proffer-agent"), "--master=" + all, "--name=a1",
+                 "--work_dir=" + (home_ / "a1"), "--resources=cpus:4;mem:512",
+                 "--tasks_on_exit=kill"});
+  const auto run_task = [&](const std::string& command) {
+    return run({program("proffer"), "--master=" + all, "run", "--cpus=1", "--mem=64", "--", "sh",
+                "-c", command})
+        .code;
+  };
+  const int first = leader();
+  EXPECT_EQ(run_task("true"), 0);
+  Process long_task({program("proffer"), "--master=" + all, "run", "--cpus=1", "--mem=64", "--",
+                     "sh", "-c",
+                     "echo runs; until test -e " + (home_ / "end") + "; do sleep 0.1; done"});
+  ASSERT_TRUE(long_task.line_with("runs")) << long_task.err();
+  // It is written a moment later, and a kill -9 loses that moment.
+  ASSERT_TRUE(eventually([&] {
+    const Exit life = run({program("proffer"), "replay", rec(first), "--json"});
+    return life.out.find("\"tasks\":2,") != std::string::npos;
+  }));
+  masters_[first]->kill(SIGKILL);
+  masters_[first]->wait();
+  masters_.erase(first);
+  const int second = leader();
+  ASSERT_NE(second, first);
+  EXPECT_EQ(run_task("true"), 0);
+  write_file(home_ / "end", "");
+  EXPECT_EQ(long_task.wait().code, 0) << long_task.err();
+  masters_[second]->kill(SIGTERM);
+  EXPECT_EQ(masters_[second]->wait().code, 0);
+  agent.kill(SIGTERM);
+  agent.wait();
+  // The third one may lead now, and nothing happens any more.
+  Words dirs = {program("proffer"), "replay"};
+  for (int i = 1; i <= 3; ++i) {
+    if (fs::exists(rec(i))) dirs.push_back(rec(i));
+  }
+  const Exit said = run(dirs);
+  EXPECT_EQ(said.code, 0) << said.out << said.err;
+  EXPECT_THAT(said.out, HasSubstr("between leaders "));
+  EXPECT_THAT(said.out, HasSubstr(" with 3 tasks launched, "));
+  EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
+  // The work of both lives is one: three tasks, one of which ran over the failover.
+  dirs.insert(dirs.end(), {"--with", "role default weight=2", "--json"});
+  const Exit tried = run(dirs);
+  ASSERT_EQ(tried.code, 0) << tried.err;
+  const Json trial = Json::parse(tried.out.substr(tried.out.rfind('\n', tried.out.size() - 2) + 1));
+  EXPECT_EQ(trial["tasks"], 3);
+  EXPECT_EQ(trial["all"]["recorded"]["waiting"], 0);
+  EXPECT_EQ(trial["all"]["changed"]["waiting"], 0);
+}
+
+// What a seed found, as a recording that is kept.
+TEST_F(Recordings, OfASeedAreWrittenByTheSimulator) {
+  const auto simulate = [&](Words more) {
+    Words words = {program("proffer-sim"),
+                   "--seed",
+                   "11",
+                   "--workload",
+                   "masters",
+                   "--agents",
+                   "3",
+                   "--faults",
+                   "master_crash"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  const Exit ran = simulate({"--record", home_ / "two"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Exit said = replay({home_ / "two"});
+  EXPECT_EQ(said.code, 0) << said.out << said.err;
+  EXPECT_THAT(said.out, HasSubstr("leader 1, Proffer simulated: "));
+  EXPECT_THAT(said.out, HasSubstr("2 lives: "));
+  EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
+
+  const Exit again = simulate({"--record", home_ / "two"});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, HasSubstr("there are recordings in"));
+  const Exit several = simulate({"--record", home_ / "three", "--seeds", "2"});
+  EXPECT_EQ(several.code, 2);
+  EXPECT_THAT(several.err, HasSubstr("--record is of one run"));
+  write_file(home_ / "file", "");
+  EXPECT_THAT(simulate({"--record", home_ / "file"}).err, HasSubstr("cannot make the directory"));
 }
 
 TEST_F(Recordings, AreForTheMastersUserAlone) {
@@ -149,6 +304,17 @@ TEST_F(Recordings, WrongFilesAndWordsAreTold) {
   EXPECT_THAT(kind.err, HasSubstr("not a 'job'"));
   const Exit until = replay({home_ / "text.rec", "--until", "soon"});
   EXPECT_THAT(until.err, HasSubstr("--until"));
+  const Exit option = replay({home_ / "text.rec", "--unknown"});
+  EXPECT_EQ(option.code, 2);
+  EXPECT_THAT(option.err, StartsWith("error: "));
+  EXPECT_THAT(option.err, HasSubstr("--unknown"));
+  EXPECT_THAT(option.err, HasSubstr("\n  hint: see: proffer replay --help\n"));
+  const Exit json = replay({home_ / "text.rec", "--json", "--unknown"});
+  EXPECT_TRUE(Json::parse(json.err).contains("error")) << json.err;
+  EXPECT_EQ(replay({"--help"}).code, 0);
+  const Exit with = replay({home_ / "text.rec", "--with", "role eng colour=red"});
+  EXPECT_EQ(with.code, 2);
+  EXPECT_THAT(with.err, HasSubstr("no 'colour'"));
   const Exit bound = run({program("proffer-master"), "--data_dir=" + (home_ / "m"),
                           "--socket=" + socket(), "--record=" + (home_ / "rec"), "--record_mib=0"});
   EXPECT_EQ(bound.code, 2);

@@ -1,0 +1,39 @@
+#pragma once
+
+// The fields of a trace event as further members of a JSON object that has some already: of an
+// event of the log, and of a log line. Inside of proto/json only.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "common/trace.h"
+
+namespace proffer::proto {
+
+class TraceMembers final : public TraceFields {
+ public:
+  // Appends to `out`, which outlives it. A field named as one of `taken`, the members that the
+  // object has, is written as `field_NAME`.
+  explicit TraceMembers(std::string& out, std::span<const std::string_view> taken = {})
+      : out_(out), taken_(taken) {}
+
+  void word(std::string_view key, std::string_view value) override;
+  void number(std::string_view key, int64_t value) override;
+  // At most kEventTextBytesMax bytes of it.
+  void said(std::string_view key, std::string_view value) override;
+
+  bool has_user() const { return has_user_; }
+  bool has_role() const { return has_role_; }
+
+ private:
+  void begin(std::string_view key);
+
+  std::string& out_;
+  std::span<const std::string_view> taken_;
+  bool has_user_ = false;
+  bool has_role_ = false;
+};
+
+}  // namespace proffer::proto

@@ -1,0 +1,171 @@
+#pragma once
+
+// The work of a cluster, as its masters saw it: agents and when they came and went, frameworks with
+// what they asked for and when, tasks with how long they waited and ran, and what operators did. It
+// is read from the steps of the masters' cores: of a recording that is replayed, or of a simulated
+// master.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/offers.h"
+#include "common/resources.h"
+#include "common/roles.h"
+#include "common/time.h"
+#include "master/core/master.h"
+#include "master/recording/step_watcher.h"
+#include "proto/messages.h"
+#include "proto/records.h"
+#include "slave/core/reserved.h"
+
+namespace proffer::sim {
+
+// An agent, from when it registered until it was lost.
+struct WorkAgent {
+  AgentId agent = {};
+  Resources total = {};  // without what is only estimated to be free
+  Attributes attributes = {};
+  agent::ReservedByRole reserved = {};
+  Time joins = {};
+  std::optional<Time> leaves = {};
+};
+
+struct WorkFramework {
+  FrameworkId id = {};
+  std::string name = {};
+  RoleName role = {};
+  OfferMode mode = OfferMode::kAsks;
+  Time joins = {};
+};
+
+// What tasks have in common: the ask that they fill, without its count. Of a framework that takes
+// open offers only the shape is known.
+struct WorkKind {
+  uint32_t framework = 0;  // its place
+  RoleName role = {};      // in which they count
+  Ask ask = {};
+};
+
+// A task, from when it was wanted; again after it was lost or taken back.
+struct WorkAttempt {
+  Time wanted = {};
+  std::optional<Time> launched = {};
+  std::optional<Time> ended = {};
+  bool was_taken = false;  // it ended because it was revoked, drained or lost
+};
+struct WorkItem {
+  uint32_t kind = 0;                       // its place
+  std::vector<WorkAttempt> attempts = {};  // at least one
+};
+
+struct Work {
+  Time begins = {};                                 // of the first life
+  Time ends = {};                                   // the last step of the last life
+  std::map<std::string, std::string> options = {};  // of the first master, by names of its flags
+  RoleTable roles = {};                             // when the first master began
+  std::vector<WorkAgent> agents = {};
+  std::vector<WorkFramework> frameworks = {};
+  std::vector<WorkKind> kinds = {};
+  std::vector<WorkItem> items = {};
+  // Tasks that were told to end, or would have been lent out no longer: when, and in which role.
+  std::vector<std::pair<Time, RoleName>> revokes = {};
+  // Of operators: SetRole, DrainAgent, UndrainAgent and ReserveForRole.
+  std::vector<std::pair<Time, master::MasterEvent>> operations = {};
+  // When nobody led, between two lives.
+  std::vector<std::pair<Time, Time>> gaps = {};
+  int64_t inherited = 0;  // tasks that ran already when the first master began
+  int64_t withdrawn = 0;  // that were wanted no more before they were launched: no items
+  int64_t cut = 0;        // that still wait and are no items: beyond kWorkPendingKept of their ask
+
+  // Whether nothing waits or runs at its end.
+  bool is_over() const;
+};
+// Of one ask, tasks that still wait at the end: a framework may ask for millions.
+inline constexpr size_t kWorkPendingKept = 10'000;
+
+// Reads the work from steps. Lives follow each other; what runs over from one to the next is known
+// again by its name.
+class WorkReader final : public master::StepWatcher {
+ public:
+  void begins(const master::MasterOptions& options,
+              const master::MasterSnapshot& snapshot) override;
+  void hears(const master::MasterEvent& event, Time now) override;
+  void says(const master::MasterOutbox& out) override;
+  void ends() override {}
+
+  // O(all): what still waits is added to a copy.
+  Work work() const;
+
+ private:
+  using TaskName = std::pair<FrameworkId, TaskId>;
+  using AskOf = std::pair<uint32_t, AskName>;
+  // What the master was told in the step in hand, as far as it is looked at when its outcome is
+  // known.
+  struct Heard {
+    std::optional<PeerId> peer = {};
+    std::optional<proto::Subscribe> subscribe = {};
+    std::optional<std::vector<Ask>> asks = {};
+    std::map<TaskId, std::pair<AskName, ResourceVector>> launches = {};
+  };
+  // So many tasks of an ask that are not launched, or one that is wanted again.
+  struct Wanted {
+    uint32_t kind = 0;
+    Time at = {};
+    size_t count = 1;
+    std::optional<uint32_t> again = {};  // an item
+  };
+  struct Pending {
+    std::deque<Wanted> rows = {};
+    size_t count = 0;  // of all rows
+  };
+  struct Running {
+    uint32_t item = 0;
+    uint32_t attempt = 0;
+  };
+
+  void hear(PeerId peer, const proto::Message& message);
+  void on_agent_registered(const AgentId& agent);
+  void on_agent_left(const AgentId& agent);
+  void on_subscribed(const FrameworkId& id);
+  void on_declared(const master::MasterOutbox& out);
+  void on_launched(const FrameworkId& framework, const TaskId& task);
+  void on_adopted(const FrameworkId& framework, const TaskId& task);
+  void on_ended(const FrameworkId& framework, const TaskId& task, bool was_taken);
+  // Its framework may want it again at once, or wait until it is heard of again.
+  void on_unreachable(const FrameworkId& framework, const TaskId& task);
+  void on_back(const FrameworkId& framework, const TaskId& task);
+
+  // Its place; it is added if it is not there.
+  uint32_t framework_of(const FrameworkId& id);
+  uint32_t kind_of(uint32_t framework, Ask ask);
+  // `count` further tasks of the ask: those that were taken back before come first.
+  void want(const AskOf& of, const Ask& ask, size_t count);
+  // The newest `count` of them, or all.
+  void withdraw(Pending& pending, size_t count);
+  // The item of the oldest of them, with a new attempt; of `kind` if there is none.
+  uint32_t take(Pending& pending, uint32_t kind);
+
+  Work work_;
+  Time now_;
+  bool has_begun_ = false;
+  Heard heard_;
+  std::map<AgentId, uint32_t> present_;                  // agents, to their places
+  std::map<AgentId, Time> silent_since_;                 // of those that are disconnected
+  std::map<AgentId, proto::RegisterAgent> registering_;  // as it was told last
+  std::map<TaskName, proto::AgentTask> told_;            // by agents that register
+  std::map<FrameworkId, uint32_t> frameworks_;           // to their places
+  std::map<FrameworkId, proto::FrameworkRecord> known_;  // by the registry
+  std::map<PeerId, FrameworkId> scheduler_peers_;
+  std::map<AskOf, Pending> wanted_;
+  std::map<uint32_t, std::vector<uint32_t>> kinds_;  // by framework
+  std::map<uint32_t, std::deque<uint32_t>> owed_;    // by kind: items that are wanted again
+  std::map<TaskName, Running> running_;
+  std::map<TaskName, Running> unreachable_;
+};
+
+}  // namespace proffer::sim
