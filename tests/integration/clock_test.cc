@@ -144,7 +144,7 @@ TEST_F(StepsOfTheClock, LeaveTasksAndTheOrderOfEventsAlone) {
   std::pair<int64_t, int64_t> last;
   for (std::string line; std::getline(lines, line);) {
     const Json event = Json::parse(line);
-    if (event.contains("gap")) continue;
+    if (event.at("event") == "gap") continue;
     const std::string seq = event.at("seq");
     const size_t point = seq.find('.');
     ASSERT_NE(point, std::string::npos) << line;
