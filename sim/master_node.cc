@@ -128,6 +128,7 @@ void MasterNode::step(master::MasterEvent event) {
   }
   out_.clear();
   core_->handle(std::move(event), now(), out_);
+  if (on_step_) on_step_(out_, now());
   note(out_.trace);
   check_brake(out_.trace);
   std::optional<size_t> upto;

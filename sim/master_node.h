@@ -55,6 +55,9 @@ class MasterNode final : public Node, public Listener {
   void set_commit_time(Duration time) { commit_time_ = time; }
   // Called when it ended because its registry could not be written.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
+  // Called with what each step says, before it is carried out.
+  using OnStep = std::function<void(const master::MasterOutbox&, Time now)>;
+  void set_on_step(OnStep on_step) { on_step_ = std::move(on_step); }
   // Somebody has written the registry.
   void compare_admitted();
   // Called when its registry names an agent no more.
@@ -122,6 +125,7 @@ class MasterNode final : public Node, public Listener {
   bool powered_ = true;
   std::optional<Duration> commit_time_;
   std::function<void()> on_failed_;
+  OnStep on_step_;
   std::set<AgentId> admitted_;  // by the registry, when it was looked at last
   std::function<void(const AgentId&)> on_removed_;
   uint64_t calls_ = 0;

@@ -48,10 +48,12 @@ FrameworkId inherited_id(const ScenarioFramework& framework) {
 
 }  // namespace
 
-ScenarioRun::ScenarioRun(const Scenario& scenario, std::ostream* trace, const NaiveRules& naive)
+ScenarioRun::ScenarioRun(const Scenario& scenario, std::ostream* trace, const NaiveRules& naive,
+                         const RunSetup& setup)
     : scenario_(scenario),
       naive_(naive),
-      zero_(Time() + kBefore + scenario.network.delay * kFramesBefore),
+      setup_(setup),
+      zero_(Time() + setup.begun_before + kBefore + scenario.network.delay * kFramesBefore),
       world_(scenario.seed, trace, zero_),
       network_(world_),
       book_(scenario_, zero_) {
@@ -69,6 +71,7 @@ void ScenarioRun::build() {
                       .connects_in = connects_in(scenario_)});
   master::MasterOptions options = options_of(scenario_);
   options.allocator.naive = naive_;
+  options.keeps_history = setup_.keeps_history;
   master_ = std::make_unique<MasterNode>(world_, network_, options);
   master_->set_commit_time(Duration());
   for (const ScenarioFramework& framework : scenario_.frameworks) add_tenant(framework);

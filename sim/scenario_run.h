@@ -4,6 +4,7 @@
 // undisturbed network unless it says otherwise.
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -22,22 +23,40 @@
 
 namespace proffer::sim {
 
+struct RunSetup {
+  // What the master says in a step has entries for its history.
+  bool keeps_history = false;
+  // Master and frameworks are there so long before it begins; agents are not.
+  Duration begun_before = {};
+};
+
 class ScenarioRun {
  public:
   // Needs a checked scenario, which is copied. Every event is printed to `trace` as it happens.
   // `naive`: for tests of the rules.
   explicit ScenarioRun(const Scenario& scenario, std::ostream* trace = nullptr,
-                       const NaiveRules& naive = {});
+                       const NaiveRules& naive = {}, const RunSetup& setup = {});
   ~ScenarioRun();
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;
 
   // All of it. Once. Ends early if something is violated.
   proto::SimulateReport run();
+  // Instead: until so long since it began, or until `done` holds between two instants, or something
+  // is violated. True if `done` held.
+  bool run_until(Duration until, const std::function<bool()>& done = {}) {
+    return world_.run_until(at(until), done);
+  }
+  // When tasks arrive that the scenario has arrive at 0s: from -begun_before on. Before it runs.
+  void set_arrivals(TaskBook::Arrivals arrivals) { book_.set_arrivals(std::move(arrivals)); }
+  // How long tasks run, in place of what the scenario says. Before it runs.
+  void set_durations(TaskBook::Durations durations) { book_.set_durations(std::move(durations)); }
 
   // --- what a test may look at -----------------------------------------------------------------
   World& world() { return world_; }
   const master::Master& master() const { return master_->core(); }
+  // Called with what each step of the master says, before it is carried out.
+  void set_on_step(MasterNode::OnStep on_step) { master_->set_on_step(std::move(on_step)); }
   const TaskBook& book() const { return book_; }
   uint64_t frames() const { return network_.frames(); }
 
@@ -57,6 +76,7 @@ class ScenarioRun {
 
   const Scenario scenario_;
   const NaiveRules naive_;
+  const RunSetup setup_;
   // When it begins: masters and schedulers that are there from the first have found each other.
   const Time zero_;
   std::set<Duration> counted_at_;  // when the total is counted, because agents join
