@@ -73,7 +73,7 @@ void record(const std::string& directory) {
     const Result<void> written = log->append(records);
     CHECK(written.has_value()) << written.error().message();
   });
-  sim::ScenarioRun run(an_hour(), nullptr, {}, &recorder);
+  sim::ScenarioRun run(an_hour(), nullptr, {}, {.watcher = &recorder});
   run.world().at(run.zero() + kMasterEnds, [&] { run.master_node().crash(); });
   run.world().at(run.zero() + kMasterEnds + kMasterFollows, [&] { run.master_node().start(); });
   const proto::SimulateReport report = run.run();

@@ -9,7 +9,9 @@
 #include "cli/commands.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
+#include "cli/pending.h"
 #include "common/text.h"
+#include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
@@ -309,6 +311,17 @@ std::vector<std::string> explain_lines(const proto::ExplainedTask& all) {
   return lines;
 }
 
+// Said of the first asks, as their explanations are.
+std::vector<std::string> start_lines(const std::vector<proto::PendingRow>& pending) {
+  std::vector<std::string> lines;
+  for (const proto::PendingRow& row : pending) {
+    if (lines.size() == kAsksExplainedMax) break;
+    lines.push_back(line(lines.empty() ? "start" : "",
+                         text("ask ", quoted(row.ask.str()), ": ", start_text(row))));
+  }
+  return lines;
+}
+
 namespace {
 
 // Prints the answer of the master, which is a Value in JSON.
@@ -319,6 +332,9 @@ int print_explanation(const std::string& json, Result<Value> (*parse)(std::strin
   for (const std::string& said : explain_lines(*value)) print_line(said);
   return 0;
 }
+
+// The rest of an explanation should not wait for long: 2 s.
+constexpr int kForecastAsks = 10;
 
 constexpr std::string_view kExplainUsage =
     "proffer explain framework NAME | role PATH | task FRAMEWORK/TASK [--json]";
@@ -361,15 +377,29 @@ int run_explain(const Words& words) {
         Error::invalid_argument(text("name a ", what)).with_hint(std::string(kExplainUsage)), json);
     return kExitUsage;
   }
-  const Result<CallResult> answer = call(*master, "explain", proto::explain_call_json(asked));
-  if (!answer) return print_error(answer.error(), json);
+  Result<CallResult> answer = CallResult();
+  std::vector<proto::PendingRow> pending;
+  const auto ask = [&]() -> Result<void> {
+    answer = call(*master, "explain", proto::explain_call_json(asked));
+    if (!answer) return answer.error();
+    if (asked.framework.empty()) return {};
+    Result<std::vector<proto::PendingRow>> rows = proto::parse_pending_of_explanation(answer->json);
+    if (!rows) return std::move(rows).error().in("the master's answer");
+    pending = *std::move(rows);
+    return {};
+  };
+  if (const Result<void> told = ask_until_forecast(ask, pending, kForecastAsks); !told) {
+    return print_error(told.error(), json);
+  }
   if (json) {
     print_line(answer->json);
     return 0;
   }
   if (what == "role") return print_explanation(answer->json, proto::parse_explained_role);
   if (what == "task") return print_explanation(answer->json, proto::parse_explained_task);
-  return print_explanation(answer->json, proto::parse_explanation);
+  if (const int failed = print_explanation(answer->json, proto::parse_explanation)) return failed;
+  for (const std::string& said : start_lines(pending)) print_line(said);
+  return 0;
 }
 
 }  // namespace proffer::cli

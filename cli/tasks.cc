@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
+#include "cli/pending.h"
 #include "common/text.h"
 #include "proto/json/json.h"
 
@@ -36,15 +37,26 @@ int run_tasks(const Words& words) {
   std::string prefix;
   bool json = false;
   bool all = false;
-  Arguments arguments("proffer tasks [PREFIX] [--all] [--json]",
-                      "what runs, and with --all what ran");
+  bool pending = false;
+  Arguments arguments("proffer tasks [PREFIX] [--all | --pending] [--json]",
+                      "tasks that run, with --all also ended ones; with --pending asks that wait, "
+                      "and when they will probably start");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.flag("--all", &all, "also tasks that have ended");
-  arguments.option("PREFIX", &prefix, "only FRAMEWORK/TASK or task ids that begin so");
+  arguments.flag("--pending", &pending, "asks with tasks that are not launched yet");
+  arguments.option("PREFIX", &prefix,
+                   "only FRAMEWORK/TASK or task ids that begin so; with --pending FRAMEWORK/ASK");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
+  if (all && pending) {
+    return usage_error(
+        Error::invalid_argument("--all shows what has ended, and --pending what waits")
+            .with_hint("name one of them"),
+        json);
+  }
+  if (pending) return print_pending(*master, prefix, json);
   const Result<std::vector<proto::TaskRow>> rows = call_list<proto::TaskRow>(
       *master, "tasks", {.prefix = prefix, .ended = all}, proto::parse_tasks);
   if (!rows) return print_error(rows.error(), json);

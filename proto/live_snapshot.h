@@ -48,6 +48,7 @@ struct LiveFramework {
 struct LiveAsk {
   FrameworkId framework = {};
   Ask ask = {};
+  bool claims = false;  // agents are set aside for it
   bool operator==(const LiveAsk&) const = default;
 };
 

@@ -10,6 +10,7 @@
 
 #include "common/limits.h"
 #include "common/text.h"
+#include "proto/forecast.h"
 #include "sim/scenario_checker.h"
 #include "sim/scenario_writer.h"
 
@@ -50,6 +51,7 @@ struct Group {
   Kind kind = {};
   Ask ask = {};
   int64_t pending = 0;
+  bool claims = false;
   std::vector<const LiveTask*> running = {};
 };
 
@@ -135,7 +137,7 @@ class Maker {
   LiveScenario made_;
   std::map<AgentId, std::vector<Slice>> free_;
   std::map<FrameworkId, std::vector<const LiveTask*>> running_;
-  std::map<FrameworkId, std::vector<const Ask*>> asks_;
+  std::map<FrameworkId, std::vector<const LiveAsk*>> asks_;
   std::vector<std::string> suppressed_;
   std::vector<std::string> cut_;
 };
@@ -254,7 +256,8 @@ std::vector<Group> Maker::groups_of(const LiveFramework& framework) const {
   std::vector<Group> groups;
   const auto declared = asks_.find(framework.framework);
   if (declared != asks_.end() && framework.mode == OfferMode::kAsks) {
-    for (const Ask* ask : declared->second) {
+    for (const LiveAsk* live : declared->second) {
+      const Ask* ask = &live->ask;
       Group& group = groups.emplace_back();
       group.kind = {.ask = ask->name,
                     .role = ask->role.empty() ? framework.role : ask->role,
@@ -264,6 +267,7 @@ std::vector<Group> Maker::groups_of(const LiveFramework& framework) const {
                     .gang = ask->gang};
       group.ask = *ask;
       group.pending = ask->count;
+      group.claims = live->claims;
     }
   }
   add_tasks(framework, groups);
@@ -332,8 +336,10 @@ void Maker::add_framework(const LiveFramework& framework, const std::string& nam
                          .takes = framework.mode == OfferMode::kOpen ? Takes::kOpen : Takes::kAsks};
   std::set<std::string> names;
   bool wants = false;
+  std::vector<LiveOrigin> origins;
   for (Group& group : groups_of(framework)) {
     wants = wants || group.pending > 0;
+    const int64_t wanted = group.pending;
     if (framework.suppressed) group.pending = 0;
     if (group.pending > kPendingKept) {
       const int64_t most = std::max(most_at_once(group.kind.shape), kPendingKept);
@@ -341,6 +347,18 @@ void Maker::add_framework(const LiveFramework& framework, const std::string& nam
       group.pending = std::min(group.pending, most / group.kind.gang * group.kind.gang);
     }
     if (group.pending == 0 && group.running.empty()) continue;
+    origins.push_back(
+        {.framework = framework.framework,
+         .name = framework.name,
+         .role = group.kind.role,
+         .ask = group.kind.ask,
+         .kind = proto::kind_of(
+             group.kind.ask,
+             group.running.empty() ? std::string_view() : group.running.front()->task.str(),
+             group.kind.shape),
+         .pending = wanted,
+         .ending = group.kind.ending,
+         .claims = group.claims});
     std::string own = group.kind.ask.empty() ? "task" : group.kind.ask.str();
     own = own.substr(0, kTaskNameBytesMax - 8);
     std::string unique = own;
@@ -349,6 +367,7 @@ void Maker::add_framework(const LiveFramework& framework, const std::string& nam
   }
   if (framework.suppressed && wants) suppressed_.push_back(name);
   made_.scenario.frameworks.push_back(std::move(made));
+  made_.origins.push_back(std::move(origins));
 }
 
 void Maker::add_frameworks() {
@@ -356,7 +375,7 @@ void Maker::add_frameworks() {
   std::vector<std::string> with_ports;
   std::vector<std::string> expiring;
   for (const LiveAsk& ask : live_.asks) {
-    asks_[ask.framework].push_back(&ask.ask);
+    asks_[ask.framework].push_back(&ask);
     const std::string name = text(ask.framework.str(), "/", ask.ask.name.str());
     const auto by_number = static_cast<int64_t>(ask.ask.static_ports.size());
     if (ask.ask.count > 0 && ask.ask.ports > by_number) with_ports.push_back(name);

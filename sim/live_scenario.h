@@ -16,8 +16,22 @@ namespace proffer::sim {
 // notices, minimum runtimes and claims.
 inline constexpr Duration kLiveUntil = minutes(10);
 
+// What an entry of tasks of a scenario was in the live cluster.
+struct LiveOrigin {
+  FrameworkId framework = {};
+  std::string name = {};  // of the framework
+  RoleName role = {};
+  AskName ask = {};       // empty: of none
+  std::string kind = {};  // proto::kind_of() its tasks
+  int64_t pending = 0;    // tasks that the ask lacks, of which the last ones may be left out
+  bool ending = false;    // its tasks were being killed
+  bool claims = false;    // agents were set aside for it
+};
+
 struct LiveScenario {
   Scenario scenario = {};
+  // By framework and entry of the scenario.
+  std::vector<std::vector<LiveOrigin>> origins = {};
   std::vector<std::string> notes = {};  // what is not in it, or not as it is, for people
 };
 

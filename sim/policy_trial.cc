@@ -283,7 +283,7 @@ void operate_as(MasterNode& master, const master::MasterEvent& event) {
 
 Result<WorkRun> run_work(const WorkScenario& planned) {
   WorkReader reader;
-  ScenarioRun run(planned.scenario, nullptr, {}, &reader);
+  ScenarioRun run(planned.scenario, nullptr, {}, {.watcher = &reader});
   MasterNode& master = run.master_node();
   for (const auto& operation : planned.operations) {
     run.world().at(run.zero() + operation.first,

@@ -49,19 +49,20 @@ FrameworkId inherited_id(const ScenarioFramework& framework) {
 }  // namespace
 
 ScenarioRun::ScenarioRun(const Scenario& scenario, std::ostream* trace, const NaiveRules& naive,
-                         master::StepWatcher* watcher)
+                         const RunSetup& setup)
     : scenario_(scenario),
       naive_(naive),
-      zero_(Time() + kBefore + scenario.network.delay * kFramesBefore),
+      setup_(setup),
+      zero_(Time() + setup.begun_before + kBefore + scenario.network.delay * kFramesBefore),
       world_(scenario.seed, trace, zero_),
       network_(world_),
       book_(scenario_, zero_) {
-  build(watcher);
+  build();
 }
 
 ScenarioRun::~ScenarioRun() = default;
 
-void ScenarioRun::build(master::StepWatcher* watcher) {
+void ScenarioRun::build() {
   network_.set_plain();
   network_.set_rates({.delay_min = scenario_.network.delay,
                       .delay_max = scenario_.network.delay,
@@ -70,9 +71,10 @@ void ScenarioRun::build(master::StepWatcher* watcher) {
                       .connects_in = connects_in(scenario_)});
   master::MasterOptions options = options_of(scenario_);
   options.allocator.naive = naive_;
+  options.keeps_history = setup_.keeps_history;
   master_ = std::make_unique<MasterNode>(world_, network_, options);
   master_->set_commit_time(Duration());
-  master_->set_watcher(watcher);
+  master_->set_watcher(setup_.watcher);
   for (const ScenarioFramework& framework : scenario_.frameworks) add_tenant(framework);
   uint64_t tasks = 0;
   for (const ScenarioFramework& framework : scenario_.frameworks) {

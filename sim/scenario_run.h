@@ -4,6 +4,7 @@
 // undisturbed network unless it says otherwise.
 
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <map>
 #include <memory>
@@ -22,18 +23,36 @@
 
 namespace proffer::sim {
 
+struct RunSetup {
+  // What the master says in a step has entries for its history.
+  bool keeps_history = false;
+  // Master and frameworks are there so long before it begins; agents are not.
+  Duration begun_before = {};
+  // Is told each step of the master; outlives the run.
+  master::StepWatcher* watcher = nullptr;
+};
+
 class ScenarioRun {
  public:
   // Needs a checked scenario, which is copied. Every event is printed to `trace` as it happens.
-  // `naive`: for tests of the rules. `watcher`: is told each step of the master; outlives this.
+  // `naive`: for tests of the rules.
   explicit ScenarioRun(const Scenario& scenario, std::ostream* trace = nullptr,
-                       const NaiveRules& naive = {}, master::StepWatcher* watcher = nullptr);
+                       const NaiveRules& naive = {}, const RunSetup& setup = {});
   ~ScenarioRun();
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;
 
   // All of it. Once. Ends early if something is violated.
   proto::SimulateReport run();
+  // Instead: until so long since it began, or until `done` holds between two instants, or something
+  // is violated. True if `done` held.
+  bool run_until(Duration until, const std::function<bool()>& done = {}) {
+    return world_.run_until(at(until), done);
+  }
+  // When tasks arrive that the scenario has arrive at 0s: from -begun_before on. Before it runs.
+  void set_arrivals(TaskBook::Arrivals arrivals) { book_.set_arrivals(std::move(arrivals)); }
+  // How long tasks run, in place of what the scenario says. Before it runs.
+  void set_durations(TaskBook::Durations durations) { book_.set_durations(std::move(durations)); }
 
   // --- what a test may look at -----------------------------------------------------------------
   World& world() { return world_; }
@@ -44,7 +63,7 @@ class ScenarioRun {
   uint64_t frames() const { return network_.frames(); }
 
  private:
-  void build(master::StepWatcher* watcher);
+  void build();
   void add_machine(const ScenarioAgent& agent, AgentId name);
   void add_tenant(const ScenarioFramework& framework);
   // What runs when it begins, as the registry and the agents' checkpoints say.
@@ -59,6 +78,7 @@ class ScenarioRun {
 
   const Scenario scenario_;
   const NaiveRules naive_;
+  const RunSetup setup_;
   // When it begins: masters and schedulers that are there from the first have found each other.
   const Time zero_;
   std::set<Duration> counted_at_;  // when the total is counted, because agents join

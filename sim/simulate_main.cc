@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -12,13 +13,16 @@
 #include <string>
 #include <string_view>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
 #include "proto/json/simulate_json.h"
 #include "sim/compact.h"
+#include "sim/forecast.h"
 #include "sim/report.h"
 #include "sim/scenario_reader.h"
 #include "sim/scenario_run.h"
@@ -41,6 +45,7 @@ constexpr std::string_view kUsage =
     "  --json        one object in place of tables\n"
     "  --trace FILE  writes every event there; - is standard error\n"
     "  --compact     removes agents for as long as the work still fits, and reports the fewest\n"
+    "  --forecast    FILE is what a master writes; says when asks will probably start\n"
     "Exit code: 0 it ran, 1 an invariant was violated, 2 wrong usage or a wrong file.\n"
     "docs/concepts/simulate.md says what a file may describe and what the report means.\n";
 
@@ -65,6 +70,7 @@ struct Arguments {
   std::string trace = {};
   bool json = false;
   bool compact = false;
+  bool forecast = false;
   bool help = false;
 };
 
@@ -81,6 +87,10 @@ Result<Arguments> parse(int argc, char** argv) {
     }
     if (word == "--help" || word == "-h") {
       arguments.help = true;
+      continue;
+    }
+    if (word == "--forecast") {
+      arguments.forecast = true;
       continue;
     }
     if (word == "--compact") {
@@ -106,8 +116,8 @@ Result<Arguments> parse(int argc, char** argv) {
     if (import == std::end(kImports) && word != "--seed" && word != "--until" &&
         word != "--trace") {
       const std::string_view near =
-          nearest(word, {"--seed", "--until", "--json", "--trace", "--compact", "--help", "--csv",
-                         "--openb-nodes", "--openb-pods"});
+          nearest(word, {"--seed", "--until", "--json", "--trace", "--compact", "--forecast",
+                         "--help", "--csv", "--openb-nodes", "--openb-pods"});
       return usage(text("unknown option ", quoted(word),
                         near.empty() ? std::string() : text("; did you mean ", near, "?")));
     }
@@ -137,6 +147,10 @@ Result<Arguments> parse(int argc, char** argv) {
   }
   if (arguments.compact && !arguments.trace.empty()) {
     return usage("--compact replays the work many times, so it writes no --trace");
+  }
+  if (arguments.forecast && (arguments.compact || arguments.until || !arguments.trace.empty() ||
+                             arguments.imports_any())) {
+    return usage("--forecast takes FILE and --seed only");
   }
   if (arguments.file.empty() && !arguments.imports_any() && !arguments.help) {
     return usage("no FILE is given");
@@ -217,6 +231,38 @@ Result<Scenario> scenario_of(const Arguments& arguments) {
   return scenario;
 }
 
+// A master starts this beside itself: no more than a share of the machine is its own.
+constexpr rlim_t kForecastCpuSeconds = 40;
+constexpr rlim_t kForecastMemoryBytes = rlim_t{2} << 30;
+constexpr size_t kForecastBytesMax = size_t{64} << 20;
+constexpr int kForecastNice = 10;
+// After so much CPU no further run begins.
+constexpr std::clock_t kForecastRunsSeconds = 15;
+
+int run_forecast(const Arguments& arguments) {
+  const rlimit cpu = {kForecastCpuSeconds, kForecastCpuSeconds};
+  const rlimit memory = {kForecastMemoryBytes, kForecastMemoryBytes};
+  ::setrlimit(RLIMIT_CPU, &cpu);
+  ::setrlimit(RLIMIT_AS, &memory);
+  static_cast<void>(::nice(kForecastNice));
+  const auto fail_json = [](const Error& error) { return fail(error, true); };
+  const Result<std::string> lines = read(arguments.file, kForecastBytesMax);
+  if (!lines) return fail_json(lines.error());
+  if (lines->size() > kForecastBytesMax) {
+    return fail_json(Error::resource_exhausted(
+        text("a forecast is made of at most ", kForecastBytesMax, " bytes")));
+  }
+  const Result<proto::ForecastRequest> request = proto::parse_forecast_request(*lines);
+  if (!request) return fail_json(Error(request.error()).in(arguments.file));
+  ForecastOptions options;
+  if (arguments.seed) options.seed = *arguments.seed;
+  options.may_go_on = [] { return std::clock() < kForecastRunsSeconds * CLOCKS_PER_SEC; };
+  const Result<proto::Forecast> made = forecast(*request, options);
+  if (!made) return fail_json(made.error());
+  std::cout << proto::forecast_json(*made) << '\n' << std::flush;
+  return std::cout.good() ? 0 : 1;
+}
+
 int run(int argc, char** argv) {
   const Result<Arguments> arguments = parse(argc, argv);
   if (!arguments) {
@@ -230,6 +276,7 @@ int run(int argc, char** argv) {
   }
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
+  if (arguments->forecast) return run_forecast(*arguments);
   const Result<Scenario> scenario = scenario_of(*arguments);
   if (!scenario) return fail(scenario.error(), arguments->json);
   std::ofstream file;

@@ -70,7 +70,8 @@ TaskBook::TaskBook(const Scenario& scenario, Time zero)
 
 Time TaskBook::arrival(uint32_t framework, uint32_t group, uint32_t number) const {
   const ScenarioFramework& of = scenario_.frameworks[framework];
-  return zero_ + std::max(of.joins, of.tasks[group].arrival(number));
+  const Duration after = std::max(of.joins, of.tasks[group].arrival(number));
+  return zero_ + (after == Duration() && arrivals_ ? arrivals_(framework, group) : after);
 }
 
 std::optional<Time> TaskBook::next_arrival(uint32_t framework) const {
@@ -232,6 +233,8 @@ void TaskBook::started(const TaskRef& ref, Time now) {
   one.state = State::kRunning;
   if (std::exchange(one.waited, true)) return;
   book.waits.push_back(now - one.wanted);
+  book.groups[ref.group].starts.push_back(now);
+  ++started_;
 }
 
 void TaskBook::ended(const TaskRef& ref, Time now) {

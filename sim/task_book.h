@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -110,6 +111,13 @@ class TaskBook {
   const Counts& counts(uint32_t framework) const { return books_[framework].counts; }
   // Of tasks that started, from wanted to running the first time; unsorted.
   const std::vector<Duration>& waits(uint32_t framework) const { return books_[framework].waits; }
+  // When tasks of the group ran that did not run when the scenario began, each the first time; in
+  // this order.
+  const std::vector<Time>& starts(uint32_t framework, uint32_t group) const {
+    return books_[framework].groups[group].starts;
+  }
+  // Of all groups.
+  int64_t started() const { return started_; }
   // Neither finished nor cancelled, whether or not they have arrived.
   int64_t open() const { return open_; }
   int64_t preempted() const { return preempted_; }
@@ -126,8 +134,15 @@ class TaskBook {
   const ScenarioTasks& tasks(const TaskRef& ref) const {
     return scenario_.frameworks[ref.framework].tasks[ref.group];
   }
+  // How long attempts run, in place of what the scenario says. Before anything runs.
+  using Durations = std::function<std::optional<Duration>(const TaskRef&)>;
+  void set_durations(Durations durations) { durations_ = std::move(durations); }
+  // When tasks arrive, after the scenario begins, that it has arrive at 0s. Before anything runs.
+  using Arrivals = std::function<Duration(uint32_t framework, uint32_t group)>;
+  void set_arrivals(Arrivals arrivals) { arrivals_ = std::move(arrivals); }
   // How long this attempt runs; nothing: for ever.
   std::optional<Duration> duration_of(const TaskRef& ref) const {
+    if (durations_) return durations_(ref);
     return tasks(ref).duration_of(scenario_.seed, scenario_.frameworks[ref.framework].name,
                                   ref.number, ref.attempt);
   }
@@ -153,6 +168,7 @@ class TaskBook {
     uint32_t arrived = 0;           // the first so many
     uint32_t fresh = 0;             // the first that was never launched
     std::set<uint32_t> again = {};  // that are wanted again
+    std::vector<Time> starts = {};
   };
   struct Book {
     std::vector<Group> groups = {};
@@ -173,7 +189,10 @@ class TaskBook {
   const Scenario& scenario_;
   Time zero_;
   std::vector<Book> books_;
+  Durations durations_;
+  Arrivals arrivals_;
   int64_t open_ = 0;
+  int64_t started_ = 0;
   int64_t preempted_ = 0;
   std::map<Cause, Revoked> revoked_;
   std::map<TaskRef, Cause> notices_;  // of those that have not ended

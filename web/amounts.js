@@ -30,6 +30,14 @@ export function dominant(use, total) {
 export const percent = (share) => `${(share * 100).toFixed(1)} %`;
 export const millionths = (value) => `${((value ?? 0) / 10_000).toFixed(1)} %`;
 
+// A span of time, as `proffer` prints it.
+export function span(seconds) {
+  if (seconds < 120) return `${Math.floor(seconds)} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} days`;
+}
+
 const two = (value) => String(value).padStart(2, '0');
 
 export function clock(seconds) {

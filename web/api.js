@@ -88,13 +88,14 @@ export async function get(path) {
   return value;
 }
 
-// All pages of a list, at most `max` rows.
-export async function list(method, name, max = 20_000) {
+// All pages of a list, at most `max` rows; `seen` is called with each page.
+export async function list(method, name, { max = 20_000, seen } = {}) {
   const rows = [];
   let after = '';
   do {
     const page = await get(`/v1/${method}?after=${encodeURIComponent(after)}`);
     for (const row of page[name]) rows.push(row);
+    seen?.(page);
     after = page.next ?? '';
   } while (after && rows.length < max);
   return rows;

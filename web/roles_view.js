@@ -71,7 +71,7 @@ export class RolesView {
   }
 
   async fetch() {
-    const [rows, status] = await Promise.all([list('roles', 'roles', kRowsMax), get('/v1/status')]);
+    const [rows, status] = await Promise.all([list('roles', 'roles', { max: kRowsMax }), get('/v1/status')]);
     this.rows = rows.sort((a, b) => (a.role < b.role ? -1 : 1));
     this.total = status.total;
     return status;

@@ -2,6 +2,7 @@
 // what runs fits the agents that it runs on, and what is asked for is not running already.
 
 #include <algorithm>
+#include <set>
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -88,13 +89,17 @@ proto::LiveSnapshot Master::State::live_snapshot(Time now) const {
                              .mode = framework.record.mode,
                              .connected = framework.connected()};
     std::map<AskName, int64_t> wanted;
+    std::set<AskName> claiming;
     for (const LeafStatus& leaf : leaves.at(id)) {
       row.suppressed = row.suppressed || leaf.suppressed;
-      for (const AskStatus& ask : leaf.asks) wanted[ask.ask] = ask.wanted;
+      for (const AskStatus& ask : leaf.asks) {
+        wanted[ask.ask] = ask.wanted;
+        if (ask.claimed || !ask.set_aside.empty() || !ask.kept.empty()) claiming.insert(ask.ask);
+      }
     }
     all.frameworks.push_back(std::move(row));
     for (const auto& [name, declared] : framework.asks) {
-      proto::LiveAsk ask{.framework = id, .ask = declared};
+      proto::LiveAsk ask{.framework = id, .ask = declared, .claims = claiming.contains(name)};
       const auto found = wanted.find(name);
       ask.ask.count = found == wanted.end() ? 0 : found->second;
       all.asks.push_back(std::move(ask));

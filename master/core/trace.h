@@ -384,6 +384,7 @@ struct TaskLaunched {
   TaskId task;
   AgentId agent;
   std::string user;  // as which it runs
+  AskName ask;       // not printed
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task launched"}; }
   void fields(TraceFields& f) const {

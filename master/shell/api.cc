@@ -41,6 +41,7 @@ void Api::call(const Call& call, Done done) {
                                       .conditions = [this]() -> const auto& {
                                         return process_.conditions->current().rows();
     }
+      , .now = process_.loop.now(), .forecaster = process_.forecaster.get()
   },
                                      call.arguments);
   if (!page && page.error().code() == ErrorCode::kInvalidArgument) {

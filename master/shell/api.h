@@ -15,6 +15,7 @@
 #include "master/core/master.h"
 #include "master/shell/condition_keeper.h"
 #include "master/shell/event_log.h"
+#include "master/shell/forecaster.h"
 #include "master/shell/history.h"
 #include "master/shell/history_calls.h"
 #include "master/shell/routes.h"
@@ -37,6 +38,7 @@ class Api {
     const std::unique_ptr<History>& history;             // nullptr: none is kept
     const std::unique_ptr<EventLog>& events;             // likewise
     const std::unique_ptr<ConditionKeeper>& conditions;  // nullptr while it does not lead
+    const std::unique_ptr<Forecaster>& forecaster;       // likewise
     Secrets& secrets;
     const PolicyOptions& policy;
     std::function<void(const std::vector<TraceEvent>&)> tell = {};

@@ -19,6 +19,7 @@
 #include "master/shell/api.h"
 #include "master/shell/condition_keeper.h"
 #include "master/shell/event_log.h"
+#include "master/shell/forecaster.h"
 #include "master/shell/http_api.h"
 #include "master/shell/intake.h"
 #include "master/shell/key_principals.h"
@@ -78,6 +79,7 @@ struct MasterShell::Impl {
              .history = history,
              .events = events,
              .conditions = conditions,
+             .forecaster = forecaster,
              .secrets = secrets,
              .policy = options.core.policy,
              .tell = [this](const std::vector<TraceEvent>& happened) { tell(happened); },
@@ -112,6 +114,7 @@ struct MasterShell::Impl {
   std::span<const std::byte> frame_in_hand;     // of the event that is the next step
   std::unique_ptr<Recorder> recorder;           // nullptr: nothing is recorded, or it does not lead
   std::unique_ptr<ConditionKeeper> conditions;  // nullptr: it does not lead
+  std::unique_ptr<Forecaster> forecaster;       // the same
   std::unique_ptr<Router> router;
   Intake intake;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
@@ -304,6 +307,8 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
   if (options.events_bytes > 0) begin_events();
   conditions = std::make_unique<ConditionKeeper>(loop, options.core.heartbeat,
                                                  [this] { return circumstances(); });
+  forecaster =
+      std::make_unique<Forecaster>(loop, *core, history.get(), options.data_dir + "/forecast");
   if (Result<void> listening = listen_by_keys(); !listening) {
     return lost(std::move(listening).error());
   }
@@ -655,6 +660,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                            .writes = writes,
                                            .tasks = tasks,
                                            .conditions = conditions->last(),
+                                           .forecaster = *forecaster,
                                            .shed = shed,
                                            .trace = trace,
                                            .now = loop.now()}),
@@ -681,6 +687,7 @@ void MasterShell::Impl::step(MasterEvent event) {
     undecided_since = now;
   }
   trace.write(out.trace, now.nanos() / 1'000'000'000);
+  forecaster->hear(out.trace, out.history);
   tasks.count(out.trace);
   if (history) history->add(std::exchange(out.history, {}));
   const bool is_quiet = out.actions.empty() && (events == nullptr || out.trace.empty());

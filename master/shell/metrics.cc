@@ -107,6 +107,21 @@ void write_events(const EventLog& events, MetricsText& text) {
              events.trouble().empty() ? 1 : 0);
 }
 
+void write_forecasts(const Forecaster& forecaster, MetricsText& text) {
+  const auto count = [](uint64_t value) { return static_cast<int64_t>(value); };
+  const ForecasterFigures& figures = forecaster.figures();
+  write_by("outcome", MetricType::kCounter, "proffer_forecasts_total",
+           "Forecasts of starts, by what became of them.",
+           {{"made", count(figures.made)}, {"failed", count(figures.failed)}}, text);
+  const proto::EtaFigures& told = forecaster.calibration();
+  text.counter("proffer_forecast_starts_total", "Starts that were forecast.",
+               static_cast<uint64_t>(told.starts));
+  write_by("quantile", MetricType::kCounter, "proffer_forecast_starts_in_time_total",
+           "Of these, those that were not later than was told: half of them should not be later "
+           "than p50, nine of ten not later than p90.",
+           {{"p50", told.below_p50}, {"p90", told.below_p90}}, text);
+}
+
 void write_registry(const MasterParts& master, MetricsText& text) {
   text.family(MetricType::kHistogram, "proffer_registry_write_seconds",
               "From when a step gave its records to the registry until they were on the disk; "
@@ -206,6 +221,7 @@ MetricsText master_metrics(const MasterParts& master) {
   write_frameworks(master.core.framework_series(master.now), text);
   if (master.history != nullptr) write_history(*master.history, text);
   if (master.events != nullptr) write_events(*master.events, text);
+  write_forecasts(master.forecaster, text);
   write_registry(master, text);
   write_queues(master, text);
   write_network(master, text);

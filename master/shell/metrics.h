@@ -11,6 +11,7 @@
 #include "master/core/master.h"
 #include "master/shell/conditions.h"
 #include "master/shell/event_log.h"
+#include "master/shell/forecaster.h"
 #include "master/shell/history.h"
 #include "master/shell/inbox.h"
 #include "net/metrics_text.h"
@@ -72,6 +73,7 @@ struct MasterParts {
   const RegistryWrites& writes;
   const TaskCounts& tasks;
   const ConditionWatch& conditions;
+  const Forecaster& forecaster;
   const ShedCounters& shed;
   const TraceLog& trace;
   Time now = {};

@@ -7,8 +7,11 @@
 
 #include "common/limits.h"
 #include "common/text.h"
+#include "master/shell/forecaster.h"
+#include "master/shell/pending.h"
 #include "proto/json/blame_json.h"
 #include "proto/json/conditions_json.h"
+#include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
 #include "proto/json/masters_json.h"
@@ -90,6 +93,18 @@ Result<Page> read_tasks(const ReadContext& from, std::string_view arguments) {
       proto::tasks_json);
 }
 
+Result<Page> read_pending(const ReadContext& from, std::string_view arguments) {
+  const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
+  if (!query) return query.error();
+  proto::PendingPage page{.now = from.now};
+  if (from.forecaster != nullptr) page.calibration = from.forecaster->calibration();
+  return page_of(pending_rows(from, query->prefix, query->after, query->limit), query->limit, false,
+                 pending_key, [&](const std::vector<proto::PendingRow>& rows) {
+                   page.asks = rows;
+                   return proto::pending_json(page);
+                 });
+}
+
 Result<Page> read_offers(const ReadContext& from, std::string_view arguments) {
   return page_after(
       from.core.offers(), arguments,
@@ -115,7 +130,9 @@ Result<Page> read_explain(const ReadContext& from, std::string_view arguments) {
   }
   const Result<proto::Explanation> framework = from.core.explain(call->framework, from.by);
   if (!framework) return framework.error();
-  return Page{.json = proto::explanation_json(*framework)};
+  return Page{.json = proto::explanation_with_pending(
+                  proto::explanation_json(*framework),
+                  pending_rows(from, framework->fair.framework.str() + "/", {}, kAsksMax))};
 }
 
 Result<Page> read_blame(const ReadContext& from, std::string_view arguments) {

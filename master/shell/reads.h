@@ -13,6 +13,7 @@ Result<Page> read_agents(const ReadContext& from, std::string_view arguments);
 Result<Page> read_frameworks(const ReadContext& from, std::string_view arguments);
 Result<Page> read_roles(const ReadContext& from, std::string_view arguments);
 Result<Page> read_tasks(const ReadContext& from, std::string_view arguments);
+Result<Page> read_pending(const ReadContext& from, std::string_view arguments);
 Result<Page> read_offers(const ReadContext& from, std::string_view arguments);
 Result<Page> read_blame(const ReadContext& from, std::string_view arguments);
 Result<Page> read_explain(const ReadContext& from, std::string_view arguments);

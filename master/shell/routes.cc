@@ -10,6 +10,7 @@
 #include "proto/json/conditions_json.h"
 #include "proto/json/events_json.h"
 #include "proto/json/file_access_json.h"
+#include "proto/json/forecast_json.h"
 #include "proto/json/history_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
@@ -63,6 +64,13 @@ constexpr Route kRoutes[] = {
      .arguments = proto::task_query_shape,
      .answer = proto::tasks_shape,
      .read = read_tasks},
+    {.method = "pending",
+     .path = "pending",
+     .about = "asks with tasks that are not launched: why they wait, and when they will start",
+     .page = "after",
+     .arguments = list_query_shape,
+     .answer = proto::pending_shape,
+     .read = read_pending},
     {.method = "offers",
      .path = "offers",
      .about = "the offers that are not answered yet",
@@ -75,7 +83,7 @@ constexpr Route kRoutes[] = {
      .path = "explain",
      .about = "why a framework has no offer, why a role has no more, what may end a task",
      .arguments = proto::explain_call_shape,
-     .answer = proto::explanations_shape,
+     .answer = proto::explanations_with_pending_shape,
      .read = read_explain},
     {.method = "blame",
      .path = "blame",

@@ -19,6 +19,8 @@
 
 namespace proffer::master {
 
+class Forecaster;
+
 struct Page {
   std::string json = {};
   std::string next = {};  // names the next page; empty: this was the last
@@ -32,6 +34,8 @@ struct ReadContext {
   std::string_view history = {};  // MasterStatus::history
   // What is wrong, which is looked for when it is asked for.
   std::function<const std::vector<proto::ConditionRow>&()> conditions = {};
+  Time now = {};
+  Forecaster* forecaster = nullptr;  // nullptr: no times of starts are told
 };
 using ReadFunction = Result<Page> (*)(const ReadContext&, std::string_view arguments);
 

@@ -81,6 +81,7 @@ void fields(F& f, typename F::template Of<LiveAsk>& row) {
   if (F::kReads || ask.expiry > Duration()) f.seconds("expiry_s", ask.expiry);
   if (F::kReads || ask.duration > Duration()) f.seconds("duration_s", ask.duration);
   if (F::kReads || ask.max_run_time > Duration()) f.seconds("max_run_time_s", ask.max_run_time);
+  if (F::kReads || row.claims) f.truth("claims", row.claims);
 }
 
 }  // namespace proffer::proto

@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "proto/json/events_json.h"
+#include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
 #include "tests/fuzz/laws.h"
 
@@ -93,6 +94,10 @@ void fuzz_json(Input input) {
       return check(json, proto::parse_drain_call, proto::drain_call_json);
     case 'v':
       return check(json, proto::parse_reserve_call, proto::reserve_call_json);
+    case 'P':
+      return check(json, proto::parse_pending, proto::pending_json);
+    case 'F':
+      return check(json, proto::parse_forecast, proto::forecast_json);
     case 'E':
       return json_fuzz::check_events(json);
     case 'Q':

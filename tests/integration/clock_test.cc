@@ -60,8 +60,8 @@ class StepsOfTheClock : public testing::Test {
   void set_clock(const std::string& by) { write_file(home_ / "clock", by + "\n"); }
   void start_master() {
     master_ = std::make_unique<Process>(
-        Words{program("proffer-master"), "--data_dir=" + (home_ / "master"),
-              "--socket=" + socket(), "--heartbeat=1s"},
+        Words{program("proffer-master"), "--data_dir=" + (home_ / "master"), "--socket=" + socket(),
+              "--heartbeat=1s"},
         environment_);
     ASSERT_TRUE(eventually([&] { return proffer({"status"}).code == 0; })) << master_->err();
   }
@@ -93,8 +93,8 @@ class StepsOfTheClock : public testing::Test {
     EXPECT_TRUE(eventually([&] { return is_agent_connected(); })) << what;
     // The log is written behind what happens: what a kill -9 takes from it is told as a gap.
     EXPECT_TRUE(eventually([&] {
-      return proffer({"events", "--last", "1000"}).out.find("task=" + what + "-1 agent=a1 state=f") !=
-             std::string::npos;
+      return proffer({"events", "--last", "1000"})
+                 .out.find("task=" + what + "-1 agent=a1 state=f") != std::string::npos;
     })) << what;
   }
 

@@ -133,6 +133,31 @@ TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
   task.wait();
 }
 
+TEST_F(OtherUser, IsNotToldWhenTasksOfOthersWillStart) {
+  const auto start = [&](const std::string& command) {
+    return std::make_unique<Process>(
+        Words{program("proffer"), "run", "--name=sort", "--cpus=2", "--", command},
+        std::map<std::string, std::string>{{"PROFFER_MASTER", socket_path()}});
+  };
+  EXPECT_EQ(start("true")->wait().code, 0);
+  const auto runs = start("sleep 1000");
+  ASSERT_TRUE(
+      eventually([&] { return as_root({"tasks"}).out.find("running") != std::string::npos; }));
+  const auto waits = start("true");
+  ASSERT_TRUE(eventually([&] {
+    return as_root({"tasks", "--pending", "--json"}).out.find("\"eta\":") != std::string::npos;
+  }));
+  const Exit stranger = as_nobody({"proffer", "tasks", "--pending", "--json"});
+  EXPECT_THAT(stranger.out, HasSubstr("\"no_eta\":\"not_yours\""));
+  EXPECT_THAT(stranger.out, Not(HasSubstr("\"eta\":")));
+  EXPECT_THAT(as_nobody({"proffer", "explain", "framework", "sort"}).out,
+              Not(HasSubstr("nine of ten")));
+  for (const auto& process : {waits.get(), runs.get()}) {
+    process->kill(SIGINT);
+    process->wait();
+  }
+}
+
 TEST_F(OtherUser, HearsThatItMayNotReachAMasterAndNotThatThereIsNone) {
   fs::create_directory(home_ / "locked");
   fs::permissions(home_ / "locked", fs::perms::owner_all);

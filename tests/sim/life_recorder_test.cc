@@ -113,7 +113,7 @@ frameworks:
   - {name: g, role: y, tasks: [{name: t, count: 60, resources: "cpus:2;mem:1GiB", duration: 5s}]}
 )");
   ASSERT_TRUE(scenario.has_value()) << scenario.error().message();
-  ScenarioRun run(*scenario, nullptr, {}, &recorder);
+  ScenarioRun run(*scenario, nullptr, {}, {.watcher = &recorder});
   run.world().at(run.zero() + seconds(30), [&] { run.master_node().crash(); });
   run.world().at(run.zero() + seconds(32), [&] { run.master_node().start(); });
   const proto::SimulateReport report = run.run();

@@ -110,7 +110,7 @@ inline TrialRun run_case(const Scenario& scenario, const TrialCase& trial,
                          master::StepWatcher* recorder) {
   TrialRun made;
   WorkReader reader;
-  ScenarioRun run(scenario, nullptr, {}, recorder != nullptr ? recorder : &reader);
+  ScenarioRun run(scenario, nullptr, {}, {.watcher = recorder != nullptr ? recorder : &reader});
   if (trial.master_ends) {
     const Time ends = run.zero() + *trial.master_ends;
     run.world().at(ends, [&run] { run.master_node().crash(); });

@@ -263,6 +263,8 @@ class Page(unittest.TestCase):
         row = next(row for row in self.rows("Asks that are not met, and why") if "large" in row[0])
         why = json.loads(self.cluster.proffer("explain", "framework", "large", "--json"))["answer"]
         self.assertEqual(row[5], why)
+        self.eventually(lambda: any("large" in row[0] and row[6] == "never: no agent could run it"
+                                    for row in self.rows("Asks that are not met, and why")))
         self.picture("waiting")
 
     def test_drains_and_takes_the_drain_back(self):

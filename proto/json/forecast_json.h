@@ -1,0 +1,34 @@
+#pragma once
+
+// Forecasts in JSON: what the master gives to `proffer-simulate --forecast`, what that answers, and
+// the rows of the method "pending". Rules: json.h.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "proto/forecast.h"
+#include "proto/json/json_shape.h"
+
+namespace proffer::proto {
+
+// One object in each line: the durations, then the pages of the live snapshot.
+std::string forecast_request_lines(const ForecastRequest& request);
+// Errors: kInvalidArgument, with the line.
+Result<ForecastRequest> parse_forecast_request(std::string_view lines);
+
+std::string forecast_json(const Forecast& forecast);
+Result<Forecast> parse_forecast(std::string_view json);
+
+// An explanation of a framework, and when its asks will probably start: "pending".
+std::string explanation_with_pending(std::string explanation, const std::vector<PendingRow>& rows);
+// Of such an explanation. A master of before has none.
+Result<std::vector<PendingRow>> parse_pending_of_explanation(std::string_view json);
+JsonShape explanations_with_pending_shape();
+
+JsonShape pending_shape();
+std::string pending_json(const PendingPage& page);
+Result<PendingPage> parse_pending(std::string_view json);
+
+}  // namespace proffer::proto

@@ -1,0 +1,248 @@
+#include "tests/support/eta/eta_trial.h"
+
+#include <cmath>
+#include <map>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "master/core/trace.h"
+#include "master/forecast/calibration.h"
+#include "master/forecast/remembered_durations.h"
+#include "sim/forecast.h"
+#include "sim/scenario_run.h"
+
+namespace proffer::eta_trial {
+namespace {
+
+using sim::Scenario;
+using sim::ScenarioFramework;
+using sim::ScenarioTasks;
+
+// What durations of a kind of task are like.
+struct Durations {
+  double least_s = 0;
+  double tail = 0;  // of a Pareto distribution
+  double most_s = 0;
+};
+
+struct Work {
+  Scenario scenario = {};
+  std::map<std::pair<uint32_t, uint32_t>, Durations> durations = {};  // none: for ever
+};
+
+double fraction(Prng& chance) {
+  return (static_cast<double>(chance.below(1'000'000)) + 1) / 1'000'001;
+}
+
+Duration drawn(const Durations& of, Prng chance) {
+  const double s = of.least_s * std::pow(fraction(chance), -1 / of.tail);
+  return milliseconds(static_cast<int64_t>(std::min(s, of.most_s) * 1000));
+}
+
+ScenarioTasks& add_tasks(Work& work, std::string name, int64_t count, std::string_view shape,
+                         Duration arrives, const Durations& durations) {
+  ScenarioFramework& framework = work.scenario.frameworks.back();
+  const auto f = static_cast<uint32_t>(work.scenario.frameworks.size() - 1);
+  const auto g = static_cast<uint32_t>(framework.tasks.size());
+  if (durations.least_s > 0) work.durations[{f, g}] = durations;
+  return framework.tasks.emplace_back(ScenarioTasks{.name = std::move(name),
+                                                    .count = count,
+                                                    .resources = parse_shape(shape).value(),
+                                                    .arrives = arrives});
+}
+
+void add_agents(Work& work, int64_t count, std::string_view resources) {
+  work.scenario.agents.push_back(
+      {.name = "a", .count = count, .resources = parse_resources(resources).value()});
+}
+
+void add_framework(Work& work, std::string name, std::string role, Duration joins = {}) {
+  work.scenario.frameworks.push_back(
+      {.name = std::move(name), .role = RoleName(std::move(role)), .joins = joins});
+}
+
+// Jobs that arrive at random, of kinds that recur, so that the cluster has about as much work as it
+// can do.
+void add_jobs(Work& work, Prng& chance, Duration lasts, Duration every, int64_t tasks_max,
+              std::string_view shape, const Durations& durations) {
+  Duration at = work.scenario.frameworks.back().joins;
+  for (int number = 0; number < 120; ++number) {
+    at = at + milliseconds(static_cast<int64_t>(-std::log(fraction(chance)) *
+                                                static_cast<double>(every.millis())));
+    if (at >= lasts) return;
+    add_tasks(work, text("sort-", number), chance.between(1, tasks_max), shape, at, durations);
+  }
+}
+
+Work work_of(Workload workload, uint64_t seed, Duration lasts) {
+  Prng chance(seed * 3 + static_cast<uint64_t>(workload));
+  Work work;
+  work.scenario.seed = seed;
+  work.scenario.until = lasts;
+  switch (workload) {
+    case Workload::kWaves:
+      add_agents(work, 10, "cpus:8;mem:32GiB");
+      for (int f = 0; f < 6; ++f) {
+        add_framework(work, text("batch", static_cast<char>('a' + f)),
+                      text("team", static_cast<char>('a' + f)));
+        add_jobs(work, chance, lasts, seconds(200), 40, "cpus:1;mem:1GiB",
+                 {.least_s = 40, .tail = 1.5, .most_s = 7'200});
+      }
+      return work;
+    case Workload::kWeights:
+      work.scenario.roles[RoleName("eng")].weight = 3 * kWeightOne;
+      add_agents(work, 8, "cpus:16;mem:64GiB");
+      for (int f = 0; f < 8; ++f) {
+        add_framework(work, text(f % 2 == 0 ? "eng-" : "lab-", f), f % 2 == 0 ? "eng" : "lab",
+                      seconds(chance.between(0, 600)));
+        if (f >= 4) {
+          work.scenario.frameworks.back().joins =
+              seconds(chance.between(600, lasts.millis() / 4'000));
+          work.scenario.frameworks.back().leaves =
+              lasts - seconds(chance.between(600, lasts.millis() / 4'000));
+        }
+        add_jobs(work, chance, lasts, seconds(240), 30,
+                 f % 3 == 0 ? "cpus:4;mem:4GiB" : "cpus:2;mem:8GiB",
+                 {.least_s = 60, .tail = 3, .most_s = 1'800});
+      }
+      return work;
+    case Workload::kGangs:
+      add_agents(work, 12, "cpus:16;mem:64GiB");
+      add_framework(work, "web", "web");
+      add_tasks(work, "serve", 24, "cpus:2;mem:4GiB", Duration(), {});
+      add_framework(work, "mpi", "mpi");
+      for (int job = 0; job < 90; ++job) {
+        const int64_t members = 2 * chance.between(1, 4);
+        add_tasks(work, text("solve-", job), members, "cpus:8;mem:8GiB",
+                  seconds(chance.between(0, lasts.millis() / 1'000)),
+                  {.least_s = 200, .tail = 4, .most_s = 1'800})
+            .ask.gang = members;
+      }
+      for (int f = 0; f < 3; ++f) {
+        add_framework(work, text("quick", static_cast<char>('a' + f)), "quick");
+        add_jobs(work, chance, lasts, seconds(180), 80, "cpus:1;mem:1GiB",
+                 {.least_s = 20, .tail = 2, .most_s = 1'200});
+      }
+      return work;
+  }
+  return work;
+}
+
+// What the runs say of the next task of an ask, before it is corrected.
+class RawPredictions {
+ public:
+  void add(const proto::Forecast& forecast) {
+    for (const proto::AskForecast& row : forecast.asks) {
+      if (!row.first.p50 || !row.first.p90) continue;
+      open_.try_emplace({row.framework, row.ask}, Open{forecast.as_of, row.first});
+    }
+  }
+  void launched(const FrameworkId& framework, const AskName& ask, Time now) {
+    const auto at = open_.find({framework, ask});
+    if (at == open_.end()) return;
+    const Duration took = now - at->second.as_of;
+    ++figures_.starts;
+    figures_.below_p50 += took <= *at->second.says.p50;
+    figures_.below_p90 += took <= *at->second.says.p90;
+    open_.erase(at);
+  }
+  const proto::EtaFigures& figures() const { return figures_; }
+
+ private:
+  struct Open {
+    Time as_of = {};
+    proto::StartForecast says = {};
+  };
+  std::map<std::pair<FrameworkId, AskName>, Open> open_;
+  proto::EtaFigures figures_;
+};
+
+// What the master learns from each step.
+class Learner final : public master::StepWatcher {
+ public:
+  void begins(const master::MasterOptions&, const master::MasterSnapshot&) override {}
+  void hears(const master::MasterEvent&, Time now) override { now_ = now; }
+  void says(const master::MasterOutbox& out) override {
+    for (const TraceEvent& event : out.trace) {
+      const auto* launched = event.as<master::TaskLaunched>();
+      if (launched == nullptr) continue;
+      calibration.launched(launched->framework, launched->ask, now_);
+      raw.launched(launched->framework, launched->ask, now_);
+    }
+    for (const proto::HistoryRecord& record : out.history) {
+      if (const auto* ended = std::get_if<proto::EndedTask>(&record)) durations.remember(*ended);
+    }
+  }
+  void ends() override {}
+
+  master::RememberedDurations durations = {};
+  master::Calibration calibration = {};
+  RawPredictions raw = {};
+
+ private:
+  Time now_ = {};
+};
+
+}  // namespace
+
+std::string_view to_text(Workload workload) {
+  constexpr std::string_view kNames[] = {"waves", "weights", "gangs"};
+  return kNames[static_cast<size_t>(workload)];
+}
+
+Trial run_trial(Workload workload, const TrialOptions& options) {
+  const Work work = work_of(workload, options.seed, options.lasts);
+  const Result<void> checked = sim::check_scenario(work.scenario);
+  CHECK(checked.has_value()) << checked.error().message();
+  Learner learner;
+  const master::RememberedDurations& durations = learner.durations;
+  master::Calibration& calibration = learner.calibration;
+  sim::ScenarioRun run(work.scenario, nullptr, {}, {.keeps_history = true, .watcher = &learner});
+  run.world().set_check_every(uint64_t{1} << 62);
+  run.set_durations([&](const sim::TaskRef& ref) -> std::optional<Duration> {
+    const auto of = work.durations.find({ref.framework, ref.group});
+    if (of == work.durations.end()) return std::nullopt;
+    const uint64_t key = (uint64_t{ref.framework} << 48) ^ (uint64_t{ref.group} << 32) ^
+                         (uint64_t{ref.number} << 8) ^ ref.attempt;
+    return drawn(of->second, Prng(Prng(options.seed ^ (key * 0x9E3779B97F4A7C15u)).next()));
+  });
+  Trial trial;
+  std::optional<proto::EtaFigures> learnt;
+  Prng chance(options.seed + 77);
+  // Nobody has ended yet in the first minutes.
+  Duration at = minutes(5);
+  while (true) {
+    at = at + milliseconds(static_cast<int64_t>(-std::log(fraction(chance)) *
+                                                static_cast<double>(options.asked_every.millis())));
+    if (at >= options.lasts) break;
+    if (!learnt && at >= options.lasts / 3) {
+      run.run_until(options.lasts / 3);
+      learnt = calibration.figures();
+    }
+    run.run_until(at);
+    proto::ForecastRequest request{.live = run.master().live_snapshot(run.world().now())};
+    request.durations = durations.used_by(request.live);
+    calibration.begin(request.live);
+    Result<proto::Forecast> made =
+        sim::forecast(request, {.runs = options.runs, .seed = chance.next()});
+    CHECK(made.has_value()) << made.error().message();
+    learner.raw.add(*made);
+    calibration.correct(*made);
+    ++trial.forecasts;
+    for (const proto::AskForecast& row : made->asks) {
+      ++trial.asks;
+      trial.without += !row.first.p90.has_value();
+    }
+  }
+  run.run_until(options.lasts);
+  CHECK(run.world().violations().empty()) << run.world().violations().front().what;
+  trial.told = calibration.figures();
+  const proto::EtaFigures before = learnt.value_or(trial.told);
+  trial.later = {.starts = trial.told.starts - before.starts,
+                 .below_p50 = trial.told.below_p50 - before.below_p50,
+                 .below_p90 = trial.told.below_p90 - before.below_p90};
+  trial.raw = learner.raw.figures();
+  return trial;
+}
+
+}  // namespace proffer::eta_trial

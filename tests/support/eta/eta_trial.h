@@ -1,0 +1,45 @@
+#pragma once
+
+// How often does a start lie below the time that was told for it? A simulated cluster lives for
+// some hours. At random instants a forecast is made of it, as a master does: from a snapshot, with
+// the durations of tasks that have ended by then, corrected by how earlier forecasts came true.
+//
+//   Trial trial = run_trial(Workload::kWaves, {.seed = 1});
+//
+// bench/eta.cc prints the figures, tests/sim/eta_test.cc holds them to bounds.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "proto/forecast.h"
+
+namespace proffer::eta_trial {
+
+enum class Workload : uint8_t {
+  kWaves,    // jobs of equal roles; how long tasks run has a heavy tail
+  kWeights,  // roles of weights 3 and 1; frameworks come and go
+  kGangs,    // gangs beside short tasks and a service that never ends
+};
+inline constexpr std::array kWorkloads = {Workload::kWaves, Workload::kWeights, Workload::kGangs};
+std::string_view to_text(Workload workload);
+
+struct TrialOptions {
+  uint64_t seed = 1;
+  Duration lasts = hours(4);
+  Duration asked_every = seconds(90);  // in the mean
+  int64_t runs = 20;                   // of each forecast
+};
+
+struct Trial {
+  proto::EtaFigures told = {};   // as people are told
+  proto::EtaFigures later = {};  // of these, after the first third, in which the master learns
+  proto::EtaFigures raw = {};    // as the runs say, of the next task of each ask only
+  int64_t forecasts = 0;
+  int64_t asks = 0;     // in them
+  int64_t without = 0;  // of these, without a p90
+};
+
+Trial run_trial(Workload workload, const TrialOptions& options);
+
+}  // namespace proffer::eta_trial
