@@ -388,9 +388,16 @@ int run_explain(const Words& words) {
     pending = *std::move(rows);
     return {};
   };
-  if (const Result<void> told = ask_until_forecast(ask, pending, kForecastAsks); !told) {
-    return print_error(told.error(), json);
+  Result<void> told = ask();
+  // An explanation is work for the master; whether the forecast is there is not.
+  if (told && waits_for_forecast(pending)) {
+    proto::PendingPage page;
+    const std::string own = text(pending.front().framework.str(), "/");
+    told = ask_until_forecast([&] { return read_pending(*master, own, page); }, page.asks,
+                              kForecastAsks);
+    if (told) told = ask();
   }
+  if (!told) return print_error(told.error(), json);
   if (json) {
     print_line(answer->json);
     return 0;

@@ -22,24 +22,6 @@ std::string span(const std::optional<Duration>& from_now) {
   return *from_now < seconds(1) ? "now" : age(*from_now);
 }
 
-// All pages.
-Result<void> read_pending(const Masters& master, const std::string& prefix,
-                          proto::PendingPage& all) {
-  all = {};
-  proto::TaskQuery query{.prefix = prefix};
-  while (true) {
-    const Result<CallResult> page = call(master, "pending", proto::task_query_json(query));
-    if (!page) return page.error();
-    Result<proto::PendingPage> parsed = proto::parse_pending(page->json);
-    if (!parsed) return std::move(parsed).error().in("the master's answer");
-    all.now = parsed->now;
-    all.calibration = parsed->calibration;
-    all.asks.insert(all.asks.end(), parsed->asks.begin(), parsed->asks.end());
-    if (page->next.empty() || parsed->asks.empty()) return {};
-    query.after = page->next;
-  }
-}
-
 std::string why_none(const proto::PendingRow& row) {
   if (!row.no_eta) return "";
   if (row.unknown.empty()) return std::string(explained(*row.no_eta));
@@ -67,14 +49,34 @@ std::string start_text(const proto::PendingRow& row) {
   return said;
 }
 
+bool waits_for_forecast(const std::vector<proto::PendingRow>& rows) {
+  return std::any_of(rows.begin(), rows.end(), [](const proto::PendingRow& row) {
+    return row.no_eta == proto::NoEta::kNotYet;
+  });
+}
+
+Result<void> read_pending(const Masters& master, const std::string& prefix,
+                          proto::PendingPage& all) {
+  all = {};
+  proto::TaskQuery query{.prefix = prefix};
+  while (true) {
+    const Result<CallResult> page = call(master, "pending", proto::task_query_json(query));
+    if (!page) return page.error();
+    Result<proto::PendingPage> parsed = proto::parse_pending(page->json);
+    if (!parsed) return std::move(parsed).error().in("the master's answer");
+    all.now = parsed->now;
+    all.calibration = parsed->calibration;
+    all.asks.insert(all.asks.end(), parsed->asks.begin(), parsed->asks.end());
+    if (page->next.empty() || parsed->asks.empty()) return {};
+    query.after = page->next;
+  }
+}
+
 Result<void> ask_until_forecast(const std::function<Result<void>()>& ask,
                                 const std::vector<proto::PendingRow>& rows, int times) {
   for (int i = 1;; ++i) {
     if (Result<void> asked = ask(); !asked) return asked;
-    const bool is_made = std::none_of(rows.begin(), rows.end(), [](const proto::PendingRow& row) {
-      return row.no_eta == proto::NoEta::kNotYet;
-    });
-    if (is_made || i >= times) return {};
+    if (!waits_for_forecast(rows) || i >= times) return {};
     std::this_thread::sleep_for(kAskEvery);
   }
 }

@@ -17,6 +17,13 @@ namespace proffer::cli {
 // also when the last of them starts.
 std::string start_text(const proto::PendingRow& row);
 
+// Whether some forecast is still being made.
+bool waits_for_forecast(const std::vector<proto::PendingRow>& rows);
+
+// All asks whose FRAMEWORK/ASK begins so, page by page.
+Result<void> read_pending(const Masters& master, const std::string& prefix,
+                          proto::PendingPage& page);
+
 // Asks again, while a forecast is being made, at most so many times, five in a second. `ask` must
 // set `rows`.
 Result<void> ask_until_forecast(const std::function<Result<void>()>& ask,

@@ -104,7 +104,11 @@ ScenarioTasks tasks_of(Group&& group, std::string name) {
 
 class Maker {
  public:
-  explicit Maker(const proto::LiveSnapshot& live) : live_(live) {}
+  explicit Maker(const proto::LiveSnapshot& live) : live_(live) {
+    // All of them together stay well below what can be simulated.
+    const auto asks = static_cast<int64_t>(std::max<size_t>(live.asks.size(), 1));
+    pending_kept_ = std::max<int64_t>(kScenarioTasksMax / 2 / asks, 1);
+  }
 
   LiveScenario make(Duration until) {
     made_.scenario.until = until;
@@ -138,6 +142,7 @@ class Maker {
   std::map<AgentId, std::vector<Slice>> free_;
   std::map<FrameworkId, std::vector<const LiveTask*>> running_;
   std::map<FrameworkId, std::vector<const LiveAsk*>> asks_;
+  int64_t pending_kept_ = 0;  // of each ask
   std::vector<std::string> suppressed_;
   std::vector<std::string> cut_;
 };
@@ -341,8 +346,9 @@ void Maker::add_framework(const LiveFramework& framework, const std::string& nam
     wants = wants || group.pending > 0;
     const int64_t wanted = group.pending;
     if (framework.suppressed) group.pending = 0;
-    if (group.pending > kPendingKept) {
-      const int64_t most = std::max(most_at_once(group.kind.shape), kPendingKept);
+    if (group.pending > std::min(pending_kept_, kPendingKept)) {
+      const int64_t most =
+          std::min(std::max(most_at_once(group.kind.shape), kPendingKept), pending_kept_);
       if (most < group.pending) cut_.push_back(text(name, "/", group.kind.ask.str()));
       group.pending = std::min(group.pending, most / group.kind.gang * group.kind.gang);
     }

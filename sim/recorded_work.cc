@@ -103,16 +103,18 @@ void WorkReader::hears(const master::MasterEvent& event, Time now) {
              std::holds_alternative<master::DrainAgent>(event) ||
              std::holds_alternative<master::UndrainAgent>(event) ||
              std::holds_alternative<master::ReserveForRole>(event)) {
-    work_.operations.emplace_back(now_, event);
+    heard_.operation = event;
   }
 }
 
 void WorkReader::hear(PeerId peer, const proto::Message& message) {
   heard_.peer = peer;
   if (const auto* agent = std::get_if<proto::RegisterAgent>(&message)) {
-    registering_[agent->agent] = *agent;
+    registering_[peer] = *agent;
   } else if (const auto* tasks = std::get_if<proto::RegisterTasks>(&message)) {
-    for (const proto::AgentTask& task : tasks->tasks) told_[{task.framework, task.task}] = task;
+    for (const proto::AgentTask& task : tasks->tasks) {
+      told_[{peer, {task.framework, task.task}}] = task;
+    }
   } else if (const auto* subscribe = std::get_if<proto::Subscribe>(&message)) {
     heard_.subscribe = *subscribe;
   } else if (const auto* declare = std::get_if<proto::DeclareAsks>(&message)) {
@@ -168,6 +170,12 @@ void WorkReader::says(const master::MasterOutbox& out) {
     }
   }
   if (heard_.asks) on_declared(out);
+  const bool is_done = std::any_of(out.trace.begin(), out.trace.end(), [](const TraceEvent& event) {
+    return event.as<master::RoleSet>() != nullptr || event.as<master::AgentDrains>() != nullptr ||
+           event.as<master::AgentDrainsNoLonger>() != nullptr ||
+           event.as<master::ReservationChanged>() != nullptr;
+  });
+  if (heard_.operation && is_done) work_.operations.emplace_back(now_, *heard_.operation);
   heard_ = {};
 }
 
@@ -175,8 +183,8 @@ void WorkReader::says(const master::MasterOutbox& out) {
 
 void WorkReader::on_agent_registered(const AgentId& agent) {
   silent_since_.erase(agent);
-  const auto told = registering_.find(agent);
-  if (told == registering_.end()) return;
+  const auto told = heard_.peer ? registering_.find(*heard_.peer) : registering_.end();
+  if (told == registering_.end() || told->second.agent != agent) return;
   WorkAgent made{.agent = agent, .attributes = told->second.attributes, .joins = now_};
   for (const Slice& slice : told->second.slices) {
     if (slice.revocable) continue;
@@ -328,7 +336,8 @@ void WorkReader::on_launched(const FrameworkId& id, const TaskId& task) {
 }
 
 void WorkReader::on_adopted(const FrameworkId& id, const TaskId& task) {
-  const auto told = told_.extract({id, task});
+  if (!heard_.peer) return;
+  const auto told = told_.extract({*heard_.peer, {id, task}});
   if (running_.contains({id, task}) || !told) return;
   const proto::AgentTask& known = told.mapped();
   const uint32_t framework = framework_of(id);

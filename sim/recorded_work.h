@@ -111,6 +111,7 @@ class WorkReader final : public master::StepWatcher {
     std::optional<proto::Subscribe> subscribe = {};
     std::optional<std::vector<Ask>> asks = {};
     std::map<TaskId, std::pair<AskName, ResourceVector>> launches = {};
+    std::optional<master::MasterEvent> operation = {};  // it may be refused
   };
   // So many tasks of an ask that are not launched, or one that is wanted again.
   struct Wanted {
@@ -154,10 +155,11 @@ class WorkReader final : public master::StepWatcher {
   Time now_;
   bool has_begun_ = false;
   Heard heard_;
-  std::map<AgentId, uint32_t> present_;                  // agents, to their places
-  std::map<AgentId, Time> silent_since_;                 // of those that are disconnected
-  std::map<AgentId, proto::RegisterAgent> registering_;  // as it was told last
-  std::map<TaskName, proto::AgentTask> told_;            // by agents that register
+  std::map<AgentId, uint32_t> present_;   // agents, to their places
+  std::map<AgentId, Time> silent_since_;  // of those that are disconnected
+  // By connection: others may say the name of an agent, and are refused.
+  std::map<PeerId, proto::RegisterAgent> registering_;
+  std::map<std::pair<PeerId, TaskName>, proto::AgentTask> told_;
   std::map<FrameworkId, uint32_t> frameworks_;           // to their places
   std::map<FrameworkId, proto::FrameworkRecord> known_;  // by the registry
   std::map<PeerId, FrameworkId> scheduler_peers_;

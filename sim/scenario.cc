@@ -249,9 +249,13 @@ Result<void> ScenarioChecker::add(const ScenarioFramework& framework) {
   if (framework.leaves && *framework.leaves <= framework.joins) {
     return wrong("it leaves before it has joined");
   }
-  if (framework.tasks.size() > kScenarioTaskGroupsMax) {
+  const auto wanting = static_cast<size_t>(std::count_if(
+      framework.tasks.begin(), framework.tasks.end(),
+      [](const ScenarioTasks& tasks) { return tasks.running_count() < tasks.count; }));
+  if (wanting > kScenarioTaskGroupsMax || framework.tasks.size() > kScenarioEntriesMax) {
     return wrong(text("it has ", framework.tasks.size(), " entries of tasks; at most ",
-                      kScenarioTaskGroupsMax, " are allowed"));
+                      kScenarioTaskGroupsMax, " are allowed, and ", kScenarioEntriesMax,
+                      " with those whose tasks all run at 0s"));
   }
   std::set<std::string> names;
   for (const ScenarioTasks& tasks : framework.tasks) {

@@ -24,8 +24,11 @@ namespace proffer::sim {
 inline constexpr int64_t kScenarioAgentsMax = 10'000;
 inline constexpr int64_t kScenarioFrameworksMax = 5'000;
 inline constexpr int64_t kScenarioTasksMax = 10'000'000;
-// Of one framework: each may need two asks.
-inline constexpr size_t kScenarioTaskGroupsMax = kAsksMax / 2;
+// Of one framework: entries that want tasks which do not run at 0s, and all entries. A gang may
+// need two asks in the course of time; what is beyond the asks of a framework then waits for the
+// others.
+inline constexpr size_t kScenarioTaskGroupsMax = kAsksMax;
+inline constexpr size_t kScenarioEntriesMax = 20'000;
 inline constexpr size_t kScenarioReportsMax = 1'000;
 inline constexpr size_t kScenarioBytesMax = size_t{16} << 20;
 // Of virtual time.

@@ -191,6 +191,7 @@ std::vector<Ask> Tenant::asks() const {
     if (pending.members > 0) asks.push_back(ask_of(group, true));
     if (pending.members > 0) asks.back().count = pending.members;
   }
+  if (asks.size() > kAsksMax) asks.resize(kAsksMax);  // The others are declared later.
   return asks;
 }
 

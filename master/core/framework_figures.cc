@@ -1,5 +1,6 @@
 // Counting what frameworks do: each handler says what happened to the series of its framework, and
-// refresh_wait() looks whether an ask waits for offers. framework_series() is what /metrics shows.
+// refresh_wait() looks whether an ask waits for offers. framework_series() and role_waits() are
+// what /metrics shows.
 
 #include "master/core/framework_figures.h"
 
@@ -61,6 +62,14 @@ void Master::State::count_offer(Framework& framework, const Offer& offer, Time n
     ends(fill.ask);
     refresh_wait(framework, fill.ask, now);  // It may want more than was offered.
   }
+}
+
+std::vector<RoleWaitSums> Master::State::role_waits(Time now) const {
+  std::vector<RoleWaitSums> rows;
+  for (const auto& [role, totals] : role_waits_.all()) {
+    rows.push_back({.role = role, .sums = totals->sums(now)});
+  }
+  return rows;
 }
 
 std::vector<FrameworkSeriesRow> Master::State::framework_series(Time now) const {

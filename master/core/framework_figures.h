@@ -14,6 +14,7 @@
 #include "common/limits.h"
 #include "common/offers.h"
 #include "common/time.h"
+#include "common/wait_reason.h"
 #include "proto/messages.h"
 
 namespace proffer::master {
@@ -74,6 +75,12 @@ struct FrameworkSeriesRow {
   Duration oldest_offer = {};  // outstanding for so long; zero: none is
   Duration longest_wait = {};  // of those that have not ended; zero: there are none
   int64_t backing_off = 0;     // waits for its own failures: of asks, and of the framework
+};
+
+// For what tasks of one role wait, and waited.
+struct RoleWaitSums {
+  RoleName role = {};
+  std::vector<WaitSum> sums = {};  // of reasons that some task waited for
 };
 
 }  // namespace proffer::master

@@ -35,12 +35,13 @@ Result<const Framework*> Frameworks::named(std::string_view word) const {
   if (word.empty()) {
     return Error::invalid_argument("a framework is named by its id, its name or a unique prefix");
   }
+  const auto own = frameworks_.find(FrameworkId(std::string(word)));
+  if (own != frameworks_.end() && !own->second.gone) return &own->second;
   std::vector<const Framework*> all;
   std::vector<const Framework*> of_name;
   std::vector<const Framework*> of_prefix;
   for (const auto& [id, framework] : frameworks_) {
     if (framework.gone) continue;
-    if (id.str() == word) return &framework;
     all.push_back(&framework);
     if (framework.record.name == word) of_name.push_back(&framework);
     if (id.str().starts_with(word)) of_prefix.push_back(&framework);

@@ -26,6 +26,7 @@ proto::MasterStatus Master::status() const { return state_->status(); }
 std::vector<proto::AgentRow> Master::agents() const { return state_->agent_rows(); }
 std::vector<proto::FrameworkRow> Master::frameworks() const { return state_->framework_rows(); }
 std::vector<proto::RoleRow> Master::roles() const { return state_->role_rows(); }
+std::vector<RoleWaitSums> Master::role_waits(Time now) const { return state_->role_waits(now); }
 std::vector<proto::OfferRow> Master::offers() const { return state_->offer_rows(); }
 std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query,
                                           const Principal* by) const {

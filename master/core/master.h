@@ -299,6 +299,9 @@ class Master {
   std::vector<proto::AgentRow> agents() const;
   std::vector<proto::FrameworkRow> frameworks() const;
   std::vector<proto::RoleRow> roles() const;
+  // For what tasks in each role, without those below it, wait and waited since this master leads; a
+  // role in which none waited is left out. O(roles).
+  std::vector<RoleWaitSums> role_waits(Time now) const;
   std::vector<proto::OfferRow> offers() const;
   // What each framework did, and how long it waits; the last row is the sum of those that are not
   // named. O(frameworks + offers + asks that wait).

@@ -75,6 +75,7 @@ class Master::State {
   Result<proto::Blame> blame_task(std::string_view name, const Principal* by) const;
   // framework_figures.cc
   std::vector<FrameworkSeriesRow> framework_series(Time now) const;
+  std::vector<RoleWaitSums> role_waits(Time now) const;
   // live_snapshot.cc
   proto::LiveSnapshot live_snapshot(Time now) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }

@@ -438,6 +438,7 @@ struct TaskUpdated {
   proto::TaskReason reason = {};
   std::string user;
   bool ended = false;
+  bool moved = false;  // to another state; not printed
 
   TraceKind kind() const {
     return {TraceLevel::kShortLived, ended ? "task ended" : "task updated"};

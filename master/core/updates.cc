@@ -122,7 +122,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   if (status.healthy) task.healthy = status.healthy;
   if (status.ready) task.ready = status.ready;
   step.trace(TaskUpdated{task.key().framework, task.key().task, agent.id, status.state,
-                         status.reason, task.text->user, task.ended()});
+                         status.reason, task.text->user, task.ended(), moved});
   if (moved && status.state == TaskState::kRefused) {
     note_refused(framework, status.task, task.text->ask, status.reason, status.message, step.now);
   }

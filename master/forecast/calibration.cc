@@ -43,30 +43,65 @@ void push(std::deque<int64_t>& ratios, int64_t ratio) {
 
 void Calibration::begin(const proto::LiveSnapshot& live) {
   asked_.clear();
-  std::map<FrameworkId, RoleName> roles;
-  for (const proto::LiveFramework& one : live.frameworks) roles[one.framework] = one.role;
+  std::map<FrameworkId, RoleName> roles;  // of those that take offers now
+  for (const proto::LiveFramework& one : live.frameworks) {
+    if (one.connected && !one.suppressed) roles[one.framework] = one.role;
+  }
   for (const proto::LiveAsk& one : live.asks) {
-    if (one.ask.count == 0) continue;
+    if (one.ask.count == 0 || !roles.contains(one.framework)) continue;
     asked_[{one.framework, one.ask.name}] = {.role = one.ask.role.empty() ? roles[one.framework]
                                                                           : one.ask.role};
   }
   std::erase_if(open_, [&](const auto& one) { return !asked_.contains(one.first.ask); });
 }
 
-Calibration::Factors Calibration::factors(const RoleName& role, Rank rank, Time now) const {
+// Of each role, and of all, those that are late already: they count as if they came now, or a
+// forecast would learn of what comes late only when it has come. As many as their part of all that
+// are open would be of those that are kept: those in time will count only when they have come.
+Calibration::LateOnes Calibration::late_ones(Time now) const {
+  struct Open {
+    size_t all = 0;
+    std::vector<const Prediction*> late = {};
+  };
+  std::map<std::pair<RoleName, Rank>, Open> open;
+  for (const auto& [key, one] : open_) {
+    for (const RoleName& role : {one.role, RoleName()}) {
+      Open& of = open[{role, key.rank}];
+      ++of.all;
+      if (now - one.as_of > one.told_p90) of.late.push_back(&one);
+    }
+  }
+  LateOnes all;
+  for (auto& [of, found] : open) {
+    const auto kept = ratios_.find(of);
+    const size_t ratios = kept == ratios_.end() ? 0 : kept->second.of_p90.size();
+    const size_t most = found.all <= ratios
+                            ? found.late.size()
+                            : (found.late.size() * ratios + found.all - 1) / found.all;
+    std::sort(found.late.begin(), found.late.end(),
+              [](const Prediction* a, const Prediction* b) { return a->as_of > b->as_of; });
+    found.late.resize(std::min(most, found.late.size()));
+    for (const Prediction* one : found.late) {
+      all[of].push_back(
+          {ratio_of(now - one->as_of, one->p50), ratio_of(now - one->as_of, one->p90)});
+    }
+  }
+  return all;
+}
+
+Calibration::Factors Calibration::factors(const RoleName& role, Rank rank,
+                                          const LateOnes& late) const {
   const auto own = ratios_.find({role, rank});
   const bool is_enough = own != ratios_.end() && own->second.of_p90.size() >= kRatiosLeast;
   const auto found = is_enough ? own : ratios_.find({RoleName(), rank});
   if (found == ratios_.end() || found->second.of_p90.size() < kRatiosLeast) return {1'000, 1'000};
   std::vector<int64_t> of_p50(found->second.of_p50.begin(), found->second.of_p50.end());
   std::vector<int64_t> of_p90(found->second.of_p90.begin(), found->second.of_p90.end());
-  // Those that are late already count as if they came now: else a forecast would learn of what
-  // comes late only when it has come.
-  for (const auto& [key, one] : open_) {
-    if (key.rank != rank || (is_enough && one.role != role)) continue;
-    if (now - one.as_of <= one.told_p90) continue;
-    of_p50.push_back(ratio_of(now - one.as_of, one.p50));
-    of_p90.push_back(ratio_of(now - one.as_of, one.p90));
+  if (const auto at = late.find({is_enough ? role : RoleName(), rank}); at != late.end()) {
+    for (const auto& [p50, p90] : at->second) {
+      of_p50.push_back(p50);
+      of_p90.push_back(p90);
+    }
   }
   return {quantile(std::move(of_p50), 500),
           quantile(std::move(of_p90), found->second.level_of_p90)};
@@ -82,16 +117,20 @@ proto::StartForecast Calibration::corrected(const proto::StartForecast& raw,
 }
 
 void Calibration::correct(proto::Forecast& forecast) {
+  const LateOnes late = late_ones(forecast.as_of);
   std::map<std::pair<RoleName, Rank>, Factors> known;
   const auto factors_of = [&](const RoleName& role, Rank rank) {
     const auto [at, is_new] = known.try_emplace({role, rank});
-    if (is_new) at->second = factors(role, rank, forecast.as_of);
+    if (is_new) at->second = factors(role, rank, late);
     return at->second;
   };
   for (proto::AskForecast& row : forecast.asks) {
     const AskKey key{row.framework, row.ask};
     const auto asked = asked_.find(key);
     if (asked == asked_.end()) continue;
+    // What does not start in the forecast is no prediction that could come late.
+    if (!row.first.p50) open_.erase({key, Rank::kFirst});
+    if (!row.last.p50) open_.erase({key, Rank::kLast});
     const RoleName& role = asked->second.role;
     const proto::StartForecast first = corrected(row.first, factors_of(role, Rank::kFirst));
     proto::StartForecast last = corrected(row.last, factors_of(role, Rank::kLast));

@@ -80,7 +80,11 @@ class Calibration {
   };
   using Factors = std::pair<int64_t, int64_t>;  // of p50 and p90, in thousandths
 
-  Factors factors(const RoleName& role, Rank rank, Time now) const;
+  // By role ("": all) and rank: ratios of p50 and p90.
+  using LateOnes = std::map<std::pair<RoleName, Rank>, std::vector<std::pair<int64_t, int64_t>>>;
+
+  LateOnes late_ones(Time now) const;
+  Factors factors(const RoleName& role, Rank rank, const LateOnes& late) const;
   proto::StartForecast corrected(const proto::StartForecast& raw, const Factors& by) const;
   void predict(const AskKey& ask, Rank rank, const proto::StartForecast& raw,
                const proto::StartForecast& told, int64_t after, Time as_of);

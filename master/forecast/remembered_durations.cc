@@ -44,11 +44,17 @@ void RememberedDurations::add(Key key, Duration ran, bool is_older) {
 }
 
 void RememberedDurations::forget_half() {
-  std::vector<uint64_t> added;
-  for (const auto& [key, kept] : kept_) added.push_back(kept.added);
-  const auto middle = added.begin() + static_cast<std::ptrdiff_t>(added.size() / 2);
-  std::nth_element(added.begin(), middle, added.end());
-  std::erase_if(kept_, [&](const auto& one) { return one.second.added <= *middle; });
+  using At = std::map<Key, Kept>::iterator;
+  std::vector<At> all;
+  for (auto at = kept_.begin(); at != kept_.end(); ++at) all.push_back(at);
+  // Those of a whole framework or role stay longest: there are few, and they stand in for kinds.
+  const auto rank = [](const At& at) {
+    return std::pair(at->first.kind.empty(), at->second.added);
+  };
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end(),
+                   [&](const At& a, const At& b) { return rank(a) < rank(b); });
+  for (auto at = all.begin(); at != middle; ++at) kept_.erase(*at);
 }
 
 std::vector<proto::KindDurations> RememberedDurations::used_by(

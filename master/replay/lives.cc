@@ -50,6 +50,15 @@ Result<std::vector<RecordedLife>> find_lives(const std::vector<std::string>& pat
   std::sort(lives.begin(), lives.end(), [](const RecordedLife& a, const RecordedLife& b) {
     return std::tie(a.leader, a.file) < std::tie(b.leader, b.file);
   });
+  const auto twice = std::adjacent_find(lives.begin(), lives.end(),
+                                        [](const RecordedLife& a, const RecordedLife& b) {
+                                          return a.leader == b.leader && a.leader != LeaderEpoch();
+                                        });
+  if (twice != lives.end()) {
+    return Error::invalid_argument(text("two recordings are of leader ", twice->leader.value(),
+                                        ": ", twice->file, " and ", std::next(twice)->file))
+        .with_hint("name each life once, and masters of one cluster only");
+  }
   return lives;
 }
 

@@ -237,6 +237,7 @@ int replay(const Options& options) {
   const Result<std::vector<RecordedLife>> lives = find_lives(options.paths);
   if (!lives) return fail(lives.error(), options.json);
   bool differs = false;
+  std::string missing;  // which part of the work is not known
   int code = 0;
   Total total;
   TracePrinter printer;
@@ -257,6 +258,7 @@ int replay(const Options& options) {
     // What is good until there is told, and the other lives are.
     if (life->has_begun()) {
       const std::optional<LivesGap> gap = total.add(*life);
+      if (gap && gap->after.value() + 1 < gap->before.value()) missing = to_text(*gap);
       if (gap && !options.json) std::cout << to_text(*gap) << "\n";
       std::cout << (options.json ? json_of(*life) : words_of(*life)) << "\n";
       differs = differs || life->differs_at();
@@ -266,7 +268,10 @@ int replay(const Options& options) {
     } else if (told) {
       told = Error::corruption("no recording begins here");
     }
-    if (!told) code = fail(Error(told.error()).in(recorded.file), options.json);
+    if (!told) {
+      code = fail(Error(told.error()).in(recorded.file), options.json);
+      missing = text("the rest of ", recorded.file, " cannot be read");
+    }
     if (read && read->damaged_bytes > 0) {
       std::cerr << recorded.file << ": damaged: " << read->damaged_bytes << " bytes\n";
     }
@@ -277,6 +282,12 @@ int replay(const Options& options) {
     return fail(answered.error(), options.json);
   }
   if (!options.with.empty()) {
+    if (!missing.empty()) {
+      return fail(Error::failed_precondition(
+                      text("no policy is tried where a part of the work is not known: ", missing))
+                      .with_hint("name the recordings of leaders that follow each other"),
+                  options.json);
+    }
     if (differs) {
       return fail(
           Error::failed_precondition("no policy is tried on a recording that differs: it is "

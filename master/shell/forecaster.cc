@@ -69,7 +69,12 @@ void Forecaster::learn(std::string before, size_t pages) {
   if (pages == 0) return;
   history_->read({.before = std::move(before)},
                  [this, pages, alive = alive_](const Result<FoundHistory>& found) {
-                   if (!*alive || !found) return;
+                   if (!*alive) return;
+                   if (!found) {
+                     LOG(WARNING) << "forecasts know no more of the history error="
+                                  << quoted(found.error().message());
+                     return;
+                   }
                    for (const proto::EndedTask& ended : found->page.tasks) {
                      durations_.remember_older(ended);
                    }
@@ -104,6 +109,7 @@ void Forecaster::begin() {
   next_ = begun_ + rest_;
   const proto::MasterStatus status = core_.status();
   if (status.agents_connected + status.agents_disconnected > kForecastAgentsMax ||
+      status.frameworks_connected + status.frameworks_disconnected > kForecastFrameworksMax ||
       status.tasks_staging + status.tasks_running + status.tasks_killing > kForecastTasksMax) {
     trouble_ = NoEta::kTooLarge;
     return;
@@ -170,6 +176,7 @@ void Forecaster::reap() {
 void Forecaster::on_answer(const Result<proto::Forecast>& answer) {
   if (!answer) return fail(answer.error().message());
   is_making_ = false;
+  failed_rest_ = {};
   trouble_.reset();
   ++figures_.made;
   last_ = *answer;
@@ -183,6 +190,9 @@ void Forecaster::fail(std::string why) {
   is_making_ = false;
   trouble_ = NoEta::kFailed;
   ++figures_.failed;
+  // What fails once mostly fails again, and each time the loop takes a snapshot for it.
+  failed_rest_ = std::min(std::max(failed_rest_, rest_) * 2, kForecastFailedRestMax);
+  next_ = begun_ + failed_rest_;
   LOG_EVERY_T(WARNING, 60) << "no forecast of starts is made error=" << quoted(why);
 }
 

@@ -27,6 +27,8 @@ namespace proffer::master {
 // time that the last one took. So forecasts take at most a tenth of one CPU.
 inline constexpr Duration kForecastEvery = seconds(3);
 inline constexpr int64_t kForecastRest = 10;
+// After one that failed, twice as long as before, up to this.
+inline constexpr Duration kForecastFailedRestMax = minutes(5);
 // So old a forecast may be when it is told; or twice the time until the next one.
 inline constexpr Duration kForecastKept = seconds(60);
 // A child that takes longer is killed; it has a limit of its own on its CPU time.
@@ -34,6 +36,7 @@ inline constexpr Duration kForecastTimeMax = seconds(120);
 // A cluster with more agents, or more tasks that hold resources, has no forecast: taking a snapshot
 // of it would stop the master for too long.
 inline constexpr int64_t kForecastAgentsMax = 2'000;
+inline constexpr int64_t kForecastFrameworksMax = 5'000;
 inline constexpr int64_t kForecastTasksMax = 20'000;
 // Of what a child says.
 inline constexpr size_t kForecastAnswerMax = size_t{8} << 20;
@@ -91,6 +94,7 @@ class Forecaster {
   Time begun_;
   std::optional<Time> next_;  // none: at once
   Duration rest_ = kForecastEvery;
+  Duration failed_rest_ = {};  // zero: the last one did not fail
   std::optional<proto::NoEta> trouble_;
   proto::Forecast last_;
   std::map<AskKey, proto::AskForecast> asks_;  // of the last one

@@ -79,7 +79,8 @@ void Inbox::served(const std::string& user, const Effort& effort, Time now) {
   const Duration cost = std::max(effort.time, microseconds(1)) +
                         kLoopTimePerKib * static_cast<int64_t>(effort.bytes >> 10);
   const Duration gained = kLoopTimePerTask * static_cast<int64_t>(effort.tasks);
-  const int64_t micros = (cost - gained).micros();
+  // A process that stood still for seconds has not worked for this user.
+  const int64_t micros = (std::min(cost, kLoopTimeAtOnce) - gained).micros();
   if (micros > 0) {
     pace_.use(user, micros, now);
   } else {

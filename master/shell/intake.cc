@@ -86,7 +86,9 @@ Inbox::Effort Intake::serve(PeerId peer, const ReceivedFrame& frame, Time begun)
 // The loop may sleep until a user may be served again.
 void Intake::end_turn() {
   at_once_ = {};
-  if (!inbox_.empty()) pause_ends_.arm(inbox_.next_at());
+  // One that may be served already waits for the disk, after which a turn follows.
+  if (inbox_.empty()) return;
+  pause_ends_.arm(inbox_.is_ready(loop_.now()) ? std::nullopt : inbox_.next_at());
 }
 
 }  // namespace proffer::master

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -119,6 +120,7 @@ struct MasterShell::Impl {
   Intake intake;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
   ShedCounters shed;
+  std::set<PeerId> being_shed;
   Allowances refusals{{.burst = kRefusedCallsBurst, .per_second = kRefusedCallsPerSecond}};
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
@@ -518,6 +520,7 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
 
 void MasterShell::Impl::on_lost(PeerId peer) {
   principals.erase(peer);
+  being_shed.erase(peer);
   api.history_calls().on_lost(peer);
   step(PeerLost{peer});
 }
@@ -556,6 +559,7 @@ bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, b
   if (waits_for_disk()) {  // Words would wait for it, too.
     shed_connection(peer, kShedArrivals);
   } else {
+    if (!being_shed.insert(peer).second) return true;  // Its end waits for the registry.
     ++shed.sessions;
     router->charge(peer, kShedArrivals);
     step(PeerShed{peer, std::move(error)});
@@ -728,6 +732,7 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
     } else if (const auto* ended = std::get_if<Drop>(&action)) {
       router->drop(ended->peer);
       principals.erase(ended->peer);
+      being_shed.erase(ended->peer);
     } else if (auto* answer = std::get_if<Answer>(&action)) {
       api.answer(std::move(*answer));
     } else if (const auto* revoked = std::get_if<DropKey>(&action)) {

@@ -201,7 +201,7 @@ void TaskCounts::count(const std::vector<TraceEvent>& events) {
   for (const TraceEvent& event : events) {
     const auto* updated = event.as<TaskUpdated>();
     if (updated != nullptr && updated->ended) ++ends_[{updated->state, updated->reason}];
-    if (updated != nullptr || event.as<TaskLaunched>() != nullptr) ++moves_;
+    if ((updated != nullptr && updated->moved) || event.as<TaskLaunched>() != nullptr) ++moves_;
   }
 }
 
@@ -217,7 +217,7 @@ MetricsText master_metrics(const MasterParts& master) {
               "From the first event that called for a decision, a task's end for one, until an "
               "offer of that decision was handed to the transport.");
   text.sample(master.decisions);
-  write_roles(master.core.roles(), text);
+  write_roles(master.core.roles(), master.core.role_waits(master.now), text);
   write_frameworks(master.core.framework_series(master.now), text);
   if (master.history != nullptr) write_history(*master.history, text);
   if (master.events != nullptr) write_events(*master.events, text);

@@ -52,7 +52,7 @@ class TaskCounts {
   void count(const std::vector<TraceEvent>& events);
   // Those that ended, by how they did.
   const Ends& ends() const { return ends_; }
-  // How often one was launched or an update told its state.
+  // How often one was launched or came to another state.
   uint64_t moves() const { return moves_; }
 
  private:

@@ -3,6 +3,7 @@
 #include "master/shell/role_metrics.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -68,9 +69,35 @@ void write_quota(const RoleSeries& roles, std::string_view name, std::string_vie
   }
 }
 
+// A role's waits do not count in those above it, so the others are simply added up.
+void write_waits(const RoleSeries& roles, const std::vector<RoleWaitSums>& waits,
+                 MetricsText& text) {
+  std::set<RoleName> named;
+  for (const proto::RoleRow* row : roles.named) named.insert(row->role);
+  std::map<std::pair<std::string, WaitReason>, WaitSum> series;
+  for (const RoleWaitSums& row : waits) {
+    const std::string role = named.contains(row.role) ? row.role.str() : kOther;
+    for (const WaitSum& sum : row.sums) {
+      WaitSum& all = series[{role, sum.reason}];
+      all.tasks += sum.tasks;
+      all.millis += sum.millis;
+    }
+  }
+  const auto labels = [](const std::pair<std::string, WaitReason>& of) {
+    return MetricsText::Labels{{"role", of.first}, {"reason", std::string(to_text(of.second))}};
+  };
+  text.family(MetricType::kGauge, "proffer_role_waiting_tasks",
+              "Tasks that are wanted and do not run yet, by what they wait for.");
+  for (const auto& [of, sum] : series) text.sample(sum.tasks, labels(of));
+  text.family(MetricType::kCounter, "proffer_role_waited_seconds_total",
+              "How long tasks waited, all of them together, by what they waited for.");
+  for (const auto& [of, sum] : series) text.sample_seconds(milliseconds(sum.millis), labels(of));
+}
+
 }  // namespace
 
-void write_roles(const std::vector<proto::RoleRow>& rows, MetricsText& text) {
+void write_roles(const std::vector<proto::RoleRow>& rows, const std::vector<RoleWaitSums>& waits,
+                 MetricsText& text) {
   const RoleSeries roles(rows);
   write_amounts(roles, "proffer_role_resources_allocated",
                 "Resources that tasks of the role, and of those below it, use.",
@@ -109,6 +136,7 @@ void write_roles(const std::vector<proto::RoleRow>& rows, MetricsText& text) {
     text.sample(roles.sum([](const proto::RoleRow& row) { return row.frameworks; }),
                 {{"role", kOther}});
   }
+  write_waits(roles, waits, text);
 }
 
 }  // namespace proffer::master

@@ -167,5 +167,13 @@ TEST_F(Paced, WhatWasServedAtOnceIsCharged) {
   EXPECT_TRUE(inbox.may_serve("flood", kNow));
 }
 
+// A disk or a machine that stood still for a minute is not this user's work.
+TEST_F(Paced, OneFrameIsAtMostASecondsPause) {
+  Inbox inbox;
+  inbox.served("a1", {.time = kLoopTimeAtOnce}, kNow);
+  inbox.served("a1", {.time = seconds(60)}, kNow);
+  EXPECT_TRUE(inbox.may_serve("a1", kNow + kLoopTimeAtOnce * 100 / kLoopPercentPerUser));
+}
+
 }  // namespace
 }  // namespace proffer::master::inbox_test
