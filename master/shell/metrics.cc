@@ -116,7 +116,7 @@ void write_forecasts(const Forecaster& forecaster, MetricsText& text) {
   const proto::EtaFigures& told = forecaster.calibration();
   text.counter("proffer_forecast_starts_total", "Starts that were forecast.",
                static_cast<uint64_t>(told.starts));
-  write_by("quantile", MetricType::kCounter, "proffer_forecast_starts_in_time_total",
+  write_by("within", MetricType::kCounter, "proffer_forecast_starts_in_time_total",
            "Of these, those that were not later than was told: half of them should not be later "
            "than p50, nine of ten not later than p90.",
            {{"p50", told.below_p50}, {"p90", told.below_p90}}, text);

@@ -119,6 +119,7 @@ TEST_F(HttpApi, EachReadAnswersWhatTheCommandPrints) {
       {"tasks", {"?ended=1", {"tasks", "--all"}}},
       {"tasks", {"?prefix=" + one, {"tasks", one}}},
       {"offers", {"", {"offers"}}},
+      {"pending", {"", {"tasks", "--pending"}}},
       {"explain", {"?framework=" + name, {"explain", "framework", name}}},
       {"explain", {"?role=ads/batch", {"explain", "role", "ads/batch"}}},
       {"explain", {"?task=" + one, {"explain", "task", one}}},
