@@ -63,7 +63,8 @@ bundle(sdk_archive proffer proffer_sdk proffer_sdk_store proffer_sdk_shell proff
        proffer_codec proffer_wire
        proffer_json proffer_messages proffer_net proffer_net_local proffer_common)
 bundle(sdk_testing_archive proffer_testing proffer_sdk_testing proffer_sim proffer_scenario
-       proffer_master_core proffer_slave_core proffer_batch_core proffer_service_core
+       proffer_master_core proffer_master_recording proffer_master_forecast proffer_slave_core
+       proffer_batch_core proffer_service_core
        proffer_allocator proffer_constraint_matcher proffer_store proffer_yaml)
 
 # The public headers and what they include, as <proffer/sdk/scheduler.h>; examples include them so.
