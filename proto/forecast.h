@@ -58,7 +58,7 @@ struct Forecast {
   int64_t runs = 0;       // simulated
   Duration reaches = {};  // after the snapshot
   std::vector<AskForecast> asks = {};
-  // Frameworks with tasks of which nobody knows how long they run: in the forecast they run for
+  // Frameworks with tasks of unknown duration: in the forecast they run for
   // ever. Some.
   std::vector<std::string> unknown = {};
   bool operator==(const Forecast&) const = default;
@@ -67,7 +67,7 @@ struct Forecast {
 // Why there is no estimate.
 enum class NoEta : uint8_t {
   kNotYet,       // the first forecast is being made
-  kNoDurations,  // it waits for tasks of which none has ended yet
+  kNoDurations,  // it waits for tasks of a kind that has no end yet
   kBeyond,       // later than a forecast reaches
   kImpossible,   // no agent could run it
   kAway,         // its scheduler is not connected

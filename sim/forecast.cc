@@ -17,7 +17,7 @@ namespace {
 // Beyond the longest duration that is known.
 constexpr int64_t kBeyondTimes = 10;
 constexpr int64_t kBeyondParts = 1'000;
-// Named, of frameworks whose durations nobody knows.
+// Named, of frameworks with unknown durations.
 constexpr size_t kUnknownNamed = 5;
 // Looking for violations would cost more than a forecast is worth: tests look.
 constexpr uint64_t kNeverChecked = uint64_t{1} << 62;

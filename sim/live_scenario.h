@@ -23,7 +23,7 @@ struct LiveOrigin {
   RoleName role = {};
   AskName ask = {};       // empty: of none
   std::string kind = {};  // proto::kind_of() its tasks
-  int64_t pending = 0;    // tasks that the ask lacks, of which the last ones may be left out
+  int64_t pending = 0;    // tasks that the ask lacks; the last ones may be left out
   bool ending = false;    // its tasks were being killed
   bool claims = false;    // agents were set aside for it
 };

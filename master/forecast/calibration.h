@@ -40,7 +40,7 @@ inline constexpr size_t kCalibratedRolesMax = 1'000;
 
 class Calibration {
  public:
-  // A snapshot is taken, of which a forecast will be made. Predictions of asks that want nothing
+  // A snapshot is taken for a forecast. Predictions of asks that want nothing
   // any more, or have been withdrawn, are forgotten. O(asks + predictions).
   void begin(const proto::LiveSnapshot& live);
   // The forecast of that snapshot is there and is told from now on; it is corrected by what is

@@ -1,6 +1,6 @@
 #pragma once
 
-// Forecasts of when asks will start, for those who ask: a child of this process makes them from a
+// Forecasts of when asks will start, made on demand: a child of this process makes them from a
 // snapshot of the core (`proffer-simulate --forecast`, ADR 0135), one at a time, seldom, and only
 // while somebody asks. What has ended and what starts is heard all the time.
 
@@ -68,7 +68,7 @@ class Forecaster {
 
   const proto::EtaFigures& calibration() const { return calibration_.figures(); }
   const ForecasterFigures& figures() const { return figures_; }
-  // Kinds of tasks of which durations are known.
+  // Kinds of tasks with known durations.
   size_t kinds() const { return durations_.kinds(); }
 
  private:

@@ -239,7 +239,7 @@ TEST_F(RecordedLeaders, AreReplayedAsOneOverAFailover) {
   EXPECT_THAT(said.out, HasSubstr("between leaders "));
   EXPECT_THAT(said.out, HasSubstr(" with 3 tasks launched, "));
   EXPECT_THAT(said.out, HasSubstr("all are the same as what happened"));
-  // The work of both lives is one: three tasks, one of which ran over the failover.
+  // The work of both lives is one: three tasks, and one ran over the failover.
   dirs.insert(dirs.end(), {"--with", "role default weight=2", "--json"});
   const Exit tried = run(dirs);
   ASSERT_EQ(tried.code, 0) << tried.err;

@@ -100,7 +100,7 @@ TEST(Inbox, OneUserMayLetSoMuchWaitAndNoMore) {
   EXPECT_TRUE(inbox.has_room("a", 8));
 }
 
-// Frames of a user that is paced, each of which costs a millisecond of the loop, for ten seconds.
+// Frames of a paced user: each costs a millisecond of the loop, for ten seconds.
 class Paced : public testing::Test {
  protected:
   static Inbox::Item frame_of_flood() {

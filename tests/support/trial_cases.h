@@ -103,7 +103,7 @@ frameworks:
 struct TrialRun {
   Work work = {};
   Time zero = {};
-  std::vector<Duration> book_waits = {};  // by what is true, whoever knows it
+  std::vector<Duration> book_waits = {};  // by the truth, known or not
 };
 
 inline TrialRun run_case(const Scenario& scenario, const TrialCase& trial,
