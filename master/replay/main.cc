@@ -273,6 +273,7 @@ int replay(const Options& options) {
       missing = text("the rest of ", recorded.file, " cannot be read");
     }
     if (read && read->damaged_bytes > 0) {
+      missing = text("the rest of ", recorded.file, " is damaged");
       std::cerr << recorded.file << ": damaged: " << read->damaged_bytes << " bytes\n";
     }
   }
