@@ -134,7 +134,8 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   ASSERT_TRUE(tried.is_object()) << trial.out;
   for (const char* run : {"recorded", "again", "as_it_was", "changed"}) {
     EXPECT_EQ(tried["roles"]["default"][run]["waits"], 6) << run;
-    // The simulation ends when the recording does, whether its last tasks have been launched or not.
+    // The simulation ends when the recording does, whether its last tasks have been launched or
+    // not.
     EXPECT_GE(tried["roles"]["default"][run]["waiting"], 1) << run;
   }
   EXPECT_EQ(tried["roles"]["default"]["recorded"]["waiting"], 1);
