@@ -169,8 +169,9 @@ TEST(CsvTasks, MoreShapesThanAFrameworkMayAskForAreToldWithWhatToDo) {
   Scenario scenario = with_an_agent();
   const Result<void> added = add_csv_tasks(table, scenario);
   ASSERT_FALSE(added.has_value());
-  const std::string told = text("line ", kScenarioTaskGroupsMax + 2, ": framework 'a' has more than ",
-                                kScenarioTaskGroupsMax, " different shapes");
+  const std::string told =
+      text("line ", kScenarioTaskGroupsMax + 2, ": framework 'a' has more than ",
+           kScenarioTaskGroupsMax, " different shapes");
   EXPECT_NE(added.error().message().find(told), std::string::npos) << added.error().message();
   EXPECT_FALSE(added.error().hint().empty());
 }

@@ -1,13 +1,13 @@
 // The main of every test binary: glog to standard error, then GoogleTest. A case that hangs ends
 // its binary and is named, long before the time of the whole binary is up.
 
+#include <cstdlib>
+#include <string>
+
 #include <glog/logging.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
-
-#include <cstdlib>
-#include <string>
 
 namespace {
 
