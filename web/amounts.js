@@ -16,6 +16,9 @@ export function amounts(of) {
   return parts.join(', ');
 }
 
+// The same as the commands and the API take them: cpus:10;mem:4096.
+export const resourcesText = (of) => kKinds.filter((kind) => of?.[kind]).map((kind) => `${kind}:${number(of[kind])}`).join(';');
+
 // The largest fraction that `use` is of any kind in `total`, and of which kind.
 export function dominant(use, total) {
   let most = { share: 0, kind: '' };

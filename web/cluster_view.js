@@ -1,6 +1,6 @@
 import { get, list, post } from './api.js';
 import { Table, el, facts, put, question } from './dom.js';
-import { amounts, dominant, moment, percent } from './amounts.js';
+import { amounts, dominant, moment, percent, resourcesText } from './amounts.js';
 import { AgentMap } from './map.js';
 
 function figures(pairs) {
@@ -43,7 +43,8 @@ export class ClusterView {
       ['Free', (a) => amounts(a.row.free) || 'nothing', 'wide'],
       ['Tasks', (a) => a.row.tasks, 'number'],
     ], { empty: 'no agent is like that' });
-    this.root = el('div', {}, this.figures, this.map.root, this.key, this.detail,
+    this.brake = el('p', { class: 'controls', hidden: true });
+    this.root = el('div', {}, this.figures, this.brake, this.map.root, this.key, this.detail,
       el('div', { class: 'controls' }, el('label', {}, 'Name contains ', this.filter),
         el('label', {}, 'State ', this.state)), this.table.root);
   }
@@ -72,8 +73,17 @@ export class ClusterView {
       ['Of', amounts(status.total) || 'nothing', 'total'],
     ]));
     this.map.set(this.agents);
+    this.showBrake(status.agents_held_back ?? 0);
     this.show();
     this.showChosen();
+  }
+
+  showBrake(heldBack) {
+    this.brake.hidden = heldBack === 0;
+    if (heldBack === this.heldBack) return;
+    this.heldBack = heldBack;
+    put(this.brake, el('span', { class: 'error' }, `${heldBack} agents are silent and not given up: too many at once.`),
+      el('button', { type: 'button', id: 'lift-brake', onclick: () => this.askLift() }, 'Give them up…'));
   }
 
   show() {
@@ -101,10 +111,15 @@ export class ClusterView {
       ['Tasks', String(row.tasks)], ['Registered', moment(row.registered_at_s)],
       ['Attributes', Object.entries(row.attributes ?? {}).map(([name, value]) => `${name}=${value}`).join(', ')],
       ['Limits', row.limits ?? ''],
-    ]), el('p', { class: 'controls' },
+    ]), (row.reserved ?? []).length > 0 ? el('ul', { class: 'reserved', 'aria-label': 'Reserved' }, row.reserved.map((one) => el('li', {},
+      `${amounts(one.amounts) || 'nothing'} for role ${one.role}`,
+      one.dynamic ? [' ', el('button', { type: 'button', class: 'unreserve', onclick: () => this.askUnreserve(agent, one) }, `Remove the reservation of ${one.role}…`)]
+        : ' (by the agent itself)'))) : null, el('p', { class: 'controls' },
       agent.isDrained
         ? el('button', { type: 'button', id: 'undrain', onclick: () => this.ask(agent, 'undrain') }, 'Take the drain back…')
         : el('button', { type: 'button', id: 'drain', onclick: () => this.ask(agent, 'drain') }, 'Drain…'),
+      el('button', { type: 'button', id: 'reserve', onclick: () => this.askReserve(agent) }, 'Reserve for a role…'),
+      agent.isLost ? el('button', { type: 'button', id: 'gone', onclick: () => this.askGone(agent) }, 'Give it up for ever…') : null,
       el('a', { href: '#/cluster' }, 'Close')));
   }
 
@@ -116,6 +131,57 @@ export class ClusterView {
       yes: isDrain ? `Drain ${agent.name}` : `Take back the drain of ${agent.name}`,
       act: async () => {
         await post(isDrain ? '/v1/drain' : '/v1/undrain', { agent: agent.name });
+        await this.read();
+      },
+    });
+  }
+  askReserve(agent) {
+    question({
+      title: `Reserve resources of agent ${agent.name} for a role?`,
+      text: 'Only the role and those below it are offered them from then on. What others use there stays theirs until it ends.',
+      yes: `Reserve on ${agent.name}`,
+      fields: [
+        { name: 'role', label: 'Role, as in ads/batch' },
+        { name: 'resources', label: 'Resources, as in cpus:2;mem:1GiB' },
+      ],
+      act: async ({ role, resources }) => {
+        await post('/v1/reserve', { agent: agent.name, role: role.trim(), resources: resources.trim() });
+        await this.read();
+      },
+    });
+  }
+  askUnreserve(agent, { role, amounts: reserved }) {
+    question({
+      title: `Remove the reservation of role ${role} at agent ${agent.name}?`,
+      text: 'All roles are offered it again. Tasks that run there go on.',
+      yes: `Remove the reservation of ${role}`,
+      act: async () => {
+        await post('/v1/unreserve', { agent: agent.name, role, resources: resourcesText(reserved) });
+        await this.read();
+      },
+    });
+  }
+  askGone(agent) {
+    question({
+      title: `Give agent ${agent.name} up for ever?`,
+      text: `Do so only if its machine will never come back: its ${agent.row.tasks} tasks are told as gone, and their `
+        + 'frameworks launch others. Should it come back, it is refused.',
+      yes: `Give ${agent.name} up`,
+      sure: agent.name,
+      act: async () => {
+        await post('/v1/agent_gone', { agent: agent.name });
+        await this.read();
+      },
+    });
+  }
+  askLift() {
+    question({
+      title: 'Give the silent agents up?',
+      text: 'More agents fell silent than may be given up in a period, as when a switch fails. If you go on, their tasks '
+        + 'are lost to their frameworks, which launch others.',
+      yes: 'Give them up',
+      act: async () => {
+        await post('/v1/brake_lift', {});
         await this.read();
       },
     });

@@ -91,22 +91,26 @@ export class Table {
 
 const dialog = () => document.getElementById('question');
 
-// Asks before something is changed: `title` names the object. `act(value)` is done on "yes", and
-// what the server refuses is shown here.
-export function question({ title, text, yes, field, act }) {
+// Asks before something is changed: `title` names the object. `fields`: {name, label, value} each,
+// with `type` password for what nobody else should read. `sure`: a name that has to be typed first,
+// where nothing can be taken back. `act(values)` is done on "yes", with the fields' values by their
+// names; what the server refuses is shown here.
+export function question({ title, text, yes, fields = [], sure, act }) {
   const box = dialog();
   const part = (name) => document.getElementById(`question-${name}`);
   part('title').textContent = title;
   part('text').textContent = text;
   part('error').textContent = '';
-  part('field').hidden = !field;
-  const input = part('field').querySelector('input');
-  if (field) {
-    part('field').querySelector('span').textContent = field.label;
-    input.value = field.value;
-  }
+  const isSure = () => sure === undefined || inputs.at(-1).value === sure;
+  const all = [...fields, ...(sure === undefined ? [] : [{ label: `Type ${sure} to go on`, value: '' }])];
+  const inputs = all.map(({ value = '', type = 'text' }) => {
+    const input = el('input', { type, autocomplete: 'off', oninput: () => { part('yes').disabled = !isSure(); } });
+    input.value = value;
+    return input;
+  });
+  put(part('fields'), all.map(({ label }, i) => el('p', {}, el('label', {}, el('span', {}, label), ' ', inputs[i]))));
   part('yes').textContent = yes;
-  part('yes').disabled = false;
+  part('yes').disabled = !isSure();
   part('no').onclick = () => box.close();
   box.querySelector('form').onsubmit = (event) => {
     event.preventDefault();
@@ -116,15 +120,18 @@ export function question({ title, text, yes, field, act }) {
     part('yes').disabled = true;
     part('error').textContent = '';
     try {
-      await act(input.value);
+      await act(Object.fromEntries(fields.map(({ name }, i) => [name, inputs[i].value])));
       box.close();
     } catch (error) {
-      part('error').textContent = error.words ?? String(error);
+      part('error').textContent = error.words ?? error.message ?? String(error);
     }
-    part('yes').disabled = false;
+    part('yes').disabled = !isSure();
   };
   const before = document.activeElement;
-  box.onclose = () => before?.focus?.();
+  box.onclose = () => {
+    put(part('fields'));  // a secret does not stay in the page
+    before?.focus?.();
+  };
   box.showModal();
-  (field ? input : part('no')).focus();
+  (inputs[0] ?? part('no')).focus();
 }

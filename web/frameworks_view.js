@@ -61,18 +61,31 @@ export class FrameworksView {
       ['Asks', (framework.asks ?? []).map((ask) => `${ask.ask || 'one'}: ${ask.wanted} of ${amounts(ask.shape)}`).join('; ')],
     ]), el('p', { class: 'controls' },
       el('a', { href: `#/tasks/${encodeURIComponent(`?${framework.framework}/`)}` }, 'Its tasks'),
-      el('button', { type: 'button', id: 'kill-all', onclick: () => this.ask(framework) }, 'Kill its tasks…'),
+      el('button', { type: 'button', id: 'kill-all', onclick: () => this.askKill(framework) }, 'Kill its tasks…'),
+      el('button', { type: 'button', id: 'teardown', onclick: () => this.askTeardown(framework) }, 'End it for ever…'),
       el('a', { href: '#/frameworks' }, 'Close')), this.blame.root);
     get(`/v1/explain?framework=${encodeURIComponent(framework.framework)}`)
       .then((told) => { why.textContent = told.answer; }, (error) => { why.textContent = error.words ?? String(error); });
   }
-  ask(framework) {
+  askKill(framework) {
     question({
       title: `Kill all tasks of framework ${framework.framework}?`,
       text: `Its ${framework.tasks} tasks end. Its scheduler may launch others.`,
       yes: `Kill the tasks of ${framework.framework}`,
       act: async () => {
         await post('/v1/kill', { framework: framework.framework });
+        await this.read();
+      },
+    });
+  }
+  askTeardown(framework) {
+    question({
+      title: `End framework ${framework.framework} for ever?`,
+      text: `Its ${framework.tasks} tasks end, and its scheduler is refused from now on.`,
+      yes: `End ${framework.framework}`,
+      sure: framework.framework,
+      act: async () => {
+        await post('/v1/teardown', { framework: framework.framework });
         await this.read();
       },
     });

@@ -5,10 +5,12 @@
 import { Events, Refusal, beginSession, get, keyOfLink } from './api.js';
 import { el, put } from './dom.js';
 import { clock } from './amounts.js';
+import { AccessView } from './access_view.js';
 import { AppsView } from './apps_view.js';
 import { ClusterView } from './cluster_view.js';
 import { EventsView } from './events_view.js';
 import { FrameworksView } from './frameworks_view.js';
+import { HistoryView, MastersView } from './history_view.js';
 import { RolesView } from './roles_view.js';
 import { TasksView } from './tasks_view.js';
 import { WaitingView } from './waiting_view.js';
@@ -20,7 +22,8 @@ const kAfterEvent = 300;
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
 
-const views = [ClusterView, RolesView, FrameworksView, WaitingView, TasksView, AppsView, EventsView]
+const views = [ClusterView, RolesView, FrameworksView, WaitingView, TasksView, HistoryView, AppsView,
+  MastersView, AccessView, EventsView]
   .map((View) => new View());
 let shown = null;
 const trouble = el('p', { class: 'error', role: 'alert' });

@@ -1,6 +1,6 @@
 import { get, list, post } from './api.js';
 import { Table, el, facts, put, question } from './dom.js';
-import { amounts, dominant, millionths } from './amounts.js';
+import { amounts, dominant, resourcesText, millionths } from './amounts.js';
 import { Blame } from './blame.js';
 import { Chart } from './chart.js';
 
@@ -105,22 +105,50 @@ export class RolesView {
       ['Guarantee', amounts(role.guarantee) || 'none'], ['Limit', amounts(role.limit) || 'none'],
       ['Users', (role.users ?? []).join(', ')],
     ]), el('p', { class: 'controls' },
-      el('button', { type: 'button', id: 'weight', onclick: () => this.ask(role) }, 'Set its weight…'),
+      el('button', { type: 'button', id: 'set-role', onclick: () => this.askSet(role) }, 'Change its settings…'),
+      el('button', { type: 'button', id: 'unset-role', onclick: () => this.askUnset(role) }, 'Remove its settings…'),
       el('a', { href: '#/roles' }, 'Close')), this.blame.root);
     get(`/v1/explain?role=${encodeURIComponent(role.role)}`)
       .then((told) => { why.textContent = told.answer; }, (error) => { why.textContent = error.words ?? String(error); });
   }
 
-  ask(role) {
+  askSet(role) {
+    const before = { weight: String(role.weight), guarantee: resourcesText(role.guarantee), limit: resourcesText(role.limit),
+      users: (role.users ?? []).join(', ') };
     question({
-      title: `Set the weight of role ${role.role}?`,
-      text: `Its fair share among the roles beside it is in proportion to its weight, which is ${role.weight} now.`,
-      yes: `Set the weight of ${role.role}`,
-      field: { label: 'Weight, from 0.001 to 1000', value: role.weight },
-      act: async (value) => {
-        const weight = Number(value);
-        if (!Number.isFinite(weight) || value.trim() === '') throw new Error(`"${value}" is no number`);
-        await post('/v1/role_set', { role: role.role, weight });
+      title: `Change the settings of role ${role.role}?`,
+      text: 'Its fair share among the roles beside it is in proportion to its weight. Its guarantee is given back to it '
+        + 'by others; its limit is never exceeded. Amounts are as in cpus:10;mem:4GiB.',
+      yes: `Change ${role.role}`,
+      fields: [
+        { name: 'weight', label: 'Weight, from 0.001 to 1000', value: before.weight },
+        { name: 'guarantee', label: 'Guarantee; empty: none', value: before.guarantee },
+        { name: 'limit', label: 'Limit; empty: none', value: before.limit },
+        { name: 'users', label: 'Users that may begin frameworks in it; empty: all', value: before.users },
+      ],
+      act: async (values) => {
+        // Only what was changed is sent: another operator may have set the rest meanwhile.
+        const change = { role: role.role };
+        for (const [name, value] of Object.entries(values)) if (value.trim() !== before[name]) change[name] = value.trim();
+        if (Object.keys(change).length === 1) throw new Error('nothing was changed');
+        if (change.weight !== undefined) {
+          const weight = Number(change.weight);
+          if (!Number.isFinite(weight) || change.weight === '') throw new Error(`"${change.weight}" is no number`);
+          change.weight = weight;
+        }
+        if (change.users !== undefined) change.users = change.users.split(/[\s,]+/).filter((user) => user);
+        await post('/v1/role_set', change);
+        await this.read();
+      },
+    });
+  }
+  askUnset(role) {
+    question({
+      title: `Remove the settings of role ${role.role}?`,
+      text: 'It is as if it had never been set: weight 1, no guarantee, no limit, open to the users of the role above it.',
+      yes: `Remove the settings of ${role.role}`,
+      act: async () => {
+        await post('/v1/role_set', { role: role.role, unset: true });
         await this.read();
       },
     });

@@ -286,23 +286,113 @@ class Page(unittest.TestCase):
         self.answer("Take back the drain of agent-2")
         self.eventually(lambda: "drained_by_s" not in json.dumps(self.cluster.told("agents")))
 
-    def test_sets_a_weight_and_shows_what_is_refused(self):
-        self.cluster.proffer("role", "set", "eng", "--weight", "2")
+    def fill(self, label, text):
+        """Writes into the field of the question whose label begins so."""
+        field = self.browser.execute_script("""
+            return [...document.querySelectorAll('#question-fields label')]
+                .find((one) => one.textContent.startsWith(arguments[0])).querySelector('input');""",
+                                            label)
+        field.clear()
+        field.send_keys(text)
+
+    def role(self, name):
+        return next((row for row in self.cluster.told("role", "list")["roles"]
+                     if row["role"] == name), {})
+
+    def test_changes_a_role_and_shows_what_is_refused(self):
+        self.cluster.proffer("role", "set", "eng", "--weight", "2", "--limit", "cpus:5")
         self.show("roles/eng")
         self.eventually(lambda: "Role eng" in self.text_of("section.panel h3"))
-        self.find("#weight").click()
-        field = self.find("#question-field input")
-        field.clear()
-        field.send_keys("0")
-        self.answer("Set the weight of eng")
+        self.find("#set-role").click()
+        self.fill("Weight", "0")
+        self.answer("Change eng")
         self.eventually(lambda: "must be between 0.001 and 1000" in self.text_of("#question-error"))
-        field.clear()
-        field.send_keys("3.5")
+        self.fill("Weight", "3.5")
+        self.fill("Guarantee", "cpus:1;mem:64MiB")
+        self.fill("Users", "ada, root")
+        # Another operator is not overruled in what was not touched.
+        self.cluster.proffer("role", "set", "eng", "--limit", "cpus:4")
         self.find("#question-yes").click()
-        self.eventually(lambda: any(row["role"] == "eng" and row["weight"] == 3.5
-                                    for row in self.cluster.told("role", "list")["roles"]))
+        self.eventually(lambda: self.role("eng").get("weight") == 3.5)
+        row = self.role("eng")
+        self.assertEqual(row["guarantee"], {"cpus": 1, "mem": 64})
+        self.assertEqual(row["limit"], {"cpus": 4})
+        self.assertEqual(row["users"], ["ada", "root"])
         self.eventually(lambda: any(row[0] == "eng" and row[1] == "3.5"
                                     for row in self.rows("Roles, and those below them")))
+        self.eventually(lambda: self.find("#unset-role")).click()
+        self.answer("Remove the settings of eng")
+        self.eventually(lambda: self.role("eng") == {}, "the settings stay")
+
+    def test_reserves_and_takes_it_back(self):
+        self.show("cluster/agent-3")
+        self.eventually(lambda: "Agent agent-3" in self.text_of("section.panel h3"))
+        self.find("#reserve").click()
+        self.fill("Role", "ads")
+        self.fill("Resources", "cpus:200")
+        self.answer("Reserve on agent-3")
+        self.eventually(lambda: self.text_of("#question-error") != "", "too much is reserved")
+        self.fill("Resources", "cpus:0.5;mem:64")
+        self.find("#question-yes").click()
+
+        def reserved():
+            return self.cluster.told("agents")["agents"][2].get("reserved", [])
+        self.eventually(lambda: [row["role"] for row in reserved()] == ["ads"])
+        self.eventually(lambda: "cpus 0.5, mem 64 MiB for role ads" in self.text_of("ul.reserved"))
+        self.picture("agent")
+        self.find("button.unreserve").click()
+        self.answer("Remove the reservation of ads")
+        self.eventually(lambda: reserved() == [], "the reservation stays")
+
+    def test_ends_a_framework_once_its_name_was_typed(self):
+        self.start_task("tenant", "--cpus", "0.2", "--mem", "32")
+        name = next(row["framework"] for row in self.cluster.told("frameworks")["frameworks"]
+                    if row["framework"].startswith("tenant"))
+        self.show(f"frameworks/{name}")
+        self.eventually(lambda: name in self.text_of("section.panel h3"))
+        self.find("#teardown").click()
+        self.assertFalse(self.find("#question-yes").is_enabled())
+        self.fill("Type", name[:-1])
+        self.assertFalse(self.find("#question-yes").is_enabled())
+        self.fill("Type", name)
+        self.answer(f"End {name}")
+        self.eventually(lambda: not any(
+            row["framework"] == name and row["state"] == "connected"
+            for row in self.cluster.told("frameworks")["frameworks"]), "it goes on")
+        self.show("history")
+        self.eventually(lambda: any(row[0].startswith(name + "/") and row[1].startswith("killed")
+                                    for row in self.rows("Ended tasks")), "no history of it")
+        ended = self.cluster.told("history")["tasks"]
+        self.eventually(lambda: [row[0] for row in self.rows("Ended tasks")]
+                        == [f"{row['framework']}/{row['task']}" for row in ended][:50])
+
+    def test_sets_and_removes_a_secret_that_it_never_shows(self):
+        self.show("access")
+        self.eventually(lambda: self.find("#set-secret")).click()
+        self.fill("Name", "password")
+        self.fill("Value", "swordfish é")
+        self.answer("Set it")
+        self.eventually(lambda: [row[0] for row in self.rows("Secrets")] == ["password"])
+        self.assertNotIn("swordfish", self.browser.page_source)
+        file = pathlib.Path(self.cluster.home.name) / "told.yaml"
+        file.write_text("name: told\nresources: 'cpus:0.1;mem:32'\n"
+                        "secrets:\n  password: {env: PASSWORD}\n"
+                        "command: echo so it is, $PASSWORD; exec sleep 1000\n")
+        self.cluster.proffer("service", "apply", file)
+        self.addCleanup(lambda: self.cluster.proffer("service", "stop", "told"))
+        self.eventually(lambda: any("told" in row["task"] and row["state"] == "running"
+                                    for row in self.cluster.told("tasks")["tasks"]))
+        row = next(row for row in self.cluster.told("tasks")["tasks"] if "told" in row["task"])
+        self.eventually(lambda: "so it is, swordfish é" in
+                        self.cluster.proffer("logs", f"{row['framework']}/{row['task']}"))
+        self.show(f"access/secret/{self.rows('Secrets')[0][1]}%2Fpassword")
+        self.eventually(lambda: self.browser.find_elements(By.ID, "remove-secret"))[0].click()
+        self.answer("Remove password")
+        self.eventually(lambda: self.cluster.told("secret", "list")["secrets"] == [])
+
+    def test_shows_masters_and_offers(self):
+        self.show("masters")
+        self.eventually(lambda: [row[1] for row in self.rows("Masters")] == ["leader"])
 
     def test_tells_the_story_of_a_task_and_kills_it(self):
         self.start_task("story", "--cpus", "0.2", "--mem", "32")
@@ -441,7 +531,8 @@ class Page(unittest.TestCase):
         try:
             self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
                 "width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True})
-            for view in ("cluster", "roles", "frameworks", "waiting", "tasks", "apps", "events"):
+            for view in ("cluster", "roles", "frameworks", "waiting", "tasks", "history",
+                         "apps", "masters", "access", "events"):
                 self.show(view)
                 self.eventually(lambda: self.browser.execute_script(
                     "return document.querySelector('nav a[aria-current]').hash") == f"#/{view}")
@@ -547,7 +638,8 @@ class Page(unittest.TestCase):
             self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
                 "features": [{"name": "prefers-color-scheme", "value": scheme}]})
             for view in ("cluster/agent-1", "roles/default", f"frameworks/{row['framework']}",
-                         "waiting", f"tasks/{task}", "apps", "events"):
+                         "waiting", f"tasks/{task}", "history", "apps", "masters", "access",
+                         "events"):
                 self.show(view)
                 self.eventually(lambda: self.browser.execute_script(
                     "return document.querySelector('main table td, main li') !== null"))
