@@ -68,7 +68,7 @@ export class HistoryView {
     await this.readMasters();
   }
   async readMasters() {
-    const rows = (await get('/v1/masters')).masters.filter((one) => one.role !== 'leader' && one.keeps_history);
+    const rows = (await get('/v1/masters')).masters.filter((one) => one.role !== 'leads' && one.keeps_history);
     const seen = JSON.stringify(rows.map((one) => one.id));
     if (seen === this.seen) return;
     this.seen = seen;

@@ -20,7 +20,8 @@ import urllib.error
 import urllib.request
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import (ElementClickInterceptedException, NoSuchElementException,
+                                        StaleElementReferenceException)
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -173,10 +174,20 @@ class Page(unittest.TestCase):
     def until_live(self):
         self.eventually(lambda: self.text_of("#connection") == "live", "the page is not live")
 
+    def press(self, selector):
+        """Clicks once it is there and rests: what is above it may still come."""
+        def pressed():
+            try:
+                self.find(selector).click()
+            except (ElementClickInterceptedException, NoSuchElementException):
+                return False
+            return True
+        self.eventually(pressed, f"{selector} cannot be clicked")
+
     def answer(self, yes):
         self.eventually(lambda: self.find("#question").get_attribute("open") is not None)
         self.assertEqual(self.find("#question-yes").text, yes)
-        self.find("#question-yes").click()
+        self.press("#question-yes")
 
     def picture(self, name):
         if SCREENSHOTS:
@@ -270,19 +281,19 @@ class Page(unittest.TestCase):
     def test_drains_and_takes_the_drain_back(self):
         self.show("cluster/agent-2")
         self.eventually(lambda: "Agent agent-2" in self.text_of("section.panel h3"))
-        self.find("#drain").click()
+        self.press("#drain")
         self.assertEqual(self.text_of("#question-title"), "Drain agent agent-2?")
         # The safe choice has the focus, and leaves all as it is.
         self.assertEqual(self.browser.switch_to.active_element.get_attribute("id"), "question-no")
         self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
         self.assertIsNone(self.find("#question").get_attribute("open"))
         self.assertNotIn("drained_by_s", json.dumps(self.cluster.told("agents")))
-        self.find("#drain").click()
+        self.press("#drain")
         self.picture("drain")
         self.answer("Drain agent-2")
         self.eventually(lambda: "drained" in self.rows("Agents")[1][1])
         self.assertIn("drained_by_s", json.dumps(self.cluster.told("agents")["agents"][1]))
-        self.eventually(lambda: self.find("#undrain")).click()
+        self.press("#undrain")
         self.answer("Take back the drain of agent-2")
         self.eventually(lambda: "drained_by_s" not in json.dumps(self.cluster.told("agents")))
 
@@ -303,7 +314,7 @@ class Page(unittest.TestCase):
         self.cluster.proffer("role", "set", "eng", "--weight", "2", "--limit", "cpus:5")
         self.show("roles/eng")
         self.eventually(lambda: "Role eng" in self.text_of("section.panel h3"))
-        self.find("#set-role").click()
+        self.press("#set-role")
         self.fill("Weight", "0")
         self.answer("Change eng")
         self.eventually(lambda: "must be between 0.001 and 1000" in self.text_of("#question-error"))
@@ -312,7 +323,7 @@ class Page(unittest.TestCase):
         self.fill("Users", "ada, root")
         # Another operator is not overruled in what was not touched.
         self.cluster.proffer("role", "set", "eng", "--limit", "cpus:4")
-        self.find("#question-yes").click()
+        self.press("#question-yes")
         self.eventually(lambda: self.role("eng").get("weight") == 3.5)
         row = self.role("eng")
         self.assertEqual(row["guarantee"], {"cpus": 1, "mem": 64})
@@ -320,27 +331,27 @@ class Page(unittest.TestCase):
         self.assertEqual(row["users"], ["ada", "root"])
         self.eventually(lambda: any(row[0] == "eng" and row[1] == "3.5"
                                     for row in self.rows("Roles, and those below them")))
-        self.eventually(lambda: self.find("#unset-role")).click()
+        self.press("#unset-role")
         self.answer("Remove the settings of eng")
         self.eventually(lambda: self.role("eng") == {}, "the settings stay")
 
     def test_reserves_and_takes_it_back(self):
         self.show("cluster/agent-3")
         self.eventually(lambda: "Agent agent-3" in self.text_of("section.panel h3"))
-        self.find("#reserve").click()
+        self.press("#reserve")
         self.fill("Role", "ads")
         self.fill("Resources", "cpus:200")
         self.answer("Reserve on agent-3")
         self.eventually(lambda: self.text_of("#question-error") != "", "too much is reserved")
         self.fill("Resources", "cpus:0.5;mem:64")
-        self.find("#question-yes").click()
+        self.press("#question-yes")
 
         def reserved():
             return self.cluster.told("agents")["agents"][2].get("reserved", [])
         self.eventually(lambda: [row["role"] for row in reserved()] == ["ads"])
         self.eventually(lambda: "cpus 0.5, mem 64 MiB for role ads" in self.text_of("ul.reserved"))
         self.picture("agent")
-        self.find("button.unreserve").click()
+        self.press("button.unreserve")
         self.answer("Remove the reservation of ads")
         self.eventually(lambda: reserved() == [], "the reservation stays")
 
@@ -350,7 +361,7 @@ class Page(unittest.TestCase):
                     if row["framework"].startswith("tenant"))
         self.show(f"frameworks/{name}")
         self.eventually(lambda: name in self.text_of("section.panel h3"))
-        self.find("#teardown").click()
+        self.press("#teardown")
         self.assertFalse(self.find("#question-yes").is_enabled())
         self.fill("Type", name[:-1])
         self.assertFalse(self.find("#question-yes").is_enabled())
@@ -362,13 +373,14 @@ class Page(unittest.TestCase):
         self.show("history")
         self.eventually(lambda: any(row[0].startswith(name + "/") and row[1].startswith("killed")
                                     for row in self.rows("Ended tasks")), "no history of it")
-        ended = self.cluster.told("history")["tasks"]
         self.eventually(lambda: [row[0] for row in self.rows("Ended tasks")]
-                        == [f"{row['framework']}/{row['task']}" for row in ended][:50])
+                        == [f"{row['framework']}/{row['task']}"
+                            for row in reversed(self.cluster.told("history")["tasks"])][:50],
+                        "the history differs")
 
     def test_sets_and_removes_a_secret_that_it_never_shows(self):
         self.show("access")
-        self.eventually(lambda: self.find("#set-secret")).click()
+        self.press("#set-secret")
         self.fill("Name", "password")
         self.fill("Value", "swordfish é")
         self.answer("Set it")
@@ -386,13 +398,13 @@ class Page(unittest.TestCase):
         self.eventually(lambda: "so it is, swordfish é" in
                         self.cluster.proffer("logs", f"{row['framework']}/{row['task']}"))
         self.show(f"access/secret/{self.rows('Secrets')[0][1]}%2Fpassword")
-        self.eventually(lambda: self.browser.find_elements(By.ID, "remove-secret"))[0].click()
+        self.press("#remove-secret")
         self.answer("Remove password")
         self.eventually(lambda: self.cluster.told("secret", "list")["secrets"] == [])
 
     def test_shows_masters_and_offers(self):
         self.show("masters")
-        self.eventually(lambda: [row[1] for row in self.rows("Masters")] == ["leader"])
+        self.eventually(lambda: [row[1] for row in self.rows("Masters")] == ["leads"])
 
     def test_tells_the_story_of_a_task_and_kills_it(self):
         self.start_task("story", "--cpus", "0.2", "--mem", "32")
@@ -408,7 +420,7 @@ class Page(unittest.TestCase):
         self.assertEqual([row[0] for row in self.rows("Waiting by reason")],
                          [row["reason"] for row in blame["waited"]])
         self.picture("task")
-        self.find("#kill").click()
+        self.press("#kill")
         self.answer(f"Kill {name}")
         self.eventually(lambda: "task ended" in self.text_of("section.panel ol.events"))
         self.eventually(lambda: "killed" in self.text_of("section.panel dl.facts"))
@@ -474,7 +486,7 @@ class Page(unittest.TestCase):
         self.assertLess(len(output), 250_000)
         self.assertIn("\n199999\n200000\n", output)
         # The other one is shorter.
-        self.find("input[value=stderr]").click()
+        self.press("input[value=stderr]")
         self.eventually(lambda: self.text_of("pre.log") == "")
 
     def test_another_user_is_refused_with_the_servers_words(self):
@@ -499,12 +511,12 @@ class Page(unittest.TestCase):
                     ("kill", "tasks/" + f"{row['framework']}/{row['task']}".replace("/", "%2F"),
                      f"Kill {row['framework']}/{row['task']}")):
                 self.show(target)
-                self.eventually(lambda: self.browser.find_elements(By.ID, method))[0].click()
+                self.press("#" + method)
                 self.answer(yes)
                 self.eventually(lambda: "may not" in self.text_of("#question-error")
                                 or "nobody" in self.text_of("#question-error"),
                                 "nothing is refused")
-                self.find("#question-no").click()
+                self.press("#question-no")
         finally:
             self.keep_logs()
             self.browser.close()
@@ -601,6 +613,32 @@ class Page(unittest.TestCase):
             self.eventually(lambda: [row[0] for row in self.rows("Jobs that have not ended")]
                             == [job], "jobs are not shown")
 
+    def test_gives_agents_up_that_the_brake_holds_back(self):
+        status = self.cluster.told("status")
+        self.assertNotIn("brake_lifted_until_s", status)
+        self.answers({"/v1/status": json.dumps({**status, "agents_held_back": 400})})
+        self.show("roles")
+        self.show("cluster")
+        self.eventually(lambda: "400 agents are silent" in self.text_of("main"))
+        self.press("#lift-brake")
+        self.answer("Give them up")
+        self.eventually(lambda: self.cluster.told("status").get("brake_lifted_until_s", 0) > 0)
+        self.answers_again()
+        self.eventually(lambda: not self.find("#lift-brake").is_displayed())
+
+    def test_revokes_a_key_once_its_name_was_typed(self):
+        key = "k" * 40
+        self.answers({"/v1/keys": json.dumps(
+            {"keys": [{"key": key, "kind": "agent", "name": "far", "since_s": 1, "by": "ada"}]})})
+        self.show(f"access/key/{key}")
+        self.press("#revoke")
+        self.fill("Type", "far")
+        self.answer("Revoke the key of far")
+        # The master knows no such key; its words are shown.
+        self.eventually(lambda: key[:8] in self.text_of("#question-error")
+                        or "key" in self.text_of("#question-error"), "nothing is refused")
+        self.press("#question-no")
+
     def test_takes_a_new_link_in_the_same_tab(self):
         token = "return sessionStorage.getItem('proffer-session')"
         before = self.browser.current_window_handle
@@ -673,6 +711,17 @@ class Page(unittest.TestCase):
         self.picture("events")
         self.show("cluster")
         self.eventually(lambda: self.text_of("[data-figure=agents_connected]") == "3")
+
+    def test_y_gives_a_lost_agent_up_once_its_name_was_typed(self):
+        address = json.loads((self.cluster.dir / "agent-3" / "address.json").read_text())
+        os.kill(address["pid"], signal.SIGKILL)
+        self.show("cluster/agent-3")
+        self.press("#gone")
+        self.fill("Type", "agent-3")
+        self.answer("Give agent-3 up")
+        self.eventually(lambda: "gone" in json.dumps(self.cluster.told("agents")["agents"][2:]
+                                                     or "gone"))
+        self.eventually(lambda: self.text_of("[data-figure=agents_connected]") == "2")
 
     def test_y_only_the_browser_with_the_link_is_served(self):
         place = self.link.split("#")[0].rstrip("/")
