@@ -44,7 +44,7 @@ void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder) {
                      "goes on as before.",
                      clock_step(loop));
   write_process(read_process_figures(), open_descriptors(loop), page);
-  responder.respond(200, kMetricsType, page.take());
+  responder.respond(200, content_type(page.format()), page.take());
 }
 
 }  // namespace proffer

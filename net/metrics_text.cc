@@ -39,14 +39,51 @@ std::string_view unit_of(ResourceKind kind) {
 
 }  // namespace
 
+std::string_view content_type(MetricsFormat format) {
+  return format == MetricsFormat::kOpenMetrics
+             ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+             : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+MetricsFormat metrics_format(std::string_view accept) {
+  return accept.find("application/openmetrics-text") != std::string_view::npos
+             ? MetricsFormat::kOpenMetrics
+             : MetricsFormat::kPrometheus;
+}
+
 void MetricsText::family(MetricType type, std::string_view name, std::string_view help) {
   name_ = name;
+  // A family of counters is named without the end that its samples have.
+  constexpr std::string_view kTotal = "_total";
+  if (format_ == MetricsFormat::kOpenMetrics && name.ends_with(kTotal)) {
+    name.remove_suffix(kTotal.size());
+  }
   text_ += text("# HELP ", name, " ", help, "\n# TYPE ", name, " ", to_text(type), "\n");
 }
 
-void MetricsText::line(std::string_view suffix, std::string_view value, const Labels& labels) {
+std::string MetricsText::take() {
+  if (format_ == MetricsFormat::kOpenMetrics) text_ += "# EOF\n";
+  return std::move(text_);
+}
+
+void MetricsText::line(std::string_view suffix, std::string_view value, const Labels& labels,
+                       const std::optional<Exemplar>& exemplar) {
   text_ += name_;
   text_ += suffix;
+  if (!labels.empty()) write_labels(labels);
+  text_ += ' ';
+  text_ += value;
+  if (exemplar && format_ == MetricsFormat::kOpenMetrics) {
+    text_ += " # ";
+    write_labels(exemplar->labels);
+    text_ += " 1 ";
+    text_ += in_seconds(exemplar->at - Time());
+  }
+  text_ += '\n';
+}
+
+void MetricsText::write_labels(const Labels& labels) {
+  if (labels.empty()) text_ += '{';
   for (size_t i = 0; i < labels.size(); ++i) {
     text_ += i == 0 ? "{" : ",";
     text_ += labels[i].first;
@@ -60,14 +97,16 @@ void MetricsText::line(std::string_view suffix, std::string_view value, const La
     }
     text_ += '"';
   }
-  if (!labels.empty()) text_ += '}';
-  text_ += ' ';
-  text_ += value;
-  text_ += '\n';
+  text_ += '}';
 }
 
 void MetricsText::sample(int64_t value, const Labels& labels) {
   line("", std::to_string(value), labels);
+}
+
+void MetricsText::sample(int64_t value, const Labels& labels,
+                         const std::optional<Exemplar>& exemplar) {
+  line("", std::to_string(value), labels, exemplar);
 }
 
 void MetricsText::sample_milli(int64_t milli, const Labels& labels) {
@@ -137,10 +176,11 @@ void MetricsText::sample_amount(ResourceKind kind, int64_t milli, Labels labels)
        labels);
 }
 
-void MetricsText::events(const TraceLog& log) {
+void MetricsText::events(const TraceLog& log, const ExemplarOf& exemplar_of) {
   family(MetricType::kCounter, "proffer_events_total", "What happened, by kind of event.");
   for (const auto& [what, count] : log.counts()) {
-    line("", std::to_string(count), {{"event", std::string(what)}});
+    line("", std::to_string(count), {{"event", std::string(what)}},
+         exemplar_of ? exemplar_of(what) : std::nullopt);
   }
 }
 

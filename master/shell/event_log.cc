@@ -150,6 +150,7 @@ void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
   for (const TraceEvent& event : events) {
     if (event.level() == TraceLevel::kMessage || !may_keep(event, now)) continue;
     waiting_.push_back({{options_.leader, ++number_}, now, event});
+    newest_.note(event, waiting_.back().place, now);
     if (waiting_.size() <= options_.waiting_max) continue;
     waiting_.pop_front();
     ++lost_;

@@ -22,6 +22,7 @@
 #include "common/result.h"
 #include "common/trace.h"
 #include "master/shell/event_pages.h"
+#include "master/shell/newest_events.h"
 #include "master/shell/routes.h"
 #include "net/loop.h"
 #include "proto/events.h"
@@ -78,6 +79,8 @@ class EventLog {
   proto::EventPlace end() const;
   // Called when there are more events; replaces the function given before.
   void on_more(std::function<void()> fn) { on_more_ = std::move(fn); }
+
+  const NewestEvents& newest() const { return newest_; }
 
   // Why nothing is written now; empty: all is well.
   const std::string& trouble() const { return trouble_; }
@@ -142,6 +145,7 @@ class EventLog {
   std::optional<Time> next_end_;  // of a wait
   bool is_writing_ = false;
   uint64_t number_ = 0;  // of the last event
+  NewestEvents newest_;
   std::deque<Waiting> waiting_;
   std::shared_ptr<Batch> in_flight_;
   int64_t warnings_second_ = 0;

@@ -73,12 +73,14 @@ void write_conditions(const ConditionWatch& conditions, MetricsText& text) {
   }
 }
 
-void write_ends(const TaskCounts::Ends& ends, MetricsText& text) {
+void write_ends(const TaskCounts::Ends& ends, const EventLog* events, MetricsText& text) {
   text.family(MetricType::kCounter, "proffer_tasks_ended_total",
               "Tasks that ended since this master led, by how they did.");
   for (const auto& [how, count] : ends) {
-    text.sample(static_cast<int64_t>(count), {{"state", std::string(to_text(how.first))},
-                                              {"reason", std::string(to_text(how.second))}});
+    const auto& [state, reason] = how;
+    text.sample(static_cast<int64_t>(count),
+                {{"state", std::string(to_text(state))}, {"reason", std::string(to_text(reason))}},
+                events != nullptr ? events->newest().of_end(state, reason) : std::nullopt);
   }
 }
 
@@ -205,14 +207,14 @@ void TaskCounts::count(const std::vector<TraceEvent>& events) {
   }
 }
 
-MetricsText master_metrics(const MasterParts& master) {
-  MetricsText text;
+MetricsText master_metrics(const MasterParts& master, MetricsFormat format) {
+  MetricsText text(format);
   write_leads(true, text);
   text.gauge("proffer_leader_epoch", "The number of this master's life as leader.",
              static_cast<int64_t>(master.leader.value()));
   write_conditions(master.conditions, text);
   write_cluster(master.core.status(), text);
-  write_ends(master.tasks.ends(), text);
+  write_ends(master.tasks.ends(), master.events, text);
   text.family(MetricType::kSummary, "proffer_decision_seconds",
               "From the first event that called for a decision, a task's end for one, until an "
               "offer of that decision was handed to the transport.");
@@ -225,12 +227,15 @@ MetricsText master_metrics(const MasterParts& master) {
   write_registry(master, text);
   write_queues(master, text);
   write_network(master, text);
-  text.events(master.trace);
+  text.events(master.trace, [&](std::string_view what) -> std::optional<Exemplar> {
+    if (master.events == nullptr) return std::nullopt;
+    return master.events->newest().of_kind(what);
+  });
   return text;
 }
 
-MetricsText standby_metrics(const TraceLog& trace) {
-  MetricsText text;
+MetricsText standby_metrics(const TraceLog& trace, MetricsFormat format) {
+  MetricsText text(format);
   write_leads(false, text);
   text.events(trace);
   return text;

@@ -80,9 +80,9 @@ struct MasterParts {
 };
 
 // O(agents + frameworks + roles + offers).
-MetricsText master_metrics(const MasterParts& master);
+MetricsText master_metrics(const MasterParts& master, MetricsFormat format);
 
 // Of a master that does not lead.
-MetricsText standby_metrics(const TraceLog& trace);
+MetricsText standby_metrics(const TraceLog& trace, MetricsFormat format);
 
 }  // namespace proffer::master

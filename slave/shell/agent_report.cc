@@ -30,9 +30,9 @@ proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor,
   return status;
 }
 
-MetricsText agent_metrics(const AgentParts& agent) {
+MetricsText agent_metrics(const AgentParts& agent, MetricsFormat format) {
   const proto::AgentStatus status = agent.core.status();
-  MetricsText text;
+  MetricsText text(format);
   text.gauge("proffer_agent_registered", "Whether a master has this agent.", status.registered);
   text.gauge("proffer_agent_takes_tasks",
              "1, or 0 while it takes none: its disk is full, or executors cannot be started.",

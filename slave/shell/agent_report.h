@@ -35,6 +35,6 @@ struct AgentParts {
 proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor,
                                 std::string_view path);
 // O(executors).
-MetricsText agent_metrics(const AgentParts& agent);
+MetricsText agent_metrics(const AgentParts& agent, MetricsFormat format);
 
 }  // namespace proffer::agent

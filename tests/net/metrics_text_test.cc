@@ -15,6 +15,33 @@ TEST(MetricsText, EscapesLabelsAndKeepsFamiliesWithoutSamples) {
             "# HELP b_total Bs.\n# TYPE b_total counter\n");
 }
 
+TEST(MetricsText, OpenMetricsHasExemplarsAndAnEnd) {
+  const Exemplar last = {.labels = {{"seq", "17.4021"}}, .at = Time() + milliseconds(1'500)};
+  MetricsText page(MetricsFormat::kOpenMetrics);
+  page.family(MetricType::kCounter, "b_total", "Bs.");
+  page.sample(3, {{"of", "x"}}, last);
+  page.sample(4, {}, last);
+  page.sample(5, {{"of", "y"}});
+  EXPECT_EQ(page.take(),
+            "# HELP b Bs.\n# TYPE b counter\n"
+            "b_total{of=\"x\"} 3 # {seq=\"17.4021\"} 1 1.500000\n"
+            "b_total 4 # {seq=\"17.4021\"} 1 1.500000\n"
+            "b_total{of=\"y\"} 5\n# EOF\n");
+
+  MetricsText plain;
+  plain.family(MetricType::kCounter, "b_total", "Bs.");
+  plain.sample(3, {{"of", "x"}}, last);
+  EXPECT_EQ(plain.take(), "# HELP b_total Bs.\n# TYPE b_total counter\nb_total{of=\"x\"} 3\n");
+}
+
+TEST(MetricsText, IsInTheFormatThatWasAskedFor) {
+  EXPECT_EQ(metrics_format("application/openmetrics-text;version=1.0.0;q=0.9,text/plain;q=0.5"),
+            MetricsFormat::kOpenMetrics);
+  for (const char* accept : {"", "*/*", "text/plain;version=0.0.4"}) {
+    EXPECT_EQ(metrics_format(accept), MetricsFormat::kPrometheus) << accept;
+  }
+}
+
 TEST(MetricsText, BucketsOfAHistogramAddUp) {
   TimeHistogram times;
   times.record(microseconds(100));  // A bound belongs to its bucket.

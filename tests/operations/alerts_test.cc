@@ -45,7 +45,7 @@ TEST(AlertRules, AreThoseThatPrometheusTakesAndTheirOwnTestsPass) {
 constexpr int kLookFor = 18;
 
 // A master, agents and a Prometheus of their own.
-class Faults : public testing::TestWithParam<std::string> {
+class Watched : public testing::Test {
  protected:
   void start_master(const Words& more = {}) {
     fs::remove(data_dir_ + "/address.json");
@@ -109,8 +109,38 @@ class Faults : public testing::TestWithParam<std::string> {
     return process;
   }
 
-  // --- the faults --------------------------------------------------------------------------------
+  TemporaryDirectory home_;
+  const std::string socket_ = home_ / "master.sock";
+  std::string data_dir_ = home_ / "master";
+  std::string port_ = "0";
+  std::unique_ptr<Process> master_;
+  std::map<std::string, std::unique_ptr<Process>> agents_;
+  std::unique_ptr<Prometheus> prometheus_;
+};
 
+// A counter leads to the event log: what it counted last is there.
+TEST_F(Watched, CountersHaveExemplarsOfTheEventLog) {
+  start_master();
+  start_agent("a1");
+  watch();
+  ASSERT_EQ(proffer({"run", "--name", "once", "--", "exit 3"}).code, 3);
+  std::string place;
+  EXPECT_TRUE(eventually([&] {
+    place = prometheus_->exemplar("proffer_tasks_ended_total{state=\"failed\"}", "seq");
+    return !place.empty();
+  })) << prometheus_->log();
+  std::istringstream told(proffer({"events", "--from", place}).out);
+  std::string first;
+  std::getline(told, first);
+  EXPECT_THAT(first, HasSubstr("task ended"));
+  EXPECT_THAT(first, HasSubstr("task=once-1"));
+  EXPECT_THAT(first, HasSubstr("state=failed"));
+}
+
+// --- the faults ----------------------------------------------------------------------------------
+
+class Faults : public Watched, public testing::WithParamInterface<std::string> {
+ protected:
   void master_down() {
     watch();
     master_->kill(SIGKILL);
@@ -248,14 +278,6 @@ class Faults : public testing::TestWithParam<std::string> {
     raises("HistoryNotKept");
     is_told("HistoryNotKept");
   }
-
-  TemporaryDirectory home_;
-  const std::string socket_ = home_ / "master.sock";
-  std::string data_dir_ = home_ / "master";
-  std::string port_ = "0";
-  std::unique_ptr<Process> master_;
-  std::map<std::string, std::unique_ptr<Process>> agents_;
-  std::unique_ptr<Prometheus> prometheus_;
 
  public:
   using Inject = void (Faults::*)();

@@ -68,6 +68,17 @@ std::string lint(const std::string& page, const TemporaryDirectory& home) {
   return checked.code == 0 ? "" : checked.out + checked.err;
 }
 
+// Debian's python3-prometheus-client reads the page strictly; empty: it has nothing to say.
+std::string parse_openmetrics(const std::string& page, const TemporaryDirectory& home) {
+  write_file(home / "page", page);
+  const Exit parsed =
+      run({"/usr/bin/python3", "-c",
+           "import sys; from prometheus_client.openmetrics.parser import "
+           "text_string_to_metric_families as parse; list(parse(open(sys.argv[1]).read()))",
+           home / "page"});
+  return parsed.code == 0 ? "" : parsed.out + parsed.err;
+}
+
 TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
   const Cluster cluster;
   ASSERT_EQ(cluster.proffer({"role", "set", "eng", "--guarantee", "cpus:2;mem:1GiB"}).code, 0);
@@ -89,6 +100,15 @@ TEST(Metrics, AreThoseOfTheirPageAndPleasePrometheus) {
   EXPECT_EQ(lint(of_master, home), "");
   EXPECT_EQ(lint(of_agent, home), "");
   EXPECT_NE(lint("# TYPE proffer_things_total gauge\nproffer_things_total 1\n", home), "");
+
+  // The same in the other format, by another reader of it.
+  const std::string accept = "Accept: application/openmetrics-text; version=1.0.0\r\n";
+  for (const std::string& place : {cluster.http(), cluster.told_by("agent-1", "http")}) {
+    const std::string answer = get_http(place, "/metrics", accept);
+    EXPECT_THAT(answer, HasSubstr("\r\nContent-Type: application/openmetrics-text; version=1.0.0"));
+    EXPECT_EQ(parse_openmetrics(body_of(answer), home), "");
+  }
+  EXPECT_NE(parse_openmetrics("# TYPE a counter\na 1\n# EOF\n", home), "");
 
   Names served = names_served(of_master);
   served.merge(names_served(of_agent));

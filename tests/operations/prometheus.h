@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -48,7 +49,8 @@ class Prometheus {
     test::write_file(home_ / "prometheus.yml", config);
     process_ = std::make_unique<test::Process>(
         test::Words{"prometheus", "--config.file=" + (home_ / "prometheus.yml"),
-                    "--storage.tsdb.path=" + (home_ / "data"), "--web.listen-address=127.0.0.1:0"});
+                    "--storage.tsdb.path=" + (home_ / "data"), "--web.listen-address=127.0.0.1:0",
+                    "--enable-feature=exemplar-storage"});
     const std::string said = "msg=\"Listening on\" address=";
     if (!process_->complains(said)) return;
     const std::string& log = process_->err();
@@ -81,6 +83,13 @@ class Prometheus {
     })) << log();
     return names;
   }
+  // The value of a label of the newest exemplar that `query` finds; empty: there is none.
+  std::string exemplar(const std::string& query, const std::string& label) const {
+    const auto found =
+        answer("/api/v1/query_exemplars?start=0&end=9999999999&query=" + escaped(query));
+    if (!found.is_object() || found.at("data").empty()) return "";
+    return found.at("data").back().at("exemplars").back().at("labels").at(label);
+  }
   const std::string& log() const { return process_->err(); }
 
  private:
@@ -91,10 +100,17 @@ class Prometheus {
     if (body == std::string::npos) return {};
     return nlohmann::json::parse(whole.substr(body, whole.rfind('}') + 1 - body), nullptr, false);
   }
+  static std::string escaped(const std::string& query) {
+    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz_0123456789";
+    std::string all;
+    for (const char c : query) {
+      all +=
+          kPlain.find(c) != std::string_view::npos ? std::string(1, c) : fmt::format("%{:02X}", c);
+    }
+    return all;
+  }
   size_t samples(const std::string& query) const {
-    std::string escaped;
-    for (const char c : query) escaped += c == ' ' ? "%20" : c == '=' ? "%3D" : std::string(1, c);
-    const auto found = answer("/api/v1/query?query=" + escaped);
+    const auto found = answer("/api/v1/query?query=" + escaped(query));
     return found.is_object() ? found.at("data").at("result").size() : 0;
   }
   int64_t evaluations() const {
