@@ -9,6 +9,11 @@
 
 namespace proffer {
 
+// The format of the page that the request asks for.
+inline MetricsFormat wanted_format(const HttpRequest& request) {
+  return metrics_format(request.header("accept").value_or(""));
+}
+
 // Answers with `page` and these, at once: also while all workers wait for a disk.
 void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder);
 

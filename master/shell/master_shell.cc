@@ -640,9 +640,9 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
         {{"Allow", verbs}});
   }
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
-  const MetricsFormat format = metrics_format(request.header("accept").value_or(""));
   if (core == nullptr && request.path == "/metrics") {
-    return respond_metrics(loop, standby_metrics(trace, format), std::move(responder));
+    return respond_metrics(loop, standby_metrics(trace, wanted_format(request)),
+                           std::move(responder));
   }
   if (core == nullptr) {
     return answer_as_standby(request, leadership->other_leader(), std::move(responder));
@@ -669,7 +669,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                            .shed = shed,
                                            .trace = trace,
                                            .now = loop.now()},
-                                          format),
+                                          wanted_format(request)),
                            std::move(responder));
   }
   http_api.on_request(request, std::move(responder));

@@ -766,8 +766,8 @@ AgentParts AgentShell::Impl::parts() const {
 void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
   if (request.path == "/metrics") {
-    const MetricsFormat format = metrics_format(request.header("accept").value_or(""));
-    return respond_metrics(loop, agent_metrics(parts(), format), std::move(responder));
+    return respond_metrics(loop, agent_metrics(parts(), wanted_format(request)),
+                           std::move(responder));
   }
   if (request.path == "/v1/status" || request.path.starts_with(kUsagePath)) {
     const auto status = agent_status(*core, *supervisor, request.path);
