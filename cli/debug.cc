@@ -208,6 +208,8 @@ void add_processes(Bundle& bundle) {
   for (const auto& entry : fs::directory_iterator("/proc", failed)) {
     const std::string pid = entry.path().filename();
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    // Not of all: a process that forks, and has used up its time, may keep a reader for seconds.
+    if (!read_tail(entry.path() / "comm").starts_with("proffer-")) continue;
     std::string line = read_tail(entry.path() / "cmdline");
     std::replace(line.begin(), line.end(), '\0', ' ');
     const std::string_view program = std::string_view(line).substr(0, line.find(' '));

@@ -74,6 +74,8 @@ class Isolator {
   bool cleanup(uint64_t run, bool is_empty = false);
   // A process of a run of an earlier life lives: the group that it is in is that run's.
   void recover(uint64_t run, pid_t pid);
+  // Whether the process is in a group of this agent: of a run that lives, or a stray one.
+  bool holds(pid_t pid) const { return cgroups_ != nullptr && !cgroups_->group_of(pid).empty(); }
   // All runs that live are recovered: other groups that an earlier life left are ended. Whether any
   // process is left in them. Called until there is none.
   bool kill_strays();

@@ -540,7 +540,9 @@ void Supervisor::adopted_all() {
   tidy_timer_.arm(loop_.now());
 }
 
-// Processes of runs that no record names any more: the checkpoint lost them.
+// Processes of runs that no record names any more: the checkpoint lost them. Groups are looked
+// after by the isolator. What is in one is not asked for its environment: of a process that forks,
+// and has used up its group's time, that takes the kernel seconds.
 void Supervisor::end_unnamed() {
   std::set<std::string> named = live_sandboxes_;
   std::set<pid_t> adopted;
@@ -553,6 +555,7 @@ void Supervisor::end_unnamed() {
   size_t ended = 0;
   for (const Process& process : all_processes()) {
     if (process.zombie || process.pid == getpid() || adopted.contains(process.pid)) continue;
+    if (isolator_.holds(process.pid)) continue;
     const std::string sandbox = started_with(process.pid, kSandboxVariable);
     if (!sandbox.starts_with(within) || named.contains(sandbox)) continue;
     ::kill(process.pid, SIGKILL);

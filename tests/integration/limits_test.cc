@@ -101,31 +101,68 @@ TEST_F(Limits, MemoryOverTheLimitEndsThatTaskOnlyAndIsToldWithLimitAndPeak) {
               HasSubstr("proffer_agent_out_of_memory_total 2"));
 }
 
-// The bomb is counted by the name of its processes. Their words and environment are in memory that
-// the kernel locks while one of them forks, and one that has used up its time holds the lock: a
-// read of 100 of them has taken minutes.
-size_t processes_named(const std::string& name) {
-  size_t found = 0;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    found += read_file(entry.path() / "comm") == name + "\n" ? 1 : 0;
+// A task that forks for ever. It is counted by the name of its processes: their words and their
+// environment are in memory that the kernel locks while one of them forks, and one that has used up
+// its time holds the lock. A read of 100 of them has taken minutes.
+class ForkBomb {
+ public:
+  explicit ForkBomb(const Cluster& cluster) {
+    fs::create_symlink("/usr/bin/perl", home_ / name_);
+    task_ = cluster.start({"run", "--name", "bomb", "--cpus", "0.1", "--mem", "64", "--",
+                           "echo begins; exec " + (home_ / name_) + " -e 'fork while 1'"});
+    EXPECT_TRUE(task_->line_with("begins"));
+    EXPECT_TRUE(eventually([&] { return size() > 20; }));
   }
-  return found;
-}
+  size_t size() const {
+    size_t found = 0;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      found += read_file(entry.path() / "comm") == name_ + "\n" ? 1 : 0;
+    }
+    return found;
+  }
+  void end() {
+    task_->kill(SIGINT);
+    task_->wait();
+    EXPECT_TRUE(eventually([&] { return size() == 0; }));
+  }
+
+ private:
+  TemporaryDirectory home_;
+  std::string name_ = text("bomb-", getpid());
+  std::unique_ptr<Process> task_;
+};
 
 TEST_F(Limits, AForkBombIsHeldAndEndsWithItsTask) {
   const auto victim = start_victim();
-  TemporaryDirectory home;
-  const std::string name = text("bomb-", getpid());
-  fs::create_symlink("/usr/bin/perl", home / name);
-  const auto bomb = cluster_->start({"run", "--name", "bomb", "--cpus", "0.1", "--mem", "64", "--",
-                                     "echo begins; exec " + (home / name) + " -e 'fork while 1'"});
-  ASSERT_TRUE(bomb->line_with("begins"));
-  ASSERT_TRUE(eventually([&] { return processes_named(name) > 20; }));
-  EXPECT_LE(processes_named(name), 100u);
+  ForkBomb bomb(*cluster_);
+  EXPECT_LE(bomb.size(), 100u);
   expect_it_runs(*victim);
-  bomb->kill(SIGINT);
-  bomb->wait();
-  EXPECT_TRUE(eventually([&] { return processes_named(name) == 0; }));
+  bomb.end();
+  expect_it_runs(*victim);
+}
+
+// The agent looks at all processes of the machine when it begins. It once asked those of the bomb
+// for their environment, and served nobody for 40 s meanwhile.
+TEST_F(Limits, AForkBombHoldsNoAgentUpThatBeginsAgain) {
+  const auto victim = start_victim();
+  ForkBomb bomb(*cluster_);
+  agent_->kill(SIGKILL);
+  agent_->wait();
+  start_agent();
+  expect_it_runs(*victim);
+  std::string metrics;
+  EXPECT_TRUE(eventually([&] {  // its address may still be that of before
+    metrics = get_http(cluster_->told_by("limited", "http"), "/metrics");
+    return metrics.find("proffer_agent_registered 1") != std::string::npos;
+  }));
+  const auto count_of = [&](const std::string& name) {
+    const size_t at = metrics.find("\n" + name + " ");
+    return at == std::string::npos ? -1 : std::stoi(metrics.substr(at + name.size() + 2));
+  };
+  EXPECT_GT(count_of("proffer_loop_turn_seconds_count"), 0);
+  EXPECT_EQ(count_of("proffer_loop_turn_seconds_bucket{le=\"10\"}"),
+            count_of("proffer_loop_turn_seconds_count"));
+  bomb.end();
   expect_it_runs(*victim);
 }
 
