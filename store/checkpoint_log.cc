@@ -11,7 +11,6 @@
 
 #include "store/checkpoint_log.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -23,6 +22,7 @@
 
 #include "common/limits.h"
 #include "common/text.h"
+#include "store/crc32c.h"
 
 namespace proffer {
 namespace {
@@ -33,17 +33,6 @@ constexpr size_t kMarkAt = 12;  // in the header
 constexpr size_t kHeaderBytes = 20;
 constexpr size_t kFrameBytes = 12;
 constexpr int kDamagedFilesMax = 1'000;  // kept side by side; then the operator must clear some
-
-constexpr std::array<uint32_t, 256> crc_table() {
-  std::array<uint32_t, 256> table = {};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78U : 0U);
-    table[i] = crc;
-  }
-  return table;
-}
-constexpr std::array<uint32_t, 256> kCrcTable = crc_table();
 
 void put_u32(std::string& out, uint32_t value) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>((value >> shift) & 0xff);
@@ -255,14 +244,6 @@ Result<uint32_t> random_mark(const std::string& path) {
 }
 
 }  // namespace
-
-uint32_t crc32c(std::string_view bytes) {
-  uint32_t crc = 0xffffffff;
-  for (const char byte : bytes) {
-    crc = (crc >> 8) ^ kCrcTable[(crc ^ static_cast<uint8_t>(byte)) & 0xff];
-  }
-  return crc ^ 0xffffffff;
-}
 
 Result<CheckpointLog::Opened> CheckpointLog::open(const std::string& path) {
   // What a crashed rewrite() left: never renamed, so never meant.

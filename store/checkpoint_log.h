@@ -91,7 +91,4 @@ struct CheckpointLog::Opened {
   uint64_t cut_bytes = 0;                 // half-written bytes cut off the end
 };
 
-// CRC-32C (Castagnoli), as in iSCSI (RFC 3720): crc32c("123456789") is 0xe3069283.
-uint32_t crc32c(std::string_view bytes);
-
 }  // namespace proffer

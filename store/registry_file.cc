@@ -17,7 +17,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
-#include "store/checkpoint_log.h"
+#include "store/crc32c.h"
 
 namespace proffer {
 namespace {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "store/checkpoint_log.h"
+#include "store/crc32c.h"
 
 namespace proffer {
 namespace {

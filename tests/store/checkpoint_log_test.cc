@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/limits.h"
+#include "store/crc32c.h"
 #include "tests/store/support.h"
 
 namespace proffer::checkpoint_log_test {
@@ -37,6 +38,27 @@ TEST(CheckpointLog, ChecksumIsTheOneOfTheStandard) {
   EXPECT_EQ(crc32c("123456789"), 0xe3069283U);
   EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aaU);  // RFC 3720, B.4.
   EXPECT_EQ(crc32c(""), 0U);
+}
+
+// The definition, bit by bit.
+uint32_t crc32c_by_bits(std::string_view bytes) {
+  uint32_t crc = 0xffffffff;
+  for (const char byte : bytes) {
+    crc ^= static_cast<uint8_t>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78U : 0U);
+  }
+  return crc ^ 0xffffffff;
+}
+
+TEST(CheckpointLog, ChecksumIsThatOfItsBitsAtAnyLength) {
+  std::string bytes;
+  for (uint32_t i = 0; i < 300; ++i) {
+    for (const size_t begin : {size_t{0}, std::min<size_t>(3, bytes.size())}) {
+      const std::string_view part = std::string_view(bytes).substr(begin);
+      ASSERT_EQ(crc32c(part), crc32c_by_bits(part)) << part.size() << " from " << begin;
+    }
+    bytes.push_back(static_cast<char>(i * 2'654'435'761U >> 24));
+  }
 }
 
 TEST(CheckpointLog, WhatWasAppendedIsThereAgain) {

@@ -1,0 +1,48 @@
+#include "store/crc32c.h"
+
+#include <array>
+#include <cstddef>
+
+namespace proffer {
+namespace {
+
+constexpr size_t kSlices = 8;
+using Table = std::array<uint32_t, 256>;
+
+// Of slice i: a byte's part in the sum once i more bytes have followed it.
+constexpr std::array<Table, kSlices> tables() {
+  std::array<Table, kSlices> all = {};
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78U : 0U);
+    all[0][byte] = crc;
+  }
+  for (size_t i = 1; i < kSlices; ++i) {
+    for (size_t byte = 0; byte < 256; ++byte) {
+      const uint32_t before = all[i - 1][byte];
+      all[i][byte] = (before >> 8) ^ all[0][before & 0xff];
+    }
+  }
+  return all;
+}
+constexpr std::array<Table, kSlices> kTables = tables();
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes) {
+  const auto at = [&](size_t i) -> uint32_t { return static_cast<uint8_t>(bytes[i]); };
+  uint32_t crc = 0xffffffff;
+  for (; bytes.size() >= kSlices; bytes.remove_prefix(kSlices)) {
+    uint32_t next = 0;
+    for (size_t i = 0; i < kSlices; ++i) {
+      // The sum so far is as if it were added to the first four bytes.
+      const uint32_t byte = at(i) ^ (i < 4 ? (crc >> (8 * i)) & 0xff : 0);
+      next ^= kTables[kSlices - 1 - i][byte];
+    }
+    crc = next;
+  }
+  for (size_t i = 0; i < bytes.size(); ++i) crc = (crc >> 8) ^ kTables[0][(crc ^ at(i)) & 0xff];
+  return crc ^ 0xffffffff;
+}
+
+}  // namespace proffer
