@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 
@@ -91,10 +92,6 @@ void Agent::State::record(proto::CheckpointRecord record, Step& step) {
   }
 }
 
-void Agent::State::trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step) {
-  step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
-}
-
 // Gives the update its place in the task's life: recorded, then told to the master if there is a
 // session. False if it means nothing in the task's state, or if there is no room for it.
 bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
@@ -122,13 +119,7 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   }
   status.sequence = task->sequence + skipped + 1;
   status.at = step.now;
-  TraceFields fields = {{"framework", key.first.str()},
-                        {"task", key.second.str()},
-                        {"state", std::string(to_text(status.state))}};
-  if (status.reason != proto::TaskReason::kNone) {
-    fields.emplace_back("reason", std::string(to_text(status.reason)));
-  }
-  trace(TraceLevel::kShortLived, "task update", std::move(fields), step);
+  step.trace(TaskUpdated{key.first, key.second, status.state, status.reason});
   record(proto::UpdateRecord{key.first, status, executor_sequence}, step);
   if (status.state == proto::TaskState::kRunning) bound_run(key, *task);
   if (session_ == Session::kRegistered) {

@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 namespace {
@@ -152,9 +153,7 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
     deadlines_.cancel({kind, key.first, key.second.str()});
   }
   record(proto::ExecutorGone{key.first, key.second}, step);
-  trace(TraceLevel::kShortLived, "executor gone",
-        {{"framework", key.first.str()}, {"executor", key.second.str()}, {"message", told.message}},
-        step);
+  step.trace(ExecutorGone{key.first, key.second, told.message});
 
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
@@ -182,9 +181,9 @@ void Agent::State::on(const ExecutorFrame& frame, Step& step) {
     case proto::Channel::Verdict::kDeliver:
       break;
     case proto::Channel::Verdict::kDuplicate:
-      return trace(TraceLevel::kMessage, "duplicate frame", {{"from", "executor"}}, step);
+      return step.trace(DuplicateFrame{"executor"});
     case proto::Channel::Verdict::kBroken:
-      trace(TraceLevel::kMisbehaved, "gap in the frames", {{"executor", key.second.str()}}, step);
+      step.trace(FramesLost{key.second});
       return drop_peer(key, step);
   }
   executor.last_heard = step.now;
@@ -273,7 +272,7 @@ void Agent::State::send_to_executor(LiveExecutor& executor, proto::BoxedMessage 
 
 void Agent::State::refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry,
                                Step& step) {
-  trace(TraceLevel::kMisbehaved, "executor refused", {{"message", message}}, step);
+  step.trace(ExecutorRefused{message});
   proto::Channel channel;
   LeaderEpoch leader = ledger_.identity()->leader;
   const auto at = peers_.find(peer);
@@ -320,7 +319,7 @@ void Agent::State::forget_peer(const ExecutorKey& key, Step& step) {
 void Agent::State::executor_pulse(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   if (step.now >= executor.last_heard + options_.executor_timeout) {
-    trace(TraceLevel::kMisbehaved, "executor is silent", {{"executor", key.second.str()}}, step);
+    step.trace(ExecutorIsSilent{key.second});
     return drop_peer(key, step);
   }
   if (step.now >= executor.last_sent + options_.executor_heartbeat) {
@@ -356,8 +355,7 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
                           step.now + std::min(kLastLook, timeout / 2));
   }
   if (executor.away) {
-    trace(TraceLevel::kMisbehaved, "executor did not come back",
-          {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
+    step.trace(ExecutorDidNotComeBack{{key.first, key.second}});
     return kill_executor(key, step);
   }
   start_failed(
@@ -397,7 +395,7 @@ void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFra
                           step);
   }
   if (std::holds_alternative<proto::Unknown>(message)) {
-    return trace(TraceLevel::kMisbehaved, "unknown message", {{"from", "executor"}}, step);
+    return step.trace(UnknownMessage{"executor"});
   }
   refuse_peer(*executors_.at(key).peer, ErrorCode::kInvalidArgument,
               text("an executor may not send ", proto::message_name(message)), true, step);
@@ -445,8 +443,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
     // Nobody acknowledges. The newest counts, as soon as there is room; until then the executor is
     // not answered, so that it says no more than it may.
     if (!proto::is_terminal(told.state) && !ledger_.find(task_key)->has_room_for(status)) {
-      trace(TraceLevel::kMisbehaved, "update held back: its scheduler does not acknowledge",
-            {{"framework", key.first.str()}, {"task", told.task.str()}}, step);
+      step.trace(UpdateHeldBack{{key.first, told.task}});
       live->second.held = told;
       return;
     }

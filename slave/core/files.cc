@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 
@@ -16,11 +17,7 @@ void Agent::State::fetch_files(const ExecutorKey& key, const LiveExecutor& execu
                                         .user = executor.user,
                                         .files = *executor.fetch,
                                         .resources = used_by(key, executor)});
-  trace(TraceLevel::kShortLived, "files are fetched",
-        {{"framework", key.first.str()},
-         {"executor", key.second.str()},
-         {"files", std::to_string(executor.fetch->size())}},
-        step);
+  step.trace(FilesToBeFetched{key.first, key.second, executor.fetch->size()});
   deadlines_.arm({Deadline::Kind::kFetch, key.first, key.second.str()},
                  step.now + options_.fetch_timeout);
 }

@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 namespace {
@@ -35,8 +36,7 @@ void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
                           step);
   }
   if (!task->is_live()) {
-    return trace(TraceLevel::kMessage, "kill of a task that ended",
-                 {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+    return step.trace(KillOfEndedTask{{key.first, key.second}});
   }
   kill_task(key,
             {.grace = kill.grace.value_or(task->record.spec.kill_grace),
@@ -80,8 +80,7 @@ void Agent::State::kill_task(const TaskKey& key, Kill kill, Step& step) {
 // A shared executor has other tasks to run; that it does not end this one can only be said.
 void Agent::State::kill_overdue(const TaskKey& key, Step& step) {
   const ExecutorKey executor_key{key.first, ledger_.find(key)->record.executor};
-  trace(TraceLevel::kMisbehaved, "task outlives its kill",
-        {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  step.trace(TaskOutlivesItsKill{{key.first, key.second}});
   if (executors_.at(executor_key).own) kill_executor(executor_key, step);
 }
 
@@ -95,8 +94,7 @@ void Agent::State::bound_run(const TaskKey& key, const TaskEntry& task) {
 void Agent::State::run_overdue(const TaskKey& key, Step& step) {
   const TaskEntry* task = ledger_.find(key);
   CHECK(task != nullptr && task->is_live()) << "a task that ended has no time to run";
-  trace(TraceLevel::kShortLived, "task ran for too long",
-        {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  step.trace(TaskRanTooLong{{key.first, key.second}});
   kill_task(key,
             {.grace = task->record.spec.kill_grace,
              .reason = proto::TaskReason::kRanTooLong,
@@ -110,8 +108,7 @@ void Agent::State::on(const OutOfDisk& over, Step& step) {
   const TaskKey key{over.framework, over.task};
   const TaskEntry* task = ledger_.find(key);
   if (task == nullptr || !task->is_live() || task->record.run != over.run) return;
-  trace(TraceLevel::kShortLived, "task holds too much of the disk",
-        {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  step.trace(TaskHoldsTooMuchDisk{{key.first, key.second}});
   kill_task(key,
             {.reason = proto::TaskReason::kOutOfDisk,
              .words = text("its sandbox holds ", mebibytes(over.bytes), ", and it may hold ",
@@ -139,7 +136,7 @@ void Agent::State::task_ended(const TaskKey& key, Step& step) {
 }
 
 void Agent::State::on_shutdown_framework(const FrameworkId& framework, Step& step) {
-  trace(TraceLevel::kLongLived, "framework shut down", {{"framework", framework.str()}}, step);
+  step.trace(FrameworkShutDown{framework});
   std::vector<std::pair<TaskKey, Duration>> tasks;
   for (auto at = live_.lower_bound({framework, TaskId()});
        at != live_.end() && at->first.first == framework; ++at) {
@@ -183,15 +180,13 @@ void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
   }
   if (executor.killed) return;
   executor.killed = true;
-  trace(TraceLevel::kShortLived, "executor killed",
-        {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
+  step.trace(ExecutorKilled{{key.first, key.second}});
   step.out.actions.push_back(KillExecutor{key.first, key.second, executor.run});
   if (awaited_.erase(key) != 0) finish_recovery(step);
 }
 
 void Agent::State::on(const StopAsked& stop, Step& step) {
-  trace(TraceLevel::kLongLived, "agent stops",
-        {{"agent", options_.name.str()}, {"tasks", std::to_string(ledger_.live_tasks())}}, step);
+  step.trace(AgentStops{options_.name, ledger_.live_tasks()});
   if (!stop.kill_tasks) {
     leaving_ = true;
     for (const ExecutorKey& key : executors_without_tasks()) kill_executor(key, step);

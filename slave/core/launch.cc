@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "proto/fetched_files.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 namespace {
@@ -31,9 +32,8 @@ void Agent::State::on_run_task(const proto::RunTask& run, const MasterFrame& fra
   if (const TaskEntry* known = ledger_.find(key)) {
     // The master repeats what may have been lost. Another task with a used id it refuses itself.
     const bool same = known->record.spec == run.spec;
-    return trace(same ? TraceLevel::kMessage : TraceLevel::kMisbehaved,
-                 same ? "task is known already" : "task id is in use",
-                 {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+    if (same) return step.trace(TaskKnownAlready{{key.first, key.second}});
+    return step.trace(TaskIdInUse{{key.first, key.second}});
   }
   const bool own = run.spec.executor_id.empty();
   const ExecutorId executor = own ? ExecutorId(run.spec.id.str()) : run.spec.executor_id;
@@ -183,11 +183,7 @@ std::optional<LaunchRefusal> Agent::State::files_refusal(const proto::RunTask& r
 // other. Of a full agent nothing is kept: if the answer is lost, the master sends the task again.
 void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal,
                                  Step& step) {
-  trace(TraceLevel::kMisbehaved, "launch refused",
-        {{"framework", run.framework.str()},
-         {"task", run.spec.id.str()},
-         {"reason", std::string(to_text(refusal.reason))}},
-        step);
+  step.trace(LaunchRefused{run.framework, run.spec.id, refusal.reason});
   const proto::TaskStatus status{.task = run.spec.id,
                                  .agent = options_.name,
                                  .state = proto::TaskState::kRefused,
@@ -327,11 +323,7 @@ void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
                       [](const proto::SecretUse& use) { return !use.file.empty(); }),
       .spare = std::move(spare),
       .in_place_of = std::move(in_place_of)});
-  trace(TraceLevel::kShortLived, "executor starts",
-        {{"framework", key.first.str()},
-         {"executor", key.second.str()},
-         {"run", std::to_string(executor.run)}},
-        step);
+  step.trace(ExecutorStarts{key.first, key.second, executor.run});
   await_hello(key, executor, step);
 }
 

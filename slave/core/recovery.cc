@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 
@@ -72,9 +73,7 @@ void Agent::State::begin(Step& step) {
   leave_out_ports(step);
   cover_what_runs();
   if (!(options_.total == given_)) {
-    trace(TraceLevel::kOperator,
-          "what runs here takes more than the agent was given; it offers less as tasks end",
-          {{"used", to_text(ledger_.used())}, {"total", to_text(options_.total)}}, step);
+    step.trace(MoreUsedThanGiven{ledger_.used(), options_.total});
   }
   finish_recovery(step);
 }
@@ -83,9 +82,7 @@ void Agent::State::begin(Step& step) {
 // tasks that no record names, shared ones, which may have such tasks, and those of which only a
 // task is left. All others run on.
 void Agent::State::close_gaps(Step& step) {
-  trace(TraceLevel::kOperator,
-        "the checkpoint has gaps: tasks and executors that it does not name in full are ended",
-        {{"agent", options_.name.str()}}, step);
+  step.trace(CheckpointHasGaps{options_.name});
   std::map<ExecutorKey, uint64_t> runs_with_tasks;
   for (const auto& [key, task] : ledger_.tasks()) {
     if (task.record.run == 0 || task.is_over) continue;
@@ -133,11 +130,7 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
   adopted.away = true;
   adopted.adopted = true;
   step.out.actions.push_back(AdoptExecutor{executor});
-  trace(TraceLevel::kLongLived, "executor looked for",
-        {{"framework", key.first.str()},
-         {"executor", key.second.str()},
-         {"pid", std::to_string(executor.pid)}},
-        step);
+  step.trace(ExecutorLookedFor{key.first, key.second, executor.pid});
   await_hello(key, adopted, step);
 }
 
@@ -210,9 +203,7 @@ void Agent::State::leave_out_ports(Step& step) {
     ranges.resize(kPortRangesMax / 2);
     given_.ports = PortSet(std::move(ranges));
   }
-  trace(TraceLevel::kOperator,
-        "ports that cannot be bound are not offered until the agent is started again",
-        {{"ports", to_text(others)}}, step);
+  step.trace(PortsLeftOut{std::move(others)});
 }
 
 // An agent that was started again with less than what runs on it has at least that: the master
@@ -249,8 +240,7 @@ void Agent::State::offer_less(Step& step) {
 
 void Agent::State::executor_is_back(const ExecutorKey& key, Step& step) {
   if (!std::exchange(executors_.at(key).away, false)) return;
-  trace(TraceLevel::kLongLived, "executor is back",
-        {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
+  step.trace(ExecutorIsBack{{key.first, key.second}});
   awaited_.erase(key);
   finish_recovery(step);
 }
@@ -288,12 +278,7 @@ void Agent::State::on(const LeftoverEnded& ended, Step& step) {
 
 void Agent::State::report_leftovers(Step& step) {
   for (const auto& [key, executor] : leftovers_) {
-    trace(TraceLevel::kOperator,
-          "processes of an earlier life cannot be ended; the agent registers when they are gone",
-          {{"framework", key.first.str()},
-           {"executor", key.second.str()},
-           {"pid", std::to_string(executor.pid)}},
-          step);
+    step.trace(LeftoverStays{key.first, key.second, executor.pid});
   }
   deadlines_.arm({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
 }
@@ -303,8 +288,7 @@ void Agent::State::finish_recovery(Step& step) {
   if (recovered_ || !awaited_.empty() || !leftovers_.empty()) return;
   recovered_ = true;
   deadlines_.cancel({Deadline::Kind::kLeftovers});
-  trace(TraceLevel::kLongLived, "agent recovered",
-        {{"agent", options_.name.str()}, {"tasks", std::to_string(ledger_.live_tasks())}}, step);
+  step.trace(AgentRecovered{options_.name, ledger_.live_tasks()});
   begin_session(step);
 }
 

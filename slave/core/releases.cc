@@ -4,6 +4,7 @@
 
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 namespace {
@@ -25,8 +26,7 @@ void Agent::State::on_release_files(const proto::ReleaseFiles& message, Step& st
     } else if (releases_waiting_ < kReleasesWaitingMax) {
       if (releases_[message.framework].insert(begin).second) ++releases_waiting_;
     } else {
-      trace(TraceLevel::kMisbehaved, "too many releases wait; these files stay until they are old",
-            {{"framework", message.framework.str()}, {"begin", begin}}, step);
+      step.trace(TooManyReleases{message.framework, begin});
     }
   }
   if (!removal.begins.empty()) step.out.actions.emplace_back(std::move(removal));

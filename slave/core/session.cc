@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 namespace {
@@ -104,7 +105,7 @@ void Agent::State::on(const MasterConnected& connected, Step& step) {
 
 void Agent::State::on(const MasterDisconnected&, Step& step) {
   if (session_ == Session::kRegistered) {
-    trace(TraceLevel::kLongLived, "master disconnected", {{"agent", options_.name.str()}}, step);
+    step.trace(MasterLost{options_.name});
   }
   end_session();
 }
@@ -116,8 +117,7 @@ void Agent::State::end_session() {
 }
 
 void Agent::State::reset_master(std::string_view reason, Step& step) {
-  trace(TraceLevel::kLongLived, "session with the master ends", {{"reason", std::string(reason)}},
-        step);
+  step.trace(SessionEnds{reason});
   end_session();
   step.out.actions.emplace_back(ResetMaster{});
 }
@@ -181,7 +181,7 @@ void Agent::State::on(const MasterFrame& frame, Step& step) {
     case proto::Channel::Verdict::kDeliver:
       break;
     case proto::Channel::Verdict::kDuplicate:
-      return trace(TraceLevel::kMessage, "duplicate frame", {{"from", "master"}}, step);
+      return step.trace(DuplicateFrame{"master"});
     case proto::Channel::Verdict::kBroken:
       return reset_master("gap in the frames", step);
   }
@@ -195,12 +195,7 @@ bool Agent::State::admit_leader(const proto::Envelope& envelope, Step& step) {
   const LeaderEpoch known = ledger_.identity()->leader;
   if (leader == known) return true;
   if (leader < known) {
-    trace(
-        TraceLevel::kOperator,
-        "a master of an older epoch was refused; stop it, restore its newer registry, or raise its "
-        "epoch with `proffer registry set-epoch`",
-        {{"leader", std::to_string(leader.value())}, {"known", std::to_string(known.value())}},
-        step);
+    step.trace(OlderMasterRefused{leader, known});
     reset_master("older leader epoch", step);
     return false;
   }
@@ -215,12 +210,11 @@ bool Agent::State::admit_leader(const proto::Envelope& envelope, Step& step) {
 
 void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
   const proto::Message& message = *frame.envelope.message;
-  trace(TraceLevel::kMessage, "from master",
-        {{"message", std::string(proto::message_name(message))}}, step);
+  step.trace(MessageFromMaster{proto::message_name(message)});
   if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) return on_error(*error, step);
   if (std::holds_alternative<proto::Heartbeat>(message)) return;
   if (std::holds_alternative<proto::Unknown>(message)) {
-    return trace(TraceLevel::kMisbehaved, "unknown message", {{"from", "master"}}, step);
+    return step.trace(UnknownMessage{"master"});
   }
   if (const auto* registered = std::get_if<proto::AgentRegistered>(&message)) {
     if (session_ == Session::kRegistering) return on_registered(*registered, step);
@@ -244,8 +238,7 @@ void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
       return;
     }
   }
-  trace(TraceLevel::kMisbehaved, "unexpected message",
-        {{"from", "master"}, {"message", std::string(proto::message_name(message))}}, step);
+  step.trace(UnexpectedFromMaster{proto::message_name(message)});
   reset_master("unexpected message", step);
 }
 
@@ -261,11 +254,7 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
     record(std::move(identity), step);
     step.out.sync = true;
   }
-  trace(TraceLevel::kLongLived, "agent registered",
-        {{"agent", options_.name.str()},
-         {"session", std::to_string(registered.session.value())},
-         {"tasks", std::to_string(ledger_.live_tasks())}},
-        step);
+  step.trace(Registered{options_.name, registered.session, ledger_.live_tasks()});
   const std::vector<std::pair<TaskKey, uint64_t>> untold = std::move(untold_);
   untold_.clear();
   for (const auto& [key, sequence] : untold) {
@@ -286,13 +275,11 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
 void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
   if (error.ends_tasks) return end_for_good(error, step);
   if (error.retry) {
-    trace(TraceLevel::kMisbehaved, "error from the master",
-          {{"message", error.message}, {"hint", error.hint}}, step);
+    step.trace(MasterSentError{error.message, error.hint});
     if (error.ends_session) reset_master("the master ended it", step);
     return;
   }
-  trace(TraceLevel::kOperator, "the master refuses this agent; correct what it says",
-        {{"message", error.message}, {"hint", error.hint}}, step);
+  step.trace(MasterRefuses{error.message, error.hint});
   if (!ever_registered_ && !has_tasks()) {
     ended_ = true;
     step.out.actions.push_back(Exit{text("the master refuses this agent: ", error.message,
@@ -308,11 +295,7 @@ void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
 
 // Its tasks were told as ended, and may run elsewhere by now: they must not go on here.
 void Agent::State::end_for_good(const proto::ErrorMessage& error, Step& step) {
-  trace(TraceLevel::kOperator, "the master ends this agent and its tasks",
-        {{"message", error.message},
-         {"hint", error.hint},
-         {"tasks", std::to_string(ledger_.live_tasks())}},
-        step);
+  step.trace(MasterEndsAgent{error.message, error.hint, ledger_.live_tasks()});
   ends_since_ = text("the master ends this agent: ", error.message, error.hint.empty() ? "" : "; ",
                      error.hint);
   reset_master("ended for good", step);
@@ -325,8 +308,7 @@ void Agent::State::on_acknowledge(const proto::Acknowledge& acknowledge, Step& s
   if (task == nullptr || acknowledge.source != proto::UpdateSource::kAgent ||
       task->unacknowledged.empty() ||
       task->unacknowledged.front().sequence > acknowledge.sequence) {
-    return trace(TraceLevel::kMessage, "late acknowledgement",
-                 {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+    return step.trace(LateAcknowledgement{{key.first, key.second}});
   }
   record(proto::AcknowledgedRecord{key.first, key.second,
                                    std::min(acknowledge.sequence, task->sequence)},

@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 namespace {
@@ -71,12 +72,7 @@ proto::ExecutorRecord Agent::State::take_over(const ExecutorKey& spare, const Ex
     deadlines_.cancel({kind, spare.first, spare.second.str()});
   }
   record(proto::ExecutorGone{spare.first, spare.second}, step);
-  trace(TraceLevel::kShortLived, "executor takes another task",
-        {{"framework", key.first.str()},
-         {"executor", key.second.str()},
-         {"before", spare.second.str()},
-         {"run", std::to_string(executor.run)}},
-        step);
+  step.trace(ExecutorTakesAnotherTask{key.first, key.second, spare.second, executor.run});
   return was;
 }
 

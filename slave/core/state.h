@@ -14,6 +14,7 @@
 
 #include "common/indexed_map.h"
 #include "common/prng.h"
+#include "common/trace.h"
 #include "proto/channel.h"
 #include "slave/core/agent.h"
 #include "slave/core/deadlines.h"
@@ -43,9 +44,9 @@ struct Step {
   Time now = {};
   AgentOutbox& out;
   bool late = false;  // a tick that came kLateTick after what it is for
-};
 
-using TraceFields = std::vector<std::pair<std::string_view, std::string>>;
+  void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
+};
 
 // Why a launch is refused.
 struct LaunchRefusal {
@@ -133,7 +134,6 @@ class Agent::State {
   void on(const Tick&, Step& step);
   void on_deadline(const Deadline& due, Step& step);
   void record(proto::CheckpointRecord record, Step& step);
-  void trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step);
   // `skipped`: numbers that may have been given already.
   bool make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
                    uint64_t executor_sequence = 0, uint64_t skipped = 0);

@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "slave/core/state.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent {
 namespace {
@@ -24,14 +25,11 @@ void Agent::State::on(const DiskSpace& space, Step& step) {
     disk_trouble_ = text("its disk is full: only ", space.free_files, " more files fit, ",
                          space.reserve_files, " are to stay free");
   }
-  trace(TraceLevel::kOperator,
-        is_full ? "no tasks are taken; make room on the disk of the work directory"
-                : "tasks are taken again",
-        {{"agent", options_.name.str()},
-         {"free_mib", std::to_string(space.free_bytes / kBytesPerMib)},
-         {"reserve_mib", std::to_string(space.reserve_bytes / kBytesPerMib)},
-         {"free_files", std::to_string(space.free_files)}},
-        step);
+  step.trace(DiskRoomChanged{.agent = options_.name,
+                             .free_mib = space.free_bytes / kBytesPerMib,
+                             .reserve_mib = space.reserve_bytes / kBytesPerMib,
+                             .free_files = space.free_files,
+                             .is_full = is_full});
   set_trouble(step);
 }
 
@@ -46,8 +44,7 @@ bool Agent::State::is_on_its_way(const LiveExecutor& executor) const {
 void Agent::State::start_worked(const LiveExecutor& executor, Step& step) {
   if (!is_on_its_way(executor) || quarantine_.is_clear()) return;
   if (quarantine_.ends_at() || quarantine_.is_trying()) {
-    trace(TraceLevel::kLongLived, "executors can be started again",
-          {{"agent", options_.name.str()}}, step);
+    step.trace(QuarantineEnds{options_.name});
   }
   quarantine_.on_hello();
   deadlines_.cancel({Deadline::Kind::kQuarantine});
@@ -68,11 +65,7 @@ void Agent::State::start_failed(const ExecutorKey& key, const LiveExecutor& exec
                              step.now);
   if (!begins) return;
   deadlines_.arm({Deadline::Kind::kQuarantine}, *quarantine_.ends_at());
-  trace(TraceLevel::kOperator, "no tasks are taken for a while: executors cannot be started",
-        {{"agent", options_.name.str()},
-         {"message", quarantine_.why()},
-         {"grace", to_text(*quarantine_.ends_at() - step.now)}},
-        step);
+  step.trace(QuarantineBegins{options_.name, quarantine_.why(), *quarantine_.ends_at() - step.now});
   set_trouble(step);
 }
 
@@ -85,8 +78,7 @@ bool Agent::State::is_tried_by_another() const {
 
 void Agent::State::quarantine_over(Step& step) {
   if (!quarantine_.on_tick(step.now)) return;
-  trace(TraceLevel::kLongLived, "tries again whether executors can be started",
-        {{"agent", options_.name.str()}}, step);
+  step.trace(QuarantineTries{options_.name});
   set_trouble(step);
 }
 

@@ -437,14 +437,7 @@ Result<void> AgentShell::Impl::prepare_tls(DaemonHttp::Options& web) {
       [this, there = std::weak_ptr<bool>(is_there)](RefusedBearer refused) {
         loop.post([this, there, refused = std::move(refused)] {
           if (there.expired()) return;
-          trace.write({PlainEvent{TraceLevel::kMisbehaved,
-                                  "audit: refused",
-                                  {{"user", refused.user},
-                                   {"action", quoted("read files")},
-                                   {"of", quoted(refused.path)},
-                                   {"peer", refused.peer},
-                                   {"error", quoted(refused.why)}}}},
-                      loop.now().nanos() / 1'000'000'000);
+          trace.write({refused}, loop.now().nanos() / 1'000'000'000);
         });
       });
   const bool is_v6 = own_host().find(':') != std::string::npos;

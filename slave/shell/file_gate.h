@@ -10,6 +10,7 @@
 #include "common/ids.h"
 #include "common/principal.h"
 #include "common/time.h"
+#include "common/trace.h"
 #include "net/http_server.h"
 
 namespace proffer::agent {
@@ -23,6 +24,13 @@ struct RefusedBearer {
   std::string path = {};
   std::string peer = {};  // its address
   std::string why = {};
+
+  static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "audit: refused"}; }
+  void fields(TraceFields& f) const {
+    f("user", user).said("action", "read files");
+    f.said("of", path);
+    f("peer", peer).said("error", why);
+  }
 };
 
 class FileGate {

@@ -13,6 +13,7 @@
 
 #include "proto/channel.h"
 #include "slave/core/agent.h"
+#include "slave/core/trace.h"
 
 namespace proffer::agent::scenario {
 
@@ -223,9 +224,13 @@ class AgentScenario {
     return status.task.str() + " " + std::to_string(status.sequence) + " " +
            std::string(to_text(status.state)) + " " + std::string(to_text(status.reason));
   }
-  bool has_traced(std::string_view what) const {
-    return std::any_of(trace.begin(), trace.end(),
-                       [&](const TraceEvent& one) { return one.what().starts_with(what); });
+  // The first event of its kind; nullptr if there was none.
+  template <Traced T>
+  const T* traced() const {
+    for (const TraceEvent& one : trace) {
+      if (const T* found = one.as<T>()) return found;
+    }
+    return nullptr;
   }
 
   AgentOptions options;

@@ -465,7 +465,8 @@ TEST(Recovery, PortsOnWhichOthersListenAreNotOfferedButThoseOfItsTasksAre) {
   auto registers = s.told_master<proto::RegisterAgent>();
   ASSERT_EQ(registers.size(), 1u);
   EXPECT_EQ(to_text(registers[0].ports), "[31000-31003,31005-31009]");
-  EXPECT_TRUE(s.has_traced("ports that cannot be bound"));
+  ASSERT_NE(s.traced<PortsLeftOut>(), nullptr);
+  EXPECT_EQ(to_text(s.traced<PortsLeftOut>()->ports), "[31004]");
   s.welcome();
   // It keeps the port of a task that ends.
   s.tell(peer, "t1", TaskState::kFinished, 1);
@@ -578,7 +579,7 @@ TEST(Gaps, SaysSoWhenALeftoverCannotBeEnded) {
   s.running("t1");
   restart_without(s, [](const auto& record) { return is_of<proto::TaskRecord>(record, "t1"); });
   s.pass(seconds(31));
-  EXPECT_TRUE(s.has_traced("processes of an earlier life cannot be ended"));
+  EXPECT_NE(s.traced<LeftoverStays>(), nullptr);
 }
 
 // Whichever record is damaged: every task that the others name in full runs on, and none is both

@@ -127,7 +127,7 @@ TEST(Releases, BeyondTheBoundAreNotRemembered) {
   for (char letter = 'a'; letter <= 'h'; ++letter) peers.push_back(s.running(all_of(letter)));
   static_assert(8 * kNameBytesMax > kReleasesWaitingMax);
   for (char letter = 'a'; letter <= 'h'; ++letter) release_beginnings(s, all_of(letter));
-  EXPECT_TRUE(s.has_traced("too many releases wait"));
+  EXPECT_NE(s.traced<TooManyReleases>(), nullptr);
   ends(s, peers.back(), all_of('h'));
   EXPECT_EQ(removed(s).size(), kReleasesWaitingMax - 7 * kNameBytesMax);
   ends(s, peers.front(), all_of('a'));

@@ -137,7 +137,8 @@ TEST(Session, RefusesADeposedMasterAlsoAfterARestart) {
   s.welcome();
   EXPECT_EQ(s.take<ResetMaster>().size(), 1u);
   EXPECT_FALSE(s.core->status().registered);
-  EXPECT_TRUE(s.has_traced("a master of an older epoch was refused"));
+  ASSERT_NE(s.traced<OlderMasterRefused>(), nullptr);
+  EXPECT_EQ(s.traced<OlderMasterRefused>()->leader, LeaderEpoch(8));
 }
 
 TEST(Session, SaysWhoseTasksItHasAlsoAfterARestart) {
@@ -184,6 +185,17 @@ TEST(Session, ANewAgentThatIsRefusedForGoodEndsAndSaysWhy) {
   ASSERT_EQ(exits.size(), 1u);
   EXPECT_NE(exits[0].reason.find("the name is taken"), std::string::npos);
   EXPECT_FALSE(s.core->next_deadline());
+}
+
+// Or a master could write lines of its own into the agent's log.
+TEST(Session, AnErrorOfTheMasterIsOneLineOfTheLog) {
+  AgentScenario s;
+  s.registered();
+  s.from_master(proto::ErrorMessage{.message = "slow down\nagent stops agent=a1", .hint = "wait"});
+  const auto* error = s.traced<MasterSentError>();
+  ASSERT_NE(error, nullptr);
+  EXPECT_EQ(to_text(TraceEvent(*error)),
+            R"(error from the master message='slow down\nagent stops agent=a1' hint='wait')");
 }
 
 TEST(Session, AnAgentWithTasksThatIsRefusedKeepsThemAndTriesAgainSlowly) {
