@@ -22,6 +22,7 @@
 #include "sdk/core/sendable.h"
 #include "sdk/core/store_requests.h"
 #include "sdk/core/task_questions.h"
+#include "sdk/core/trace.h"
 
 namespace proffer::sdk {
 namespace {
@@ -41,15 +42,12 @@ constexpr Duration kHeartbeatMin = milliseconds(10);
 struct Step {
   Time now;
   DriverOutbox& out;
+
+  void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
 };
 
 void tell(Step& step, Notification notification) {
   step.out.actions.push_back(Notify{std::move(notification)});
-}
-
-void trace(Step& step, TraceLevel level, std::string_view what,
-           std::vector<std::pair<std::string_view, std::string>> fields = {}) {
-  step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
 }
 
 // An answer that the driver gives in the master's place.
@@ -180,8 +178,7 @@ class Driver::State {
       if (!is_error) leader_ = std::max(leader_, leader);
       return true;
     }
-    trace(step, TraceLevel::kMisbehaved, "a master of an older epoch was refused",
-          {{"leader", std::to_string(leader.value())}, {"known", std::to_string(leader_.value())}});
+    step.trace(OlderMasterRefused{leader, leader_});
     reset(step, text("the master leads in epoch ", leader.value(), ", but epoch ", leader_.value(),
                      " has begun"));
     return false;
@@ -189,8 +186,7 @@ class Driver::State {
 
   void on(Step& step, const Tick&) {
     if (give_up_at_ && *give_up_at_ <= step.now) {
-      trace(step, TraceLevel::kMisbehaved, "teardown given up: the master cannot be reached",
-            {{"framework", framework_.str()}});
+      step.trace(TeardownGivenUp{framework_});
       return finish(step, true);
     }
     if (session_ != Session::kAway && heard_at_ + timeout_ <= step.now) {
@@ -208,7 +204,7 @@ class Driver::State {
     offers_.clear();
     end_gangs(step, gangs_.clear(), "the session with the master was lost");
     if (!had_session || is_ending()) return;
-    trace(step, TraceLevel::kLongLived, "master lost", {{"reason", reason}});
+    step.trace(MasterLost{reason});
     tell(step, Disconnected{reason});
     requests_.lose();
     for (proto::StoreResult& result : store_.lose()) tell(step, std::move(result));
@@ -240,8 +236,7 @@ class Driver::State {
 
   // A newer master may say what we do not know.
   void on_message(Step& step, const proto::Unknown& message) {
-    trace(step, TraceLevel::kMessage, "unknown message ignored",
-          {{"tag", std::to_string(message.tag)}});
+    step.trace(UnknownMessageIgnored{message.tag});
   }
 
   void on_message(Step&, const proto::Heartbeat&) {}
@@ -253,8 +248,7 @@ class Driver::State {
   }
 
   void unexpected(Step& step, std::string_view what) {
-    trace(step, TraceLevel::kMisbehaved, "unexpected message from the master",
-          {{"message", std::string(what)}});
+    step.trace(UnexpectedMessage{what});
     reset(step, text("the master sent an unexpected message, ", what));
   }
 
@@ -280,8 +274,7 @@ class Driver::State {
     if (is_ending()) return send(step, proto::Teardown{});
 
     const bool is_first = !std::exchange(was_subscribed_, true);
-    trace(step, TraceLevel::kLongLived, "subscribed",
-          {{"framework", framework_.str()}, {"session", std::to_string(message.session.value())}});
+    step.trace(SessionBegun{framework_, message.session});
     if (is_first) {
       step.out.actions.push_back(SaveIdentity{framework_, options_.secret});
     }
@@ -349,8 +342,7 @@ class Driver::State {
     if (!expects(step, "update")) return;
     const proto::TaskStatus& status = message.status;
     if (!message.framework.empty() && message.framework != framework_) {
-      return trace(step, TraceLevel::kMisbehaved, "update of another framework",
-                   {{"framework", message.framework.str()}, {"task", status.task.str()}});
+      return step.trace(UpdateOfAnotherFramework{message.framework, status.task});
     }
     bool is_redeclared = false;
     questions_.heard(status.task);
@@ -407,10 +399,7 @@ class Driver::State {
   void on_message(Step& step, const proto::StoreResult& message) {
     if (!expects(step, "store_result")) return;
     std::optional<proto::StoreResult> result = store_.answer(message);
-    if (!result) {
-      return trace(step, TraceLevel::kMisbehaved, "a store result that nobody waits for",
-                   {{"id", std::to_string(message.id)}});
-    }
+    if (!result) return step.trace(UnwantedStoreResult{message.id});
     tell(step, *std::move(result));
     send_store_requests(step);
   }
@@ -419,9 +408,7 @@ class Driver::State {
     if (!expects(step, "framework_request")) return;
     RelayedRequests::Heard heard = requests_.hear(message);
     if (heard.again) send(step, *std::move(heard.again));
-    if (!heard.fresh && !heard.again) {
-      trace(step, TraceLevel::kMessage, "request heard again", {{"id", message.id}});
-    }
+    if (!heard.fresh && !heard.again) step.trace(RequestHeardAgain{message.id});
     if (heard.fresh) tell(step, *std::move(heard.fresh));
   }
 
@@ -430,14 +417,10 @@ class Driver::State {
     const bool is_final = ends && !message.retry;
     if (ends && !is_final && options_.stands_by && !was_subscribed_ &&
         message.code == ErrorCode::kFailedPrecondition) {
-      if (!std::exchange(was_told_to_stand_by_, true)) {
-        trace(step, TraceLevel::kLongLived, "stands by", {{"message", message.message}});
-      }
+      if (!std::exchange(was_told_to_stand_by_, true)) step.trace(StandsBy{message.message});
       return reset(step, message.message);
     }
-    trace(step, is_final ? TraceLevel::kLongLived : TraceLevel::kMisbehaved,
-          is_final ? "refused by the master" : "error from the master",
-          {{"code", std::string(to_text(message.code))}, {"message", message.message}});
+    step.trace(MasterSentError{message.code, message.message, is_final});
     if (is_final) {
       // A framework that is to end has then ended.
       if (!is_ending()) {
@@ -525,8 +508,7 @@ class Driver::State {
     }
     if (session_ == Session::kSubscribed) declare(step);
     if (report.rows.empty() || is_ending()) return;
-    trace(step, TraceLevel::kMisbehaved, "asks that cannot be declared",
-          {{"ask", report.rows.front().ask.str()}, {"message", report.rows.front().why}});
+    step.trace(AskCannotBeDeclared{report.rows.front().ask, report.rows.front().why});
     tell(step, std::move(report));
   }
 
@@ -646,8 +628,7 @@ class Driver::State {
     if (grace) grace = std::clamp(*grace, Duration(), hours(24));
     if (!tasks_.is_live(command.task) && kills_.count(command.task) == 0 &&
         kills_.size() >= kUnknownKeptMax + tasks_.live().size()) {
-      return trace(step, TraceLevel::kMisbehaved, "too many kills of unknown tasks",
-                   {{"task", command.task.str()}});
+      return step.trace(TooManyKills{command.task});
     }
     kills_[command.task] = grace;
     if (session_ == Session::kSubscribed) send(step, proto::KillTask{{}, command.task, grace});
@@ -661,7 +642,7 @@ class Driver::State {
       } else if (session_ == Session::kSubscribed || questions_.waiting() < kUnknownKeptMax) {
         questions_.add(task);
       } else {
-        trace(step, TraceLevel::kMisbehaved, "too many tasks to reconcile", {{"task", task.str()}});
+        step.trace(TooManyQuestions{task});
       }
     }
     if (session_ == Session::kSubscribed) send_questions(step);
@@ -695,8 +676,7 @@ class Driver::State {
   void on_command(Step& step, const proto::FrameworkMessage& command) {
     if (session_ != Session::kSubscribed || !is_valid_name(command.agent.str()) ||
         !is_valid_name(command.executor.str()) || command.data.size() > kPayloadBytesMax) {
-      return trace(step, TraceLevel::kMessage, "message to an executor dropped",
-                   {{"agent", command.agent.str()}, {"executor", command.executor.str()}});
+      return step.trace(MessageDropped{command.agent, command.executor});
     }
     send(step, proto::FrameworkMessage{
                    .agent = command.agent, .executor = command.executor, .data = command.data});

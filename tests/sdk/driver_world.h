@@ -11,6 +11,7 @@
 
 #include "proto/channel.h"
 #include "sdk/core/driver.h"
+#include "sdk/core/trace.h"
 
 namespace proffer::sdk {
 
@@ -117,6 +118,7 @@ class DriverWorld {
     driver.handle(event, now, out);
     EXPECT_FALSE(is_done && !out.actions.empty()) << "spoke after it was done";
     for (DriverAction& action : out.actions) take(action);
+    for (TraceEvent& happened : out.trace) trace.push_back(std::move(happened));
     for (const Violation& violation : driver.violations()) ADD_FAILURE() << violation.what;
   }
 
@@ -129,6 +131,14 @@ class DriverWorld {
   template <class T>
   std::vector<T> told() {
     return taken<T>(notifications_);
+  }
+  // The first event of its kind in the life of the driver; nullptr if there was none.
+  template <Traced T>
+  const T* traced() const {
+    for (const TraceEvent& one : trace) {
+      if (const T* found = one.as<T>()) return found;
+    }
+    return nullptr;
   }
   // Everything, in order: ">update_acknowledged", "task t1 running".
   std::vector<std::string> story() { return std::exchange(story_, {}); }
@@ -152,6 +162,7 @@ class DriverWorld {
   uint32_t last_version = 0;  // of what was sent last
   bool is_done = false;
   std::vector<SaveIdentity> saved;
+  std::vector<TraceEvent> trace;
 
  private:
   template <class T, class Variant>

@@ -221,6 +221,8 @@ TEST(Session, AMasterOfAnOlderEpochIsNotBelieved) {
   EXPECT_FALSE(w.is_done);
   connects_to(2, subscribed);
   EXPECT_EQ(w.resets, 1);
+  ASSERT_NE(w.traced<OlderMasterRefused>(), nullptr);
+  EXPECT_EQ(w.traced<OlderMasterRefused>()->leader, LeaderEpoch(2));
 
   connects_to(3, subscribed);
   EXPECT_EQ(w.resets, 0);
@@ -263,6 +265,11 @@ TEST(Errors, ARefusalForGoodEndsTheDriver) {
   EXPECT_EQ(refused[0].error,
             Error::invalid_argument("role 'a//b' is wrong").with_hint("name another"));
   EXPECT_TRUE(w.is_done);
+  const auto* traced = w.traced<MasterSentError>();
+  ASSERT_NE(traced, nullptr);
+  EXPECT_TRUE(traced->is_final);
+  EXPECT_EQ(to_text(TraceEvent(*traced)),
+            "refused by the master code=invalid_argument message='role 'a//b' is wrong'");
   w.connect();
   w.want(proto::Teardown{});
   EXPECT_FALSE(w.driver.next_deadline());
