@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/trace.h"
 #include "proto/messages.h"
 
 namespace proffer::sdk {
@@ -38,6 +39,14 @@ class StoreLoader {
   std::vector<std::string> keys_left_;
   std::vector<std::string> asked_;  // keys under way; none: a list is
   StoreEntries entries_;
+};
+
+// Traced by a scheduler if take() is false.
+struct StoreAnsweredSomethingElse {
+  static constexpr TraceKind kind() {
+    return {TraceLevel::kMisbehaved, "the store answered something else"};
+  }
+  void fields(TraceFields&) const {}
 };
 
 }  // namespace proffer::sdk

@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/job_state.h"
+#include "frameworks/batch/core/trace.h"
 
 namespace proffer::batch {
 namespace {
@@ -162,7 +163,7 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
       if (attempt.given_up) return;
       found->second.given_up = true;
       tasks.lose(attempt.number, status.task);
-      trace(TraceLevel::kMisbehaved, "task unreachable", status, out);
+      trace(TaskUnreachable{OfStatus(status)}, out);
       return;
     case TaskState::kFinished:
       attempts_.erase(found);
@@ -180,7 +181,7 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
       if (status.reason == TaskReason::kRanTooLong) {
         return on_time_limit_exceeded(attempt, status, now, out);
       }
-      trace(TraceLevel::kMisbehaved, "task lost", status, out);
+      trace(TaskLost{OfStatus(status)}, out);
       tasks.lose(attempt.number, status.task);
       return;
     case TaskState::kRefused:
@@ -206,9 +207,11 @@ void Job::State::on_range_status(const TaskName& name, const TaskStatus& status,
     if (status.state == TaskState::kFailed) {
       avoid_if_bad(status.agent, name.kind, name.first, now, out);
     }
-    const bool is_fine = status.state == TaskState::kFinished;
-    trace(is_fine ? TraceLevel::kShortLived : TraceLevel::kMisbehaved,
-          is_fine ? "task done" : "task ended early", status, out);
+    if (status.state == TaskState::kFinished) {
+      trace(TaskDone{OfStatus(status)}, out);
+    } else {
+      trace(TaskEndedEarly{OfStatus(status)}, out);
+    }
   }
   if (const std::optional<Error> trouble = elements_->trouble()) fail(*trouble, out);
   end_if_done(out);
@@ -300,7 +303,7 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
     speculation_of(attempt.kind).times.add(now - attempt.since);
   }
   tasks.complete(attempt.number, attempt.attempt, attempt.agent, *std::move(result));
-  trace(TraceLevel::kShortLived, "task done", status, out);
+  trace(TaskDone{OfStatus(status)}, out);
   if (attempt.kind == TaskKind::kEnd) {
     is_over_ = true;
   } else {
@@ -324,7 +327,7 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
       }
       maps_.forget(map.number);
     }
-    trace(TraceLevel::kMisbehaved, "map outputs cannot be fetched", status, out);
+    trace(MapOutputsCannotBeFetched{OfStatus(status)}, out);
     if (reduces_.fetch_failed(attempt.number) < options_.fetch_rounds) {
       reduces_.lose(attempt.number, status.task);
       return;
@@ -353,14 +356,7 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
   const int32_t failures = tasks.fail(attempt.number, attempt.attempt, status.task, attempt.agent,
                                       now + options_.elsewhere_wait);
   const int64_t allowed = allowed_attempts(attempt.kind);
-  out.trace.push_back(PlainEvent{.level = TraceLevel::kMisbehaved,
-                                 .what = "task failed",
-                                 .texts = {{"task", status.task.str()},
-                                           {"agent", attempt.agent.str()},
-                                           {"failures", std::to_string(failures)},
-                                           {"of", std::to_string(allowed)},
-                                           {"reason", std::string(why)}}});
-  note(out.trace.back());
+  trace(TaskFailed{status.task, attempt.agent, failures, allowed, std::string(why)}, out);
   if (attempt.kind == TaskKind::kEnd) return on_end_failed(failures, why, out);
   if (status.state == TaskState::kFailed) {
     avoid_if_bad(attempt.agent, attempt.kind, attempt.number, now, out);
@@ -387,10 +383,7 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
 void Job::State::avoid_if_bad(const AgentId& agent, TaskKind kind, uint32_t number, Time now,
                               JobOutbox& out) {
   if (!avoided_.add_failure(agent, kind, number, now, agents_.size())) return;
-  out.trace.push_back(PlainEvent{.level = TraceLevel::kMisbehaved,
-                                 .what = "agent avoided: tasks of the job failed there",
-                                 .texts = {{"job", options_.id.str()}, {"agent", agent.str()}}});
-  note(out.trace.back());
+  trace(AgentAvoided{.job = options_.id, .agent = agent}, out);
 }
 
 int64_t Job::State::allowed_attempts(TaskKind kind) const {
@@ -443,11 +436,7 @@ void Job::State::note_end(const Attempt& attempt, bool has_won, Time now, JobOut
   const bool was_slow = is_slow(now - attempt.since, speculation_of(attempt.kind).times);
   if (!was_slow && !has_won) return;  // It was ended before its time.
   if (!avoided_.add_end(attempt.agent, was_slow, now, agents_.size())) return;
-  out.trace.push_back(
-      PlainEvent{.level = TraceLevel::kMisbehaved,
-                 .what = "agent avoided: tasks of the job are slow there",
-                 .texts = {{"job", options_.id.str()}, {"agent", attempt.agent.str()}}});
-  note(out.trace.back());
+  trace(AgentAvoided{.job = options_.id, .agent = attempt.agent, .is_slow = true}, out);
 }
 
 void Job::State::kill_others(const Attempt& attempt, const TaskId& but, Time now, JobOutbox& out) {
@@ -481,27 +470,17 @@ void Job::State::on_agent_lost(const AgentId& agent, JobOutbox& out) {
   if (outputs == maps_.outputs().end()) return;
   const std::set<uint32_t> lost = outputs->second;
   for (const uint32_t number : lost) maps_.forget(number);
-  out.trace.push_back(PlainEvent{
-      .level = TraceLevel::kMisbehaved,
-      .what = "agent lost",
-      .texts = {{"agent", agent.str()}, {"maps_computed_again", std::to_string(lost.size())}}});
-  note(out.trace.back());
-}
-void Job::State::note(const TraceEvent& event) {
-  note_ = printable_tail(to_text(event), kReasonTextBytesMax / 4);
+  trace(AgentLost{agent, lost.size()}, out);
 }
 
-void Job::State::trace(TraceLevel level, std::string_view what, const TaskStatus& status,
-                       JobOutbox& out) {
-  PlainEvent event{.level = level, .what = what, .texts = {{"task", status.task.str()}}};
-  if (!status.agent.empty()) event.texts.emplace_back("agent", status.agent.str());
-  if (!status.message.empty())
-    event.texts.emplace_back("reason", status.message);
-  else if (status.reason != TaskReason::kNone) {
-    event.texts.emplace_back("reason", std::string(proto::to_text(status.reason)));
+void Job::State::trace(TraceEvent happened, JobOutbox& out) {
+  if (happened.level() == TraceLevel::kMisbehaved) {
+    // In full, unlike in a log line.
+    std::string note(happened.what());
+    for (const auto& [key, value] : fields_of(happened)) note += text(' ', key, '=', value);
+    note_ = printable_tail(note, kReasonTextBytesMax / 4);
   }
-  if (level == TraceLevel::kMisbehaved) note(event);
-  out.trace.push_back(std::move(event));
+  out.trace.push_back(std::move(happened));
 }
 
 // --- the outside ---------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include "common/text.h"
 #include "frameworks/batch/core/job_state.h"
 #include "frameworks/batch/core/plan.h"
+#include "frameworks/batch/core/trace.h"
 
 namespace proffer::batch {
 namespace {
@@ -173,7 +174,7 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
     std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
     if (!started) started = now;
   }
-  trace_launch(spec, agent, out);
+  trace(TaskLaunched{spec.id, agent}, out);
   plan_look(now);
   return spec;
 }
@@ -210,7 +211,7 @@ void Job::State::on_range_launched(const Elements::Draft& draft, const proto::Ta
   elements_->launch(draft, agent);
   agents_.insert(agent);
   if (!map_started_) map_started_ = now;
-  trace_launch(spec, agent, out);
+  trace(TaskLaunched{spec.id, agent}, out);
 }
 
 std::vector<proto::TaskSpec> Job::State::launch_gang(const AskName& ask,
@@ -245,12 +246,6 @@ void Job::State::describe(proto::TaskSpec& spec, const AskName& ask, TaskKind ki
   if (kind != TaskKind::kEnd && kind != TaskKind::kPlan) spec.fetch = order().fetch;
   spec.max_run_time = time_limit(kind);
   spec.user = options_.user;
-}
-
-void Job::State::trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out) {
-  out.trace.push_back(PlainEvent{.level = TraceLevel::kShortLived,
-                                 .what = "task launched",
-                                 .texts = {{"task", spec.id.str()}, {"agent", agent.str()}}});
 }
 
 // A range begins no element after kRangeTime, and its executor ends the last one at its limit. So

@@ -126,10 +126,8 @@ class Job::State {
   // The attempts that run at this task, but for one.
   void kill_others(const Attempt& attempt, const TaskId& but, Time now, JobOutbox& out);
   static void kill(const TaskId& task, JobOutbox& out);
-  void trace(TraceLevel level, std::string_view what, const proto::TaskStatus& status,
-             JobOutbox& out);
-  // What went wrong last, for people.
-  void note(const TraceEvent& event);
+  // What goes wrong is told to people, too, until something else does.
+  void trace(TraceEvent happened, JobOutbox& out);
 
   // --- second attempts: job_speculation.cc -------------------------------------------------------
   struct Speculation {
@@ -165,7 +163,6 @@ class Job::State {
                          const AgentId& agent, Time now, JobOutbox& out);
   // What tasks of a kind have in common.
   void describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const;
-  static void trace_launch(const proto::TaskSpec& spec, const AgentId& agent, JobOutbox& out);
   ResourceVector shape(TaskKind kind) const;
   // The longest that a task runs; zero: no bound.
   Duration time_limit(TaskKind kind) const;

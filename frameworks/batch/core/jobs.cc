@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
 #include "frameworks/batch/core/stage.h"
+#include "frameworks/batch/core/trace.h"
 #include "sdk/store.h"
 
 namespace proffer::batch {
@@ -161,7 +162,7 @@ void Jobs::State::on_subscribed(Step& step, const proto::Subscribed& subscribed)
   connected_ = true;
   asks_stale_ = true;  // Asks end with the connection on which they were declared.
   if (!loaded_ && !loader_) begin_loading();
-  trace(step, TraceLevel::kMessage, "batch subscribed", {{"framework", framework_.str()}});
+  step.trace(BatchSubscribed{framework_});
 }
 
 // --- jobs begin --------------------------------------------------------------------------------

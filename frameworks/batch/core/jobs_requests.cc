@@ -7,6 +7,7 @@
 #include "common/roles.h"
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
+#include "frameworks/batch/core/trace.h"
 #include "sdk/store.h"
 
 namespace proffer::batch {
@@ -166,8 +167,7 @@ void Jobs::State::on_submitted(Step& step, const std::vector<JobId>& jobs,
       continue;
     }
     known.is_kept = true;
-    trace(step, TraceLevel::kLongLived, "job submitted",
-          {{"job", id.str()}, {"owner", known.record.owner}});
+    step.trace(JobSubmitted{id, known.record.owner});
     decide_wait(step, id, known);
   }
 }
@@ -261,7 +261,7 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
 void Jobs::State::end_as_cancelled(Step& step, const JobId& id, KnownJob& known,
                                    const std::string& why) {
   Outcome outcome{.phase = proto::BatchPhase::kCancelled, .error = why, .is_kept = true};
-  trace(step, TraceLevel::kLongLived, "job cancelled", {{"job", id.str()}, {"reason", why}});
+  step.trace(JobCancelled{id, why});
   // keep_decisions does the rest.
   if (known.job) return known.job->end(std::move(outcome), step.out);
   known.state.outcome = std::move(outcome);

@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
+#include "frameworks/batch/core/trace.h"
 #include "sdk/store.h"
 
 namespace proffer::batch {
@@ -92,8 +93,7 @@ void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<E
     if (known.waiting) known.waiting = looked_at_again(*known.waiting);
     // Nothing of it has begun that its directory would tell of.
     if (known.begins_with_plan()) known.state.started_at = Time();
-    trace(step, TraceLevel::kLongLived, "job retried",
-          {{"job", job.str()}, {"by", asked.empty() ? "" : asked.front().second.user}});
+    step.trace(JobRetried{job, asked.empty() ? "" : asked.front().second.user});
   }
   for (const auto& [relay, by] : asked) {
     if (error) {

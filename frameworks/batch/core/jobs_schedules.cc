@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
+#include "frameworks/batch/core/trace.h"
 #include "sdk/store.h"
 
 namespace proffer::batch {
@@ -38,8 +39,7 @@ void Jobs::State::on_schedule(Step& step, uint64_t relay, const SubmitSchedule& 
   std::vector<const JobOrder*> orders;
   for (const StageOrder& stage : record.order.stages.stages) orders.push_back(&stage.order);
   if (Result<void> ok = has_room(orders, by.user); !ok) return answer(step, relay, ok.error());
-  trace(step, TraceLevel::kLongLived, "schedule submitted",
-        {{"schedule", name}, {"owner", by.user}, {"cron", record.order.cron}});
+  step.trace(ScheduleSubmitted{name, by.user, record.order.cron});
   write_schedule(name, std::move(record), relay, by);
 }
 
@@ -61,8 +61,7 @@ void Jobs::State::on_schedule_change(Step& step, uint64_t relay, const ChangeSch
             .with_hint("that user and operators of the cluster may"));
   }
   if (schedules_.is_writing(change.name)) return answer(step, relay, busy_schedule(change.name));
-  trace(step, TraceLevel::kLongLived, "schedule changed",
-        {{"schedule", change.name}, {"by", by.user}, {"to", std::string(what)}});
+  step.trace(ScheduleChanged{change.name, by.user, what});
   if (change.what == ChangeSchedule::What::kRemove) {
     schedules_.begin_writing(change.name);
     continuations_[journal_.add({sdk::erase(schedule_key(change.name))})] =
@@ -127,8 +126,7 @@ std::vector<proto::BatchSchedule> Jobs::State::schedules(const Caller& by, const
 
 void Jobs::State::on_zone(Step& step, const ZoneRead& read) {
   if (!read.zone) {
-    trace(step, TraceLevel::kMisbehaved, "time zone cannot be read",
-          {{"zone", read.name}, {"reason", read.zone.error().message()}});
+    step.trace(ZoneCannotBeRead{read.name, read.zone.error().message()});
   }
   schedules_.on_zone(read.name, read.zone, step.now);
 }
@@ -169,8 +167,7 @@ void Jobs::State::fire(Step& step) {
         record.job = pipeline.empty() ? fired.jobs.front() : JobId(pipeline);
         add_firing(record, {.at = at, .last = at, .job = record.job});
       } else {
-        trace(step, TraceLevel::kMisbehaved, "firing refused",
-              {{"schedule", due->name}, {"reason", jobs.error().message()}});
+        step.trace(FiringRefused{due->name, jobs.error().message()});
         add_firing(record, {.at = at, .last = at, .result = Firing::Result::kRefused});
       }
     }

@@ -81,6 +81,8 @@ class Jobs::State {
   struct Step {
     Time now;
     JobsOutbox& out;
+
+    void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
   };
   // A block of tasks whose record is to be written.
   struct BlockName {
@@ -261,11 +263,6 @@ class Jobs::State {
     step.out.answers.push_back({relay, std::move(job)});
   }
   const JobId* next_to_begin(Time now) const;
-
-  void trace(Step& step, TraceLevel level, std::string_view what,
-             std::vector<std::pair<std::string_view, std::string>> fields) const {
-    step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
-  }
 
   // A job's place in the order of submission.
   struct ByNumber {

@@ -8,7 +8,9 @@
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
 #include "frameworks/batch/core/stage.h"
+#include "frameworks/batch/core/trace.h"
 #include "sdk/store.h"
+#include "sdk/store_loader.h"
 
 namespace proffer::batch {
 namespace {
@@ -75,7 +77,7 @@ void Jobs::State::load_more() { continuations_[journal_.add(loader_->next())] = 
 
 void Jobs::State::on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes) {
   if (!loader_->take(outcomes)) {
-    trace(step, TraceLevel::kMisbehaved, "the store answered something else", {});
+    step.trace(sdk::StoreAnsweredSomethingElse{});
     loader_ = new_loader();
   }
   if (!loader_->done()) return load_more();
@@ -177,8 +179,7 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     if (record) schedules_.put(name, *std::move(record), step.now);
   });
   find_started_jobs();
-  trace(step, TraceLevel::kLongLived, "jobs read from the store",
-        {{"jobs", std::to_string(jobs_.size())}, {"ended", std::to_string(ended_.size())}});
+  step.trace(JobsRead{jobs_.size(), ended_.size()});
 }
 
 // What waited for the store goes on.
@@ -187,8 +188,7 @@ void Jobs::State::settle(Step& step) {
     const auto waiting = continuations_.extract(settled.ticket);
     if (waiting.empty()) continue;
     if (settled.error && settled.error->code() != ErrorCode::kUnavailable) {
-      trace(step, TraceLevel::kOperator, "the store refuses",
-            {{"error", settled.error->message()}});
+      step.trace(StoreRefuses{settled.error->message()});
     }
     begin_stale_ |= !std::holds_alternative<Progress>(waiting.mapped());
     on_settled(step, waiting.mapped(), settled);
@@ -286,10 +286,7 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
     schedules_.on_job_ended(known.waiting->schedule, ended.job, step.now);
   }
   if (ends_now) {
-    trace(step, TraceLevel::kLongLived, "job ended",
-          {{"job", ended.job.str()},
-           {"owner", known.record.owner},
-           {"phase", std::string(proto::to_text(ended.picture.phase))}});
+    step.trace(JobEnded{ended.job, known.record.owner, ended.picture.phase});
   }
   for (auto at = changed_.begin(); at != changed_.end();) {
     if (at->first.job != ended.job) {

@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
+#include "frameworks/batch/core/trace.h"
 #include "sdk/store.h"
 
 namespace proffer::batch {
@@ -75,7 +76,7 @@ void Jobs::State::decide_wait(Step& step, const JobId& id, KnownJob& known) {
       .is_kept = true};
   known.is_outcome_asked = true;
   continuations_[journal_.add({sdk::put(state_key(id), encode(known.state))})] = OutcomeKept{id};
-  trace(step, TraceLevel::kLongLived, "job skipped", {{"job", id.str()}});
+  step.trace(JobSkipped{id});
 }
 
 // --- retries -----------------------------------------------------------------------------------

@@ -195,6 +195,20 @@ TEST(Job, FailsAfterFourAttemptsWithTheEndOfStandardError) {
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
 }
 
+// A line of the log has the beginning of the reason, and no line break of its author.
+TEST(Job, NotesTheWholeReasonOfAFailure) {
+  JobScenario s(1, 0);
+  s.begins_on({{"a", 1}});
+  s.fail("map-00000-1", std::string(300, 'x') + "\nthe end");
+  EXPECT_THAT(s.status().note, HasSubstr(std::string(300, 'x')));
+  EXPECT_THAT(s.status().note, HasSubstr("the end"));
+  const auto* failed = s.traced<TaskFailed>();
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->agent, AgentId("a"));
+  EXPECT_EQ(failed->failures, 1);
+  EXPECT_EQ(to_text(TraceEvent(*failed)).find('\n'), std::string::npos);
+}
+
 // The executor cannot tell it any more: its agent does.
 TEST(Job, FailsWithTheLastWordsOfATaskThatEndsItsExecutor) {
   JobScenario s(1, 1);

@@ -16,6 +16,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/jobs.h"
+#include "frameworks/batch/core/trace.h"
 #include "tests/frameworks/batch/store_answers.h"
 
 namespace proffer::batch {
@@ -236,6 +237,14 @@ class JobScenario {
   std::string agent_of(const std::string& id) const { return running_.at(id).agent.str(); }
   bool runs(const std::string& id) const { return running_.count(id) != 0; }
   bool killed(const std::string& id) const { return running_.at(id).kill_asked; }
+  // The first event of its kind; nullptr if there was none.
+  template <Traced T>
+  const T* traced() const {
+    for (const TraceEvent& one : trace_) {
+      if (const T* found = one.as<T>()) return found;
+    }
+    return nullptr;
+  }
   template <class T>
   T work_of(const std::string& id) const {
     const Result<Work> work = decode_work(running_.at(id).spec.data);
@@ -282,6 +291,7 @@ class JobScenario {
     jobs_->handle(event, now_, out);
     for (const sdk::Command& command : out.commands) apply(command);
     for (Answer& answer : out.answers) told_.push_back(std::move(answer));
+    for (TraceEvent& happened : out.trace) trace_.push_back(std::move(happened));
     for (const Violation& violation : jobs_->violations()) ADD_FAILURE() << violation.what;
   }
 
@@ -384,6 +394,7 @@ class JobScenario {
   std::map<std::string, std::string> store_;
   std::deque<proto::StoreResult> answers_;
   std::vector<Answer> told_;
+  std::vector<TraceEvent> trace_;
   std::vector<proto::ReleaseFiles> released_;
   std::map<TaskId, proto::TaskStatus> unacknowledged_;
   std::vector<EndWork::Kind> ends_;
