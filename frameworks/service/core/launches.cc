@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "frameworks/service/core/files.h"
 #include "frameworks/service/core/state.h"
+#include "frameworks/service/core/trace.h"
 #include "proto/task_group.h"
 #include "sdk/store.h"
 
@@ -172,18 +173,14 @@ void Service::State::on_written(Step& step, const Launch& launch,
     operation.tasks.push_back(make_task(spec, id));
     operation.tasks.back().environment.merge(found_servers(spec, id.slot));
     if (options_.serves_users) operation.tasks.back().user = app.owner;
-    trace(step, TraceLevel::kShortLived, "instance launched",
-          {{"instance", task.str()}, {"agent", launch.agent.str()}});
+    step.trace(InstanceLaunched{task, launch.agent});
     // As the master does when it hears of it.
     const auto declared = std::find_if(declared_.begin(), declared_.end(), [&](const Ask& ask) {
       return ask.name == ask_name(app.spec.name, id.version);
     });
     if (declared != declared_.end() && --declared->count == 0) declared_.erase(declared);
   }
-  if (error) {
-    trace(step, TraceLevel::kOperator, "instances cannot be written down",
-          {{"error", error->message()}});
-  }
+  if (error) step.trace(InstancesCannotBeWritten{error->message()});
   if (operation.tasks.empty()) {
     step.out.commands.push_back(decline(launch.offer));
     return;

@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/service/core/state.h"
+#include "frameworks/service/core/trace.h"
 #include "sdk/store.h"
 
 namespace proffer::service {
@@ -499,21 +500,16 @@ void Service::State::apply(Step& step, const Changed& changed) {
   mark(name);
   if (record.waits) waiting_.insert(name);
   if (!record.rolled_back.empty() && record.rolled_back != before.rolled_back) {
-    trace(step, TraceLevel::kLongLived, "app rolled back",
-          {{"app", name},
-           {"version", std::to_string(record.version)},
-           {"reason", record.rolled_back}});
+    step.trace(AppRolledBack{name, record.version, record.rolled_back});
     return;
   }
-  trace(step, TraceLevel::kLongLived,
-        record.stopping                                   ? "app stopping"
-        : before.waits && !record.waits                   ? "app waits no longer"
-        : record.ready_version != before.ready_version    ? "app updated"
-        : !record.failed.empty() && before.failed.empty() ? "app update failed"
-                                                          : "app applied",
-        {{"app", name},
-         {"version", std::to_string(record.version)},
-         {"instances", std::to_string(app.wanted())}});
+  using To = AppChanged::To;
+  const To to = record.stopping                                   ? To::kStopping
+                : before.waits && !record.waits                   ? To::kWaitsNoLonger
+                : record.ready_version != before.ready_version    ? To::kUpdated
+                : !record.failed.empty() && before.failed.empty() ? To::kUpdateFailed
+                                                                  : To::kApplied;
+  step.trace(AppChanged{name, record.version, app.wanted(), to});
 }
 
 void Service::State::forget(Step& step, const std::string& name) {
@@ -526,7 +522,7 @@ void Service::State::forget(Step& step, const std::string& name) {
   watchers_stale_ = true;
   waiting_.erase(name);
   tell_followers(name);
-  trace(step, TraceLevel::kLongLived, "app stopped", {{"app", name}});
+  step.trace(AppStopped{name});
 }
 
 }  // namespace proffer::service

@@ -6,6 +6,7 @@
 
 #include "common/text.h"
 #include "frameworks/service/core/state.h"
+#include "frameworks/service/core/trace.h"
 
 namespace proffer::service {
 namespace {
@@ -69,10 +70,7 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
       running.scale_history.take(*app.spec.scale, app.spec.instances, report, step.now);
   running.scaling = verdict.why;
   if (verdict.instances == app.spec.instances || app.spec.scale->is_dry_run) return verdict.why;
-  trace(step, TraceLevel::kLongLived, "app scaled by its load",
-        {{"app", figures.app},
-         {"instances", std::to_string(verdict.instances)},
-         {"reason", verdict.why}});
+  step.trace(AppScaled{figures.app, verdict.instances, verdict.why});
   running.is_scaled = true;
   requests_.push_back(
       Request{.relay = 0,

@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/service/core/state.h"
+#include "frameworks/service/core/trace.h"
 
 namespace proffer::service {
 namespace {
@@ -148,11 +149,7 @@ void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
     instance->revoke_leaves_at = until - std::min(running->app.spec.drain_delay, notice.grace / 2);
     instance->revoke_told = true;
     if (std::exchange(instance->revoked, true)) continue;
-    trace(step, TraceLevel::kShortLived, "instance to leave",
-          {{"instance", task.str()},
-           {"agent", notice.agent.str()},
-           {"reason", std::string(proffer::to_text(notice.reason))},
-           {"grace", proffer::to_text(notice.grace)}});
+    step.trace(InstanceToLeave{task, notice.agent, notice.reason, notice.grace});
   }
 }
 
@@ -181,8 +178,7 @@ void Service::State::stay(Step& step, const TaskId& task, Instance& instance) {
   if (!std::exchange(instance.revoked, false)) return;
   mark(instance.id.app);
   if (instance.kill_asked) return;
-  trace(step, TraceLevel::kShortLived, "instance to stay",
-        {{"instance", task.str()}, {"agent", instance.agent.str()}});
+  step.trace(InstanceToStay{task, instance.agent});
 }
 
 // --- the store ---------------------------------------------------------------------------------
@@ -192,14 +188,12 @@ void Service::State::load_more() { continuations_[journal_.add(loader_.next())] 
 void Service::State::on_loaded(Step& step,
                                const std::vector<proto::StoreResult::Outcome>& outcomes) {
   if (!loader_.take(outcomes)) {
-    trace(step, TraceLevel::kMisbehaved, "the store answered something else", {});
+    step.trace(sdk::StoreAnsweredSomethingElse{});
     loader_ = new_loader();
   }
   if (!loader_.done()) return load_more();
   restore(std::move(loader_).entries());
-  trace(
-      step, TraceLevel::kLongLived, "apps read from the store",
-      {{"apps", std::to_string(apps_.size())}, {"instances", std::to_string(unconfirmed_.size())}});
+  step.trace(AppsRead{apps_.size(), unconfirmed_.size()});
   confirm_at_ = step.now;
   settled_at_ = step.now + kSettleTime;
   for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
@@ -299,8 +293,7 @@ void Service::State::settle(Step& step) {
       std::visit(Overloaded{
                      [&](const Load&) {
                        if (one.error) {
-                         trace(step, TraceLevel::kOperator, "the store cannot be read",
-                               {{"error", one.error->message()}});
+                         step.trace(StoreCannotBeRead{one.error->message()});
                          loader_ = new_loader();
                          load_more();
                        } else {
@@ -380,8 +373,7 @@ void Service::State::plan(Step& step, const std::string& name) {
     instance.kill_asked = true;
     instance.was_unhealthy = kill.reason == KillReason::kUnhealthy;
     instance.ready_since.reset();
-    trace(step, TraceLevel::kShortLived, "instance killed",
-          {{"instance", kill.task.str()}, {"reason", std::string(to_text(kill.reason))}});
+    step.trace(InstanceKilled{kill.task, kill.reason});
     // What is not launched yet is given up when its record is written (on_written).
     if (instance.state == InstanceState::kPlanned || instance.leaves_at) continue;
     say_kill(step, kill.task, instance);

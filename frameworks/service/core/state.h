@@ -141,6 +141,8 @@ class Service::State {
   struct Step {
     Time now;
     ServiceOutbox& out;
+
+    void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
   };
   // What waits for a ticket of the journal.
   struct Load {};
@@ -298,10 +300,6 @@ class Service::State {
   Instance* find(const TaskId& task, RunningApp** app);
 
   void mark(const std::string& app) { changed_.insert(app); }
-  void trace(Step& step, TraceLevel level, std::string_view what,
-             std::vector<std::pair<std::string_view, std::string>> fields) const {
-    step.out.trace.push_back(PlainEvent{level, what, std::move(fields)});
-  }
 
   const ServiceOptions options_;
   sdk::StoreJournal journal_;

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "frameworks/service/core/ports.h"
 #include "frameworks/service/core/state.h"
+#include "frameworks/service/core/trace.h"
 #include "sdk/store.h"
 
 namespace proffer::service {
@@ -87,8 +88,7 @@ void Service::State::on_status(Step& step, const TaskStatus& status) {
 // A task of an app that is long forgotten: nobody wants it.
 void Service::State::on_unknown(Step& step, const TaskStatus& status) {
   if (is_terminal(status.state) || status.state == TaskState::kKilling) return;
-  trace(step, TraceLevel::kMisbehaved, "unknown instance killed",
-        {{"instance", status.task.str()}, {"agent", status.agent.str()}});
+  step.trace(UnknownInstanceKilled{status.task, status.agent});
   step.out.commands.push_back(proto::KillTask{.framework = {}, .task = status.task, .grace = {}});
 }
 
@@ -146,28 +146,20 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
       instance.told_ready == before.told_ready && instance.why_not_ready == before.why_not_ready) {
     return;
   }
-  std::vector<std::pair<std::string_view, std::string>> fields = {{"instance", status.task.str()},
-                                                                  {"agent", instance.agent.str()}};
   const bool is_waited_for = instance.state == InstanceState::kRunning && !instance.is_ready() &&
                              !instance.why_not_ready.empty();
-  if (instance.is_unhealthy()) {
-    fields.emplace_back("reason", words_of(status));
-  } else if (is_waited_for) {
-    fields.emplace_back("reason", instance.why_not_ready);
-  }
-  for (const auto& [name, port] : instance.ports) {
-    fields.emplace_back("port", text(name, ':', port));
-  }
-  const bool is_bad = instance.is_unhealthy() || instance.state == InstanceState::kUnreachable;
-  trace(step, is_bad ? TraceLevel::kMisbehaved : TraceLevel::kShortLived,
-        instance.is_unhealthy()                         ? "instance unhealthy"
-        : instance.state == InstanceState::kUnreachable ? "instance unreachable"
-        : instance.is_ready()                           ? "instance ready"
-        : is_waited_for                                 ? "instance not ready"
-        : instance.state == InstanceState::kRunning     ? "instance running"
-        : instance.state == InstanceState::kKilling     ? "instance ending"
-                                                        : "instance staging",
-        std::move(fields));
+  using To = InstanceChanged::To;
+  const To to = instance.is_unhealthy()                         ? To::kUnhealthy
+                : instance.state == InstanceState::kUnreachable ? To::kUnreachable
+                : instance.is_ready()                           ? To::kReady
+                : is_waited_for                                 ? To::kNotReady
+                : instance.state == InstanceState::kRunning     ? To::kRunning
+                : instance.state == InstanceState::kKilling     ? To::kEnding
+                                                                : To::kStaging;
+  std::string reason = to == To::kUnhealthy ? words_of(status)
+                       : is_waited_for      ? instance.why_not_ready
+                                            : "";
+  step.trace(InstanceChanged{status.task, instance.agent, to, std::move(reason), instance.ports});
 }
 
 void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& task,
@@ -195,13 +187,12 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
       attempts->why = text("it was refused: ", words);
     }
   }
-  std::vector<std::pair<std::string_view, std::string>> fields = {
-      {"instance", task.str()}, {"agent", instance.agent.str()}, {"reason", words}};
+  InstanceEnded ended{
+      .instance = task, .agent = instance.agent, .reason = words, .was_wanted = was_wanted};
   if (was_wanted && attempts != nullptr && attempts->not_before > step.now) {
-    fields.emplace_back("again_in", to_text(attempts->not_before - step.now));
+    ended.again_in = attempts->not_before - step.now;
   }
-  trace(step, was_wanted ? TraceLevel::kMisbehaved : TraceLevel::kShortLived, "instance ended",
-        std::move(fields));
+  step.trace(std::move(ended));
   if (app.spec.daemon && leaves_its_agent(status)) {
     running.launches.erase(instance.id.slot);
     app.slots.erase(instance.id.slot);

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "common/printable.h"
 #include "common/text.h"
+#include "frameworks/service/core/trace.h"
 #include "proto/json/json.h"
 
 namespace proffer::service {
@@ -21,23 +24,61 @@ std::map<std::string_view, std::string> members_of(const TraceEvent& event) {
   return fields;
 }
 
+// What a line tells of an instance, beside the words of the event.
+struct InstanceNews {
+  TaskId instance;
+  AgentId agent = {};
+  std::string reason = {};
+  std::map<std::string, uint16_t> ports = {};
+  std::optional<Duration> again_in = {};
+};
+
+// Nothing: it is not of an instance.
+std::optional<InstanceNews> news_of(const TraceEvent& event) {
+  if (const auto* launched = event.as<InstanceLaunched>()) {
+    return InstanceNews{launched->instance, launched->agent};
+  }
+  if (const auto* changed = event.as<InstanceChanged>()) {
+    return InstanceNews{changed->instance, changed->agent, changed->reason, changed->ports};
+  }
+  if (const auto* ended = event.as<InstanceEnded>()) {
+    return InstanceNews{.instance = ended->instance,
+                        .agent = ended->agent,
+                        .reason = ended->reason,
+                        .again_in = ended->again_in};
+  }
+  if (const auto* killed = event.as<InstanceKilled>()) {
+    return InstanceNews{.instance = killed->instance,
+                        .reason = std::string(to_text(killed->reason))};
+  }
+  if (const auto* unknown = event.as<UnknownInstanceKilled>()) {
+    return InstanceNews{unknown->instance, unknown->agent};
+  }
+  if (const auto* leaves = event.as<InstanceToLeave>()) {
+    return InstanceNews{leaves->instance, leaves->agent, std::string(to_text(leaves->reason))};
+  }
+  if (const auto* stays = event.as<InstanceToStay>()) {
+    return InstanceNews{stays->instance, stays->agent};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string story_line(const TraceEvent& event) {
-  const std::map<std::string_view, std::string> fields = members_of(event);
-  const auto field = [&](std::string_view key) {
-    const auto found = fields.find(key);
-    return found == fields.end() ? std::string() : found->second;
-  };
+  const std::optional<InstanceNews> news = news_of(event);
+  if (!news) return to_text(event);
   constexpr std::string_view kInstance = "instance ";
-  if (field("instance").empty()) return to_text(event);
   std::string line = text(
-      field("instance"), ' ',
+      news->instance.str(), ' ',
       event.what().starts_with(kInstance) ? event.what().substr(kInstance.size()) : event.what());
-  if (!field("agent").empty()) line += text(" on ", field("agent"));
-  if (!field("port").empty()) line += text(", ", field("port"));
-  if (!field("reason").empty()) line += text(": ", field("reason"));
-  if (!field("again_in").empty()) line += text("; again in ", field("again_in"));
+  if (!news->agent.empty()) line += text(" on ", news->agent.str());
+  std::string_view separator = ", ";
+  for (const auto& [name, port] : news->ports) {
+    line += text(std::exchange(separator, " "), printable(name), ':', port);
+  }
+  if (!news->reason.empty()) line += text(": ", printable(news->reason));
+  if (news->again_in) line += text("; again in ", to_text(*news->again_in));
   return line;
 }
 

@@ -19,6 +19,7 @@
 #include "frameworks/service/core/plan.h"
 #include "frameworks/service/core/records.h"
 #include "frameworks/service/core/service_core.h"
+#include "frameworks/service/core/trace.h"
 
 namespace proffer::service {
 
@@ -491,13 +492,14 @@ class ServiceScenario {
       Ready& left = ready[one.app];
       auto before = static_cast<int64_t>(left.size());
       for (const TraceEvent& event : out.trace) {
-        if (event.what() != "instance killed") continue;
-        const auto fields = fields_of(event);
-        const TaskId task(fields.at(0).second);
-        const std::string& reason = fields.at(1).second;
-        const auto parts = parse_task_id(task);
+        const auto* killed = event.as<InstanceKilled>();
+        if (killed == nullptr) continue;
+        const auto parts = parse_task_id(killed->instance);
         if (parts->app != one.app || left.count(parts->slot) == 0) continue;
-        if (left[parts->slot].erase(task) > 0 && reason == "scaled down") --before;
+        if (left[parts->slot].erase(killed->instance) > 0 &&
+            killed->reason == KillReason::kScaledDown) {
+          --before;
+        }
         if (left[parts->slot].empty()) left.erase(parts->slot);
       }
       EXPECT_GE(static_cast<int64_t>(left.size()), std::min(before, one.instances - unavailable))

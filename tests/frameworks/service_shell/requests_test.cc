@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "frameworks/service/core/records.h"
+#include "frameworks/service/core/trace.h"
 #include "frameworks/service/shell/story.h"
 #include "proto/json/service_json.h"
 
@@ -180,22 +181,27 @@ TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
 }
 
 TEST(Story, IsToldInLines) {
-  const PlainEvent ended{.level = TraceLevel::kMisbehaved,
-                         .what = "instance ended",
-                         .texts = {{"instance", "web.1.0-a"},
-                                   {"agent", "agent-1"},
-                                   {"reason", "exit code 1\x1b[2J"},
-                                   {"again_in", "2s"}}};
+  const InstanceEnded ended{.instance = TaskId("web.1.0-a"),
+                            .agent = AgentId("agent-1"),
+                            .reason = "exit code 1\x1b[2J",
+                            .again_in = seconds(2),
+                            .was_wanted = true};
   EXPECT_THAT(story_line(ended), HasSubstr("web.1.0-a ended on agent-1: exit code 1"));
   EXPECT_THAT(story_line(ended), HasSubstr("; again in 2s"));
   EXPECT_EQ(story_line(ended).find('\x1b'), std::string::npos);
   EXPECT_THAT(story_json(ended), HasSubstr(R"("event":"instance_ended")"));
-  const PlainEvent ready{.what = "instance ready",
-                         .texts = {{"instance", "web.1.0-a"},
-                                   {"agent", "agent-1"},
-                                   {"port", "http:31000"},
-                                   {"port", "admin:31001"}}};
-  EXPECT_EQ(story_line(ready), "web.1.0-a ready on agent-1, http:31000 admin:31001");
+  const InstanceChanged ready{.instance = TaskId("web.1.0-a"),
+                              .agent = AgentId("agent-1"),
+                              .to = InstanceChanged::To::kReady,
+                              .reason = "",
+                              .ports = {{"admin", 31001}, {"http", 31000}}};
+  EXPECT_EQ(story_line(ready), "web.1.0-a ready on agent-1, admin:31001 http:31000");
+  EXPECT_THAT(story_json(ready), HasSubstr(R"("port":"admin:31001 http:31000")"));
+  EXPECT_EQ(story_line(InstanceKilled{TaskId("web.1.0-a"), KillReason::kScaledDown}),
+            "web.1.0-a killed: scaled down");
+  // Control characters of its last failure are escaped in the story of an app, too.
+  EXPECT_EQ(story_line(AppRolledBack{"web", 2, "it failed\x1b[2J"}),
+            R"(app rolled back app=web version=2 reason='it failed\x1b[2J')");
   EXPECT_EQ(app_line({.app = "web", .instances = 3, .ready = 2, .why = "it waits"}),
             "web: 2 of 3 ready; it waits");
 }
