@@ -57,7 +57,11 @@ class TraceFields {
     return *this;
   }
   TraceFields& operator()(std::string_view key, std::integral auto value) {
-    number(key, static_cast<int64_t>(value));
+    if (std::in_range<int64_t>(value)) {
+      number(key, static_cast<int64_t>(value));
+    } else {
+      word(key, std::to_string(value));
+    }
     return *this;
   }
   TraceFields& operator()(std::string_view key, Duration value) {
@@ -71,8 +75,7 @@ class TraceFields {
   }
   template <class Tag>
   TraceFields& operator()(std::string_view key, Number<Tag> value) {
-    number(key, static_cast<int64_t>(value.value()));
-    return *this;
+    return (*this)(key, value.value());
   }
 };
 
@@ -115,18 +118,6 @@ class TraceEvent {
   };
 
   std::shared_ptr<const Held> held_;
-};
-
-// An event whose kind has no type of its own: its fields are text already.
-struct PlainEvent {
-  TraceLevel level = TraceLevel::kMessage;
-  std::string_view what = {};
-  std::vector<std::pair<std::string_view, std::string>> texts = {};
-
-  TraceKind kind() const { return {level, what}; }
-  void fields(TraceFields& f) const {
-    for (const auto& [key, value] : texts) f.word(key, value);
-  }
 };
 
 // "agent lost agent=a17 reason=heartbeat tasks=12".

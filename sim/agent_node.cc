@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "proto/codec/records.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 namespace {
@@ -76,7 +77,7 @@ void AgentNode::start() {
                step(agent::LeftoverEnded{framework, name});
              });
            }});
-  note(PlainEvent{.what = "agent begins"});
+  note(AgentBegins{});
   network_.listen(host_.executors(), this);
   line_ = network_.call(party_, masters_, this);
   stepped();
@@ -108,7 +109,7 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
 
 // As AgentShell: what is left of a damaged log begins another.
 std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::CheckpointRecord> left) {
-  note(PlainEvent{TraceLevel::kOperator, "the checkpoint is damaged"});
+  note(CheckpointDamaged{});
   remembered_ = agent::Remembered::kWithGaps;
   if (!host_.disk().append(left) || !host_.disk().sync()) return std::nullopt;
   host_.forgotten_but(left);
@@ -117,7 +118,7 @@ std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::Checkp
 
 void AgentNode::crash() {
   if (!is_up()) return;
-  note(PlainEvent{.what = "agent crashes"});
+  note(AgentCrashes{});
   host_.forget_parent();
   if (core_ != nullptr) {
     network_.hang_up(line_);
@@ -134,7 +135,7 @@ void AgentNode::retire() {
 }
 
 void AgentNode::fail(std::string why) {
-  note(PlainEvent{TraceLevel::kOperator, "agent ends", {{"reason", why}}});
+  note(AgentEnds{why});
   crash();
   if (on_failed_) on_failed_();
 }
@@ -206,7 +207,7 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
   } else if (const auto* leftover = std::get_if<agent::EndLeftover>(&action)) {
     host_.end_leftover(leftover->executor);
   } else if (const auto* exit = std::get_if<agent::Exit>(&action)) {
-    note(PlainEvent{.what = "agent exits"});
+    note(AgentExits{});
     if (exit->reason.empty()) return crash();
     // An operator does what it says: the next life has an empty directory.
     if (exit->reason.find("the master ends this agent") == 0) host_.begin_anew();

@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "sim/simulation.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 namespace {
@@ -181,8 +182,7 @@ void Simulation::pause_leader(Prng chance) {
 
 void Simulation::befall(const Fault& fault) {
   if (healed_) return;
-  world_.note("fault", PlainEvent{.what = to_text(fault.kind),
-                                  .texts = {{"number", std::to_string(fault.number)}}});
+  world_.note("fault", FaultBegins{fault.kind, fault.number});
   Prng chance(fault.seed);
   AgentNode& agent = *agents_[fault.target % agents_.size()];
   Host& host = agent.host();
@@ -332,7 +332,7 @@ void Simulation::befall(const Fault& fault) {
 }
 
 void Simulation::heal() {
-  world_.note("fault", PlainEvent{.what = "healed"});
+  world_.note("fault", FaultsHealed{});
   const auto wake = [](Node& node) { node.thaw(false); };
   for (auto& one : masters_) wake(*one);
   for (auto& scheduler : schedulers_) wake(*scheduler);

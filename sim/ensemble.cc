@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 
@@ -51,8 +52,7 @@ void Ensemble::watch(Session session) {
     if (world_.now() < heard_ + kSessionTimeout) return watch(session);
     expired_.insert(session);
     leader_ = 0;
-    world_.note("ensemble",
-                PlainEvent{.what = "session expires", .texts = {{"session", text(session)}}});
+    world_.note("ensemble", SessionExpires{session});
     plan_election();
   });
 }

@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "sim/host.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 
@@ -33,7 +34,7 @@ void ExecutorProcess::begin() {
 
 void ExecutorProcess::call(Caller* caller) {
   line_ = network_.call(party_, {host_.executors()}, caller);
-  note(PlainEvent{.what = "executor begins", .texts = {{"pid", std::to_string(pid_)}}});
+  note(ExecutorBegins{pid_});
 }
 
 void ExecutorProcess::kill() {
@@ -41,7 +42,7 @@ void ExecutorProcess::kill() {
   for (const TaskKey& task : ran_) host_.journal().unwitnessed(task);
   journal_taken_down();
   if (!is_up()) return;
-  note(PlainEvent{.what = "executor killed", .texts = {{"pid", std::to_string(pid_)}}});
+  note(ExecutorKilled{pid_});
   if (line_) network_.hang_up(*line_);
   end_life();
   network_.thaw(party_);
@@ -55,7 +56,7 @@ void ExecutorProcess::exits(int32_t exit_code, bool told_all) {
   if (!told_all) {
     for (const TaskKey& task : ran_) host_.journal().unwitnessed(task);
   }
-  note(PlainEvent{.what = "executor exits", .texts = {{"pid", std::to_string(pid_)}}});
+  note(ExecutorExits{pid_});
   if (line_) network_.hang_up(*line_);
   end_life();
   host_.exited(*this, exit_code, std::nullopt);
@@ -74,7 +75,7 @@ bool ExecutorProcess::task_starts(const proto::RunTask& run) {
     world().violated(name(), violation);
   }
   if (!world().violations().empty()) return false;
-  note(PlainEvent{.what = "task starts", .texts = {{"task", run.spec.id.str()}}});
+  note(TaskStarts{run.spec.id});
   ran_.push_back(key);
   running_.insert(run.spec.id);
   return true;
@@ -84,15 +85,13 @@ void ExecutorProcess::task_ends(const TaskId& task, Ending ending, int32_t exit_
                                 int32_t signal) {
   CHECK(running_.erase(task) == 1) << task.str() << " does not run in " << name();
   host_.journal().ended({start_.framework, task}, ending, exit_code, signal);
-  note(PlainEvent{.what = "task ends", .texts = {{"task", task.str()}}});
+  note(TaskEnds{task});
 }
 
 void ExecutorProcess::task_ends_as_reported(const proto::TaskStatus& status) {
   CHECK(running_.erase(status.task) == 1) << status.task.str() << " does not run in " << name();
   host_.journal().reported({start_.framework, status.task}, status);
-  note(PlainEvent{.what = "task ends",
-                  .texts = {{"task", status.task.str()},
-                            {"reported", std::string(proto::to_text(status.state))}}});
+  note(TaskEnds{status.task, status.state});
 }
 
 }  // namespace proffer::sim

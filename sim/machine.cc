@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 namespace {
@@ -105,15 +106,14 @@ void Machine::start() {
   std::erase_if(checkpoint_, [](const proto::CheckpointRecord& record) {
     return !std::holds_alternative<proto::AgentIdentity>(record);
   });
-  note(PlainEvent{.what = "agent begins"});
+  note(AgentBegins{});
   line_ = network_.call(party_, {master_}, this);
   stepped();
 }
 
 void Machine::crash() {
   if (!is_up()) return;
-  note(
-      PlainEvent{.what = "machine goes down", .texts = {{"tasks", std::to_string(slots_.size())}}});
+  note(MachineGoesDown{slots_.size()});
   for (const auto& [number, slot] : slots_) book_.taken_down(slot.ref, now());
   slots_.clear();
   executors_.clear();

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "master/core/trace.h"
 #include "proto/codec/records.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 
@@ -64,7 +65,7 @@ void MasterNode::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows
   core_ = std::make_unique<master::Master>(options_, snapshot);
   if (watcher_ != nullptr) watcher_->begins(options_, snapshot);
   flush_planned_ = false;
-  note(PlainEvent{.what = "master begins", .texts = {{"leader", std::to_string(leader.value())}}});
+  note(MasterBegins{leader});
   network_.listen(place_, this);
   stepped();
 }
@@ -81,7 +82,7 @@ void MasterNode::crash() {
   const std::unique_ptr<Leadership> leadership = std::move(leadership_);
   store_ = nullptr;
   if (!is_up()) return;
-  note(PlainEvent{.what = "master crashes"});
+  note(MasterCrashes{});
   if (core_ != nullptr) network_.shut(place_);
   end_life();
   network_.thaw(party_);
@@ -103,7 +104,7 @@ void MasterNode::power_on() {
 }
 
 void MasterNode::fail(const std::string& why) {
-  note(PlainEvent{TraceLevel::kOperator, "master ends", {{"reason", why}}});
+  note(MasterEnds{why});
   crash();
   if (on_failed_) on_failed_();
 }

@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 namespace {
@@ -257,8 +258,7 @@ bool Network::gives_up(PeerId peer, To to) {
   Pipe& pipe = pipe_of(connection, to);
   if (pipe.items.size() < kTransit + rates_.outgoing_max) return false;
   ++overflows_;
-  world_.note(kName, PlainEvent{.what = "too much waits",
-                                .texts = {{"peer", std::to_string(peer.value())}}});
+  world_.note(kName, TooMuchWaits{peer});
   pipe.items.resize(kTransit);
   if (to == To::kListener) {
     send_end(peer, To::kListener);
@@ -490,12 +490,8 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
 
 void Network::note(std::string_view what, PeerId peer, const proto::Envelope& envelope) {
   if (plain_) return;
-  world_.note(
-      kName,
-      PlainEvent{.what = what,
-                 .texts = {{"peer", std::to_string(peer.value())},
-                           {"sequence", std::to_string(envelope.sequence)},
-                           {"message", std::string(proto::message_name(*envelope.message))}}});
+  world_.note(kName,
+              FrameNews{what, peer, envelope.sequence, proto::message_name(*envelope.message)});
 }
 
 }  // namespace proffer::sim

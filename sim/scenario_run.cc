@@ -8,6 +8,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "sim/report.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 namespace {
@@ -173,8 +174,7 @@ void ScenarioRun::plan_agent(const ScenarioAgent& agent, Machine& machine) {
   if (agent.drains) {
     world_.at(at(*agent.drains), [this, id = AgentId(machine.name()), grace = agent.drain_grace] {
       master_->operate(master::DrainAgent{.agent = id, .grace = grace}, [this](const Error& why) {
-        world_.note("operator",
-                    PlainEvent{.what = "drain refused", .texts = {{"error", why.message()}}});
+        world_.note("operator", DrainRefused{why.message()});
       });
     });
   }

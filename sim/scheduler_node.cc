@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/text.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 
@@ -37,14 +38,14 @@ void SchedulerNode::start() {
   driver_ = std::make_unique<sdk::Driver>(std::move(options));
   heard_.clear();
   workload_->begin(now());
-  note(PlainEvent{.what = "scheduler begins", .texts = {{"framework", framework_.str()}}});
+  note(SchedulerBegins{framework_});
   line_ = network_.call(party_, masters_, this);
   stepped();
 }
 
 void SchedulerNode::crash() {
   if (!is_up()) return;
-  note(PlainEvent{.what = "scheduler crashes"});
+  note(SchedulerCrashes{});
   network_.hang_up(line_);
   end_life();
   network_.thaw(party_);
@@ -146,7 +147,7 @@ void SchedulerNode::carry_out(const sdk::DriverAction& action) {
     framework_ = identity->framework;
   } else if (const auto* done = std::get_if<sdk::Done>(&action)) {
     // The message that was sent last still leaves.
-    note(PlainEvent{.what = "scheduler is done"});
+    note(SchedulerIsDone{});
     if (done->is_given_up && workload_->survives_crash()) {
       // Its framework would stay, with all that nobody acknowledges: somebody starts it again.
       return later(seconds(1), [this] {

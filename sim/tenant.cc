@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 
@@ -69,7 +70,7 @@ void Tenant::join() {
       .framework = framework_,
       .ended_kept = kEndedKept});
   next_arrival_ = book_.next_arrival(index_);
-  note(PlainEvent{.what = "scheduler begins"});
+  note(TenantBegins{});
   line_ = network_.call(party_, {master_}, this);
   stepped();
 }

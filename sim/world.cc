@@ -9,6 +9,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "sim/trace.h"
 
 namespace proffer::sim {
 namespace {
@@ -145,9 +146,7 @@ void World::tick(const std::vector<size_t>& ready) {
 }
 
 void World::violated(const std::string& who, const Violation& violation) {
-  note(who,
-       PlainEvent{
-           .level = TraceLevel::kOperator, .what = "violated", .texts = {{"law", violation.what}}});
+  note(who, LawBroken{violation.what});
   violations_.push_back(Violation{text(who, ": ", violation.what)});
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "sdk/testing/sim_host.h"
+#include "sdk/testing/trace.h"
 
 namespace proffer::sdk {
 
@@ -103,11 +104,7 @@ void SimExecutor::reset(const std::string&) {
   if (is_up() && connected_) network().reset(line());
 }
 
-void SimExecutor::warn(std::string_view what) {
-  note(PlainEvent{.level = TraceLevel::kOperator,
-                  .what = "executor warns",
-                  .texts = {{"what", std::string(what)}}});
-}
+void SimExecutor::warn(std::string_view what) { note(ExecutorWarns{std::string(what)}); }
 
 bool SimExecutor::starts(const proto::RunTask& run) { return task_starts(run); }
 

@@ -8,6 +8,8 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "sdk/testing/trace.h"
+#include "sim/trace.h"
 
 namespace proffer::sdk {
 
@@ -48,7 +50,7 @@ void SimHost::start() {
   exit_code_.reset();
   refusal_.reset();
   begin_life();
-  note(PlainEvent{.what = "scheduler begins", .texts = {{"framework", framework_.str()}}});
+  note(sim::SchedulerBegins{framework_});
   scheduler_ = std::make_unique<Scheduler>(*this, options_);
   enter([this] {
     install_(*scheduler_);
@@ -60,7 +62,7 @@ void SimHost::start() {
 void SimHost::kill() {
   if (!is_up()) return;
   CHECK(inside_ == 0) << name() << " cannot be killed from within its own callback";
-  note(PlainEvent{.what = "scheduler is killed"});
+  note(SchedulerKilled{});
   if (!is_continued() && !framework_.empty()) {
     over_.insert(framework_);
     journal_.torn_down(framework_);
@@ -74,7 +76,7 @@ void SimHost::kill() {
 
 void SimHost::leave(int exit_code) {
   if (!is_up()) return;
-  note(PlainEvent{.what = "scheduler leaves", .texts = {{"exit_code", std::to_string(exit_code)}}});
+  note(SchedulerLeaves{exit_code});
   exit_code_ = exit_code;
   if (!is_continued() && !framework_.empty()) {
     over_.insert(framework_);
@@ -187,22 +189,16 @@ void SimHost::reset(const std::string&) {
   if (line_) network_.reset(*line_);
 }
 
-void SimHost::warn(std::string_view what) {
-  note(PlainEvent{.level = TraceLevel::kOperator,
-                  .what = "scheduler warns",
-                  .texts = {{"what", std::string(what)}}});
-}
+void SimHost::warn(std::string_view what) { note(SchedulerWarns{std::string(what)}); }
 
 void SimHost::refused(const Error& error, bool) {
-  note(PlainEvent{.level = TraceLevel::kOperator,
-                  .what = "scheduler is refused",
-                  .texts = {{"error", error.message()}}});
+  note(SchedulerRefused{error.message()});
   refusal_ = error;
 }
 
 void SimHost::said(const Command& command) {
   if (std::holds_alternative<proto::Teardown>(command)) {
-    note(PlainEvent{.what = "scheduler tears its framework down"});
+    note(SchedulerTearsDown{});
   }
 }
 

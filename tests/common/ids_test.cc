@@ -1,5 +1,6 @@
 #include "common/ids.h"
 
+#include <limits>
 #include <unordered_set>
 
 #include <gtest/gtest.h>
@@ -140,11 +141,34 @@ TEST(Errors, AResultHoldsOneOrTheOther) {
   EXPECT_FALSE(done);
 }
 
+struct AgentLost {
+  AgentId agent;
+  uint64_t tasks = 0;
+  std::string reason = {};
+
+  static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "agent lost"}; }
+  void fields(TraceFields& f) const {
+    f("agent", agent)("tasks", tasks);
+    if (!reason.empty()) f.said("reason", reason);
+  }
+};
+
 TEST(Trace, PrintsAsALogLine) {
-  EXPECT_EQ(to_text(PlainEvent{.level = TraceLevel::kLongLived,
-                               .what = "agent lost",
-                               .texts = {{"agent", "a17"}, {"tasks", "12"}}}),
-            "agent lost agent=a17 tasks=12");
+  EXPECT_EQ(to_text(AgentLost{AgentId("a17"), 12}), "agent lost agent=a17 tasks=12");
+  // What somebody else wrote stays one field of one line.
+  EXPECT_EQ(to_text(AgentLost{AgentId("a17"), 12, "no\npower tasks=0"}),
+            R"(agent lost agent=a17 tasks=12 reason='no\npower tasks=0')");
+  // Peers send numbers of 64 bits; none of them is negative.
+  EXPECT_EQ(to_text(AgentLost{AgentId("a17"), std::numeric_limits<uint64_t>::max()}),
+            "agent lost agent=a17 tasks=18446744073709551615");
+}
+
+TEST(Trace, IsAskedForTheKindOfAnEvent) {
+  struct Other : AgentLost {};
+  const TraceEvent event = AgentLost{AgentId("a17"), 12};
+  ASSERT_NE(event.as<AgentLost>(), nullptr);
+  EXPECT_EQ(event.as<AgentLost>()->tasks, 12u);
+  EXPECT_EQ(event.as<Other>(), nullptr);
 }
 
 // The numbers of the published algorithm for the seed 1234567.

@@ -26,10 +26,15 @@ class Lines : public google::LogSink {
   std::vector<std::string> all = {};
 };
 
+struct Refused {
+  std::string user;
+
+  static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "audit: refused"}; }
+  void fields(TraceFields& f) const { f("user", user); }
+};
+
 TEST(TraceLog, OneUserDoesNotKeepAnotherOutOfTheLog) {
-  const auto refused = [](const std::string& user) {
-    return PlainEvent{TraceLevel::kMisbehaved, "audit: refused", {{"user", user}}};
-  };
+  const auto refused = [](const std::string& user) { return Refused{user}; };
   TraceLog log;
   Lines lines;
   for (int i = 0; i < 100; ++i) log.write({refused("loud")}, 1);
