@@ -53,6 +53,14 @@ class Recordings : public testing::Test {
     words.insert(words.begin(), {program("proffer"), "replay"});
     return run(words);
   }
+  // What was wanted in a part that is missing is not known, nor what another policy makes of it.
+  static void expect_nothing_is_tried(Words recordings, const std::string& why) {
+    recordings.insert(recordings.end(), {"--with", "role default weight=2"});
+    const Exit tried = replay(recordings);
+    EXPECT_NE(tried.code, 0) << tried.out;
+    EXPECT_THAT(tried.err, HasSubstr(why)) << tried.out;
+    EXPECT_THAT(tried.out, Not(HasSubstr("resembles")));
+  }
   std::vector<std::string> recordings() const {
     std::vector<std::string> files;
     for (const auto& entry : fs::directory_iterator(home_ / "rec")) {
@@ -184,6 +192,9 @@ TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
   EXPECT_THAT(some.out, HasSubstr("between leaders 1 and 3: "));
   EXPECT_THAT(some.out, HasSubstr("; nothing is here of leader 2\n"));
   EXPECT_THAT(some.out, HasSubstr("2 lives: "));
+  expect_nothing_is_tried({home_ / "other", home_ / "first"}, "nothing is here of leader 2");
+  expect_nothing_is_tried({home_ / "other", home_ / "other/renamed.rec"},
+                          "two recordings are of leader 3");
 }
 
 // Three masters of a ZooKeeper server, each recorded to a directory of its own; the leader is
@@ -360,6 +371,7 @@ TEST_F(Recordings, DamageEndsTheReplayOfItsLifeAlone) {
   EXPECT_THAT(both.err, HasSubstr("records are missing here"));
   EXPECT_THAT(both.out, HasSubstr("\"leader\":1,")) << both.err;
   EXPECT_THAT(both.out, HasSubstr("\"leader\":2,"));
+  expect_nothing_is_tried({home_ / "rec"}, "the rest of " + first);
 }
 
 // The directory is bounded: the oldest lives go first.
