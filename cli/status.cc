@@ -48,11 +48,12 @@ std::string brake_of(const proto::MasterStatus& status) {
               "; if they will not come back: proffer agent lift-brake");
 }
 
-// "leads in epoch 3", "stands by", "is away; it led in epoch 2, until 4m ago"
+// "leads in epoch 3", "stands by, 12 events behind", "is away; it led in epoch 2, until 4m ago"
 std::string standing_of(const proto::MasterRow& row, Time now) {
   if (row.role == proto::MasterRole::kLeads) return text("leads in epoch ", row.last.value());
   std::string words = row.role == proto::MasterRole::kAway ? "is away" : "stands by";
   if (!row.keeps_history) words += ", keeps no history";
+  if (row.events_behind.value_or(0) > 0) words += text(", ", *row.events_behind, " events behind");
   if (!row.last) return words;
   words += text("; it led in epoch ", row.last.value());
   if (row.led_until)

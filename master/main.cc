@@ -331,7 +331,7 @@ int main(int argc, char** argv) {
       master::MasterShell::start(loop, options_from_flags());
   if (!shell) exit_with(shell.error(), 1);
   for (const int signal : {SIGINT, SIGTERM}) {
-    loop.on_signal(signal, [&] { loop.stop(); });
+    loop.on_signal(signal, [&] { (*shell)->end(); });
   }
   loop.run();
   if (const Result<void>& outcome = (*shell)->outcome(); !outcome) {

@@ -59,4 +59,22 @@ struct EventPage {
   bool operator==(const EventPage&) const = default;
 };
 
+// Rows of one page for a master that stands by: it has as many bytes as other pages.
+inline constexpr size_t kFollowRowsMax = 4'096;
+
+// The argument of the call "follow_events": a master that stands by asks the leader for all events
+// from a place on, as far as they go into a page.
+struct FollowCall {
+  EventPlace from = {};
+  Duration wait = {};  // until there is one
+  bool operator==(const FollowCall&) const = default;
+};
+
+// The answer, as the master that stands by writes it.
+struct FollowedEvents {
+  std::vector<std::string> lines = {};  // of events, in their order; gaps are left out
+  EventPlace next = {};                 // `from` of the next call
+  bool operator==(const FollowedEvents&) const = default;
+};
+
 }  // namespace proffer::proto

@@ -47,6 +47,8 @@ struct MasterRow {
   std::optional<Time> led_since = {};
   std::optional<Time> led_until = {};
   bool keeps_history = true;  // of one that is away: not known
+  // Of a standby that follows the event log: so many events of this leader it lacks.
+  std::optional<int64_t> events_behind = {};
   bool operator==(const MasterRow&) const = default;
 };
 

@@ -57,6 +57,7 @@ Result<proto::ExplainedTask> Master::explain_task(std::string_view name,
 }
 std::vector<proto::MasterRow> Master::masters() const { return state_->master_rows(); }
 bool Master::is_standby(PeerId peer) const { return state_->is_standby(peer); }
+const proto::StandbyCall* Master::standby_at(PeerId peer) const { return state_->standby_at(peer); }
 Result<HistoryKeeper> Master::keeper_of(const proto::MasterId& master) const {
   return state_->keeper_of(master);
 }

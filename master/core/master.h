@@ -348,6 +348,8 @@ class Master {
   std::vector<proto::MasterRow> masters() const;
   // Whether another master stands by on this connection.
   bool is_standby(PeerId peer) const;
+  // The master that stands by on this connection; nullptr: none does.
+  const proto::StandbyCall* standby_at(PeerId peer) const;
   // Errors: kNotFound, kUnavailable (it is away), kFailedPrecondition (it keeps no history).
   Result<HistoryKeeper> keeper_of(const proto::MasterId& master) const;
 

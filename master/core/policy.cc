@@ -114,7 +114,7 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
 }
 
 Result<void> check_method(const Principal* by, std::string_view method) {
-  if (by != nullptr && by->is_master && method != kStandbyMethod) {
+  if (by != nullptr && by->is_master && method != kStandbyMethod && method != kFollowMethod) {
     return Error::permission_denied(text("the key of the masters may not call ", quoted(method)))
         .with_hint("with it a master may stand by and nothing else");
   }

@@ -66,8 +66,9 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
                               std::string_view owner = {});
 inline constexpr std::string_view kJoinMethod = "join";
 inline constexpr std::string_view kStandbyMethod = "standby";
+inline constexpr std::string_view kFollowMethod = "follow_events";
 // Whether a call of the API is for this principal at all: one with a join token may only join,
-// another master may only stand by.
+// another master may only stand by, and follow the event log.
 Result<void> check_method(const Principal* by, std::string_view method);
 
 }  // namespace proffer::master

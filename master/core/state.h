@@ -85,6 +85,10 @@ class Master::State {
   // standbys.cc
   std::vector<proto::MasterRow> master_rows() const;
   bool is_standby(PeerId peer) const { return standbys_.find(peer) != nullptr; }
+  const proto::StandbyCall* standby_at(PeerId peer) const {
+    const Standby* const standby = standbys_.find(peer);
+    return standby == nullptr ? nullptr : &standby->says;
+  }
   Result<HistoryKeeper> keeper_of(const proto::MasterId& master) const;
   // keys.cc
   Result<FileGrant> grant_files(const proto::FileAccessCall& wanted, const Principal* by,

@@ -2,6 +2,7 @@
 
 #include "master/shell/api.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/limits.h"
@@ -41,7 +42,10 @@ void Api::call(const Call& call, Done done) {
                                       .conditions = [this]() -> const auto& {
                                         return process_.conditions->current().rows();
     }
-      , .now = process_.loop.now(), .forecaster = process_.forecaster.get()
+      , .now = process_.loop.now(), .forecaster = process_.forecaster.get(),
+        .add_events_behind = [this](std::vector<proto::MasterRow>& rows) {
+          add_events_behind(rows);
+        }
   },
                                      call.arguments);
   if (!page && page.error().code() == ErrorCode::kInvalidArgument) {
@@ -66,6 +70,8 @@ case Serves::kSetSecret:
   return set_secret(call, std::move(done));
 case Serves::kStandBy:
   return stand_by(call, std::move(done));
+case Serves::kFollow:
+  return follow_events(call, std::move(done));
 case Serves::kRequest: {
   Result<proto::RequestCall> request = proto::parse_request_call(call.arguments);
   if (!request) return done(std::move(request).error());
@@ -149,6 +155,54 @@ void Api::read_events(const Call& call, Done done) {
                           if (page) page->next.clear();
                           done(std::move(page));
                         });
+}
+
+// To follow, a master stands by: on its connection, and on no other.
+void Api::follow_events(const Call& call, Done done) {
+  const Master& core = *process_.core;
+  const proto::StandbyCall* const standby = core.standby_at(call.peer);
+  if (standby == nullptr) {
+    process_.tell({AuditRefused{.user = audit_name(call.by.get()),
+                                .action = "follow the event log",
+                                .of = "as a master that does not stand by"}});
+    return done(Error::permission_denied("only a master that stands by may follow the event log")
+                    .with_hint("proffer events shows it"));
+  }
+  if (process_.events == nullptr) return done(no_events_kept());
+  const Result<proto::FollowCall> follow = proto::parse_follow_call(call.arguments);
+  if (!follow) return done(wrong_arguments(call, follow.error()));
+  if (followed_.size() >= proto::kStandbysMax && !followed_.contains(standby->master)) {
+    followed_.clear();  // Those that are there say it again with their next call.
+  }
+  followed_[standby->master] = follow->from;
+  // Where the next page begins is in the page itself.
+  process_.events->follow(*follow, [done = std::move(done)](Result<Page> page) {
+    if (page) page->next.clear();
+    done(std::move(page));
+  });
+}
+
+bool Api::is_standby_behind() const {
+  if (process_.core == nullptr || process_.events == nullptr) return false;
+  for (const proto::MasterRow& row : process_.core->masters()) {
+    const auto followed = followed_.find(row.id);
+    if (row.role != proto::MasterRole::kStandby || followed == followed_.end()) continue;
+    const proto::EventPlace& from = followed->second;
+    if (from < process_.events->end() && process_.events->is_near_end(from)) return true;
+  }
+  return false;
+}
+
+void Api::add_events_behind(std::vector<proto::MasterRow>& masters) const {
+  if (process_.events == nullptr) return;
+  const proto::EventPlace end = process_.events->end();
+  for (proto::MasterRow& row : masters) {
+    const auto followed = followed_.find(row.id);
+    if (row.role != proto::MasterRole::kStandby || followed == followed_.end()) continue;
+    const proto::EventPlace& from = followed->second;
+    const uint64_t first = from.leader == end.leader ? std::min(from.number, end.number) : 1;
+    row.events_behind = static_cast<int64_t>(end.number - first);
+  }
 }
 
 // A token for the files of a framework at one agent, which that agent takes from other machines.

@@ -72,6 +72,11 @@ class Api {
   // Numbers of calls are of this life of the master.
   std::string next_request_id(LeaderEpoch leader) const;
 
+  // Whether a standby that soon has all events of the log lacks some of them.
+  bool is_standby_behind() const;
+  // Fills in how many events of this leader each standby lacks that follows the event log.
+  void add_events_behind(std::vector<proto::MasterRow>& masters) const;
+
   HistoryCalls& history_calls() { return history_calls_; }
 
  private:
@@ -82,6 +87,7 @@ class Api {
   void set_secret(const Call& call, Done done);
   void stand_by(const Call& call, Done done);
   void read_events(const Call& call, Done done);
+  void follow_events(const Call& call, Done done);
   void grant_files(const Call& call, const Done& done);
 
   Process process_;
@@ -89,6 +95,8 @@ class Api {
   SnapshotPages snapshots_;
   uint64_t calls_ = 0;
   std::map<uint64_t, Relayed> waiting_;  // by our number; each is answered by the core
+  // How far standbys have followed the event log; kStandbysMax.
+  std::map<proto::MasterId, proto::EventPlace> followed_;
 };
 
 }  // namespace proffer::master

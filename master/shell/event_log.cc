@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "master/core/trace.h"
 #include "proto/json/events_json.h"
+#include "proto/masters.h"
 
 namespace proffer::master {
 namespace {
@@ -69,8 +70,7 @@ struct EventLog::Shared {
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
                     const Reading& reading);
   std::string line_of(const Waiting& waiting);
-  Result<std::vector<Line>> write(const HistoryLogOptions& options, Batch& batch_to_write,
-                                  Time now);
+  Result<void> write(const HistoryLogOptions& options, Batch& batch_to_write, Time now);
 };
 
 std::string EventLog::Shared::line_of(const Waiting& waiting) {
@@ -87,10 +87,10 @@ std::string EventLog::Shared::line_of(const Waiting& waiting) {
 }
 
 // In a worker, or in the loop's thread at the begin and the end. All of it is written, or nothing.
-Result<std::vector<EventLog::Line>> EventLog::Shared::write(const HistoryLogOptions& options,
-                                                            Batch& batch_to_write, Time now) {
+Result<void> EventLog::Shared::write(const HistoryLogOptions& options, Batch& batch_to_write,
+                                     Time now) {
   const std::lock_guard lock(writing);
-  if (batch_to_write.is_taken) return std::vector<Line>();
+  if (batch_to_write.is_taken) return {};
   const std::deque<Waiting>& batch = batch_to_write.events;
   if (log == nullptr) {
     Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
@@ -104,7 +104,7 @@ Result<std::vector<EventLog::Line>> EventLog::Shared::write(const HistoryLogOpti
     return std::move(written).error();
   }
   batch_to_write.is_written = true;
-  std::vector<Line> lines;
+  std::vector<Line>& lines = batch_to_write.lines;
   lines.reserve(batch.size());
   for (size_t i = 0; i < batch.size(); ++i)
     lines.push_back({batch[i].place, std::move(records[i])});
@@ -115,7 +115,7 @@ Result<std::vector<EventLog::Line>> EventLog::Shared::write(const HistoryLogOpti
   }
   const std::lock_guard told(guard);
   files = log->files();
-  return lines;
+  return {};
 }
 
 EventLog::EventLog(Loop& loop, EventLogOptions options)
@@ -138,15 +138,15 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
   // At once: a life that is killed while it is young must have begun.
   timer_.arm(std::nullopt);
   Batch first{.events = std::exchange(waiting_, {})};
-  Result<std::vector<Line>> written = shared_->write(options_.log, first, loop_.now());
+  const Result<void> written = shared_->write(options_.log, first, loop_.now());
   if (!written) waiting_ = std::move(first.events);
-  on_written(written ? Result<void>() : written.error(),
-             written ? *std::move(written) : std::vector<Line>());
+  on_written(written, std::move(first.lines));
 }
 
 EventLog::~EventLog() { *alive_ = false; }
 
 void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
+  if (is_finished_) return;
   for (const TraceEvent& event : events) {
     if (event.level() == TraceLevel::kMessage || !may_keep(event, now)) continue;
     waiting_.push_back({{options_.leader, ++number_}, now, event});
@@ -176,13 +176,14 @@ void EventLog::write() {
   is_writing_ = true;
   const auto batch = std::make_shared<Batch>(Batch{.events = std::exchange(waiting_, {})});
   in_flight_ = batch;
-  const auto result = std::make_shared<Result<std::vector<Line>>>(std::vector<Line>());
+  const auto result = std::make_shared<Result<void>>();
   loop_.work([shared = shared_, options = options_.log, now = loop_.now(), batch,
               result] { *result = shared->write(options, *batch, now); },
              [this, alive = alive_, batch, result] {
                if (!*alive) return;
                is_writing_ = false;
-               if (*result) return on_written({}, std::move(**result));
+               if (is_finished_) return;  // What was not written, finish() has written.
+               if (*result) return on_written({}, std::move(batch->lines));
                // They wait again, before what has come meanwhile.
                waiting_.insert(waiting_.begin(), batch->events.begin(), batch->events.end());
                while (waiting_.size() > options_.waiting_max) {
@@ -230,18 +231,25 @@ void EventLog::keep(std::vector<Line>&& lines) {
 
 void EventLog::finish() {
   add(loop_.now(), {MasterLeadsNoLonger()});
+  if (std::exchange(is_finished_, true)) return;
   Batch last{.events = std::exchange(waiting_, {})};
+  std::vector<Line> lines;
   if (is_writing_) {
     // Its worker may not have begun: then it is written here, in its place.
     const std::lock_guard lock(shared_->writing);
     Batch& before = *in_flight_;
-    if (!before.is_written) {
+    if (before.is_written) {
+      lines = std::move(before.lines);
+    } else {
       before.is_taken = true;
       last.events.insert(last.events.begin(), before.events.begin(), before.events.end());
     }
   }
-  const Result<std::vector<Line>> written = shared_->write(options_.log, last, loop_.now());
+  const Result<void> written = shared_->write(options_.log, last, loop_.now());
   if (!written) LOG(ERROR) << "the last events are lost: " << written.error().message();
+  keep(std::move(lines));
+  keep(std::move(last.lines));
+  answer_waits(true);
 }
 
 proto::EventPlace EventLog::end() const {
@@ -275,13 +283,27 @@ Page EventLog::page_of_recent(const Reading& reading, bool& is_empty,
 
 void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
                     EventForm form) {
-  Reading reading{std::move(query), std::move(by), is_operator, std::move(done), form};
+  read(Reading{std::move(query), std::move(by), is_operator, std::move(done), form});
+}
+
+void EventLog::follow(const proto::FollowCall& call, Done done) {
+  static const auto kMaster =
+      std::make_shared<const Principal>(Principal{.uid = kNoUid, .is_master = true});
+  read(Reading{.query = {.from = call.from, .limit = proto::kFollowRowsMax, .wait = call.wait},
+               .by = kMaster,
+               .is_operator = true,
+               .done = std::move(done),
+               .is_standby = true});
+}
+
+void EventLog::read(Reading&& reading) {
   if (!reading.query.from && reading.query.last == 0 && reading.query.wait > Duration()) {
     reading.query.from = end();
   }
   if (reading.query.from && is_beyond(*reading.query.from)) {
-    EventPageMaker page(reading.query, EventFilter(reading.query, reading.by.get(), is_operator),
-                        form);
+    EventPageMaker page(reading.query,
+                        EventFilter(reading.query, reading.by.get(), reading.is_operator),
+                        reading.form);
     page.go_back(end(), loop_.now());
     return reading.done(page_of(page));
   }
@@ -299,8 +321,7 @@ void EventLog::read_recent(Reading&& reading) {
   // What is there by now is not asked for.
   reading.query.from = next;
   const std::string user = audit_name(reading.by.get());
-  if (waits_.size() >= options_.waits_max ||
-      (!reading.is_operator && waits_of_user_[user] >= options_.waits_per_user_max)) {
+  if (!may_wait(reading, user)) {
     return reading.done(Error::resource_exhausted(text("too many wait for events: ", waits_.size(),
                                                        ", at most ", options_.waits_max, ", and ",
                                                        options_.waits_per_user_max, " of a user"))
@@ -313,6 +334,13 @@ void EventLog::read_recent(Reading&& reading) {
   wait_timer_.arm(next_end_);
 }
 
+bool EventLog::may_wait(const Reading& reading, const std::string& user) {
+  // Nobody who waits keeps a standby away.
+  if (reading.is_standby) return waits_.size() < options_.waits_max + proto::kStandbysMax;
+  if (waits_.size() >= options_.waits_max) return false;
+  return reading.is_operator || waits_of_user_[user] < options_.waits_per_user_max;
+}
+
 void EventLog::end_wait(std::list<Wait>::iterator wait, Result<Page> page) {
   const auto count = waits_of_user_.find(audit_name(wait->reading.by.get()));
   if (--count->second == 0) waits_of_user_.erase(count);
@@ -321,9 +349,10 @@ void EventLog::end_wait(std::list<Wait>::iterator wait, Result<Page> page) {
   done(std::move(page));
 }
 
-void EventLog::answer_waits() {
+void EventLog::answer_waits(bool standbys_only) {
   for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
     const auto wait = next_wait++;
+    if (standbys_only && !wait->reading.is_standby) continue;
     proto::EventQuery& query = wait->reading.query;
     if (!is_recent(*query.from)) {
       // So much came at once that its beginning is on the disk only. The next call reads it.
@@ -352,12 +381,21 @@ void EventLog::end_late() {
   wait_timer_.arm(next_end_);
 }
 
+bool EventLog::may_read_files(const Reading& reading) const {
+  if (reads_ >= kEventReadsMax) return false;
+  return !reading.is_standby || (!is_reading_for_standby_ && loop_.now() >= next_standby_read_);
+}
+
 void EventLog::read_files(Reading&& reading) {
-  if (reads_ >= kEventReadsMax) {
+  if (!may_read_files(reading)) {
     return reading.done(
         Error::resource_exhausted("others read events, too").with_hint("try again"));
   }
   ++reads_;
+  if (reading.is_standby) {
+    is_reading_for_standby_ = true;
+    next_standby_read_ = loop_.now() + options_.standby_read_every;
+  }
   const auto result = std::make_shared<Result<Page>>(Page());
   const auto asked = std::make_shared<const Reading>(std::move(reading));
   loop_.work([shared = shared_, directory = options_.log.directory, files = files_, asked,
@@ -365,6 +403,7 @@ void EventLog::read_files(Reading&& reading) {
              [this, alive = alive_, asked, result] {
                if (!*alive) return;
                --reads_;
+               if (asked->is_standby) is_reading_for_standby_ = false;
                asked->done(std::move(*result));
              });
 }

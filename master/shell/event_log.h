@@ -48,6 +48,8 @@ struct EventLogOptions {
   size_t recent_bytes_max = size_t{4} << 20;  // kept in memory for those that follow
   size_t waits_max = 4'096;
   size_t waits_per_user_max = 64;
+  // Files are read for masters that stand by so often at most, for one at a time.
+  Duration standby_read_every = milliseconds(50);
 };
 
 class EventLog {
@@ -62,7 +64,8 @@ class EventLog {
   EventLog& operator=(const EventLog&) = delete;
 
   void add(Time now, const std::vector<TraceEvent>& events);
-  // Tells that the master leads no longer, and writes all that waits. Blocks.
+  // Tells that the master leads no longer, writes all that waits, and answers the standbys that
+  // wait for it. What is added later is dropped. Blocks; a second call does nothing.
   void finish();
 
   // A page of what `by` may see, as proto::event_page_json(): at once, or in a later turn. A page
@@ -75,6 +78,13 @@ class EventLog {
             EventForm form = EventForm::kPage);
   static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
 
+  // The same for a master that stands by, which sees all events, in pages of kFollowRowsMax. An
+  // empty log of a standby may ask for all that there is: reading files for it is refused with
+  // kResourceExhausted more often than EventLogOptions::standby_read_every.
+  void follow(const proto::FollowCall& call, Done done);
+
+  // Whether this is in memory, so that a follower from there soon has all events.
+  bool is_near_end(const proto::EventPlace& from) const { return is_recent(from); }
   // The place behind the last event: a reader that is there has all of them.
   proto::EventPlace end() const;
   // Called when there are more events; replaces the function given before.
@@ -98,15 +108,16 @@ class EventLog {
     Time at;
     TraceEvent event;
   };
-  struct Batch {
-    std::deque<Waiting> events = {};
-    // Under Shared::writing.
-    bool is_written = false;
-    bool is_taken = false;  // by finish(): nothing is left to do
-  };
   struct Line {
     proto::EventPlace place = {};
     std::string json = {};
+  };
+  struct Batch {
+    std::deque<Waiting> events = {};
+    // Under Shared::writing.
+    std::vector<Line> lines = {};  // once it is written
+    bool is_written = false;
+    bool is_taken = false;  // by finish(): nothing is left to do
   };
   struct Reading {
     proto::EventQuery query;
@@ -114,6 +125,7 @@ class EventLog {
     bool is_operator = false;
     Done done;
     EventForm form = EventForm::kPage;
+    bool is_standby = false;
   };
   struct Wait {
     Reading reading;  // from where nothing is yet
@@ -129,10 +141,13 @@ class EventLog {
   bool is_recent(const proto::EventPlace& from) const;
   // Of a place that no event so far has, nor the next one.
   bool is_beyond(const proto::EventPlace& from) const;
+  void read(Reading&& reading);
   Page page_of_recent(const Reading& reading, bool& is_empty, proto::EventPlace& next) const;
   void read_recent(Reading&& reading);
   void read_files(Reading&& reading);
-  void answer_waits();
+  void answer_waits(bool standbys_only = false);
+  bool may_wait(const Reading& reading, const std::string& user);
+  bool may_read_files(const Reading& reading) const;
   void end_wait(std::list<Wait>::iterator wait, Result<Page> page);
   void end_late();
 
@@ -144,6 +159,7 @@ class EventLog {
   Timer wait_timer_;
   std::optional<Time> next_end_;  // of a wait
   bool is_writing_ = false;
+  bool is_finished_ = false;
   uint64_t number_ = 0;  // of the last event
   NewestEvents newest_;
   std::deque<Waiting> waiting_;
@@ -155,6 +171,8 @@ class EventLog {
   std::list<Wait> waits_;
   std::map<std::string, size_t> waits_of_user_;
   size_t reads_ = 0;
+  bool is_reading_for_standby_ = false;
+  Time next_standby_read_ = {};
   std::function<void()> on_more_;
   std::string trouble_;
   uint64_t written_ = 0;

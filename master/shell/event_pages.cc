@@ -30,7 +30,10 @@ Time time_of(std::string_view line) {
 }  // namespace
 
 bool is_last_of_leader(std::string_view line) {
-  return line.find(R"(,"event":"master leads no longer")") != std::string_view::npos;
+  // It has no fields of its own, so a long line is none.
+  constexpr size_t kBytesMax = 192;
+  return line.size() <= kBytesMax &&
+         line.find(R"(,"event":"master leads no longer")") != std::string_view::npos;
 }
 
 EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filter, EventForm form)
@@ -42,11 +45,15 @@ EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filte
       next_(query.from.value_or(proto::EventPlace())) {}
 
 bool EventPageMaker::add(std::string_view line, const proto::EventPlace& place) {
-  if (place < next_) return true;
+  if (place < next_) {
+    note_end(line, place);
+    return true;
+  }
   // With room for a gap before it, which does not count as a row.
   const bool is_full = rows_ >= limit_ || bytes_ + line.size() + 512 > bytes_max_;
   if (rows_ > 0 && is_full) return false;
   add_gap(line, place);
+  note_end(line, place);
   next_ = {place.leader, place.number + 1};
   has_begun_ = true;
   if (!filter_.wants(line)) return true;
@@ -77,18 +84,28 @@ void EventPageMaker::add_gap(std::string_view line, const proto::EventPlace& pla
   if (place.leader == next_.leader) {
     if (place.number == next_.number) return;
     lost = place.number - next_.number;
-  } else if (place.number == 1 && line.find(kBegins) != std::string_view::npos) {
-    // All of the leader before is here if it ended in order, just before `next_`.
-    const std::string before =
-        next_.number == 0 ? std::string()
-                          : proto::to_text(proto::EventPlace{next_.leader, next_.number - 1});
-    const bool is_next = line.find(text("\"after\":\"", before, '"')) != std::string_view::npos;
-    const bool led_another = place.leader.value() != next_.leader.value() + 1;
-    if (is_next && !led_another && line.find(kCutOff) == std::string_view::npos) return;
+  } else if (is_whole_before(line, place)) {
+    return;
   }
   // Behind it comes the event at `place`.
   put(proto::event_gap_json(next_, place, time_of(line), lost), {place.leader, place.number - 1},
       true);
+}
+
+void EventPageMaker::note_end(std::string_view line, const proto::EventPlace& place) {
+  ended_ = is_last_of_leader(line) ? std::optional(place) : std::nullopt;
+}
+
+// Whether a leader begins at `place`, and all of the one before it is here: that one ended in order
+// just before `next_`. This log says so; or the new leader does, whose log may have had less.
+bool EventPageMaker::is_whole_before(std::string_view line, const proto::EventPlace& place) const {
+  if (place.number != 1 || next_.number == 0) return false;
+  if (place.leader.value() != next_.leader.value() + 1) return false;  // Another led between.
+  if (line.find(kBegins) == std::string_view::npos) return false;
+  const proto::EventPlace before{next_.leader, next_.number - 1};
+  if (ended_ == before) return true;
+  return line.find(kCutOff) == std::string_view::npos &&
+         line.find(text("\"after\":\"", proto::to_text(before), '"')) != std::string_view::npos;
 }
 
 std::string EventPageMaker::body() const {

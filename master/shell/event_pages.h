@@ -36,7 +36,7 @@ struct MasterLeadsNoLonger {
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "master leads no longer"}; }
   void fields(TraceFields&) const {}
 };
-bool is_last_of_leader(std::string_view line);
+bool is_last_of_leader(std::string_view line);  // O(1)
 
 enum class EventForm : uint8_t { kPage, kStream };
 // Of a piece of a stream, but for a single event that has more: so much waits for a listener that
@@ -64,6 +64,8 @@ class EventPageMaker {
 
  private:
   void add_gap(std::string_view line, const proto::EventPlace& place);
+  void note_end(std::string_view line, const proto::EventPlace& place);
+  bool is_whole_before(std::string_view line, const proto::EventPlace& place) const;
   void put(std::string_view line, const proto::EventPlace& seen, bool is_gap);
 
   const EventFilter filter_;
@@ -72,6 +74,8 @@ class EventPageMaker {
   const size_t limit_;
   const bool is_from_oldest_;
   proto::EventPlace next_;
+  std::optional<proto::EventPlace>
+      ended_;  // where a leader ended in order, if the last line says so
   bool has_begun_ = false;
   size_t rows_ = 0;
   std::vector<std::string> lines_ = {};  // of a page

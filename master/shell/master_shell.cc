@@ -124,6 +124,8 @@ struct MasterShell::Impl {
   Allowances refusals{{.burst = kRefusedCallsBurst, .per_second = kRefusedCallsPerSecond}};
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
+  bool is_ending = false;
+  std::unique_ptr<Timer> end_timer;
   std::string socket;  // its path, once socket_lock is held
   std::optional<DirectoryLock> socket_lock;
   std::unordered_map<PeerId, PrincipalPtr> principals;  // of connections; looked up only
@@ -156,6 +158,8 @@ struct MasterShell::Impl {
   Result<void> listen_by_keys();
   void gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows);
   void lost(Error why);
+  void end();
+  void serve_last(PeerId peer, const Result<proto::Envelope>& envelope);
   bool may_serve() const;
   bool waits_for_disk() const;
   PrincipalPtr principal_of(PeerId peer);
@@ -172,6 +176,7 @@ struct MasterShell::Impl {
   void tell(const std::vector<TraceEvent>& happened);
   void begin_events();
   HistoryLogOptions history_log() const;
+  HistoryLogOptions events_log() const;
   std::optional<Time> led_until(const MasterSnapshot& snapshot) const;
   Circumstances circumstances() const;
   void on_request(const HttpRequest& request, HttpResponder responder);
@@ -195,12 +200,14 @@ Result<void> MasterShell::Impl::start() {
   options.core.history_age = options.history_age;
   if (options.zookeeper) {
     link = std::make_unique<StandbyLink>(
-        loop, StandbyLink::Options{.says = {.master = options.core.master,
-                                            .name = options.core.name,
-                                            .keeps_history = options.core.keeps_history},
-                                   .keys = keys,
-                                   .history = history_log(),
-                                   .heartbeat = options.core.heartbeat});
+        loop, StandbyLink::Options{
+                  .says = {.master = options.core.master,
+                           .name = options.core.name,
+                           .keeps_history = options.core.keeps_history},
+                  .keys = keys,
+                  .history = history_log(),
+                  .events = options.events_bytes > 0 ? std::optional(events_log()) : std::nullopt,
+                  .heartbeat = options.core.heartbeat});
   }
 
   Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
@@ -273,7 +280,7 @@ Result<void> MasterShell::Impl::open_registry() {
 
 // The core begins its life here, with what the registry says.
 void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows) {
-  link.reset();
+  link.reset();  // It hands over the event log.
   MasterSnapshot snapshot;
   for (const StoreRecord& record : rows) {
     Result<proto::RegistryRow> row = proto::decode_row(record.table, record.key, *record.value);
@@ -324,17 +331,20 @@ HistoryLogOptions MasterShell::Impl::history_log() const {
           .age_max = options.history_age};
 }
 
+HistoryLogOptions MasterShell::Impl::events_log() const {
+  return {.directory = options.data_dir + "/events",
+          .bytes_max = options.events_bytes,
+          .age_max = options.history_age};
+}
+
 void MasterShell::Impl::begin_events() {
   EventOwners owners;
   for (const proto::FrameworkRow& row : core->frameworks()) {
     owners[row.framework.str()] = {row.user, row.role.str()};
   }
   events = std::make_unique<EventLog>(
-      loop, EventLogOptions{.log = {.directory = options.data_dir + "/events",
-                                    .bytes_max = options.events_bytes,
-                                    .age_max = options.history_age},
-                            .leader = options.core.leader,
-                            .owners = std::move(owners)});
+      loop, EventLogOptions{
+                .log = events_log(), .leader = options.core.leader, .owners = std::move(owners)});
 }
 
 void MasterShell::Impl::tell(const std::vector<TraceEvent>& happened) {
@@ -364,8 +374,26 @@ void MasterShell::Impl::lost(Error why) {
   loop.stop();
 }
 
+// Another master leads when this one has given up its session with ZooKeeper. Until then it would
+// serve nobody, so it waits only for standbys that are about to have all events.
+void MasterShell::Impl::end() {
+  const bool is_second = std::exchange(is_ending, true);
+  if (is_second || core == nullptr || events == nullptr || !outcome) return loop.stop();
+  events->finish();
+  if (!api.is_standby_behind()) return loop.stop();
+  end_timer = std::make_unique<Timer>(loop, [this] { loop.stop(); });
+  end_timer->arm(loop.now() + kLastEventsWithin);
+}
+
+void MasterShell::Impl::serve_last(PeerId peer, const Result<proto::Envelope>& envelope) {
+  const auto* call = envelope ? std::get_if<proto::Call>(&*envelope->message) : nullptr;
+  if (call == nullptr || call->method != kFollowMethod) return;
+  on_call(peer, *call);
+  if (!api.is_standby_behind()) loop.stop();
+}
+
 bool MasterShell::Impl::may_serve() const {
-  return core != nullptr && outcome && leadership->may_serve(loop.now());
+  return core != nullptr && outcome && !is_ending && leadership->may_serve(loop.now());
 }
 
 // The store fails for good at kStoreQueuedMax, so before that frames wait until the disk is back.
@@ -503,6 +531,7 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
     }
     return;
   }
+  if (is_ending) return serve_last(peer, envelope);
   if (!may_serve()) return;
   if (const KnownKey* known = key.empty() ? nullptr : core->find_key(key, loop.now());
       known != nullptr && !known->replaces.empty()) {
@@ -641,7 +670,9 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   }
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
   if (core == nullptr && request.path == "/metrics") {
-    return respond_metrics(loop, standby_metrics(trace, wanted_format(request)),
+    return respond_metrics(loop,
+                           standby_metrics(trace, link ? link->events() : nullptr,
+                                           wanted_format(request)),
                            std::move(responder));
   }
   if (core == nullptr) {
@@ -653,6 +684,8 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                    .with_hint("ask again: another one leads")));
   }
   if (request.path == "/metrics") {
+    std::vector<proto::MasterRow> masters = core->masters();
+    api.add_events_behind(masters);
     return respond_metrics(loop,
                            master_metrics({.core = *core,
                                            .leader = options.core.leader,
@@ -666,6 +699,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                            .tasks = tasks,
                                            .conditions = conditions->last(),
                                            .forecaster = *forecaster,
+                                           .masters = masters,
                                            .shed = shed,
                                            .trace = trace,
                                            .now = loop.now()},
@@ -771,6 +805,7 @@ Result<std::unique_ptr<MasterShell>> MasterShell::start(Loop& loop, MasterShellO
 
 MasterShell::MasterShell(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 MasterShell::~MasterShell() = default;
+void MasterShell::end() { impl_->end(); }
 const Result<void>& MasterShell::outcome() const { return impl_->outcome; }
 bool MasterShell::was_deposed() const {
   if (!impl_->options.zookeeper || impl_->outcome) return false;

@@ -42,6 +42,8 @@ struct MasterShellOptions {
   std::string version = {};                   // of Proffer, for recordings
 };
 
+inline constexpr Duration kLastEventsWithin = milliseconds(500);
+
 class MasterShell {
  public:
   // Takes the directory's lock, binds, and writes address.json. With a registry of its own it leads
@@ -52,6 +54,10 @@ class MasterShell {
   ~MasterShell();
   MasterShell(const MasterShell&) = delete;
   MasterShell& operator=(const MasterShell&) = delete;
+
+  // Stops the loop, at once or in a moment: a leader serves no more, and stays until its standbys
+  // have the last events, at most kLastEventsWithin.
+  void end();
 
   // Why the loop was stopped: the registry failed, or it leads no longer.
   const Result<void>& outcome() const;

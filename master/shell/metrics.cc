@@ -96,17 +96,28 @@ void write_history(const History& history, MetricsText& text) {
              history.trouble().empty() ? 1 : 0);
 }
 
-void write_events(const EventLog& events, MetricsText& text) {
-  text.counter("proffer_event_log_events_total", "Events of the log that were written.",
-               events.written());
+void write_event_log(uint64_t written, uint64_t bytes, const std::string& trouble,
+                     MetricsText& text) {
+  text.counter("proffer_event_log_events_total",
+               "Events of the log that were written; of a standby, those of its leader.", written);
+  text.gauge("proffer_event_log_bytes", "What the event log takes on the disk.",
+             static_cast<int64_t>(bytes));
+  text.gauge("proffer_event_log_kept", "1: events are written; 0: their disk refuses.",
+             trouble.empty() ? 1 : 0);
+}
+
+void write_events(const EventLog& events, const std::vector<proto::MasterRow>& masters,
+                  MetricsText& text) {
+  write_event_log(events.written(), events.bytes(), events.trouble(), text);
   text.counter("proffer_event_log_lost_total",
                "Events of the log that were lost: too many waited for the disk. Followers are "
                "told of each gap.",
                events.lost());
-  text.gauge("proffer_event_log_bytes", "What the event log takes on the disk.",
-             static_cast<int64_t>(events.bytes()));
-  text.gauge("proffer_event_log_kept", "1: events are written; 0: their disk refuses.",
-             events.trouble().empty() ? 1 : 0);
+  text.family(MetricType::kGauge, "proffer_standby_events_behind",
+              "Events of this leader that a standby has not asked for yet.");
+  for (const proto::MasterRow& row : masters) {
+    if (row.events_behind) text.sample(*row.events_behind, {{"master", row.name}});
+  }
 }
 
 void write_forecasts(const Forecaster& forecaster, MetricsText& text) {
@@ -222,7 +233,7 @@ MetricsText master_metrics(const MasterParts& master, MetricsFormat format) {
   write_roles(master.core.roles(), master.core.role_waits(master.now), text);
   write_frameworks(master.core.framework_series(master.now), text);
   if (master.history != nullptr) write_history(*master.history, text);
-  if (master.events != nullptr) write_events(*master.events, text);
+  if (master.events != nullptr) write_events(*master.events, master.masters, text);
   write_forecasts(master.forecaster, text);
   write_registry(master, text);
   write_queues(master, text);
@@ -234,9 +245,13 @@ MetricsText master_metrics(const MasterParts& master, MetricsFormat format) {
   return text;
 }
 
-MetricsText standby_metrics(const TraceLog& trace, MetricsFormat format) {
+MetricsText standby_metrics(const TraceLog& trace, const EventFollower* follower,
+                            MetricsFormat format) {
   MetricsText text(format);
   write_leads(false, text);
+  if (follower != nullptr) {
+    write_event_log(follower->written(), follower->bytes(), follower->trouble(), text);
+  }
   text.events(trace);
   return text;
 }

@@ -10,6 +10,7 @@
 #include "common/latency_histogram.h"
 #include "master/core/master.h"
 #include "master/shell/conditions.h"
+#include "master/shell/event_follower.h"
 #include "master/shell/event_log.h"
 #include "master/shell/forecaster.h"
 #include "master/shell/history.h"
@@ -74,6 +75,7 @@ struct MasterParts {
   const TaskCounts& tasks;
   const ConditionWatch& conditions;
   const Forecaster& forecaster;
+  const std::vector<proto::MasterRow>& masters;  // with MasterRow::events_behind
   const ShedCounters& shed;
   const TraceLog& trace;
   Time now = {};
@@ -82,7 +84,8 @@ struct MasterParts {
 // O(agents + frameworks + roles + offers).
 MetricsText master_metrics(const MasterParts& master, MetricsFormat format);
 
-// Of a master that does not lead.
-MetricsText standby_metrics(const TraceLog& trace, MetricsFormat format);
+// Of a master that does not lead. `follower`: nullptr, it keeps no events.
+MetricsText standby_metrics(const TraceLog& trace, const EventFollower* follower,
+                            MetricsFormat format);
 
 }  // namespace proffer::master

@@ -60,6 +60,7 @@ Result<Page> read_status(const ReadContext& from, std::string_view arguments) {
   const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
   if (!query) return query.error();
   proto::MasterStatus status = from.core.status();
+  if (from.add_events_behind) from.add_events_behind(status.masters);
   status.history = from.history;
   return Page{.json = proto::status_with_conditions(proto::status_json(status), from.conditions())};
 }
@@ -159,7 +160,9 @@ Result<Page> read_keys(const ReadContext& from, std::string_view arguments) {
 Result<Page> read_masters(const ReadContext& from, std::string_view arguments) {
   const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
   if (!query) return query.error();
-  return Page{.json = proto::masters_json(from.core.masters())};
+  std::vector<proto::MasterRow> masters = from.core.masters();
+  if (from.add_events_behind) from.add_events_behind(masters);
+  return Page{.json = proto::masters_json(masters)};
 }
 
 Result<Page> read_secrets(const ReadContext& from, std::string_view arguments) {

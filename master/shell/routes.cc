@@ -280,6 +280,12 @@ constexpr Route kRoutes[] = {
      .action = Action::kStandBy,
      .serves = Serves::kStandBy,
      .arguments = proto::standby_call_shape},
+    {.method = kFollowMethod,
+     .about = "another master that stands by asks for the events of its leader",
+     .action = Action::kStandBy,
+     .serves = Serves::kFollow,
+     .arguments = proto::follow_call_shape,
+     .answer = proto::event_page_shape},
 };
 
 // What the parts that serve a route need is there.

@@ -36,6 +36,8 @@ struct ReadContext {
   std::function<const std::vector<proto::ConditionRow>&()> conditions = {};
   Time now = {};
   Forecaster* forecaster = nullptr;  // nullptr: no times of starts are told
+  // Fills in MasterRow::events_behind.
+  std::function<void(std::vector<proto::MasterRow>&)> add_events_behind = {};
 };
 using ReadFunction = Result<Page> (*)(const ReadContext&, std::string_view arguments);
 
@@ -57,6 +59,7 @@ enum class Serves : uint8_t {
   kJoinToken,   // likewise, and where the master is found
   kSetSecret,   // likewise, with the value encrypted
   kStandBy,     // likewise, for another master's connection
+  kFollow,      // the event log, for another master that stands by
   kRequest,     // a scheduler, to which it is relayed
   kServers,     // the scheduler of services
 };

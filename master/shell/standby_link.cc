@@ -6,8 +6,10 @@
 #include <glog/logging.h>
 
 #include "common/text.h"
+#include "master/core/policy.h"
 #include "net/address.h"
 #include "net/randomness.h"
+#include "proto/json/events_json.h"
 #include "proto/json/history_json.h"
 #include "proto/json/masters_json.h"
 
@@ -28,6 +30,14 @@ StandbyLink::StandbyLink(Loop& loop, Options options)
   if (options_.says.keeps_history) {
     history_ = std::make_unique<PastHistory>(loop_, options_.history);
   }
+  if (!options_.events) return;
+  events_ = std::make_unique<EventFollower>(
+      loop_, EventFollowerOptions{.log = *options_.events}, [this](const proto::FollowCall& call) {
+        follow_call_ = ++calls_;
+        send(proto::Call{.id = follow_call_,
+                         .method = std::string(kFollowMethod),
+                         .json = proto::follow_call_json(call)});
+      });
 }
 
 void StandbyLink::follow(const std::optional<MasterPlace>& leader) {
@@ -36,6 +46,7 @@ void StandbyLink::follow(const std::optional<MasterPlace>& leader) {
   complaint_.clear();
   timer_.arm(std::nullopt);
   dealer_.reset();
+  on_lost();
   if (!leader) return;
   const Result<Address> at = parse_socket_or_address("the leader's address", leader->address);
   if (!at) return complain(at.error().message());
@@ -51,7 +62,7 @@ void StandbyLink::follow(const std::optional<MasterPlace>& leader) {
       loop_, std::move(dealer),
       Dealer::Handlers{.on_connected = [this] { say(); },
                        .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
-                       .on_disconnected = [](const std::string&) {},
+                       .on_disconnected = [this](const std::string&) { on_lost(); },
                        .on_failed = [this](const std::string& reason) { complain(reason); }});
   dealer_->connect();
 }
@@ -71,8 +82,16 @@ void StandbyLink::on_frame(std::span<const std::byte> frame) {
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(*call);
   const auto* answer = std::get_if<proto::Reply>(&*envelope->message);
   if (answer == nullptr) return;  // NotLeader: it does not lead yet, or any more.
+  if (events_ && answer->id == follow_call_) return events_->on_answer(*answer);
   if (answer->error) return complain(answer->error->message);
   complaint_.clear();
+  if (std::exchange(is_known_, true)) return;
+  if (events_) events_->begin();
+}
+
+void StandbyLink::on_lost() {
+  is_known_ = false;
+  if (events_) events_->end();
 }
 
 void StandbyLink::on_call(const proto::Call& call) {

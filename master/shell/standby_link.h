@@ -1,8 +1,8 @@
 #pragma once
 
 // What a master that does not lead says to the one that does: that it is there, again and again;
-// and what it saw while it led, when the leader asks. It dials, since its own port is closed
-// (ADR 0056, ADR 0072).
+// and what it saw while it led, when the leader asks. It asks the leader for its events, and keeps
+// them (ADR 0136). It dials, since its own port is closed (ADR 0056, ADR 0072).
 
 #include <memory>
 #include <optional>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/time.h"
+#include "master/shell/event_follower.h"
 #include "master/shell/history.h"
 #include "net/curve_keys.h"
 #include "net/dealer.h"
@@ -26,7 +27,8 @@ class StandbyLink {
     proto::StandbyCall says = {};
     // The masters' own key, by which other machines are reached. None: this machine only.
     std::optional<KeyPair> keys = {};
-    HistoryLogOptions history = {};  // read only if `says` that it is kept
+    HistoryLogOptions history = {};                // read only if `says` that it is kept
+    std::optional<HistoryLogOptions> events = {};  // none: no events are kept
     Duration heartbeat = {};
   };
 
@@ -35,10 +37,14 @@ class StandbyLink {
   // Another master leads, or (none) it is not known which.
   void follow(const std::optional<MasterPlace>& leader);
 
+  // nullptr: no events are kept.
+  const EventFollower* events() const { return events_.get(); }
+
  private:
   void say();
   void on_frame(std::span<const std::byte> frame);
   void on_call(const proto::Call& call);
+  void on_lost();
   void reply(proto::Reply message);
   void send(proto::BoxedMessage message);
   void complain(const std::string& why);
@@ -50,8 +56,11 @@ class StandbyLink {
   Timer timer_;
   proto::Encoder encoder_;
   uint64_t calls_ = 0;
+  uint64_t follow_call_ = 0;        // the last one that asked for events
+  bool is_known_ = false;           // to the leader, on this connection
   std::string complaint_;           // the last one, of this leader
   std::unique_ptr<Dealer> dealer_;  // none: nobody is followed
+  std::unique_ptr<EventFollower> events_;
 };
 
 }  // namespace proffer::master

@@ -11,6 +11,7 @@ namespace proffer::proto {
 namespace {
 
 constexpr std::string_view kBegin = "{\"seq\":\"";
+constexpr std::string_view kGapWords = "gap";
 
 std::string begin_event(const EventPlace& place, Time at, std::string_view event,
                         std::string_view level) {
@@ -120,6 +121,18 @@ void fields(F& f, typename F::template Of<EventQuery>& query) {
   }
 }
 
+template <class F>
+void fields(F& f, typename F::template Of<FollowCall>& call) {
+  f.require("from");
+  f.as_text("from", parse_event_place, call.from);
+  f.seconds("wait_s", call.wait);
+  if constexpr (F::kReads) {
+    if (call.wait > kEventsWaitMax) {
+      f.refuse("wait_s", text("at most ", to_text(kEventsWaitMax), " can be waited for"));
+    }
+  }
+}
+
 JsonShape event_query_shape() { return shape_of<EventQuery>(); }
 std::string event_query_json(const EventQuery& query) { return print_value(query); }
 Result<EventQuery> parse_event_query(std::string_view json) {
@@ -155,7 +168,7 @@ std::string event_json(const EventPlace& place, Time at, const TraceEvent& event
 
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
                            std::optional<uint64_t> lost) {
-  std::string out = begin_event(from, at, "gap", level_word(TraceLevel::kMisbehaved));
+  std::string out = begin_event(from, at, kGapWords, level_word(TraceLevel::kMisbehaved));
   TraceMembers members(out);
   members.word("until", to_text(until));
   if (lost) members.number("lost", static_cast<int64_t>(*lost));
@@ -221,6 +234,41 @@ std::vector<std::string> lines_of_event_page(std::string_view json) {
     }
   }
   return lines;
+}
+
+JsonShape follow_call_shape() { return shape_of<FollowCall>(); }
+std::string follow_call_json(const FollowCall& call) { return print_value(call); }
+Result<FollowCall> parse_follow_call(std::string_view json) {
+  return parse_arguments<FollowCall>(json);
+}
+
+Result<FollowedEvents> parse_followed_events(std::string_view json, const EventPlace& from) {
+  const Result<EventPage> page = parse_event_page(json);
+  if (!page) return page.error();
+  std::vector<std::string> lines = lines_of_event_page(json);
+  if (lines.size() != page->events.size()) {
+    return Error::invalid_argument("a page of events has objects that are no events");
+  }
+  FollowedEvents followed{.next = page->next};
+  EventPlace end = from;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const EventRow& row = page->events[i];
+    if (place_of(lines[i]) != row.seq || lines[i].find_first_of("\r\n") != std::string::npos) {
+      return Error::invalid_argument(
+          text("a page of events has what is no event of a log at ", to_text(row.seq)));
+    }
+    if (row.event == kGapWords) continue;
+    if (row.seq < end) {
+      return Error::invalid_argument(
+          text("in a page of events ", to_text(row.seq), " is not behind those before it"));
+    }
+    end = {row.seq.leader, row.seq.number + 1};
+    followed.lines.push_back(std::move(lines[i]));
+  }
+  if (!followed.lines.empty() && followed.next != end) {
+    return Error::invalid_argument(text("next: must be ", to_text(end), ", behind the last event"));
+  }
+  return followed;
 }
 
 std::string json_text(std::string_view text) {

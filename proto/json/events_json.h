@@ -46,6 +46,15 @@ Result<EventPage> parse_event_page(std::string_view json);
 // The events of a page that parse_event_page() has read, each as it stands there.
 std::vector<std::string> lines_of_event_page(std::string_view json);
 
+// {"from","wait_s"}
+JsonShape follow_call_shape();
+std::string follow_call_json(const FollowCall& call);
+Result<FollowCall> parse_follow_call(std::string_view json);
+// The page that answers it: each event as it stands there, behind the one before and not before
+// `from`. Errors: kInvalidArgument, also for what event_json() would not have written: it would be
+// an event of this master's log.
+Result<FollowedEvents> parse_followed_events(std::string_view json, const EventPlace& from);
+
 // A text as it stands in an event, with its quotes.
 std::string json_text(std::string_view text);
 // Of a line as event_json() writes it, which was read from a disk: nothing if it is none.

@@ -78,6 +78,7 @@ void fields(F& f, typename F::template Of<MasterRow>& row) {
   f.seconds("led_since_s", row.led_since);
   f.seconds("led_until_s", row.led_until);
   f.truth("keeps_history", row.keeps_history);
+  f.whole("events_behind", row.events_behind);
 }
 
 template <class F>

@@ -13,7 +13,7 @@
 namespace proffer::proto {
 
 // {"masters":[{"master","id","role","since_s","first_epoch","last_epoch","led_since_s",
-// "led_until_s","keeps_history"}]}; epochs of 0: it has not led.
+// "led_until_s","keeps_history","events_behind"}]}; epochs of 0: it has not led.
 std::string masters_json(const std::vector<MasterRow>& rows);
 Result<std::vector<MasterRow>> parse_masters_list(std::string_view json);
 

@@ -52,6 +52,27 @@ void check_events(std::string_view json) {
   CHECK(*again == *page) << printed;
 }
 
+// What a standby writes into its own log: lines that are events, in order, from the place on.
+void check_followed(std::string_view json) {
+  constexpr proto::EventPlace kFrom{LeaderEpoch(1), 2};
+  const Result<proto::FollowedEvents> events = proto::parse_followed_events(json, kFrom);
+  if (!events) return check_told(events.error());
+  proto::EventPlace end = kFrom;
+  for (const std::string& line : events->lines) {
+    const std::optional<proto::EventPlace> place = proto::place_of(line);
+    CHECK(place && *place >= end) << line;
+    CHECK(line.find('\n') == std::string::npos) << line;
+    end = {place->leader, place->number + 1};
+  }
+  CHECK(events->lines.empty() || events->next == end);
+  // A reader of that log is told the same.
+  const std::string printed = proto::event_page_json(events->lines, events->next);
+  if (printed.size() > kJsonBytesMax) return;
+  const Result<proto::FollowedEvents> again = proto::parse_followed_events(printed, kFrom);
+  CHECK(again) << again.error().message() << " in " << printed;
+  CHECK(*again == *events) << printed;
+}
+
 }  // namespace
 }  // namespace json_fuzz
 
@@ -100,6 +121,10 @@ void fuzz_json(Input input) {
       return check(json, proto::parse_forecast, proto::forecast_json);
     case 'E':
       return json_fuzz::check_events(json);
+    case 'L':
+      return json_fuzz::check_followed(json);
+    case 'U':
+      return check(json, proto::parse_follow_call, proto::follow_call_json);
     case 'Q':
       return check(json, proto::parse_event_query, proto::event_query_json);
     default:

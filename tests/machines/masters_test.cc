@@ -205,8 +205,13 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
 
   masters_[first]->kill(SIGKILL);
   masters_[first]->wait();
-  EXPECT_NE(leader(), first);
+  const int next = leader();
+  EXPECT_NE(next, first);
   ASSERT_TRUE(eventually([&] { return serves_agent(); })) << agent_->err();
+  // It has the events that it followed by the masters' key.
+  const std::string events = operates(next, {"events", "--from=1.1"}).out;
+  EXPECT_THAT(events, HasSubstr("task ended  framework=run-1-"));
+  EXPECT_THAT(events, HasSubstr("gap: events may be missing from 1."));
   write_file(goes_on, "");
   const Exit ended = running->wait();
   EXPECT_EQ(ended.code, 7) << ended.err;

@@ -58,7 +58,9 @@ TEST(Routes, HaveOneNameAndOnePathEachAndHelpForEachArgument) {
     EXPECT_TRUE(route.method.empty() || methods.insert(route.method).second) << route.method;
     EXPECT_TRUE(route.path.empty() || paths.insert(route.path).second) << route.path;
     for (const proto::JsonShape& argument : route.arguments().members) {
-      const bool is_internal = route.serves == Serves::kStandBy || argument.is_hidden;
+      const bool is_of_masters =
+          route.serves == Serves::kStandBy || route.serves == Serves::kFollow;
+      const bool is_internal = is_of_masters || argument.is_hidden;
       EXPECT_TRUE(is_internal || !argument.about.empty()) << route.about << ": " << argument.name;
     }
     if (!route.page.empty()) {

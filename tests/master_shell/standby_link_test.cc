@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "master/shell/history_calls.h"
 #include "master/shell/master_shell.h"
+#include "proto/json/events_json.h"
 #include "proto/json/history_json.h"
 #include "proto/json/masters_json.h"
 #include "tests/store/support.h"
@@ -61,6 +62,7 @@ class StandbyOf : public testing::Test {
   StandbyLink::Options standby() const {
     return {.says = {.master = id('b'), .name = "m2:5050", .keeps_history = true},
             .history = {.directory = home_.file("history")},
+            .events = HistoryLogOptions{.directory = home_.file("events")},
             .heartbeat = milliseconds(50)};
   }
   MasterPlace place() const { return {.address = home_.file("m.sock")}; }
@@ -138,6 +140,27 @@ TEST_F(StandbyOf, ALeaderIsListedAndTellsWhatItSaw) {
   const proto::Reply away = call("history", proto::history_query_json({.master = id('b')}));
   ASSERT_TRUE(away.error);
   EXPECT_EQ(away.error->code, ErrorCode::kNotFound);  // It never led.
+}
+
+// How many events of the leader the standby lacks.
+TEST_F(StandbyOf, ALeaderFollowsItsEventsOnTheConnectionOnWhichItStandsBy) {
+  const std::string from = proto::follow_call_json({.from = {LeaderEpoch(1), 1}});
+  const proto::Reply stranger = call("follow_events", from);
+  ASSERT_TRUE(stranger.error);
+  EXPECT_EQ(stranger.error->code, ErrorCode::kPermissionDenied);
+
+  StandbyLink link(loop_, standby());
+  link.follow(place());
+  const auto behind = [&]() -> std::optional<int64_t> {
+    const auto rows = proto::parse_masters_list(call("masters").json);
+    return rows && rows->size() == 2 ? rows->at(1).events_behind : std::nullopt;
+  };
+  // "master leads", the refusal of above, its permission, and "master stands by".
+  while (behind() != 0 || link.events()->written() < 4) {
+  }
+  leader_->end();
+  loop_.run();  // Until the standby has the last one, that this master leads no longer.
+  EXPECT_EQ(link.events()->written(), 5u);
 }
 
 TEST_F(StandbyOf, ALeaderThatIsStartedLaterIsFound) {

@@ -29,7 +29,8 @@ TEST(MastersJson, ReadsBackWhatItPrints) {
        .first = LeaderEpoch(4),
        .last = LeaderEpoch(4),
        .led_since = Time() + seconds(20),
-       .led_until = Time() + seconds(30)}};
+       .led_until = Time() + seconds(30)},
+      {.name = "m3:5050", .role = MasterRole::kStandby, .events_behind = 12}};
   const Result<std::vector<MasterRow>> read = parse_masters_list(masters_json(rows));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, rows);

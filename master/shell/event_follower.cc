@@ -1,0 +1,206 @@
+// The follower asks (ask), writes the answer (write), and asks again (on_written). Read go_on
+// first.
+
+#include "master/shell/event_follower.h"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <glog/logging.h>
+
+#include "common/text.h"
+#include "net/randomness.h"
+#include "proto/json/events_json.h"
+
+namespace proffer::master {
+
+struct EventFollower::Shared {
+  std::mutex writing;  // held while the log is opened or written
+  bool is_closed = false;
+  std::unique_ptr<HistoryLog> log = {};
+
+  Result<Outcome> open(const HistoryLogOptions& options, Time now);
+  Result<Outcome> write(const HistoryLogOptions& options, Batch& batch, Time now);
+};
+
+// In a worker.
+Result<EventFollower::Outcome> EventFollower::Shared::open(const HistoryLogOptions& options,
+                                                           Time now) {
+  const std::lock_guard lock(writing);
+  if (is_closed) return Outcome();
+  Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
+  if (!opened) return std::move(opened).error();
+  log = *std::move(opened);
+  Outcome outcome{.bytes = log->bytes()};
+  if (const std::optional<std::string>& last = log->last()) {
+    const std::optional<proto::EventPlace> place = proto::place_of(*last);
+    if (place) outcome.next = {place->leader, place->number + 1};
+  }
+  return outcome;
+}
+
+// In a worker, or in the loop's thread at the end. All of a page is written, or nothing.
+Result<EventFollower::Outcome> EventFollower::Shared::write(const HistoryLogOptions& options,
+                                                            Batch& batch, Time now) {
+  const std::lock_guard lock(writing);
+  if (is_closed || batch.is_written) return Outcome();
+  if (!batch.events) {
+    Result<proto::FollowedEvents> events = proto::parse_followed_events(batch.json, batch.from);
+    batch.is_malformed = !events;
+    if (!events) return std::move(events).error();
+    batch.events = *std::move(events);
+    batch.json.clear();
+  }
+  if (log == nullptr) {
+    Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
+    if (!opened) return std::move(opened).error();
+    log = *std::move(opened);
+  }
+  if (!batch.events->lines.empty()) {
+    if (Result<void> written = log->append(batch.events->lines, now); !written) {
+      return std::move(written).error();
+    }
+  }
+  batch.is_written = true;
+  return Outcome{
+      .next = batch.events->next, .written = batch.events->lines.size(), .bytes = log->bytes()};
+}
+
+EventFollower::EventFollower(Loop& loop, EventFollowerOptions options,
+                             std::function<void(const proto::FollowCall&)> ask)
+    : loop_(loop),
+      options_(std::move(options)),
+      ask_(std::move(ask)),
+      shared_(std::make_shared<Shared>()),
+      timer_(loop,
+             [this] {
+               // An answer that is late is not waited for any more.
+               is_asked_ = false;
+               go_on();
+             }),
+      backoff_(options_.backoff, random_seed()) {}
+
+EventFollower::~EventFollower() {
+  *alive_ = false;
+  if (batch_ != nullptr) {
+    // A worker may be at it, may have done it, or may not have begun.
+    const Result<Outcome> last = shared_->write(options_.log, *batch_, loop_.now());
+    if (!last) LOG(ERROR) << "events of the leader are not kept: " << last.error().message();
+  }
+  const std::lock_guard lock(shared_->writing);
+  shared_->is_closed = true;
+  shared_->log.reset();
+}
+
+void EventFollower::begin() {
+  is_following_ = true;
+  is_asked_ = false;
+  backoff_.reset();
+  go_on();
+}
+
+void EventFollower::end() {
+  is_following_ = false;
+  if (std::exchange(is_asked_, false)) timer_.arm(std::nullopt);
+}
+
+void EventFollower::go_on() {
+  if (is_busy_) return;
+  if (batch_ != nullptr) return write();
+  if (!is_following_ || is_asked_) return;
+  if (!next_) return open();
+  ask();
+}
+
+void EventFollower::ask() {
+  is_asked_ = true;
+  timer_.arm(loop_.now() + options_.wait + options_.answers_in);
+  ask_({.from = *next_, .wait = options_.wait});
+}
+
+void EventFollower::open() {
+  is_busy_ = true;
+  const auto result = std::make_shared<Result<Outcome>>(Outcome());
+  loop_.work([shared = shared_, log = options_.log, now = loop_.now(),
+              result] { *result = shared->open(log, now); },
+             [this, alive = alive_, result] {
+               if (*alive) on_opened(std::move(*result));
+             });
+}
+
+void EventFollower::on_opened(Result<Outcome> result) {
+  is_busy_ = false;
+  if (!result) return fail(result.error());
+  next_ = result->next;
+  bytes_ = result->bytes;
+  go_on();
+}
+
+void EventFollower::on_answer(const proto::Reply& reply) {
+  if (!is_asked_) return;
+  is_asked_ = false;
+  timer_.arm(std::nullopt);
+  if (reply.error) return refused(Error(reply.error->code, reply.error->message));
+  backoff_.reset();
+  batch_ = std::make_shared<Batch>(Batch{.from = *next_, .json = reply.json});
+  write();
+}
+
+void EventFollower::refused(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kResourceExhausted:  // Its files are read for others.
+      return timer_.arm(loop_.now() + options_.pause);
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+      return timer_.arm(loop_.now() + backoff_.next());
+    default:  // It is of a version before, or keeps no events.
+      return stop_following(error.message());
+  }
+}
+
+void EventFollower::write() {
+  is_busy_ = true;
+  const auto result = std::make_shared<Result<Outcome>>(Outcome());
+  loop_.work([shared = shared_, log = options_.log, now = loop_.now(), batch = batch_,
+              result] { *result = shared->write(log, *batch, now); },
+             [this, alive = alive_, result] {
+               if (*alive) on_written(std::move(*result));
+             });
+}
+
+void EventFollower::on_written(Result<Outcome> result) {
+  is_busy_ = false;
+  if (!result && !batch_->is_malformed) return fail(result.error());
+  batch_.reset();
+  if (!result) return stop_following(result.error().message());
+  if (!trouble_.empty()) LOG(INFO) << "events of the leader are kept again";
+  trouble_.clear();
+  written_ += result->written;
+  bytes_ = result->bytes;
+  const proto::EventPlace before = std::exchange(*next_, result->next);
+  if (*next_ < before) {
+    LOG(WARNING) << "the leader counts its events from a lower place from=" << to_text(before)
+                 << " next=" << to_text(*next_);
+  }
+  if (*next_ == before) return timer_.arm(loop_.now() + options_.pause);
+  go_on();
+}
+
+// A disk that refuses has no page but this one to wait for it.
+void EventFollower::fail(const Error& error) {
+  if (trouble_.empty()) {
+    LOG(ERROR) << "events of the leader are not kept: " << error.message()
+               << "; this standby tries again";
+  }
+  trouble_ = error.message();
+  timer_.arm(loop_.now() + options_.retry);
+}
+
+// Until the next connection: then it may be another leader, or another version of this one.
+void EventFollower::stop_following(std::string_view why) {
+  is_following_ = false;
+  LOG(INFO) << "events of the leader are not followed reason=" << quoted(why);
+}
+
+}  // namespace proffer::master

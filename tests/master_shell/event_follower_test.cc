@@ -1,0 +1,431 @@
+// The event log of a master that stands by: it has what the leader has told, each event once and at
+// its place, and the next leader goes on in it. What is missing is told as a gap, and nothing else.
+
+#include "master/shell/event_follower.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "master/core/trace.h"
+#include "master/shell/event_log.h"
+#include "proto/json/events_json.h"
+#include "tests/store/support.h"
+
+namespace proffer::master::event_follower_test {
+namespace {
+
+using proto::EventPage;
+using proto::EventPlace;
+using proto::EventQuery;
+using proto::EventRow;
+using proto::FollowCall;
+using store_test::FullDisk;
+using store_test::TemporaryDirectory;
+using testing::HasSubstr;
+
+TraceEvent launched(const std::string& task) {
+  return TaskLaunched{FrameworkId("web-1-1"), TaskId(task), AgentId("a1"), "ada", {}};
+}
+
+constexpr EventPlace place(uint64_t leader, uint64_t number) {
+  return {LeaderEpoch(leader), number};
+}
+
+std::string field(const EventRow& row, std::string_view key) {
+  for (const auto& [name, value] : row.fields) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+proto::ErrorMessage told(const Error& error) {
+  return {error.code(), error.message(), error.hint()};
+}
+
+class Followers : public testing::Test {
+ protected:
+  // Masters are numbered, and each has a directory.
+  HistoryLogOptions log_of(int master) const {
+    return {.directory = home_.file(text("events", master)), .bytes_max = bytes_max_};
+  }
+  std::unique_ptr<EventLog> leads(int master, uint64_t epoch) {
+    return std::make_unique<EventLog>(loop_, EventLogOptions{.log = log_of(master),
+                                                             .leader = LeaderEpoch(epoch),
+                                                             .delay = milliseconds(1),
+                                                             .retry = milliseconds(1),
+                                                             .recent_bytes_max = recent_bytes_max_,
+                                                             .standby_read_every = {}});
+  }
+  // Follows `leader_`, whichever that is when it asks.
+  std::unique_ptr<EventFollower> follows(int master) {
+    auto follower = std::make_unique<EventFollower>(
+        loop_,
+        EventFollowerOptions{.log = log_of(master),
+                             .wait = seconds(30),
+                             .pause = milliseconds(1),
+                             .retry = milliseconds(1)},
+        [this](const FollowCall& call) {
+          calls_.push_back(call);
+          if (leader_ == nullptr) return;
+          leader_->follow(call, [this, number = calls_.size()](Result<Page> page) {
+            proto::Reply reply;
+            if (page) {
+              reply.json = std::move(page->json);
+            } else {
+              reply.error = told(page.error());
+            }
+            // As over a connection: in a later turn.
+            loop_.post([this, number, reply] {
+              if (follower_ != nullptr && number == calls_.size()) follower_->on_answer(reply);
+            });
+          });
+        });
+    return follower;
+  }
+  void begin_to_follow(int master) {
+    calls_.clear();
+    follower_ = follows(master);
+    follower_->begin();
+  }
+  // Turns the loop until it is so.
+  template <class IsSo>
+  void until(IsSo is_so) {
+    Timer timer(loop_, [&] {
+      if (is_so()) return loop_.stop();
+      timer.arm(loop_.now() + milliseconds(1));
+    });
+    timer.arm(loop_.now());
+    loop_.run();
+  }
+  void until_asked_from(EventPlace from) {
+    until([&] { return !calls_.empty() && calls_.back().from == from; });
+  }
+  EventPage read(EventLog& log, const EventQuery& query) {
+    std::optional<Result<Page>> page;
+    log.read(query, nullptr, true, [&](Result<Page> answer) { page = std::move(answer); });
+    until([&] { return page.has_value(); });
+    EXPECT_TRUE(*page) << page->error().message();
+    if (!*page) return {};
+    Result<EventPage> parsed = proto::parse_event_page((*page)->json);
+    EXPECT_TRUE(parsed) << parsed.error().message();
+    return parsed ? *parsed : EventPage();
+  }
+  std::vector<EventRow> rows(EventLog& log, EventPlace from) {
+    std::vector<EventRow> all;
+    for (EventQuery query{.from = from};;) {
+      const EventPage page = read(log, query);
+      if (page.events.empty()) return all;
+      all.insert(all.end(), page.events.begin(), page.events.end());
+      query.from = page.next;
+    }
+  }
+  // Tasks of the events, and of the others their words.
+  std::string names(EventLog& log, EventPlace from) {
+    std::string names;
+    for (const EventRow& row : rows(log, from)) {
+      const std::string task = field(row, "task");
+      names += text(names.empty() ? "" : ", ", task.empty() ? row.event : task);
+    }
+    return names;
+  }
+
+  TemporaryDirectory home_;
+  uint64_t bytes_max_ = uint64_t{64} << 20;
+  size_t recent_bytes_max_ = size_t{4} << 20;
+  Loop loop_;
+  std::vector<FollowCall> calls_;
+  std::unique_ptr<EventLog> leader_;
+  std::unique_ptr<EventFollower> follower_;
+};
+
+TEST_F(Followers, ANextLeaderGoesOnWithoutAGapBehindALeaderThatEndedInOrder) {
+  leader_ = leads(1, 1);
+  leader_->add(loop_.now(), {launched("t1"), launched("t2")});
+  begin_to_follow(2);
+  until_asked_from(place(1, 4));
+  leader_->add(loop_.now(), {launched("t3")});
+  until_asked_from(place(1, 5));
+  // The last events of a leader that ends in order answer the call that waits.
+  leader_->add(loop_.now(), {launched("t4")});
+  leader_->finish();
+  leader_.reset();
+  until_asked_from(place(1, 7));
+  EXPECT_EQ(follower_->written(), 6u);
+  follower_.reset();
+
+  leader_ = leads(2, 2);
+  leader_->add(loop_.now(), {launched("t5")});
+  until([&] { return leader_->written() == 2; });
+  EXPECT_EQ(names(*leader_, place(1, 1)),
+            "master leads, t1, t2, t3, t4, master leads no longer, master leads, t5");
+  // A reader that comes from the leader before goes on where it was.
+  EXPECT_EQ(names(*leader_, place(1, 5)), "t4, master leads no longer, master leads, t5");
+  EXPECT_EQ(field(read(*leader_, {.from = place(2, 1)}).events.at(0), "after"), "1.6");
+}
+
+TEST_F(Followers, ANextLeaderTellsAGapBehindALeaderThatWasKilled) {
+  leader_ = leads(1, 1);
+  leader_->add(loop_.now(), {launched("t1")});
+  begin_to_follow(2);
+  until_asked_from(place(1, 3));
+  leader_.reset();
+  follower_.reset();
+
+  leader_ = leads(2, 2);
+  EXPECT_EQ(names(*leader_, place(1, 1)), "master leads, t1, gap, master leads");
+  const EventRow gap = read(*leader_, {.from = place(1, 3)}).events.at(0);
+  EXPECT_EQ(gap.seq, place(1, 3));
+  EXPECT_EQ(field(gap, "until"), "2.1");
+}
+
+TEST_F(Followers, AnEmptyLogGetsAllThatTheLeaderStillHas) {
+  bytes_max_ = uint64_t{256} << 10;
+  recent_bytes_max_ = 500;
+  leader_ = leads(1, 1);
+  constexpr int kEvents = 5'000;
+  for (int i = 0; i < kEvents; ++i) {
+    leader_->add(loop_.now(), {launched(text(std::string(100, 'x'), i))});
+    if (i % 500 == 0) until([&] { return leader_->written() >= static_cast<uint64_t>(i) + 2; });
+  }
+  until([&] { return leader_->written() == kEvents + 1; });
+  bytes_max_ = uint64_t{64} << 20;
+  begin_to_follow(2);
+  until_asked_from(place(1, kEvents + 2));
+  const std::vector<EventRow> at_leader = rows(*leader_, place(1, 1));
+  leader_->finish();
+  leader_.reset();
+  until_asked_from(place(1, kEvents + 3));
+  follower_.reset();
+
+  leader_ = leads(2, 2);
+  std::vector<EventRow> all = rows(*leader_, place(1, 1));
+  ASSERT_EQ(all.size(), at_leader.size() + 2);
+  all.resize(at_leader.size());
+  EXPECT_EQ(all, at_leader);
+  EXPECT_EQ(all.at(0).event, "gap");
+}
+
+TEST_F(Followers, WhatTheLeaderHasForgottenIsAGapInTheLogOfTheStandby) {
+  bytes_max_ = uint64_t{256} << 10;
+  recent_bytes_max_ = 500;
+  leader_ = leads(1, 1);
+  leader_->add(loop_.now(), {launched("t1")});
+  begin_to_follow(2);
+  until_asked_from(place(1, 3));
+  follower_.reset();
+  constexpr int kEvents = 5'000;
+  for (int i = 0; i < kEvents; ++i) {
+    leader_->add(loop_.now(), {launched(text(std::string(100, 'x'), i))});
+    if (i % 500 == 0) until([&] { return leader_->written() >= static_cast<uint64_t>(i) + 3; });
+  }
+  until([&] { return leader_->written() == kEvents + 2; });
+  bytes_max_ = uint64_t{64} << 20;
+  begin_to_follow(2);
+  until_asked_from(place(1, kEvents + 3));
+  follower_.reset();
+  leader_ = leads(2, 2);
+  const std::vector<EventRow> all = rows(*leader_, place(1, 1));
+  EXPECT_EQ(all.at(1).seq, place(1, 2));
+  EXPECT_EQ(all.at(2).event, "gap");
+  EXPECT_EQ(all.at(2).seq, place(1, 3));
+  EXPECT_EQ(field(all.at(2), "until"), to_text(all.at(3).seq));
+  EXPECT_EQ(field(all.at(2), "lost"), std::to_string(all.at(3).seq.number - 3));
+}
+
+// What only the dead leader's disk has stays there: it has a place before all of the next leader.
+TEST_F(Followers, ALeaderThatComesBackKeepsItsLastEventsAndGoesOnBehindThem) {
+  leader_ = leads(1, 1);
+  leader_->add(loop_.now(), {launched("t1")});
+  begin_to_follow(2);
+  until_asked_from(place(1, 3));
+  follower_.reset();
+  leader_->add(loop_.now(), {launched("t2"), launched("t3")});
+  until([&] { return leader_->written() == 4; });
+  leader_ = leads(2, 2);
+  leader_->add(loop_.now(), {launched("t4")});
+  until([&] { return leader_->written() == 2; });
+  EXPECT_EQ(names(*leader_, place(1, 5)), "gap, master leads, t4") << "from the dead leader's end";
+
+  begin_to_follow(1);
+  until_asked_from(place(2, 3));
+  EXPECT_EQ(calls_.at(calls_.size() - 2).from, place(1, 5));
+  leader_->finish();
+  leader_.reset();
+  until_asked_from(place(2, 4));
+  follower_.reset();
+  leader_ = leads(1, 3);
+  EXPECT_EQ(names(*leader_, place(1, 1)),
+            "master leads, t1, t2, t3, gap, master leads, t4, master leads no longer, "
+            "master leads");
+}
+
+TEST_F(Followers, NoGapIsToldBehindALeaderThatEndedInOrderThoughTheNextLacksItsLastEvents) {
+  leader_ = leads(1, 1);
+  leader_->add(loop_.now(), {launched("t1")});
+  begin_to_follow(2);
+  until_asked_from(place(1, 3));
+  follower_.reset();
+  leader_->add(loop_.now(), {launched("t2")});
+  leader_->finish();
+  leader_ = leads(2, 2);
+  EXPECT_EQ(names(*leader_, place(1, 1)), "master leads, t1, gap, master leads");
+  begin_to_follow(1);
+  until_asked_from(place(2, 2));
+  follower_.reset();
+  leader_ = leads(1, 3);
+  EXPECT_EQ(names(*leader_, place(1, 1)),
+            "master leads, t1, t2, master leads no longer, master leads, gap, master leads");
+}
+
+TEST_F(Followers, AFullDiskIsWaitedForAndNothingIsLost) {
+  leader_ = leads(1, 1);
+  begin_to_follow(2);
+  until_asked_from(place(1, 2));
+  {
+    const FullDisk full(60);
+    const proto::Reply page{
+        .json = proto::event_page_json(
+            {proto::event_json(place(1, 2), loop_.now(), launched("t1"))}, place(1, 3))};
+    follower_->on_answer(page);
+    until([&] { return !follower_->trouble().empty(); });
+    EXPECT_EQ(follower_->written(), 1u);
+  }
+  leader_->add(loop_.now(), {launched("t1")});
+  until_asked_from(place(1, 3));
+  EXPECT_EQ(follower_->trouble(), "");
+  follower_.reset();
+  leader_ = leads(2, 2);
+  EXPECT_EQ(names(*leader_, place(1, 1)), "master leads, t1, gap, master leads");
+}
+
+TEST_F(Followers, ADamagedEndIsAskedForAgain) {
+  leader_ = leads(1, 1);
+  leader_->add(loop_.now(), {launched("t1"), launched("t2")});
+  begin_to_follow(2);
+  until_asked_from(place(1, 4));
+  follower_.reset();
+  for (const auto& file : std::filesystem::directory_iterator(log_of(2).directory)) {
+    std::fstream log(file.path(), std::ios::in | std::ios::out | std::ios::binary);
+    log.seekp(-3, std::ios::end);
+    log.write("XYZ", 3);
+  }
+  begin_to_follow(2);
+  until_asked_from(place(1, 4));
+  EXPECT_EQ(calls_.at(calls_.size() - 2).from, place(1, 3));
+  leader_->finish();
+  leader_.reset();
+  until_asked_from(place(1, 5));
+  follower_.reset();
+  leader_ = leads(2, 2);
+  EXPECT_EQ(names(*leader_, place(1, 1)),
+            "master leads, t1, t2, master leads no longer, master leads");
+}
+
+TEST_F(Followers, APageThatHasArrivedIsWrittenBeforeTheLogIsHandedOver) {
+  follower_ = follows(2);
+  follower_->begin();
+  until_asked_from(place(0, 0));
+  follower_->on_answer(
+      {.json = proto::event_page_json({proto::event_json(place(1, 1), loop_.now(), MasterLeads{}),
+                                       proto::event_json(place(1, 2), loop_.now(), launched("t1"))},
+                                      place(1, 3))});
+  follower_.reset();
+  leader_ = leads(2, 2);
+  EXPECT_EQ(names(*leader_, place(1, 1)), "master leads, t1, gap, master leads");
+}
+
+TEST_F(Followers, ALeaderThatDoesNotKnowTheCallIsAskedOnceForEachConnection) {
+  for (const Error& error :
+       {Error::not_found("there is no method"), Error::permission_denied("the key"),
+        Error::failed_precondition("this master keeps no events")}) {
+    begin_to_follow(2);
+    until([&] { return !calls_.empty(); });
+    follower_->on_answer({.error = told(error)});
+    calls_.clear();
+    until([at = loop_.now() + milliseconds(20), this] { return loop_.now() > at; });
+    EXPECT_TRUE(calls_.empty());
+    follower_->end();
+    follower_->begin();
+    until([&] { return !calls_.empty(); });
+    calls_.clear();
+  }
+}
+
+TEST_F(Followers, ALeaderThatIsBusyIsAskedAgain) {
+  begin_to_follow(2);
+  for (const Error& error :
+       {Error::resource_exhausted("others read"), Error::unavailable("soon")}) {
+    until([&] { return !calls_.empty(); });
+    calls_.clear();
+    follower_->on_answer({.error = told(error)});
+  }
+  until([&] { return !calls_.empty(); });
+}
+
+// A leader of a restored registry counts from a lower number: as for every reader, it is a gap.
+TEST_F(Followers, ALeaderThatCountsFromALowerNumberIsFollowedFromItsEnd) {
+  leader_ = leads(1, 7);
+  begin_to_follow(2);
+  until_asked_from(place(7, 2));
+  leader_.reset();
+  follower_.reset();
+  leader_ = leads(3, 4);
+  leader_->add(loop_.now(), {launched("t1")});
+  until([&] { return leader_->written() == 2; });
+  begin_to_follow(2);
+  until_asked_from(place(4, 3));
+  leader_->add(loop_.now(), {launched("t2")});
+  until_asked_from(place(4, 4));
+  leader_->finish();
+  leader_.reset();
+  until_asked_from(place(4, 5));
+  follower_.reset();
+  leader_ = leads(2, 5);
+  EXPECT_EQ(names(*leader_, place(7, 2)), "gap");
+  EXPECT_EQ(field(read(*leader_, {.from = place(5, 1)}).events.at(0), "after"), "4.4");
+}
+
+TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
+  const std::string one = proto::event_json(place(1, 2), Time(), launched("t1"));
+  const std::string two = proto::event_json(place(1, 3), Time(), launched("t2"));
+  const std::string gap = proto::event_gap_json(place(1, 1), place(1, 2), Time(), 1);
+  const auto read = [](const std::vector<std::string>& lines, EventPlace next,
+                       EventPlace from = place(1, 1)) {
+    const Result<proto::FollowedEvents> events =
+        proto::parse_followed_events(proto::event_page_json(lines, next), from);
+    return events ? text(events->lines.size(), " to ", to_text(events->next))
+                  : events.error().message();
+  };
+  EXPECT_EQ(read({gap, one, two}, place(1, 4)), "2 to 1.4");
+  EXPECT_EQ(read({}, place(1, 1)), "0 to 1.1");
+  EXPECT_EQ(read({gap}, place(0, 7)), "0 to 0.7");
+  EXPECT_THAT(read({two, one}, place(1, 3)), HasSubstr("1.2 is not behind"));
+  EXPECT_THAT(read({one, one}, place(1, 3)), HasSubstr("1.2 is not behind"));
+  EXPECT_THAT(read({one}, place(1, 3), place(1, 3)), HasSubstr("1.2 is not behind"));
+  EXPECT_THAT(read({one}, place(1, 9)), HasSubstr("next"));
+  EXPECT_THAT(read({"{ \"seq\":\"1.2\",\"event\":\"x\"}"}, place(1, 3)), HasSubstr("no event"));
+  EXPECT_THAT(read({"{\"seq\":\"1.2\",\n\"event\":\"x\"}"}, place(1, 3)), HasSubstr("no event"));
+  EXPECT_THAT(read({"{\"seq\":\"1.2\",\"x\":{\"y\":{}}}"}, place(1, 3)), HasSubstr("event"));
+  EXPECT_FALSE(proto::parse_followed_events("{}", place(1, 1)));
+  EXPECT_FALSE(proto::parse_followed_events("", place(1, 1)));
+}
+
+TEST(FollowCall, SaysFromWhereAndHowLong) {
+  const FollowCall call{.from = place(17, 4), .wait = seconds(20)};
+  EXPECT_EQ(*proto::parse_follow_call(proto::follow_call_json(call)), call);
+  const auto wrong = [](std::string_view json) {
+    const Result<FollowCall> read = proto::parse_follow_call(json);
+    return read ? std::string() : read.error().message();
+  };
+  EXPECT_THAT(wrong("{}"), HasSubstr("from: is missing"));
+  EXPECT_THAT(wrong(R"({"from":"17"})"), HasSubstr("LEADER.NUMBER"));
+  EXPECT_THAT(wrong(R"({"from":"1.1","wait_s":61})"), HasSubstr("at most 1m"));
+  EXPECT_THAT(wrong(R"({"from":"1.1","last":1})"), HasSubstr("last"));
+}
+
+}  // namespace
+}  // namespace proffer::master::event_follower_test
