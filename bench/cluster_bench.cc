@@ -42,8 +42,8 @@ DEFINE_int32(agent_processes, 1, "processes that share the agents");
 DEFINE_int32(framework_processes, 1, "processes that share the frameworks");
 DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
 DEFINE_string(phases, "flood,full,asks,echo",
-              "which; echo needs full; history, event_log and curve stand alone");
-DEFINE_int32(pairs, 7, "of floods with and without history, events or CURVE");
+              "which; echo needs full; history, event_log, standbys and curve stand alone");
+DEFINE_int32(pairs, 7, "of floods with and without history, events, standbys or CURVE");
 DEFINE_string(profile, "", "perf's samples of a master go to this file; see bench/profile");
 DEFINE_string(profiled, "flood", "in which phase");
 
@@ -70,7 +70,9 @@ struct Outcome {
   int64_t master_cpu = 0;  // microseconds
   int64_t agents_cpu = 0;
   int64_t frameworks_cpu = 0;
-  int64_t master_rss = 0;  // KiB
+  int64_t standbys_cpu = 0;
+  uint64_t events_followed = 0;  // by all standbys, until the last task ended
+  int64_t master_rss = 0;        // KiB
   int64_t master_rss_most = 0;
   Nanos ask_to_offer = {};
   Nanos launch_to_running = {};
@@ -120,6 +122,10 @@ Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags
   for (int i = 0; i < phase.framework_processes; ++i) {
     frameworks.push_back(fork_body([&] { run_frameworks(phase, i, *shared); }));
   }
+  std::vector<pid_t> standbys;
+  for (int i = 0; i < phase.standbys; ++i) {
+    standbys.push_back(fork_body([&] { run_standby(phase, i, *shared); }));
+  }
   wait_until("agents and frameworks", 60, [&] {
     check_running(agents);
     check_running(frameworks);
@@ -139,6 +145,7 @@ Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags
   const int64_t master_before = cpu_micros(master.pid());
   const int64_t agents_before = cpu_micros(agents);
   const int64_t frameworks_before = cpu_micros(frameworks);
+  const int64_t standbys_before = cpu_micros(standbys);
   shared->go = true;
   wait_until("the tasks", 600, [&] {
     check_running(agents);
@@ -148,6 +155,8 @@ Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags
   outcome.agents_cpu = cpu_micros(agents) - agents_before;
   outcome.frameworks_cpu = cpu_micros(frameworks) - frameworks_before;
   outcome.master_cpu = cpu_micros(master.pid()) - master_before;
+  outcome.standbys_cpu = cpu_micros(standbys) - standbys_before;
+  outcome.events_followed = shared->events_followed;
   outcome.inside_p50 = {master.decision_nanos("0.5")};
   outcome.inside_p99 = {master.decision_nanos("0.99")};
   outcome.master_rss = memory_kib(master.pid(), "VmRSS");
@@ -161,6 +170,7 @@ Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags
   wait_for_end(agents);
   shared->frameworks_stop = true;
   wait_for_end(frameworks);
+  wait_for_end(standbys);
   CHECK_EQ(shared->updates_unacknowledged, 0);
   CHECK_EQ(shared->not_finished, 0);
   CHECK_EQ(shared->finished, phase.tasks);
@@ -265,6 +275,7 @@ struct Variant {
   std::string with;     // "with history"
   std::string without;  // "without"
   std::function<Outcome(bool is_with)> run_flood;
+  std::function<std::string()> more = {};  // to be said after all pairs
 };
 
 // What it costs launches: each pair in another order, so that what the machine does besides meets
@@ -300,7 +311,8 @@ std::string compare(const Variant& variant) {
               variant.without, " in turn; medians.\n\n",
               "| | launches/s | master CPU µs/task |\n|---|---|---|\n", row_of(variant.with, 1),
               row_of(variant.without, 0), "| ratio, thousandths, of each pair | ",
-              thousandths(rate_ratios), " | ", thousandths(cpu_ratios), " |\n");
+              thousandths(rate_ratios), " | ", thousandths(cpu_ratios), " |\n",
+              variant.more ? variant.more() : std::string());
 }
 
 void compare_and_write(const Variant& variant) {
@@ -348,13 +360,30 @@ int main(int argc, char** argv) {
                          return flood_of(is_with ? "with events" : "without",
                                          {text("--events_mib=", is_with ? 64 : 0)});
                        }};
+  Nanos standby_cpus;  // nanoseconds for an event
+  const Variant standbys{
+      "standbys", "two standbys", "none",
+      [&](bool is_with) {
+        phase.standbys = is_with ? 2 : 0;
+        const Outcome outcome = flood_of(is_with ? "two standbys" : "none", {});
+        if (is_with) {
+          standby_cpus.push_back(
+              outcome.standbys_cpu * 1'000 /
+              std::max<int64_t>(static_cast<int64_t>(outcome.events_followed), 1));
+        }
+        return outcome;
+      },
+      [&] {
+        return text("\nA standby takes ", tenths(percentile(standby_cpus, 50), 1'000),
+                    " µs of CPU for an event, most of it to read the page.\n");
+      }};
   const Variant curve{"curve", "by CURVE", "plain", [&](bool is_with) {
                         phase.keys.reset();
                         if (is_with) phase.keys = make_cluster_keys(phase.agents, phase.frameworks);
                         return flood_of(is_with ? "by CURVE" : "plain", {});
                       }};
   bool is_compared = false;
-  for (const Variant& variant : {history, events, curve}) {
+  for (const Variant& variant : {history, events, standbys, curve}) {
     if (!wanted(variant.section)) continue;
     compare_and_write(variant);
     is_compared = true;

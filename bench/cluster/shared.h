@@ -73,6 +73,7 @@ struct Shared {
   Side agents;
   Side frameworks;
   std::atomic<uint64_t> echoed;
+  std::atomic<uint64_t> events_followed;  // by all standbys
   Samples ask_to_offer;
   Samples launch_to_running;
   Samples free_to_offer;
@@ -112,6 +113,7 @@ struct Phase {
   int64_t asks_per_second = 0;
   bool is_paced() const { return task_nanos > 0 || asks_per_second > 0; }
   uint16_t master_port = 0;
+  int standbys = 0;                      // that follow the event log
   std::optional<ClusterKeys> keys = {};  // none: everybody connects plainly
 };
 
@@ -120,6 +122,8 @@ struct Phase {
 // acknowledged; frameworks, which acknowledge them, when Shared::frameworks_stop is.
 void run_agents(const Phase& phase, int index, Shared& shared);
 void run_frameworks(const Phase& phase, int index, Shared& shared);
+// A master that stands by and follows the event log until Shared::frameworks_stop is set.
+void run_standby(const Phase& phase, int index, Shared& shared);
 // One framework more, which asks for one task when Shared::probe_go is set.
 void run_probe(const Phase& phase, Shared& shared);
 

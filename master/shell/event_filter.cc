@@ -30,10 +30,12 @@ EventFilter::EventFilter(const proto::EventQuery& query, const Principal* by, bo
     role_.pop_back();  // and those below it
   }
   if (by != nullptr) user_ = member("user", audit_name(by));
+  wants_all_ =
+      is_operator && framework_.empty() && task_.empty() && agent_.empty() && role_.empty();
 }
 
 bool EventFilter::wants(std::string_view line) const {
-  if (has(line, R"("event":"gap")")) return true;
+  if (wants_all_ || has(line, R"("event":"gap")")) return true;
   if (!agent_.empty() && !has(line, agent_)) return false;
   if (!task_.empty() && !has(line, task_)) return false;
   if (!framework_.empty() && !is_of_framework(line, framework_)) return false;

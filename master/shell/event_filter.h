@@ -30,6 +30,7 @@ class EventFilter {
   std::string role_;
   std::string user_;
   bool is_operator_ = false;
+  bool wants_all_ = false;  // an operator that asks for nothing in particular
 };
 
 }  // namespace proffer::master

@@ -11,6 +11,7 @@ namespace proffer::proto {
 namespace {
 
 constexpr std::string_view kBegin = "{\"seq\":\"";
+constexpr std::string_view kNext = "],\"next\":\"";  // behind the events of a page
 constexpr std::string_view kGapWords = "gap";
 
 std::string begin_event(const EventPlace& place, Time at, std::string_view event,
@@ -59,6 +60,94 @@ void read_row(const JsonFields& in, EventRow& row) {
     if (name == "seq" || name == "time_s" || name == "event" || name == "level") continue;
     row.fields.emplace_back(name, as_text(value));
   }
+}
+
+struct EventLine {
+  EventPlace seq = {};
+  bool is_gap = false;
+};
+
+// Reads a line as event_json() writes it, if its texts are plain, with no escapes: nearly all are.
+// A tenth of the time of the library's parser.
+class PlainLine {
+ public:
+  explicit PlainLine(std::string_view line) : rest_(line) {}
+
+  // Nothing: it is not plain, or no event.
+  std::optional<EventLine> read() {
+    const std::optional<EventPlace> seq = place_of(rest_);
+    if (!seq) return std::nullopt;
+    rest_.remove_prefix(kBegin.size());
+    rest_.remove_prefix(rest_.find('"') + 1);
+    std::string_view event;
+    std::string_view level;
+    if (!take(",\"time_s\":") || !take_whole() || !take_millis() || !take(",\"event\":") ||
+        !take_text(event) || !take(",\"level\":") || !take_text(level)) {
+      return std::nullopt;
+    }
+    while (take(",")) {
+      if (!take_member()) return std::nullopt;
+    }
+    if (rest_ != "}") return std::nullopt;
+    return EventLine{.seq = *seq, .is_gap = event == kGapWords};
+  }
+
+ private:
+  bool take(std::string_view part) {
+    if (!rest_.starts_with(part)) return false;
+    rest_.remove_prefix(part.size());
+    return true;
+  }
+  bool take_text(std::string_view& out) {
+    if (!take("\"")) return false;
+    size_t size = 0;
+    while (size < rest_.size() && rest_[size] != '"') {
+      const char c = rest_[size++];
+      if (c < ' ' || c > '~' || c == '\\') return false;
+    }
+    out = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+    return take("\"");
+  }
+  // A number of at most 18 digits, without a zero before it.
+  bool take_whole() {
+    take("-");
+    const size_t size = digits();
+    if (size == 0 || size > 18 || (size > 1 && rest_.front() == '0')) return false;
+    rest_.remove_prefix(size);
+    return true;
+  }
+  bool take_millis() {
+    if (!take(".") || digits() != 3) return false;
+    rest_.remove_prefix(3);
+    return true;
+  }
+  bool take_member() {
+    std::string_view key;
+    if (!take_text(key) || !take(":")) return false;
+    for (const std::string_view taken : {"seq", "time_s", "event", "level"}) {
+      if (key == taken) return false;
+    }
+    std::string_view value;
+    return rest_.starts_with('"') ? take_text(value) : take_whole();
+  }
+  size_t digits() const {
+    size_t size = 0;
+    while (size < rest_.size() && rest_[size] >= '0' && rest_[size] <= '9') ++size;
+    return size;
+  }
+
+  std::string_view rest_;
+};
+
+// An event that every reader of the log takes.
+std::optional<EventLine> read_event_line(const std::string& line) {
+  if (const std::optional<EventLine> plain = PlainLine(line).read()) return plain;
+  const std::optional<EventPlace> place = place_of(line);
+  if (!place || line.find_first_of("\r\n") != std::string::npos) return std::nullopt;
+  const Result<EventPage> page = parse_event_page(event_page_json({line}, *place));
+  if (!page || page->events.size() != 1 || page->events[0].seq != *place) return std::nullopt;
+  return EventLine{.seq = *place, .is_gap = page->events[0].event == kGapWords};
 }
 
 }  // namespace
@@ -198,7 +287,7 @@ std::string event_page_json(const std::vector<std::string>& lines, const EventPl
     if (i > 0) out += ',';
     out += lines[i];
   }
-  out += text("],\"next\":\"", to_text(next), "\"}");
+  out += text(kNext, to_text(next), "\"}");
   return out;
 }
 
@@ -243,27 +332,31 @@ Result<FollowCall> parse_follow_call(std::string_view json) {
 }
 
 Result<FollowedEvents> parse_followed_events(std::string_view json, const EventPlace& from) {
-  const Result<EventPage> page = parse_event_page(json);
-  if (!page) return page.error();
   std::vector<std::string> lines = lines_of_event_page(json);
-  if (lines.size() != page->events.size()) {
-    return Error::invalid_argument("a page of events has objects that are no events");
+  FollowedEvents followed;
+  const size_t end_of_lines = json.rfind(kNext);
+  if (end_of_lines != std::string_view::npos) {
+    const std::string_view next = json.substr(end_of_lines + kNext.size());
+    const Result<EventPlace> place = parse_event_place(next.substr(0, next.find('"')));
+    if (!place) return Error(place.error()).in("next");
+    followed.next = *place;
   }
-  FollowedEvents followed{.next = page->next};
+  if (event_page_json(lines, followed.next) != json) {
+    return Error::invalid_argument("this is no page of events as a leader writes it");
+  }
   EventPlace end = from;
-  for (size_t i = 0; i < lines.size(); ++i) {
-    const EventRow& row = page->events[i];
-    if (place_of(lines[i]) != row.seq || lines[i].find_first_of("\r\n") != std::string::npos) {
-      return Error::invalid_argument(
-          text("a page of events has what is no event of a log at ", to_text(row.seq)));
+  for (std::string& line : lines) {
+    const std::optional<EventLine> event = read_event_line(line);
+    if (!event) {
+      return Error::invalid_argument("a page of events has what is no event of a log");
     }
-    if (row.event == kGapWords) continue;
-    if (row.seq < end) {
+    if (event->is_gap) continue;
+    if (event->seq < end) {
       return Error::invalid_argument(
-          text("in a page of events ", to_text(row.seq), " is not behind those before it"));
+          text("in a page of events ", to_text(event->seq), " is not behind those before it"));
     }
-    end = {row.seq.leader, row.seq.number + 1};
-    followed.lines.push_back(std::move(lines[i]));
+    end = {event->seq.leader, event->seq.number + 1};
+    followed.lines.push_back(std::move(line));
   }
   if (!followed.lines.empty() && followed.next != end) {
     return Error::invalid_argument(text("next: must be ", to_text(end), ", behind the last event"));

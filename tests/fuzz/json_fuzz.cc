@@ -67,7 +67,9 @@ void check_followed(std::string_view json) {
   CHECK(events->lines.empty() || events->next == end);
   // A reader of that log is told the same.
   const std::string printed = proto::event_page_json(events->lines, events->next);
-  if (printed.size() > kJsonBytesMax) return;
+  const Result<proto::EventPage> page = proto::parse_event_page(printed);
+  CHECK(page) << page.error().message() << " in " << printed;
+  CHECK_EQ(page->events.size(), events->lines.size()) << printed;
   const Result<proto::FollowedEvents> again = proto::parse_followed_events(printed, kFrom);
   CHECK(again) << again.error().message() << " in " << printed;
   CHECK(*again == *events) << printed;

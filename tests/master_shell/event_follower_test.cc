@@ -409,7 +409,16 @@ TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
   EXPECT_THAT(read({one}, place(1, 9)), HasSubstr("next"));
   EXPECT_THAT(read({"{ \"seq\":\"1.2\",\"event\":\"x\"}"}, place(1, 3)), HasSubstr("no event"));
   EXPECT_THAT(read({"{\"seq\":\"1.2\",\n\"event\":\"x\"}"}, place(1, 3)), HasSubstr("no event"));
-  EXPECT_THAT(read({"{\"seq\":\"1.2\",\"x\":{\"y\":{}}}"}, place(1, 3)), HasSubstr("event"));
+  const std::string head = R"({"seq":"1.2","time_s":1.250,"event":"x","level":"info")";
+  for (const char* good :
+       {"}", R"(,"a":"\"\u001f\n","b":-5})", ",\"a\":\"\xc3\xa9\"}", R"(,"a":0})"}) {
+    EXPECT_EQ(read({head + good}, place(1, 3)), "1 to 1.3") << good;
+  }
+  for (const char* bad :
+       {R"(,"a":{}})", R"(,"a":{"b":{}}})", R"(,"a":01})", R"(,"a":"\x"})", ",\"a\":\"\xc3\"}",
+        ",\"a\":\"\n\"}", R"(,"time_s":"now"})", R"(,"a"})", R"(,"seq":"1.3"})", ""}) {
+    EXPECT_THAT(read({head + bad}, place(1, 3)), HasSubstr("event")) << bad;
+  }
   EXPECT_FALSE(proto::parse_followed_events("{}", place(1, 1)));
   EXPECT_FALSE(proto::parse_followed_events("", place(1, 1)));
 }
