@@ -240,6 +240,66 @@ TEST(EventLog, TooManyThatWaitAreRefusedAndOperatorsAreServed) {
   EXPECT_THAT(errors[1], HasSubstr("too many wait for events: 5, at most 5"));
 }
 
+TEST(EventLog, CallsThatWaitKeepNoStandbyAway) {
+  TemporaryDirectory directory;
+  Life life(directory, 1, {.waits_max = 1});
+  std::vector<std::string> errors;
+  const auto note = [&](const Result<Page>& page) {
+    if (!page) errors.push_back(page.error().message());
+  };
+  for (int i = 0; i < 2; ++i) {
+    life.log.read({.from = place(1, 2), .wait = seconds(30)}, nullptr, true, note);
+  }
+  EXPECT_EQ(errors.size(), 1u);
+  life.log.follow({.from = place(1, 2), .wait = seconds(30)}, note);
+  EXPECT_EQ(errors.size(), 1u);
+  EXPECT_EQ(life.log.waits(), 2u);
+}
+
+// A standby with an empty log reads all files: in its turn, so that others read meanwhile.
+TEST(EventLog, FilesAreReadForOneStandbyAtATimeAndNotTooOften) {
+  TemporaryDirectory directory;
+  {
+    Life first(directory);
+    first.add({launched("t1")});
+    first.log.finish();
+  }
+  Life life(directory, 2, {.standby_read_every = hours(1)});
+  std::vector<ErrorCode> refused;
+  std::vector<std::string> pages;
+  const auto note = [&](Result<Page> page) {
+    if (page) {
+      pages.push_back(page->json);
+    } else {
+      refused.push_back(page.error().code());
+    }
+  };
+  life.log.follow({.from = place(1, 1), .wait = seconds(30)}, note);
+  life.log.follow({.from = place(1, 1), .wait = seconds(30)}, note);
+  EXPECT_EQ(refused, std::vector{ErrorCode::kResourceExhausted});
+  EXPECT_EQ(life.names({.last = 9}), "master leads t1 master leads no longer master leads");
+  life.until([&] { return !pages.empty(); });
+  EXPECT_THAT(pages[0], HasSubstr("\"task\":\"t1\""));
+  life.log.follow({.from = place(1, 1)}, note);
+  EXPECT_EQ(refused.size(), 2u);
+  // What is in memory needs no turn.
+  life.log.follow({.from = place(2, 1)}, note);
+  EXPECT_EQ(pages.size(), 2u);
+}
+
+TEST(EventLog, WhatIsAddedBehindTheEndIsDropped) {
+  TemporaryDirectory directory;
+  {
+    Life first(directory);
+    first.log.finish();
+    first.add({launched("t1")});
+    first.log.finish();
+  }
+  Life second(directory, 2);
+  EXPECT_EQ(second.names({.from = place(1, 1)}),
+            "master leads master leads no longer master leads |");
+}
+
 TEST(EventLog, GoesOnAfterALeaderThatEndedInOrderWithoutAGap) {
   TemporaryDirectory directory;
   EventPlace next;
