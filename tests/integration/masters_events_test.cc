@@ -10,9 +10,10 @@
 #include "proto/json/events_json.h"
 #include "tests/integration/leaders.h"
 
-namespace proffer::test {
+namespace proffer::masters_events_test {
 namespace {
 
+using namespace test;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -137,5 +138,56 @@ TEST_F(EventsOfLeaders, AreThereUnderTheNextLeaderAndWhatIsMissingIsToldOnce) {
   EXPECT_EQ(count(later, "\"event\":\"gap\""), 1u) << later;
 }
 
+// While much happens: what somebody was told before the kill is there under the next leader, or its
+// place is in the gap.
+TEST_F(EventsOfLeaders, OfABusyLeaderThatIsKilledAreThereOrInTheGap) {
+  constexpr int kRuns = 12;
+  start(1);
+  ASSERT_EQ(leader(), 1);
+  start(2);
+  start(3);
+  start_agent();
+  Process follower({program("proffer"), "events", "-f", "--last=0", "--json"},
+                   {{"PROFFER_MASTER", all()}});
+  std::vector<std::unique_ptr<Process>> runs;
+  for (int i = 0; i < kRuns; ++i) {
+    runs.push_back(std::make_unique<Process>(
+        Words{program("proffer"), "run", "--cpus=0.5", "--mem=32", "--", "true"},
+        std::map<std::string, std::string>{{"PROFFER_MASTER", all()}}));
+  }
+  for (int i = 0; i < kRuns / 2; ++i) {
+    ASSERT_TRUE(follower.line_with("\"event\":\"task ended\"")) << follower.err();
+  }
+  masters_[1]->kill(SIGKILL);
+  masters_[1]->wait();
+  ASSERT_NE(leader(), 1);
+  for (const auto& run : runs) run->wait();
+  ASSERT_TRUE(follower.line_with("\"event\":\"master leads\"")) << follower.err();
+  follower.kill(SIGTERM);
+  const std::string told = follower.wait().out;
+  expect_in_order(told);
+  const std::string later = events();
+  expect_in_order(later);
+  const size_t gap_at = later.find("\"event\":\"gap\"");
+  ASSERT_NE(gap_at, std::string::npos) << later;
+  const size_t begin = later.rfind('\n', gap_at) + 1;
+  const std::optional<proto::EventPlace> gap = proto::place_of(later.substr(begin));
+  ASSERT_TRUE(gap) << later;
+  EXPECT_EQ(gap->leader, LeaderEpoch(1));
+  size_t lines = 0;
+  for (std::string_view rest = told; !rest.empty();) {
+    const std::string line(rest.substr(0, rest.find('\n') + 1));
+    rest.remove_prefix(line.size());
+    if (line.find("\"event\":\"gap\"") != std::string::npos) continue;
+    const std::optional<proto::EventPlace> place = proto::place_of(line);
+    ASSERT_TRUE(place) << line;
+    if (place->leader == gap->leader && *place >= *gap) continue;
+    ++lines;
+    EXPECT_THAT(later, HasSubstr(line));
+  }
+  EXPECT_GT(lines, 20u);
+  EXPECT_EQ(count(later, "\"event\":\"gap\""), 1u) << later;
+}
+
 }  // namespace
-}  // namespace proffer::test
+}  // namespace proffer::masters_events_test
