@@ -670,10 +670,9 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   }
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
   if (core == nullptr && request.path == "/metrics") {
-    return respond_metrics(loop,
-                           standby_metrics(trace, link ? link->events() : nullptr,
-                                           wanted_format(request)),
-                           std::move(responder));
+    return respond_metrics(
+        loop, standby_metrics(trace, link ? link->events() : nullptr, wanted_format(request)),
+        std::move(responder));
   }
   if (core == nullptr) {
     return answer_as_standby(request, leadership->other_leader(), std::move(responder));
