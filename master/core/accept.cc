@@ -153,7 +153,8 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   assignment.user = framework.user_of(spec);
   assignment.launched_at = step.now;
   spec.max_run_time = assignment.claim.max_run_time;
-  step.trace(TaskLaunched{framework.id(), spec.id, on, assignment.user, spec.ask});
+  step.trace(TaskLaunched{framework.id(), spec.id, on, assignment.user, spec.ask,
+                          asked_at(framework, spec.ask, step.now)});
   if (framework.remembers_tasks()) {
     remember(framework, spec.id,
              {.agent = on, .admission = agent.admission, .memory = agent.memory}, step);

@@ -110,6 +110,12 @@ void Master::State::close_ledger(Framework& framework, Time now) {
   framework.ledger.clear();
 }
 
+// Since when the task is wanted that the ask wants longest; `now` if the ask wants none.
+Time Master::State::asked_at(const Framework& framework, const AskName& ask, Time now) const {
+  const auto at = framework.ledger.find(ask);
+  return at == framework.ledger.end() ? now : at->second.wait.oldest().value_or(now);
+}
+
 // How the task waited until now, when it is launched. It counts as starting from now on.
 PackedWaits Master::State::note_launched(Framework& framework, const AskName& ask,
                                          const RoleName& role, Time now) {

@@ -275,6 +275,7 @@ class Master::State {
   void keep_ledger_of_asks(Framework& framework, Time now);
   void close_ledger(Framework& framework, Time now);
   void end_entry(Framework& framework, LedgerEntry& entry, const AskName& ask, Time now);
+  Time asked_at(const Framework& framework, const AskName& ask, Time now) const;
   PackedWaits note_launched(Framework& framework, const AskName& ask, const RoleName& role,
                             Time now);
   void note_started(const Task& task, Time now);

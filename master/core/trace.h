@@ -385,6 +385,7 @@ struct TaskLaunched {
   AgentId agent;
   std::string user;  // as which it runs
   AskName ask;       // not printed
+  Time asked_at;     // since when its ask wanted it; not printed
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task launched"}; }
   void fields(TraceFields& f) const {

@@ -1,5 +1,7 @@
 // The ledger of waiting in the master: for what a task waited, from its ask to its start.
 
+#include "common/text.h"
+#include "master/core/trace.h"
 #include "tests/master/cluster.h"
 
 namespace proffer::master::ledger_test {
@@ -209,6 +211,27 @@ TEST(Ledger, ManyAsksAreLookedAtInTurn) {
   EXPECT_LT(looked_at(), kAsks);
   s.advance(seconds(4));  // in steps of one second
   EXPECT_EQ(looked_at(), kAsks);
+}
+
+// So that a forecast of an ask does not count for another one of the same name.
+TEST(Ledger, ALaunchSaysSinceWhenItsTaskIsWanted) {
+  MasterScenario s;
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:4;mem:8GiB", 1);
+  s.advance(seconds(7));
+  f.asks("cpus:4;mem:8GiB", 0);
+  s.advance(seconds(7));
+  f.asks("cpus:4;mem:8GiB", 1);
+  const Time asked_at = s.now;
+  s.advance(seconds(7));
+  s.registered_agent("a1");
+  ASSERT_EQ(f.offers.size(), 1u);
+  f.accepts({f.offers.front()}, {TestScheduler::spec("t1", "cpus:4;mem:8GiB")});
+  std::vector<Time> times;
+  for (const TraceEvent& event : s.trace) {
+    if (const auto* launched = event.as<TaskLaunched>()) times.push_back(launched->asked_at);
+  }
+  EXPECT_EQ(times, std::vector<Time>{asked_at});
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ PrincipalPtr user(const std::string& name) {
 
 TraceEvent launched(const std::string& task, const std::string& by = "ada",
                     const FrameworkId& framework = kWeb, const std::string& agent = "a1") {
-  return TaskLaunched{framework, TaskId(task), AgentId(agent), by, {}};
+  return TaskLaunched{framework, TaskId(task), AgentId(agent), by, {}, {}};
 }
 
 std::string field(const EventRow& row, std::string_view key) {

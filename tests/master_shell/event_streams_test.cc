@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TraceEvent launched(const std::string& task, const std::string& by = "ada") {
-  return TaskLaunched{FrameworkId("web-1-1"), TaskId(task), AgentId("a1"), by, {}};
+  return TaskLaunched{FrameworkId("web-1-1"), TaskId(task), AgentId("a1"), by, {}, {}};
 }
 
 // Reads when it is asked to.
