@@ -151,7 +151,7 @@ Result<void> Forecaster::run_once(int64_t number) {
     }
   }
   const Duration before = claim_after(scenario);
-  ScenarioRun run(scenario, nullptr, {}, {.begun_before = before});
+  ScenarioRun run(scenario, nullptr, {}, {.looks_at_waits = false, .begun_before = before});
   run.set_arrivals([&](uint32_t framework, uint32_t group) {
     return live_.origins[framework][group].claims ? Duration() - before : kClaimsMade;
   });

@@ -73,6 +73,7 @@ void ScenarioRun::build() {
   master::MasterOptions options = options_of(scenario_);
   options.allocator.naive = naive_;
   options.keeps_history = setup_.keeps_history;
+  options.looks_at_waits = setup_.looks_at_waits;
   master_ = std::make_unique<MasterNode>(world_, network_, options);
   master_->set_commit_time(Duration());
   master_->set_watcher(setup_.watcher);

@@ -26,6 +26,8 @@ namespace proffer::sim {
 struct RunSetup {
   // What the master says in a step has entries for its history.
   bool keeps_history = false;
+  // The master finds why asks wait.
+  bool looks_at_waits = true;
   // Master and frameworks are there so long before it begins; agents are not.
   Duration begun_before = {};
   // Is told each step of the master; outlives the run.

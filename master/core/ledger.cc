@@ -138,7 +138,7 @@ void Master::State::note_started(const Task& task, Time now) {
 // Nothing: no more.
 void Master::State::look_at_later(const FrameworkId& framework, const AskName& ask, AskWait& wait,
                                   std::optional<Time> at) {
-  if (wait.look_at == at) return;
+  if (wait.look_at == at || !options_.looks_at_waits) return;
   if (wait.look_at) looks_.erase({*wait.look_at, framework, ask});
   wait.look_at = at;
   if (at) looks_.insert({*at, framework, ask});

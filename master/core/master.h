@@ -48,6 +48,9 @@ struct MasterOptions {
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
   bool keeps_history = false;  // the outbox has entries for the history
+  // Without, all that waits waits for the next decision, says the ledger of waiting: for
+  // simulations in which nothing else of waiting is told.
+  bool looks_at_waits = true;
   Duration history_age = hours(24 * 30);
   // This master itself, and where it is reached. Empty: the registry does not name it.
   proto::MasterId master = {};

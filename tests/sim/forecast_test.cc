@@ -3,9 +3,11 @@
 #include "sim/forecast.h"
 
 #include <algorithm>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include "common/limits.h"
 #include "common/text.h"
 #include "proto/json/forecast_json.h"
 
@@ -77,6 +79,27 @@ TEST(Forecast, WhereThereIsRoomIsNow) {
   request.live.tasks.pop_back();
   const proto::Forecast made = forecast_of(request);
   EXPECT_LE(*made.asks.front().first.p90, seconds(1));
+}
+
+// As many as a framework may declare, and beside them tasks of asks that it declares no longer.
+TEST(Forecast, OfAllAsksOfAFrameworkSaysWhenEachStarts) {
+  proto::ForecastRequest request = busy_agent(1);
+  request.live.asks.clear();
+  for (size_t i = 0; i < kAsksMax; ++i) {
+    const auto letter = [](size_t of) { return static_cast<char>('a' + of); };
+    const std::string name = {'m', letter(i / 16), letter(i % 16)};
+    request.live.asks.push_back({kFramework, {.name = AskName(name), .shape = kShape, .count = 1}});
+  }
+  request.durations = {{.framework = "sort", .ran = {seconds(20), seconds(30), seconds(40)}}};
+  request.live.agents.front().total = parse_resources("cpus:16;mem:16GiB").value();
+  const proto::Forecast made = forecast_of(request);
+  ASSERT_EQ(made.asks.size(), kAsksMax);
+  std::set<AskName> names;
+  for (const proto::AskForecast& row : made.asks) {
+    names.insert(row.ask);
+    EXPECT_TRUE(row.first.p90.has_value()) << row.ask.str();
+  }
+  EXPECT_EQ(names.size(), kAsksMax);
 }
 
 TEST(Forecast, OfTasksThatNobodyKnowsNamesTheirFramework) {
