@@ -49,10 +49,15 @@ std::optional<Duration> from_now(const std::optional<Duration>& since, Duration 
 
 }  // namespace
 
-Forecaster::Forecaster(Loop& loop, const Master& core, History* history, std::string directory)
-    : loop_(loop), core_(core), history_(history), directory_(std::move(directory)) {
+Forecaster::Forecaster(Loop& loop, const Master& core, History* history, ForecasterOptions options)
+    : loop_(loop),
+      core_(core),
+      history_(history),
+      options_(std::move(options)),
+      learns_again_(loop, [this] { learn(); }),
+      child_too_long_(loop, [this] { end_child(); }) {
   loop_.on_signal(SIGCHLD, [this] { reap(); });
-  if (history_ != nullptr) learn({}, kForecastHistoryPages);
+  if (history_ != nullptr) learn();
 }
 
 Forecaster::~Forecaster() {
@@ -65,21 +70,27 @@ Forecaster::~Forecaster() {
 
 // --- what is known -------------------------------------------------------------------------------
 
-void Forecaster::learn(std::string before, size_t pages) {
-  if (pages == 0) return;
-  history_->read({.before = std::move(before)},
-                 [this, pages, alive = alive_](const Result<FoundHistory>& found) {
-                   if (!*alive) return;
-                   if (!found) {
-                     LOG(WARNING) << "forecasts know no more of the history error="
-                                  << quoted(found.error().message());
-                     return;
-                   }
-                   for (const proto::EndedTask& ended : found->page.tasks) {
-                     durations_.remember_older(ended);
-                   }
-                   if (!found->next.empty()) learn(found->next, pages - 1);
+void Forecaster::learn() {
+  history_->read({.before = learns_before_},
+                 [this, alive = alive_](const Result<FoundHistory>& found) {
+                   if (*alive) on_history(found);
                  });
+}
+
+// What cannot be read now, since a disk or too many readers are in the way, may be read later.
+void Forecaster::on_history(const Result<FoundHistory>& found) {
+  if (!found) {
+    const bool is_last = --tries_left_ == 0;
+    LOG(WARNING) << "forecasts do not know all of the history again="
+                 << (is_last ? "never" : to_text(options_.history_retry))
+                 << " error=" << quoted(found.error().message());
+    if (!is_last) learns_again_.arm(loop_.now() + options_.history_retry);
+    return;
+  }
+  tries_left_ = kForecastHistoryTries;
+  for (const proto::EndedTask& ended : found->page.tasks) durations_.remember_older(ended);
+  learns_before_ = found->next;
+  if (!learns_before_.empty() && --pages_left_ > 0) learn();
 }
 
 void Forecaster::hear(const std::vector<TraceEvent>& trace,
@@ -99,7 +110,6 @@ void Forecaster::hear(const std::vector<TraceEvent>& trace,
 
 void Forecaster::ask() {
   const Time now = loop_.now();
-  if (child_ != 0 && now - begun_ > kForecastTimeMax) ::kill(child_, SIGKILL);
   if (is_making_ || (next_ && now < *next_)) return;
   begin();
 }
@@ -108,9 +118,9 @@ void Forecaster::begin() {
   begun_ = loop_.now();
   next_ = begun_ + rest_;
   const proto::MasterStatus status = core_.status();
-  if (status.agents_connected + status.agents_disconnected > kForecastAgentsMax ||
-      status.frameworks_connected + status.frameworks_disconnected > kForecastFrameworksMax ||
-      status.tasks_staging + status.tasks_running + status.tasks_killing > kForecastTasksMax) {
+  if (status.agents_connected + status.agents_disconnected > options_.agents_max ||
+      status.frameworks_connected + status.frameworks_disconnected > options_.frameworks_max ||
+      status.tasks_staging + status.tasks_running + status.tasks_killing > options_.tasks_max) {
     trouble_ = NoEta::kTooLarge;
     return;
   }
@@ -121,7 +131,7 @@ void Forecaster::begin() {
   is_making_ = true;
   auto written = std::make_shared<Result<void>>();
   loop_.work(
-      [request, written, directory = directory_] {
+      [request, written, directory = options_.directory] {
         ::mkdir(directory.c_str(), 0700);
         *written =
             write_file_atomically(directory + "/request", proto::forecast_request_lines(*request));
@@ -136,16 +146,27 @@ void Forecaster::begin() {
 void Forecaster::start_child() {
   const Result<std::string> program = find_program_file("proffer-simulate");
   if (!program) return fail(program.error().message());
-  const std::string path = directory_ + "/answer";
+  const std::string path = options_.directory + "/answer";
   const Fd answer(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (answer.get() < 0)
     return fail(text("cannot write ", quoted(path), ": ", std::strerror(errno)));
   const uint64_t seed = figures_.made + figures_.failed + 1;
   const Result<pid_t> child = proffer::start_child(
-      {*program, "--forecast", directory_ + "/request", "--seed", std::to_string(seed)},
+      {*program, "--forecast", options_.directory + "/request", "--seed", std::to_string(seed)},
       answer.get());
   if (!child) return fail(child.error().message());
   child_ = *child;
+  // What it writes is on the disk of the master's registry.
+  const rlimit bytes = {kForecastAnswerMax, kForecastAnswerMax};
+  ::prlimit(child_, RLIMIT_FSIZE, &bytes, nullptr);
+  took_too_long_ = false;
+  child_too_long_.arm(loop_.now() + options_.time_max);
+}
+
+void Forecaster::end_child() {
+  if (child_ == 0) return;
+  took_too_long_ = true;
+  ::kill(child_, SIGKILL);
 }
 
 void Forecaster::reap() {
@@ -153,15 +174,19 @@ void Forecaster::reap() {
   rusage used = {};
   if (child_ == 0 || ::wait4(child_, &status, WNOHANG, &used) != child_) return;
   child_ = 0;
+  child_too_long_.arm(std::nullopt);
   const Duration cpu = of_timeval(used.ru_utime) + of_timeval(used.ru_stime);
   figures_.cpu = figures_.cpu + cpu;
-  rest_ = std::max(kForecastEvery, cpu * kForecastRest);
+  rest_ = std::max(options_.every, cpu * kForecastRest);
   next_ = begun_ + rest_;
   auto answer = std::make_shared<Result<proto::Forecast>>(proto::Forecast());
   loop_.work(
-      [answer, status, path = directory_ + "/answer"] {
+      [answer, status, path = options_.directory + "/answer",
+       too_long = took_too_long_ ? to_text(options_.time_max) : std::string()] {
         const std::string said = read_answer(path);
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        if (!too_long.empty()) {
+          *answer = Error::timeout(text("proffer-simulate was ended after ", too_long));
+        } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
           *answer = proto::parse_forecast(said);
         } else {
           *answer = Error::internal(text("proffer-simulate ended by ", how_it_ended(status), ": ",
@@ -175,6 +200,7 @@ void Forecaster::reap() {
 
 void Forecaster::on_answer(const Result<proto::Forecast>& answer) {
   if (!answer) return fail(answer.error().message());
+  if (answer->as_of == Time()) return fail("proffer-simulate does not say of when its forecast is");
   is_making_ = false;
   failed_rest_ = {};
   trouble_.reset();

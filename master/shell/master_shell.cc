@@ -316,8 +316,8 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
   if (options.events_bytes > 0) begin_events();
   conditions = std::make_unique<ConditionKeeper>(loop, options.core.heartbeat,
                                                  [this] { return circumstances(); });
-  forecaster =
-      std::make_unique<Forecaster>(loop, *core, history.get(), options.data_dir + "/forecast");
+  forecaster = std::make_unique<Forecaster>(
+      loop, *core, history.get(), ForecasterOptions{.directory = options.data_dir + "/forecast"});
   if (Result<void> listening = listen_by_keys(); !listening) {
     return lost(std::move(listening).error());
   }

@@ -98,5 +98,38 @@ TEST(Eta, IsToldOnceTasksOfTheKindHaveEndedAndComesTrue) {
   EXPECT_THAT(both.err, HasSubstr("--all shows what has ended, and --pending what waits"));
 }
 
+// Where the master finds no proffer-simulate beside it.
+TEST(Eta, AForecastThatFailsIsToldAndDisturbsNothing) {
+  Cluster cluster({.agents = 1, .resources = "cpus:2;mem:1024"});
+  const TemporaryDirectory home;
+  const TemporaryDirectory no_programs;
+  ::kill(cluster.pid_of("master"), SIGKILL);
+  cluster.dev().line_with("master");  // It says what ended.
+  const Process master({program("proffer-master"), "--data_dir=" + cluster.dir() + "/master",
+                        "--socket=" + cluster.master(), "--heartbeat=1s"},
+                       {{"PROFFER_BIN_DIR", no_programs / ""}});
+  ASSERT_TRUE(eventually([&] { return cluster.proffer({"status"}).code == 0; }));
+  const auto first =
+      cluster.start(sort_that(text("until [ -e ", home / "end", " ]; do sleep 0.05; done")));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks() == 1; }));
+  const auto second = cluster.start(sort_that("true"));
+  proto::PendingPage page;
+  ASSERT_TRUE(eventually([&] {
+    page = pending(cluster);
+    return page.asks.size() == 1 && page.asks.front().no_eta == proto::NoEta::kFailed;
+  })) << proto::pending_json(page);
+  const std::string name = page.asks.front().framework.str();
+  EXPECT_THAT(cluster.proffer({"tasks", "--pending"}).out,
+              HasSubstr("the last forecast failed; the master's log says why"));
+  EXPECT_THAT(cluster.proffer({"explain", "framework", name}).out,
+              HasSubstr("no estimate: the last forecast failed; the master's log says why"));
+  EXPECT_THAT(get_http(cluster.http(), "/v1/explain?framework=" + name),
+              HasSubstr("\"no_eta\":\"failed\""));
+  write_file(home / "end", "");
+  EXPECT_EQ(first->wait().code, 0);
+  EXPECT_EQ(second->wait().code, 0);
+  EXPECT_TRUE(is_alive(master.pid()));
+}
+
 }  // namespace
 }  // namespace proffer::test
