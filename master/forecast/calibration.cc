@@ -3,7 +3,10 @@
 #include "master/forecast/calibration.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+
+#include "master/forecast/censored_quantile.h"
 
 namespace proffer::master {
 namespace {
@@ -24,19 +27,13 @@ Duration scaled(Duration predicted, int64_t by) {
   return nanoseconds(static_cast<int64_t>(std::clamp(whole, least, most))) - kRatioFloor;
 }
 
-// The smallest of the ratios that so many thousandths of all, and of one more, are at most; the
-// largest, if none is.
-int64_t quantile(std::vector<int64_t> ratios, int64_t thousandths) {
-  const size_t rank = ((ratios.size() + 1) * static_cast<size_t>(thousandths) + 999) / 1'000;
-  const size_t place = std::min(rank, ratios.size());
-  const auto at = ratios.begin() + static_cast<std::ptrdiff_t>(place - 1);
-  std::nth_element(ratios.begin(), at, ratios.end());
-  return *at;
-}
-
-void push(std::deque<int64_t>& ratios, int64_t ratio) {
-  ratios.push_back(ratio);
-  if (ratios.size() > kRatiosKept) ratios.pop_front();
+// Those that are supposed if so many are known: each is the middle of an equal part of
+// probability.
+std::vector<int64_t> supposed_ratios(size_t known) {
+  const int64_t count = kRatiosSupposed - static_cast<int64_t>(known) / kKnownForSupposed;
+  std::vector<int64_t> ratios;
+  for (int64_t i = 0; i < count; ++i) ratios.push_back(1'000 * 2 * count / (2 * (count - i) - 1));
+  return ratios;
 }
 
 }  // namespace
@@ -49,62 +46,54 @@ void Calibration::begin(const proto::LiveSnapshot& live) {
   }
   for (const proto::LiveAsk& one : live.asks) {
     if (one.ask.count == 0 || !roles.contains(one.framework)) continue;
-    asked_[{one.framework, one.ask.name}] = {.role = one.ask.role.empty() ? roles[one.framework]
-                                                                          : one.ask.role};
+    asked_[{one.framework, one.ask.name}] = {
+        .role = one.ask.role.empty() ? roles[one.framework] : one.ask.role,
+        .wanted = one.ask.count};
   }
-  std::erase_if(open_, [&](const auto& one) { return !asked_.contains(one.first.ask); });
+  std::erase_if(open_, [&](const auto& one) {
+    const auto asked = asked_.find(one.first.ask);
+    return asked == asked_.end() || one.second.after > asked->second.wanted;
+  });
 }
 
-// Of each role, and of all, those that are late already: they count as if they came now, or a
-// forecast would learn of what comes late only when it has come. As many as their part of all that
-// are open would be of those that are kept: those in time will count only when they have come.
-Calibration::LateOnes Calibration::late_ones(Time now) const {
-  struct Open {
-    size_t all = 0;
-    std::vector<const Prediction*> late = {};
-  };
-  std::map<std::pair<RoleName, Rank>, Open> open;
+// How much larger than so much the ratios of open predictions will be.
+std::map<Calibration::Group, std::vector<Calibration::Ratios>> Calibration::open_ratios(
+    Time now) const {
+  std::map<Group, std::vector<Ratios>> open;
   for (const auto& [key, one] : open_) {
-    for (const RoleName& role : {one.role, RoleName()}) {
-      Open& of = open[{role, key.rank}];
-      ++of.all;
-      if (now - one.as_of > one.told_p90) of.late.push_back(&one);
-    }
+    const Ratios ratios = ratios_of(one, now);
+    for (const RoleName& role : {one.role, RoleName()}) open[{role, key.rank}].push_back(ratios);
   }
-  LateOnes all;
-  for (auto& [of, found] : open) {
-    const auto kept = ratios_.find(of);
-    const size_t ratios = kept == ratios_.end() ? 0 : kept->second.of_p90.size();
-    const size_t most = found.all <= ratios
-                            ? found.late.size()
-                            : (found.late.size() * ratios + found.all - 1) / found.all;
-    std::sort(found.late.begin(), found.late.end(),
-              [](const Prediction* a, const Prediction* b) { return a->as_of > b->as_of; });
-    found.late.resize(std::min(most, found.late.size()));
-    for (const Prediction* one : found.late) {
-      all[of].push_back(
-          {ratio_of(now - one->as_of, one->p50), ratio_of(now - one->as_of, one->p90)});
-    }
-  }
-  return all;
+  return open;
 }
 
 Calibration::Factors Calibration::factors(const RoleName& role, Rank rank,
-                                          const LateOnes& late) const {
-  const auto own = ratios_.find({role, rank});
-  const bool is_enough = own != ratios_.end() && own->second.of_p90.size() >= kRatiosLeast;
-  const auto found = is_enough ? own : ratios_.find({RoleName(), rank});
-  if (found == ratios_.end() || found->second.of_p90.size() < kRatiosLeast) return {1'000, 1'000};
-  std::vector<int64_t> of_p50(found->second.of_p50.begin(), found->second.of_p50.end());
-  std::vector<int64_t> of_p90(found->second.of_p90.begin(), found->second.of_p90.end());
-  if (const auto at = late.find({is_enough ? role : RoleName(), rank}); at != late.end()) {
-    for (const auto& [p50, p90] : at->second) {
-      of_p50.push_back(p50);
-      of_p90.push_back(p90);
+                                          const std::map<Group, std::vector<Ratios>>& open) const {
+  const auto all = ratios_.find({RoleName(), rank});
+  auto known = ratios_.find({role, rank});
+  const bool is_enough = known != ratios_.end() && known->second.size() >= kRatiosLeast;
+  if (!is_enough) known = all;
+  std::vector<int64_t> of_p50 = supposed_ratios(all == ratios_.end() ? 0 : all->second.size());
+  std::vector<int64_t> of_p90 = of_p50;
+  std::vector<int64_t> more_than_p50;
+  std::vector<int64_t> more_than_p90;
+  std::optional<Time> since;  // of older predictions, those that came true are forgotten
+  if (known != ratios_.end()) {
+    for (const Ratios& one : known->second) {
+      of_p50.push_back(one.of_p50);
+      of_p90.push_back(one.of_p90);
+    }
+    if (known->second.size() == kRatiosKept) since = known->second.front().as_of;
+  }
+  if (const auto at = open.find({is_enough ? role : RoleName(), rank}); at != open.end()) {
+    for (const Ratios& one : at->second) {
+      if (since && one.as_of < *since) continue;
+      more_than_p50.push_back(one.of_p50);
+      more_than_p90.push_back(one.of_p90);
     }
   }
-  return {quantile(std::move(of_p50), 500),
-          quantile(std::move(of_p90), found->second.level_of_p90)};
+  return {censored_quantile(of_p50, more_than_p50, 500),
+          censored_quantile(of_p90, more_than_p90, 900)};
 }
 
 proto::StartForecast Calibration::corrected(const proto::StartForecast& raw,
@@ -117,11 +106,11 @@ proto::StartForecast Calibration::corrected(const proto::StartForecast& raw,
 }
 
 void Calibration::correct(proto::Forecast& forecast) {
-  const LateOnes late = late_ones(forecast.as_of);
-  std::map<std::pair<RoleName, Rank>, Factors> known;
+  const std::map<Group, std::vector<Ratios>> open = open_ratios(forecast.as_of);
+  std::map<Group, Factors> known;
   const auto factors_of = [&](const RoleName& role, Rank rank) {
     const auto [at, is_new] = known.try_emplace({role, rank});
-    if (is_new) at->second = factors(role, rank, late);
+    if (is_new) at->second = factors(role, rank, open);
     return at->second;
   };
   for (proto::AskForecast& row : forecast.asks) {
@@ -162,16 +151,28 @@ void Calibration::predict(const AskKey& ask, Rank rank, const proto::StartForeca
                                             .told_p90 = *told.p90});
 }
 
-void Calibration::launched(const FrameworkId& framework, const AskName& ask, Time now) {
+void Calibration::launched(const FrameworkId& framework, const AskName& ask, Time asked_at,
+                           Time now) {
   if (open_.empty() && asked_.empty()) return;
   const AskKey key{framework, ask};
   if (const auto asked = asked_.find(key); asked != asked_.end()) ++asked->second.launched;
   for (const Rank rank : {Rank::kFirst, Rank::kLast}) {
     const auto at = open_.find({key, rank});
-    if (at == open_.end() || --at->second.after > 0) continue;
-    came_true(at->first, at->second, now);
+    if (at == open_.end()) continue;
+    // The task that is wanted longest is launched first: those that were predicted are wanted no
+    // longer, and others have been asked for by the same name.
+    const bool is_another = asked_at > at->second.as_of;
+    if (!is_another && --at->second.after > 0) continue;
+    if (!is_another) came_true(at->first, at->second, now);
     open_.erase(at);
   }
+}
+
+Calibration::Ratios Calibration::ratios_of(const Prediction& prediction, Time now) {
+  const Duration took = now - prediction.as_of;
+  return {.as_of = prediction.as_of,
+          .of_p50 = ratio_of(took, prediction.p50),
+          .of_p90 = ratio_of(took, prediction.p90)};
 }
 
 void Calibration::came_true(const PredictionKey& key, const Prediction& prediction, Time now) {
@@ -179,22 +180,19 @@ void Calibration::came_true(const PredictionKey& key, const Prediction& predicti
   ++figures_.starts;
   figures_.below_p50 += took <= prediction.told_p50;
   figures_.below_p90 += took <= prediction.told_p90;
-  const int64_t of_p50 = ratio_of(took, prediction.p50);
-  const int64_t of_p90 = ratio_of(took, prediction.p90);
-  const bool in_time = took <= prediction.told_p90;
-  keep({prediction.role, key.rank}, of_p50, of_p90, in_time);
-  keep({RoleName(), key.rank}, of_p50, of_p90, in_time);
+  const Ratios ratios = ratios_of(prediction, now);
+  keep({prediction.role, key.rank}, ratios);
+  keep({RoleName(), key.rank}, ratios);
 }
 
-void Calibration::keep(const std::pair<RoleName, Rank>& of, int64_t of_p50, int64_t of_p90,
-                       bool in_time) {
+void Calibration::keep(const Group& of, const Ratios& ratios) {
   const auto at = ratios_.find(of);
   if (at == ratios_.end() && ratios_.size() >= kCalibratedRolesMax && !of.first.empty()) return;
-  Ratios& ratios = at == ratios_.end() ? ratios_[of] : at->second;
-  push(ratios.of_p50, of_p50);
-  push(ratios.of_p90, of_p90);
-  const int64_t level = ratios.level_of_p90 + (in_time ? -kLevelStep : 9 * kLevelStep);
-  ratios.level_of_p90 = std::clamp(level, kLevelMin, kLevelMax);
+  std::deque<Ratios>& kept = at == ratios_.end() ? ratios_[of] : at->second;
+  const auto later = std::find_if(kept.rbegin(), kept.rend(),
+                                  [&](const Ratios& one) { return one.as_of <= ratios.as_of; });
+  kept.insert(later.base(), ratios);
+  if (kept.size() > kRatiosKept) kept.pop_front();
 }
 
 }  // namespace proffer::master

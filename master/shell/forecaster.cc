@@ -102,7 +102,7 @@ void Forecaster::hear(const std::vector<TraceEvent>& trace,
   for (const TraceEvent& event : trace) {
     const auto* launched = event.as<TaskLaunched>();
     if (launched == nullptr) continue;
-    calibration_.launched(launched->framework, launched->ask, loop_.now());
+    calibration_.launched(launched->framework, launched->ask, launched->asked_at, loop_.now());
   }
 }
 

@@ -1,7 +1,11 @@
 #include "tests/support/eta/eta_trial.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -66,7 +70,7 @@ void add_framework(Work& work, std::string name, std::string role, Duration join
 void add_jobs(Work& work, Prng& chance, Duration lasts, Duration every, int64_t tasks_max,
               std::string_view shape, const Durations& durations) {
   Duration at = work.scenario.frameworks.back().joins;
-  for (int number = 0; number < 120; ++number) {
+  for (int number = 0; number < 240; ++number) {
     at = at + milliseconds(static_cast<int64_t>(-std::log(fraction(chance)) *
                                                 static_cast<double>(every.millis())));
     if (at >= lasts) return;
@@ -74,24 +78,30 @@ void add_jobs(Work& work, Prng& chance, Duration lasts, Duration every, int64_t 
   }
 }
 
-Work work_of(Workload workload, uint64_t seed, Duration lasts) {
+Work work_of(Workload workload, const TrialOptions& options) {
+  const uint64_t seed = options.seed;
+  const Duration lasts = options.lasts;
+  const auto sized = [&](int64_t count) {
+    return std::max<int64_t>(count * options.size / 100, 1);
+  };
+  const auto every = [&](Duration span) { return span * 100 / options.size; };
   Prng chance(seed * 3 + static_cast<uint64_t>(workload));
   Work work;
   work.scenario.seed = seed;
   work.scenario.until = lasts;
   switch (workload) {
     case Workload::kWaves:
-      add_agents(work, 10, "cpus:8;mem:32GiB");
+      add_agents(work, sized(10), "cpus:8;mem:32GiB");
       for (int f = 0; f < 6; ++f) {
         add_framework(work, text("batch", static_cast<char>('a' + f)),
                       text("team", static_cast<char>('a' + f)));
-        add_jobs(work, chance, lasts, seconds(200), 40, "cpus:1;mem:1GiB",
+        add_jobs(work, chance, lasts, every(seconds(200)), 40, "cpus:1;mem:1GiB",
                  {.least_s = 40, .tail = 1.5, .most_s = 7'200});
       }
       return work;
     case Workload::kWeights:
       work.scenario.roles[RoleName("eng")].weight = 3 * kWeightOne;
-      add_agents(work, 8, "cpus:16;mem:64GiB");
+      add_agents(work, sized(8), "cpus:16;mem:64GiB");
       for (int f = 0; f < 8; ++f) {
         add_framework(work, text(f % 2 == 0 ? "eng-" : "lab-", f), f % 2 == 0 ? "eng" : "lab",
                       seconds(chance.between(0, 600)));
@@ -101,17 +111,19 @@ Work work_of(Workload workload, uint64_t seed, Duration lasts) {
           work.scenario.frameworks.back().leaves =
               lasts - seconds(chance.between(600, lasts.millis() / 4'000));
         }
-        add_jobs(work, chance, lasts, seconds(240), 30,
+        add_jobs(work, chance, lasts, every(seconds(240)), 30,
                  f % 3 == 0 ? "cpus:4;mem:4GiB" : "cpus:2;mem:8GiB",
                  {.least_s = 60, .tail = 3, .most_s = 1'800});
       }
       return work;
     case Workload::kGangs:
-      add_agents(work, 12, "cpus:16;mem:64GiB");
+      add_agents(work, sized(12), "cpus:16;mem:64GiB");
       add_framework(work, "web", "web");
-      add_tasks(work, "serve", 24, "cpus:2;mem:4GiB", Duration(), {});
+      add_tasks(work, "serve", sized(24), "cpus:2;mem:4GiB", Duration(), {});
       add_framework(work, "mpi", "mpi");
-      for (int job = 0; job < 90; ++job) {
+      // As dense however long it lasts, up to what a scenario may have.
+      for (int64_t job = 0; job < std::min<int64_t>(sized(90 * lasts.millis() / 14'400'000), 240);
+           ++job) {
         const int64_t members = 2 * chance.between(1, 4);
         add_tasks(work, text("solve-", job), members, "cpus:8;mem:8GiB",
                   seconds(chance.between(0, lasts.millis() / 1'000)),
@@ -120,7 +132,7 @@ Work work_of(Workload workload, uint64_t seed, Duration lasts) {
       }
       for (int f = 0; f < 3; ++f) {
         add_framework(work, text("quick", static_cast<char>('a' + f)), "quick");
-        add_jobs(work, chance, lasts, seconds(180), 80, "cpus:1;mem:1GiB",
+        add_jobs(work, chance, lasts, every(seconds(180)), 80, "cpus:1;mem:1GiB",
                  {.least_s = 20, .tail = 2, .most_s = 1'200});
       }
       return work;
@@ -128,33 +140,98 @@ Work work_of(Workload workload, uint64_t seed, Duration lasts) {
   return work;
 }
 
-// What the runs say of the next task of an ask, before it is corrected.
-class RawPredictions {
+// The first times that are told of an ask's next task and of its last one, until they come true.
+class Predictions {
  public:
+  struct Outcome {
+    Duration took = {};
+    Duration p50 = {};
+    Duration p90 = {};
+  };
+
   void add(const proto::Forecast& forecast) {
     for (const proto::AskForecast& row : forecast.asks) {
-      if (!row.first.p50 || !row.first.p90) continue;
-      open_.try_emplace({row.framework, row.ask}, Open{forecast.as_of, row.first});
+      add({row.framework, row.ask, false}, row.first, 1, forecast.as_of);
+      if (row.tasks > 1) add({row.framework, row.ask, true}, row.last, row.tasks, forecast.as_of);
     }
   }
   void launched(const FrameworkId& framework, const AskName& ask, Time now) {
-    const auto at = open_.find({framework, ask});
-    if (at == open_.end()) return;
-    const Duration took = now - at->second.as_of;
-    ++figures_.starts;
-    figures_.below_p50 += took <= *at->second.says.p50;
-    figures_.below_p90 += took <= *at->second.says.p90;
-    open_.erase(at);
+    for (const bool is_last : {false, true}) {
+      const auto at = open_.find({framework, ask, is_last});
+      if (at == open_.end() || --at->second.after > 0) continue;
+      const Open& open = at->second;
+      (is_last ? lasts_ : firsts_).push_back({now - open.as_of, *open.says.p50, *open.says.p90});
+      open_.erase(at);
+    }
   }
-  const proto::EtaFigures& figures() const { return figures_; }
+  const std::vector<Outcome>& firsts() const { return firsts_; }
+  const std::vector<Outcome>& lasts() const { return lasts_; }
 
  private:
+  using Key = std::tuple<FrameworkId, AskName, bool>;
   struct Open {
     Time as_of = {};
     proto::StartForecast says = {};
+    int64_t after = 0;
   };
-  std::map<std::pair<FrameworkId, AskName>, Open> open_;
-  proto::EtaFigures figures_;
+
+  void add(const Key& key, const proto::StartForecast& says, int64_t after, Time as_of) {
+    if (says.p50 && says.p90) open_.try_emplace(key, Open{as_of, says, after});
+  }
+
+  std::map<Key, Open> open_;
+  std::vector<Outcome> firsts_;
+  std::vector<Outcome> lasts_;
+};
+
+proto::EtaFigures figures_of(const std::vector<Predictions::Outcome>& outcomes) {
+  proto::EtaFigures figures;
+  for (const Predictions::Outcome& one : outcomes) {
+    ++figures.starts;
+    figures.below_p50 += one.took <= one.p50;
+    figures.below_p90 += one.took <= one.p90;
+  }
+  return figures;
+}
+
+template <class T>
+T median(std::vector<T> values) {
+  if (values.empty()) return {};
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// One that is asked so often.
+struct AskedMaster {
+  void hear(const FrameworkId& framework, const AskName& ask, Time asked_at, Time now) {
+    calibration.launched(framework, ask, asked_at, now);
+    predictions.launched(framework, ask, now);
+  }
+  void forecast(const proto::LiveSnapshot& live, proto::Forecast made) {
+    calibration.begin(live);
+    calibration.correct(made);
+    predictions.add(made);
+  }
+  Told told(Duration asked_every) const {
+    Told told{.asked_every = asked_every, .starts = calibration.figures(), .first = first};
+    std::vector<Duration> spreads;
+    std::vector<int64_t> of_waits;
+    for (const auto* outcomes : {&predictions.firsts(), &predictions.lasts()}) {
+      for (const Predictions::Outcome& one : *outcomes) {
+        spreads.push_back(one.p90 - one.p50);
+        of_waits.push_back((one.p90 + seconds(1)).millis() * 1'000 /
+                           (one.took + seconds(1)).millis());
+      }
+    }
+    told.spread = median(std::move(spreads));
+    told.p90_of_wait = median(std::move(of_waits));
+    return told;
+  }
+
+  master::Calibration calibration = {};
+  Predictions predictions = {};
+  proto::EtaFigures first = {};
 };
 
 // What the master learns from each step.
@@ -166,7 +243,9 @@ class Learner final : public master::StepWatcher {
     for (const TraceEvent& event : out.trace) {
       const auto* launched = event.as<master::TaskLaunched>();
       if (launched == nullptr) continue;
-      calibration.launched(launched->framework, launched->ask, now_);
+      for (AskedMaster& one : masters) {
+        one.hear(launched->framework, launched->ask, launched->asked_at, now_);
+      }
       raw.launched(launched->framework, launched->ask, now_);
     }
     for (const proto::HistoryRecord& record : out.history) {
@@ -176,8 +255,8 @@ class Learner final : public master::StepWatcher {
   void ends() override {}
 
   master::RememberedDurations durations = {};
-  master::Calibration calibration = {};
-  RawPredictions raw = {};
+  std::vector<AskedMaster> masters = {};
+  Predictions raw = {};
 
  private:
   Time now_ = {};
@@ -191,12 +270,11 @@ std::string_view to_text(Workload workload) {
 }
 
 Trial run_trial(Workload workload, const TrialOptions& options) {
-  const Work work = work_of(workload, options.seed, options.lasts);
+  const Work work = work_of(workload, options);
   const Result<void> checked = sim::check_scenario(work.scenario);
   CHECK(checked.has_value()) << checked.error().message();
   Learner learner;
-  const master::RememberedDurations& durations = learner.durations;
-  master::Calibration& calibration = learner.calibration;
+  learner.masters.resize(options.each.size());
   sim::ScenarioRun run(work.scenario, nullptr, {}, {.keeps_history = true, .watcher = &learner});
   run.world().set_check_every(uint64_t{1} << 62);
   run.set_durations([&](const sim::TaskRef& ref) -> std::optional<Duration> {
@@ -207,7 +285,7 @@ Trial run_trial(Workload workload, const TrialOptions& options) {
     return drawn(of->second, Prng(Prng(options.seed ^ (key * 0x9E3779B97F4A7C15u)).next()));
   });
   Trial trial;
-  std::optional<proto::EtaFigures> learnt;
+  bool has_learnt = false;
   Prng chance(options.seed + 77);
   // Nobody has ended yet in the first minutes.
   Duration at = minutes(5);
@@ -215,19 +293,22 @@ Trial run_trial(Workload workload, const TrialOptions& options) {
     at = at + milliseconds(static_cast<int64_t>(-std::log(fraction(chance)) *
                                                 static_cast<double>(options.asked_every.millis())));
     if (at >= options.lasts) break;
-    if (!learnt && at >= options.lasts / 3) {
+    if (!has_learnt && at >= options.lasts / 3) {
       run.run_until(options.lasts / 3);
-      learnt = calibration.figures();
+      for (AskedMaster& one : learner.masters) one.first = one.calibration.figures();
+      has_learnt = true;
     }
     run.run_until(at);
     proto::ForecastRequest request{.live = run.master().live_snapshot(run.world().now())};
-    request.durations = durations.used_by(request.live);
-    calibration.begin(request.live);
+    request.durations = learner.durations.used_by(request.live);
     Result<proto::Forecast> made =
         sim::forecast(request, {.runs = options.runs, .seed = chance.next()});
     CHECK(made.has_value()) << made.error().message();
     learner.raw.add(*made);
-    calibration.correct(*made);
+    for (size_t i = 0; i < options.each.size(); ++i) {
+      if (trial.forecasts % options.each[i] != 0) continue;
+      learner.masters[i].forecast(request.live, *made);
+    }
     ++trial.forecasts;
     for (const proto::AskForecast& row : made->asks) {
       ++trial.asks;
@@ -236,12 +317,10 @@ Trial run_trial(Workload workload, const TrialOptions& options) {
   }
   run.run_until(options.lasts);
   CHECK(run.world().violations().empty()) << run.world().violations().front().what;
-  trial.told = calibration.figures();
-  const proto::EtaFigures before = learnt.value_or(trial.told);
-  trial.later = {.starts = trial.told.starts - before.starts,
-                 .below_p50 = trial.told.below_p50 - before.below_p50,
-                 .below_p90 = trial.told.below_p90 - before.below_p90};
-  trial.raw = learner.raw.figures();
+  for (size_t i = 0; i < options.each.size(); ++i) {
+    trial.told.push_back(learner.masters[i].told(options.asked_every * options.each[i]));
+  }
+  trial.raw = figures_of(learner.raw.firsts());
   return trial;
 }
 
