@@ -76,10 +76,7 @@ export class AccessView {
       text: 'Its connections end now, and it cannot come back with this key. Other keys of it stay.',
       yes: `Revoke the key of ${row.name}`,
       sure: row.name,
-      act: async () => {
-        await post('/v1/key_revoke', { key: row.key });
-        await this.read();
-      },
+      act: (_, key) => post('/v1/key_revoke', { key: row.key }, key),
     });
   }
   askSet() {
@@ -87,12 +84,8 @@ export class AccessView {
       title: 'Set a secret?',
       text: 'Your tasks may have it from their next launch on. One of the same name is replaced. Its value is not shown again.',
       yes: 'Set it',
-      fields: [{ name: 'name', label: 'Name' }, { name: 'value', label: 'Value', type: 'password' }],
-      act: async ({ name, value }) => {
-        if (value === '') throw new Error('the value is empty');
-        await post('/v1/secret_set', { name: name.trim(), value_hex: hex(value) });
-        await this.read();
-      },
+      fields: [{ name: 'name', label: 'Name' }, { name: 'value', label: 'Value', isConcealed: true }],
+      act: ({ name, value }, key) => post('/v1/secret_set', { name: name.trim(), value_hex: hex(value) }, key),
     });
   }
   askRemove({ owner, name }) {
@@ -100,10 +93,7 @@ export class AccessView {
       title: `Remove secret ${name} of ${owner}?`,
       text: 'Tasks that run keep what they were given; those that want it from now on are refused.',
       yes: `Remove ${name}`,
-      act: async () => {
-        await post('/v1/secret_remove', { owner, name });
-        await this.read();
-      },
+      act: (_, key) => post('/v1/secret_remove', { owner, name }, key),
     });
   }
 }

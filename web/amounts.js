@@ -6,18 +6,21 @@ const number = (value) => String(Math.round(value * 1000) / 1000);
 
 const mebibytes = (value) => (value >= 1024 ? `${number(value / 1024)} GiB` : `${number(value)} MiB`);
 
-export function amounts(of) {
-  if (!of) return '';
-  const parts = [];
-  for (const kind of kKinds) {
-    if (!of[kind]) continue;
-    parts.push(kind === 'mem' || kind === 'disk' ? `${kind} ${mebibytes(of[kind])}` : `${kind} ${number(of[kind])}`);
-  }
-  return parts.join(', ');
+function words(of, kinds) {
+  return kinds.map((kind) => (kind === 'mem' || kind === 'disk' ? `${kind} ${mebibytes(of[kind])}`
+    : `${kind} ${number(of[kind])}`)).join(', ');
 }
+const used = (of) => kKinds.filter((kind) => of?.[kind]);
+// A guarantee or a limit may name a kind with 0: that is none of it, and not all of it.
+const named = (of) => kKinds.filter((kind) => of?.[kind] !== undefined);
+
+export const amounts = (of) => words(of, used(of));
+export const quota = (of) => words(of, named(of));
 
 // The same as the commands and the API take them: cpus:10;mem:4096.
-export const resourcesText = (of) => kKinds.filter((kind) => of?.[kind]).map((kind) => `${kind}:${number(of[kind])}`).join(';');
+const typed = (of, kinds) => kinds.map((kind) => `${kind}:${number(of[kind])}`).join(';');
+export const resourcesText = (of) => typed(of, used(of));
+export const quotaText = (of) => typed(of, named(of));
 
 // The largest fraction that `use` is of any kind in `total`, and of which kind.
 export function dominant(use, total) {

@@ -105,8 +105,8 @@ function send(path, body, more) {
   return ask(path, { method: 'POST', body: JSON.stringify(body),
     headers: headers({ 'Content-Type': 'application/json', ...more }) }).then(whole);
 }
-// A change: it is done once, should the browser send it twice.
-export const post = (path, body) => send(path, body, { 'Idempotency-Key': crypto.randomUUID() });
+// A change: with the same key it is done once, however often it is sent.
+export const post = (path, body, key) => send(path, body, { 'Idempotency-Key': key });
 // What a framework's scheduler tells.
 export const request = (framework, body) => send(`/v1/frameworks/${framework}/requests?timeout_s=10`, body, {});
 

@@ -129,36 +129,28 @@ export class ClusterView {
       title: isDrain ? `Drain agent ${agent.name}?` : `Take the drain of agent ${agent.name} back?`,
       text: isDrain ? `Nothing new comes to it, and its ${agent.row.tasks} tasks are told to leave.` : 'Tasks may be launched on it again.',
       yes: isDrain ? `Drain ${agent.name}` : `Take back the drain of ${agent.name}`,
-      act: async () => {
-        await post(isDrain ? '/v1/drain' : '/v1/undrain', { agent: agent.name });
-        await this.read();
-      },
+      act: (_, key) => post(isDrain ? '/v1/drain' : '/v1/undrain', { agent: agent.name }, key),
     });
   }
   askReserve(agent) {
     question({
       title: `Reserve resources of agent ${agent.name} for a role?`,
-      text: 'Only the role and those below it are offered them from then on. What others use there stays theirs until it ends.',
+      text: 'Only the role and those below it are offered them from then on. What tasks use there now cannot be reserved.',
       yes: `Reserve on ${agent.name}`,
       fields: [
         { name: 'role', label: 'Role, as in ads/batch' },
         { name: 'resources', label: 'Resources, as in cpus:2;mem:1GiB' },
       ],
-      act: async ({ role, resources }) => {
-        await post('/v1/reserve', { agent: agent.name, role: role.trim(), resources: resources.trim() });
-        await this.read();
-      },
+      act: ({ role, resources }, key) => post('/v1/reserve', { agent: agent.name, role: role.trim(), resources: resources.trim() }, key),
     });
   }
   askUnreserve(agent, { role, amounts: reserved }) {
     question({
       title: `Remove the reservation of role ${role} at agent ${agent.name}?`,
-      text: 'All roles are offered it again. Tasks that run there go on.',
+      text: 'All roles are offered it again. What tasks of the role use there cannot be given back.',
       yes: `Remove the reservation of ${role}`,
-      act: async () => {
-        await post('/v1/unreserve', { agent: agent.name, role, resources: resourcesText(reserved) });
-        await this.read();
-      },
+      fields: [{ name: 'resources', label: 'What is given back', value: resourcesText(reserved) }],
+      act: ({ resources }, key) => post('/v1/unreserve', { agent: agent.name, role, resources: resources.trim() }, key),
     });
   }
   askGone(agent) {
@@ -168,10 +160,7 @@ export class ClusterView {
         + 'frameworks launch others. Should it come back, it is refused.',
       yes: `Give ${agent.name} up`,
       sure: agent.name,
-      act: async () => {
-        await post('/v1/agent_gone', { agent: agent.name });
-        await this.read();
-      },
+      act: (_, key) => post('/v1/agent_gone', { agent: agent.name }, key),
     });
   }
   askLift() {
@@ -180,10 +169,7 @@ export class ClusterView {
       text: 'More agents fell silent than may be given up in a period, as when a switch fails. If you go on, their tasks '
         + 'are lost to their frameworks, which launch others.',
       yes: 'Give them up',
-      act: async () => {
-        await post('/v1/brake_lift', {});
-        await this.read();
-      },
+      act: (_, key) => post('/v1/brake_lift', {}, key),
     });
   }
 }

@@ -91,47 +91,71 @@ export class Table {
 
 const dialog = () => document.getElementById('question');
 
+let asked = null;  // the question that is open
+
 // Asks before something is changed: `title` names the object. `fields`: {name, label, value} each,
-// with `type` password for what nobody else should read. `sure`: a name that has to be typed first,
-// where nothing can be taken back. `act(values)` is done on "yes", with the fields' values by their
-// names; what the server refuses is shown here.
+// with `isConcealed` for what nobody else should read. `sure`: a name that has to be typed first,
+// where nothing can be taken back. `act(values, key)` is done on "yes", with the fields' values by
+// their names; what the server refuses is shown here. `key` is the same for the same values, so that
+// one that is sent again, because its answer was lost, is done once. Then views are read again.
 export function question({ title, text, yes, fields = [], sure, act }) {
   const box = dialog();
   const part = (name) => document.getElementById(`question-${name}`);
-  part('title').textContent = title;
-  part('text').textContent = text;
-  part('error').textContent = '';
+  const mine = {};
+  asked = mine;
+  let isBusy = false;
+  let key = { of: null, is: '' };
   const isSure = () => sure === undefined || inputs.at(-1).value === sure;
-  const all = [...fields, ...(sure === undefined ? [] : [{ label: `Type ${sure} to go on`, value: '' }])];
-  const inputs = all.map(({ value = '', type = 'text' }) => {
-    const input = el('input', { type, autocomplete: 'off', oninput: () => { part('yes').disabled = !isSure(); } });
+  const look = () => { part('yes').disabled = isBusy || !isSure(); };
+  const all = [...fields, ...(sure === undefined ? [] : [{ label: `Type ${sure} to go on` }])];
+  const inputs = all.map(({ value = '', isConcealed }) => {
+    // A secret may have several lines, which a field for passwords would join.
+    const input = isConcealed
+      ? el('textarea', { class: 'concealed', rows: 3, autocomplete: 'off', spellcheck: 'false', oninput: look })
+      : el('input', { type: 'text', autocomplete: 'off', oninput: look });
     input.value = value;
     return input;
   });
+  part('title').textContent = title;
+  part('text').textContent = text;
+  part('error').textContent = '';
   put(part('fields'), all.map(({ label }, i) => el('p', {}, el('label', {}, el('span', {}, label), ' ', inputs[i]))));
   part('yes').textContent = yes;
-  part('yes').disabled = !isSure();
   part('no').onclick = () => box.close();
   box.querySelector('form').onsubmit = (event) => {
     event.preventDefault();
     part('yes').click();
   };
   part('yes').onclick = async () => {
-    part('yes').disabled = true;
+    if (isBusy || !isSure()) return;
+    const values = Object.fromEntries(fields.map(({ name }, i) => [name, inputs[i].value]));
+    if (key.of !== JSON.stringify(values)) key = { of: JSON.stringify(values), is: crypto.randomUUID() };
+    isBusy = true;
+    look();
     part('error').textContent = '';
+    let why = '';
     try {
-      await act(Object.fromEntries(fields.map(({ name }, i) => [name, inputs[i].value])));
-      box.close();
+      await act(values, key.is);
     } catch (error) {
-      part('error').textContent = error.words ?? error.message ?? String(error);
+      why = error.words ?? error.message ?? String(error);
     }
-    part('yes').disabled = !isSure();
+    isBusy = false;
+    document.dispatchEvent(new Event('changed'));
+    if (asked !== mine) return;  // it was closed, and another one may be open
+    part('error').textContent = why;
+    if (why) look();
+    else box.close();
   };
   const before = document.activeElement;
   box.onclose = () => {
-    put(part('fields'));  // a secret does not stay in the page
+    if (box.open) return;
+    asked = null;
+    key = null;
+    for (const input of inputs) input.value = '';  // a secret does not stay in the page
+    put(part('fields'));
     before?.focus?.();
   };
+  look();
   box.showModal();
   (inputs[0] ?? part('no')).focus();
 }

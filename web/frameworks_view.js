@@ -72,10 +72,7 @@ export class FrameworksView {
       title: `Kill all tasks of framework ${framework.framework}?`,
       text: `Its ${framework.tasks} tasks end. Its scheduler may launch others.`,
       yes: `Kill the tasks of ${framework.framework}`,
-      act: async () => {
-        await post('/v1/kill', { framework: framework.framework });
-        await this.read();
-      },
+      act: (_, key) => post('/v1/kill', { framework: framework.framework }, key),
     });
   }
   askTeardown(framework) {
@@ -84,10 +81,7 @@ export class FrameworksView {
       text: `Its ${framework.tasks} tasks end, and its scheduler is refused from now on.`,
       yes: `End ${framework.framework}`,
       sure: framework.framework,
-      act: async () => {
-        await post('/v1/teardown', { framework: framework.framework });
-        await this.read();
-      },
+      act: (_, key) => post('/v1/teardown', { framework: framework.framework }, key),
     });
   }
 }

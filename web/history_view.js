@@ -43,12 +43,18 @@ export class HistoryView {
 
   first() {
     this.pages = [''];
-    this.read();
+    this.readSoon();
   }
   turn(by) {
     if (by < 0) this.pages.pop();
     else if (this.next) this.pages.push(this.next);
-    this.read();
+    this.readSoon();
+  }
+  readSoon() {
+    this.next = '';
+    this.later.disabled = true;
+    this.earlier.disabled = true;
+    document.dispatchEvent(new Event('changed'));
   }
 
   async read() {
@@ -56,8 +62,10 @@ export class HistoryView {
     for (const [name, input] of Object.entries({ ...this.fields, state: this.state, master: this.master })) {
       if (input.value.trim()) query.set(name, input.value.trim());
     }
-    if (this.pages.at(-1)) query.set('before', this.pages.at(-1));
+    const place = this.pages.at(-1);
+    if (place) query.set('before', place);
     const page = await get(`/v1/history?${query}`);
+    if (place !== this.pages.at(-1)) return;  // another page is wanted by now
     this.next = page.next ?? '';
     this.table.set(page.tasks ?? []);
     this.later.disabled = this.pages.length === 1;
@@ -73,6 +81,7 @@ export class HistoryView {
     if (seen === this.seen) return;
     this.seen = seen;
     const before = this.master.value;
+    if (before && !rows.some((one) => one.id === before)) this.pages = [''];
     this.master.replaceChildren(el('option', { value: '' }, 'the leader'),
       ...rows.map((one) => el('option', { value: one.id, selected: one.id === before }, one.master)));
   }

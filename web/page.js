@@ -146,6 +146,7 @@ async function begin() {
     hear('reads', false, error.message);
   }
   put(document.getElementById('views'), views.map((view) => el('li', {}, el('a', { href: `#/${view.name}` }, view.title))));
+  document.addEventListener('changed', () => soon(0));
   document.addEventListener('visibilitychange', () => { if (!document.hidden) soon(0); });
   hasBegun = true;
   navigate();

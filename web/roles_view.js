@@ -1,6 +1,6 @@
 import { get, list, post } from './api.js';
 import { Table, el, facts, put, question } from './dom.js';
-import { amounts, dominant, resourcesText, millionths } from './amounts.js';
+import { amounts, dominant, millionths, quota, quotaText } from './amounts.js';
 import { Blame } from './blame.js';
 import { Chart } from './chart.js';
 
@@ -55,8 +55,8 @@ export class RolesView {
       ['Used', (r) => amounts(r.allocated) || 'nothing', 'wide'],
       ['Borrowed', (r) => amounts(r.borrowed) || 'nothing', 'wide'],
       ['Entitlement', (r) => amounts(r.entitlement) || 'nothing', 'wide'],
-      ['Guarantee', (r) => (amounts(r.guarantee) ? `${amounts(r.guarantee)}${r.guarantee_met === false ? ' (not met)' : ''}` : 'none')],
-      ['Limit', (r) => amounts(r.limit) || 'none'],
+      ['Guarantee', (r) => (quota(r.guarantee) ? `${quota(r.guarantee)}${r.guarantee_met === false ? ' (not met)' : ''}` : 'none')],
+      ['Limit', (r) => quota(r.limit) || 'none'],
       ['Frameworks', (r) => r.frameworks, 'number'],
     ], { empty: 'no role has a framework or settings' });
     this.root = el('div', {}, el('h3', {}, 'Shares over time'), this.chart.root, this.detail, this.key, this.table.root);
@@ -102,7 +102,7 @@ export class RolesView {
       ['Weight', String(role.weight)], ['Share', millionths(role.dominant_share_millionths)],
       ['Used', amounts(role.allocated) || 'nothing'], ['Offered', amounts(role.offered) || 'nothing'],
       ['Borrowed', amounts(role.borrowed) || 'nothing'], ['Entitlement', amounts(role.entitlement) || 'nothing'],
-      ['Guarantee', amounts(role.guarantee) || 'none'], ['Limit', amounts(role.limit) || 'none'],
+      ['Guarantee', quota(role.guarantee) || 'none'], ['Limit', quota(role.limit) || 'none'],
       ['Users', (role.users ?? []).join(', ')],
     ]), el('p', { class: 'controls' },
       el('button', { type: 'button', id: 'set-role', onclick: () => this.askSet(role) }, 'Change its settings…'),
@@ -113,7 +113,7 @@ export class RolesView {
   }
 
   askSet(role) {
-    const before = { weight: String(role.weight), guarantee: resourcesText(role.guarantee), limit: resourcesText(role.limit),
+    const before = { weight: String(role.weight), guarantee: quotaText(role.guarantee), limit: quotaText(role.limit),
       users: (role.users ?? []).join(', ') };
     question({
       title: `Change the settings of role ${role.role}?`,
@@ -124,9 +124,9 @@ export class RolesView {
         { name: 'weight', label: 'Weight, from 0.001 to 1000', value: before.weight },
         { name: 'guarantee', label: 'Guarantee; empty: none', value: before.guarantee },
         { name: 'limit', label: 'Limit; empty: none', value: before.limit },
-        { name: 'users', label: 'Users that may begin frameworks in it; empty: all', value: before.users },
+        { name: 'users', label: 'Users that may begin frameworks in it; empty: those of the role above it', value: before.users },
       ],
-      act: async (values) => {
+      act: (values, key) => {
         // Only what was changed is sent: another operator may have set the rest meanwhile.
         const change = { role: role.role };
         for (const [name, value] of Object.entries(values)) if (value.trim() !== before[name]) change[name] = value.trim();
@@ -137,20 +137,17 @@ export class RolesView {
           change.weight = weight;
         }
         if (change.users !== undefined) change.users = change.users.split(/[\s,]+/).filter((user) => user);
-        await post('/v1/role_set', change);
-        await this.read();
+        return post('/v1/role_set', change, key);
       },
     });
   }
   askUnset(role) {
     question({
       title: `Remove the settings of role ${role.role}?`,
-      text: 'It is as if it had never been set: weight 1, no guarantee, no limit, open to the users of the role above it.',
+      text: 'It is as if it had never been set: what the flags of the master say of it counts again, or else weight 1, no '
+        + 'guarantee, no limit, and the users of the role above it.',
       yes: `Remove the settings of ${role.role}`,
-      act: async () => {
-        await post('/v1/role_set', { role: role.role, unset: true });
-        await this.read();
-      },
+      act: (_, key) => post('/v1/role_set', { role: role.role, unset: true }, key),
     });
   }
 }

@@ -176,10 +176,7 @@ export class TasksView {
       title: `Kill task ${task}?`,
       text: 'It is told to end, and is ended by force after its grace period. Its framework may launch another.',
       yes: `Kill ${task}`,
-      act: async () => {
-        await post('/v1/kill', { task });
-        await this.read();
-      },
+      act: (_, key) => post('/v1/kill', { task }, key),
     });
   }
 }

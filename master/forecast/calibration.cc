@@ -67,12 +67,16 @@ std::map<Calibration::Group, std::vector<Calibration::Ratios>> Calibration::open
   return open;
 }
 
-Calibration::Factors Calibration::factors(const RoleName& role, Rank rank,
+Calibration::Group Calibration::group_of(const RoleName& role, Rank rank) const {
+  const auto own = ratios_.find({role, rank});
+  const bool is_enough = own != ratios_.end() && own->second.size() >= kRatiosLeast;
+  return {is_enough ? role : RoleName(), rank};
+}
+
+Calibration::Factors Calibration::factors(const Group& group,
                                           const std::map<Group, std::vector<Ratios>>& open) const {
-  const auto all = ratios_.find({RoleName(), rank});
-  auto known = ratios_.find({role, rank});
-  const bool is_enough = known != ratios_.end() && known->second.size() >= kRatiosLeast;
-  if (!is_enough) known = all;
+  const auto all = ratios_.find({RoleName(), group.second});
+  const auto known = ratios_.find(group);
   std::vector<int64_t> of_p50 = supposed_ratios(all == ratios_.end() ? 0 : all->second.size());
   std::vector<int64_t> of_p90 = of_p50;
   std::vector<int64_t> more_than_p50;
@@ -85,7 +89,7 @@ Calibration::Factors Calibration::factors(const RoleName& role, Rank rank,
     }
     if (known->second.size() == kRatiosKept) since = known->second.front().as_of;
   }
-  if (const auto at = open.find({is_enough ? role : RoleName(), rank}); at != open.end()) {
+  if (const auto at = open.find(group); at != open.end()) {
     for (const Ratios& one : at->second) {
       if (since && one.as_of < *since) continue;
       more_than_p50.push_back(one.of_p50);
@@ -108,9 +112,11 @@ proto::StartForecast Calibration::corrected(const proto::StartForecast& raw,
 void Calibration::correct(proto::Forecast& forecast) {
   const std::map<Group, std::vector<Ratios>> open = open_ratios(forecast.as_of);
   std::map<Group, Factors> known;
+  // Sorted once for each group that counts: most roles are too small to have one of their own.
   const auto factors_of = [&](const RoleName& role, Rank rank) {
-    const auto [at, is_new] = known.try_emplace({role, rank});
-    if (is_new) at->second = factors(role, rank, open);
+    const Group group = group_of(role, rank);
+    const auto [at, is_new] = known.try_emplace(group);
+    if (is_new) at->second = factors(group, open);
     return at->second;
   };
   for (proto::AskForecast& row : forecast.asks) {

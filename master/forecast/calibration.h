@@ -89,8 +89,9 @@ class Calibration {
 
   static Ratios ratios_of(const Prediction& prediction, Time now);
   std::map<Group, std::vector<Ratios>> open_ratios(Time now) const;
-  Factors factors(const RoleName& role, Rank rank,
-                  const std::map<Group, std::vector<Ratios>>& open) const;
+  // The one whose ratios count for the role.
+  Group group_of(const RoleName& role, Rank rank) const;
+  Factors factors(const Group& group, const std::map<Group, std::vector<Ratios>>& open) const;
   proto::StartForecast corrected(const proto::StartForecast& raw, const Factors& by) const;
   void predict(const AskKey& ask, Rank rank, const proto::StartForecast& raw,
                const proto::StartForecast& told, int64_t after, Time as_of);

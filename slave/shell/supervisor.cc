@@ -641,19 +641,20 @@ void Supervisor::end_leftover(const proto::ExecutorRecord& executor) {
 // Its process if pid and start time are still its, its session, everything that was started with
 // its sandbox in the environment, and the descendants of all these: killed until a look finds none.
 void Supervisor::end_leftovers() {
+  // Which group belonged to an executor that was not found is not known.
+  const bool any_stray = isolator_.kill_strays();
   const std::vector<Process> processes = all_processes();
   std::map<std::string, std::vector<pid_t>> by_sandbox;
   std::map<pid_t, std::vector<pid_t>> by_parent;
   for (const Process& process : processes) {
     by_parent[process.parent].push_back(process.pid);
+    if (isolator_.holds(process.pid)) continue;  // as in end_unnamed()
     const std::string sandbox = started_with(process.pid, kSandboxVariable);
     if (!sandbox.empty()) by_sandbox[sandbox].push_back(process.pid);
   }
   std::vector<Leftover> gone;
   std::vector<Leftover> still;
   const Time now = loop_.now();
-  // Which group belonged to an executor that was not found is not known.
-  const bool any_stray = isolator_.kill_strays();
   for (Leftover& leftover : leftovers_) {
     const proto::ExecutorRecord& executor = leftover.record;
     const auto leader = std::find_if(processes.begin(), processes.end(),

@@ -28,7 +28,7 @@ using store_test::TemporaryDirectory;
 using testing::HasSubstr;
 
 TraceEvent launched(const std::string& task) {
-  return TaskLaunched{FrameworkId("web-1-1"), TaskId(task), AgentId("a1"), "ada", {}};
+  return TaskLaunched{FrameworkId("web-1-1"), TaskId(task), AgentId("a1"), "ada", {}, {}};
 }
 
 constexpr EventPlace place(uint64_t leader, uint64_t number) {

@@ -301,7 +301,8 @@ class Page(unittest.TestCase):
         """Writes into the field of the question whose label begins so."""
         field = self.browser.execute_script("""
             return [...document.querySelectorAll('#question-fields label')]
-                .find((one) => one.textContent.startsWith(arguments[0])).querySelector('input');""",
+                .find((one) => one.textContent.startsWith(arguments[0]))
+                .querySelector('input, textarea');""",
                                             label)
         field.clear()
         field.send_keys(text)
@@ -311,7 +312,7 @@ class Page(unittest.TestCase):
                      if row["role"] == name), {})
 
     def test_changes_a_role_and_shows_what_is_refused(self):
-        self.cluster.proffer("role", "set", "eng", "--weight", "2", "--limit", "cpus:5")
+        self.cluster.proffer("role", "set", "eng", "--weight", "2", "--limit", "cpus:5;gpus:0")
         self.show("roles/eng")
         self.eventually(lambda: "Role eng" in self.text_of("section.panel h3"))
         self.press("#set-role")
@@ -321,6 +322,9 @@ class Page(unittest.TestCase):
         self.fill("Weight", "3.5")
         self.fill("Guarantee", "cpus:1;mem:64MiB")
         self.fill("Users", "ada, root")
+        # A limit of zero is one.
+        self.assertIn("gpus 0", next(row[8] for row in self.rows("Roles, and those below them")
+                                     if row[0] == "eng"))
         # Another operator is not overruled in what was not touched.
         self.cluster.proffer("role", "set", "eng", "--limit", "cpus:4")
         self.press("#question-yes")
@@ -382,20 +386,20 @@ class Page(unittest.TestCase):
         self.show("access")
         self.press("#set-secret")
         self.fill("Name", "password")
-        self.fill("Value", "swordfish é")
+        self.fill("Value", "swordfish é\nand salmon")
         self.answer("Set it")
         self.eventually(lambda: [row[0] for row in self.rows("Secrets")] == ["password"])
         self.assertNotIn("swordfish", self.browser.page_source)
         file = pathlib.Path(self.cluster.home.name) / "told.yaml"
         file.write_text("name: told\nresources: 'cpus:0.1;mem:32'\n"
                         "secrets:\n  password: {env: PASSWORD}\n"
-                        "command: echo so it is, $PASSWORD; exec sleep 1000\n")
+                        "command: echo so it is, \"$PASSWORD\"; exec sleep 1000\n")
         self.cluster.proffer("service", "apply", file)
         self.addCleanup(lambda: self.cluster.proffer("service", "stop", "told"))
         self.eventually(lambda: any("told" in row["task"] and row["state"] == "running"
                                     for row in self.cluster.told("tasks")["tasks"]))
         row = next(row for row in self.cluster.told("tasks")["tasks"] if "told" in row["task"])
-        self.eventually(lambda: "so it is, swordfish é" in
+        self.eventually(lambda: "so it is, swordfish é\nand salmon" in
                         self.cluster.proffer("logs", f"{row['framework']}/{row['task']}"))
         self.show(f"access/secret/{self.rows('Secrets')[0][1]}%2Fpassword")
         self.press("#remove-secret")
@@ -612,6 +616,29 @@ class Page(unittest.TestCase):
             self.eventually(lambda: said in self.text_of("main p.note"), said)
             self.eventually(lambda: [row[0] for row in self.rows("Jobs that have not ended")]
                             == [job], "jobs are not shown")
+
+    def test_an_answer_that_comes_late_touches_no_other_question(self):
+        self.browser.execute_script("""
+            window.realFetch ??= window.fetch;
+            window.fetch = async (to, options) => {
+              const answer = await window.realFetch(to, options);
+              if (to === '/v1/undrain') await new Promise((go) => { window.goOn = go; });
+              return answer;
+            };""")
+        self.addCleanup(self.answers_again)
+        self.cluster.proffer("drain", "agent-1")
+        self.show("cluster/agent-1")
+        self.press("#undrain")
+        self.answer("Take back the drain of agent-1")
+        self.eventually(lambda: self.browser.execute_script("return Boolean(window.goOn)"))
+        self.press("#question-no")
+        self.show("frameworks/" + self.cluster.told("frameworks")["frameworks"][0]["framework"])
+        self.press("#teardown")
+        self.browser.execute_script("window.goOn();")
+        self.browser.execute_async_script("setTimeout(arguments[0], 100)")
+        self.assertIsNotNone(self.find("#question").get_attribute("open"))
+        self.assertFalse(self.find("#question-yes").is_enabled(), "it is done without its name")
+        self.press("#question-no")
 
     def test_gives_agents_up_that_the_brake_holds_back(self):
         status = self.cluster.told("status")
