@@ -95,6 +95,7 @@ EventFollower::~EventFollower() {
 
 void EventFollower::begin() {
   is_following_ = true;
+  ++connection_;
   is_asked_ = false;
   backoff_.reset();
   go_on();
@@ -143,7 +144,8 @@ void EventFollower::on_answer(const proto::Reply& reply) {
   timer_.arm(std::nullopt);
   if (reply.error) return refused(Error(reply.error->code, reply.error->message));
   backoff_.reset();
-  batch_ = std::make_shared<Batch>(Batch{.from = *next_, .json = reply.json});
+  batch_ =
+      std::make_shared<Batch>(Batch{.connection = connection_, .from = *next_, .json = reply.json});
   write();
 }
 
@@ -172,8 +174,13 @@ void EventFollower::write() {
 void EventFollower::on_written(Result<Outcome> result) {
   is_busy_ = false;
   if (!result && !batch_->is_malformed) return fail(result.error());
-  batch_.reset();
-  if (!result) return stop_following(result.error().message());
+  const auto batch = std::exchange(batch_, nullptr);
+  if (!result) {
+    LOG(WARNING) << "events of a leader cannot be read: " << result.error().message();
+    // Of a leader before, it says nothing of this one.
+    if (batch->connection != connection_) return go_on();
+    return stop_following("they cannot be read");
+  }
   if (!trouble_.empty()) LOG(INFO) << "events of the leader are kept again";
   trouble_.clear();
   written_ += result->written;

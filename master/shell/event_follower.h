@@ -57,6 +57,7 @@ class EventFollower {
  private:
   // A page on its way to the disk.
   struct Batch {
+    uint64_t connection = 0;
     proto::EventPlace from = {};  // that was asked for
     std::string json = {};
     // Under Shared::writing.
@@ -89,6 +90,7 @@ class EventFollower {
   Timer timer_;
   Backoff backoff_;
   bool is_following_ = false;              // the leader on the present connection
+  uint64_t connection_ = 0;                // its number
   bool is_asked_ = false;                  // a call is not answered yet
   bool is_busy_ = false;                   // a worker opens the log, or writes
   std::optional<proto::EventPlace> next_;  // behind the last event in the log; none: not known yet

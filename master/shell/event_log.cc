@@ -229,8 +229,8 @@ void EventLog::keep(std::vector<Line>&& lines) {
   }
 }
 
-void EventLog::finish() {
-  add(loop_.now(), {MasterLeadsNoLonger()});
+void EventLog::finish(bool is_in_order) {
+  if (is_in_order) add(loop_.now(), {MasterLeadsNoLonger()});
   if (std::exchange(is_finished_, true)) return;
   Batch last{.events = std::exchange(waiting_, {})};
   std::vector<Line> lines;

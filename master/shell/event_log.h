@@ -64,9 +64,11 @@ class EventLog {
   EventLog& operator=(const EventLog&) = delete;
 
   void add(Time now, const std::vector<TraceEvent>& events);
-  // Tells that the master leads no longer, writes all that waits, and answers the standbys that
-  // wait for it. What is added later is dropped. Blocks; a second call does nothing.
-  void finish();
+  // Writes all that waits, and answers the standbys that wait for it. What is added later is
+  // dropped. `is_in_order`: nothing that happened is missing, and a last event says that the master
+  // leads no longer. Blocks; a second call does nothing.
+  void finish(bool is_in_order = true);
+  bool is_finished() const { return is_finished_; }
 
   // A page of what `by` may see, as proto::event_page_json(): at once, or in a later turn. A page
   // may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a file.

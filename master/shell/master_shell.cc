@@ -98,7 +98,8 @@ struct MasterShell::Impl {
   // While the lock is held, the path is nobody else's.
   ~Impl() {
     if (history) history->finish(core->last_history(loop.now()));
-    if (events) events->finish();
+    // What the registry may have, and nobody was told of, is missing.
+    if (events) events->finish(outcome && leadership->store().pending() == 0);
     if (recorder) recorder->finish();
     router.reset();
     http.reset();
@@ -379,17 +380,22 @@ void MasterShell::Impl::lost(Error why) {
 void MasterShell::Impl::end() {
   const bool is_second = std::exchange(is_ending, true);
   if (is_second || core == nullptr || events == nullptr || !outcome) return loop.stop();
-  events->finish();
-  if (!api.is_standby_behind()) return loop.stop();
   end_timer = std::make_unique<Timer>(loop, [this] { loop.stop(); });
   end_timer->arm(loop.now() + kLastEventsWithin);
+  const auto finish = [this](const Result<void>& done) {
+    if (done) events->finish();
+    if (!api.is_standby_behind()) loop.stop();
+  };
+  // What waits for the registry has happened, and is told before the end is.
+  if (leadership->store().pending() == 0) return finish({});
+  leadership->store().append({}, finish);
 }
 
 void MasterShell::Impl::serve_last(PeerId peer, const Result<proto::Envelope>& envelope) {
   const auto* call = envelope ? std::get_if<proto::Call>(&*envelope->message) : nullptr;
   if (call == nullptr || call->method != kFollowMethod) return;
   on_call(peer, *call);
-  if (!api.is_standby_behind()) loop.stop();
+  if (events->is_finished() && !api.is_standby_behind()) loop.stop();
 }
 
 bool MasterShell::Impl::may_serve() const {

@@ -345,18 +345,25 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
     return Error::invalid_argument("this is no page of events as a leader writes it");
   }
   EventPlace end = from;
+  bool has_gap = false;
   for (std::string& line : lines) {
     const std::optional<EventLine> event = read_event_line(line);
     if (!event) {
       return Error::invalid_argument("a page of events has what is no event of a log");
     }
+    has_gap = has_gap || event->is_gap;
     if (event->is_gap) continue;
-    if (event->seq < end) {
+    if (event->seq < end || event->seq.number == UINT64_MAX) {
       return Error::invalid_argument(
           text("in a page of events ", to_text(event->seq), " is not behind those before it"));
     }
     end = {event->seq.leader, event->seq.number + 1};
     followed.lines.push_back(std::move(line));
+  }
+  // Only a gap leads back: to the places of a leader that counts from a lower number.
+  if (followed.lines.empty() && followed.next < from && !has_gap) {
+    return Error::invalid_argument(
+        text("next: ", to_text(followed.next), " is before ", to_text(from), ", without a gap"));
   }
   if (!followed.lines.empty() && followed.next != end) {
     return Error::invalid_argument(text("next: must be ", to_text(end), ", behind the last event"));
