@@ -109,8 +109,11 @@ class ForkBomb {
   explicit ForkBomb(const Cluster& cluster) {
     fs::create_symlink("/usr/bin/perl", home_ / name_);
     task_ = cluster.start({"run", "--name", "bomb", "--cpus", "0.1", "--mem", "64", "--",
-                           "echo begins; exec " + (home_ / name_) + " -e 'fork while 1'"});
-    EXPECT_TRUE(task_->line_with("begins"));
+                           "echo $PPID; exec " + (home_ / name_) + " -e 'fork while 1'"});
+    EXPECT_TRUE(eventually([&] {
+      if (const std::optional<std::string> line = task_->line_with("")) executor_ = *line;
+      return parse_whole("pid", executor_, 2, INT32_MAX).has_value();
+    }));
     EXPECT_TRUE(eventually([&] { return size() > 20; }));
   }
   size_t size() const {
@@ -119,6 +122,9 @@ class ForkBomb {
       found += read_file(entry.path() / "comm") == name_ + "\n" ? 1 : 0;
     }
     return found;
+  }
+  void kill_executor() const {
+    ::kill(static_cast<pid_t>(*parse_whole("pid", executor_, 2, INT32_MAX)), SIGKILL);
   }
   void end() {
     task_->kill(SIGINT);
@@ -130,6 +136,7 @@ class ForkBomb {
   TemporaryDirectory home_;
   std::string name_ = text("bomb-", getpid());
   std::unique_ptr<Process> task_;
+  std::string executor_;  // its pid
 };
 
 TEST_F(Limits, AForkBombIsHeldAndEndsWithItsTask) {
@@ -141,13 +148,20 @@ TEST_F(Limits, AForkBombIsHeldAndEndsWithItsTask) {
   expect_it_runs(*victim);
 }
 
-// The agent looks at all processes of the machine when it begins. It once asked those of the bomb
-// for their environment, and served nobody for 40 s meanwhile.
-TEST_F(Limits, AForkBombHoldsNoAgentUpThatBeginsAgain) {
+// The agent looks at all processes of the machine when it begins, and again if an executor has
+// ended meanwhile. It once asked those of the bomb for their environment, and served nobody for 40
+// s.
+class BesideAForkBomb : public Limits, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(, BesideAForkBomb, testing::Bool(), [](const auto& without_executor) {
+  return without_executor.param ? "WithoutItsExecutor" : "WithItsExecutor";
+});
+
+TEST_P(BesideAForkBomb, AnAgentBeginsAgain) {
   const auto victim = start_victim();
   ForkBomb bomb(*cluster_);
   agent_->kill(SIGKILL);
   agent_->wait();
+  if (GetParam()) bomb.kill_executor();
   start_agent();
   expect_it_runs(*victim);
   std::string metrics;
