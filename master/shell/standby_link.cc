@@ -1,5 +1,6 @@
 #include "master/shell/standby_link.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -18,6 +19,7 @@ namespace {
 
 // A leader that was cut off for long is tried so often.
 constexpr BackoffLimits kBackoff{.max = seconds(10)};
+constexpr Duration kSayAgain = milliseconds(200);
 
 proto::ErrorMessage told(const Error& error) {
   return {error.code(), error.message(), error.hint()};
@@ -76,14 +78,24 @@ void StandbyLink::say() {
   timer_.arm(loop_.now() + options_.heartbeat);
 }
 
+// A new leader takes over within moments: what it tells until the next beat would be missing here,
+// should it end before.
+void StandbyLink::say_again() {
+  if (is_known_) return;
+  timer_.arm(loop_.now() + std::min(options_.heartbeat, kSayAgain));
+}
+
 void StandbyLink::on_frame(std::span<const std::byte> frame) {
   const Result<proto::Envelope> envelope = proto::decode(frame);
   if (!envelope) return complain(envelope.error().message());
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(*call);
   const auto* answer = std::get_if<proto::Reply>(&*envelope->message);
-  if (answer == nullptr) return;  // NotLeader: it does not lead yet, or any more.
+  if (answer == nullptr) return say_again();  // NotLeader: it does not lead yet, or any more.
   if (events_ && answer->id == follow_call_) return events_->on_answer(*answer);
-  if (answer->error) return complain(answer->error->message);
+  if (answer->error) {
+    if (answer->error->code == ErrorCode::kUnavailable) say_again();
+    return complain(answer->error->message);
+  }
   complaint_.clear();
   if (std::exchange(is_known_, true)) return;
   if (events_) events_->begin();

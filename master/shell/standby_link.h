@@ -42,6 +42,7 @@ class StandbyLink {
 
  private:
   void say();
+  void say_again();
   void on_frame(std::span<const std::byte> frame);
   void on_call(const proto::Call& call);
   void on_lost();
