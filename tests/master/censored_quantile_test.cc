@@ -20,7 +20,7 @@ TEST(CensoredQuantile, OfKnownValuesIsTheirNearestRank) {
   EXPECT_EQ(censored_quantile({7}, {}, 500), 7);
 }
 
-// The example that every textbook has: remissions in weeks of 21 patients, 12 of which lasted when
+// The example that every textbook has: remissions in weeks of 21 patients; 12 of them lasted when
 // the study ended (Freireich and others, Blood 1963). Half of them lasted 23 weeks.
 TEST(CensoredQuantile, OfRemissionsIsThatOfTheTextbooks) {
   const std::vector<int64_t> ended = {6, 6, 6, 7, 10, 13, 16, 22, 23};

@@ -634,8 +634,10 @@ class Page(unittest.TestCase):
         self.press("#question-no")
         self.show("frameworks/" + self.cluster.told("frameworks")["frameworks"][0]["framework"])
         self.press("#teardown")
-        self.browser.execute_script("window.goOn();")
-        self.browser.execute_async_script("setTimeout(arguments[0], 100)")
+        self.browser.execute_async_script("""
+            const done = arguments[0];
+            document.addEventListener('changed', () => setTimeout(done), { once: true });
+            window.goOn();""")
         self.assertIsNotNone(self.find("#question").get_attribute("open"))
         self.assertFalse(self.find("#question-yes").is_enabled(), "it is done without its name")
         self.press("#question-no")
