@@ -5,6 +5,8 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +29,13 @@ struct EventPlace {
 std::string to_text(const EventPlace& place);  // "17.4021"
 // Errors: kInvalidArgument.
 Result<EventPlace> parse_event_place(std::string_view text);
+
+// Whose a framework is. Its events say so.
+struct EventOwner {
+  std::string user = {};
+  std::string role = {};
+};
+using EventOwners = std::map<std::string, EventOwner, std::less<>>;  // by the framework's id
 
 // The longest that a call waits for events.
 inline constexpr Duration kEventsWaitMax = seconds(60);

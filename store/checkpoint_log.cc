@@ -23,6 +23,7 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "store/crc32c.h"
+#include "store/log_frame.h"
 
 namespace proffer {
 namespace {
@@ -31,20 +32,7 @@ constexpr std::string_view kMagic = "proffckp";
 constexpr uint32_t kVersion = 2;
 constexpr size_t kMarkAt = 12;  // in the header
 constexpr size_t kHeaderBytes = 20;
-constexpr size_t kFrameBytes = 12;
 constexpr int kDamagedFilesMax = 1'000;  // kept side by side; then the operator must clear some
-
-void put_u32(std::string& out, uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>((value >> shift) & 0xff);
-}
-
-uint32_t get_u32(std::string_view bytes, size_t at) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < 4; ++i) {
-    value |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[at + i])) << (8 * i);
-  }
-  return value;
-}
 
 std::string header_bytes(uint32_t mark) {
   std::string out(kMagic);
@@ -54,27 +42,17 @@ std::string header_bytes(uint32_t mark) {
   return out;
 }
 
-void put_record(std::string& out, uint32_t mark, const std::string& payload) {
-  std::string checked;
-  put_u32(checked, static_cast<uint32_t>(payload.size()));
-  checked += payload;
-  put_u32(out, mark);
-  out.append(checked, 0, 4);
-  put_u32(out, crc32c(checked));
-  out += payload;
-}
-
 // The payload of the valid record that begins at `at`, if there is one.
 std::optional<std::string_view> record_at(std::string_view file, uint32_t mark, size_t at) {
   if (file.size() - at < kFrameBytes || get_u32(file, at) != mark) return std::nullopt;
-  const size_t length = get_u32(file, at + 4);
+  const size_t length = get_u32(file, at + kFrameLengthAt);
   if (length > kCheckpointRecordBytesMax || length > file.size() - at - kFrameBytes) {
     return std::nullopt;
   }
-  std::string checked(file.substr(at + 4, 4));
-  checked += file.substr(at + kFrameBytes, length);
-  if (crc32c(checked) != get_u32(file, at + 8)) return std::nullopt;
-  return file.substr(at + kFrameBytes, length);
+  const std::string_view payload = file.substr(at + kFrameBytes, length);
+  const uint32_t checksum = checksum_of_record(file.substr(at + kFrameLengthAt, 4), payload);
+  if (checksum != get_u32(file, at + kFrameChecksumAt)) return std::nullopt;
+  return payload;
 }
 
 // Where the next valid record at or behind `from` begins, or npos.
@@ -214,20 +192,6 @@ Error set_aside(const std::string& path) {
           "tasks that only it names are lost; the agent makes a new log when it starts again");
 }
 
-// All of it, or an error that names a record that is too large.
-Result<std::string> print_records(uint32_t mark, const std::vector<std::string>& records) {
-  std::string out;
-  for (const std::string& record : records) {
-    if (record.size() > kCheckpointRecordBytesMax) {
-      return Error::invalid_argument(text("a checkpoint record has at most ",
-                                          kCheckpointRecordBytesMax, " bytes, not ",
-                                          record.size()));
-    }
-    put_record(out, mark, record);
-  }
-  return out;
-}
-
 // False with errno. A file is found after a loss of power only if its directory names it.
 bool sync_directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -342,9 +306,14 @@ Result<void> CheckpointLog::ready() {
 }
 
 Result<void> CheckpointLog::append(const std::vector<std::string>& records) {
+  LogBatch batch(records);
+  return append(batch);
+}
+
+Result<void> CheckpointLog::append(LogBatch& batch) {
   if (Result<void> good = ready(); !good) return good;
-  Result<std::string> bytes = print_records(mark_, records);
-  if (!bytes) return std::move(bytes).error();
+  const Result<std::string_view> bytes = batch.bytes_for(mark_);
+  if (!bytes) return bytes.error();
   if (int code = write_at(fd_, *bytes, size_); code != 0) {
     ragged_ = true;
     (void)ready();  // If it cannot be cut now, the next append tries again first.
@@ -377,9 +346,10 @@ Result<void> CheckpointLog::renew(const std::vector<std::string>& records) {
 
 Result<void> CheckpointLog::replace(const std::vector<std::string>& records, uint32_t mark) {
   if (failed_) return *failed_;
-  Result<std::string> bytes = print_records(mark, records);
-  if (!bytes) return std::move(bytes).error();
-  const std::string whole = header_bytes(mark) + *bytes;
+  LogBatch batch(records);
+  const Result<std::string_view> bytes = batch.bytes_for(mark);
+  if (!bytes) return bytes.error();
+  const std::string whole = text(header_bytes(mark), *bytes);
   const std::string temporary = path_ + ".tmp";
 
   File file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 
 namespace proffer {
 namespace {
@@ -27,11 +28,34 @@ constexpr std::array<Table, kSlices> tables() {
 }
 constexpr std::array<Table, kSlices> kTables = tables();
 
+#ifdef __x86_64__
+__attribute__((target("sse4.2"))) uint32_t crc32c_by_instruction(std::string_view bytes,
+                                                                 uint32_t before) {
+  uint64_t crc = before ^ 0xffffffff;
+  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, bytes.data(), sizeof eight);
+    crc = __builtin_ia32_crc32di(crc, eight);
+  }
+  auto rest = static_cast<uint32_t>(crc);
+  for (const char byte : bytes) rest = __builtin_ia32_crc32qi(rest, static_cast<uint8_t>(byte));
+  return rest ^ 0xffffffff;
+}
+#endif
+
 }  // namespace
 
-uint32_t crc32c(std::string_view bytes) {
+uint32_t crc32c(std::string_view bytes, uint32_t before) {
+#ifdef __x86_64__
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
+  if (has_instruction) return crc32c_by_instruction(bytes, before);
+#endif
+  return crc32c_by_tables(bytes, before);
+}
+
+uint32_t crc32c_by_tables(std::string_view bytes, uint32_t before) {
   const auto at = [&](size_t i) -> uint32_t { return static_cast<uint8_t>(bytes[i]); };
-  uint32_t crc = 0xffffffff;
+  uint32_t crc = before ^ 0xffffffff;
   for (; bytes.size() >= kSlices; bytes.remove_prefix(kSlices)) {
     uint32_t next = 0;
     for (size_t i = 0; i < kSlices; ++i) {

@@ -20,21 +20,10 @@ namespace {
 // At a time: each has a file in memory, and takes a thread of the pool that also writes the
 // registry.
 constexpr size_t kEventReadsMax = 2;
+constexpr size_t kLineBytes = 240;         // as most have
 constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
 // Of the newest files, in which the last events are searched for.
 constexpr uint64_t kSearchBytesMax = uint64_t{64} << 20;
-
-// Of which framework an event is.
-class FrameworkOf : public TraceFields {
- public:
-  void word(std::string_view key, std::string_view value) override {
-    if (key == "framework") id = value;
-  }
-  void number(std::string_view, int64_t) override {}
-  void said(std::string_view, std::string_view) override {}
-
-  std::string_view id = {};  // as long as the event
-};
 
 // The user in an event; empty: it names none.
 class UserOf : public TraceFields {
@@ -61,7 +50,7 @@ Page empty_page(const proto::EventPlace& next) {
 struct EventLog::Shared {
   std::mutex writing;  // held while a batch is written
   std::unique_ptr<HistoryLog> log;
-  EventOwners owners;
+  proto::EventOwners owners;
 
   FirstPlaces firsts;
   std::mutex guard;  // held for moments only
@@ -69,21 +58,16 @@ struct EventLog::Shared {
 
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
                     const Reading& reading);
-  std::string line_of(const Waiting& waiting);
+  void add_line(LogBatch& lines, const Waiting& waiting);
   Result<void> write(const HistoryLogOptions& options, Batch& batch_to_write, Time now);
 };
 
-std::string EventLog::Shared::line_of(const Waiting& waiting) {
+void EventLog::Shared::add_line(LogBatch& lines, const Waiting& waiting) {
   if (const auto* subscribed = waiting.event.as<FrameworkSubscribed>()) {
     owners[subscribed->framework.str()] = {subscribed->user, subscribed->role.str()};
   }
-  FrameworkOf framework;
-  waiting.event.fields(framework);
-  const auto owner = owners.find(framework.id);
-  if (owner == owners.end()) return proto::event_json(waiting.place, waiting.at, waiting.event);
-  std::string line = proto::event_json(waiting.place, waiting.at, waiting.event, owner->second.user,
-                                       owner->second.role);
-  return line;
+  proto::append_event(lines.begin(), waiting.place, waiting.at, waiting.event, owners);
+  lines.end();
 }
 
 // In a worker, or in the loop's thread at the begin and the end. All of it is written, or nothing.
@@ -97,17 +81,18 @@ Result<void> EventLog::Shared::write(const HistoryLogOptions& options, Batch& ba
     if (!opened) return std::move(opened).error();
     log = *std::move(opened);
   }
-  std::vector<std::string> records;
-  records.reserve(batch.size());
-  for (const Waiting& one : batch) records.push_back(line_of(one));
-  if (Result<void> written = log->append(records, now); !written) {
+  EventLines made;
+  made.places.reserve(batch.size());
+  made.lines.reserve(batch.size(), batch.size() * kLineBytes);
+  for (const Waiting& one : batch) {
+    add_line(made.lines, one);
+    made.places.push_back(one.place);
+  }
+  if (Result<void> written = log->append(made.lines, now); !written) {
     return std::move(written).error();
   }
   batch_to_write.is_written = true;
-  std::vector<Line>& lines = batch_to_write.lines;
-  lines.reserve(batch.size());
-  for (size_t i = 0; i < batch.size(); ++i)
-    lines.push_back({batch[i].place, std::move(records[i])});
+  batch_to_write.lines = std::move(made);
   // Only now: a batch that is not written is made once more.
   for (const Waiting& one : batch) {
     const auto* gone = one.event.as<FrameworkTornDown>();
@@ -123,7 +108,8 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
       options_(std::move(options)),
       shared_(std::make_shared<Shared>()),
       timer_(loop, [this] { write(); }),
-      wait_timer_(loop, [this] { end_late(); }) {
+      wait_timer_(loop, [this] { end_late(); }),
+      recent_(options_.recent_bytes_max) {
   shared_->owners = options_.owners;
   MasterLeads begins;
   Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options_.log, loop_.now());
@@ -155,7 +141,17 @@ void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
     waiting_.pop_front();
     ++lost_;
   }
-  if (!waiting_.empty() && !is_writing_ && !timer_.is_armed()) timer_.arm(now + options_.delay);
+  arm(now);
+}
+
+// After an error the timer waits for the next try, however many come.
+void EventLog::arm(Time now) {
+  if (waiting_.empty() || is_writing_ || !trouble_.empty()) return;
+  if (waiting_.size() >= options_.batch_events) {
+    timer_.arm(now);
+  } else if (!timer_.is_armed()) {
+    timer_.arm(now + options_.delay);
+  }
 }
 
 // A peer can cause warnings as fast as it likes: so many of one kind and user are kept in a second.
@@ -194,7 +190,7 @@ void EventLog::write() {
              });
 }
 
-void EventLog::on_written(Result<void> result, std::vector<Line>&& lines) {
+void EventLog::on_written(Result<void> result, EventLines&& lines) {
   if (!result) {
     if (trouble_.empty()) {
       LOG(ERROR) << "events are not kept: " << result.error().message()
@@ -205,35 +201,24 @@ void EventLog::on_written(Result<void> result, std::vector<Line>&& lines) {
   }
   if (!trouble_.empty()) LOG(INFO) << "events are kept again";
   trouble_.clear();
-  written_ += lines.size();
+  written_ += lines.places.size();
   {
     const std::lock_guard lock(shared_->guard);
     files_ = shared_->files;
   }
   bytes_ = 0;
   for (const HistoryLog::File& file : files_) bytes_ += file.bytes;
-  keep(std::move(lines));
-  if (!waiting_.empty()) timer_.arm(loop_.now() + options_.delay);
+  recent_.add(std::move(lines));
+  arm(loop_.now());
   answer_waits();
   if (on_more_) on_more_();
-}
-
-void EventLog::keep(std::vector<Line>&& lines) {
-  for (Line& line : lines) {
-    recent_bytes_ += line.json.size();
-    recent_.push_back(std::move(line));
-  }
-  while (recent_bytes_ > options_.recent_bytes_max) {
-    recent_bytes_ -= recent_.front().json.size();
-    recent_.pop_front();
-  }
 }
 
 void EventLog::finish(bool is_in_order) {
   if (is_in_order) add(loop_.now(), {MasterLeadsNoLonger()});
   if (std::exchange(is_finished_, true)) return;
   Batch last{.events = std::exchange(waiting_, {})};
-  std::vector<Line> lines;
+  EventLines lines;
   if (is_writing_) {
     // Its worker may not have begun: then it is written here, in its place.
     const std::lock_guard lock(shared_->writing);
@@ -247,19 +232,15 @@ void EventLog::finish(bool is_in_order) {
   }
   const Result<void> written = shared_->write(options_.log, last, loop_.now());
   if (!written) LOG(ERROR) << "the last events are lost: " << written.error().message();
-  keep(std::move(lines));
-  keep(std::move(last.lines));
+  recent_.add(std::move(lines));
+  recent_.add(std::move(last.lines));
   answer_waits(true);
 }
 
 proto::EventPlace EventLog::end() const {
   // What waits to be written will be told, too.
   const uint64_t first_waiting = waiting_.empty() ? number_ + 1 : waiting_.front().place.number;
-  return {options_.leader, recent_.empty() ? first_waiting : recent_.back().place.number + 1};
-}
-
-bool EventLog::is_recent(const proto::EventPlace& from) const {
-  return !recent_.empty() && from >= recent_.front().place;
+  return {options_.leader, recent_.is_empty() ? first_waiting : recent_.last().number + 1};
 }
 
 bool EventLog::is_beyond(const proto::EventPlace& from) const {
@@ -271,11 +252,9 @@ Page EventLog::page_of_recent(const Reading& reading, bool& is_empty,
   EventPageMaker page(reading.query,
                       EventFilter(reading.query, reading.by.get(), reading.is_operator),
                       reading.form);
-  const auto first = std::lower_bound(
-      recent_.begin(), recent_.end(), *reading.query.from,
-      [](const Line& line, const proto::EventPlace& place) { return line.place < place; });
-  for (auto line = first; line != recent_.end() && page.add(line->json, line->place); ++line) {
-  }
+  recent_.each_from(
+      *reading.query.from,
+      [&](std::string_view line, const proto::EventPlace& place) { return page.add(line, place); });
   is_empty = page.is_empty();
   next = page.next();
   return page_of(page);
@@ -307,7 +286,7 @@ void EventLog::read(Reading&& reading) {
     page.go_back(end(), loop_.now());
     return reading.done(page_of(page));
   }
-  if (reading.query.from && (is_recent(*reading.query.from) || *reading.query.from >= end())) {
+  if (reading.query.from && (recent_.has(*reading.query.from) || *reading.query.from >= end())) {
     return read_recent(std::move(reading));
   }
   read_files(std::move(reading));
@@ -354,7 +333,7 @@ void EventLog::answer_waits(bool standbys_only) {
     const auto wait = next_wait++;
     if (standbys_only && !wait->reading.is_standby) continue;
     proto::EventQuery& query = wait->reading.query;
-    if (!is_recent(*query.from)) {
+    if (!recent_.has(*query.from)) {
       // So much came at once that its beginning is on the disk only. The next call reads it.
       if (*query.from < end()) end_wait(wait, empty_page(*query.from));
       continue;

@@ -23,6 +23,7 @@
 #include "common/trace.h"
 #include "master/shell/event_pages.h"
 #include "master/shell/newest_events.h"
+#include "master/shell/recent_events.h"
 #include "master/shell/routes.h"
 #include "net/loop.h"
 #include "proto/events.h"
@@ -30,22 +31,16 @@
 
 namespace proffer::master {
 
-// The framework of an event tells whose it is.
-struct EventOwner {
-  std::string user = {};
-  std::string role = {};
-};
-
-using EventOwners = std::map<std::string, EventOwner, std::less<>>;  // by the framework's id
-
 struct EventLogOptions {
   HistoryLogOptions log = {};
   LeaderEpoch leader = {};
-  EventOwners owners = {};                    // of the frameworks that the registry names
-  Duration delay = milliseconds(100);         // from the first event of a batch to its writing
+  proto::EventOwners owners = {};      // of the frameworks that the registry names
+  Duration delay = milliseconds(100);  // from the first event of a batch to its writing
+  // Or as soon as so many wait, which are still in the processor's cache.
+  size_t batch_events = 1'000;
   Duration retry = seconds(5);                // after an error
   size_t waiting_max = 50'000;                // events
-  size_t recent_bytes_max = size_t{4} << 20;  // kept in memory for those that follow
+  size_t recent_bytes_max = size_t{4} << 20;  // see RecentEvents
   size_t waits_max = 4'096;
   size_t waits_per_user_max = 64;
   // Files are read for masters that stand by so often at most, for one at a time.
@@ -86,7 +81,7 @@ class EventLog {
   void follow(const proto::FollowCall& call, Done done);
 
   // Whether this is in memory, so that a follower from there soon has all events.
-  bool is_near_end(const proto::EventPlace& from) const { return is_recent(from); }
+  bool is_near_end(const proto::EventPlace& from) const { return recent_.has(from); }
   // The place behind the last event: a reader that is there has all of them.
   proto::EventPlace end() const;
   // Called when there are more events; replaces the function given before.
@@ -110,14 +105,10 @@ class EventLog {
     Time at;
     TraceEvent event;
   };
-  struct Line {
-    proto::EventPlace place = {};
-    std::string json = {};
-  };
   struct Batch {
     std::deque<Waiting> events = {};
     // Under Shared::writing.
-    std::vector<Line> lines = {};  // once it is written
+    EventLines lines = {};  // once it is written
     bool is_written = false;
     bool is_taken = false;  // by finish(): nothing is left to do
   };
@@ -136,11 +127,10 @@ class EventLog {
   struct Shared;  // with the worker
 
   bool may_keep(const TraceEvent& event, Time now);
+  void arm(Time now);
   void write();
-  void on_written(Result<void> result, std::vector<Line>&& lines);
-  void keep(std::vector<Line>&& lines);
+  void on_written(Result<void> result, EventLines&& lines);
 
-  bool is_recent(const proto::EventPlace& from) const;
   // Of a place that no event so far has, nor the next one.
   bool is_beyond(const proto::EventPlace& from) const;
   void read(Reading&& reading);
@@ -168,8 +158,7 @@ class EventLog {
   std::shared_ptr<Batch> in_flight_;
   int64_t warnings_second_ = 0;
   std::map<std::pair<std::string_view, std::string>, size_t> warnings_;  // of this second
-  std::deque<Line> recent_;  // the newest that are on the disk
-  size_t recent_bytes_ = 0;
+  RecentEvents recent_;
   std::list<Wait> waits_;
   std::map<std::string, size_t> waits_of_user_;
   size_t reads_ = 0;

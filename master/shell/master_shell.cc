@@ -339,7 +339,7 @@ HistoryLogOptions MasterShell::Impl::events_log() const {
 }
 
 void MasterShell::Impl::begin_events() {
-  EventOwners owners;
+  proto::EventOwners owners;
   for (const proto::FrameworkRow& row : core->frameworks()) {
     owners[row.framework.str()] = {row.user, row.role.str()};
   }

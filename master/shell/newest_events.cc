@@ -5,15 +5,21 @@
 namespace proffer::master {
 
 void NewestEvents::note(const TraceEvent& event, const proto::EventPlace& place, Time at) {
-  kinds_[event.what()] = {place, at};
+  const std::string_view what = event.what();
+  kinds_[what.data()] = {what, {place, at}};
   const auto* updated = event.as<TaskUpdated>();
   if (updated != nullptr && updated->ended) ends_[{updated->state, updated->reason}] = {place, at};
 }
 
 std::optional<Exemplar> NewestEvents::of_kind(std::string_view what) const {
-  const auto found = kinds_.find(what);
-  if (found == kinds_.end()) return std::nullopt;
-  return exemplar(found->second);
+  const Seen* newest = nullptr;
+  for (const auto& [literal, kind] : kinds_) {
+    const auto& [words, seen] = kind;
+    if (words != what || (newest != nullptr && seen.place < newest->place)) continue;
+    newest = &seen;
+  }
+  if (newest == nullptr) return std::nullopt;
+  return exemplar(*newest);
 }
 
 std::optional<Exemplar> NewestEvents::of_end(proto::TaskState state,

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "common/time.h"
@@ -31,7 +32,8 @@ class NewestEvents {
     Time at = {};
   };
   static Exemplar exemplar(const Seen& seen);
-  std::map<std::string_view, Seen> kinds_;
+  // By the address of the literal, which takes no time to compare; one kind may have two of them.
+  std::unordered_map<const char*, std::pair<std::string_view, Seen>> kinds_;
   std::map<std::pair<proto::TaskState, proto::TaskReason>, Seen> ends_;
 };
 

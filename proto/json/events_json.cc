@@ -14,10 +14,8 @@ constexpr std::string_view kBegin = "{\"seq\":\"";
 constexpr std::string_view kNext = "],\"next\":\"";  // behind the events of a page
 constexpr std::string_view kGapWords = "gap";
 
-std::string begin_event(const EventPlace& place, Time at, std::string_view event,
-                        std::string_view level) {
-  std::string out;
-  out.reserve(256);
+void begin_event(std::string& out, const EventPlace& place, Time at, std::string_view event,
+                 std::string_view level) {
   const int64_t millis = at.nanos() / 1'000'000;
   out += kBegin;
   append_whole(out, place.leader.value());
@@ -34,7 +32,6 @@ std::string begin_event(const EventPlace& place, Time at, std::string_view event
   out += "\",\"level\":\"";
   out += level;
   out += '"';
-  return out;
 }
 
 std::string as_text(const JsonValue& value) {
@@ -244,20 +241,30 @@ JsonShape event_page_shape() {
   return page;
 }
 
-std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
-                       std::string_view user, std::string_view role) {
-  std::string out = begin_event(place, at, event.what(), level_word(event.level()));
+void append_event(std::string& out, const EventPlace& place, Time at, const TraceEvent& event,
+                  const EventOwners& owners) {
+  begin_event(out, place, at, event.what(), level_word(event.level()));
   TraceMembers members(out);
   event.fields(members);
-  if (!members.has_user() && !user.empty()) members.word("user", user);
-  if (!members.has_role() && !role.empty()) members.word("role", role);
+  const auto owner = owners.find(members.framework());
+  if (owner != owners.end()) {
+    const auto& [user, role] = owner->second;
+    if (!members.has_user() && !user.empty()) members.word("user", user);
+    if (!members.has_role() && !role.empty()) members.word("role", role);
+  }
   out += '}';
+}
+
+std::string event_json(const EventPlace& place, Time at, const TraceEvent& event) {
+  std::string out;
+  append_event(out, place, at, event, {});
   return out;
 }
 
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
                            std::optional<uint64_t> lost) {
-  std::string out = begin_event(from, at, kGapWords, level_word(TraceLevel::kMisbehaved));
+  std::string out;
+  begin_event(out, from, at, kGapWords, level_word(TraceLevel::kMisbehaved));
   TraceMembers members(out);
   members.word("until", to_text(until));
   if (lost) members.number("lost", static_cast<int64_t>(*lost));

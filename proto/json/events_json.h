@@ -24,11 +24,12 @@ std::string_view level_word(TraceLevel level);
 // Of a text that somebody else wrote, so much is in an event.
 inline constexpr size_t kEventTextBytesMax = 1024;
 
-// One event: {"seq":"17.4021","time_s":…,"event":"task launched","level":"detail", then its fields
-// and, where it has none, `user` and `role`, unless they are empty}. Written by hand, since a busy
-// master has a hundred thousand in a second.
-std::string event_json(const EventPlace& place, Time at, const TraceEvent& event,
-                       std::string_view user = {}, std::string_view role = {});
+// Appends one event: {"seq":"17.4021","time_s":…,"event":"task launched","level":"detail", then its
+// fields and, where it has none, `user` and `role` of its framework, as `owners` tells them}.
+// Written by hand, since a busy master has a hundred thousand in a second.
+void append_event(std::string& out, const EventPlace& place, Time at, const TraceEvent& event,
+                  const EventOwners& owners);
+std::string event_json(const EventPlace& place, Time at, const TraceEvent& event);
 // Where events from `from` to before `until` are missing: {"seq":FROM,"time_s","event":"gap",
 // "level":"warning","until":UNTIL,"lost"}; `lost` is left out if nobody knows how many they are.
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,

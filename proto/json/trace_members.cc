@@ -8,6 +8,7 @@ namespace proffer::proto {
 void TraceMembers::word(std::string_view key, std::string_view value) {
   begin(key);
   append_text(out_, value);
+  if (key == "framework") framework_ = value;
 }
 
 void TraceMembers::number(std::string_view key, int64_t value) {

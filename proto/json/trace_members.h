@@ -26,6 +26,7 @@ class TraceMembers final : public TraceFields {
 
   bool has_user() const { return has_user_; }
   bool has_role() const { return has_role_; }
+  const std::string& framework() const { return framework_; }  // that it names; empty: none
 
  private:
   void begin(std::string_view key);
@@ -34,6 +35,7 @@ class TraceMembers final : public TraceFields {
   std::span<const std::string_view> taken_;
   bool has_user_ = false;
   bool has_role_ = false;
+  std::string framework_;
 };
 
 }  // namespace proffer::proto

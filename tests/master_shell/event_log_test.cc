@@ -49,7 +49,8 @@ struct Life {
                               uint64_t leader) {
     options.log.directory = in.file("events");
     options.leader = LeaderEpoch(leader);
-    options.delay = options.retry = milliseconds(1);
+    if (options.delay == EventLogOptions().delay) options.delay = milliseconds(1);
+    options.retry = milliseconds(1);
     return options;
   }
 
@@ -115,6 +116,17 @@ TEST(EventLog, IsReadInOrderFromAnyPlace) {
   EXPECT_EQ(page.events.at(0).event, "task launched");
   EXPECT_EQ(page.events.at(0).level, "detail");
   EXPECT_EQ(page.next, place(1, 5));
+}
+
+TEST(EventLog, WritesAtOnceWhatABusyMasterAdds) {
+  TemporaryDirectory directory;
+  Life life(directory, 1, {.delay = hours(1), .batch_events = 3});
+  life.add({launched("t1"), launched("t2"), launched("t3")});
+  life.write_all(4);
+  life.add({launched("t4")});
+  life.add({launched("t5"), launched("t6")});
+  life.write_all(7);
+  EXPECT_EQ(life.names({.from = place(1, 2)}), "t1 t2 t3 t4 t5 t6 |");
 }
 
 TEST(EventLog, FindsWhatIsAskedFor) {

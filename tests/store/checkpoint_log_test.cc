@@ -56,9 +56,39 @@ TEST(CheckpointLog, ChecksumIsThatOfItsBitsAtAnyLength) {
     for (const size_t begin : {size_t{0}, std::min<size_t>(3, bytes.size())}) {
       const std::string_view part = std::string_view(bytes).substr(begin);
       ASSERT_EQ(crc32c(part), crc32c_by_bits(part)) << part.size() << " from " << begin;
+      ASSERT_EQ(crc32c_by_tables(part), crc32c_by_bits(part)) << part.size() << " from " << begin;
     }
     bytes.push_back(static_cast<char>(i * 2'654'435'761U >> 24));
   }
+}
+
+TEST(CheckpointLog, ChecksumOfAWholeMayBeMadeOfItsParts) {
+  const std::string whole = "the quick brown fox jumps over the lazy dog";
+  for (size_t cut = 0; cut <= whole.size(); ++cut) {
+    const std::string_view all = whole;
+    EXPECT_EQ(crc32c(all.substr(cut), crc32c(all.substr(0, cut))), crc32c(whole)) << cut;
+    EXPECT_EQ(crc32c_by_tables(all.substr(cut), crc32c_by_tables(all.substr(0, cut))),
+              crc32c(whole))
+        << cut;
+  }
+}
+
+TEST(CheckpointLog, BatchIsWrittenAsItsRecordsAre) {
+  const TemporaryDirectory directory;
+  LogBatch batch;
+  batch.add("one");
+  batch.begin() += "tw";
+  batch.end();
+  batch.add("");
+  auto first = CheckpointLog::open(directory.file("first"));
+  auto second = CheckpointLog::open(directory.file("second"));
+  // The same batch for two files, which have marks of their own.
+  ASSERT_TRUE(first->log->append(batch));
+  ASSERT_TRUE(second->log->append(batch));
+  for (const char* name : {"first", "second"}) {
+    EXPECT_EQ(read_log(directory.file(name)), (Records{"one", "tw", ""}));
+  }
+  EXPECT_EQ(batch.record(1), "tw");
 }
 
 TEST(CheckpointLog, WhatWasAppendedIsThereAgain) {
