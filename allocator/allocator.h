@@ -1,6 +1,7 @@
 #pragma once
 
-// The fair-share library: who is offered what. It knows nothing of messages, clocks or I/O.
+// The fair-share library: which framework is offered which resources. It knows nothing of messages,
+// clocks or I/O.
 //
 // Inputs are events: an agent, a framework or its asks changed, an offer was answered, a task
 // ended. They only mark what is dirty. decide() then gives grants and rescinds (DESIGN §8). The
@@ -14,8 +15,8 @@
 // Behind it, each above those after it (tools/layers.txt):
 //   explain/   why something is not running, and what would make it run
 //   round/     one decision: round.h has its phases
-//   waiting/   what is set aside for whom: claims, headroom, reclaims, what is lent meanwhile
-//   rules/     what fits, what is denied, who is entitled to what; no state of their own
+//   waiting/   what is set aside for asks: claims, headroom, reclaims, and lending it meanwhile
+//   rules/     what fits, what is denied, what roles are entitled to; no state of their own
 //   cluster/   agents, roles, frameworks, offers, tasks: events in, books kept
 
 #include <memory>
@@ -154,11 +155,11 @@ class Allocator {
   // is set of it. O(roles + asks below it + what reclaim_outlook() takes, for at most 16 of them).
   std::optional<RoleExplanation> explain_role(const RoleName& role, Time now) const;
   // How a task stands that is allocated on the agent; nothing if it is not. Plans what would have
-  // to end for at most 16 asks: O(agents + tasks of those who borrow) for each.
+  // to end for at most 16 asks: O(agents + tasks of borrowers) for each.
   std::optional<TaskStanding> explain_task(const AgentId& agent, const FrameworkId& framework,
                                            const TaskId& task, Time now) const;
   // What would have to end for an unmet ask to fit, and why it has not been told to. The framework
-  // must be there. O(agents + tasks of those who borrow).
+  // must be there. O(agents + tasks of borrowers).
   ReclaimOutlook reclaim_outlook(const FrameworkId& framework, const AskName& ask, Time now) const;
   // Broken invariants of DESIGN §10 (1, 2, 5). For tests: O(everything).
   std::vector<Violation> violations() const;

@@ -30,11 +30,11 @@ std::string_view to_text(Placement placement);  // "best_fit", "spread", …
 // `name`: of the flag or option, for the error, which is kInvalidArgument and lists the policies.
 Result<Placement> parse_placement(std::string_view name, std::string_view value);
 
-// Rules that look right and are not, each of which fails a named test. For tests only.
+// Rules that look right and are wrong: each fails a named test. For tests only.
 struct NaiveRules {
-  bool no_gate = false;        // shares alone say who is first (waiting/gate.h)
-  bool no_claims = false;      // who has waited long has no claim to anything
-  bool eager_reclaim = false;  // no notice of who fits, no minimum runtime, no cap
+  bool no_gate = false;        // shares alone decide the order (waiting/gate.h)
+  bool no_claims = false;      // a long wait gives no claim to anything
+  bool eager_reclaim = false;  // no check of the fit, no minimum runtime, no cap
   // Claims are not backfilled from this time on (waiting/backfill.h). That is not wrong; tests
   // compare.
   std::optional<Time> no_backfill_from = {};
@@ -102,7 +102,7 @@ enum class RescindReason : uint8_t {
   kFrameworkLost,
   kAgentChanged,
   kGangBroken,  // another offer of its gang has ended
-  kReclaimed,   // somebody who has a right to it wants it
+  kReclaimed,   // an ask that has a right to it wants it
 };
 std::string_view to_text(RescindReason reason);  // "expired", "agent_lost", …
 
@@ -197,7 +197,7 @@ struct AgentUse {
   bool active = true;
 };
 
-// What comes back to an ask because others who borrowed end, or why nothing does.
+// What an ask gets back because tasks of borrowers end, or why it gets nothing.
 struct ReclaimOutlook {
   enum class Why : uint8_t {
     kNothingWanted,  // or its framework wants no offers now

@@ -45,7 +45,7 @@ inline constexpr size_t kHindranceCount = 25;
 std::string_view to_text(Hindrance why);  // "not_connected", …
 std::optional<Hindrance> parse_hindrance(std::string_view text);
 
-// Who has what others wait for, or for whom it is held.
+// A framework that uses what others wait for, or that it is held for.
 struct Holder {
   FrameworkId framework = {};
   ResourceVector amounts = {};
@@ -75,8 +75,8 @@ struct HinderedAgents {
   int64_t most = 0;
   // Declined for a time, waits for where it would rather be: when the first of these ends.
   std::optional<Time> until = {};
-  // Used, offered, claimed, owed: the largest first, some. Limit: for whom room is kept below it,
-  // before this ask. Entitlement: who else uses or wants what there is, of the kind.
+  // Some, the largest first. Used, offered, claimed, owed: the holders. Limit: those with room kept
+  // below it, before this ask. Entitlement: other users of the kind, and asks for it.
   std::vector<Holder> holders = {};
   bool operator==(const HinderedAgents&) const = default;
 };

@@ -28,7 +28,7 @@ struct Principal {
   AgentId agent = {};
   bool may_only_join = false;  // its key is that of a join token
   bool is_master = false;      // its key is the cluster's own: it is another master
-  // The master says in a token that it is an operator of the cluster, whoever it is here.
+  // A token of the master says that it is an operator of the cluster, whatever its user is here.
   bool is_operator = false;
   bool operator==(const Principal&) const = default;
 };
@@ -36,7 +36,8 @@ struct Principal {
 // For audit lines: the user, or "agent:a1" and "join-token", which act for no user.
 std::string audit_name(const Principal* by);
 
-// Shared by all frames of a session. nullptr: nobody, who may do nothing that needs a right.
+// Shared by all frames of a session. nullptr: no user is known, so nothing that needs a right is
+// allowed.
 using PrincipalPtr = std::shared_ptr<const Principal>;
 
 }  // namespace proffer

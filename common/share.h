@@ -26,7 +26,7 @@ class Share {
   }
   bool operator==(const Share& o) const { return (*this <=> o) == std::strong_ordering::equal; }
 
-  // In parts of which one is `whole` (1..kAmountMax), rounded up; at most 2^60.
+  // As a number out of `whole` (1..kAmountMax), rounded up; at most 2^60.
   int64_t parts(int64_t whole) const;
   // In millionths, rounded down, saturating: for status and messages.
   int64_t millionths() const;
@@ -41,12 +41,13 @@ class Share {
 };
 
 // The dominant share of `used`: the largest fraction it is of any kind in `total`, divided by
-// `weight`. Whoever has the least is offered resources next (Ghodsi et al., NSDI 2011, section 4.2;
+// `weight`. The least share is offered resources next (Ghodsi et al., NSDI 2011, section 4.2;
 // weights: section 4.3).
 //
 // Amounts are milli-units, `weight` milli-weights in [kWeightMin, kWeightMax]. `used` may exceed
-// `total` for a moment after an agent is lost. Kinds of which the cluster has none do not count; if
-// none counts, the share is zero. Exact: compared as a fraction, never as a floating-point number.
+// `total` for a moment after an agent is lost. Kinds that the cluster does not have do not count;
+// if none counts, the share is zero. Exact: compared as a fraction, never as a floating-point
+// number.
 Share dominant_share(const ResourceVector& used, const ResourceVector& total,
                      int64_t weight = kWeightOne);
 // The kind whose fraction is the dominant share; the first of equals.

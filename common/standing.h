@@ -39,15 +39,15 @@ std::optional<RoleHindrance> parse_role_hindrance(std::string_view text);
 struct HeldAsks {
   RoleHindrance why = RoleHindrance::kTooLittle;
   RoleName role = {};                     // whose limit or entitlement
-  std::optional<ResourceKind> kind = {};  // of which too little is left
+  std::optional<ResourceKind> kind = {};  // that is short
   int64_t asks = 0;
   int64_t tasks = 0;           // that they want
   FrameworkId framework = {};  // one of these asks
   AskName ask = {};
   int64_t wanted = 0;  // by it at once, of the kind, in milli-units
   int64_t left = 0;    // at most
-  // Limit: for whom room is kept below it. Entitlement: who else uses or wants the rest. Owed: who
-  // comes first. Some.
+  // Some. Limit: those with room kept below it. Entitlement: others that use or want the rest.
+  // Owed: those that come first.
   std::vector<Holder> rivals = {};
   std::string back = {};  // lent: why it does not come back now, of that ask; empty: not looked at
   std::optional<Time> until = {};  // coming: the last deadline; lent: when it may
@@ -104,14 +104,14 @@ struct RoleExplanation {
   std::vector<LimitStanding> limits = {};  // of it and the roles above it, from below
   int64_t asks_unmet = 0;                  // of it and all below
   std::vector<HeldAsks> held = {};         // why they are, most tasks first
-  std::vector<NodeStanding> borrowers = {};  // if something is lent: who has most of it
+  std::vector<NodeStanding> borrowers = {};  // if something is lent: the largest first
   std::vector<ComingTask> coming = {};       // the first kNodesExplainedMax
   std::vector<NodeStanding> children = {};   // in their order, the first kNodesExplainedMax
   int64_t children_all = 0;
   bool operator==(const RoleExplanation&) const = default;
 };
 
-// For whom a task would have to end.
+// An ask that a task would have to end for.
 struct Beneficiary {
   FrameworkId framework = {};
   AskName ask = {};

@@ -1,8 +1,8 @@
 #pragma once
 
-// A token that says who may read which paths of an agent, and until when. The master makes it with
-// a key that it shares with this agent alone (HMAC-SHA-256), so the agent needs to ask nobody, and
-// no other agent takes it.
+// A token that says which user may read which paths of an agent, and until when. The master makes
+// it with a key that it shares with this agent alone (HMAC-SHA-256), so the agent needs to ask
+// nobody, and no other agent takes it.
 
 #include <string>
 #include <string_view>

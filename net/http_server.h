@@ -8,7 +8,7 @@
 //
 // At a Unix socket the kernel says which user asks. At a TCP port of the loopback interface only
 // the bearer of a token is known: it has the rights of the user that runs this process. Beyond
-// loopback there is TLS or nothing, and who asks is said by tokens that others make.
+// loopback there is TLS or nothing, and tokens that others make name the user.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Who a TLS server is: a key pair with a certificate that it made itself. No authority signs it:
-// clients learn the pin of the key from one whom they trust, and accept no other key.
+// The identity of a TLS server: a key pair with a certificate that it made itself. No authority
+// signs it: clients learn the pin of the key from a peer that they trust, and accept no other key.
 
 #include <string>
 #include <string_view>

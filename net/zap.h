@@ -1,7 +1,8 @@
 #pragma once
 
-// Inside net only: who may connect with CURVE. libzmq asks one handler in each context (ZAP, RFC
-// 27) whether the key of a connection is known, before anything of the connection is told.
+// Inside net only: which peers may connect with CURVE. libzmq asks one handler in each context
+// (ZAP, RFC 27) whether the key of a connection is known, before anything of the connection is
+// told.
 
 #include <functional>
 #include <map>

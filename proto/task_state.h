@@ -156,7 +156,7 @@ std::string_view to_text(TaskReason reason);  // "command_exited", …
 std::ostream& operator<<(std::ostream& out, TaskReason reason);
 std::optional<TaskReason> parse_task_reason(std::string_view text);
 
-// Who made an update.
+// The maker of an update.
 enum class UpdateSource : uint8_t { kAgent, kMaster };
 
 }  // namespace proffer::proto

@@ -1,6 +1,6 @@
 #pragma once
 
-// A framework of a scenario: the production driver core under an author of the plainest kind, who
+// A framework of a scenario: the production driver core under an author of the plainest kind, that
 // wants the tasks that the book says are pending and answers offers as the scenario says.
 
 #include <deque>

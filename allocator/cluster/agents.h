@@ -135,9 +135,9 @@ struct Part {
   Resources free = {};
 };
 
-// What there is of an agent, and who has it: of each reservation state. What is reserved may change
-// while tasks run: a task keeps what it has in the state in which it was given, and what a state
-// has given beyond its total is not free in the others.
+// The resources of an agent and their users, by reservation state. Reservations may change while
+// tasks run: a task keeps its resources in the state in which it got them, and if a state has given
+// more than its total, the excess is not free in the others.
 struct Books {
   Resources total = {};  // unreserved
   Held allocated = {};

@@ -1,12 +1,12 @@
 #pragma once
 
 // The cluster as the allocator knows it: agents, roles, frameworks with their asks, offers, tasks,
-// filters, and what is set aside for whom. Each event brings the books up to date at once and
-// marks what is to be looked at again; deciding is left to round/.
+// filters, and what is set aside for asks. Each event updates the books at once and marks what a
+// decision must look at again; deciding is left to round/.
 //
 //   agent_events.cc      an agent comes, changes, leaves
 //   framework_events.cc  a framework and its asks change
-//   role_events.cc       roles and their settings; who wants offers, who uses what
+//   role_events.cc       roles and their settings; which leaves want offers, and their use
 //   answers.cc           offers are answered or end; tasks end or are found running
 //   filters.cc           declines and what they keep away
 //   wants.cc             how long and where asks want to run: expiry, waits, counts of tasks
@@ -150,8 +150,8 @@ class Cluster {
   void note_owed(Leaf& leaf);
   void prefer_again(AskEntry& ask, Time now);  // its wait for where it would rather be begins anew
   void wake_all();                             // everybody should look at everything
-  void wake_denied();                          // whom something may not stop any more
-  void wake_denied_by(Role& role);             // whom the role's limit stopped
+  void wake_denied();                          // leaves whose denial may have ended
+  void wake_denied_by(Role& role);             // leaves that the role's limit stopped
   void wake_held_back();
   // Limits leave the leaf, which takes open offers, nothing of these kinds (kinds_lacking()).
   void stop(Leaf& leaf, size_t kinds);
@@ -239,10 +239,10 @@ class Cluster {
   bool some_inflexible = false;  // an ask that not every agent is for is declared
 
   // --- versions and counts ----------------------------------------------------------------------
-  uint64_t agents_version = 1;     // of which agents there are and what they bring
+  uint64_t agents_version = 1;     // of the set of agents and their resources
   uint64_t settings_version = 0;   // of the roles
-  uint64_t claimable_version = 1;  // of all that decides on which agents a claim may be
-  uint64_t asks_version = 1;       // of which asks are declared, and by whom that wants offers
+  uint64_t claimable_version = 1;  // of all that decides where a claim may be
+  uint64_t asks_version = 1;       // of the declared asks of frameworks that want offers
   uint64_t changes = 1;            // version of everything
   uint64_t grants = 0;             // for the order of asks of one priority
   uint64_t last_gang = 0;          // the last number given, or found running

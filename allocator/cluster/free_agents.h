@@ -30,8 +30,8 @@ int64_t dominant_used(const ResourceVector& free, const ResourceVector& total);
 // an agent is this less the ask's own weighted amount, so the first that fits, from below, is the
 // best fit.
 //
-// In blocks that know the most that any agent in them has of each kind, so that agents of which
-// there is much left of the wrong kind are passed over together, without a look at any of them.
+// In blocks. A block knows the largest free amount of each kind among its agents, so that agents
+// with much left of the wrong kind are skipped together, without a look at any of them.
 class AgentsByFree {
  public:
   bool empty() const { return blocks_.empty(); }
@@ -130,7 +130,7 @@ class FreeAgents {
   void insert(Agent& agent, const ResourceVector& cluster_total);
   void erase(Agent& agent);
   // Recomputes what is free on the agent, and its place if that changed. `grew`: it has more than
-  // before, or it may be used anew: who was blocked should look at it again.
+  // before, or it may be used anew: blocked asks must look at it again.
   void update(Agent& agent, const ResourceVector& cluster_total, bool grew);
   // Of all: the cluster's total is another.
   void weigh_anew(const ResourceVector& cluster_total);

@@ -45,7 +45,7 @@ class Shortage {
   void take_amounts_from(Resources& free);
 
  private:
-  ResourceVector amounts_;  // of gpus: what is held and nobody said of which device
+  ResourceVector amounts_;  // of gpus: held without a named device
   std::map<int32_t, int64_t> devices_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tree of those who share: roles, at any depth, and in them the frameworks as leaves. A
+// The tree of sharers: roles, at any depth, and in them the frameworks as leaves. A
 // framework directly in `eng` is a sibling of the role `eng/ads`.
 //
 // Siblings are compared by their weighted dominant shares: of a role, that of the sum of the use
@@ -103,7 +103,7 @@ struct Role : Node {
   std::set<Leaf*> denied = {};  // only counted and emptied, the order does not matter
   ResourceVector use_when_denied = {};
   bool is_relieved = false;  // its use has fallen below that: kept by RoleTree
-  // Asks for which room is kept below its limit, who came earlier first; see waiting/headroom.h.
+  // Asks for which room is kept below its limit, the earliest first; see waiting/headroom.h.
   std::vector<AskEntry*> headroom = {};
 
   bool has_limit() const { return !settings.limit.empty(); }
@@ -211,8 +211,8 @@ class RoleTree {
   void place_promise(Role* role, int order);
 
   ResourceVector total_;
-  // Even numbers are grants. Who comes between two of them has the odd number between: so the order
-  // of those who come at one instant makes no difference.
+  // Even numbers are grants. A leaf that comes between two of them has the odd number between, so
+  // leaves that come at one instant are equal.
   uint64_t served_ = 0;
   int64_t asking_[kOrders] = {};
   std::vector<Role*> relieved_;

@@ -4,9 +4,9 @@
 // nothing.
 //
 //   explain.cc          why a framework has no offer
-//   impossible.cc       what of an ask no agent could ever give
+//   impossible.cc       which part of an ask no agent could ever give
 //   explain_role.cc     why a role has no more
-//   explain_task.cc     how a task stands, and for whom it would have to end
+//   explain_task.cc     how a task stands, and for which asks it would have to end
 //   reclaim_outlook.cc  why nothing is taken back for an ask
 
 #include <optional>

@@ -1,8 +1,8 @@
 #pragma once
 
-// Who would take first what a change makes available: other asks that come before an ask by the
-// order of a decision, and that could use some of it. Where the order after the change is not
-// known, an ask counts as one that comes before.
+// Rivals of an ask for the resources that a change makes available: other asks that come before it
+// in the order of a decision, and that could use some of them. If the order after the change is
+// not known, the other ask counts as one that comes before.
 
 #include <map>
 #include <string>

@@ -24,8 +24,8 @@ struct DecisionRecord {
   std::vector<Given> given = {};
 };
 
-// The laws of a decision: nobody was given what one who was to come first could have used, limits
-// hold, and nobody who may is left with an ask that fits what is free outside claims.
+// The laws of a decision: no leaf got resources that a leaf before it could have used, limits hold,
+// and no permitted ask is left that fits the free resources outside claims.
 void check_decision(const Cluster& cluster, const Gate& gate, const DecisionRecord& record,
                     std::vector<Violation>& found);
 

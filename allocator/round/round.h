@@ -1,9 +1,9 @@
 #pragma once
 
-// One decision: what is due by time (leases, filters, waits for claims), then the asks, guarantees
-// that are not reached first and then by least share, then open offers of what is left, then what
-// is to come back to those who are owed it, then claims for those that starve; at the end what was
-// given becomes offers. A Round is made for each decision and owns what lives no longer.
+// One decision: what is due by time (leases, filters, waits for claims), then the asks, unmet
+// guarantees first and then by least share, then open offers of the rest, then reclaims for asks
+// that are owed something, then claims for asks that starve; at the end the grants become offers. A
+// Round is made for each decision and owns what lives no longer than it.
 //
 //   round.cc        the phases: decide() is the story
 //   filling.cc      progressive filling over the asks

@@ -3,8 +3,8 @@
 // Whose turn it is. At each level of the tree, from the top: a child with a guarantee that it has
 // not reached, the least filled first, else the child with the least share. next() first.
 //
-// A guarantee gives a turn only to who can use it: a leaf with an ask that would still be within
-// it. Whoever turns out to have none is marked and asked by its share.
+// A guarantee gives a turn only to a leaf that can use it: one with an ask that would still be
+// within it. A leaf that turns out to have none is marked, and comes by its share.
 
 #include <optional>
 #include <set>
@@ -33,7 +33,7 @@ class Turns {
   bool is_beyond(const Leaf& leaf, const std::vector<Role*>& within) const {
     return !within.empty() && !beyond_.empty() && is_beyond_any(leaf, within);
   }
-  // More is free: who had no use for a guarantee may have one.
+  // More is free: a leaf that could not use a guarantee may be able to now.
   void forget_beyond();
 
  private:

@@ -22,7 +22,7 @@ struct Denial {
   enum class Why : uint8_t { kNone, kLimit, kTasksUnknown, kGuarantees, kEntitlement };
   Why why = Why::kNone;
   const Role* role = nullptr;               // whose limit or entitlement
-  ResourceKind kind = ResourceKind::kCpus;  // of which there is too little
+  ResourceKind kind = ResourceKind::kCpus;  // that is short
   int64_t left = 0;                         // of it, at most
   bool is_none() const { return why == Why::kNone; }
 };
@@ -32,7 +32,7 @@ struct Want {
   const Leaf& leaf;
   ResourceVector amounts = {};
   bool borrow = true;
-  const AskEntry* claimant = nullptr;  // who wants it, for whom something may be set aside
+  const AskEntry* claimant = nullptr;  // the ask, for which something may be set aside
   bool own_only = false;               // nothing of what others leave is given yet
   ResourceVector freed = {};           // so much more is free than is
 };
@@ -41,7 +41,7 @@ Denial denial(const View& view, const Want& want);
 Denial denial(const View& view, const AskEntry& ask, bool own_only = false);
 // The limit, of its role or one above, that the least that it takes is more than.
 Denial exceeded_limit(const AskEntry& ask);
-// How many tasks of the ask may be given at once, at most count_max, of which one may be.
+// How many tasks of the ask may be given at once, at most count_max; one may be.
 int64_t permitted_count(const Cluster& cluster, const AskEntry& ask, int64_t count_max,
                         bool own_only);
 // The most of each kind that the leaf may be given of open offers, which may always borrow.
@@ -55,8 +55,8 @@ ResourceVector held_for_others(const View& view, const Leaf& leaf);
 // What is promised to a role and those below it and that they do not use: in each kind the larger
 // of its own promise and the sum of its children's. O(roles with guarantees below it).
 ResourceVector unmet_guarantee(const View& view, const Role& role);
-// What is kept below the role's limit for others than the claimant, in the kinds that it names; for
-// one that has some kept itself, only for those who came earlier.
+// Room that is kept below the role's limit for others than the claimant, in the kinds that the
+// limit names; for a claimant that has room kept itself, only that of earlier ones.
 ResourceVector kept_below(const View& view, const Role& role, const AskEntry* claimant);
 
 // Entitlements and demands of all nodes are as of now, or of this decision.
@@ -67,9 +67,9 @@ bool is_within_entitlement(const View& view, const Role& role, const ResourceVec
 // given as far as its own entitlement goes.
 bool is_guarantee_met(const Cluster& cluster, const Role& role);
 
-// Who holds what the role is not to take, or asks for it, most first.
+// Holders of what the role must not take, and asks for it, the largest first.
 std::vector<Holder> others_entitled(const Cluster& cluster, const Role& role, ResourceKind kind);
-// For whom room is kept below the role's limit, before this ask.
+// Asks for which room is kept below the role's limit, before this one.
 std::vector<Holder> kept_for(const Role& role, const AskEntry* claimant, ResourceKind kind);
 
 }  // namespace proffer::fair

@@ -12,7 +12,7 @@ namespace proffer::fair {
 
 class View;
 
-// One of those among whom something is split.
+// One of several that something is split among.
 struct Claimant {
   int64_t weight = kWeightOne;  // milli, kWeightMin..kWeightMax
   ResourceVector demand = {};   // in which proportion it wants the kinds, and the most of each

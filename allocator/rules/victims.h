@@ -6,7 +6,7 @@
 // The order: a lower band first, whatever the shares. Then the most-over borrower: where the paths
 // of claimant and victim part, the outermost such place first, the child that is most above its
 // entitlement, as a part of the cluster; below it again, down to a framework. Of a framework the
-// lowest priority, then the youngest. Whom it takes is deducted before the next is chosen.
+// lowest priority, then the youngest. Each victim is deducted before the next is chosen.
 
 #include <cstdint>
 #include <functional>

@@ -9,10 +9,10 @@
 // of an earlier one: two gangs that each could hold half of what they need do not wait for each
 // other. One claim per leaf. What is kept is lent meanwhile: lending.h.
 //
-// Tasks that never end must not decide who is served, nor keep what others could use. So a claim is
-// where tasks are expected to end (rules/prospect.h). If there are not enough such agents, it keeps
-// only what tasks of unknown end would have to leave, and the rest once they have; tasks that never
-// end count as part of the machine. An agent of a claim on which nothing becomes free
+// Tasks that never end must not decide which ask is served, nor keep what others could use. So a
+// claim is where tasks are expected to end (rules/prospect.h). If there are not enough such agents,
+// it keeps only what tasks of unknown end would have to leave, and the rest once they have; tasks
+// that never end count as part of the machine. An agent of a claim on which nothing becomes free
 // for claim_after, nor is expected to, and that is not enough already, is exchanged for another, or
 // the claim is given up. No claim is on such an agent for nine times as long, and the next claim of
 // the ask is kept for twice as long: an ask is served within some times the longest task, and an
@@ -50,7 +50,7 @@ class Claims {
   std::optional<Time> complete_at(const AskEntry& ask, Time now) const;
   // The leaf's ask that has a claim, or nullptr: at most one.
   AskEntry* claimed_in(const Leaf& leaf) const;
-  // Those with a claim; who came earlier comes first.
+  // Asks with a claim, the earliest first.
   const std::map<uint64_t, AskEntry*>& all() const { return claimed_; }
   std::optional<Time> next_deadline() const;
 
@@ -58,9 +58,11 @@ class Claims {
   // Leaves and how they stood when they were first in a decision, with a due ask.
   using FirstWithDue = std::vector<std::pair<Leaf*, Rank>>;
   // At the end of a decision. Leaves in order of share, until one comes first that could be served
-  // without a claim, or has one already: who has more waits for it. Of equals each may have one.
+  // without a claim, or has one already: leaves with a larger share wait for it. Each of several
+  // equal leaves may have one.
   void assign(const FirstWithDue& first_with_due, const Reclaims& reclaims, Gate& gate, Time now);
-  // At the beginning of a decision: who has waited long enough is due; claims end, or move.
+  // At the beginning of a decision: asks that have waited long enough become due; claims end, or
+  // move.
   void review(Time now);
   // Nothing fits its asks now.
   void start_waiting(Leaf& leaf, Time now);

@@ -5,9 +5,9 @@
 // and that is stopped by a limit when its turn comes has room kept for it: below all limits above
 // it at once, what others may use is so much less until it is served. keep() is the story.
 //
-// Who comes later is served after those who came earlier wherever both have room kept, so nobody
-// waits for each other. Two have it below one limit only if there is room for both already: it is
-// taken from the others for one at a time. A guarantee of a role below comes before it.
+// Where two asks have room kept, the earlier is served first, so no two wait for each other. Two
+// have it below one limit only if there is room for both already: it is taken from the others for
+// one ask at a time. A guarantee of a role below comes before it.
 //
 // Where tasks never end, room is kept in vain. So if nothing has ended in such a role for some time
 // it is given up, for six times as long, and then kept for twice as long: an ask is served within
@@ -49,7 +49,7 @@ class Headroom {
   };
   struct Room {
     std::vector<Kept> below = {};  // none: nothing is kept for it
-    uint64_t order = 0;            // who came earlier comes first
+    uint64_t order = 0;            // the earliest is first
     Time review = {};
     Duration patience = {};  // how long nothing may end there; zero: not tried yet
     Time after = {};         // not kept again before this
@@ -60,7 +60,7 @@ class Headroom {
   Cluster& cluster_;
   const Claims& claims_;
   AskTable<Room> kept_;
-  std::map<uint64_t, AskEntry*> all_;  // who has some kept, by order
+  std::map<uint64_t, AskEntry*> all_;  // asks with room kept, by order
   uint64_t count_ = 0;
 };
 

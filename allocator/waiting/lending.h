@@ -5,8 +5,8 @@
 // it is taken back; round/lend.cc gives it.
 //
 // What was lent counts in shares, like all that is of the cluster; estimates count in nothing, and
-// go to whoever holds least of them. An agent that estimates lends nothing else, so that what is
-// revocable there is its estimate. Gangs are not lent to.
+// go to the leaf that holds least of them. An agent that estimates lends nothing else, so that what
+// is revocable there is its estimate. Gangs are not lent to.
 
 #include <utility>
 #include <vector>

@@ -1,12 +1,12 @@
 #pragma once
 
 // What is lent comes back. A claimant is an ask that nothing free fits though an unmet guarantee
-// covers it (or, with reclaim=fair_share, what it is entitled to). If ending tasks of those who are
-// above their entitlement makes it fit, these have notice, and the agent is set aside for it.
-// reclaim() first; whom it chooses is told in reclaim_plan.h and rules/victims.h.
+// covers it (or, with reclaim=fair_share, what it is entitled to). If it fits once some tasks
+// above their entitlement end, these get notice, and the agent is set aside for it. Read reclaim()
+// first; reclaim_plan.h and rules/victims.h choose the tasks.
 //
-// Why it does not flap: entitlements depend on what is wanted, not on who has it, and a task that
-// is ended is wanted again. Where the two paths part, the claimant's side stays within its
+// Why it does not flap: entitlements depend on demand, not on use, and a task that is ended is
+// wanted again. Where the two paths part, the claimant's side stays within its
 // entitlement, and the victim's used more than its own of something that the victim held: with the
 // victim again it would be above again, so it has no claim to what was taken from it. What is held
 // above entitlements becomes less there; below, siblings may go on until it is less there too.
@@ -45,8 +45,8 @@ class Reclaims {
   int64_t coming(const AskEntry& ask) const { return cases_[ask].coming; }
   // Of the nodes on its way up, what will come to those below.
   ResourceVector awaited(const Node& node) const;
-  // Those who wait for something on the agent, for the first of whom it is set aside. Those behind
-  // wait for those before.
+  // The asks that wait for something on the agent, in their order. It is set aside for the first;
+  // each waits for those before it.
   const std::vector<Reclaim>& on(const Agent& agent) const;
   const Reclaim* find(const Agent& agent, const AskEntry& ask) const;
   // Whether it lacks something beyond what was told to end for it, and would use it.
@@ -62,8 +62,8 @@ class Reclaims {
   std::optional<Time> next_deadline() const { return again_at_; }
 
   // --- changes ----------------------------------------------------------------------------------
-  // Returns whether there is more to give: somebody's claim had to give way, or who has something
-  // set aside now fits there.
+  // Returns whether there is more to give: a claim had to give way, or an ask now fits what is set
+  // aside for it.
   bool reclaim(Time now);
   // At the beginning of a decision, while entitlements are those of the last one: asks that had
   // what they are entitled to, and have not since tasks of them ended, are patient for a while.

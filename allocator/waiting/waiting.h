@@ -1,7 +1,7 @@
 #pragma once
 
-// All that waits: who starves, below limits too, and to whom what was lent comes back. Together
-// where one event concerns several of them.
+// All waiting: claims of asks that starve, room below limits, and reclaims of what was lent.
+// Together where one event concerns several of them.
 
 #include "allocator/waiting/claims.h"
 #include "allocator/waiting/gate.h"
@@ -25,7 +25,7 @@ class Waiting {
   bool stop(AskEntry& ask);
   // The ask is not declared any more.
   void forget(AskEntry& ask);
-  // The agent is not there for those for whom it is set aside.
+  // The agent is not there for the asks that it is set aside for.
   void leave(Agent& agent);
   // The framework does not want the agent: what it does not want, it does not wait for.
   void refuse(const Framework& framework, Agent& agent);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tenants: who subscribed, and who may come back.
+// The tenants: frameworks that have subscribed, and those that may come back.
 
 #include <map>
 #include <optional>

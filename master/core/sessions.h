@@ -1,6 +1,6 @@
 #pragma once
 
-// Who is connected: one entry for each connection that is open, and what it registered as.
+// Open connections: an entry for each, and what it registered as.
 
 #include <deque>
 #include <map>

@@ -50,7 +50,7 @@ struct RevokeMark {
   bool operator==(const RevokeMark&) const = default;
 };
 
-// Who wants its end, if not its scheduler, and why, for people.
+// The user or part of Proffer that wants its end, if not its scheduler, and why, for people.
 struct KillCause {
   proto::TaskReason by = proto::TaskReason::kKilledByScheduler;
   std::string why = {};

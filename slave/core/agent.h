@@ -1,6 +1,6 @@
 #pragma once
 
-// The agent's core: what one machine runs for whom. Pure: the shell starts and kills processes,
+// The agent's core: what one machine runs. Pure: the shell starts and kills processes,
 // talks to the master and to executors, and writes the checkpoint.
 //
 // Records are written before the actions of the same step are carried out, so that a kill -9 at any

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who may read files of this agent from another machine: bearers of a token that the master made.
+// Access to files of this agent from another machine: for bearers of a token that the master made.
 
 #include <functional>
 #include <string>

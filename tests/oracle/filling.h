@@ -14,7 +14,7 @@
 
 namespace proffer::ideal {
 
-// What one role could use: `count` tasks, each of which takes `task`.
+// What one role could use: `count` tasks, each takes `task`.
 struct Demand {
   ResourceVector task = {};           // milli-units; zero in all kinds: wants nothing
   std::optional<int64_t> count = {};  // nothing: endless
@@ -28,7 +28,7 @@ struct Demand {
 bool can_run(const ResourceVector& pool, const Demand& demand);
 
 // How much of the pool one task is, in the kind of which it takes the largest part: its dominant
-// share. Kinds of which the pool has none do not count.
+// share. Kinds that the pool does not have do not count.
 Fraction share_of_task(const ResourceVector& pool, const Demand& demand);
 
 // Progressive filling. The weighted dominant shares of all grow at one pace; who has its `count`
