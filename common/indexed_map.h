@@ -14,8 +14,8 @@
 
 namespace proffer {
 
-// What is said of std::map holds: order of keys, iterators that stay valid. Whoever chooses keys
-// with equal hashes makes it as slow as a std::map, no slower.
+// As std::map: ordered keys, and iterators that stay valid. Keys with equal hashes, chosen by an
+// attacker, make it as slow as a std::map and no slower.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class IndexedMap {
  public:
@@ -169,7 +169,7 @@ class IndexedMap {
   }
 
   Map map_;
-  std::vector<Slot> slots_;  // a power of two of them, of which a third are empty; or none
+  std::vector<Slot> slots_;  // a power of two of them, a third empty; or none
   size_t unindexed_ = 0;
 };
 

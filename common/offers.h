@@ -110,7 +110,7 @@ std::optional<std::vector<Slice>> take(const ResourceVector& shape, std::vector<
 // All of them together.
 Resources sum_of(const std::vector<Slice>& slices);
 
-// How many tasks of which ask an offer was made for.
+// An ask that an offer was made for, and for how many tasks.
 struct AskFill {
   AskName ask = {};
   int64_t count = 0;

@@ -143,7 +143,7 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
-// What somebody did who must not: a broken invariant, found by a core's violations().
+// A broken invariant, found by a core's violations().
 struct Violation {
   std::string what;
   bool operator==(const Violation&) const = default;

@@ -18,9 +18,9 @@ struct BackoffLimits {
   bool operator==(const BackoffLimits&) const = default;
 };
 
-// Within one machine an attempt costs microseconds, so there are more: whoever comes back is found
-// within about a quarter of the time it was away, at most a second. Ten thousand executors of an
-// agent that stays away make 13,000 attempts a second.
+// Within one machine an attempt costs microseconds, so there are more: a peer that comes back is
+// found within about a quarter of the time it was away, at most a second. Ten thousand executors of
+// an agent that stays away make 13,000 attempts a second.
 inline constexpr BackoffLimits kLocalBackoff{.max = seconds(1), .growth_percent = 25};
 
 // Between rounds over the masters of a cluster: the new leader is found within a second.

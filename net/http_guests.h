@@ -1,7 +1,7 @@
 #pragma once
 
-// Whom the HTTP server may ask to leave: connections whose request is not there yet, and those that
-// do not read a short answer.
+// Connections that the HTTP server may ask to leave: those whose request is not there yet, and
+// those that do not read a short answer.
 
 #include <cstddef>
 #include <cstdint>

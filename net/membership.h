@@ -19,7 +19,7 @@
 
 namespace proffer {
 
-// A place in a cluster: whom this machine or user is there, and where its masters are.
+// A place in a cluster: the name of this machine or user there, and where its masters are.
 struct Membership {
   KeyKind kind = KeyKind::kUser;
   std::string name = {};
@@ -45,7 +45,7 @@ Result<void> write_membership(const Membership& membership);
 // is none, or it cannot be read.
 ClientKeys current_keys(KeyKind kind, const ClientKeys& known);
 
-// One line, as `proffer join-token` prints it: for whom, where the masters are, the key that they
+// One line, as `proffer join-token` prints it: the name, where the masters are, the key that they
 // must have, and the secret half of a key that may be used once.
 struct JoinToken {
   KeyKind kind = KeyKind::kUser;

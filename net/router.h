@@ -2,7 +2,7 @@
 
 // The listening side of messages: a ZeroMQ ROUTER whose peers are DEALERs, on a Unix socket, a TCP
 // port, or both. With a key of its own it takes on TCP only peers whose keys are known (CURVE): a
-// stranger is refused in the handshake, and one who does not know this key does not get so far.
+// stranger is refused in the handshake, and a peer without this key does not get so far.
 //
 // A peer is one connection. It becomes known with its first well-formed frame and gets a PeerId
 // that is never given again; after a reconnect it is another peer. One message is exactly one frame

@@ -20,7 +20,7 @@ struct TlsIdentity {
 };
 
 // ECDSA over P-256, from the system's randomness; a millisecond. The certificate has no end:
-// whoever vouches for its pin says how long. Errors: kInternal.
+// the party that vouches for its pin says how long. Errors: kInternal.
 Result<TlsIdentity> make_tls_identity(std::string_view name);
 
 }  // namespace proffer

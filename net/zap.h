@@ -19,7 +19,7 @@ namespace proffer {
 inline constexpr std::string_view kPlainDomain = "proffer";
 
 // The one handler of a loop. It exists before the first socket with CURVE listens and until the
-// last one has closed: without a handler libzmq 4.3.4 lets everybody in who has the server's key.
+// last one has closed: without a handler libzmq 4.3.4 lets every peer in that has the server's key.
 class ZapHandler final : public Pump {
  public:
   // Asked for each handshake; a connection with another key is refused within it.

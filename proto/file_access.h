@@ -1,7 +1,7 @@
 #pragma once
 
-// What a client asks the master to read files of an agent from another machine: where, of which
-// certificate, and with which token.
+// What a client asks the master for, to read files of an agent from another machine: the address,
+// the pin of its certificate, and a token.
 
 #include <string>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A live cluster as its master sees it at one moment, for who wants to simulate what comes next:
-// what a scenario is made of, and nothing that only a running cluster needs.
+// A live cluster as its master sees it at one moment, to simulate it from there: what a scenario is
+// made of, and nothing that only a running cluster needs.
 
 #include <cstdint>
 #include <map>

@@ -228,7 +228,7 @@ struct Subscribe {
   OfferMode mode = OfferMode::kAsks;
   Secret secret = {};
   Duration failover_timeout = {};
-  std::string user = {};  // who runs it, for people
+  std::string user = {};  // that runs it, for people
 
   // It runs tasks as the users that sent it requests (TaskSpec::user); operators only.
   bool serves_users = false;
@@ -465,7 +465,7 @@ struct Failure {
 struct FrameworkRequest {
   uint64_t relay = 0;          // the master's number of it, repeated in the response
   std::string id = {};         // a name that its caller chose: one heard before is not done again
-  std::string principal = {};  // who asks, for people
+  std::string principal = {};  // the user that asks, for people
   std::string data = {};
   Duration timeout = {};     // then nobody waits for the response any more
   bool is_operator = false;  // the principal is one of the cluster, and may do everything

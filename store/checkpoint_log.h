@@ -62,7 +62,7 @@ class CheckpointLog {
   // error the log is what it was before. Errors as append().
   Result<void> rewrite(const std::vector<std::string>& records);
 
-  // As rewrite(), with another mark: for records of which an earlier reader knew more.
+  // As rewrite(), with another mark: for records that are fewer than an earlier reader has seen.
   Result<void> renew(const std::vector<std::string>& records);
 
   // Whether rewrite() is worth it: the file is larger than kCheckpointRewriteBytes and than twice

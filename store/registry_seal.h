@@ -4,7 +4,7 @@
 // write-ahead log in which one bit is wrong, and a database that was put back from a copy is whole,
 // too: only a second place tells that either lacks what was acknowledged.
 //
-// The file is two lines for people, of which the older one is overwritten after each commit: a
+// The file is two lines for people; the older one is overwritten after each commit: a
 // write that the disk cut leaves the other. An orderly end leaves only the newest line, since a
 // master of the version before reads one line.
 //   epoch 000000000000000003 commits 000000000000000017 crc 1a2b3c4d

@@ -58,7 +58,7 @@ class ZooKeeperLeadership final : public Leadership {
   uint64_t sessions_ = 0;  // callbacks of earlier ones mean nothing
   bool is_connected_ = false;
   bool has_nodes_ = false;
-  bool knows_leader_ = false;  // has heard who leads in this session
+  bool knows_leader_ = false;  // has heard in this session which master leads
   bool leads_ = false;
   bool is_over_ = false;
   bool is_probing_ = false;

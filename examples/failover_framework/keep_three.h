@@ -23,7 +23,8 @@ inline void keep_three(proffer::sdk::Scheduler& self, std::ostream& out) {
   auto life = std::make_shared<int64_t>(0);
 
   // What runs is compared with what should, and the difference is asked for or killed. It does not
-  // matter who launched a task, or why one too many is there (its agent was away and came back).
+  // matter which life launched a task, or why one too many is there (its agent was away and came
+  // back).
   const auto look = [&self, life] {
     if (*life == 0 || !self.all_tasks_known()) return;
     const std::vector<proffer::TaskId> live = self.live_tasks();

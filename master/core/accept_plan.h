@@ -30,7 +30,7 @@ struct TakenOffers {
   std::vector<const Grant*> valid = {};  // each once
   // The first that is not outstanding, or not this framework's. Then nothing is launched.
   std::optional<OfferId> invalid = {};
-  // Of the gangs of which it names an offer: all there is of them.
+  // All gangs with an offer that it names, whole.
   std::map<uint64_t, GangOffers> gangs = {};
   std::map<AgentId, PortSet> ports = {};  // free on their agents
   // How many further tasks each ask wants that a task of the accept names.

@@ -51,8 +51,8 @@ class OfferWaits {
 };
 
 // The figures of at most kFrameworkSeriesMax frameworks by name, and those of all others in one
-// sum: each framework is another series to who collects them. Who counts in the sum once stays
-// there while it is subscribed, and what has ended is not taken out of it, so no count ever falls.
+// sum: each name is another series for a collector. A framework that counts in the sum stays there
+// while it is subscribed, and its ended tasks are not taken out, so no count ever falls.
 class FrameworkSeries {
  public:
   // It has figures of its own from now on, if there is room.

@@ -147,8 +147,8 @@ struct ReserveForRole {
   ResourceVector amounts = {};
   bool unreserve = false;
 };
-// A join token for an agent or a user of this name: whoever has the secret half of `key` may use it
-// once to register a key of their own.
+// A join token for an agent or a user of this name: a holder of the secret half of `key` may use it
+// once to register a key of its own.
 struct MakeJoinToken {
   uint64_t call = 0;
   PrincipalPtr by = {};
@@ -187,7 +187,7 @@ struct RevokeKey {
 struct FrameworkCall {
   uint64_t call = 0;
   std::string framework = {};
-  std::string id = {};  // a name: who tries again gives the same one
+  std::string id = {};  // a name: another try gives the same one
   PrincipalPtr by = {};
   Duration timeout = {};
   std::string data = {};
@@ -265,7 +265,7 @@ struct FileGrant {
   proto::FileService files = {};  // of the agent
   Time until = {};                // by the agent's clock
   std::string user = {};
-  bool is_operator = false;  // of this cluster, whoever it is on the agent's machine
+  bool is_operator = false;  // of this cluster, whatever its user on the agent's machine
   std::string prefix = {};   // of the paths that it opens
   bool operator==(const FileGrant&) const = default;
 };

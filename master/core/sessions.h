@@ -47,7 +47,7 @@ class Sessions {
  public:
   Peer* find(PeerId peer);
   const Peer* find(PeerId peer) const;
-  // A connection of which we hear for the first time; nullptr if there are kPeersMax.
+  // A new connection; nullptr if there are kPeersMax.
   Peer* open(PeerId peer, Time now);
   // The connection has ended. Frames that still come on it are known as such for a while.
   void close(PeerId peer);

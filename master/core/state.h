@@ -45,7 +45,7 @@ struct AgentRefusal {
   bool ends_tasks = false;  // all that it runs was told as ended
 };
 
-// What a task claims of which its agent says no more than what it takes.
+// The claim of a task whose agent tells its resources and no more.
 inline TaskClaim plain_claim(const RoleName& role, const Resources& resources) {
   return {.slices = {Slice{.resources = amounts_of(resources)}}, .role = role};
 }

@@ -69,7 +69,7 @@ class AskWait {
   // Since when the task that waits longest is wanted.
   std::optional<Time> oldest() const;
 
-  // When its reason is to be looked at; kept by who looks.
+  // When its reason must be looked at; kept by the caller that looks.
   std::optional<Time> look_at = {};
   uint64_t looked_version = 0;  // Allocator::fit_version() at the last look
 

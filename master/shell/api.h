@@ -1,6 +1,6 @@
 #pragma once
 
-// The methods of the route table, carried out for whoever asks: a peer's call, or HTTP. It decides
+// The methods of the route table, carried out for a peer's call or an HTTP request. It decides
 // nothing: the core does.
 
 #include <cstdint>

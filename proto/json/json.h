@@ -165,8 +165,8 @@ struct ExplainCall {
 std::string explain_call_json(const ExplainCall& call);  // {"framework"}, {"role"} or {"task"}
 Result<ExplainCall> parse_explain_call(std::string_view json);
 
-// A request to a framework itself, named as above. `id` is a name that the caller chose: who tries
-// again gives the same one, and what was done already is not done twice.
+// A request to a framework itself, named as above. `id` is a name that the caller chose: another
+// try gives the same one, and nothing is done twice.
 struct RequestCall {
   std::string framework = {};
   std::string id = {};
@@ -176,7 +176,7 @@ struct RequestCall {
   bool operator==(const RequestCall&) const = default;
 };
 // {"framework","id","timeout_s","data","role"}; the "principal" of an older client is not believed:
-// the kernel says who asks.
+// the kernel names the user.
 std::string request_call_json(const RequestCall& call);
 Result<RequestCall> parse_request_call(std::string_view json);
 // Its answer, {"data"}. Errors: kUnsupported, the framework's answer is not UTF-8;

@@ -31,7 +31,7 @@ class GangAnswers {
   std::optional<proto::Accept> accept(const proto::Accept& accept);
   // The gangs that end because these of their offers are declined or rescinded.
   std::vector<Ended> end(const std::vector<OfferId>& offers);
-  // Those of which a lease has ended.
+  // The gangs with a lease that has ended.
   std::vector<Ended> expire(Time now);
   // All.
   std::vector<Ended> clear();

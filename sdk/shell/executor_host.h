@@ -1,6 +1,6 @@
 #pragma once
 
-// What an Executor stands on (driver_host.h), with who it is.
+// What an Executor stands on (driver_host.h), with its identity.
 
 #include "sdk/executor.h"
 #include "sdk/shell/driver_host.h"

@@ -61,7 +61,7 @@ class LoopHost final : public SchedulerHost {
   void on_frame(std::span<const std::byte> frame);
   void on_failed(const std::string& reason);
 
-  // Of an author, who may keep it longer than this lives.
+  // Of an author, and may outlive this.
   struct Watched {
     std::unique_ptr<FdWatcher> watcher;
   };

@@ -12,7 +12,7 @@
 //     sdk::drive(scheduler, std::make_shared<MyCore>());
 //   });
 //
-// A core that wants to leave sends proto::Teardown, or whoever made it calls Scheduler::stop().
+// A core that wants to leave sends proto::Teardown, or its owner calls Scheduler::stop().
 
 #include <memory>
 #include <optional>

@@ -141,7 +141,7 @@ class SimCluster {
   SimCluster(const SimCluster&) = delete;
   SimCluster& operator=(const SimCluster&) = delete;
 
-  // --- who is there ----------------------------------------------------------------------------
+  // --- participants ----------------------------------------------------------------------------
   // Starts a scheduler: `install` sets the callbacks of a fresh Scheduler, as main() does before
   // run(), which must not be called here. It is called again for each life of the process, so what
   // one life remembers belongs into it: captured by value, or in a std::shared_ptr that the
@@ -232,7 +232,7 @@ class SimCluster {
   // The processes of executors on this agent, in the order of their starts. An
   // executor of a command has the name of its task.
   std::vector<ExecutorId> executors(std::string_view agent) const;
-  // Tasks of which the last that it was told is this.
+  // Tasks whose last state that it was told is this.
   size_t told(std::string_view scheduler, proto::TaskState state) const;
   // Tasks that ran, or were launched by the present life of their scheduler, and do not run, and of
   // whose end the scheduler was not told, in whichever life; but for frameworks that are over. News

@@ -29,7 +29,7 @@ Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& aroun
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
                             const std::string& command);
 
-// The children of this process, whoever forked them: with a subreaper also what they left behind.
+// The children of this process; of a subreaper, also orphans of their descendants.
 std::vector<pid_t> children_of_this_process();
 
 }  // namespace proffer::executor

@@ -35,8 +35,8 @@ class HealthProbe {
   // timeout and perhaps from within this call.
   void look();
 
-  // Who owns the process waits for its children. This one is a command's, until on_command_ended();
-  // 0: none is.
+  // The owner of the process waits for its children. This one is a command's, until
+  // on_command_ended(); 0: none is.
   pid_t command() const { return command_; }
   // It has ended, as waitpid says.
   void on_command_ended(int wait_status);

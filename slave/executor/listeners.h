@@ -18,7 +18,7 @@ struct TaskProcesses {
   bool has_root = true;
 };
 
-// Fills in who listens on each of `ports`, TCP, on any address. Processes of the task are the root
+// Fills in the listener on each of `ports`, TCP, on any address. Processes of the task are the root
 // and its descendants. Descriptors are read only if somebody listens. Reads listening sockets of
 // the machine, then descriptors of the task's processes until all are found.
 void find_listeners(const TaskProcesses& task, std::vector<PortSeen>& ports,

@@ -38,8 +38,8 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-// Two users who name the same content share it only if both could fetch it: the key has the sum and
-// the place that it comes from.
+// Two users that name the same content share it only if both could fetch it: the key has the sum
+// and the place that it comes from.
 std::string cache_key(std::string_view sha256, std::string_view uri);
 
 // As variables, "NAME=value". Errors: kInvalidArgument, a text has a control character.

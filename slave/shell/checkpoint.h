@@ -16,7 +16,7 @@ namespace proffer::agent {
 
 struct Checkpoint {
   std::unique_ptr<CheckpointLog> log = {};
-  // Who this agent is, once more: a master takes it back only by its secret.
+  // The agent's identity, once more: a master takes it back only by its secret.
   std::unique_ptr<CheckpointLog> identity = {};
   AgentSnapshot snapshot = {};
   Remembered remembered = Remembered::kAll;

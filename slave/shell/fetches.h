@@ -1,8 +1,8 @@
 #pragma once
 
-// The files of runs that are about to start: which of them are cached, who fetches what several
-// tasks of one user want, the process that fetches, and what became of it. FetchFiles comes in;
-// FilesFetched goes out, or ExecutorExited if the run was killed meanwhile.
+// The files of runs that are about to start: which of them are cached, which run fetches a
+// file that several tasks of one user want, the process that fetches, and its outcome. FetchFiles
+// comes in; FilesFetched goes out, or ExecutorExited if the run was killed meanwhile.
 
 #include <cstdint>
 #include <functional>

@@ -93,7 +93,7 @@ class Housekeeping {
   Fd trash_;
   uint64_t trash_number_ = 0;
   Time next_progress_ = {};
-  // Of which names of tasks may be left that mean nothing any more.
+  // Those that may have left names of tasks that mean nothing any more.
   std::set<std::string> frameworks_changed_;
 
   mutable std::mutex mutex_;

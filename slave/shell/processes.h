@@ -29,7 +29,7 @@ std::vector<pid_t> own_children();
 // The value of a variable in the environment that the process was started with; empty if it has
 // none, or may not be read.
 std::string started_with(pid_t pid, std::string_view variable);
-// A descriptor that becomes readable when the process ends, whoever's child it is; the caller
+// A descriptor that becomes readable when the process ends, also if it is no child; the caller
 // closes it. -1 if there is no such process or the system cannot do it.
 int watch_process(pid_t pid);
 // Which boot of the machine this is; empty if the system does not say.

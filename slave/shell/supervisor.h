@@ -67,8 +67,8 @@ class Supervisor {
   // A process in its own session and new sandbox, as its user. Errors: kInvalidArgument (a NUL in
   // the environment); kFailedPrecondition (this machine does not know the user); kPermissionDenied
   // (the user may not use the sandbox, or has used up its quota of the disk); kNotFound (a builtin
-  // program is missing), kResourceExhausted, kUnavailable, kTimeout: for these nobody who launches
-  // tasks has a part in it.
+  // program is missing), kResourceExhausted, kUnavailable, kTimeout: for these no
+  // launcher of tasks has a part in it.
   // None: the spare that is named cannot become this run, and is as it was.
   Result<std::optional<ExecutorStarted>> start(const StartExecutor& start);
   // Where the files of a run go, and whose they are.

@@ -36,7 +36,7 @@ enum class TaskKind : uint8_t {
   kReduce,
   kEnd,    // commits the job's output, sets it aside, or removes it
   kRange,  // some elements of an array, one after the other
-  kPlan,   // looks what there is to read, and says who reads what (plan.h)
+  kPlan,   // looks at the inputs, and says which task reads which (plan.h)
 };
 std::string_view to_text(TaskKind kind);  // "map", "reduce", "end", "range", "plan"
 
@@ -188,7 +188,7 @@ struct TaskResult {
   bool operator==(const TaskResult&) const = default;
 };
 
-// Which attempt's output of which map task.
+// A map task, and the attempt whose output counts.
 struct MapAttempt {
   uint32_t number = 0;
   uint32_t attempt = 0;

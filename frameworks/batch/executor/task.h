@@ -104,7 +104,8 @@ Result<void> write_files(const WorkCommon& common, const TaskSetting& setting);
 // newline; counted in records_out and bytes_out. Errors: kUnavailable from the system.
 Result<void> write_part(const WorkCommon& common, const TaskSetting& setting, int from,
                         TaskResult& result);
-// Puts the part in place at once. Whoever commits a part first wins; a later attempt's is dropped.
+// Puts the part in place atomically. The first attempt that commits a part wins; later ones are
+// dropped.
 Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting);
 
 // All parts are there: moves them to where they belong, writes _SUCCESS and removes _temporary;

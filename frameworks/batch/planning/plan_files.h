@@ -1,7 +1,7 @@
 #pragma once
 
-// The files of a plan (core/plan.h), as whoever makes the plan writes them: the CLI, or the first
-// task of the job. Durably: tasks find all of it, on whatever machine they are.
+// The files of a plan (core/plan.h), as written by its maker: the CLI, or the first task of the
+// job. Durably: tasks find all of it, on any machine.
 
 #include <string>
 #include <string_view>

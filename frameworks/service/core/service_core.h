@@ -111,8 +111,8 @@ struct Watch {
   Duration wait = {};      // to proto::kServersWaitMax
   std::string after = {};  // the page behind this task
 };
-// Figures of an app's instances, by somebody who may change the app. Answered at once: what follows
-// from it.
+// Figures of an app's instances, by a user that may change the app. Answered at once, with the
+// consequences.
 struct Figures {
   uint64_t relay = 0;  // repeated in the answer
   std::string app = {};
