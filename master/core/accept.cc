@@ -30,6 +30,12 @@ std::set<AskName> asks_of(const std::vector<const Grant*>& offers) {
   return asks;
 }
 
+std::vector<AskName> filled_by(const Offer& offer) {
+  std::vector<AskName> asks;
+  for (const AskFill& fill : offer.fills) asks.push_back(fill.ask);
+  return asks;
+}
+
 }  // namespace
 
 // All that is outstanding of the gangs to which these offers were made.
@@ -113,7 +119,11 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     });
     if (use.offers.empty()) continue;
     for (const OfferId offer : use.offers) {
-      step.trace(OfferAccepted{framework.id(), offer, use.tasks.size()});
+      OfferAccepted accepted{framework.id(), offer, use.tasks.size()};
+      if (use.tasks.empty()) {
+        accepted.unused_for = filled_by(allocator_.find_offer(offer, framework.id())->offer);
+      }
+      step.trace(std::move(accepted));
     }
     const AgentId on = allocator_.find_offer(use.offers.front(), framework.id())->offer.agent;
     allocator_.settle(use.offers, std::move(use.tasks),
@@ -211,7 +221,7 @@ void Master::State::on_decline(Framework& framework, const proto::Decline& decli
     // With one of them a gang ends.
     const Grant* grant = allocator_.find_offer(id, framework.id());
     if (grant == nullptr) continue;
-    step.trace(OfferDeclined{framework.id(), id, grant->offer.agent});
+    step.trace(OfferDeclined{framework.id(), id, grant->offer.agent, filled_by(grant->offer)});
     const Refusal& of_agent = refusals.at(grant->offer.agent);
     allocator_.settle({id}, {}, of_agent, step.now);
   }

@@ -363,6 +363,7 @@ struct OfferAccepted {
   FrameworkId framework;
   OfferId offer;
   size_t tasks = 0;
+  std::vector<AskName> unused_for = {};  // the asks of an offer without any task; not printed
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "offer accepted"}; }
   void fields(TraceFields& f) const { f("framework", framework)("offer", offer)("tasks", tasks); }
@@ -372,6 +373,7 @@ struct OfferDeclined {
   FrameworkId framework;
   OfferId offer;
   AgentId agent;
+  std::vector<AskName> asks = {};  // that it was made for; not printed
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "offer declined"}; }
   void fields(TraceFields& f) const { f("framework", framework)("offer", offer)("agent", agent); }

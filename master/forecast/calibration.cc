@@ -1,4 +1,4 @@
-// Read begin, correct and launched in this order: it is the life of a prediction.
+// Read begin, correct, declined and launched in this order: it is the life of a prediction.
 
 #include "master/forecast/calibration.h"
 
@@ -56,13 +56,18 @@ void Calibration::begin(const proto::LiveSnapshot& live) {
   });
 }
 
-// How much larger than so much the ratios of open predictions will be.
+// How much larger than so much the ratios of open predictions will be. Those that were made last
+// come first.
 std::map<Calibration::Group, std::vector<Calibration::Ratios>> Calibration::open_ratios(
     Time now) const {
   std::map<Group, std::vector<Ratios>> open;
   for (const auto& [key, one] : open_) {
-    const Ratios ratios = ratios_of(one, now);
+    const Ratios ratios = ratios_of(key.ask.framework, one, one.declined_at.value_or(now));
     for (const RoleName& role : {one.role, RoleName()}) open[{role, key.rank}].push_back(ratios);
+  }
+  for (auto& [group, all] : open) {
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Ratios& a, const Ratios& b) { return a.as_of > b.as_of; });
   }
   return open;
 }
@@ -82,16 +87,19 @@ Calibration::Factors Calibration::factors(const Group& group,
   std::vector<int64_t> more_than_p50;
   std::vector<int64_t> more_than_p90;
   std::optional<Time> since;  // of older predictions, those that came true are forgotten
+  std::map<FrameworkId, int64_t> counted;  // so many more open ones
   if (known != ratios_.end()) {
     for (const Ratios& one : known->second) {
       of_p50.push_back(one.of_p50);
       of_p90.push_back(one.of_p90);
+      counted.try_emplace(one.framework, kOpenWithoutStarts).first->second += kOpenForEachStart;
     }
     if (known->second.size() == kRatiosKept) since = known->second.front().as_of;
   }
   if (const auto at = open.find(group); at != open.end()) {
     for (const Ratios& one : at->second) {
       if (since && one.as_of < *since) continue;
+      if (--counted.try_emplace(one.framework, kOpenWithoutStarts).first->second < 0) continue;
       more_than_p50.push_back(one.of_p50);
       more_than_p90.push_back(one.of_p90);
     }
@@ -174,9 +182,18 @@ void Calibration::launched(const FrameworkId& framework, const AskName& ask, Tim
   }
 }
 
-Calibration::Ratios Calibration::ratios_of(const Prediction& prediction, Time now) {
+void Calibration::declined(const FrameworkId& framework, const AskName& ask, Time now) {
+  for (const Rank rank : {Rank::kFirst, Rank::kLast}) {
+    const auto at = open_.find({{framework, ask}, rank});
+    if (at != open_.end() && !at->second.declined_at) at->second.declined_at = now;
+  }
+}
+
+Calibration::Ratios Calibration::ratios_of(const FrameworkId& framework,
+                                           const Prediction& prediction, Time now) {
   const Duration took = now - prediction.as_of;
-  return {.as_of = prediction.as_of,
+  return {.framework = framework,
+          .as_of = prediction.as_of,
           .of_p50 = ratio_of(took, prediction.p50),
           .of_p90 = ratio_of(took, prediction.p90)};
 }
@@ -186,7 +203,7 @@ void Calibration::came_true(const PredictionKey& key, const Prediction& predicti
   ++figures_.starts;
   figures_.below_p50 += took <= prediction.told_p50;
   figures_.below_p90 += took <= prediction.told_p90;
-  const Ratios ratios = ratios_of(prediction, now);
+  const Ratios ratios = ratios_of(key.ask.framework, prediction, now);
   keep({prediction.role, key.rank}, ratios);
   keep({RoleName(), key.rank}, ratios);
 }

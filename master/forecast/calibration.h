@@ -10,6 +10,10 @@
 // Two things would make it tell too early. The ratios of what comes late are known last: so a
 // prediction that is open counts as one whose ratio is larger than what has passed by now. And few
 // ratios say little: so some that are supposed count beside them.
+//
+// A scheduler that declines its offers starts late by its own will. A prediction that is open
+// counts as if no time had passed since such an offer, and of a framework with few starts only few
+// count.
 
 #include <cstdint>
 #include <deque>
@@ -36,6 +40,10 @@ inline constexpr int64_t kRatioMax = 100'000;
 // times.
 inline constexpr int64_t kRatiosSupposed = 10;
 inline constexpr int64_t kKnownForSupposed = 10;
+// Of one framework, so many open predictions count in a group, and so many more for each of its
+// starts that count there: those that were made last.
+inline constexpr int64_t kOpenWithoutStarts = 2;
+inline constexpr int64_t kOpenForEachStart = 10;
 // Both sides of a ratio have it, so that starts within some seconds are not far off each other.
 inline constexpr Duration kRatioFloor = seconds(5);
 // Predictions that have not come true: the asks beyond it are told, and not counted.
@@ -53,6 +61,8 @@ class Calibration {
   // A task of the ask was launched that was wanted since `asked_at`. O(log asks); O(1) if nothing
   // is predicted.
   void launched(const FrameworkId& framework, const AskName& ask, Time asked_at, Time now);
+  // Its framework declined an offer that was made for the ask. The same complexity.
+  void declined(const FrameworkId& framework, const AskName& ask, Time now);
 
   const proto::EtaFigures& figures() const { return figures_; }
   size_t predictions() const { return open_.size(); }
@@ -77,9 +87,11 @@ class Calibration {
     Duration p90 = {};
     Duration told_p50 = {};
     Duration told_p90 = {};
+    std::optional<Time> declined_at = {};  // at first
   };
   // Of what a prediction took, or has taken by now.
   struct Ratios {
+    FrameworkId framework = {};
     Time as_of = {};
     int64_t of_p50 = 0;
     int64_t of_p90 = 0;
@@ -87,7 +99,7 @@ class Calibration {
   using Group = std::pair<RoleName, Rank>;      // the role "": of all
   using Factors = std::pair<int64_t, int64_t>;  // of p50 and p90, in thousandths
 
-  static Ratios ratios_of(const Prediction& prediction, Time now);
+  static Ratios ratios_of(const FrameworkId& framework, const Prediction& prediction, Time now);
   std::map<Group, std::vector<Ratios>> open_ratios(Time now) const;
   // The one whose ratios count for the role.
   Group group_of(const RoleName& role, Rank rank) const;

@@ -71,10 +71,11 @@ Forecaster::~Forecaster() {
 // --- what is known -------------------------------------------------------------------------------
 
 void Forecaster::learn() {
-  history_->read({.before = learns_before_},
-                 [this, alive = alive_](const Result<FoundHistory>& found) {
-                   if (*alive) on_history(found);
-                 });
+  // What ends in this life is heard.
+  history_->read_past({.before = learns_before_},
+                      [this, alive = alive_](const Result<FoundHistory>& found) {
+                        if (*alive) on_history(found);
+                      });
 }
 
 // What cannot be read now, since a disk or too many readers are in the way, may be read later.
@@ -99,10 +100,19 @@ void Forecaster::hear(const std::vector<TraceEvent>& trace,
     if (const auto* task = std::get_if<proto::EndedTask>(&record)) durations_.remember(*task);
   }
   if (!is_making_ && calibration_.predictions() == 0) return;
+  const Time now = loop_.now();
   for (const TraceEvent& event : trace) {
-    const auto* launched = event.as<TaskLaunched>();
-    if (launched == nullptr) continue;
-    calibration_.launched(launched->framework, launched->ask, launched->asked_at, loop_.now());
+    if (const auto* launched = event.as<TaskLaunched>()) {
+      calibration_.launched(launched->framework, launched->ask, launched->asked_at, now);
+    } else if (const auto* declined = event.as<OfferDeclined>()) {
+      for (const AskName& ask : declined->asks) {
+        calibration_.declined(declined->framework, ask, now);
+      }
+    } else if (const auto* accepted = event.as<OfferAccepted>()) {
+      for (const AskName& ask : accepted->unused_for) {
+        calibration_.declined(accepted->framework, ask, now);
+      }
+    }
   }
 }
 
@@ -127,6 +137,7 @@ void Forecaster::begin() {
   auto request = std::make_shared<proto::ForecastRequest>();
   request->live = core_.live_snapshot(begun_);
   request->durations = durations_.used_by(request->live);
+  taken_ = request->live.taken;
   calibration_.begin(request->live);
   is_making_ = true;
   auto written = std::make_shared<Result<void>>();
@@ -206,6 +217,8 @@ void Forecaster::on_answer(const Result<proto::Forecast>& answer) {
   trouble_.reset();
   ++figures_.made;
   last_ = *answer;
+  // The child says it rounded: an ask that was declared just before would seem to come after it.
+  last_.as_of = taken_;
   calibration_.correct(last_);
   asks_.clear();
   for (const proto::AskForecast& row : last_.asks) asks_[{row.framework, row.ask}] = row;

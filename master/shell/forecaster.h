@@ -78,6 +78,7 @@ class Forecaster {
 
   const proto::EtaFigures& calibration() const { return calibration_.figures(); }
   const ForecasterFigures& figures() const { return figures_; }
+  const RememberedDurations& durations() const { return durations_; }
   // Kinds of tasks with known durations.
   size_t kinds() const { return durations_.kinds(); }
 
@@ -112,6 +113,7 @@ class Forecaster {
   Timer child_too_long_;
   bool took_too_long_ = false;
   Time begun_;
+  Time taken_;                // when the core's snapshot was, to the nanosecond
   std::optional<Time> next_;  // none: at once
   Duration rest_ = options_.every;
   Duration failed_rest_ = {};  // zero: the last one did not fail

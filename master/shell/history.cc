@@ -152,6 +152,7 @@ struct History::Shared {
   Time lost_from = {};
   Time lost_until = {};
   std::vector<HistoryLog::File> files;
+  std::optional<std::vector<HistoryLog::File>> past;  // as they were when the log was opened
 
   void put(std::vector<proto::HistoryRecord>&& records);
   std::vector<proto::HistoryRecord> take();
@@ -213,6 +214,8 @@ Result<size_t> History::Shared::write_waiting(const HistoryLogOptions& options, 
     Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
     if (!opened) return std::move(opened).error();
     log = *std::move(opened);
+    const std::lock_guard told(guard);
+    past = log->files();
   }
   std::vector<proto::HistoryRecord> records = take();
   std::vector<std::string> bytes;
@@ -241,6 +244,7 @@ History::History(Loop& loop, HistoryOptions options)
   if (opened) {
     shared_->log = *std::move(opened);
     shared_->files = files_ = shared_->log->files();
+    shared_->past = files_;
     bytes_ = shared_->log->bytes();
     if (const std::optional<Time> from = cut_off_at(*shared_->log, now)) {
       // Clocks differ.
@@ -321,6 +325,18 @@ size_t History::waiting() const {
 
 void History::read(proto::HistoryQuery query, HistoryReader::Done done) {
   reader_.read(files_, std::move(query), std::move(done));
+}
+
+void History::read_past(proto::HistoryQuery query, HistoryReader::Done done) {
+  std::optional<std::vector<HistoryLog::File>> past;
+  {
+    const std::lock_guard lock(shared_->guard);
+    past = shared_->past;
+  }
+  if (past) return reader_.read(*std::move(past), std::move(query), std::move(done));
+  loop_.post([alive = alive_, done = std::move(done)] {
+    if (*alive) done(Error::unavailable("the history could not be opened yet"));
+  });
 }
 
 PastHistory::PastHistory(Loop& loop, const HistoryLogOptions& options)

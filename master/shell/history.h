@@ -91,6 +91,9 @@ class History {
   using Found = FoundHistory;
   // As HistoryReader::read().
   void read(proto::HistoryQuery query, HistoryReader::Done done);
+  // The same of what was there before this life, and nothing that was added in it. kUnavailable,
+  // too: the history could not be opened yet.
+  void read_past(proto::HistoryQuery query, HistoryReader::Done done);
 
   // Why nothing is written now; empty: all is well.
   const std::string& trouble() const { return trouble_; }

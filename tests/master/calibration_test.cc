@@ -226,6 +226,50 @@ TEST(Calibration, StartsThatAreLateCountBeforeTheyCome) {
   EXPECT_GE(*master.correct("b", later, seconds(9), seconds(19)).first.p90, seconds(79));
 }
 
+// Its p90 after an hour in which asks of another framework in its role did not start.
+class StartsBesideOthers : public testing::Test {
+ protected:
+  Duration p90(size_t others) {
+    master_.learn(60, 1);
+    proto::LiveSnapshot all = live({"mine"});
+    all.frameworks.push_back({.framework = kOther, .name = "other", .role = RoleName("eng")});
+    proto::Forecast made{.as_of = Time(), .runs = 20};
+    for (size_t i = 0; i < others; ++i) {
+      const AskName ask(text("other", i));
+      all.asks.push_back({kOther, {.name = ask, .count = 1}});
+      made.asks.push_back(
+          {.framework = kOther, .ask = ask, .tasks = 1, .first = {seconds(9), seconds(19)}});
+    }
+    master_.calibration.begin(all);
+    master_.calibration.correct(made);
+    if (declines_) {
+      for (const proto::AskForecast& row : made.asks) {
+        for (int64_t at : {1, 600}) {
+          master_.calibration.declined(kOther, row.ask, Time() + seconds(at));
+        }
+      }
+    }
+    master_.calibration.begin(all);
+    return *master_.correct("mine", Time() + hours(1), seconds(9), seconds(19)).first.p90;
+  }
+
+  const FrameworkId kOther = FrameworkId("f-2");
+  Master master_;
+  bool declines_ = false;
+};
+
+TEST_F(StartsBesideOthers, AreNotLateBecauseOthersDeclineWhatTheyAreOffered) {
+  declines_ = true;
+  const Duration alone = StartsBesideOthers::p90(0);
+  EXPECT_LE(p90(40), alone * 2);
+}
+
+// One that answers no offer, or wants what the forecast takes for possible and the master does not.
+TEST_F(StartsBesideOthers, AreNotLateBecauseAFrameworkStartsNothing) {
+  const Duration alone = StartsBesideOthers::p90(0);
+  EXPECT_LE(p90(40), alone * 2);
+}
+
 TEST(Calibration, WhatLiesBeyondAForecastIsNotCounted) {
   Master master;
   master.calibration.begin(live({"a"}));

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "common/text.h"
+#include "master/core/trace.h"
 #include "proto/json/forecast_json.h"
 #include "tests/master/cluster.h"
 #include "tests/net/support.h"
@@ -88,6 +89,27 @@ TEST_F(ForecasterOf, AChildThatAnswersIsTold) {
   EXPECT_EQ(row.eta->runs, 20);
   EXPECT_GT(*row.eta->p50, minutes(40));
   EXPECT_EQ(forecaster_->figures().failed, 0u);
+}
+
+// A child says the time to the millisecond: an ask that was declared in the same one would seem to
+// be another than the one that is predicted.
+TEST_F(ForecasterOf, ATaskThatWasWantedJustBeforeTheForecastIsPredicted) {
+  proto::Forecast made{.as_of = Time() + seconds(1), .runs = 20, .reaches = hours(24)};
+  made.asks = {{.framework = scheduler_->id,
+                .ask = AskName("map"),
+                .tasks = 2,
+                .first = {minutes(50), minutes(90)},
+                .last = {minutes(60), minutes(100)}}};
+  program("cat <<'END'\n" + proto::forecast_json(made) + "\nEND");
+  start();
+  const Time before = loop_.now();
+  const proto::PendingRow row = after_forecast();
+  ASSERT_TRUE(row.eta.has_value());
+  EXPECT_GE(row.eta->as_of, before);
+  forecaster_->hear({TaskLaunched{scheduler_->id, TaskId("t1"), AgentId("a1"), "", AskName("map"),
+                                  row.eta->as_of}},
+                    {});
+  EXPECT_EQ(forecaster_->calibration().starts, 1);
 }
 
 TEST_F(ForecasterOf, AProgramThatIsNotInstalledIsAFailure) {
@@ -198,6 +220,42 @@ TEST_F(ForecasterOf, AHistoryThatCannotBeReadAtFirstIsReadAgain) {
       loop_, *cluster_.master, &history,
       {.directory = programs_.file("forecast"), .history_retry = milliseconds(1)});
   EXPECT_TRUE(net_test::run_until(loop_, [&] { return forecaster.kinds() > 0; }));
+}
+
+// What ends while the history cannot be read is heard, and written, too.
+TEST_F(ForecasterOf, ATaskThatEndsBeforeTheHistoryIsReadCountsOnce) {
+  const auto ended_after = [](const char* framework, Duration ran) {
+    proto::EndedTask ended{.framework = FrameworkId("sort-1"), .framework_name = framework};
+    ended.launched_at = Time() + seconds(1);
+    ended.status = {.task = TaskId("t1"), .state = proto::TaskState::kFinished};
+    ended.status.at = ended.launched_at + ran;
+    return ended;
+  };
+  const HistoryOptions options{.log = {.directory = programs_.file("history")},
+                               .leader = LeaderEpoch(1),
+                               .delay = milliseconds(1)};
+  History(loop_, options).finish({ended_after("before", seconds(8))});
+  History history(loop_, options);
+  for (int i = 0; i < 100; ++i) {
+    history.read({}, [](const Result<History::Found>&) {});
+  }
+  Forecaster forecaster(
+      loop_, *cluster_.master, &history,
+      {.directory = programs_.file("forecast"), .history_retry = milliseconds(1)});
+  const uint64_t written = history.written();
+  forecaster.hear({}, {ended_after("now", seconds(8))});
+  history.add({ended_after("now", seconds(8))});
+  EXPECT_TRUE(net_test::run_until(loop_, [&] { return history.written() > written; }));
+  // The framework, the role and the kind of each.
+  EXPECT_TRUE(net_test::run_until(loop_, [&] { return forecaster.kinds() >= 5; }));
+  proto::LiveSnapshot live;
+  live.frameworks = {{.framework = FrameworkId("f-1"), .name = "before"},
+                     {.framework = FrameworkId("f-2"), .name = "now"}};
+  std::map<std::string, size_t> known;
+  for (const proto::KindDurations& row : forecaster.durations().used_by(live)) {
+    if (!row.framework.empty()) known[row.framework] += row.ran.size();
+  }
+  EXPECT_EQ(known, (std::map<std::string, size_t>{{"before", 1}, {"now", 1}}));
 }
 
 }  // namespace

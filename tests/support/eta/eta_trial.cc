@@ -241,6 +241,11 @@ class Learner final : public master::StepWatcher {
   void hears(const master::MasterEvent&, Time now) override { now_ = now; }
   void says(const master::MasterOutbox& out) override {
     for (const TraceEvent& event : out.trace) {
+      if (const auto* declined = event.as<master::OfferDeclined>()) {
+        hear_declined(declined->framework, declined->asks);
+      } else if (const auto* accepted = event.as<master::OfferAccepted>()) {
+        hear_declined(accepted->framework, accepted->unused_for);
+      }
       const auto* launched = event.as<master::TaskLaunched>();
       if (launched == nullptr) continue;
       for (AskedMaster& one : masters) {
@@ -259,6 +264,12 @@ class Learner final : public master::StepWatcher {
   Predictions raw = {};
 
  private:
+  void hear_declined(const FrameworkId& framework, const std::vector<AskName>& asks) {
+    for (AskedMaster& one : masters) {
+      for (const AskName& ask : asks) one.calibration.declined(framework, ask, now_);
+    }
+  }
+
   Time now_ = {};
 };
 
