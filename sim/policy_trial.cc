@@ -79,6 +79,7 @@ class Planner {
   Duration since_zero(Time at) const { return std::max(at - work_.begins, Duration()); }
   void note(std::string what) { made_.notes.push_back(std::move(what)); }
   void add_agents();
+  void name_agents(master::MasterEvent& operation, Time at) const;
   void measure_durations();
   std::optional<Duration> duration_seen(const WorkItem& item) const;
   Duration duration_of(const WorkItem& item);
@@ -89,6 +90,8 @@ class Planner {
   WorkScenario made_;
   std::vector<std::vector<const WorkItem*>> items_;  // by kind
   std::vector<Duration> usual_;                      // by kind: the median
+  // By the recorded name: since when it is there, and its name in the scenario.
+  std::map<AgentId, std::map<Time, std::string>> names_;
   int64_t guessed_ = 0;
   int64_t trimmed_ = 0;
 };
@@ -104,6 +107,7 @@ void Planner::add_agents() {
       name += text(".", time);
       came_back.push_back(agent.agent.str());
     }
+    names_[agent.agent][agent.joins] = name;
     ScenarioAgent made{.name = std::move(name),
                        .resources = agent.total,
                        .attributes = agent.attributes,
@@ -119,6 +123,18 @@ void Planner::add_agents() {
     note(text("agents that came back, or with other resources, are others in here, named NAME.2: ",
               listed(came_back)));
   }
+}
+
+// An operation is about the agent that has the name at that time.
+void Planner::name_agents(master::MasterEvent& operation, Time at) const {
+  AgentId* agent = nullptr;
+  if (auto* drain = std::get_if<master::DrainAgent>(&operation)) agent = &drain->agent;
+  if (auto* undrain = std::get_if<master::UndrainAgent>(&operation)) agent = &undrain->agent;
+  if (auto* reserve = std::get_if<master::ReserveForRole>(&operation)) agent = &reserve->agent;
+  const auto names = agent == nullptr ? names_.end() : names_.find(*agent);
+  if (names == names_.end()) return;
+  const auto after = names->second.upper_bound(at);
+  if (after != names->second.begin()) *agent = AgentId(std::prev(after)->second);
 }
 
 // How long the task held its resources, if it came to its end.
@@ -230,8 +246,14 @@ Result<WorkScenario> Planner::plan(const std::vector<RoleChange>& changes) {
     master::MasterEvent operation = event;
     auto* set = std::get_if<master::SetRole>(&operation);
     if (set != nullptr && !survives(*set, changes)) continue;
+    name_agents(operation, at);
     made_.operations.emplace_back(since_zero(at), std::move(operation));
   }
+  for (const proto::AgentRecord& one : work_.drained) {
+    made_.drained.push_back(
+        {.agent = one.agent, .drained_by = Time() + since_zero(*one.drained_by)});
+  }
+  made_.reservations = work_.reservations;
   for (const auto& [from, to] : work_.gaps) {
     made_.gaps.emplace_back(since_zero(from), since_zero(to));
   }
@@ -269,21 +291,11 @@ struct WorkRun {
   Time zero = {};
 };
 
-void operate_as(MasterNode& master, const master::MasterEvent& event) {
-  if (const auto* set = std::get_if<master::SetRole>(&event)) {
-    master.operate(*set);
-  } else if (const auto* drain = std::get_if<master::DrainAgent>(&event)) {
-    master.operate(*drain);
-  } else if (const auto* undrain = std::get_if<master::UndrainAgent>(&event)) {
-    master.operate(*undrain);
-  } else if (const auto* reserve = std::get_if<master::ReserveForRole>(&event)) {
-    master.operate(*reserve);
-  }
-}
-
 Result<WorkRun> run_work(const WorkScenario& planned) {
   WorkReader reader;
-  ScenarioRun run(planned.scenario, nullptr, {}, {.watcher = &reader});
+  ScenarioRun run(
+      planned.scenario, nullptr, {},
+      {.drained = planned.drained, .reservations = planned.reservations, .watcher = &reader});
   MasterNode& master = run.master_node();
   for (const auto& operation : planned.operations) {
     run.world().at(run.zero() + operation.first,
@@ -344,6 +356,18 @@ Result<RoleChange> parse_role_change(std::string_view change) {
     }
   }
   return made;
+}
+
+void operate_as(MasterNode& master, const master::MasterEvent& event) {
+  if (const auto* set = std::get_if<master::SetRole>(&event)) {
+    master.operate(*set);
+  } else if (const auto* drain = std::get_if<master::DrainAgent>(&event)) {
+    master.operate(*drain);
+  } else if (const auto* undrain = std::get_if<master::UndrainAgent>(&event)) {
+    master.operate(*undrain);
+  } else if (const auto* reserve = std::get_if<master::ReserveForRole>(&event)) {
+    master.operate(*reserve);
+  }
 }
 
 Result<WorkScenario> scenario_of(const Work& work, const std::vector<RoleChange>& changes) {

@@ -11,6 +11,7 @@
 
 #include "common/result.h"
 #include "proto/policy_trial.h"
+#include "sim/master_node.h"
 #include "sim/recorded_work.h"
 #include "sim/scenario.h"
 
@@ -34,8 +35,13 @@ struct WorkScenario {
   Scenario scenario = {};
   std::vector<std::pair<Duration, master::MasterEvent>> operations = {};
   std::vector<std::pair<Duration, Duration>> gaps = {};
+  // As RunSetup has them.
+  std::vector<proto::AgentRecord> drained = {};
+  std::vector<proto::ReservationRecord> reservations = {};
   std::vector<std::string> notes = {};  // what is not in it, or not as it was, for people
 };
+// An operator does this; other events do nothing.
+void operate_as(MasterNode& master, const master::MasterEvent& event);
 // Errors: kFailedPrecondition: it has no agents or no tasks; kInvalidArgument: it is more than can
 // be simulated, or the changed roles contradict each other.
 Result<WorkScenario> scenario_of(const Work& work, const std::vector<RoleChange>& changes);

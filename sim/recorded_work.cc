@@ -55,6 +55,14 @@ void WorkReader::begins(const master::MasterOptions& options,
     work_.begins = work_.ends = at;
     work_.options = live.options;
     for (const proto::LiveRole& role : live.roles) work_.roles[role.role] = role.settings;
+    for (const proto::RegistryRow& row : snapshot.rows) {
+      if (const auto* agent = std::get_if<proto::AgentRecord>(&row)) {
+        if (!agent->drained_by || agent->gone_at) continue;
+        work_.drained.push_back({.agent = agent->agent, .drained_by = agent->drained_by});
+      } else if (const auto* reserved = std::get_if<proto::ReservationRecord>(&row)) {
+        work_.reservations.push_back(*reserved);
+      }
+    }
   } else if (at > work_.ends) {
     work_.gaps.emplace_back(work_.ends, at);
   }
@@ -70,6 +78,13 @@ void WorkReader::begins(const master::MasterOptions& options,
   registering_.clear();
   scheduler_peers_.clear();
   told_.clear();
+  // Schedulers tell the new master all asks, and what expires begins anew.
+  expiries_.clear();
+  for (auto& [of, pending] : wanted_) {
+    pending.said.reset();
+    pending.expires.reset();
+    pending.is_expired = false;
+  }
 }
 
 Work WorkReader::work() const {
@@ -97,6 +112,7 @@ void WorkReader::hears(const master::MasterEvent& event, Time now) {
   now_ = std::max(now_, now);
   work_.ends = std::max(work_.ends, now);
   heard_ = {};
+  expire();
   if (const auto* frame = std::get_if<master::FrameReceived>(&event)) {
     hear(frame->peer, *frame->envelope.message);
   } else if (std::holds_alternative<master::SetRole>(event) ||
@@ -154,8 +170,10 @@ void WorkReader::says(const master::MasterOutbox& out) {
     } else if (const auto* torn_down = event.as<master::FrameworkTornDown>()) {
       const auto known = frameworks_.find(torn_down->framework);
       if (known == frameworks_.end()) continue;
-      for (auto& [of, pending] : wanted_) {
-        if (of.first == known->second) withdraw(pending, pending.count);
+      while (true) {
+        const auto ask = wanted_.lower_bound({known->second, AskName()});
+        if (ask == wanted_.end() || ask->first.first != known->second) break;
+        forget(ask);
       }
     } else if (const auto* registered = event.as<master::AgentRegistered>()) {
       on_agent_registered(registered->agent);
@@ -307,15 +325,49 @@ void WorkReader::on_declared(const master::MasterOutbox& out) {
     if (const auto* refused = event.as<master::AskRejected>()) declared.erase(refused->ask);
   }
   for (auto of = wanted_.lower_bound({framework, AskName()});
-       of != wanted_.end() && of->first.first == framework; ++of) {
-    if (!declared.contains(of->first.second)) withdraw(of->second, of->second.count);
+       of != wanted_.end() && of->first.first == framework;) {
+    const auto ask = of++;
+    if (!declared.contains(ask->first.second)) forget(ask);
   }
   for (const auto& [name, ask] : declared) {
     const AskOf of{framework, name};
+    say(of, *ask);
     const size_t before = wanted_[of].count;
-    const auto wants = static_cast<size_t>(std::max<int64_t>(ask->count, 0));
+    const auto wants =
+        wanted_[of].is_expired ? 0 : static_cast<size_t>(std::max<int64_t>(ask->count, 0));
     if (wants > before) want(of, *ask, wants - before);
     if (wants < before) withdraw(wanted_[of], before - wants);
+  }
+}
+
+void WorkReader::say(const AskOf& of, Ask ask) {
+  ask.count = 0;
+  Pending& pending = wanted_[of];
+  if (pending.said == ask) return;
+  if (pending.expires) expiries_.erase({*pending.expires, of});
+  pending.expires.reset();
+  pending.is_expired = false;
+  if (ask.expiry > Duration()) {
+    pending.expires = now_ + ask.expiry;
+    expiries_.insert({*pending.expires, of});
+  }
+  pending.said = std::move(ask);
+}
+
+// Also of what was launched meanwhile nothing is wanted again by this name.
+void WorkReader::forget(std::map<AskOf, Pending>::iterator ask) {
+  withdraw(ask->second, ask->second.count);
+  if (ask->second.expires) expiries_.erase({*ask->second.expires, ask->first});
+  wanted_.erase(ask);
+}
+
+void WorkReader::expire() {
+  while (!expiries_.empty() && expiries_.begin()->first <= now_) {
+    Pending& pending = wanted_.at(expiries_.begin()->second);
+    expiries_.erase(expiries_.begin());
+    pending.expires.reset();
+    pending.is_expired = true;
+    withdraw(pending, pending.count);
   }
 }
 
@@ -328,7 +380,9 @@ void WorkReader::on_launched(const FrameworkId& id, const TaskId& task) {
     ask = {.name = spec->second.first, .shape = spec->second.second};
   }
   // Of open offers nobody says what is wanted before it is launched: then it is wanted now.
-  Pending& pending = wanted_[{framework, ask.name}];
+  Pending none;
+  const auto known = wanted_.find({framework, ask.name});
+  Pending& pending = known == wanted_.end() ? none : known->second;
   const uint32_t item = take(pending, pending.rows.empty() ? kind_of(framework, ask) : 0);
   std::vector<WorkAttempt>& attempts = work_.items[item].attempts;
   attempts.back().launched = now_;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,10 @@ struct Work {
   Time ends = {};                                   // the last step of the last life
   std::map<std::string, std::string> options = {};  // of the first master, by names of its flags
   RoleTable roles = {};                             // when the first master began
+  // Of its registry: agents that were drained, without their secrets, and what was reserved of
+  // agents by operations.
+  std::vector<proto::AgentRecord> drained = {};
+  std::vector<proto::ReservationRecord> reservations = {};
   std::vector<WorkAgent> agents = {};
   std::vector<WorkFramework> frameworks = {};
   std::vector<WorkKind> kinds = {};
@@ -100,6 +105,8 @@ class WorkReader final : public master::StepWatcher {
 
   // O(all): what still waits is added to a copy.
   Work work() const;
+  // Asks that are declared now.
+  size_t asks() const { return wanted_.size(); }
 
  private:
   using TaskName = std::pair<FrameworkId, TaskId>;
@@ -122,7 +129,10 @@ class WorkReader final : public master::StepWatcher {
   };
   struct Pending {
     std::deque<Wanted> rows = {};
-    size_t count = 0;  // of all rows
+    size_t count = 0;              // of all rows
+    std::optional<Ask> said = {};  // by its framework to this master, without the count
+    std::optional<Time> expires = {};
+    bool is_expired = false;  // it wants nothing until something else is said
   };
   struct Running {
     uint32_t item = 0;
@@ -134,6 +144,10 @@ class WorkReader final : public master::StepWatcher {
   void on_agent_left(const AgentId& agent);
   void on_subscribed(const FrameworkId& id);
   void on_declared(const master::MasterOutbox& out);
+  // The ask is said; its expiry begins if it is another than before.
+  void say(const AskOf& of, Ask ask);
+  void forget(std::map<AskOf, Pending>::iterator ask);
+  void expire();
   void on_launched(const FrameworkId& framework, const TaskId& task);
   void on_adopted(const FrameworkId& framework, const TaskId& task);
   void on_ended(const FrameworkId& framework, const TaskId& task, bool was_taken);
@@ -163,7 +177,8 @@ class WorkReader final : public master::StepWatcher {
   std::map<FrameworkId, uint32_t> frameworks_;           // to their places
   std::map<FrameworkId, proto::FrameworkRecord> known_;  // by the registry
   std::map<PeerId, FrameworkId> scheduler_peers_;
-  std::map<AskOf, Pending> wanted_;
+  std::map<AskOf, Pending> wanted_;  // of each ask that is declared
+  std::set<std::pair<Time, AskOf>> expiries_;
   std::map<uint32_t, std::vector<uint32_t>> kinds_;  // by framework
   std::map<uint32_t, std::deque<uint32_t>> owed_;    // by kind: items that are wanted again
   std::map<TaskName, Running> running_;

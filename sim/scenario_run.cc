@@ -132,14 +132,27 @@ void ScenarioRun::inherit() {
         .failover_timeout = kFailoverTimeout});
     tenants_[f]->takes_over(inherited_id(framework));
   }
-  if (rows.empty()) return;
-  for (const auto& machine : machines_) {
-    const auto tasks = running.find(AgentId(machine->name()));
-    if (tasks == running.end()) continue;
-    machine->runs(tasks->second);
-    rows.push_back(proto::AgentRecord{.agent = tasks->first, .secret = machine->secret()});
+  std::map<AgentId, std::optional<Time>> admitted;  // and until when they are drained
+  for (const proto::AgentRecord& one : setup_.drained) {
+    if (one.drained_by) admitted[one.agent] = zero_ + (*one.drained_by - Time());
   }
-  master_->restore(rows);
+  for (const proto::ReservationRecord& one : setup_.reservations) admitted[one.agent];
+  for (const auto& [agent, tasks] : running) admitted[agent];
+  std::set<AgentId> there;
+  for (const auto& machine : machines_) {
+    const AgentId agent(machine->name());
+    const auto known = admitted.find(agent);
+    if (known == admitted.end()) continue;
+    there.insert(agent);
+    if (const auto tasks = running.find(agent); tasks != running.end())
+      machine->runs(tasks->second);
+    rows.push_back(proto::AgentRecord{
+        .agent = agent, .secret = machine->secret(), .drained_by = known->second});
+  }
+  for (const proto::ReservationRecord& one : setup_.reservations) {
+    if (there.contains(one.agent)) rows.push_back(one);
+  }
+  if (!rows.empty()) master_->restore(rows);
 }
 
 // --- what will happen ----------------------------------------------------------------------------

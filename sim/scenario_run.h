@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "proto/records.h"
 #include "proto/simulate_report.h"
 #include "sim/machine.h"
 #include "sim/master_node.h"
@@ -30,6 +31,11 @@ struct RunSetup {
   bool looks_at_waits = true;
   // Master and frameworks are there so long before it begins; agents are not.
   Duration begun_before = {};
+  // What the registry has when the master begins: agents that are drained (their secrets are the
+  // machines') and reservations. Of agents by the names of machines; times count from Time() when
+  // the scenario begins.
+  std::vector<proto::AgentRecord> drained = {};
+  std::vector<proto::ReservationRecord> reservations = {};
   // Is told each step of the master; outlives the run.
   master::StepWatcher* watcher = nullptr;
 };

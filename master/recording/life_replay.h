@@ -56,6 +56,8 @@ class LifeReplay {
   bool is_cut() const { return is_cut_; }
   // As it was recorded; empty: nothing was.
   const std::string& why_ended() const { return why_ended_; }
+  // The master went on, and was recorded no more.
+  bool is_ended_early() const { return !why_ended_.empty() && why_ended_ != kMasterEnded; }
   // What was told, with the sums that were recorded, and at its end the one of this version. Needs
   // ReplayBounds::is_kept.
   std::vector<std::string> saved() const;

@@ -60,6 +60,9 @@ class TraceHash {
   uint64_t value_ = 0xcbf2'9ce4'8422'2325;
 };
 
+// What the end of a life says if it was recorded to its end. One that was killed says nothing.
+inline constexpr std::string_view kMasterEnded = "the master ended";
+
 // Makes records. One for a recording: principals are written once, and each record has the next
 // number, so that a reader notices where one is missing.
 class RecordingWriter {

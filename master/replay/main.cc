@@ -259,6 +259,11 @@ int replay(const Options& options) {
     if (life->has_begun()) {
       const std::optional<LivesGap> gap = total.add(*life);
       if (gap && gap->after.value() + 1 < gap->before.value()) missing = to_text(*gap);
+      // Between the end of such a recording and the next life a master led.
+      if (last != nullptr && last->is_ended_early()) {
+        missing = text("leader ", last->leader().value(),
+                       " was not recorded to its end: ", last->why_ended());
+      }
       if (gap && !options.json) std::cout << to_text(*gap) << "\n";
       std::cout << (options.json ? json_of(*life) : words_of(*life)) << "\n";
       differs = differs || life->differs_at();

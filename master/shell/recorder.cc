@@ -180,7 +180,7 @@ void Recorder::write() {
 void Recorder::finish() {
   if (ended_.empty()) {
     keep(writer_.sum(steps_, hash_.value()));
-    keep(writer_.end("the master ended"));
+    keep(writer_.end(kMasterEnded));
   }
   const std::lock_guard writing(file_->writing);
   // A worker that has not begun finds nothing left.

@@ -23,6 +23,7 @@ struct TrialCase {
   std::string change = {};
   std::string yaml = {};
   std::optional<Duration> master_ends = {};  // and five seconds later another one leads
+  std::vector<std::pair<Duration, master::MasterEvent>> operations = {};
   uint64_t seed = 1;
 };
 
@@ -115,6 +116,10 @@ inline TrialRun run_case(const Scenario& scenario, const TrialCase& trial,
     const Time ends = run.zero() + *trial.master_ends;
     run.world().at(ends, [&run] { run.master_node().crash(); });
     run.world().at(ends + seconds(5), [&run] { run.master_node().start(); });
+  }
+  for (const auto& operation : trial.operations) {
+    run.world().at(run.zero() + operation.first,
+                   [&run, event = &operation.second] { operate_as(run.master_node(), *event); });
   }
   const proto::SimulateReport report = run.run();
   CHECK(report.violations.empty()) << report.violations[0];
