@@ -57,12 +57,12 @@ void append_escaped(std::string& out, unsigned char c) {
   }
 }
 
-}  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out;
+// At most `bytes_max` bytes of the text; before each of `marked` comes a backslash.
+void append_printable(std::string& out, std::string_view text, size_t bytes_max,
+                      std::string_view marked) {
   size_t i = 0;
-  while (i < text.size() && i < kPrintableBytesMax) {
+  while (i < text.size() && i < bytes_max) {
+    if (marked.find(text[i]) != std::string_view::npos) out += '\\';
     if (const size_t length = plain_length(text, i)) {
       out += text.substr(i, length);
       i += length;
@@ -72,6 +72,20 @@ std::string printable(std::string_view text) {
     }
   }
   if (i < text.size()) out += "…";
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string out;
+  append_printable(out, text, kPrintableBytesMax, "");
+  return out;
+}
+
+std::string log_value(std::string_view text) {
+  std::string out = "\"";
+  append_printable(out, text, kReasonTextBytesMax, "\"\\");
+  out += '"';
   return out;
 }
 

@@ -1,6 +1,6 @@
 #include "common/trace.h"
 
-#include "common/text.h"
+#include "common/printable.h"
 
 namespace proffer {
 namespace {
@@ -19,7 +19,7 @@ class Line : public TraceFields {
   }
   void said(std::string_view key, std::string_view value) override {
     begin(key);
-    text_ += quoted(value);
+    text_ += log_value(value);
   }
 
   std::string take() { return std::move(text_); }

@@ -9,6 +9,7 @@
 
 #include <glog/logging.h>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "net/randomness.h"
 #include "proto/json/events_json.h"
@@ -207,7 +208,7 @@ void EventFollower::fail(const Error& error) {
 // Until the next connection: then it may be another leader, or another version of this one.
 void EventFollower::stop_following(std::string_view why) {
   is_following_ = false;
-  LOG(INFO) << "events of the leader are not followed reason=" << quoted(why);
+  LOG(INFO) << "events of the leader are not followed reason=" << log_value(why);
 }
 
 }  // namespace proffer::master

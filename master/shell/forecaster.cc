@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "common/check.h"
+#include "common/printable.h"
 #include "common/text.h"
 #include "master/core/trace.h"
 #include "net/child.h"
@@ -84,7 +85,7 @@ void Forecaster::on_history(const Result<FoundHistory>& found) {
     const bool is_last = --tries_left_ == 0;
     LOG(WARNING) << "forecasts do not know all of the history again="
                  << (is_last ? "never" : to_text(options_.history_retry))
-                 << " error=" << quoted(found.error().message());
+                 << " error=" << log_value(found.error().message());
     if (!is_last) learns_again_.arm(loop_.now() + options_.history_retry);
     return;
   }
@@ -232,7 +233,7 @@ void Forecaster::fail(std::string why) {
   // What fails once mostly fails again, and each time the loop takes a snapshot for it.
   failed_rest_ = std::min(std::max(failed_rest_, rest_) * 2, kForecastFailedRestMax);
   next_ = begun_ + failed_rest_;
-  LOG_EVERY_T(WARNING, 60) << "no forecast of starts is made error=" << quoted(why);
+  LOG_EVERY_T(WARNING, 60) << "no forecast of starts is made error=" << log_value(why);
 }
 
 // --- telling it ----------------------------------------------------------------------------------

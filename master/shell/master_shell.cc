@@ -15,6 +15,7 @@
 #include "common/check.h"
 #include "common/latency_histogram.h"
 #include "common/load_limits.h"
+#include "common/printable.h"
 #include "common/text.h"
 #include "master/core/trace.h"
 #include "master/shell/api.h"
@@ -584,7 +585,7 @@ bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, b
         return true;
       }
       LOG_EVERY_T(WARNING, 1) << "calls are refused user=" << user << " calls=" << shed.calls
-                              << " reason=" << quoted(error.message());
+                              << " reason=" << log_value(error.message());
       reply(peer, {.id = call->id,
                    .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
       return true;

@@ -6,6 +6,7 @@
 
 #include <glog/logging.h>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "master/core/policy.h"
 #include "net/address.h"
@@ -139,7 +140,7 @@ void StandbyLink::complain(const std::string& why) {
   if (why == complaint_) return;
   complaint_ = why;
   LOG(WARNING) << "the leader does not know this standby leader="
-               << (leader_ ? leader_->address : "unknown") << " reason=" << quoted(why);
+               << (leader_ ? leader_->address : "unknown") << " reason=" << log_value(why);
 }
 
 }  // namespace proffer::master

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/printable.h"
 #include "common/text.h"
 #include "net/users.h"
 
@@ -29,8 +30,8 @@ Result<void> permit(const FilePolicy& policy, const Principal* by, uint32_t owne
   if (is_own) return {};
   const bool may = by != nullptr && is_operator(policy, *by);
   LOG(WARNING) << (may ? "audit: done" : "audit: refused")
-               << " user=" << (by == nullptr ? "?" : by->user) << " action=" << quoted(action)
-               << " of=" << quoted(object);
+               << " user=" << (by == nullptr ? "?" : by->user) << " action=" << log_value(action)
+               << " of=" << log_value(object);
   if (may) return {};
   const std::string user = by == nullptr ? "an unknown user" : text("user ", quoted(by->user));
   return Error::permission_denied(text(user, " may not ", action))

@@ -157,7 +157,7 @@ TEST(Trace, PrintsAsALogLine) {
   EXPECT_EQ(to_text(AgentLost{AgentId("a17"), 12}), "agent lost agent=a17 tasks=12");
   // What somebody else wrote stays one field of one line.
   EXPECT_EQ(to_text(AgentLost{AgentId("a17"), 12, "no\npower tasks=0"}),
-            R"(agent lost agent=a17 tasks=12 reason='no\npower tasks=0')");
+            R"(agent lost agent=a17 tasks=12 reason="no\npower tasks=0")");
   // Peers send numbers of 64 bits; none of them is negative.
   EXPECT_EQ(to_text(AgentLost{AgentId("a17"), std::numeric_limits<uint64_t>::max()}),
             "agent lost agent=a17 tasks=18446744073709551615");

@@ -32,6 +32,25 @@ TEST(Text, QuotesSoThatAnythingCanBeShown) {
   EXPECT_EQ(quoted(std::string(201, 'x')), "'" + std::string(200, 'x') + "…'");
 }
 
+// Messages quote values; in a log line they are between other quotes, and whole.
+TEST(Text, AValueOfALogLineCanBeReadBackAndIsWhole) {
+  struct Row {
+    std::string text;
+    std::string_view shown;
+  };
+  const Row rows[] = {
+      {"", R"("")"},
+      {"role 'a//b' is wrong", R"("role 'a//b' is wrong")"},
+      {R"(say "no" and \)", R"("say \"no\" and \\")"},
+      {"a\nb", R"("a\nb")"},
+      {"\xff", R"("\xff")"},
+  };
+  for (const Row& row : rows) EXPECT_EQ(log_value(row.text), row.shown);
+  const std::string longest(kReasonTextBytesMax, 'x');
+  EXPECT_EQ(log_value(longest), "\"" + longest + "\"");
+  EXPECT_EQ(log_value(longest + "y"), "\"" + longest + "…\"");
+}
+
 TEST(Text, QuotedIsShortAndWithoutControlCharactersWhateverItQuotes) {
   Prng prng(1);
   for (int i = 0; i < 2'000; ++i) {

@@ -418,7 +418,8 @@ TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
   for (const char* verb : {"end", "retry"}) {
     EXPECT_TRUE(batch->complains(text("may not ", verb, " job"))) << batch->err();
   }
-  EXPECT_TRUE(master_->complains("audit: refused user=nobody action='use a role' of='default/vip'"))
+  EXPECT_TRUE(
+      master_->complains(R"(audit: refused user=nobody action="use a role" of="default/vip")"))
       << master_->err();
   EXPECT_EQ(as_root({"batch", "logs", "job-1", "map-0"}).out, "whispered\n");
 

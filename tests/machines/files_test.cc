@@ -60,7 +60,7 @@ TEST_F(Files, OutputAndLogsComeFromAnotherMachine) {
   EXPECT_EQ(user_runs({"logs", "hello-1", "--stderr"}).out, "and this\n");
   // By an operator beside the master, whom the kernel names; it leaves a line at the agent.
   EXPECT_EQ(operates({"logs", "hello-1"}).out, "to the user\n");
-  EXPECT_TRUE(agent_->complains("audit: done user=root action='read files of a task of another"))
+  EXPECT_TRUE(agent_->complains("audit: done user=root action=\"read files of a task of another"))
       << agent_->err();
   EXPECT_THAT(user_runs({"logs", "hello-1", "--file", "nothing"}).err, HasSubstr("has no file"));
 

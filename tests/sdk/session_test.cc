@@ -269,7 +269,7 @@ TEST(Errors, ARefusalForGoodEndsTheDriver) {
   ASSERT_NE(traced, nullptr);
   EXPECT_TRUE(traced->is_final);
   EXPECT_EQ(to_text(TraceEvent(*traced)),
-            "refused by the master code=invalid_argument message='role 'a//b' is wrong'");
+            R"(refused by the master code=invalid_argument message="role 'a//b' is wrong")");
   w.connect();
   w.want(proto::Teardown{});
   EXPECT_FALSE(w.driver.next_deadline());

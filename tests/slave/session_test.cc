@@ -187,6 +187,21 @@ TEST(Session, ANewAgentThatIsRefusedForGoodEndsAndSaysWhy) {
   EXPECT_FALSE(s.core->next_deadline());
 }
 
+// It says what to correct, and values in it are quoted.
+TEST(Session, ARefusalIsWholeInTheLog) {
+  AgentScenario s;
+  const std::string why = "agent 'a1' lacks " + std::string(1'000, 'x') + "; take another name";
+  s.tick();
+  s.connect();
+  s.from_master(proto::ErrorMessage{
+      .message = why, .hint = "'proffer keys' lists names", .ends_session = true, .retry = false});
+  const auto* refusal = s.traced<MasterRefuses>();
+  ASSERT_NE(refusal, nullptr);
+  EXPECT_EQ(to_text(TraceEvent(*refusal)),
+            "the master refuses this agent; correct what it says message=\"" + why +
+                "\" hint=\"'proffer keys' lists names\"");
+}
+
 // Or a master could write lines of its own into the agent's log.
 TEST(Session, AnErrorOfTheMasterIsOneLineOfTheLog) {
   AgentScenario s;
@@ -195,7 +210,7 @@ TEST(Session, AnErrorOfTheMasterIsOneLineOfTheLog) {
   const auto* error = s.traced<MasterSentError>();
   ASSERT_NE(error, nullptr);
   EXPECT_EQ(to_text(TraceEvent(*error)),
-            R"(error from the master message='slow down\nagent stops agent=a1' hint='wait')");
+            R"(error from the master message="slow down\nagent stops agent=a1" hint="wait")");
 }
 
 TEST(Session, AnAgentWithTasksThatIsRefusedKeepsThemAndTriesAgainSlowly) {

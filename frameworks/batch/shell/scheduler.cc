@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "common/printable.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "frameworks/batch/core/jobs.h"
@@ -111,7 +112,7 @@ class Daemon {
     if (answer.job) return scheduler_.respond(answer.relay, proto::batch_job_json(*answer.job));
     if (answer.job.error().code() == ErrorCode::kPermissionDenied) {
       LOG(WARNING) << "audit: refused user=" << (caller.empty() ? "?" : caller.mapped())
-                   << " reason=" << quoted(answer.job.error().message());
+                   << " reason=" << log_value(answer.job.error().message());
     }
     scheduler_.respond(answer.relay, answer.job.error());
   }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "net/child.h"
 
@@ -65,7 +66,7 @@ void Measuring::reap() {
   if (std::exchange(is_ending_, false)) return;
   const Time now = scheduler_.now();
   if (now - started_at_ > kPauseLongest) pause_ = kPauseShortest;
-  LOG(WARNING) << "the process that measures apps ended how=" << quoted(how_it_ended(status))
+  LOG(WARNING) << "the process that measures apps ended how=" << log_value(how_it_ended(status))
                << " again_in=" << to_text(pause_);
   not_before_ = now + pause_;
   pause_ = std::min(pause_ * 2, kPauseLongest);

@@ -201,7 +201,7 @@ TEST(Story, IsToldInLines) {
             "web.1.0-a killed: scaled down");
   // Control characters of its last failure are escaped in the story of an app, too.
   EXPECT_EQ(story_line(AppRolledBack{"web", 2, "it failed\x1b[2J"}),
-            R"(app rolled back app=web version=2 reason='it failed\x1b[2J')");
+            R"(app rolled back app=web version=2 reason="it failed\x1b[2J")");
   EXPECT_EQ(app_line({.app = "web", .instances = 3, .ready = 2, .why = "it waits"}),
             "web: 2 of 3 ready; it waits");
 }
