@@ -4,10 +4,7 @@
 
 #include "master/shell/master_shell.h"
 
-#include <map>
 #include <optional>
-#include <set>
-#include <unordered_map>
 #include <utility>
 
 #include <unistd.h>
@@ -15,7 +12,6 @@
 #include "common/check.h"
 #include "common/latency_histogram.h"
 #include "common/load_limits.h"
-#include "common/printable.h"
 #include "common/text.h"
 #include "master/core/trace.h"
 #include "master/shell/api.h"
@@ -27,11 +23,12 @@
 #include "master/shell/key_principals.h"
 #include "master/shell/master_id.h"
 #include "master/shell/metrics.h"
+#include "master/shell/peer_principals.h"
 #include "master/shell/recorder.h"
 #include "master/shell/secrets.h"
+#include "master/shell/shedding.h"
 #include "master/shell/standby.h"
 #include "master/shell/standby_link.h"
-#include "net/allowances.h"
 #include "net/daemon_http.h"
 #include "net/held_port.h"
 #include "net/http_server.h"
@@ -52,30 +49,51 @@
 namespace proffer::master {
 namespace {
 
-// Of a frame that may be a call, if there is no room for it.
-constexpr size_t kShedLookBytesMax = size_t{16} << 10;
 // Of HTTP, at the socket and the port together: three quarters may be listeners of events.
 constexpr size_t kMasterHttpConnectionsMax = 6'000;
+
+proto::Reply refusal(uint64_t call, const Error& why) {
+  return {.id = call, .error = proto::ErrorMessage{why.code(), why.message(), why.hint()}};
+}
 
 }  // namespace
 
 struct MasterShell::Impl {
   explicit Impl(Loop& l)
       : loop(l),
-        intake(l,
-               {.on_frame =
-                    [this](PeerId peer, std::span<const std::byte> frame) {
-                      const uint64_t before = tasks.moves();
-                      on_frame(peer, frame);
-                      return static_cast<size_t>(tasks.moves() - before);
-                    },
-                .on_lost = [this](PeerId peer) { on_lost(peer); },
-                .on_shed = [this](PeerId peer, std::span<const std::byte> frame,
-                                  bool is_user_full) { return on_shed(peer, frame, is_user_full); },
-                .principal_of = [this](PeerId peer) { return principal_of(peer); },
-                .may_be_shed =
-                    [this](const Principal* by) { return may_be_shed(options.core.policy, by); },
-                .may_serve = [this] { return !waits_for_disk(); }}),
+        intake(l, {.on_frame =
+                       [this](PeerId peer, std::span<const std::byte> frame) {
+                         const uint64_t before = tasks.moves();
+                         on_frame(peer, frame);
+                         return static_cast<size_t>(tasks.moves() - before);
+                       },
+                   .on_lost = [this](PeerId peer) { on_lost(peer); },
+                   .on_shed =
+                       [this](PeerId peer, std::span<const std::byte> frame, bool is_user_full) {
+                         const std::string user = audit_name(principals.of(peer).get());
+                         return shedding.shed(peer, user, frame, is_user_full, loop.now());
+                       },
+                   .principal_of = [this](PeerId peer) { return principals.of(peer); },
+                   .may_be_shed =
+                       [this](const Principal* by) { return may_be_shed(options.core.policy, by); },
+                   .may_serve = [this] { return !waits_for_disk(); }}),
+        shedding(
+            {.answer = [this](PeerId peer, uint64_t call,
+                              const Error& why) { reply(peer, refusal(call, why)); },
+             .end =
+                 [this](PeerId peer, Error why) {
+                   step(PeerShed{peer, std::move(why)});
+                 },
+             .cut =
+                 [this](PeerId peer) {
+                   router->cut(peer);
+                   on_lost(peer);
+                 },
+             .charge = [this](PeerId peer, int64_t arrivals) { router->charge(peer, arrivals); },
+             .waits_for_disk = [this] { return waits_for_disk(); }}),
+        principals({.origin_of = [this](PeerId peer) { return origin_of(peer); },
+                    .find_key = [this](const PublicKey& key) { return find_key(key); },
+                    .now = [this] { return loop.now(); }}),
         api({.loop = l,
              .core = core,
              .history = history,
@@ -121,19 +139,14 @@ struct MasterShell::Impl {
   std::unique_ptr<Router> router;
   Intake intake;
   std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
-  ShedCounters shed;
-  std::set<PeerId> being_shed;
-  Allowances refusals{{.burst = kRefusedCallsBurst, .per_second = kRefusedCallsPerSecond}};
+  Shedding shedding;
+  PeerPrincipals principals;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
   bool is_ending = false;
   std::unique_ptr<Timer> end_timer;
   std::string socket;  // its path, once socket_lock is held
   std::optional<DirectoryLock> socket_lock;
-  std::unordered_map<PeerId, PrincipalPtr> principals;  // of connections; looked up only
-  UserCache users;
-  PrincipalPtr own;                 // this process's user
-  PrincipalPtr unproven;            // a peer that is taken for it
   std::optional<KeyPair> keys;      // the master's own, if it serves other machines
   Address tcp;                      // where it does, or will when it leads
   std::optional<HeldPort> held;     // while it does not lead
@@ -164,13 +177,12 @@ struct MasterShell::Impl {
   void serve_last(PeerId peer, const Result<proto::Envelope>& envelope);
   bool may_serve() const;
   bool waits_for_disk() const;
-  PrincipalPtr principal_of(PeerId peer);
+  PeerPrincipals::Origin origin_of(PeerId peer) const;
+  const KnownKey* find_key(const PublicKey& key) const;
   bool may_connect(const PublicKey& key);
   void drop_key(const PublicKey& key);
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_lost(PeerId peer);
-  bool on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full);
-  void shed_connection(PeerId peer, int64_t arrivals);
   void on_call(PeerId peer, const proto::Call& call);
   bool hears(PeerId peer);
   Result<std::string> join_token_reply() const;
@@ -450,6 +462,7 @@ Result<std::string> MasterShell::Impl::serve() {
       held.emplace(*std::move(port));
       tcp = held->address();
       keys = options.keys;
+      principals.serve_by(keys->public_key);
       advertised = options.advertised;
       served = options.zookeeper ? reachable_at(tcp, advertised).front() : to_text(tcp);
     } else {
@@ -475,60 +488,35 @@ Result<std::string> MasterShell::Impl::serve() {
   return options.zookeeper && keys ? served : to_text(at);
 }
 
-// A connection has the groups that its user had when it began, or a second before. nullptr if the
-// kernel names no user (a peer that speaks an old ZMTP has no address), and if its key has been
-// revoked since it connected.
-PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
-  PrincipalPtr& known = principals[peer];
-  if (known != nullptr) return known;
-  const std::optional<PeerProcess> process = router->process_of(peer);
-  if (const PublicKey key = router->key_of(peer); !key.empty()) {
-    if (keys && key == keys->public_key) {
-      return known = std::make_shared<Principal>(
-                 Principal{.user = "master", .uid = kNoUid, .key = key, .is_master = true});
-    }
-    const KnownKey* const found = core == nullptr ? nullptr : core->find_key(key, loop.now());
-    return known = found == nullptr ? nullptr : master::principal_of(*found);
-  }
-  // TCP peers without a key are there only with --insecure_tcp, and from this machine.
-  if (!process && keys) return nullptr;
-  if (!process && !is_loopback(router->peer_address(peer))) return nullptr;
-  if (process) return known = users.principal_of(process->uid, loop.now());
-  if (PrincipalPtr user = users.principal_of(geteuid(), loop.now()); user != own) {
-    own = std::move(user);
-    auto peer_of_own = std::make_shared<Principal>(*own);
-    peer_of_own->is_unproven = true;
-    unproven = std::move(peer_of_own);
-  }
-  return known = unproven;
+PeerPrincipals::Origin MasterShell::Impl::origin_of(PeerId peer) const {
+  return {.process = router->process_of(peer),
+          .key = router->key_of(peer),
+          .is_loopback = is_loopback(router->peer_address(peer))};
+}
+
+const KnownKey* MasterShell::Impl::find_key(const PublicKey& key) const {
+  return core == nullptr ? nullptr : core->find_key(key, loop.now());
 }
 
 // Asked within the handshake of each connection from another machine.
 bool MasterShell::Impl::may_connect(const PublicKey& key) {
   if (key == keys->public_key) return true;  // Another master: it stands by.
-  if (core->find_key(key, loop.now()) != nullptr) return true;
+  if (find_key(key) != nullptr) return true;
   // Not by the key: strangers have as many as they like.
   tell({AuditRefused{.user = "unknown-key", .action = "connect", .of = key.str()}});
   return false;
 }
 
 void MasterShell::Impl::drop_key(const PublicKey& key) {
-  std::vector<PeerId> dropped;
-  for (const auto& [peer, by] : principals) {
-    if (by != nullptr && by->key == key) dropped.push_back(peer);
-  }
-  for (const PeerId peer : dropped) {
-    router->drop(peer);
-    principals.erase(peer);
-  }
+  for (const PeerId peer : principals.forget_key(key)) router->drop(peer);
 }
 
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
   // While it waited its session may have ended.
-  if (!router->has_session(peer) && !principals.contains(peer)) return;
+  if (!router->has_session(peer) && !principals.knows(peer)) return;
   const PublicKey key = router->key_of(peer);
-  if (!key.empty() && principal_of(peer) == nullptr) {
-    principals.erase(peer);
+  if (!key.empty() && principals.of(peer) == nullptr) {
+    principals.forget(peer);
     return router->drop(peer);
   }
   Result<proto::Envelope> envelope = proto::decode(frame);
@@ -540,7 +528,7 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
   }
   if (is_ending) return serve_last(peer, envelope);
   if (!may_serve()) return;
-  if (const KnownKey* known = key.empty() ? nullptr : core->find_key(key, loop.now());
+  if (const KnownKey* known = key.empty() ? nullptr : find_key(key);
       known != nullptr && !known->replaces.empty()) {
     step(KeyUsed{key});
   }
@@ -551,64 +539,14 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
     return api.history_calls().on_reply(peer, *answer);
   }
   frame_in_hand = frame;
-  step(FrameReceived{peer, *std::move(envelope), principal_of(peer)});
+  step(FrameReceived{peer, *std::move(envelope), principals.of(peer)});
 }
 
 void MasterShell::Impl::on_lost(PeerId peer) {
-  principals.erase(peer);
-  being_shed.erase(peer);
+  principals.forget(peer);
+  shedding.forget(peer);
   api.history_calls().on_lost(peer);
   step(PeerLost{peer});
-}
-
-// Calls are answered by an error, sessions end. False: it is neither, and its user has room.
-bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full) {
-  const std::string user = audit_name(principal_of(peer).get());
-  Error error =
-      is_user_full
-          ? Error::resource_exhausted(text(
-                "too much of user ", quoted(user), " waits already: ", kWaitingPerUserMax,
-                " frames or ", kWaitingBytesPerUserMax >> 20, " MiB are the most; try again in 1s"))
-          : Error::resource_exhausted(text(kCallsPerPeerMax,
-                                           " calls of this connection wait "
-                                           "already, the most; try again when one is answered"));
-  // A large one costs more to look into than to refuse.
-  if (frame.size() <= kShedLookBytesMax) {
-    const Result<proto::Envelope> envelope = proto::decode(frame);
-    const auto* call = envelope ? std::get_if<proto::Call>(&*envelope->message) : nullptr;
-    if (call != nullptr) {
-      ++shed.calls;
-      if (const Time now = loop.now(); refusals.has_left(user, now)) {
-        refusals.use(user, 1, now);
-      } else {
-        shed_connection(peer, kMisusedArrivals);
-        return true;
-      }
-      LOG_EVERY_T(WARNING, 1) << "calls are refused user=" << user << " calls=" << shed.calls
-                              << " reason=" << log_value(error.message());
-      reply(peer, {.id = call->id,
-                   .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
-      return true;
-    }
-  }
-  if (!is_user_full) return false;
-  if (waits_for_disk()) {  // Words would wait for it, too.
-    shed_connection(peer, kShedArrivals);
-  } else {
-    if (!being_shed.insert(peer).second) return true;  // Its end waits for the registry.
-    ++shed.sessions;
-    router->charge(peer, kShedArrivals);
-    step(PeerShed{peer, std::move(error)});
-  }
-  return true;
-}
-
-// Without a word: it would not be read, or makes more work.
-void MasterShell::Impl::shed_connection(PeerId peer, int64_t arrivals) {
-  ++shed.sessions;
-  router->charge(peer, arrivals);
-  router->cut(peer);
-  on_lost(peer);
 }
 
 void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
@@ -616,11 +554,9 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     if (page) {
       return reply(peer, {.id = id, .json = std::move(page->json), .next = std::move(page->next)});
     }
-    const Error& error = page.error();
-    reply(peer,
-          {.id = id, .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
+    reply(peer, refusal(id, page.error()));
   };
-  const PrincipalPtr by = principal_of(peer);
+  const PrincipalPtr by = principals.of(peer);
   if (Result<void> may = check_method(by.get(), call.method); !may) return answer(may.error());
   const Route* const route = find_route(call.method);
   if (route == nullptr) return answer(unknown_method(call.method));
@@ -636,7 +572,7 @@ bool MasterShell::Impl::hears(PeerId peer) {
       router->queued_bytes(peer) < kUnreadBytesPerPeerMax) {
     return true;
   }
-  shed_connection(peer, kMisusedArrivals);
+  shedding.cut(peer, kMisusedArrivals);
   return false;
 }
 
@@ -706,7 +642,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                            .conditions = conditions->last(),
                                            .forecaster = *forecaster,
                                            .masters = masters,
-                                           .shed = shed,
+                                           .shed = shedding.counters(),
                                            .trace = trace,
                                            .now = loop.now()},
                                           wanted_format(request)),
@@ -773,8 +709,8 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
       }
     } else if (const auto* ended = std::get_if<Drop>(&action)) {
       router->drop(ended->peer);
-      principals.erase(ended->peer);
-      being_shed.erase(ended->peer);
+      principals.forget(ended->peer);
+      shedding.forget(ended->peer);
     } else if (auto* answer = std::get_if<Answer>(&action)) {
       api.answer(std::move(*answer));
     } else if (const auto* revoked = std::get_if<DropKey>(&action)) {

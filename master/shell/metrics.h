@@ -15,18 +15,13 @@
 #include "master/shell/forecaster.h"
 #include "master/shell/history.h"
 #include "master/shell/inbox.h"
+#include "master/shell/shedding.h"
 #include "net/metrics_text.h"
 #include "net/router.h"
 #include "net/time_histogram.h"
 #include "net/trace_log.h"
 
 namespace proffer::master {
-
-// What was refused because too much of its user waited.
-struct ShedCounters {
-  uint64_t calls = 0;
-  uint64_t sessions = 0;
-};
 
 // The writes to the registry, which end in the order in which they began.
 class RegistryWrites {

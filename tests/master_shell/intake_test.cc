@@ -1,0 +1,73 @@
+// Between the sockets and the master: the loop neither spins nor forgets what waits.
+
+#include "master/shell/intake.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/net/support.h"
+
+namespace proffer::master::intake_test {
+namespace {
+
+ReceivedFrame a_frame() { return ReceivedFrame::copy_of(std::vector<std::byte>(8)); }
+
+// A master of one paced user, whose disk may stand still.
+class Intakes : public testing::Test {
+ protected:
+  // Turns of the loop until the timer is due. Nothing else wakes a loop that sleeps.
+  int turns_for(Duration span) {
+    int turns = 0;
+    const TurnHook count(loop_, [&turns] { ++turns; });
+    Timer end(loop_, [this] { loop_.stop(); });
+    end.arm(loop_.now() + span);
+    loop_.run();
+    return turns;
+  }
+
+  Loop loop_;
+  bool is_disk_well_ = true;
+  int served_ = 0;
+  Intake intake_{
+      loop_,
+      {.on_frame =
+           [this](PeerId, std::span<const std::byte>) {
+             ++served_;
+             return size_t{0};
+           },
+       .on_lost = [](PeerId) {},
+       .on_shed = [](PeerId, std::span<const std::byte>, bool) { return true; },
+       .principal_of =
+           [](PeerId) { return std::make_shared<const Principal>(Principal{.user = "ada"}); },
+       .may_be_shed = [](const Principal*) { return true; },
+       .may_serve = [this] { return is_disk_well_; }}};
+};
+
+// A loop that asked again and again would take a core for as long as the disk stands still: in
+// these milliseconds it turned tens of thousands of times.
+TEST_F(Intakes, TheLoopSleepsWhileTheDiskStandsStill) {
+  is_disk_well_ = false;
+  for (int i = 0; i < 100; ++i) intake_.receive(PeerId(7), a_frame());
+  EXPECT_LT(turns_for(milliseconds(200)), 20);
+  EXPECT_EQ(served_, 0);
+}
+
+// The write that ended makes a turn.
+TEST_F(Intakes, WhatWaitedIsServedOnceTheDiskIsBack) {
+  is_disk_well_ = false;
+  for (int i = 0; i < 100; ++i) intake_.receive(PeerId(7), a_frame());
+  turns_for(milliseconds(10));
+  loop_.post([this] { is_disk_well_ = true; });
+  EXPECT_TRUE(net_test::run_until(loop_, [this] { return served_ == 100; }));
+}
+
+TEST_F(Intakes, AFrameIsServedAtOnceIfNothingWaits) {
+  intake_.receive(PeerId(7), a_frame());
+  EXPECT_EQ(served_, 1);
+}
+
+}  // namespace
+}  // namespace proffer::master::intake_test
