@@ -1,33 +1,74 @@
 // The main of every test binary: glog to standard error, then GoogleTest. A case that hangs ends
-// its binary and is named, long before the time of the whole binary is up.
+// its binary and is named, long before the time of the whole binary is up; so do what comes before
+// and after the cases of a suite.
 
+#include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 
 #include <glog/logging.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
+
+#include "tests/support/long.h"
 
 namespace {
 
 // Many times what the longest case of ./test takes, on a slow machine, under sanitizers.
-constexpr unsigned kSecondsOfACase = 400;
+constexpr long kSecondsOfACase = 400;
 
-std::string told;  // what the handler writes; made before the alarm is set
+std::string told;  // what the handler writes; made before the timer is set
 
 void ends_the_binary(int) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, told.data(), told.size());
   abort();
 }
 
-class EndsCasesThatHang : public testing::EmptyTestEventListener {
-  void OnTestStart(const testing::TestInfo& test) override {
-    told = std::string("\nHANGS: ") + test.test_suite_name() + "." + test.name() +
-           " has not ended after " + std::to_string(kSecondsOfACase) + " s\n";
-    alarm(kSecondsOfACase);
+// By a timer of its own: a test may use that of alarm() and setitimer().
+class EndsWhatHangs : public testing::EmptyTestEventListener {
+ public:
+  explicit EndsWhatHangs(long seconds) : seconds_(seconds) {
+    // Nothing else of ours or of a library uses it, and tests catch the common ones.
+    const int number = SIGRTMAX - 1;
+    std::signal(number, ends_the_binary);
+    sigevent event = {};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = number;
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0) abort();
   }
-  void OnTestEnd(const testing::TestInfo&) override { alarm(0); }
+
+ private:
+  void OnTestProgramStart(const testing::UnitTest&) override { give_time("what precedes all"); }
+  void OnTestSuiteStart(const testing::TestSuite& suite) override {
+    give_time(std::string("what precedes ") + suite.name());
+  }
+  void OnTestStart(const testing::TestInfo& test) override { give_time(name_of(test)); }
+  void OnTestEnd(const testing::TestInfo& test) override {
+    give_time("what follows " + name_of(test));
+  }
+  void OnTestSuiteEnd(const testing::TestSuite& suite) override {
+    give_time(std::string("what follows ") + suite.name());
+  }
+  void OnTestProgramEnd(const testing::UnitTest&) override { set(0); }
+
+  static std::string name_of(const testing::TestInfo& test) {
+    return std::string(test.test_suite_name()) + "." + test.name();
+  }
+
+  void give_time(const std::string& name) {
+    set(0);
+    told = "\nHANGS: " + name + " has not ended after " + std::to_string(seconds_) + " s\n";
+    set(seconds_);
+  }
+  void set(long seconds) {
+    itimerspec once = {};
+    once.it_value.tv_sec = seconds;
+    if (timer_settime(timer_, 0, &once, nullptr) != 0) abort();
+  }
+
+  long seconds_;
+  timer_t timer_ = {};
 };
 
 }  // namespace
@@ -37,9 +78,12 @@ int main(int argc, char** argv) {
   FLAGS_minloglevel = google::GLOG_ERROR;
   google::InitGoogleLogging(argv[0]);
   testing::InitGoogleTest(&argc, argv);
-  if (getenv("PROFFER_LONG") == nullptr) {  // long forms take as long as they take
-    signal(SIGALRM, ends_the_binary);
-    testing::UnitTest::GetInstance()->listeners().Append(new EndsCasesThatHang);
+  if (!proffer::test::is_long()) {  // long forms take as long as they take
+    // Its own test does not wait so long.
+    const char* const given = getenv("PROFFER_SECONDS_OF_A_CASE");
+    const long seconds = given == nullptr ? 0 : std::atol(given);
+    testing::UnitTest::GetInstance()->listeners().Append(
+        new EndsWhatHangs(seconds > 0 ? seconds : kSecondsOfACase));
   }
   return RUN_ALL_TESTS();
 }

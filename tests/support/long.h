@@ -1,0 +1,10 @@
+#pragma once
+
+#include <cstdlib>
+
+namespace proffer::test {
+
+// Whether tests may take as long as they like: ./test --long, at night.
+inline bool is_long() { return std::getenv("PROFFER_LONG") != nullptr; }
+
+}  // namespace proffer::test
