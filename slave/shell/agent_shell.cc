@@ -7,7 +7,6 @@
 #include <deque>
 #include <filesystem>
 #include <limits>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -15,18 +14,15 @@
 
 #include "common/check.h"
 #include "common/text.h"
-#include "net/daemon_http.h"
-#include "net/dealer.h"
 #include "net/local_server.h"
 #include "net/metrics_page.h"
-#include "net/own_address.h"
 #include "net/randomness.h"
-#include "net/tls_identity.h"
 #include "net/trace_log.h"
 #include "net/users.h"
 #include "proto/codec/codec.h"
 #include "proto/json/json.h"
 #include "slave/executor/task_environment.h"
+#include "slave/shell/agent_http.h"
 #include "slave/shell/agent_report.h"
 #include "slave/shell/checkpoint.h"
 #include "slave/shell/checkpoint_writer.h"
@@ -37,11 +33,11 @@
 #include "slave/shell/fetches.h"
 #include "slave/shell/file_access.h"
 #include "slave/shell/file_cache.h"
-#include "slave/shell/file_gate.h"
 #include "slave/shell/file_policy.h"
 #include "slave/shell/gpus.h"
 #include "slave/shell/isolator.h"
 #include "slave/shell/machine.h"
+#include "slave/shell/master_link.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
 #include "slave/shell/supervisor.h"
@@ -55,26 +51,11 @@ constexpr Duration kDiskPoll = seconds(2);
 constexpr Duration kFullDiskPoll = seconds(1);
 constexpr size_t kWaitingEventsMax = 10'000;  // while the disk is full; then the agent ends
 constexpr size_t kSpareConnections = 8;       // of a user with executors
-constexpr Duration kLinger = seconds(1);      // for the last messages to the master
-
-std::string files_of(const std::vector<DirEntry>& entries) {
-  std::vector<proto::FileRow> rows;
-  for (const DirEntry& entry : entries) {
-    rows.push_back({.name = entry.name,
-                    .size = entry.is_directory ? 0 : entry.bytes,
-                    .directory = entry.is_directory});
-  }
-  return proto::files_json(rows);
-}
 
 }  // namespace
 
 struct AgentShell::Impl {
   explicit Impl(Loop& l) : loop(l) {}
-  ~Impl() {
-    if (dealer != nullptr) dealer->close_gracefully(kLinger);
-    // Its path goes with it. Executors that run on find the next one there.
-  }
 
   Loop& loop;
   AgentShellOptions options;
@@ -86,9 +67,8 @@ struct AgentShell::Impl {
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<FileCache> cache;
   std::unique_ptr<Fetches> fetches;
-  std::unique_ptr<LocalServer> executors;
-  std::unique_ptr<FileGate> gate;  // its threads are those of `http`
-  std::unique_ptr<DaemonHttp> http;
+  std::unique_ptr<LocalServer> executors;  // ones that run on find the next one at its path
+  std::unique_ptr<AgentHttp> http;
   std::unique_ptr<FileAccess> access;
   std::unique_ptr<ExecServer> execs;
   std::unique_ptr<Agent> core;
@@ -100,7 +80,7 @@ struct AgentShell::Impl {
   std::unique_ptr<Timer> disk_timer;
   bool disk_is_low = false;
   bool is_address_written = false;
-  std::unique_ptr<Dealer> dealer;
+  std::unique_ptr<MasterLink> link;
   std::string socket;
   DescriptorShares shares;
   executor::Gpus gpus;  // of this machine, and those that --resources says it has
@@ -114,8 +94,6 @@ struct AgentShell::Impl {
   bool has_adopted = false;
   bool over = false;
   std::shared_ptr<bool> is_there = std::make_shared<bool>(true);  // of the loop's thread only
-  uint64_t attempts_failed = 0;
-  std::set<std::string> reasons_told;  // why attempts failed, since the last session
   uint64_t out_of_memory_seen = 0;
 
   Result<void> start(AgentShellOptions given);
@@ -133,9 +111,6 @@ struct AgentShell::Impl {
   // The address of this agent's files for the machine of its master. The path of a socket means
   // nothing, or something else, on another machine.
   std::string files_address() const { return options.keys ? std::string() : http->address(); }
-  std::string own_host() const;
-  std::string https_address() const;
-  Result<void> prepare_tls(DaemonHttp::Options& http_options);
   Result<void> serve_execs();
   Result<pid_t> exec(const ExecRequest& request, const PrincipalPtr& by,
                      std::span<const int> streams);
@@ -157,9 +132,9 @@ struct AgentShell::Impl {
 
   std::optional<std::span<const std::byte>> encode(const proto::Envelope& envelope);
   void on(const SendToMaster& send) {
-    if (const auto frame = encode(send.envelope)) dealer->send(*frame);
+    if (const auto frame = encode(send.envelope)) link->send(*frame);
   }
-  void on(const ResetMaster&) { dealer->reset("asked by the core"); }
+  void on(const ResetMaster&) { link->reset("asked by the core"); }
   void on(const SendToExecutor& send) {
     if (const auto frame = encode(send.envelope)) executors->send(send.peer, *frame);
   }
@@ -178,7 +153,7 @@ struct AgentShell::Impl {
   void on(const EndLeftover& leftover) { supervisor->end_leftover(leftover.executor); }
   void on(const Exit& exit);
 
-  void on_master_frame(std::span<const std::byte> frame);
+  void on_message(proto::Envelope envelope);
   void on_executor_frame(PeerId peer, std::span<const std::byte> frame);
   void on_request(const HttpRequest& request, HttpResponder responder);
   AgentParts parts() const;
@@ -384,68 +359,32 @@ Result<void> AgentShell::Impl::isolate() {
   return {};
 }
 
-// The socket's place is the same in each life: executors have told others where their files are.
 Result<void> AgentShell::Impl::serve() {
-  const FilePolicy policy = file_policy();
-  DaemonHttp::Options web{
-      .socket = http_socket_beside(socket),
-      .port = options.http_port,
-      .directory = options.work_dir,
-      .names = options.http_names,
-      .handler = [this](const HttpRequest& request,
-                        HttpResponder responder) { on_request(request, std::move(responder)); },
-      .files = {.prefix = "/v1/files/",
-                .resolve = [this, policy](std::string_view rest,
-                                          const PrincipalPtr& by) -> Result<ServedPath> {
-                  Result<ServedPath> served = sandboxes->resolve(rest);
-                  return served ? serve_to(policy, by, *std::move(served), rest)
-                                : std::move(served);
-                },
-                .encode_directory = files_of},
-      .connections_max = shares.http_connections};
-  if (Result<void> prepared = prepare_tls(web); !prepared) return prepared;
-  Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(loop, std::move(web));
+  Result<std::unique_ptr<AgentHttp>> listening = AgentHttp::listen(
+      loop,
+      {.agent = options.core.name.str(),
+       .socket = socket,
+       .directory = options.work_dir,
+       .port = options.http_port,
+       .names = options.http_names,
+       .https_port = options.https_port,
+       .https_host = options.https_host,
+       .masters = options.masters,
+       .connections_max = shares.http_connections},
+      {.on_request = [this](const HttpRequest& request,
+                            HttpResponder responder) { on_request(request, std::move(responder)); },
+       .resolve = [this, policy = file_policy()](std::string_view rest,
+                                                 const PrincipalPtr& by) -> Result<ServedPath> {
+         Result<ServedPath> served = sandboxes->resolve(rest);
+         return served ? serve_to(policy, by, *std::move(served), rest) : std::move(served);
+       },
+       .on_refused =
+           [this](RefusedBearer refused) {
+             trace.write({std::move(refused)}, loop.now().nanos() / 1'000'000'000);
+           }});
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
-  options.core.files.address = https_address();
-  return {};
-}
-
-// For other machines: under the name that was given, or the address by which this machine reaches
-// its master; that may be another one after each connection.
-std::string AgentShell::Impl::own_host() const {
-  std::string host = options.https_host;
-  for (const Address& master : options.masters) {
-    if (host.empty() && master.socket.empty()) host = own_address_towards(master).value_or("");
-  }
-  return host.empty() ? host_name() : host;
-}
-
-std::string AgentShell::Impl::https_address() const {
-  return http->tls_port() == 0 ? "" : to_text(Address{own_host(), http->tls_port()});
-}
-
-// The key, and the one that the master shares, are new in each life: nothing of them is on the
-// disk, and tokens of an earlier life open nothing.
-Result<void> AgentShell::Impl::prepare_tls(DaemonHttp::Options& web) {
-  if (!options.https_port) return {};
-  Result<TlsIdentity> identity = make_tls_identity(options.core.name.str());
-  if (!identity) return std::move(identity).error();
-  options.core.files = {.pin = identity->pin, .token_key = random_secret()};
-  gate = std::make_unique<FileGate>(
-      options.core.files.token_key, [this] { return loop.now(); },
-      [this, there = std::weak_ptr<bool>(is_there)](RefusedBearer refused) {
-        loop.post([this, there, refused = std::move(refused)] {
-          if (there.expired()) return;
-          trace.write({refused}, loop.now().nanos() / 1'000'000'000);
-        });
-      });
-  const bool is_v6 = own_host().find(':') != std::string::npos;
-  web.tls_port = Address{is_v6 ? "::" : "0.0.0.0", *options.https_port};
-  web.tls = {
-      .identity = *std::move(identity),
-      .admit = [raw = gate.get()](std::string_view token, std::string_view path,
-                                  std::string_view peer) { return raw->admit(token, path, peer); }};
+  options.core.files = http->files();
   return {};
 }
 
@@ -486,48 +425,20 @@ Result<pid_t> AgentShell::Impl::exec(const ExecRequest& request, const Principal
 }
 
 void AgentShell::Impl::connect() {
-  const std::vector<std::string> endpoints = zmq_endpoints(options.masters);
-  const auto may_serve = [trusted = options.master_uid](uint32_t uid) {
-    return uid == 0 || uid == geteuid() || uid == trusted;
-  };
-  access = std::make_unique<FileAccess>(loop, FileAccess::Options{.masters = options.masters,
-                                                                  .keys = options.keys,
-                                                                  .keys_now = options.keys_now,
-                                                                  .may_serve = may_serve,
-                                                                  .seed = options.core.seed});
-  dealer = std::make_unique<Dealer>(
-      loop,
-      Dealer::Options{.endpoint = endpoints.front(),
-                      .others = {endpoints.begin() + 1, endpoints.end()},
-                      .keys = options.keys,
-                      .keys_now = options.keys_now,
-                      .may_serve = may_serve,
-                      .seed = options.core.seed,
-                      .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()},
-      Dealer::Handlers{
-          .on_connected =
-              [this] {
-                reasons_told.clear();
-                handle(MasterConnected{https_address()});
-              },
-          .on_frame = [this](std::span<const std::byte> frame) { on_master_frame(frame); },
-          .on_disconnected =
-              [this](const std::string& reason) {
-                LOG(WARNING) << "the session with the master has ended reason=\"" << reason << '"';
-                handle(MasterDisconnected{});
-              },
-          .on_failed =
-              [this](const std::string& reason) {
-                ++attempts_failed;
-                // Of several masters each may have a reason of its own.
-                constexpr size_t kReasonsMax = 32;
-                const bool is_new =
-                    reasons_told.size() < kReasonsMax && reasons_told.insert(reason).second;
-                LOG_IF(WARNING, is_new || attempts_failed % 30 == 0)
-                    << "master not reached, trying again master=" << to_text(options.masters)
-                    << " reason=\"" << reason << '"';
-              }});
-  dealer->connect();
+  const MasterReach reach{
+      .masters = options.masters,
+      .keys = options.keys,
+      .keys_now = options.keys_now,
+      .may_serve = [trusted = options.master_uid](
+                       uint32_t uid) { return uid == 0 || uid == geteuid() || uid == trusted; },
+      .seed = options.core.seed};
+  access = std::make_unique<FileAccess>(loop, reach);
+  link = std::make_unique<MasterLink>(
+      loop, reach,
+      MasterLink::Handlers{
+          .on_connected = [this] { handle(MasterConnected{http->https_address()}); },
+          .on_message = [this](proto::Envelope envelope) { on_message(std::move(envelope)); },
+          .on_disconnected = [this] { handle(MasterDisconnected{}); }});
 }
 
 // --- steps -------------------------------------------------------------------------------------
@@ -698,16 +609,8 @@ void AgentShell::Impl::on(const Exit& exit) {
   end(exit.reason.empty() ? Result<void>() : Error::failed_precondition(exit.reason));
 }
 
-void AgentShell::Impl::on_master_frame(std::span<const std::byte> frame) {
-  Result<proto::Envelope> envelope = proto::decode(frame);
-  if (!envelope) {
-    LOG_EVERY_N(WARNING, 30) << "malformed frame from the master: " << envelope.error().message();
-    return dealer->reset("malformed frame");
-  }
-  if (const auto* other = std::get_if<proto::NotLeader>(&*envelope->message)) {
-    return dealer->redirect(leader_endpoint(other->leader), standby_words(other->leader));
-  }
-  MasterFrame event{.envelope = *std::move(envelope)};
+void AgentShell::Impl::on_message(proto::Envelope envelope) {
+  MasterFrame event{.envelope = std::move(envelope)};
   if (const auto* run = std::get_if<proto::RunTask>(&*event.envelope.message)) {
     event.spare_token = random_secret();
     event.busy_ports = ports_in_use(run->assignment.resources.ports);
@@ -752,7 +655,7 @@ AgentParts AgentShell::Impl::parts() const {
           .executors = *executors,
           .trace = trace,
           .checkpoint_bytes = checkpoint->bytes(),
-          .connects_failed = attempts_failed,
+          .connects_failed = link->attempts_failed(),
           .out_of_memory = out_of_memory_seen};
 }
 

@@ -14,8 +14,8 @@ constexpr Duration kIdleMax = seconds(10);  // then the connection ends
 
 }  // namespace
 
-FileAccess::FileAccess(Loop& loop, Options options)
-    : loop_(loop), options_(std::move(options)), timer_(loop, [this] { on_time(); }) {}
+FileAccess::FileAccess(Loop& loop, MasterReach reach)
+    : loop_(loop), reach_(std::move(reach)), timer_(loop, [this] { on_time(); }) {}
 
 void FileAccess::ask(const proto::FileAccessCall& call, Answer answer) {
   const Time now = loop_.now();
@@ -47,15 +47,8 @@ void FileAccess::ask(const proto::FileAccessCall& call, Answer answer) {
 }
 
 void FileAccess::connect() {
-  const std::vector<std::string> endpoints = zmq_endpoints(options_.masters);
   dealer_ = std::make_unique<Dealer>(
-      loop_,
-      Dealer::Options{.endpoint = endpoints.front(),
-                      .others = {endpoints.begin() + 1, endpoints.end()},
-                      .keys = options_.keys,
-                      .keys_now = options_.keys_now,
-                      .may_serve = options_.may_serve,
-                      .seed = options_.seed},
+      loop_, dealer_options(reach_),
       Dealer::Handlers{.on_connected =
                            [this] {
                              for (const auto& [key, question] : questions_) send(question);

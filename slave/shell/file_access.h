@@ -17,28 +17,20 @@
 
 #include "common/result.h"
 #include "common/time.h"
-#include "net/address.h"
-#include "net/curve_keys.h"
 #include "net/dealer.h"
 #include "net/http_server.h"
 #include "net/loop.h"
 #include "proto/codec/codec.h"
 #include "proto/file_access.h"
+#include "slave/shell/master_link.h"
 
 namespace proffer::agent {
 
 class FileAccess {
  public:
-  struct Options {
-    Masters masters = {};
-    std::optional<ClientKeys> keys = {};
-    std::function<ClientKeys(const ClientKeys&)> keys_now = {};  // as Dealer::Options
-    std::function<bool(uint32_t uid)> may_serve = {};            // as Dealer::Options
-    uint64_t seed = 0;
-  };
   using Answer = std::function<void(const Result<proto::FileAccessReply>&)>;
 
-  FileAccess(Loop& loop, Options options);
+  FileAccess(Loop& loop, MasterReach reach);
 
   // The answer comes at once if one of the last minutes is still good, else later, within 5 s. The
   // same question is asked once, however many wait for its answer; of these there are at most
@@ -74,7 +66,7 @@ class FileAccess {
   void arm();
 
   Loop& loop_;
-  Options options_;
+  MasterReach reach_;
   proto::Encoder encoder_;
   std::unique_ptr<Dealer> dealer_;       // none while there is nothing to ask
   std::optional<Time> idle_until_ = {};  // when it ends, if nothing is asked

@@ -3,28 +3,12 @@
 #include <string>
 #include <vector>
 
-#include <glog/logging.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/log_lines.h"
 
 namespace proffer {
 namespace {
-
-class Lines : public google::LogSink {
- public:
-  Lines() {
-    FLAGS_minloglevel = google::GLOG_WARNING;
-    google::AddLogSink(this);
-  }
-  ~Lines() override {
-    google::RemoveLogSink(this);
-    FLAGS_minloglevel = google::GLOG_ERROR;  // as tests/support/main.cc has it
-  }
-  void send(google::LogSeverity, const char*, const char*, int, const google::LogMessageTime&,
-            const char* message, size_t length) override {
-    all.emplace_back(message, length);
-  }
-  std::vector<std::string> all = {};
-};
 
 struct Refused {
   std::string user;
@@ -36,7 +20,7 @@ struct Refused {
 TEST(TraceLog, OneUserDoesNotKeepAnotherOutOfTheLog) {
   const auto refused = [](const std::string& user) { return Refused{user}; };
   TraceLog log;
-  Lines lines;
+  test::LogLines lines;
   for (int i = 0; i < 100; ++i) log.write({refused("loud")}, 1);
   EXPECT_EQ(lines.all.size(), 10u);
   log.write({refused("quiet")}, 1);

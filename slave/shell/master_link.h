@@ -1,0 +1,68 @@
+#pragma once
+
+// The agent's session with the master that leads: frames are messages here, a master that stands by
+// sends it on to the leader, and one that says what nobody understands loses it. Why masters are
+// not reached is in the log, each reason once until there is a session again: an agent tries for
+// as long as it takes.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "net/address.h"
+#include "net/curve_keys.h"
+#include "net/dealer.h"
+#include "net/loop.h"
+#include "proto/messages.h"
+
+namespace proffer::agent {
+
+// How masters are reached.
+struct MasterReach {
+  Masters masters = {};  // one leads
+  std::optional<ClientKeys> keys = {};
+  std::function<ClientKeys(const ClientKeys&)> keys_now = {};  // as Dealer::Options
+  std::function<bool(uint32_t uid)> may_serve = {};            // likewise
+  uint64_t seed = 0;
+};
+// At least one master.
+Dealer::Options dealer_options(const MasterReach& reach);
+
+class MasterLink {
+ public:
+  // Called from the loop only, never from within a method.
+  struct Handlers {
+    std::function<void()> on_connected = {};
+    std::function<void(proto::Envelope)> on_message = {};
+    std::function<void()> on_disconnected = {};
+  };
+
+  // Connects at once.
+  MasterLink(Loop& loop, const MasterReach& reach, Handlers handlers);
+  // What was sent has a second to leave.
+  ~MasterLink();
+  MasterLink(const MasterLink&) = delete;
+  MasterLink& operator=(const MasterLink&) = delete;
+
+  // A frame of a message; nothing if there is no session.
+  void send(std::span<const std::byte> frame) { dealer_.send(frame); }
+  // Ends the session; a fresh one follows.
+  void reset(std::string reason) { dealer_.reset(std::move(reason)); }
+
+  uint64_t attempts_failed() const { return attempts_failed_; }
+
+ private:
+  void on_frame(std::span<const std::byte> frame);
+  void on_failed(const std::string& reason);
+
+  std::string masters_;  // for the log
+  Handlers handlers_;
+  uint64_t attempts_failed_ = 0;
+  std::set<std::string> reasons_told_ = {};  // since the last session; at most kReasonsMax
+  Dealer dealer_;
+};
+
+}  // namespace proffer::agent
