@@ -26,6 +26,7 @@
 #include "proto/codec/records.h"
 #include "proto/json/batch_json.h"
 #include "tests/fuzz/targets.h"
+#include "tests/support/long.h"
 #include "tests/support/message_generator.h"
 
 namespace proffer::fuzz {
@@ -160,7 +161,7 @@ TEST_P(Corpus, ObeysTheLaws) {
 TEST_P(Corpus, ObeysTheLawsWhenChanged) {
   const std::vector<Seed> seeds = seeds_of(GetParam().name);
   ASSERT_FALSE(seeds.empty());
-  const int rounds = GetParam().mutations * (std::getenv("PROFFER_LONG") != nullptr ? 50 : 1);
+  const int rounds = GetParam().mutations * (test::is_long() ? 50 : 1);
   for (int round = 0; round < rounds; ++round) {
     Prng prng(static_cast<uint64_t>(round));
     const Seed& seed = seeds[prng.below(seeds.size())];

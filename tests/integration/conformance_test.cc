@@ -11,6 +11,7 @@
 
 #include "common/text.h"
 #include "tests/integration/processes.h"
+#include "tests/support/long.h"
 
 namespace proffer::test::conformance_test {
 namespace {
@@ -20,8 +21,6 @@ using testing::HasSubstr;
 // tests/<name> of the build, beside bin.
 std::string test_program(const std::string& name) { return program("../tests/" + name); }
 std::string example(const std::string& name) { return program("examples/" + name); }
-
-bool is_long() { return std::getenv("PROFFER_LONG") != nullptr; }
 
 // Of one item in the output of --json.
 std::string line_of(const Exit& exit, const std::string& item) {
@@ -176,7 +175,7 @@ TEST(Conformance, AllowsWhatItIsToldIsRight) {
 // --- everything that is shipped ------------------------------------------------------------------
 
 TEST(Conformance, PassesAllShippedFrameworks) {
-  if (!is_long()) GTEST_SKIP() << "only in the long form of the tests";
+  if (!test::is_long()) GTEST_SKIP() << "only in the long form of the tests";
   const TemporaryDirectory home;
   std::string commands;
   for (int i = 0; i < 6; ++i) commands += "sleep 3\n";

@@ -1,7 +1,6 @@
 // Schedules on a real cluster. $PROFFER_LONG waits for fire times, and kills the scheduler at one.
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -10,6 +9,7 @@
 #include "common/text.h"
 #include "proto/json/batch_schedule_json.h"
 #include "tests/integration/word_count.h"
+#include "tests/support/long.h"
 
 namespace proffer::test {
 namespace {
@@ -17,8 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
-
-bool is_long() { return std::getenv("PROFFER_LONG") != nullptr; }
 
 class Schedules : public WordCount {
  protected:
@@ -99,7 +97,7 @@ TEST_F(Schedules, AreSubmittedAndNotRun) {
 }
 
 TEST_F(Schedules, FireOnceThoughTheSchedulerIsKilledAtTheFireTime) {
-  if (!is_long()) GTEST_SKIP() << "not run: it waits for minutes; ./test --long";
+  if (!test::is_long()) GTEST_SKIP() << "not run: it waits for minutes; ./test --long";
   Cluster cluster({.batch = true});
   const Exit submitted = cluster.proffer({"batch", "submit", home_ / "job.yaml"});
   ASSERT_EQ(submitted.code, 0) << submitted.err;

@@ -20,6 +20,7 @@
 #include "common/text.h"
 #include "proto/json/json.h"
 #include "tests/integration/processes.h"
+#include "tests/support/long.h"
 
 namespace proffer::misbehaving_test {
 namespace {
@@ -27,8 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace test;
 using testing::HasSubstr;
-
-bool is_long() { return std::getenv("PROFFER_LONG") != nullptr; }
 
 // The cluster's own agent is too small for any task.
 class Misbehaving : public testing::Test {
@@ -56,7 +55,7 @@ class Misbehaving : public testing::Test {
     Words words = {"run", "--cpus", "0.5", "--mem", "64"};
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--", command});
-    return cluster_.proffer(words, is_long() ? Seconds{900} : kDeadline);
+    return cluster_.proffer(words, test::is_long() ? Seconds{900} : kDeadline);
   }
 
   const Cluster cluster_{{.resources = "cpus:0.1;mem:16"}};
@@ -194,7 +193,7 @@ TEST_F(Misbehaving, WhoHoldsMoreOfTheDiskThanItAskedForFails) {
 }
 
 TEST_F(Misbehaving, ManySmallFilesHoldNobodyUp) {
-  const int files = is_long() ? 1'000'000 : 10'000;
+  const int files = test::is_long() ? 1'000'000 : 10'000;
   // They fit into 8 GiB and not into 16 MiB, although all are empty.
   const std::string make =
       text("perl -e 'for (1..", files,
@@ -216,13 +215,13 @@ TEST_F(Misbehaving, ManySmallFilesHoldNobodyUp) {
         }
         return left == 1 && fs::exists(trash) && fs::is_empty(trash);  // the victim's is left
       },
-      is_long() ? Seconds{600} : kDeadline));
+      test::is_long() ? Seconds{600} : kDeadline));
   const Exit over = run_task(make + "; exec sleep 1000", {"--disk", "16", "--name", "over"});
   EXPECT_THAT(over.err, HasSubstr("out_of_disk"));
 }
 
 TEST_F(Misbehaving, TenGibibytesOfOutputFillNoDisk) {
-  if (!is_long()) GTEST_SKIP() << "not run: it takes a minute";
+  if (!test::is_long()) GTEST_SKIP() << "not run: it takes a minute";
   // What comes and what is told as not kept, if the reader is slower than the task.
   const std::string adds_up =
       "perl -e '$/ = \\65536;"

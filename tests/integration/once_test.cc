@@ -3,7 +3,6 @@
 // $PROFFER_LONG makes a hundred joint kills of it.
 
 #include <csignal>
-#include <cstdlib>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include "common/prng.h"
 #include "common/text.h"
 #include "tests/integration/processes.h"
+#include "tests/support/long.h"
 
 namespace proffer::test::once_test {
 namespace {
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr uint64_t kSeed = 13;
 
-int joint_kills() { return std::getenv("PROFFER_LONG") != nullptr ? 100 : 5; }
+int joint_kills() { return test::is_long() ? 100 : 5; }
 
 // A master, two agents and the framework. Each may be killed and started again.
 class JointKills : public testing::Test {

@@ -15,6 +15,7 @@
 #include "proto/json/blame_json.h"
 #include "proto/json/history_json.h"
 #include "tests/integration/processes.h"
+#include "tests/support/long.h"
 
 namespace proffer::test {
 namespace {
@@ -54,7 +55,7 @@ std::map<std::string, double> events(const Cluster& cluster, const std::string& 
 }
 
 TEST(Waiting, OfRealTasksAddsUpFromTheirSubmissionToTheirStart) {
-  const int count = std::getenv("PROFFER_LONG") != nullptr ? 1'000 : 100;
+  const int count = test::is_long() ? 1'000 : 100;
   Cluster cluster({.agents = 1, .resources = "cpus:4;mem:4096", .batch = true});
   const TemporaryDirectory home;
   const int64_t submitted = now_nanos();

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/load_limits.h"
 #include "tests/net/support.h"
 
 namespace proffer::master::intake_test {
@@ -30,12 +31,16 @@ class Intakes : public testing::Test {
 
   Loop loop_;
   bool is_disk_well_ = true;
+  Duration costs_ = {};  // a frame, of the loop
   int served_ = 0;
   Intake intake_{
       loop_,
       {.on_frame =
            [this](PeerId, std::span<const std::byte>) {
              ++served_;
+             const Time until = loop_.now() + costs_;
+             while (loop_.now() < until) {
+             }
              return size_t{0};
            },
        .on_lost = [](PeerId) {},
@@ -53,6 +58,20 @@ TEST_F(Intakes, TheLoopSleepsWhileTheDiskStandsStill) {
   for (int i = 0; i < 100; ++i) intake_.receive(PeerId(7), a_frame());
   EXPECT_LT(turns_for(milliseconds(200)), 20);
   EXPECT_EQ(served_, 0);
+}
+
+// A user that used up its part of the loop is paused, and then waits for the disk as all do: the
+// timer of the pause, which is over, must not wake the loop again and again.
+TEST_F(Intakes, TheLoopSleepsWhenAPauseEndsWhileTheDiskStandsStill) {
+  costs_ = kLoopTimeAtOnce / 5;
+  for (int i = 0; i < 20; ++i) intake_.receive(PeerId(7), a_frame());
+  const Inbox& inbox = intake_.inbox();
+  ASSERT_TRUE(net_test::run_until(loop_, [&] { return inbox.next_at().has_value(); }));
+  const int served = served_;
+  is_disk_well_ = false;
+  EXPECT_LT(turns_for(*inbox.next_at() + milliseconds(200) - loop_.now()), 20);
+  EXPECT_TRUE(inbox.is_ready(loop_.now()));
+  EXPECT_EQ(served_, served);
 }
 
 // The write that ended makes a turn.

@@ -1,19 +1,19 @@
 #include "tests/packages/packed_debian.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "tests/support/long.h"
 
 namespace proffer::test {
 
 namespace fs = std::filesystem;
 
 std::string PackedDebian::obstacle() {
-  if (std::getenv("PROFFER_LONG") == nullptr) return "it takes minutes";
+  if (!test::is_long()) return "it takes minutes";
   if (geteuid() != 0) return "only root can enter another root";
   for (const char* tool : {"debootstrap", "dpkg-shlibdeps", "file", "ip"}) {
     if (run({"which", tool}).code != 0) return text("no ", tool, ", see tools/setup.sh --long");

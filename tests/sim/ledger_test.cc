@@ -1,7 +1,6 @@
 // The ledger of waiting against the tenants' own watches: for each framework the times of all
 // reasons are together what its tasks waited, from their arrival until they ran.
 
-#include <cstdlib>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include "sim/report.h"
 #include "sim/scenario_reader.h"
 #include "sim/scenario_run.h"
+#include "tests/support/long.h"
 
 namespace proffer::sim::ledger_test {
 namespace {
@@ -71,12 +71,12 @@ void check_seed(uint64_t seed, int tasks_each) {
 }
 
 TEST(SimulatedLedger, AddsUpToWhatTasksWaited) {
-  const int seeds = std::getenv("PROFFER_LONG") != nullptr ? 40 : 8;
+  const int seeds = test::is_long() ? 40 : 8;
   for (int seed = 1; seed <= seeds; ++seed) check_seed(static_cast<uint64_t>(seed), 30);
 }
 
 TEST(SimulatedLedger, AddsUpForAHundredThousandTasks) {
-  if (std::getenv("PROFFER_LONG") == nullptr) GTEST_SKIP() << "long: ./test --long";
+  if (!test::is_long()) GTEST_SKIP() << "long: ./test --long";
   check_seed(1, 10'000);
 }
 

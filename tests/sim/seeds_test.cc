@@ -7,6 +7,7 @@
 #include <iostream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -90,8 +91,8 @@ TEST(Seeds, ThoseThatEverFailedFailNoMore) {
 
 // Each begins every command once, by the laws of the journal.
 TEST(Seeds, AuthorsWhoRememberNothingRunEachCommandOnce) {
-  constexpr uint64_t kOnce = kIsSanitized ? 20 : 1'000;
-  for (uint64_t seed = 1; seed <= kOnce; ++seed) {
+  const uint64_t seeds = kIsSanitized ? 20 : seeds_of_a_workload();
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
     expect_well({.seed = seed, .workload = "once"});
     if (HasFailure()) return;
   }
@@ -135,10 +136,13 @@ TEST(Seeds, EveryWorkloadEndsWhenNothingGoesWrong) {
   }
 }
 
-// Each kind alone: a fault that nobody else hides.
+// Each kind alone: a fault that nobody else hides. Under sanitizers each with one of the workloads.
 TEST(Seeds, EveryKindOfFaultAloneIsComeThrough) {
+  int kinds = 0;
   for (const FaultKindRow& row : kFaultKinds) {
+    const bool is_even = ++kinds % 2 == 0;
     for (const char* workload : {"mixed", "masters"}) {
+      if (kIsSanitized && is_even == (std::string_view(workload) == "mixed")) continue;
       expect_well({.seed = 11, .workload = workload, .agents = 3, .faults = FaultKinds{row.kind}});
     }
   }

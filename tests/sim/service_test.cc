@@ -9,10 +9,8 @@
 namespace proffer::sim::service_test {
 namespace {
 
-constexpr uint64_t kSeeds = kIsSanitized ? 3 : 1'000;
-
 TEST(Service, ItsAppsComeThroughDisasters) {
-  for (uint64_t seed = 2'001; seed < 2'001 + kSeeds; ++seed) {
+  for (uint64_t seed = 2'001; seed < 2'001 + seeds_of_a_workload(); ++seed) {
     const SimReport report = simulate({.seed = seed, .workload = "service"});
     EXPECT_TRUE(report.ok()) << "see it again: " << replay_command(report.options) << " --trace\n"
                              << (report.violations.empty() ? "" : report.violations[0].what);

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "tests/support/long.h"
+
 namespace proffer {
 
 #ifdef __SANITIZE_ADDRESS__
@@ -20,6 +22,13 @@ inline constexpr bool kIsSanitized = true;
 #else
 inline constexpr bool kIsSanitized = false;
 #endif
+
+// Of a workload of the simulator that is run for its own sake. Each planted bug
+// (tests/mutations/list.txt) is found within so many; the night tries more.
+inline uint64_t seeds_of_a_workload() {
+  if (kIsSanitized) return 3;
+  return test::is_long() ? 1'000 : 300;
+}
 
 class Seeds {
  public:

@@ -4,7 +4,6 @@
 // ./test --long. The text is made by Cap'n Proto from the schema, so the codec is judged by
 // something that it has no part in.
 
-#include <cstdlib>
 #include <set>
 
 #include <capnp/dynamic.h>
@@ -17,6 +16,7 @@
 #include "proto/channel.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/stream.h"
+#include "tests/support/long.h"
 #include "tests/support/message_generator.h"
 #include "tests/upgrade/previous/hex.h"
 #include "tests/upgrade/versions.h"
@@ -116,7 +116,7 @@ TEST_P(PreviousFrames, MeanTheSameToday) {
 
 // The other way: today's frames, as a channel says them to a peer of that version's protocol.
 TEST_P(PreviousFrames, OfTodayAreUnderstoodOrIgnoredBefore) {
-  if (std::getenv("PROFFER_LONG") == nullptr) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
+  if (!test::is_long()) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
   if (!GetParam().is_built()) GTEST_SKIP() << "not run: tools/previous has not built it";
   constexpr int kOfEach = 40;
   const test::TemporaryDirectory dir;

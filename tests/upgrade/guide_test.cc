@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "tests/support/long.h"
 #include "tests/support/shell_blocks.h"
 #include "tests/upgrade/cluster.h"
 
@@ -24,7 +25,7 @@ class UpgradeGuide : public testing::TestWithParam<Version> {
  protected:
   void SetUp() override {
     if (GetParam().commit == "today") return;
-    if (std::getenv("PROFFER_LONG") == nullptr) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
+    if (!test::is_long()) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
     if (!GetParam().is_built()) GTEST_SKIP() << "not run: tools/previous has not built it";
   }
   // An executable script of this name, in front of all others.

@@ -2,13 +2,13 @@
 
 // What the long tests of upgrades share: they are run for each earlier version, if it is built.
 
-#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/long.h"
 #include "tests/upgrade/cluster.h"
 #include "tests/upgrade/rolling_upgrade.h"
 
@@ -17,7 +17,7 @@ namespace proffer::upgrade_test {
 class LongUpgrade : public testing::TestWithParam<Version> {
  protected:
   void SetUp() override {
-    if (std::getenv("PROFFER_LONG") == nullptr) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
+    if (!test::is_long()) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
     if (!version().is_built()) GTEST_SKIP() << "not run: tools/previous has not built it";
   }
   const Version& version() const { return GetParam(); }

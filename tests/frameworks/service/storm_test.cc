@@ -2,13 +2,12 @@
 // end and return, people change their minds. The laws are checked at each step by the scenario;
 // when the storm is over, what runs is what is wanted.
 
-#include <cstdlib>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/prng.h"
 #include "tests/frameworks/service/service_scenario.h"
+#include "tests/support/long.h"
 
 namespace proffer::service::storm_test {
 namespace {
@@ -191,7 +190,7 @@ class Storm {
 };
 
 TEST(Storm, EndsWithWhatIsWanted) {
-  const bool is_long = std::getenv("PROFFER_LONG") != nullptr;
+  const bool is_long = test::is_long();
   for (uint64_t seed = 1; seed <= (is_long ? 10'000u : 60u); ++seed) {
     SCOPED_TRACE(text("seed ", seed));
     Storm(seed).run(200);
