@@ -255,14 +255,14 @@ function(proffer_quick_program name)
                                            LINK_DEPENDS "${files}")
 endfunction()
 
-# proffer_test(<folder> [PURE [SLOW]] [HALVES] [DIR <dir>] [EXCLUDE <file>…] DEPS <targets>…)
+# proffer_test(<folder> [PURE [SLOW]] [DIR <dir>] [EXCLUDE <file>…] DEPS <targets>…)
 # The .cc files of the folder as one test binary, always compiled together and without
 # optimisation: each test runs once. ./test runs PURE ones under sanitizers alone, so elsewhere
 # they are not part of `all` but of `pure_tests`; SLOW ones run in both builds, with more seeds
-# where they are quick. HALVES: its cases are two tests for ctest, which run beside each other.
+# where they are quick.
 add_custom_target(pure_tests)
 function(proffer_test name)
-  cmake_parse_arguments(T "PURE;SLOW;HALVES" "DIR;LABEL;TIMEOUT" "DEPS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(T "PURE;SLOW" "DIR;LABEL;TIMEOUT" "DEPS;EXCLUDE" ${ARGN})
   if(PROFFER_PURE_ONLY AND NOT T_PURE)
     return()
   endif()
@@ -297,16 +297,22 @@ function(proffer_test name)
   endif()
   add_test(NAME ${target} COMMAND ${target}_tests)
   set_tests_properties(${target} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT})
-  if(T_HALVES)
-    # GoogleTest names a report after the program: the second half has a name of its own.
-    set(second ${target}_second)
-    add_custom_command(TARGET ${target}_tests POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink
-                       ${target}_tests ${CMAKE_BINARY_DIR}/tests/${second}_tests)
-    add_test(NAME ${second} COMMAND ${CMAKE_BINARY_DIR}/tests/${second}_tests)
-    set_tests_properties(${second} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT})
-    set_tests_properties(${target} PROPERTIES
-                         ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=0")
-    set_tests_properties(${second} PROPERTIES
-                         ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=1")
+endfunction()
+
+# proffer_test_part(<test> <part> <variable>=<value>…)
+# Some cases of a test as one more test for ctest, <test>_<part>, which runs beside it. Variables of
+# GoogleTest say which; <test> itself gets such that each case is in one of them.
+function(proffer_test_part name part)
+  if(NOT TARGET ${name}_tests)
+    return()
   endif()
+  # GoogleTest names a report after the program.
+  set(link ${CMAKE_BINARY_DIR}/tests/${name}_${part}_tests)
+  add_custom_command(TARGET ${name}_tests POST_BUILD COMMAND ${CMAKE_COMMAND} -E create_symlink
+                     ${name}_tests ${link})
+  add_test(NAME ${name}_${part} COMMAND ${link})
+  get_test_property(${name} LABELS labels)
+  get_test_property(${name} TIMEOUT timeout)
+  set_tests_properties(${name}_${part} PROPERTIES
+                       LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT "${ARGN}")
 endfunction()
