@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -16,6 +18,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".log";
 constexpr size_t kDigits = 12;
+constexpr std::string_view kAside = ".aside-";
 // As many as are forgotten one after the other.
 constexpr uint64_t kFiles = 16;
 constexpr uint64_t kFileBytesMin = uint64_t{64} << 10;
@@ -34,6 +37,27 @@ std::optional<uint64_t> number_of(std::string_view name) {
   const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), number);
   if (code != std::errc() || end != name.data() + name.size()) return std::nullopt;
   return number;
+}
+
+// The numbers of `<directory>.aside-<n>`, sorted.
+Result<std::vector<uint64_t>> logs_aside(const std::filesystem::path& directory) {
+  const std::string prefix = directory.filename().string() + std::string(kAside);
+  std::vector<uint64_t> numbers;
+  std::error_code code;
+  std::filesystem::directory_iterator entry(directory.parent_path(), code);
+  for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const Result<int64_t> number =
+        parse_whole("number", std::string_view(name).substr(prefix.size()), 1, INT64_MAX - 1);
+    if (number) numbers.push_back(static_cast<uint64_t>(*number));
+  }
+  if (code) {
+    return Error::unavailable(
+        text("cannot read ", quoted(directory.parent_path().string()), ": ", code.message()));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 Error refused(std::string_view what, const std::string& path) {
@@ -64,6 +88,23 @@ Result<std::unique_ptr<HistoryLog>> HistoryLog::look(HistoryLogOptions options, 
   const Result<bool> loaded = log->load(now);
   if (!loaded) return loaded.error();
   return log;
+}
+
+Result<std::unique_ptr<HistoryLog>> HistoryLog::open_anew(HistoryLogOptions options, Time now) {
+  const std::string& directory = options.directory;
+  const Result<std::vector<uint64_t>> aside = logs_aside(directory);
+  if (!aside) return aside.error();
+  const auto path = [&](uint64_t number) { return text(directory, kAside, number); };
+  const uint64_t next = aside->empty() ? 1 : aside->back() + 1;
+  if (::rename(directory.c_str(), path(next).c_str()) != 0 && errno != ENOENT) {
+    return refused("rename", directory);
+  }
+  // What stays because the system refuses is removed the next time.
+  for (size_t i = 0; i + kLogsAsideMax <= aside->size(); ++i) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path((*aside)[i]), ignored);
+  }
+  return open(std::move(options), now);
 }
 
 // Whether the newest file, which is there, can grow.

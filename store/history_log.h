@@ -21,6 +21,9 @@
 
 namespace proffer {
 
+// Of one directory: each has up to HistoryLogOptions::bytes_max.
+inline constexpr size_t kLogsAsideMax = 2;
+
 struct HistoryLogOptions {
   std::string directory = {};  // made if it is missing, mode 0700
   uint64_t bytes_max = uint64_t{256} << 20;
@@ -50,6 +53,11 @@ class HistoryLog {
   // The same for reading alone: no file is opened for writing, so all keep their times. Nothing may
   // be appended.
   static Result<std::unique_ptr<HistoryLog>> look(HistoryLogOptions options, Time now);
+
+  // The same behind nothing: a directory that is there is renamed to `<directory>.aside-<n>`. The
+  // newest kLogsAsideMax of these are kept. No log of the directory may be open. Errors: as open();
+  // then either name may be there, and it may be called again.
+  static Result<std::unique_ptr<HistoryLog>> open_anew(HistoryLogOptions options, Time now);
 
   // Adds all records with one write, or none, and removes files beyond the bounds. Errors: as
   // CheckpointLog::append(); it may be called again.

@@ -11,6 +11,7 @@
 
 #include "common/printable.h"
 #include "common/text.h"
+#include "master/shell/event_pages.h"
 #include "net/randomness.h"
 #include "proto/json/events_json.h"
 
@@ -34,10 +35,8 @@ Result<EventFollower::Outcome> EventFollower::Shared::open(const HistoryLogOptio
   if (!opened) return std::move(opened).error();
   log = *std::move(opened);
   Outcome outcome{.bytes = log->bytes()};
-  if (const std::optional<std::string>& last = log->last()) {
-    const std::optional<proto::EventPlace> place = proto::place_of(*last);
-    if (place) outcome.next = {place->leader, place->number + 1};
-  }
+  const std::optional<proto::EventPlace> last = last_place(*log);
+  if (last) outcome.next = {last->leader, last->number + 1};
   return outcome;
 }
 
@@ -53,10 +52,18 @@ Result<EventFollower::Outcome> EventFollower::Shared::write(const HistoryLogOpti
     batch.events = *std::move(events);
     batch.json.clear();
   }
-  if (log == nullptr) {
-    Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
+  const bool leads_back = batch.events->next < batch.from;
+  if (log == nullptr || leads_back) {
+    log.reset();
+    Result<std::unique_ptr<HistoryLog>> opened =
+        leads_back ? HistoryLog::open_anew(options, now) : HistoryLog::open(options, now);
     if (!opened) return std::move(opened).error();
     log = *std::move(opened);
+  }
+  if (leads_back) {
+    // Such a page has a gap alone. The new log gets all that the leader has.
+    batch.is_written = true;
+    return Outcome{.bytes = log->bytes()};
   }
   if (!batch.events->lines.empty()) {
     if (Result<void> written = log->append(batch.events->lines, now); !written) {
@@ -188,8 +195,9 @@ void EventFollower::on_written(Result<Outcome> result) {
   bytes_ = result->bytes;
   const proto::EventPlace before = std::exchange(*next_, result->next);
   if (*next_ < before) {
-    LOG(WARNING) << "the leader counts its events from a lower place from=" << to_text(before)
-                 << " next=" << to_text(*next_);
+    LOG(WARNING) << "the event log is set aside, since the leader's places are before its end: a "
+                    "registry was restored or made anew from="
+                 << to_text(before);
   }
   if (*next_ == before) return timer_.arm(loop_.now() + options_.pause);
   go_on();

@@ -5,6 +5,9 @@
 // its place. So a master that leads next goes on in a log that has the events of the leaders
 // before.
 //
+// A leader whose places are before the end of this log has a registry that was restored or made
+// anew. Then this log is set aside (HistoryLog::open_anew), and a new one begins.
+//
 // One call is under way at a time: the next page is asked for when this one is on the disk. A disk
 // that refuses stops the asking, so a page is all that waits.
 

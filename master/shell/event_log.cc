@@ -49,6 +49,7 @@ Page empty_page(const proto::EventPlace& next) {
 
 struct EventLog::Shared {
   std::mutex writing;  // held while a batch is written
+  LeaderEpoch leader;
   std::unique_ptr<HistoryLog> log;
   proto::EventOwners owners;
 
@@ -58,9 +59,34 @@ struct EventLog::Shared {
 
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
                     const Reading& reading);
+  Result<std::optional<proto::EventPlace>> open(const HistoryLogOptions& options, Time now);
   void add_line(LogBatch& lines, const Waiting& waiting);
   Result<void> write(const HistoryLogOptions& options, Batch& batch_to_write, Time now);
 };
+
+// The last place of the log that was set aside, if one was: places of a log are in order, so a
+// leader cannot go on behind a place that is not before its own.
+Result<std::optional<proto::EventPlace>> EventLog::Shared::open(const HistoryLogOptions& options,
+                                                                Time now) {
+  std::optional<proto::EventPlace> set_aside;
+  Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
+  if (opened) {
+    const std::optional<proto::EventPlace> last = last_place(**opened);
+    if (last && *last >= proto::EventPlace{leader, 1}) {
+      opened->reset();
+      opened = HistoryLog::open_anew(options, now);
+      set_aside = last;
+    }
+  }
+  if (!opened) return std::move(opened).error();
+  log = *std::move(opened);
+  if (set_aside) {
+    LOG(WARNING) << "the event log is set aside, since this leader's places are before its end: a "
+                    "registry was restored or made anew end="
+                 << to_text(*set_aside) << " leader=" << leader.value();
+  }
+  return set_aside;
+}
 
 void EventLog::Shared::add_line(LogBatch& lines, const Waiting& waiting) {
   if (const auto* subscribed = waiting.event.as<FrameworkSubscribed>()) {
@@ -77,9 +103,7 @@ Result<void> EventLog::Shared::write(const HistoryLogOptions& options, Batch& ba
   if (batch_to_write.is_taken) return {};
   const std::deque<Waiting>& batch = batch_to_write.events;
   if (log == nullptr) {
-    Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
-    if (!opened) return std::move(opened).error();
-    log = *std::move(opened);
+    if (const auto opened = open(options, now); !opened) return opened.error();
   }
   EventLines made;
   made.places.reserve(batch.size());
@@ -110,14 +134,15 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
       timer_(loop, [this] { write(); }),
       wait_timer_(loop, [this] { end_late(); }),
       recent_(options_.recent_bytes_max) {
+  shared_->leader = options_.leader;
   shared_->owners = options_.owners;
   MasterLeads begins;
-  Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options_.log, loop_.now());
-  if (opened) {
-    shared_->log = *std::move(opened);
+  if (const auto opened = shared_->open(options_.log, loop_.now())) {
+    if (*opened) begins.set_aside = to_text(**opened);
     if (const std::optional<std::string>& last = shared_->log->last()) {
       const std::optional<proto::EventPlace> place = proto::place_of(*last);
-      begins = {.after = place ? to_text(*place) : "0.0", .was_cut_off = !is_last_of_leader(*last)};
+      begins.after = place ? to_text(*place) : "0.0";
+      begins.was_cut_off = !is_last_of_leader(*last);
     }
   }
   add(loop_.now(), {begins});

@@ -51,7 +51,8 @@ class EventLog {
  public:
   using Done = std::function<void(Result<Page>)>;
 
-  // Tells that the master leads. Blocks.
+  // Tells that the master leads. A log whose end is not before this leader's first place is set
+  // aside (HistoryLog::open_anew), so that all places are in order. Blocks.
   EventLog(Loop& loop, EventLogOptions options);
   // Drops events that wait: call finish() first. Those that wait for events are not answered.
   ~EventLog();
@@ -69,7 +70,7 @@ class EventLog {
   // may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a file.
   // Page::next is the place of the first event behind it. From a place that the log has not reached
   // it is a gap, and goes on at end(): a registry that was restored or made anew counts its leaders
-  // from a lower number. Errors: kInvalidArgument;
+  // from a lower number, and the log before it has been set aside. Errors: kInvalidArgument;
   // kResourceExhausted, too many read or wait; kUnavailable.
   void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
             EventForm form = EventForm::kPage);

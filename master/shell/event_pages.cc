@@ -36,6 +36,10 @@ bool is_last_of_leader(std::string_view line) {
          line.find(R"(,"event":"master leads no longer")") != std::string_view::npos;
 }
 
+std::optional<proto::EventPlace> last_place(const HistoryLog& log) {
+  return log.last() ? proto::place_of(*log.last()) : std::nullopt;
+}
+
 EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filter, EventForm form)
     : filter_(std::move(filter)),
       form_(form),

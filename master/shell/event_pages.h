@@ -24,9 +24,12 @@ namespace proffer::master {
 struct MasterLeads {
   std::string after;         // the place of the last event before; empty: there is none
   bool was_cut_off = false;  // that leader did not end in order: its last events may be missing
+  // The last place of the log that was there before, if it is not before this leader's places.
+  std::string set_aside;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "master leads"}; }
   void fields(TraceFields& f) const {
+    if (!set_aside.empty()) f("set_aside", set_aside);
     if (after.empty()) return;
     f("after", after)("ended", was_cut_off ? "cut_off" : "in_order");
   }
@@ -37,6 +40,9 @@ struct MasterLeadsNoLonger {
   void fields(TraceFields&) const {}
 };
 bool is_last_of_leader(std::string_view line);  // O(1)
+
+// The place of the last event in the log.
+std::optional<proto::EventPlace> last_place(const HistoryLog& log);
 
 enum class EventForm : uint8_t { kPage, kStream };
 // Of a piece of a stream, but for a single event that has more: so much waits for a listener that

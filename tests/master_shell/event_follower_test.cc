@@ -366,11 +366,12 @@ TEST_F(Followers, ALeaderThatIsBusyIsAskedAgain) {
   until([&] { return !calls_.empty(); });
 }
 
-// A leader of a restored registry counts from a lower number: as for every reader, it is a gap.
-TEST_F(Followers, ALeaderThatCountsFromALowerNumberIsFollowedFromItsEnd) {
+// Its registry was restored or made anew.
+TEST_F(Followers, ALeaderThatCountsFromALowerNumberIsFollowedInANewLog) {
   leader_ = leads(1, 7);
+  leader_->add(loop_.now(), {launched("of the other registry")});
   begin_to_follow(2);
-  until_asked_from(place(7, 2));
+  until_asked_from(place(7, 3));
   leader_.reset();
   follower_.reset();
   leader_ = leads(3, 4);
@@ -385,8 +386,32 @@ TEST_F(Followers, ALeaderThatCountsFromALowerNumberIsFollowedFromItsEnd) {
   until_asked_from(place(4, 5));
   follower_.reset();
   leader_ = leads(2, 5);
-  EXPECT_EQ(names(*leader_, place(7, 2)), "gap");
+  EXPECT_EQ(names(*leader_, place(7, 3)), "gap");
+  EXPECT_EQ(names(*leader_, place(4, 1)),
+            "master leads, t1, t2, master leads no longer, master leads");
+  EXPECT_EQ(names(*leader_, place(0, 1)),
+            "gap, master leads, t1, t2, master leads no longer, master leads");
   EXPECT_EQ(field(read(*leader_, {.from = place(5, 1)}).events.at(0), "after"), "4.4");
+  HistoryLogOptions aside = log_of(2);
+  aside.directory += ".aside-1";
+  const auto before = HistoryLog::look(aside, loop_.now());
+  ASSERT_TRUE(before) << before.error().message();
+  EXPECT_THAT((*before)->last().value_or(""), HasSubstr("of the other registry"));
+}
+
+TEST_F(Followers, ADiskThatRefusesToSetALogAsideIsTriedAgain) {
+  leader_ = leads(1, 7);
+  begin_to_follow(2);
+  until_asked_from(place(7, 2));
+  leader_ = leads(3, 4);
+  const std::string elsewhere = home_.path() + ".elsewhere";
+  std::filesystem::rename(home_.path(), elsewhere);
+  follower_->end();
+  follower_->begin();
+  until([&] { return !follower_->trouble().empty(); });
+  std::filesystem::rename(elsewhere, home_.path());
+  until_asked_from(place(4, 2));
+  EXPECT_EQ(follower_->trouble(), "");
 }
 
 TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {

@@ -385,6 +385,47 @@ TEST(EventLog, TellsAGapToAReaderFromBeyondItsEnd) {
   EXPECT_EQ(life.names({.from = place(2, 3)}), "t2 |");
 }
 
+std::vector<std::string> logs_in(const TemporaryDirectory& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Its registry was restored or made anew. In one log its places would be before those that are
+// there, and readers would be told events twice or not at all.
+TEST(EventLog, OfALeaderThatCountsFromALowerNumberIsANewOne) {
+  for (const EventPlace last : {place(7, 2), place(4, 2), place(4, 1)}) {
+    TemporaryDirectory directory;
+    {
+      Life before(directory, last.leader.value());
+      if (last.number > 1) before.add({launched("before")});
+      before.write_all(last.number);
+    }
+    Life life(directory, 4);
+    life.add({launched("t1")});
+    life.write_all(2);
+    EXPECT_EQ(life.names({}), "master leads t1 |");
+    EXPECT_EQ(life.names({.from = place(3, 1)}), "gap master leads t1 |");
+    EXPECT_EQ(life.names({.from = place(7, 3)}), "gap |");
+    const EventRow begins = life.read({}).events.at(0);
+    EXPECT_EQ(field(begins, "set_aside"), to_text(last));
+    EXPECT_EQ(field(begins, "after"), "");
+    EXPECT_EQ(logs_in(directory), (std::vector<std::string>{"events", "events.aside-1"}));
+  }
+}
+
+TEST(EventLog, KeepsTheNewestOfThoseThatWereSetAside) {
+  TemporaryDirectory directory;
+  for (uint64_t leader = 9; leader > 4; --leader) Life life(directory, leader);
+  EXPECT_EQ(logs_in(directory),
+            (std::vector<std::string>{"events", "events.aside-3", "events.aside-4"}));
+  Life next(directory, 6);
+  EXPECT_EQ(next.names({.from = place(5, 1)}), "master leads gap master leads |");
+}
+
 TEST(EventLog, WaitsForAFullDiskAndTellsWhatIsLost) {
   TemporaryDirectory directory;
   Life life(directory, 1, {.waiting_max = 10});
