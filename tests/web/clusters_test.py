@@ -12,22 +12,19 @@ import os
 import pathlib
 import random
 import re
-import shutil
 import signal
 import socket
 import sys
 
-import page_test
-from selenium import webdriver
+import real_cluster
 from selenium.common.exceptions import TimeoutException
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 
 def get(cluster, target):
     """The body of an answer of the master, at its socket."""
     with socket.socket(socket.AF_UNIX) as fd:
-        fd.settimeout(page_test.DEADLINE)
+        fd.settimeout(real_cluster.DEADLINE)
         fd.connect(cluster.socket.replace("master.sock", "master-http.sock"))
         fd.sendall(f"GET {target} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
         answer = b"".join(iter(lambda: fd.recv(65536), b""))
@@ -176,7 +173,7 @@ def difference(cluster, reader):
 def make(seed):
     """A random cluster, and the processes that run on it."""
     draw = random.Random(seed)
-    cluster = page_test.Cluster(draw.randint(1, 4), f"cpus:{draw.randint(1, 4)};mem:{draw.choice([300, 2048])}",
+    cluster = real_cluster.Cluster(draw.randint(1, 4), f"cpus:{draw.randint(1, 4)};mem:{draw.choice([300, 2048])}",
                                 ("--no-service", "--no-batch"))
     tasks = []
     roles = ["default", "eng", "eng/web", "ops"]
@@ -188,7 +185,7 @@ def make(seed):
         cluster.proffer("drain", "agent-1", "--grace", "0s")
     for i in range(draw.randint(0, 4)):
         # Some of them are too large, and wait.
-        tasks.append(page_test.Process(cluster.words(
+        tasks.append(real_cluster.Process(cluster.words(
             "run", "--name", f"t{i}", "--role", draw.choice(roles), "--cpus",
             str(draw.choice([0.1, 0.25, 1, 50])), "--mem", "32", "--", "exec sleep 1000")))
     if draw.random() < 0.3:
@@ -198,17 +195,16 @@ def make(seed):
 
 
 def main():
-    page_test.BIN = pathlib.Path(sys.argv[1]).resolve()
+    real_cluster.BIN = pathlib.Path(sys.argv[1]).resolve()
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 1
-    browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")),
-                               options=page_test.browser_options())
-    browser.set_script_timeout(page_test.DEADLINE)
+    browser = real_cluster.start_browser()
+    browser.set_script_timeout(real_cluster.DEADLINE)
     wrong = 0
     try:
         for seed in range(first, first + count):
             cluster, tasks = make(seed)
-            ui = page_test.Process(cluster.words("ui"))
+            ui = real_cluster.Process(cluster.words("ui"))
             try:
                 browser.get(ui.line_with("http://"))
                 reader = Reader(browser)
@@ -219,7 +215,7 @@ def main():
                     return whys[-1] is None
                 try:
                     # Not more often: a browser goes to at most 200 places of a page in ten seconds.
-                    WebDriverWait(browser, page_test.DEADLINE, poll_frequency=0.5).until(agree)
+                    WebDriverWait(browser, real_cluster.DEADLINE, poll_frequency=0.5).until(agree)
                 except TimeoutException:
                     wrong += 1
                 print(f"seed {seed}: {whys[-1] or 'all say the same'}", flush=True)

@@ -11,119 +11,22 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import sys
-import tempfile
-import threading
 import unittest
 import urllib.error
 import urllib.request
 
-from selenium import webdriver
+import real_cluster
+from real_cluster import DEADLINE, Cluster, Process
 from selenium.common.exceptions import (ElementClickInterceptedException, NoSuchElementException,
                                         StaleElementReferenceException)
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-BIN = pathlib.Path()
 SCREENSHOTS = None
 AXE = None
-DEADLINE = 60 * int(os.environ.get("PROFFER_TEST_SLOWDOWN", "1"))
 NOBODY = 65534
-
-
-class Process:
-    """A process in a group of its own, whose lines are read by a thread."""
-
-    def __init__(self, words, **more):
-        self.lines = []
-        self.changed = threading.Condition()
-        self.process = subprocess.Popen(
-            [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, start_new_session=True, **more)
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        for line in self.process.stdout:
-            with self.changed:
-                self.lines.append(line.rstrip("\n"))
-                self.changed.notify_all()
-
-    def line_with(self, part, after=0):
-        def found():
-            return next((line for line in self.lines[after:] if part in line), None)
-        with self.changed:
-            if not self.changed.wait_for(found, DEADLINE):
-                raise AssertionError(f"no line with {part!r}: {self.lines}")
-            return found()
-
-    def end(self, how=signal.SIGINT):
-        if self.process.poll() is None:
-            self.process.send_signal(how)
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-        self.process.stdout.close()
-
-
-class Cluster:
-    def __init__(self, agents, resources="cpus:2;mem:512", more=()):
-        self.home = tempfile.TemporaryDirectory(prefix="proffer-page-")
-        # Another user connects to its socket.
-        os.chmod(self.home.name, 0o711)
-        self.dir = pathlib.Path(self.home.name) / "cluster"
-        self.dev = Process([BIN / "proffer", "dev", "--json", "--dir", self.dir, "--agents", agents,
-                            "--resources", resources, *more])
-        ready = json.loads(self.dev.line_with('"ready"'))
-        self.socket = ready["master"]
-        os.chmod(self.dir, 0o711)
-        self.master = None
-
-    def words(self, *words):
-        return [BIN / "proffer", "--master=" + self.socket, *words]
-
-    def proffer(self, *words):
-        done = subprocess.run([str(word) for word in self.words(*words)], text=True,
-                              cwd=self.home.name, capture_output=True, timeout=DEADLINE)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def told(self, *words):
-        return json.loads(self.proffer(*words, "--json"))
-
-    def kill_master(self):
-        address = json.loads((self.dir / "master" / "address.json").read_text())
-        os.kill(address["pid"], signal.SIGKILL)
-
-    def start_master(self):
-        self.master = Process([BIN / "proffer-master", f"--data_dir={self.dir / 'master'}",
-                               f"--socket={self.socket}", "--heartbeat=1s"])
-
-    def end(self):
-        self.dev.end()
-        if self.master:
-            self.master.end(signal.SIGTERM)
-        self.home.cleanup()
-
-
-def browser_options():
-    options = Options()
-    options.binary_location = shutil.which("chromium")
-    for word in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                 "--disable-background-networking", "--disable-component-update",
-                 "--disable-extensions", "--disable-sync", "--window-size=1200,900",
-                 # Root has none, nor do all containers; it shows our own page only.
-                 "--no-sandbox",
-                 # Whatever wants to leave this host fails, and is in the log.
-                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    return options
 
 
 class Page(unittest.TestCase):
@@ -132,8 +35,7 @@ class Page(unittest.TestCase):
         cls.cluster = Cluster(3)
         cls.ui = Process(cls.cluster.words("ui"))
         cls.link = cls.ui.line_with("http://")
-        cls.browser = webdriver.Chrome(service=Service(shutil.which("chromedriver")),
-                                       options=browser_options())
+        cls.browser = real_cluster.start_browser()
         cls.browser.get(cls.link)
         cls.urls = []
         cls.complaints = []
@@ -500,8 +402,8 @@ class Page(unittest.TestCase):
         row = next(row for row in self.cluster.told("tasks")["tasks"]
                    if row["framework"].startswith("roots"))
         home = pathlib.Path(self.cluster.home.name)
-        shutil.copy(BIN / "proffer", home)
-        shutil.copy(BIN / "proffer-ui", home)
+        shutil.copy(real_cluster.BIN / "proffer", home)
+        shutil.copy(real_cluster.BIN / "proffer-ui", home)
         ui = Process(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
                       home / "proffer", "ui", "--master=" + self.cluster.socket], cwd="/")
         self.addCleanup(ui.end)
@@ -690,6 +592,19 @@ class Page(unittest.TestCase):
             self.browser.close()
             self.browser.switch_to.window(before)
 
+    def look_by_axe(self, where):
+        """What axe-core finds serious in what is shown now."""
+        found = self.browser.execute_async_script(
+            "const done = arguments[0]; axe.run().then((all) => done(all.violations));")
+        return [f"{where}: {one['id']}: {node['html'][:200]}" for one in found
+                if one["impact"] in ("serious", "critical") for node in one["nodes"]]
+
+    def color_schemes(self):
+        for scheme in ("light", "dark"):
+            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+            yield scheme
+
     def test_w_has_no_serious_finding_of_axe(self):
         if AXE is None:
             self.skipTest("tools/axe runs it")
@@ -701,20 +616,58 @@ class Page(unittest.TestCase):
         self.browser.execute_script(AXE)
         task = f"{row['framework']}/{row['task']}".replace("/", "%2F")
         serious = []
-        for scheme in ("light", "dark"):
-            self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-                "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        for scheme in self.color_schemes():
             for view in ("cluster/agent-1", "roles/default", f"frameworks/{row['framework']}",
                          "waiting", f"tasks/{task}", "history", "apps", "masters", "access",
                          "events"):
                 self.show(view)
                 self.eventually(lambda: self.browser.execute_script(
                     "return document.querySelector('main table td, main li') !== null"))
-                found = self.browser.execute_async_script(
-                    "const done = arguments[0]; axe.run().then((all) => done(all.violations));")
-                serious += [f"{scheme} {view}: {one['id']}: {node['html'][:200]}"
-                            for one in found if one["impact"] in ("serious", "critical")
-                            for node in one["nodes"]]
+                serious += self.look_by_axe(f"{scheme} {view}")
+        self.assertEqual(serious, [])
+
+    def test_w_has_no_dialog_with_a_serious_finding_of_axe(self):
+        if AXE is None:
+            self.skipTest("tools/axe runs it")
+        self.start_task("asked", "--cpus", "0.2", "--mem", "32")
+        row = next(row for row in self.cluster.told("tasks")["tasks"]
+                   if row["framework"].startswith("asked"))
+        task = f"{row['framework']}/{row['task']}".replace("/", "%2F")
+        self.cluster.proffer("role", "set", "asked", "--weight", "2")
+        self.cluster.proffer("reserve", "agent-1", "asked", "cpus:0.5")
+        self.cluster.proffer("drain", "agent-2")
+        self.addCleanup(lambda: self.cluster.proffer("undrain", "agent-2"))
+        key = "k" * 40
+        agents = self.cluster.told("agents")["agents"]
+        agents[2]["state"] = "unreachable"
+        self.answers({
+            "/v1/agents": json.dumps({"agents": agents}),
+            "/v1/status": json.dumps({**self.cluster.told("status"), "agents_held_back": 400}),
+            "/v1/keys": json.dumps({"keys": [
+                {"key": key, "kind": "agent", "name": "far", "since_s": 1, "by": "ada"}]}),
+            "/v1/secrets": json.dumps({"secrets": [
+                {"name": "password", "owner": "root", "since_s": 1}]})})
+        self.browser.execute_script(AXE)
+        dialogs = (("roles/asked", "#set-role"), ("roles/asked", "#unset-role"),
+                   ("cluster/agent-1", "#drain"), ("cluster/agent-2", "#undrain"),
+                   ("cluster/agent-1", "#reserve"), ("cluster/agent-1", "button.unreserve"),
+                   ("cluster/agent-3", "#gone"), ("cluster", "#lift-brake"),
+                   (f"access/key/{key}", "#revoke"), ("access", "#set-secret"),
+                   ("access/secret/root%2Fpassword", "#remove-secret"),
+                   (f"frameworks/{row['framework']}", "#teardown"),
+                   (f"frameworks/{row['framework']}", "#kill-all"), (f"tasks/{task}", "#kill"))
+        serious = []
+        for scheme in self.color_schemes():
+            for view, button in dialogs:
+                self.show(view)
+                self.press(button)
+                self.eventually(lambda: self.find("#question").get_attribute("open") is not None)
+                # As after a refusal.
+                self.browser.execute_script(
+                    "document.getElementById('question-error').textContent = 'it is refused';")
+                self.picture(f"dialog-{scheme}-{button.strip('#').replace('.', '-')}")
+                serious += self.look_by_axe(f"{scheme} {view} {button}")
+                self.press("#question-no")
         self.assertEqual(serious, [])
 
     # The last but two, since it ends the master of `proffer dev`.
@@ -811,7 +764,7 @@ class Page(unittest.TestCase):
 
 if __name__ == "__main__":
     words = sys.argv[1:]
-    BIN = pathlib.Path(words.pop(0)).resolve()
+    real_cluster.BIN = pathlib.Path(words.pop(0)).resolve()
     while words and words[0] in ("--screenshots", "--axe"):
         if words[0] == "--axe":
             AXE = pathlib.Path(words[1]).read_text()

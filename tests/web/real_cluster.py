@@ -1,0 +1,112 @@
+"""What tests of the page begin with: a real cluster by `proffer dev`, other processes, and a browser.
+
+Set BIN, where the programs are, first.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+
+BIN = pathlib.Path()
+DEADLINE = 60 * int(os.environ.get("PROFFER_TEST_SLOWDOWN", "1"))
+
+
+class Process:
+    """A process in a group of its own, whose lines are read by a thread."""
+
+    def __init__(self, words, **more):
+        self.lines = []
+        self.changed = threading.Condition()
+        self.process = subprocess.Popen(
+            [str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, start_new_session=True, **more)
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.lines.append(line.rstrip("\n"))
+                self.changed.notify_all()
+
+    def line_with(self, part, after=0):
+        def found():
+            return next((line for line in self.lines[after:] if part in line), None)
+        with self.changed:
+            if not self.changed.wait_for(found, DEADLINE):
+                raise AssertionError(f"no line with {part!r}: {self.lines}")
+            return found()
+
+    def end(self, how=signal.SIGINT):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self.process.stdout.close()
+
+
+class Cluster:
+    def __init__(self, agents, resources="cpus:2;mem:512", more=()):
+        self.home = tempfile.TemporaryDirectory(prefix="proffer-page-")
+        # Another user connects to its socket.
+        os.chmod(self.home.name, 0o711)
+        self.dir = pathlib.Path(self.home.name) / "cluster"
+        self.dev = Process([BIN / "proffer", "dev", "--json", "--dir", self.dir, "--agents", agents,
+                            "--resources", resources, *more])
+        ready = json.loads(self.dev.line_with('"ready"'))
+        self.socket = ready["master"]
+        os.chmod(self.dir, 0o711)
+        self.master = None
+
+    def words(self, *words):
+        return [BIN / "proffer", "--master=" + self.socket, *words]
+
+    def proffer(self, *words):
+        done = subprocess.run([str(word) for word in self.words(*words)], text=True,
+                              cwd=self.home.name, capture_output=True, timeout=DEADLINE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def told(self, *words):
+        return json.loads(self.proffer(*words, "--json"))
+
+    def kill_master(self):
+        address = json.loads((self.dir / "master" / "address.json").read_text())
+        os.kill(address["pid"], signal.SIGKILL)
+
+    def start_master(self):
+        self.master = Process([BIN / "proffer-master", f"--data_dir={self.dir / 'master'}",
+                               f"--socket={self.socket}", "--heartbeat=1s"])
+
+    def end(self):
+        self.dev.end()
+        if self.master:
+            self.master.end(signal.SIGTERM)
+        self.home.cleanup()
+
+
+def start_browser():
+    """Chromium without a window."""
+    options = Options()
+    options.binary_location = shutil.which("chromium")
+    for word in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update",
+                 "--disable-extensions", "--disable-sync", "--window-size=1200,900",
+                 # Root has none, nor do all containers; it shows our own page only.
+                 "--no-sandbox",
+                 # Whatever wants to leave this host fails, and is in the log.
+                 "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
+        options.add_argument(word)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
