@@ -2,6 +2,9 @@
 
 #include "proto/json/events_json.h"
 
+#include <algorithm>
+#include <array>
+
 #include "common/roles.h"
 #include "common/text.h"
 #include "proto/json/json_text.h"
@@ -64,8 +67,9 @@ struct EventLine {
   bool is_gap = false;
 };
 
-// Reads a line as event_json() writes it, if its texts are plain, with no escapes: nearly all are.
-// A tenth of the time of the library's parser.
+// Reads a line as event_json() writes it, if its texts are plain, with no escapes, and nothing else
+// is unusual: so are nearly all. Takes no line that the library's parser refuses, in a tenth of the
+// time.
 class PlainLine {
  public:
   explicit PlainLine(std::string_view line) : rest_(line) {}
@@ -78,8 +82,8 @@ class PlainLine {
     rest_.remove_prefix(rest_.find('"') + 1);
     std::string_view event;
     std::string_view level;
-    if (!take(",\"time_s\":") || !take_whole() || !take_millis() || !take(",\"event\":") ||
-        !take_text(event) || !take(",\"level\":") || !take_text(level)) {
+    if (!take(",\"time_s\":") || !take_time() || !take(",\"event\":") || !take_text(event) ||
+        !take(",\"level\":") || !take_text(level)) {
       return std::nullopt;
     }
     while (take(",")) {
@@ -114,7 +118,12 @@ class PlainLine {
     rest_.remove_prefix(size);
     return true;
   }
-  bool take_millis() {
+  // Not before 1970, nor behind the year 2255: Time goes to 2262.
+  bool take_time() {
+    const size_t size = digits();
+    if (size == 0 || size > 10 || (size == 10 && rest_.front() == '9') || !take_whole()) {
+      return false;
+    }
     if (!take(".") || digits() != 3) return false;
     rest_.remove_prefix(3);
     return true;
@@ -122,9 +131,8 @@ class PlainLine {
   bool take_member() {
     std::string_view key;
     if (!take_text(key) || !take(":")) return false;
-    for (const std::string_view taken : {"seq", "time_s", "event", "level"}) {
-      if (key == taken) return false;
-    }
+    if (members_ == keys_.size() || std::ranges::count(keys_, key) > 0) return false;
+    keys_[members_++] = key;
     std::string_view value;
     return rest_.starts_with('"') ? take_text(value) : take_whole();
   }
@@ -135,6 +143,9 @@ class PlainLine {
   }
 
   std::string_view rest_;
+  // No member may be there twice. More than this are unusual.
+  std::array<std::string_view, 24> keys_ = {"seq", "time_s", "event", "level"};
+  size_t members_ = 4;
 };
 
 // An event that every reader of the log takes.
