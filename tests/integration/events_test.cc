@@ -11,6 +11,7 @@
 
 #include "common/text.h"
 #include "proto/json/events_json.h"
+#include "tests/integration/event_lines.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::events_integration_test {
@@ -58,14 +59,6 @@ class Events : public testing::Test {
   std::unique_ptr<Process> agent_;
 };
 
-size_t count(const std::string& lines, std::string_view part) {
-  size_t found = 0;
-  for (size_t at = lines.find(part); at != std::string::npos; at = lines.find(part, at + 1)) {
-    ++found;
-  }
-  return found;
-}
-
 TEST_F(Events, AreFollowedThroughAKillOfTheMaster) {
   Process follower({program("proffer"), "--master=" + socket(), "events", "-f", "--json"});
   runs_true();
@@ -81,18 +74,8 @@ TEST_F(Events, AreFollowedThroughAKillOfTheMaster) {
   follower.wait();
 
   // In order, each once; and the kill is a gap between two leaders.
-  std::optional<proto::EventPlace> last;
   const std::string told = follower.out();
-  for (std::string_view rest = told; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const std::optional<proto::EventPlace> place = proto::place_of(line);
-    ASSERT_TRUE(place) << line;
-    if (last) {
-      EXPECT_LT(*last, *place) << line;
-    }
-    last = place;
-  }
+  EXPECT_EQ(event_out_of_order(told), "");
   EXPECT_EQ(count(told, "\"event\":\"gap\""), 1u) << told;
   EXPECT_EQ(count(told, "\"event\":\"master leads\""), 2u);
   EXPECT_THAT(told, HasSubstr(R"("ended":"cut_off")"));

@@ -8,6 +8,7 @@
 
 #include "common/text.h"
 #include "proto/json/events_json.h"
+#include "tests/integration/event_lines.h"
 #include "tests/integration/leaders.h"
 
 namespace proffer::masters_events_test {
@@ -16,29 +17,6 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 using testing::Not;
-
-size_t count(const std::string& lines, std::string_view part) {
-  size_t found = 0;
-  for (size_t at = lines.find(part); at != std::string::npos; at = lines.find(part, at + 1)) {
-    ++found;
-  }
-  return found;
-}
-
-// Each place is behind the one before.
-void expect_in_order(const std::string& lines) {
-  std::optional<proto::EventPlace> last;
-  for (std::string_view rest = lines; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const std::optional<proto::EventPlace> place = proto::place_of(line);
-    ASSERT_TRUE(place) << line;
-    if (last) {
-      EXPECT_LT(*last, *place) << line;
-    }
-    last = place;
-  }
-}
 
 class EventsOfLeaders : public Leaders {
  protected:
@@ -125,14 +103,14 @@ TEST_F(EventsOfLeaders, AreThereUnderTheNextLeaderAndWhatIsMissingIsToldOnce) {
   follower.kill(SIGTERM);
   const std::string told = follower.wait().out;
 
-  expect_in_order(told);
+  EXPECT_EQ(event_out_of_order(told), "");
   EXPECT_EQ(count(told, "\"event\":\"gap\""), 1u) << told;
   EXPECT_EQ(count(told, "\"event\":\"master leads\""), 2u) << told;
   EXPECT_EQ(count(told, "\"event\":\"master leads no longer\""), 1u) << told;
   EXPECT_EQ(count(told, ended), 3u) << told;
   // A reader that comes later is told the same.
   const std::string later = events();
-  expect_in_order(later);
+  EXPECT_EQ(event_out_of_order(later), "");
   EXPECT_THAT(later, HasSubstr(told));
   EXPECT_THAT(later, HasSubstr(before));
   EXPECT_EQ(count(later, "\"event\":\"gap\""), 1u) << later;
@@ -166,9 +144,9 @@ TEST_F(EventsOfLeaders, OfABusyLeaderThatIsKilledAreThereOrInTheGap) {
   ASSERT_TRUE(follower.line_with("\"event\":\"master leads\"")) << follower.err();
   follower.kill(SIGTERM);
   const std::string told = follower.wait().out;
-  expect_in_order(told);
+  EXPECT_EQ(event_out_of_order(told), "");
   const std::string later = events();
-  expect_in_order(later);
+  EXPECT_EQ(event_out_of_order(later), "");
   const size_t gap_at = later.find("\"event\":\"gap\"");
   ASSERT_NE(gap_at, std::string::npos) << later;
   const size_t begin = later.rfind('\n', gap_at) + 1;

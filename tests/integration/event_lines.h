@@ -1,0 +1,36 @@
+#pragma once
+
+// What `proffer events --json` has printed, one event in a line.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/text.h"
+#include "proto/json/events_json.h"
+
+namespace proffer::test {
+
+// How often `part` is in `lines`.
+inline size_t count(std::string_view lines, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = lines.find(part); at != lines.npos; at = lines.find(part, at + 1)) ++found;
+  return found;
+}
+
+// The first line whose place is not behind the one before, or that is no event; empty: there is
+// none.
+inline std::string event_out_of_order(std::string_view lines) {
+  std::optional<proto::EventPlace> last;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+    const std::optional<proto::EventPlace> place = proto::place_of(line);
+    if (!place || (last && *place <= *last)) return quoted(line);
+    last = place;
+  }
+  return {};
+}
+
+}  // namespace proffer::test
