@@ -91,8 +91,8 @@ class Ui {
           proto::error_json(Error::permission_denied("this tab has no session of this `proffer ui`")
                                 .with_hint("open the newest link that `proffer ui` has printed")));
     }
-    if (is_of_master) return relay_.to_master(request, std::move(responder));
-    relay_.to_output(request, std::move(responder));
+    if (is_of_master) return relay_.to_master(request, std::move(responder), token);
+    relay_.to_output(request, std::move(responder), token);
   }
 
   void begin_session(const HttpRequest& request, HttpResponder responder) {

@@ -73,15 +73,38 @@ Duration wait_of(const HttpRequest& request) {
 UiRelay::UiRelay(Loop& loop, std::vector<std::string> masters, Duration head_wait)
     : loop_(loop), head_wait_(head_wait), masters_(std::move(masters)) {}
 
-void UiRelay::to_master(const HttpRequest& request, HttpResponder responder) {
+// Nothing: the session has too many, and is told so.
+UiRelay::Turn UiRelay::take_turn(std::string_view session, HttpResponder& responder) {
+  auto at = sessions_.find(session);
+  if (at == sessions_.end()) {
+    at = sessions_.emplace(session, std::make_shared<const bool>(true)).first;
+  }
+  // One is our own.
+  if (static_cast<size_t>(at->second.use_count()) <= kRelayedCallsPerSessionMax) return at->second;
+  const Error error =
+      Error::resource_exhausted(text("this session has ", kRelayedCallsPerSessionMax,
+                                     " requests that are not answered yet, or follow something"))
+          .with_hint("close tabs that follow events or the output of tasks");
+  responder.respond_json(http_status(error.code()), proto::error_json(error));
+  return nullptr;
+}
+
+void UiRelay::to_master(const HttpRequest& request, HttpResponder responder,
+                        std::string_view session) {
+  Turn turn = take_turn(session, responder);
+  if (turn == nullptr) return;
   begin({.request = relayed_request(request),
+         .turn = std::move(turn),
          .responder = std::make_shared<HttpResponder>(std::move(responder)),
          .places = masters_,
          .is_of_masters = true,
          .waits = wait_of(request)});
 }
 
-void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
+void UiRelay::to_output(const HttpRequest& request, HttpResponder responder,
+                        std::string_view session) {
+  const Turn turn = take_turn(session, responder);
+  if (turn == nullptr) return;
   const auto held = std::make_shared<HttpResponder>(std::move(responder));
   const auto refuse_it = [held](const Error& error) {
     held->respond_json(http_status(error.code()), proto::error_json(error));
@@ -92,8 +115,8 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
     return refuse_it(
         Error::invalid_argument(text("file: must be stdout or stderr, not ", quoted(file))));
   }
-  const auto on_tasks = [this, held, task, file, refuse_it](int status, const UpstreamHead&,
-                                                            const std::string& body) {
+  const auto on_tasks = [this, turn, held, task, file, refuse_it](int status, const UpstreamHead&,
+                                                                  const std::string& body) {
     if (status != 200) return held->respond_json(status, body);
     const Result<std::vector<proto::TaskRow>> rows = proto::parse_tasks(body);
     if (!rows) return refuse_it(Error(rows.error()).in("the master's answer"));
@@ -106,7 +129,8 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
                                                " is on another machine, or its agent is away"))
                            .with_hint(text("`proffer logs ", task, "` reads it")));
     }
-    follow_output(row->http_address, task, file_target(row->framework, row->task, file), held);
+    follow_output(turn, row->http_address, task, file_target(row->framework, row->task, file),
+                  held);
   };
   begin({.request = get_request(text("/v1/tasks?ended=1&limit=100&prefix=", percent_encoded(task))),
          .finish = on_tasks,
@@ -115,14 +139,15 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder) {
 }
 
 // Output may be many gigabytes: its size is asked first, and its end is shown.
-void UiRelay::follow_output(const std::string& place, const std::string& task,
+void UiRelay::follow_output(const Turn& turn, const std::string& place, const std::string& task,
                             const std::string& target, std::shared_ptr<HttpResponder> responder) {
-  const auto on_size = [this, place, task, target, responder](int, const UpstreamHead& head,
-                                                              const std::string&) {
+  const auto on_size = [this, turn, place, task, target, responder](int, const UpstreamHead& head,
+                                                                    const std::string&) {
     // Without a size this asks for all of it, or is refused in the agent's words.
     const int64_t size = size_of_range(head.header("content-range")).value_or(0);
     const int64_t offset = std::max<int64_t>(0, size - kOutputTailBytes);
     Call call{.request = get_request(text(target, "?follow=1&offset=", offset)),
+              .turn = turn,
               .responder = responder,
               .places = {place},
               .has_limit = false};

@@ -23,6 +23,10 @@ inline constexpr size_t kRelayedAnswerBytesMax = size_t{8} << 20;
 // next master is asked, if the request changes nothing.
 inline constexpr Duration kRelayedHeadWait = seconds(15);
 
+// Of one session, that are not answered yet or are streams: so no session takes all connections
+// (kUiConnectionsMax). A browser has six to a server.
+inline constexpr size_t kRelayedCallsPerSessionMax = 24;
+
 // Of a task's output, to begin with.
 inline constexpr int64_t kOutputTailBytes = 200'000;
 
@@ -33,17 +37,21 @@ class UiRelay {
   UiRelay(const UiRelay&) = delete;
   UiRelay& operator=(const UiRelay&) = delete;
 
-  // The same request, to the master that leads.
-  void to_master(const HttpRequest& request, HttpResponder responder);
+  // The same request, to the master that leads. `session` names the one that asks: with more than
+  // kRelayedCallsPerSessionMax calls it is answered 429.
+  void to_master(const HttpRequest& request, HttpResponder responder, std::string_view session);
   // What "task" (FRAMEWORK/TASK) of the query has written to its "file" (stdout, stderr), as it
   // grows: the last kOutputTailBytes, with a line before them if that is not all.
-  void to_output(const HttpRequest& request, HttpResponder responder);
+  void to_output(const HttpRequest& request, HttpResponder responder, std::string_view session);
 
  private:
+  // A call of a session has one, which counts as long as it is there.
+  using Turn = std::shared_ptr<const void>;
   using Finish = std::function<void(int status, const UpstreamHead& head, std::string body)>;
   // One request, from its arrival to the end of its answer.
   struct Call {
     std::string request = {};
+    Turn turn = {};
     std::shared_ptr<HttpResponder> responder = {};  // none: `finish` takes the answer
     Finish finish = {};
     std::vector<std::string> places = {};  // to be tried; the first is being asked
@@ -61,9 +69,10 @@ class UiRelay {
     bool is_whole = false;
   };
 
+  Turn take_turn(std::string_view session, HttpResponder& responder);
   void begin(Call call);
-  void follow_output(const std::string& place, const std::string& task, const std::string& target,
-                     std::shared_ptr<HttpResponder> responder);
+  void follow_output(const Turn& turn, const std::string& place, const std::string& task,
+                     const std::string& target, std::shared_ptr<HttpResponder> responder);
   void try_place(uint64_t id);
   void try_next(uint64_t id);
   void on_late(uint64_t id);
@@ -79,6 +88,7 @@ class UiRelay {
   Loop& loop_;
   const Duration head_wait_;
   std::vector<std::string> masters_;  // the one that answered last comes first
+  std::map<std::string, std::shared_ptr<const bool>, std::less<>> sessions_;  // each has its turns
   uint64_t last_id_ = 0;
   std::map<uint64_t, Call> calls_;  // as many as the server has connections
 };

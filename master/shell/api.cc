@@ -176,7 +176,7 @@ void Api::follow_events(const Call& call, Done done) {
   }
   followed_[standby->master] = follow->from;
   // Where the next page begins is in the page itself.
-  process_.events->follow(*follow, [done = std::move(done)](Result<Page> page) {
+  process_.events->follow(standby->master, *follow, [done = std::move(done)](Result<Page> page) {
     if (page) page->next.clear();
     done(std::move(page));
   });

@@ -17,8 +17,8 @@
 namespace proffer::master {
 namespace {
 
-// At a time: each has a file in memory, and takes a thread of the pool that also writes the
-// registry.
+// At a time, and one for a standby: each has a file in memory, and takes one of the four threads of
+// the pool that also writes the registry.
 constexpr size_t kEventReadsMax = 2;
 constexpr size_t kLineBytes = 240;         // as most have
 constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
@@ -133,6 +133,7 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
       shared_(std::make_shared<Shared>()),
       timer_(loop, [this] { write(); }),
       wait_timer_(loop, [this] { end_late(); }),
+      standby_timer_(loop, [this] { read_for_standbys(); }),
       recent_(options_.recent_bytes_max) {
   shared_->leader = options_.leader;
   shared_->owners = options_.owners;
@@ -290,14 +291,31 @@ void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, 
   read(Reading{std::move(query), std::move(by), is_operator, std::move(done), form});
 }
 
-void EventLog::follow(const proto::FollowCall& call, Done done) {
+void EventLog::follow(const proto::MasterId& standby, const proto::FollowCall& call, Done done) {
+  end_calls_of(standby);
   static const auto kMaster =
       std::make_shared<const Principal>(Principal{.uid = kNoUid, .is_master = true});
   read(Reading{.query = {.from = call.from, .limit = proto::kFollowRowsMax, .wait = call.wait},
                .by = kMaster,
                .is_operator = true,
                .done = std::move(done),
-               .is_standby = true});
+               .standby = standby});
+}
+
+// It asks again if it takes an answer for lost, so nobody waits for the one to its last call.
+void EventLog::end_calls_of(const proto::MasterId& standby) {
+  const auto error = [] { return Error::unavailable("this master has asked again"); };
+  for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
+    const auto wait = next_wait++;
+    if (wait->reading.standby == standby) end_wait(wait, error());
+  }
+  std::vector<Done> ended;
+  std::erase_if(standby_reads_, [&](Reading& reading) {
+    if (reading.standby != standby) return false;
+    ended.push_back(std::move(reading.done));
+    return true;
+  });
+  for (const Done& done : ended) done(error());
 }
 
 void EventLog::read(Reading&& reading) {
@@ -325,29 +343,40 @@ void EventLog::read_recent(Reading&& reading) {
   // What is there by now is not asked for.
   reading.query.from = next;
   const std::string user = audit_name(reading.by.get());
-  if (!may_wait(reading, user)) {
-    return reading.done(Error::resource_exhausted(text("too many wait for events: ", waits_.size(),
-                                                       ", at most ", options_.waits_max, ", and ",
-                                                       options_.waits_per_user_max, " of a user"))
-                            .with_hint("ask without waiting, or wait with one process for all"));
+  if (Result<void> may_wait = check_may_wait(reading, user); !may_wait) {
+    return reading.done(std::move(may_wait).error());
   }
   ++waits_of_user_[user];
+  if (reading.standby) ++standby_waits_;
   const Time until = loop_.now() + reading.query.wait;
   waits_.push_back({std::move(reading), until});
   next_end_ = std::min(next_end_.value_or(until), until);
   wait_timer_.arm(next_end_);
 }
 
-bool EventLog::may_wait(const Reading& reading, const std::string& user) {
-  // Nobody who waits keeps a standby away.
-  if (reading.is_standby) return waits_.size() < options_.waits_max + proto::kStandbysMax;
-  if (waits_.size() >= options_.waits_max) return false;
-  return reading.is_operator || waits_of_user_[user] < options_.waits_per_user_max;
+// Users and standbys do not keep each other away, and no user, be it an operator, keeps all others
+// away.
+Result<void> EventLog::check_may_wait(const Reading& reading, const std::string& user) const {
+  if (reading.standby) {
+    if (standby_waits_ < proto::kStandbysMax) return {};
+    return Error::resource_exhausted(text("events are awaited by ", standby_waits_, " standbys"));
+  }
+  const auto found = waits_of_user_.find(user);
+  const size_t of_user = found == waits_of_user_.end() ? 0 : found->second;
+  const size_t of_user_max =
+      reading.is_operator ? options_.waits_per_operator_max : options_.waits_per_user_max;
+  const size_t of_users = waits_.size() - standby_waits_;
+  if (of_users < options_.waits_max && of_user < of_user_max) return {};
+  return Error::resource_exhausted(text("too many calls wait for events: ", of_users, ", at most ",
+                                        options_.waits_max, "; of user ", quoted(user), " ",
+                                        of_user, ", at most ", of_user_max))
+      .with_hint("ask without waiting, or wait with one process for all");
 }
 
 void EventLog::end_wait(std::list<Wait>::iterator wait, Result<Page> page) {
   const auto count = waits_of_user_.find(audit_name(wait->reading.by.get()));
   if (--count->second == 0) waits_of_user_.erase(count);
+  if (wait->reading.standby) --standby_waits_;
   const Done done = std::move(wait->reading.done);
   waits_.erase(wait);
   done(std::move(page));
@@ -356,7 +385,7 @@ void EventLog::end_wait(std::list<Wait>::iterator wait, Result<Page> page) {
 void EventLog::answer_waits(bool standbys_only) {
   for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
     const auto wait = next_wait++;
-    if (standbys_only && !wait->reading.is_standby) continue;
+    if (standbys_only && !wait->reading.standby) continue;
     proto::EventQuery& query = wait->reading.query;
     if (!recent_.has(*query.from)) {
       // So much came at once that its beginning is on the disk only. The next call reads it.
@@ -385,29 +414,43 @@ void EventLog::end_late() {
   wait_timer_.arm(next_end_);
 }
 
-bool EventLog::may_read_files(const Reading& reading) const {
-  if (reads_ >= kEventReadsMax) return false;
-  return !reading.is_standby || (!is_reading_for_standby_ && loop_.now() >= next_standby_read_);
-}
-
 void EventLog::read_files(Reading&& reading) {
-  if (!may_read_files(reading)) {
+  if (reading.standby && standby_reads_.size() < proto::kStandbysMax) {
+    standby_reads_.push_back(std::move(reading));
+    return read_for_standbys();
+  }
+  if (reading.standby || reads_ >= kEventReadsMax) {
     return reading.done(
         Error::resource_exhausted("others read events, too").with_hint("try again"));
   }
   ++reads_;
-  if (reading.is_standby) {
-    is_reading_for_standby_ = true;
-    next_standby_read_ = loop_.now() + options_.standby_read_every;
-  }
+  start_reading(std::move(reading));
+}
+
+void EventLog::read_for_standbys() {
+  if (standby_reads_.empty() || is_reading_for_standby_) return;
+  if (loop_.now() < next_standby_read_) return standby_timer_.arm(next_standby_read_);
+  Reading next = std::move(standby_reads_.front());
+  standby_reads_.pop_front();
+  is_reading_for_standby_ = true;
+  start_reading(std::move(next));
+}
+
+void EventLog::start_reading(Reading&& reading) {
   const auto result = std::make_shared<Result<Page>>(Page());
   const auto asked = std::make_shared<const Reading>(std::move(reading));
   loop_.work([shared = shared_, directory = options_.log.directory, files = files_, asked,
               result] { *result = shared->read(directory, files, *asked); },
-             [this, alive = alive_, asked, result] {
+             [this, alive = alive_, asked, result, began = loop_.now()] {
                if (!*alive) return;
-               --reads_;
-               if (asked->is_standby) is_reading_for_standby_ = false;
+               if (asked->standby) {
+                 is_reading_for_standby_ = false;
+                 const Duration took = loop_.now() - began + milliseconds(1);
+                 next_standby_read_ = loop_.now() + took * options_.standby_rests;
+                 read_for_standbys();
+               } else {
+                 --reads_;
+               }
                asked->done(std::move(*result));
              });
 }

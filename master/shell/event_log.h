@@ -27,6 +27,7 @@
 #include "master/shell/routes.h"
 #include "net/loop.h"
 #include "proto/events.h"
+#include "proto/masters.h"
 #include "store/history_log.h"
 
 namespace proffer::master {
@@ -43,8 +44,10 @@ struct EventLogOptions {
   size_t recent_bytes_max = size_t{4} << 20;  // see RecentEvents
   size_t waits_max = 4'096;
   size_t waits_per_user_max = 64;
-  // Files are read for masters that stand by so often at most, for one at a time.
-  Duration standby_read_every = milliseconds(50);
+  size_t waits_per_operator_max = 2'048;
+  // Files are read for one master that stands by at a time. After each reading, no file is read for
+  // standbys for so many times as long.
+  int64_t standby_rests = 4;
 };
 
 class EventLog {
@@ -77,9 +80,11 @@ class EventLog {
   static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
 
   // The same for a master that stands by, which sees all events, in pages of kFollowRowsMax. An
-  // empty log of a standby may ask for all that there is: reading files for it is refused with
-  // kResourceExhausted more often than EventLogOptions::standby_read_every.
-  void follow(const proto::FollowCall& call, Done done);
+  // empty log of a standby may ask for all that there is: standbys take turns at reading files, and
+  // neither wait for other readers nor keep them waiting. Each has one call: one that is not
+  // answered yet when it asks again is answered with kUnavailable. Errors: kResourceExhausted, more
+  // than proto::kStandbysMax wait.
+  void follow(const proto::MasterId& standby, const proto::FollowCall& call, Done done);
 
   // Whether this is in memory, so that a follower from there soon has all events.
   bool is_near_end(const proto::EventPlace& from) const { return recent_.has(from); }
@@ -119,7 +124,7 @@ class EventLog {
     bool is_operator = false;
     Done done;
     EventForm form = EventForm::kPage;
-    bool is_standby = false;
+    std::optional<proto::MasterId> standby = {};  // that follows
   };
   struct Wait {
     Reading reading;  // from where nothing is yet
@@ -138,9 +143,11 @@ class EventLog {
   Page page_of_recent(const Reading& reading, bool& is_empty, proto::EventPlace& next) const;
   void read_recent(Reading&& reading);
   void read_files(Reading&& reading);
+  void start_reading(Reading&& reading);
+  void read_for_standbys();
+  void end_calls_of(const proto::MasterId& standby);
   void answer_waits(bool standbys_only = false);
-  bool may_wait(const Reading& reading, const std::string& user);
-  bool may_read_files(const Reading& reading) const;
+  Result<void> check_may_wait(const Reading& reading, const std::string& user) const;
   void end_wait(std::list<Wait>::iterator wait, Result<Page> page);
   void end_late();
 
@@ -150,6 +157,7 @@ class EventLog {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Timer timer_;
   Timer wait_timer_;
+  Timer standby_timer_;
   std::optional<Time> next_end_;  // of a wait
   bool is_writing_ = false;
   bool is_finished_ = false;
@@ -162,7 +170,9 @@ class EventLog {
   RecentEvents recent_;
   std::list<Wait> waits_;
   std::map<std::string, size_t> waits_of_user_;
-  size_t reads_ = 0;
+  size_t standby_waits_ = 0;  // of them
+  size_t reads_ = 0;          // of files, for others than standbys
+  std::deque<Reading> standby_reads_;
   bool is_reading_for_standby_ = false;
   Time next_standby_read_ = {};
   std::function<void()> on_more_;

@@ -54,14 +54,13 @@ EventStreams::~EventStreams() {
 Result<void> EventStreams::check_room(const Principal* by, bool is_operator) const {
   const auto of_user = streams_of_user_.find(audit_name(by));
   const size_t users = of_user == streams_of_user_.end() ? 0 : of_user->second;
-  if (listeners_.size() < options_.streams_max &&
-      (is_operator || users < options_.streams_per_user_max)) {
-    return {};
-  }
+  const size_t users_max =
+      is_operator ? options_.streams_per_operator_max : options_.streams_per_user_max;
+  if (listeners_.size() < options_.streams_max && users < users_max) return {};
   return Error::resource_exhausted(text("too many listen to events: ", listeners_.size(),
-                                        ", at most ", options_.streams_max, ", and ",
-                                        options_.streams_per_user_max,
-                                        " of a user that is no operator"))
+                                        ", at most ", options_.streams_max, "; of user ",
+                                        quoted(audit_name(by)), " ", users, ", at most ",
+                                        users_max))
       .with_hint("end streams that nobody reads, or ask for pages");
 }
 

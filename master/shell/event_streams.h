@@ -31,7 +31,8 @@ inline constexpr std::string_view kEventStreamType = "text/event-stream";
 
 struct EventStreamOptions {
   size_t streams_max = 4'096;
-  size_t streams_per_user_max = 64;   // of a user that is no operator
+  size_t streams_per_user_max = 64;  // of a user that is no operator
+  size_t streams_per_operator_max = 2'048;
   Duration beat = seconds(15);        // to a listener that is told nothing meanwhile
   Duration unread_max = seconds(30);  // a listener that reads nothing for so long is cut off
   Duration look = seconds(1);         // how often the two above are looked at

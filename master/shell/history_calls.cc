@@ -30,6 +30,7 @@ void HistoryCalls::read(const Master& core, History* own, std::string_view argum
   const Result<HistoryKeeper> keeper = core.keeper_of(query->master);
   if (!keeper) return done(keeper.error());
   query->master = {};
+  const std::string user = audit_name(by.get());
   const auto answer = [&core, by = std::move(by), keeper = *keeper, since = query->since,
                        done = std::move(done)](Result<FoundHistory> found) {
     if (!found) return done(std::move(found).error());
@@ -41,17 +42,26 @@ void HistoryCalls::read(const Master& core, History* own, std::string_view argum
     }
     done(Page{.json = proto::history_page_json(found->page), .next = std::move(found->next)});
   };
-  if (keeper->standby) return ask(*keeper->standby, *query, answer);
+  if (keeper->standby) return ask(*keeper->standby, user, *query, answer);
   own->read(*std::move(query), answer);
 }
 
-void HistoryCalls::ask(PeerId standby, const proto::HistoryQuery& query,
+void HistoryCalls::ask(PeerId standby, const std::string& user, const proto::HistoryQuery& query,
                        std::function<void(Result<FoundHistory>)> done) {
+  const auto of_user = std::count_if(waiting_.begin(), waiting_.end(),
+                                     [&](const auto& one) { return one.second.user == user; });
+  if (static_cast<size_t>(of_user) >= kStandbyPagesPerUserMax) {
+    return done(Error::resource_exhausted(text("user ", quoted(user), " waits for ", of_user,
+                                               " pages of the history of standbys, the most"))
+                    .with_hint("try again"));
+  }
   if (waiting_.size() >= kStandbyPagesMax) {
     return done(Error::resource_exhausted("others read the history, too").with_hint("try again"));
   }
-  waiting_[++asked_] = {
-      .standby = standby, .until = loop_.now() + kStandbyAnswersIn, .done = std::move(done)};
+  waiting_[++asked_] = {.standby = standby,
+                        .until = loop_.now() + kStandbyAnswersIn,
+                        .user = user,
+                        .done = std::move(done)};
   if (waiting_.size() == 1) timer_.arm(waiting_.begin()->second.until);
   send_(standby, {.id = asked_, .method = "history", .json = proto::history_query_json(query)});
 }

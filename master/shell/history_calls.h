@@ -24,6 +24,7 @@ namespace proffer::master {
 inline constexpr Duration kStandbyAnswersIn = seconds(10);
 // Pages that are waited for at a time; more are refused.
 inline constexpr size_t kStandbyPagesMax = 8;
+inline constexpr size_t kStandbyPagesPerUserMax = kStandbyPagesMax / 2;
 
 class HistoryCalls {
  public:
@@ -48,9 +49,10 @@ class HistoryCalls {
   struct Waiting {
     PeerId standby = {};
     Time until = {};
+    std::string user = {};
     std::function<void(Result<FoundHistory>)> done = {};
   };
-  void ask(PeerId standby, const proto::HistoryQuery& query,
+  void ask(PeerId standby, const std::string& user, const proto::HistoryQuery& query,
            std::function<void(Result<FoundHistory>)> done);
   void parse(proto::Reply reply, std::function<void(Result<FoundHistory>)> done);
   void end_late();

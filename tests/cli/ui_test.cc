@@ -19,6 +19,7 @@ namespace {
 using net_test::connect_path;
 using net_test::run_until;
 using net_test::send_all;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -126,8 +127,9 @@ struct Story {
     for (const std::string& name : names) sockets.push_back(socket(name));
     relay = std::make_unique<UiRelay>(loop, std::move(sockets), head_wait);
     relaying = serve("relay", [this](const HttpRequest& request, HttpResponder responder) {
-      if (request.path == "/logs") return relay->to_output(request, std::move(responder));
-      relay->to_master(request, std::move(responder));
+      const std::string_view session = request.header("x-session").value_or("");
+      if (request.path == "/logs") return relay->to_output(request, std::move(responder), session);
+      relay->to_master(request, std::move(responder), session);
     });
   }
 
@@ -136,6 +138,40 @@ struct Story {
   std::unique_ptr<UiRelay> relay;
   std::unique_ptr<HttpServer> relaying;
 };
+
+// As a script could that was given a link, or tabs that nobody closes.
+TEST(UiRelay, ASessionThatFollowsALotKeepsNoOtherAway) {
+  Story story;
+  std::vector<HttpStream> streams;
+  const auto master = story.serve("m1", [&](const HttpRequest& request, HttpResponder responder) {
+    if (request.path == "/v1/status") return responder.respond_json(200, "{}");
+    streams.push_back(responder.stream(200, "text/event-stream"));
+  });
+  story.relay_to({"m1"});
+  const auto get = [&](const std::string& path, const std::string& session) {
+    return text("GET ", path, " HTTP/1.0\r\nHost: localhost\r\nX-Session: ", session, "\r\n\r\n");
+  };
+  std::vector<Fd> followers;
+  for (size_t i = 0; i < kRelayedCallsPerSessionMax; ++i) {
+    followers.push_back(connect_path(story.socket("relay")));
+    ASSERT_TRUE(send_all(followers.back(), get("/v1/events", "one")));
+    ASSERT_TRUE(run_until(story.loop, [&] { return streams.size() == i + 1; }));
+  }
+  for (const char* path : {"/v1/status", "/logs?task=a/b"}) {
+    const std::string refused = story.ask(get(path, "one"));
+    EXPECT_THAT(refused, HasSubstr(" 429 ")) << path;
+    EXPECT_THAT(refused, HasSubstr("this session has 24 requests")) << path;
+  }
+  EXPECT_THAT(story.ask(get("/v1/status", "another")), HasSubstr(" 200 "));
+  // What is over counts no longer.
+  followers.clear();
+  streams.clear();
+  std::string answer;
+  do {
+    answer = story.ask(get("/v1/status", "one"));
+    ASSERT_THAT(answer, AnyOf(HasSubstr(" 200 "), HasSubstr(" 429 ")));
+  } while (answer.find(" 200 ") == std::string::npos);
+}
 
 TEST(UiRelay, AsksTheMasterThatLeads) {
   Story story;

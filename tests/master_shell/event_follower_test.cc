@@ -46,6 +46,8 @@ proto::ErrorMessage told(const Error& error) {
   return {error.code(), error.message(), error.hint()};
 }
 
+const proto::MasterId kStandby(std::string(32, 'b'));
+
 class Followers : public testing::Test {
  protected:
   // Masters are numbered, and each has a directory.
@@ -58,7 +60,7 @@ class Followers : public testing::Test {
                                                              .delay = milliseconds(1),
                                                              .retry = milliseconds(1),
                                                              .recent_bytes_max = recent_bytes_max_,
-                                                             .standby_read_every = {}});
+                                                             .standby_rests = 0});
   }
   // Follows `leader_`, whichever that is when it asks.
   std::unique_ptr<EventFollower> follows(int master) {
@@ -67,11 +69,12 @@ class Followers : public testing::Test {
         EventFollowerOptions{.log = log_of(master),
                              .wait = seconds(30),
                              .pause = milliseconds(1),
-                             .retry = milliseconds(1)},
+                             .retry = milliseconds(1),
+                             .backoff = {.min = milliseconds(1), .max = milliseconds(1)}},
         [this](const FollowCall& call) {
           calls_.push_back(call);
           if (leader_ == nullptr) return;
-          leader_->follow(call, [this, number = calls_.size()](Result<Page> page) {
+          leader_->follow(kStandby, call, [this, number = calls_.size()](Result<Page> page) {
             proto::Reply reply;
             if (page) {
               reply.json = std::move(page->json);
@@ -346,8 +349,9 @@ TEST_F(Followers, ALeaderThatDoesNotKnowTheCallIsAskedOnceForEachConnection) {
     until([&] { return !calls_.empty(); });
     follower_->on_answer({.error = told(error)});
     calls_.clear();
+    // It asks again after a millisecond, if it does.
     until([at = loop_.now() + milliseconds(20), this] { return loop_.now() > at; });
-    EXPECT_TRUE(calls_.empty());
+    EXPECT_TRUE(calls_.empty()) << error.message();
     follower_->end();
     follower_->begin();
     until([&] { return !calls_.empty(); });

@@ -19,6 +19,7 @@ using proto::EventPage;
 using proto::EventPlace;
 using proto::EventQuery;
 using proto::EventRow;
+using proto::FollowCall;
 using store_test::FullDisk;
 using store_test::TemporaryDirectory;
 using testing::HasSubstr;
@@ -40,6 +41,8 @@ std::string field(const EventRow& row, std::string_view key) {
   }
   return "";
 }
+
+proto::MasterId standby(char letter) { return proto::MasterId(std::string(32, letter)); }
 
 // The log of one leader in a directory.
 struct Life {
@@ -234,22 +237,26 @@ TEST(EventLog, ACallWaitsForTheNextEventOrItsTime) {
   EXPECT_EQ(page.next, place(1, 4));
 }
 
-TEST(EventLog, TooManyThatWaitAreRefusedAndOperatorsAreServed) {
+TEST(EventLog, OfEachUserSomeCallsWaitAndMoreAreRefused) {
   TemporaryDirectory directory;
-  Life life(directory, 1, {.waits_max = 5, .waits_per_user_max = 2});
+  Life life(directory, 1, {.waits_max = 6, .waits_per_user_max = 2, .waits_per_operator_max = 3});
   std::vector<std::string> errors;
-  const auto wait = [&](const PrincipalPtr& by) {
-    life.log.read({.from = place(1, 2), .wait = seconds(30)}, by, by == nullptr,
+  const auto wait = [&](const std::string& by, bool is_operator) {
+    errors.clear();
+    life.log.read({.from = place(1, 2), .wait = seconds(30)}, user(by), is_operator,
                   [&](const Result<Page>& page) {
-                    if (!page) errors.push_back(page.error().message());
+                    if (page) return;
+                    EXPECT_EQ(page.error().code(), ErrorCode::kResourceExhausted);
+                    errors.push_back(page.error().message());
                   });
+    return errors.empty() ? std::string() : errors[0];
   };
-  for (int i = 0; i < 3; ++i) wait(user("ada"));
-  EXPECT_EQ(errors.size(), 1u);
-  wait(user("bob"));
-  for (int i = 0; i < 3; ++i) wait(nullptr);
-  ASSERT_EQ(errors.size(), 2u);
-  EXPECT_THAT(errors[1], HasSubstr("too many wait for events: 5, at most 5"));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(wait("ada", false), "");
+  EXPECT_THAT(wait("ada", false), HasSubstr("; of user 'ada' 2, at most 2"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(wait("root", true), "");
+  EXPECT_THAT(wait("root", true), HasSubstr("; of user 'root' 3, at most 3"));
+  EXPECT_EQ(wait("bob", false), "");
+  EXPECT_THAT(wait("bob", false), HasSubstr("too many calls wait for events: 6, at most 6; "));
 }
 
 TEST(EventLog, CallsThatWaitKeepNoStandbyAway) {
@@ -263,20 +270,44 @@ TEST(EventLog, CallsThatWaitKeepNoStandbyAway) {
     life.log.read({.from = place(1, 2), .wait = seconds(30)}, nullptr, true, note);
   }
   EXPECT_EQ(errors.size(), 1u);
-  life.log.follow({.from = place(1, 2), .wait = seconds(30)}, note);
+  life.log.follow(standby('b'), {.from = place(1, 2), .wait = seconds(30)}, note);
   EXPECT_EQ(errors.size(), 1u);
   EXPECT_EQ(life.log.waits(), 2u);
 }
 
-// A standby with an empty log reads all files: in its turn, so that others read meanwhile.
-TEST(EventLog, FilesAreReadForOneStandbyAtATimeAndNotTooOften) {
+TEST(EventLog, AStandbyHasOneCallThatWaitsAndKeepsNobodyAway) {
+  TemporaryDirectory directory;
+  Life life(directory, 1, {.waits_max = 1});
+  std::vector<ErrorCode> errors;
+  const auto note = [&](const Result<Page>& page) {
+    if (!page) errors.push_back(page.error().code());
+  };
+  const FollowCall call{.from = place(1, 2), .wait = seconds(30)};
+  for (int i = 0; i < 3; ++i) life.log.follow(standby('a'), call, note);
+  EXPECT_EQ(errors, (std::vector{ErrorCode::kUnavailable, ErrorCode::kUnavailable}));
+  for (size_t i = 1; i < proto::kStandbysMax; ++i) {
+    life.log.follow(standby(static_cast<char>('a' + i)), call, note);
+  }
+  EXPECT_EQ(life.log.waits(), proto::kStandbysMax);
+  errors.clear();
+  life.log.follow(standby('z'), call, note);
+  EXPECT_EQ(errors, std::vector{ErrorCode::kResourceExhausted});
+  life.log.read({.from = place(1, 2), .wait = seconds(30)}, user("ada"), false, note);
+  EXPECT_EQ(errors.size(), 1u);
+  EXPECT_EQ(life.log.waits(), proto::kStandbysMax + 1);
+}
+
+// A standby with an empty log reads all files, whoever else reads them without a pause; and others
+// read them meanwhile.
+TEST(EventLog, FilesAreReadForStandbysInTheirTurnAndForOthersMeanwhile) {
   TemporaryDirectory directory;
   {
     Life first(directory);
     first.add({launched("t1")});
     first.log.finish();
   }
-  Life life(directory, 2, {.standby_read_every = hours(1)});
+  // A rest that this test does not see the end of.
+  Life life(directory, 2, {.standby_rests = 1'000'000});
   std::vector<ErrorCode> refused;
   std::vector<std::string> pages;
   const auto note = [&](Result<Page> page) {
@@ -286,17 +317,48 @@ TEST(EventLog, FilesAreReadForOneStandbyAtATimeAndNotTooOften) {
       refused.push_back(page.error().code());
     }
   };
-  life.log.follow({.from = place(1, 1), .wait = seconds(30)}, note);
-  life.log.follow({.from = place(1, 1), .wait = seconds(30)}, note);
+  size_t reads = 0;
+  std::function<void(const PrincipalPtr&)> read_on = [&](const PrincipalPtr& by) {
+    life.log.read({.from = place(1, 1)}, by, false, [&, by](const Result<Page>& page) {
+      EXPECT_TRUE(page);
+      ++reads;
+      read_on(by);
+    });
+  };
+  read_on(user("ada"));
+  read_on(user("bob"));
+  life.log.read({.from = place(1, 1)}, user("eve"), false, note);
   EXPECT_EQ(refused, std::vector{ErrorCode::kResourceExhausted});
-  EXPECT_EQ(life.names({.last = 9}), "master leads t1 master leads no longer master leads");
+  const FollowCall oldest{.from = place(1, 1), .wait = seconds(30)};
+  life.log.follow(standby('b'), oldest, note);
+  life.log.follow(standby('c'), oldest, note);
   life.until([&] { return !pages.empty(); });
   EXPECT_THAT(pages[0], HasSubstr("\"task\":\"t1\""));
-  life.log.follow({.from = place(1, 1)}, note);
-  EXPECT_EQ(refused.size(), 2u);
-  // What is in memory needs no turn.
-  life.log.follow({.from = place(2, 1)}, note);
+  life.until([&, until = reads + 100] { return reads > until; });
+  EXPECT_EQ(pages.size(), 1u) << "the first reading has its rest";
+  EXPECT_EQ(refused.size(), 1u);
+  // What is in memory needs no turn, and whoever asks again waits for nothing else.
+  life.log.follow(standby('c'), {.from = place(2, 1)}, note);
   EXPECT_EQ(pages.size(), 2u);
+  ASSERT_EQ(refused.size(), 2u);
+  EXPECT_EQ(refused[1], ErrorCode::kUnavailable);
+  read_on = [](const PrincipalPtr&) {};
+}
+
+TEST(EventLog, FilesAreReadForAllStandbys) {
+  TemporaryDirectory directory;
+  {
+    Life first(directory);
+    first.add({launched("t1")});
+    first.log.finish();
+  }
+  Life life(directory, 2, {.standby_rests = 1});
+  size_t pages = 0;
+  for (size_t i = 0; i < proto::kStandbysMax; ++i) {
+    life.log.follow(standby(static_cast<char>('a' + i)), {.from = place(1, 1)},
+                    [&](const Result<Page>& page) { pages += page ? 1 : 0; });
+  }
+  life.until([&] { return pages == proto::kStandbysMax; });
 }
 
 TEST(EventLog, WhatIsAddedBehindTheEndIsDropped) {

@@ -13,6 +13,7 @@
 #include "proto/json/events_json.h"
 #include "proto/json/history_json.h"
 #include "proto/json/masters_json.h"
+#include "tests/net/support.h"
 #include "tests/store/support.h"
 
 namespace proffer::master::standby_link_test {
@@ -104,10 +105,15 @@ class StandbyOf : public testing::Test {
     }
     return all;
   }
-  // Asks until it is so.
+  // Asks until it is so, each time on a new connection.
+  template <class IsSo>
+  void until(IsSo is_so) {
+    const Time end = loop_.now() + net_test::kDeadline;
+    while (!is_so()) ASSERT_LT(loop_.now(), end) << "it is not so";
+  }
   void until_masters(const std::string& are) {
-    while (masters() != are) {
-    }
+    until([&] { return masters() == are; });
+    EXPECT_EQ(masters(), are);
   }
 
   TemporaryDirectory home_;
@@ -156,11 +162,12 @@ TEST_F(StandbyOf, ALeaderFollowsItsEventsOnTheConnectionOnWhichItStandsBy) {
     return rows && rows->size() == 2 ? rows->at(1).events_behind : std::nullopt;
   };
   // "master leads", the refusal of above, its permission, and "master stands by".
-  while (behind() != 0 || link.events()->written() < 4) {
-  }
+  ASSERT_TRUE(net_test::run_until(loop_, [&] { return link.events()->written() >= 4; }));
+  until([&] { return behind() == 0; });
+  EXPECT_EQ(link.events()->written(), 4u);
   leader_->end();
-  loop_.run();  // Until the standby has the last one, that this master leads no longer.
-  EXPECT_EQ(link.events()->written(), 5u);
+  // Until the standby has the last one, that this master leads no longer.
+  EXPECT_TRUE(net_test::run_until(loop_, [&] { return link.events()->written() >= 5; }));
 }
 
 TEST_F(StandbyOf, ALeaderThatIsStartedLaterIsFound) {
@@ -243,13 +250,19 @@ TEST_F(Asked, OnlyTheStandbyItselfAnswers) {
 }
 
 TEST_F(Asked, WhoWaitsHearsThatTheConnectionEndedAndTooManyAreRefused) {
-  for (size_t i = 0; i < kStandbyPagesMax; ++i) ask("ada");
-  EXPECT_TRUE(answers_.empty());
-  ask("ada");
-  ASSERT_EQ(answers_.size(), 1u);
-  EXPECT_EQ(answers_[0].error().code(), ErrorCode::kResourceExhausted);
+  const auto is_refused = [&](const std::string& user) {
+    answers_.clear();
+    ask(user);
+    return !answers_.empty() && answers_[0].error().code() == ErrorCode::kResourceExhausted;
+  };
+  for (const char* user : {"ada", "bob"}) {
+    for (size_t i = 0; i < kStandbyPagesPerUserMax; ++i) EXPECT_FALSE(is_refused(user)) << user;
+    EXPECT_TRUE(is_refused(user));
+  }
+  EXPECT_TRUE(is_refused("eve"));
+  answers_.clear();
   calls_.on_lost(kStandby);
-  ASSERT_EQ(answers_.size(), 1 + kStandbyPagesMax);
+  ASSERT_EQ(answers_.size(), kStandbyPagesMax);
   EXPECT_EQ(answers_.back().error().code(), ErrorCode::kUnavailable);
 }
 
