@@ -54,7 +54,8 @@ struct EventLog::Shared {
   proto::EventOwners owners;
 
   FirstPlaces firsts;
-  std::mutex guard;  // held for moments only
+  KeptFile standby_file;  // of the reading for a standby, of which there is one at a time
+  std::mutex guard;       // held for moments only
   std::vector<HistoryLog::File> files;
 
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
@@ -468,10 +469,11 @@ Result<Page> EventLog::Shared::read(const std::string& directory,
   }
   EventPageMaker page(query, filter, reading.form);
   const proto::EventPlace from = query.from.value_or(proto::EventPlace());
-  if (Result<void> read = read_events(directory, files_then, from, kPageReadBytes, firsts, page);
-      !read) {
-    return std::move(read).error();
-  }
+  KeptFile* const kept = reading.standby ? &standby_file : nullptr;
+  Result<void> read = read_events(directory, files_then, from, kPageReadBytes, firsts, page, kept);
+  // The newest is in memory soon, and grows.
+  if (kept != nullptr && !files_then.empty() && kept->file == files_then.back()) *kept = {};
+  if (!read) return std::move(read).error();
   return page_of(page);
 }
 

@@ -132,7 +132,9 @@ void FirstPlaces::set(uint64_t file, const proto::EventPlace& place) {
 
 Result<void> read_events(const std::string& directory, const std::vector<HistoryLog::File>& files,
                          const proto::EventPlace& from, uint64_t bytes_max, FirstPlaces& firsts,
-                         EventPageMaker& page) {
+                         EventPageMaker& page, KeptFile* kept) {
+  KeptFile own;
+  KeptFile& last_read = kept != nullptr ? *kept : own;
   uint64_t bytes = 0;
   for (size_t i = 0; i < files.size(); ++i) {
     if (i + 1 < files.size()) {
@@ -140,15 +142,19 @@ Result<void> read_events(const std::string& directory, const std::vector<History
       if (next && *next <= from) continue;
     }
     if (bytes > 0 && bytes + files[i].bytes > bytes_max) return {};
-    Result<HistoryLog::Records> read = HistoryLog::read(directory, files[i]);
-    if (!read && read.error().code() == ErrorCode::kNotFound) continue;  // Forgotten just now.
-    if (!read) return std::move(read).error();
+    if (last_read.file != files[i]) {
+      Result<HistoryLog::Records> read = HistoryLog::read(directory, files[i]);
+      if (!read && read.error().code() == ErrorCode::kNotFound) continue;  // Forgotten just now.
+      if (!read) return std::move(read).error();
+      last_read = {files[i], *std::move(read)};
+    }
+    const std::vector<std::string>& records = last_read.records.records;
     bool is_first = true;
     // One that was only read to learn where it begins and ends does not count: it is, once.
     const std::optional<proto::EventPlace> last =
-        read->records.empty() ? std::nullopt : proto::place_of(read->records.back());
+        records.empty() ? std::nullopt : proto::place_of(records.back());
     if (!last || *last >= from) bytes += files[i].bytes;
-    for (const std::string& line : read->records) {
+    for (const std::string& line : records) {
       const std::optional<proto::EventPlace> place = proto::place_of(line);
       if (!place) continue;
       if (std::exchange(is_first, false)) firsts.set(files[i].number, *place);

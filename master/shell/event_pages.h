@@ -101,11 +101,18 @@ class FirstPlaces {
   std::map<uint64_t, proto::EventPlace> places_;
 };
 
+// The file that was read last, for a reader that asks for page after page: a file has several.
+struct KeptFile {
+  HistoryLog::File file = {};
+  HistoryLog::Records records = {};
+};
+
 // Reads files from `from` on, at most `bytes_max` of them but one at least, oldest first; those
-// before it are read once, to learn where they begin. Blocks. Errors: kUnavailable.
+// before it are read once, to learn where they begin. Blocks. `kept`, which may be nullptr, is that
+// of the page before, and becomes that of this one. Errors: kUnavailable.
 Result<void> read_events(const std::string& directory, const std::vector<HistoryLog::File>& files,
                          const proto::EventPlace& from, uint64_t bytes_max, FirstPlaces& firsts,
-                         EventPageMaker& page);
+                         EventPageMaker& page, KeptFile* kept = nullptr);
 
 // Where the newest `count` events begin that `filter` wants, as far as `bytes_max` of the files
 // reach; behind the last one if there is none. Blocks. Errors: kUnavailable.

@@ -332,6 +332,7 @@ TEST(EventLog, FilesAreReadForStandbysInTheirTurnAndForOthersMeanwhile) {
   const FollowCall oldest{.from = place(1, 1), .wait = seconds(30)};
   life.log.follow(standby('b'), oldest, note);
   life.log.follow(standby('c'), oldest, note);
+  ASSERT_EQ(refused.size(), 1u) << "standbys wait for no other reader";
   life.until([&] { return !pages.empty(); });
   EXPECT_THAT(pages[0], HasSubstr("\"task\":\"t1\""));
   life.until([&, until = reads + 100] { return reads > until; });
