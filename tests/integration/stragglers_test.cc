@@ -25,18 +25,23 @@ class SlowTasks : public WordCount {
     }
     return tasks;
   }
+  static bool stands(pid_t pid) {
+    return read_file(text("/proc/", static_cast<int64_t>(pid), "/stat")).find(") T ") !=
+           std::string::npos;
+  }
 };
 
 // Nothing of their agent is amiss, so nobody else would ever end them.
 TEST_F(SlowTasks, ThatAreStoppedHoldUpNoJob) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:2048", .batch = true});
   const auto running = cluster.start(job("sh slow_map.sh", "32KiB"));
-  std::vector<pid_t> stopped;
+  bool is_stopped = false;
   ASSERT_TRUE(eventually([&] {
     if (status(cluster).map.done < 2) return false;
-    stopped = tasks_on(cluster, "agent-1");
-    for (const pid_t pid : stopped) ::kill(pid, SIGSTOP);
-    return !stopped.empty();
+    for (const pid_t pid : tasks_on(cluster, "agent-1")) ::kill(pid, SIGSTOP);
+    // A task may have ended just before.
+    for (const pid_t pid : tasks_on(cluster, "agent-1")) is_stopped = is_stopped || stands(pid);
+    return is_stopped;
   }));
   const Exit done = running->wait(Seconds(180));
   EXPECT_EQ(done.code, 0) << done.err << done.out;
