@@ -52,7 +52,7 @@ class AgentHttp {
 
   const std::string& address() const { return address_; }  // of the socket
   std::string port() const { return http_->port(); }       // host:port, or empty
-  // What the master is told, so that others can read files here.
+  // For the master, which tells readers of files on other machines.
   const proto::FileService& files() const { return files_; }
   // Where others reach it now; after another connection that may be another address. Empty: no TLS.
   std::string https_address() const;

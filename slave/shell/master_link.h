@@ -1,9 +1,9 @@
 #pragma once
 
-// The agent's session with the master that leads: frames are messages here, a master that stands by
-// sends it on to the leader, and one that says what nobody understands loses it. Why masters are
-// not reached is in the log, each reason once until there is a session again: an agent tries for
-// as long as it takes.
+// The agent's session with the master that leads. Frames are messages here. A master that stands by
+// sends the agent on to the leader, and a malformed frame ends the session. The agent tries for as
+// long as it takes; the log has each reason of a failed attempt once until there is a session
+// again.
 
 #include <cstdint>
 #include <functional>
@@ -42,7 +42,7 @@ class MasterLink {
 
   // Connects at once.
   MasterLink(Loop& loop, const MasterReach& reach, Handlers handlers);
-  // What was sent has a second to leave.
+  // Frames that were sent have a second to leave.
   ~MasterLink();
   MasterLink(const MasterLink&) = delete;
   MasterLink& operator=(const MasterLink&) = delete;

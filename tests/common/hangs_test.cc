@@ -1,5 +1,5 @@
-// What hangs in a test binary is ended and named (tests/support/main.cc): this binary runs itself
-// again, with a case that hangs.
+// A test binary that hangs is ended and names the case (tests/support/main.cc): this one runs
+// itself again, with a case that hangs.
 
 #include <array>
 #include <cstdio>
@@ -41,7 +41,7 @@ TEST_F(HangsIfAsked, InACaseThatUsesTheAlarm) {
   hang_if_asked_in("a case that uses the alarm");
 }
 
-// What its end says.
+// Its output.
 std::string ended(const std::string& place) {
   std::array<char, 4'096> self{};
   if (readlink("/proc/self/exe", self.data(), self.size() - 1) < 0) return "no path";
@@ -59,8 +59,8 @@ TEST(WhatHangs, IsEndedAndNamed) {
   EXPECT_THAT(ended("a case that uses the alarm"),
               HasSubstr("HANGS: HangsIfAsked.InACaseThatUsesTheAlarm has not ended"));
   EXPECT_THAT(ended("the beginning of a suite"),
-              HasSubstr("HANGS: what precedes HangsIfAsked has not ended"));
-  EXPECT_THAT(ended("the end of a suite"), HasSubstr("HANGS: what follows HangsIfAsked."));
+              HasSubstr("HANGS: the beginning of HangsIfAsked has not ended"));
+  EXPECT_THAT(ended("the end of a suite"), HasSubstr("HANGS: the time after HangsIfAsked."));
   EXPECT_THAT(ended("nothing"), HasSubstr("and it passed"));
 }
 

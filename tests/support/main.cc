@@ -1,6 +1,6 @@
 // The main of every test binary: glog to standard error, then GoogleTest. A case that hangs ends
-// its binary and is named, long before the time of the whole binary is up; so do what comes before
-// and after the cases of a suite.
+// its binary and is named, long before the time of the whole binary is up; so does a set-up or an
+// end of a suite.
 
 #include <csignal>
 #include <cstdlib>
@@ -15,10 +15,10 @@
 
 namespace {
 
-// Many times what the longest case of ./test takes, on a slow machine, under sanitizers.
+// Many times as long as the longest case of ./test, on a slow machine, under sanitizers.
 constexpr long kSecondsOfACase = 400;
 
-std::string told;  // what the handler writes; made before the timer is set
+std::string told;  // the handler writes it; made before the timer is set
 
 void ends_the_binary(int) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, told.data(), told.size());
@@ -39,16 +39,16 @@ class EndsWhatHangs : public testing::EmptyTestEventListener {
   }
 
  private:
-  void OnTestProgramStart(const testing::UnitTest&) override { give_time("what precedes all"); }
+  void OnTestProgramStart(const testing::UnitTest&) override { give_time("the beginning of all"); }
   void OnTestSuiteStart(const testing::TestSuite& suite) override {
-    give_time(std::string("what precedes ") + suite.name());
+    give_time(std::string("the beginning of ") + suite.name());
   }
   void OnTestStart(const testing::TestInfo& test) override { give_time(name_of(test)); }
   void OnTestEnd(const testing::TestInfo& test) override {
-    give_time("what follows " + name_of(test));
+    give_time("the time after " + name_of(test));
   }
   void OnTestSuiteEnd(const testing::TestSuite& suite) override {
-    give_time(std::string("what follows ") + suite.name());
+    give_time(std::string("the time after ") + suite.name());
   }
   void OnTestProgramEnd(const testing::UnitTest&) override { set(0); }
 
