@@ -17,19 +17,16 @@ import urllib.error
 import urllib.request
 
 import real_cluster
-from real_cluster import DEADLINE, Cluster, Process
-from selenium.common.exceptions import (ElementClickInterceptedException, NoSuchElementException,
-                                        StaleElementReferenceException)
+from real_cluster import DEADLINE, Cluster, PageCase, Process
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 
 SCREENSHOTS = None
 AXE = None
 NOBODY = 65534
 
 
-class Page(unittest.TestCase):
+class Page(PageCase):
     @classmethod
     def setUpClass(cls):
         cls.cluster = Cluster(3)
@@ -47,49 +44,6 @@ class Page(unittest.TestCase):
         cls.cluster.end()
 
     # --- what the tests say ----------------------------------------------------------------------
-
-    def eventually(self, is_so, what=""):
-        return WebDriverWait(self.browser, DEADLINE, poll_frequency=0.05,
-                             ignored_exceptions=[StaleElementReferenceException]).until(
-                                 lambda _: is_so(), what)
-
-    def show(self, view):
-        self.browser.execute_script("location.hash = arguments[0]", f"#/{view}")
-
-    def find(self, selector):
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
-
-    def text_of(self, selector):
-        # In the page itself: rows come and go.
-        return self.browser.execute_script(
-            "return document.querySelector(arguments[0])?.textContent ?? ''", selector)
-
-    def rows(self, caption):
-        """The cells of a table's rows, by its caption; one that says that there is none is none."""
-        return self.browser.execute_script("""
-            const table = [...document.querySelectorAll('table')]
-                .find((one) => one.caption.textContent === arguments[0]);
-            return [...(table?.tBodies[0].rows ?? [])]
-                .map((row) => [...row.cells].map((cell) => cell.textContent))
-                .filter((cells) => cells.length > 1);""", caption)
-
-    def until_live(self):
-        self.eventually(lambda: self.text_of("#connection") == "live", "the page is not live")
-
-    def press(self, selector):
-        """Clicks once it is there and rests: what is above it may still come."""
-        def pressed():
-            try:
-                self.find(selector).click()
-            except (ElementClickInterceptedException, NoSuchElementException):
-                return False
-            return True
-        self.eventually(pressed, f"{selector} cannot be clicked")
-
-    def answer(self, yes):
-        self.eventually(lambda: self.find("#question").get_attribute("open") is not None)
-        self.assertEqual(self.find("#question-yes").text, yes)
-        self.press("#question-yes")
 
     def picture(self, name):
         if SCREENSHOTS:
@@ -198,16 +152,6 @@ class Page(unittest.TestCase):
         self.press("#undrain")
         self.answer("Take back the drain of agent-2")
         self.eventually(lambda: "drained_by_s" not in json.dumps(self.cluster.told("agents")))
-
-    def fill(self, label, text):
-        """Writes into the field of the question whose label begins so."""
-        field = self.browser.execute_script("""
-            return [...document.querySelectorAll('#question-fields label')]
-                .find((one) => one.textContent.startsWith(arguments[0]))
-                .querySelector('input, textarea');""",
-                                            label)
-        field.clear()
-        field.send_keys(text)
 
     def role(self, name):
         return next((row for row in self.cluster.told("role", "list")["roles"]
@@ -685,11 +629,8 @@ class Page(unittest.TestCase):
                                      if agent["state"] == "connected"]) == 3)
         self.cluster.proffer("run", "--name", "after", "--", "true")
         self.eventually(lambda: "framework=after-" in self.text_of("ol.events"))
-        places = self.browser.execute_script("""
-            return [...document.querySelectorAll('main ol.events li')]
-                .filter((one) => !one.textContent.includes('gap:')).map((one) => one.dataset.seq);""")
-        numbers = [tuple(map(int, place.split("."))) for place in places]
-        self.assertEqual(numbers, sorted(set(numbers), reverse=True))
+        places = self.places_of_events()
+        self.assertEqual(places, sorted(set(places), reverse=True))
         self.picture("events")
         self.show("cluster")
         self.eventually(lambda: self.text_of("[data-figure=agents_connected]") == "3")

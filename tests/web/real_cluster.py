@@ -11,10 +11,15 @@ import signal
 import subprocess
 import tempfile
 import threading
+import unittest
 
 from selenium import webdriver
+from selenium.common.exceptions import (ElementClickInterceptedException, NoSuchElementException,
+                                        StaleElementReferenceException)
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 BIN = pathlib.Path()
 DEADLINE = 60 * int(os.environ.get("PROFFER_TEST_SLOWDOWN", "1"))
@@ -110,3 +115,67 @@ def start_browser():
         options.add_argument(word)
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
     return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+
+
+class PageCase(unittest.TestCase):
+    """Tests of the page in `browser`, a member of the class."""
+
+    def eventually(self, is_so, what=""):
+        return WebDriverWait(self.browser, DEADLINE, poll_frequency=0.05,
+                             ignored_exceptions=[StaleElementReferenceException]).until(
+                                 lambda _: is_so(), what)
+
+    def show(self, view):
+        self.browser.execute_script("location.hash = arguments[0]", f"#/{view}")
+
+    def find(self, selector):
+        return self.browser.find_element(By.CSS_SELECTOR, selector)
+
+    def text_of(self, selector):
+        # In the page itself: rows come and go.
+        return self.browser.execute_script(
+            "return document.querySelector(arguments[0])?.textContent ?? ''", selector)
+
+    def rows(self, caption):
+        """The cells of a table's rows, by its caption; one that says that there is none is none."""
+        return self.browser.execute_script("""
+            const table = [...document.querySelectorAll('table')]
+                .find((one) => one.caption.textContent === arguments[0]);
+            return [...(table?.tBodies[0].rows ?? [])]
+                .map((row) => [...row.cells].map((cell) => cell.textContent))
+                .filter((cells) => cells.length > 1);""", caption)
+
+    def places_of_events(self):
+        """Those that are shown, the newest first, without gaps."""
+        places = self.browser.execute_script("""
+            return [...document.querySelectorAll('main ol.events li')]
+                .filter((one) => !one.textContent.includes('gap:')).map((one) => one.dataset.seq);""")
+        return [tuple(map(int, place.split("."))) for place in places]
+
+    def until_live(self):
+        self.eventually(lambda: self.text_of("#connection") == "live", "the page is not live")
+
+    def press(self, selector):
+        """Clicks once it is there and rests: what is above it may still come."""
+        def pressed():
+            try:
+                self.find(selector).click()
+            except (ElementClickInterceptedException, NoSuchElementException):
+                return False
+            return True
+        self.eventually(pressed, f"{selector} cannot be clicked")
+
+    def answer(self, yes):
+        self.eventually(lambda: self.find("#question").get_attribute("open") is not None)
+        self.assertEqual(self.find("#question-yes").text, yes)
+        self.press("#question-yes")
+
+    def fill(self, label, text):
+        """Writes into the field of the question whose label begins so."""
+        field = self.browser.execute_script("""
+            return [...document.querySelectorAll('#question-fields label')]
+                .find((one) => one.textContent.startsWith(arguments[0]))
+                .querySelector('input, textarea');""",
+                                            label)
+        field.clear()
+        field.send_keys(text)
