@@ -77,6 +77,18 @@ std::string row(const Lives& lives, size_t master) {
               percent_text(raw.below_p90, raw.starts), " |\n");
 }
 
+// Of all sizes, seeds and masters.
+proto::EtaFigures of_kind(const std::vector<Lives>& all, eta_trial::Workload workload) {
+  proto::EtaFigures sum;
+  for (const Lives& lives : all) {
+    if (lives.workload != workload) continue;
+    for (const eta_trial::Trial& trial : lives.trials) {
+      for (const eta_trial::Told& told : trial.told) sum = sum + told.starts;
+    }
+  }
+  return sum;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,6 +138,13 @@ int main(int argc, char** argv) {
       body += row(lives, master);
     }
   }
+  body += "\nOf all starts of a kind of work, below p90:";
+  for (const auto& [workload, name] : kWork) {
+    const proto::EtaFigures figures = of_kind(all, workload);
+    body += text(workload == kWork[0].first ? " " : ", ", name, " ",
+                 percent_text(figures.below_p90, figures.starts));
+  }
+  body += ".\n";
   bench::write_section(results, "eta", text("build/bin/eta_bench ", seeds), body);
   return 0;
 }
