@@ -78,13 +78,25 @@ void WorkReader::begins(const master::MasterOptions& options,
   registering_.clear();
   scheduler_peers_.clear();
   told_.clear();
-  // Schedulers tell the new master all asks, and what expires begins anew.
-  expiries_.clear();
-  for (auto& [of, pending] : wanted_) {
-    pending.said.reset();
-    pending.expires.reset();
-    pending.is_expired = false;
+  // Schedulers tell the new master all asks.
+  for (auto& [of, pending] : wanted_) be_said_again(of, pending);
+}
+
+// Its asks end with its session. In the next one all are told, and expiries begin anew.
+void WorkReader::say_again(const FrameworkId& id) {
+  const auto known = frameworks_.find(id);
+  if (known == frameworks_.end()) return;
+  for (auto of = wanted_.lower_bound({known->second, AskName()});
+       of != wanted_.end() && of->first.first == known->second; ++of) {
+    be_said_again(of->first, of->second);
   }
+}
+
+void WorkReader::be_said_again(const AskOf& of, Pending& pending) {
+  if (pending.expires) expiries_.erase({*pending.expires, of});
+  pending.said.reset();
+  pending.expires.reset();
+  pending.is_expired = false;
 }
 
 Work WorkReader::work() const {
@@ -167,6 +179,8 @@ void WorkReader::says(const master::MasterOutbox& out) {
       work_.revokes.emplace_back(now_, work_.kinds[item.kind].role);
     } else if (const auto* subscribed = event.as<master::FrameworkSubscribed>()) {
       on_subscribed(subscribed->framework);
+    } else if (const auto* parted = event.as<master::FrameworkDisconnected>()) {
+      say_again(parted->framework);
     } else if (const auto* torn_down = event.as<master::FrameworkTornDown>()) {
       const auto known = frameworks_.find(torn_down->framework);
       if (known == frameworks_.end()) continue;

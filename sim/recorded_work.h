@@ -147,6 +147,8 @@ class WorkReader final : public master::StepWatcher {
   // The ask is said; its expiry begins if it is another than before.
   void say(const AskOf& of, Ask ask);
   void forget(std::map<AskOf, Pending>::iterator ask);
+  void say_again(const FrameworkId& id);
+  void be_said_again(const AskOf& of, Pending& pending);
   void expire();
   void on_launched(const FrameworkId& framework, const TaskId& task);
   void on_adopted(const FrameworkId& framework, const TaskId& task);

@@ -92,16 +92,21 @@ Result<std::unique_ptr<HistoryLog>> HistoryLog::look(HistoryLogOptions options, 
 
 Result<std::unique_ptr<HistoryLog>> HistoryLog::open_anew(HistoryLogOptions options, Time now) {
   const std::string& directory = options.directory;
-  const Result<std::vector<uint64_t>> aside = logs_aside(directory);
+  Result<std::vector<uint64_t>> aside = logs_aside(directory);
   if (!aside) return aside.error();
   const auto path = [&](uint64_t number) { return text(directory, kAside, number); };
-  const uint64_t next = aside->empty() ? 1 : aside->back() + 1;
-  if (::rename(directory.c_str(), path(next).c_str()) != 0 && errno != ENOENT) {
-    return refused("rename", directory);
+  // Without a file in it, it is what a call that failed has left.
+  std::error_code ignored;
+  if (!std::filesystem::is_empty(directory, ignored)) {
+    const uint64_t next = aside->empty() ? 1 : aside->back() + 1;
+    if (::rename(directory.c_str(), path(next).c_str()) == 0) {
+      aside->push_back(next);
+    } else if (errno != ENOENT) {
+      return refused("rename", directory);
+    }
   }
   // What stays because the system refuses is removed the next time.
-  for (size_t i = 0; i + kLogsAsideMax <= aside->size(); ++i) {
-    std::error_code ignored;
+  for (size_t i = 0; i + kLogsAsideMax < aside->size(); ++i) {
     std::filesystem::remove_all(path((*aside)[i]), ignored);
   }
   return open(std::move(options), now);

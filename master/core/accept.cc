@@ -109,6 +109,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
   const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
+  // Nor is what is left over beside a refused task or a reservation declined by it.
+  const bool is_left = !taken.invalid && plan.refusals.empty() && plan.reservations.empty();
   // Without any operation it is a decline.
   const bool is_decline = accept.operations.empty() && refusal != Refusal();
   for (OffersUse& use : plan.uses) {
@@ -120,7 +122,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     if (use.offers.empty()) continue;
     for (const OfferId offer : use.offers) {
       OfferAccepted accepted{framework.id(), offer, use.tasks.size()};
-      if (use.tasks.empty()) {
+      if (is_left && use.tasks.empty()) {
         accepted.unused_for = filled_by(allocator_.find_offer(offer, framework.id())->offer);
       }
       step.trace(std::move(accepted));

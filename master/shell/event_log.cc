@@ -54,39 +54,38 @@ struct EventLog::Shared {
   proto::EventOwners owners;
 
   FirstPlaces firsts;
+  // The last place of the log that was set aside, if one was, or should be: the disk may refuse.
+  std::optional<proto::EventPlace> set_aside;
   KeptFile standby_file;  // of the reading for a standby, of which there is one at a time
   std::mutex guard;       // held for moments only
   std::vector<HistoryLog::File> files;
 
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
                     const Reading& reading);
-  Result<std::optional<proto::EventPlace>> open(const HistoryLogOptions& options, Time now);
+  Result<void> open(const HistoryLogOptions& options, Time now);
   void add_line(LogBatch& lines, const Waiting& waiting);
   Result<void> write(const HistoryLogOptions& options, Batch& batch_to_write, Time now);
 };
 
-// The last place of the log that was set aside, if one was: places of a log are in order, so a
-// leader cannot go on behind a place that is not before its own.
-Result<std::optional<proto::EventPlace>> EventLog::Shared::open(const HistoryLogOptions& options,
-                                                                Time now) {
-  std::optional<proto::EventPlace> set_aside;
+// Places of a log are in order, so a leader cannot go on behind a place that is not before its own.
+Result<void> EventLog::Shared::open(const HistoryLogOptions& options, Time now) {
   Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
   if (opened) {
     const std::optional<proto::EventPlace> last = last_place(**opened);
     if (last && *last >= proto::EventPlace{leader, 1}) {
+      if (!set_aside) {
+        LOG(WARNING) << "the event log is set aside, since this leader's places are before its "
+                        "end: a registry was restored or made anew end="
+                     << to_text(*last) << " leader=" << leader.value();
+      }
+      set_aside = last;
       opened->reset();
       opened = HistoryLog::open_anew(options, now);
-      set_aside = last;
     }
   }
   if (!opened) return std::move(opened).error();
   log = *std::move(opened);
-  if (set_aside) {
-    LOG(WARNING) << "the event log is set aside, since this leader's places are before its end: a "
-                    "registry was restored or made anew end="
-                 << to_text(*set_aside) << " leader=" << leader.value();
-  }
-  return set_aside;
+  return {};
 }
 
 void EventLog::Shared::add_line(LogBatch& lines, const Waiting& waiting) {
@@ -104,7 +103,7 @@ Result<void> EventLog::Shared::write(const HistoryLogOptions& options, Batch& ba
   if (batch_to_write.is_taken) return {};
   const std::deque<Waiting>& batch = batch_to_write.events;
   if (log == nullptr) {
-    if (const auto opened = open(options, now); !opened) return opened.error();
+    if (Result<void> opened = open(options, now); !opened) return opened;
   }
   EventLines made;
   made.places.reserve(batch.size());
@@ -139,8 +138,9 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
   shared_->leader = options_.leader;
   shared_->owners = options_.owners;
   MasterLeads begins;
-  if (const auto opened = shared_->open(options_.log, loop_.now())) {
-    if (*opened) begins.set_aside = to_text(**opened);
+  const Result<void> opened = shared_->open(options_.log, loop_.now());
+  if (shared_->set_aside) begins.set_aside = to_text(*shared_->set_aside);
+  if (opened) {
     if (const std::optional<std::string>& last = shared_->log->last()) {
       const std::optional<proto::EventPlace> place = proto::place_of(*last);
       begins.after = place ? to_text(*place) : "0.0";

@@ -19,6 +19,14 @@ bool RecentEvents::has(const proto::EventPlace& from) const {
   return !writes_.empty() && from >= writes_.front().places.front();
 }
 
+std::deque<EventLines>::const_iterator RecentEvents::first_with(
+    const proto::EventPlace& from) const {
+  return std::lower_bound(writes_.begin(), writes_.end(), from,
+                          [](const EventLines& written, const proto::EventPlace& place) {
+                            return written.places.back() < place;
+                          });
+}
+
 size_t RecentEvents::first_from(const EventLines& written, const proto::EventPlace& from) {
   const auto first = std::lower_bound(written.places.begin(), written.places.end(), from);
   return static_cast<size_t>(first - written.places.begin());

@@ -31,18 +31,20 @@ class RecentEvents {
   // Whether all that is written from `from` on is here.
   bool has(const proto::EventPlace& from) const;
 
-  // Calls take(line, place) for each from `from` on, until it says false. O(writes + lines).
+  // Calls take(line, place) for each from `from` on, until it says false. O(log of all + lines
+  // from there): thousands of readers wait at the end.
   template <class Take>
   void each_from(const proto::EventPlace& from, Take&& take) const {
-    for (const EventLines& written : writes_) {
-      if (written.places.back() < from) continue;
-      for (size_t i = first_from(written, from); i < written.places.size(); ++i) {
-        if (!take(written.lines.record(i), written.places[i])) return;
+    for (auto written = first_with(from); written != writes_.end(); ++written) {
+      for (size_t i = first_from(*written, from); i < written->places.size(); ++i) {
+        if (!take(written->lines.record(i), written->places[i])) return;
       }
     }
   }
 
  private:
+  // The first write that has a place from `from` on.
+  std::deque<EventLines>::const_iterator first_with(const proto::EventPlace& from) const;
   static size_t first_from(const EventLines& written, const proto::EventPlace& from);
 
   const size_t bytes_max_;

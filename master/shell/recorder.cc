@@ -164,17 +164,22 @@ void Recorder::write() {
       [this, alive = alive_, result] {
         if (!*alive) return;
         is_writing_ = false;
-        if (!*result && ended_.empty()) {
-          ended_ = (*result).error().message();
-          LOG(ERROR) << "nothing is recorded any more: " << ended_
-                     << "; the master goes on, and its next life is recorded again";
-          waiting_.clear();
-          waiting_bytes_ = 0;
-          return;
-        }
+        if (!*result) return on_refused(result->error());
         if (!waiting_.empty()) timer_.arm(loop_.now() + options_.delay);
       });
   in_flight_ = batch;
+}
+
+// The end is tried again, so that a reader can tell a master that went on from one that was killed.
+void Recorder::on_refused(const Error& error) {
+  if (ended_.empty()) {
+    ended_ = error.message();
+    LOG(ERROR) << "nothing is recorded any more: " << ended_
+               << "; the master goes on, and its next life is recorded again";
+  }
+  waiting_ = {writer_.end(ended_)};
+  waiting_bytes_ = waiting_.front().size();
+  timer_.arm(loop_.now() + options_.retry);
 }
 
 void Recorder::finish() {

@@ -24,6 +24,7 @@ struct RecorderOptions {
   std::string directory = {};  // made if it is missing, mode 0700
   uint64_t bytes_max = uint64_t{1} << 30;
   Duration delay = milliseconds(100);         // from the first record of a batch to its writing
+  Duration retry = seconds(5);                // of the last record, after an error
   uint64_t waiting_max = uint64_t{64} << 20;  // bytes that a slow disk keeps waiting
   std::string version = {};                   // of Proffer
 };
@@ -55,6 +56,7 @@ class Recorder {
   Recorder(Loop& loop, RecorderOptions options);
   void keep(std::string record);
   void end(std::string why);
+  void on_refused(const Error& error);
   void write();
 
   Loop& loop_;

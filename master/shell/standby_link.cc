@@ -21,6 +21,8 @@ namespace {
 // A leader that was cut off for long is tried so often.
 constexpr BackoffLimits kBackoff{.max = seconds(10)};
 constexpr Duration kSayAgain = milliseconds(200);
+// In the ids of calls for events, and not of those that say that the standby is there.
+constexpr uint64_t kFollows = uint64_t{1} << 63;
 
 proto::ErrorMessage told(const Error& error) {
   return {error.code(), error.message(), error.hint()};
@@ -36,7 +38,7 @@ StandbyLink::StandbyLink(Loop& loop, Options options)
   if (!options_.events) return;
   events_ = std::make_unique<EventFollower>(
       loop_, EventFollowerOptions{.log = *options_.events}, [this](const proto::FollowCall& call) {
-        follow_call_ = ++calls_;
+        follow_call_ = ++calls_ | kFollows;
         send(proto::Call{.id = follow_call_,
                          .method = std::string(kFollowMethod),
                          .json = proto::follow_call_json(call)});
@@ -93,6 +95,7 @@ void StandbyLink::on_frame(std::span<const std::byte> frame) {
   const auto* answer = std::get_if<proto::Reply>(&*envelope->message);
   if (answer == nullptr) return say_again();  // NotLeader: it does not lead yet, or any more.
   if (events_ && answer->id == follow_call_) return events_->on_answer(*answer);
+  if ((answer->id & kFollows) != 0) return;  // to a call that has been made again since
   if (answer->error) {
     if (answer->error->code == ErrorCode::kUnavailable) say_again();
     return complain(answer->error->message);

@@ -26,7 +26,7 @@ namespace proffer::test {
 // What each agent has. Other tests run beside this one, and their tasks listen on ports that
 // `proffer dev` offers: these are not among them.
 inline constexpr AgentHas kAgentHas{
-    .cpus_milli = 3'000, .mem = 1'024, .first_port = 34'000, .last_port = 34'002};
+    .cpus_milli = 3'000, .mem = 1'024, .first_port = 32'300, .last_port = 32'302};
 // Silence after which an agent is unreachable, as with `proffer dev`.
 inline constexpr int kAgentTimeoutMillis = 5'000;
 // The exit code of a master that leads no longer.

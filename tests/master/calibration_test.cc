@@ -226,48 +226,52 @@ TEST(Calibration, StartsThatAreLateCountBeforeTheyCome) {
   EXPECT_GE(*master.correct("b", later, seconds(9), seconds(19)).first.p90, seconds(79));
 }
 
-// Its p90 after an hour in which asks of another framework in its role did not start.
-class StartsBesideOthers : public testing::Test {
- protected:
-  Duration p90(size_t others) {
-    master_.learn(60, 1);
-    proto::LiveSnapshot all = live({"mine"});
-    all.frameworks.push_back({.framework = kOther, .name = "other", .role = RoleName("eng")});
-    proto::Forecast made{.as_of = Time(), .runs = 20};
-    for (size_t i = 0; i < others; ++i) {
-      const AskName ask(text("other", i));
-      all.asks.push_back({kOther, {.name = ask, .count = 1}});
-      made.asks.push_back(
-          {.framework = kOther, .ask = ask, .tasks = 1, .first = {seconds(9), seconds(19)}});
-    }
-    master_.calibration.begin(all);
-    master_.calibration.correct(made);
-    if (declines_) {
-      for (const proto::AskForecast& row : made.asks) {
-        for (int64_t at : {1, 600}) {
-          master_.calibration.declined(kOther, row.ask, Time() + seconds(at));
-        }
-      }
-    }
-    master_.calibration.begin(all);
-    return *master_.correct("mine", Time() + hours(1), seconds(9), seconds(19)).first.p90;
-  }
-
-  const FrameworkId kOther = FrameworkId("f-2");
-  Master master_;
-  bool declines_ = false;
+// 40 asks of others in the role of "mine", which do not start for an hour.
+struct Others {
+  size_t frameworks = 0;  // that have them
+  bool decline = false;   // offers that they get
 };
 
-TEST_F(StartsBesideOthers, AreNotLateBecauseOthersDeclineWhatTheyAreOffered) {
-  declines_ = true;
-  const Duration alone = StartsBesideOthers::p90(0);
-  EXPECT_LE(p90(40), alone * 2);
+// The p90 of "mine" after that hour.
+Duration p90_beside(const Others& others) {
+  Master master;
+  master.learn(60, 1);
+  proto::LiveSnapshot all = live({"mine"});
+  proto::Forecast made{.as_of = Time(), .runs = 20};
+  for (size_t i = 0; i < others.frameworks; ++i) {
+    const FrameworkId id(text("other-", i));
+    all.frameworks.push_back({.framework = id, .name = "other", .role = RoleName("eng")});
+    for (size_t of_it = 0; of_it < 40 / others.frameworks; ++of_it) {
+      const AskName ask(text("ask", of_it));
+      all.asks.push_back({id, {.name = ask, .count = 1}});
+      made.asks.push_back(
+          {.framework = id, .ask = ask, .tasks = 1, .first = {seconds(9), seconds(19)}});
+    }
+  }
+  master.calibration.begin(all);
+  master.calibration.correct(made);
+  if (others.decline) {
+    for (const proto::AskForecast& row : made.asks) {
+      for (const int64_t at : {1, 600}) {
+        master.calibration.declined(row.framework, row.ask, Time() + seconds(at));
+      }
+    }
+  }
+  master.calibration.begin(all);
+  return *master.correct("mine", Time() + hours(1), seconds(9), seconds(19)).first.p90;
+}
+
+TEST(StartsBesideOthers, AreLateIfManyFrameworksStartLate) {
+  EXPECT_GT(p90_beside({.frameworks = 40}), p90_beside({}) * 2);
+}
+
+TEST(StartsBesideOthers, AreNotLateBecauseOthersDeclineWhatTheyAreOffered) {
+  EXPECT_LE(p90_beside({.frameworks = 40, .decline = true}), p90_beside({}) * 2);
 }
 
 // One that answers no offer, or wants what the forecast takes for possible and the master does not.
-TEST_F(StartsBesideOthers, AreNotLateBecauseAFrameworkStartsNothing) {
-  const Duration alone = StartsBesideOthers::p90(0);
-  EXPECT_LE(p90(40), alone * 2);
+TEST(StartsBesideOthers, AreNotLateBecauseAFrameworkStartsNothing) {
+  EXPECT_LE(p90_beside({.frameworks = 1}), p90_beside({}) * 2);
 }
 
 TEST(Calibration, WhatLiesBeyondAForecastIsNotCounted) {

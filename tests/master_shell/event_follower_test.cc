@@ -212,6 +212,30 @@ TEST_F(Followers, AnEmptyLogGetsAllThatTheLeaderStillHas) {
   EXPECT_EQ(all.at(0).event, "gap");
 }
 
+// Pages end in the middle of files that are not the newest.
+TEST_F(Followers, AnEmptyLogGetsManyFilesPageByPage) {
+  bytes_max_ = uint64_t{8} << 20;
+  recent_bytes_max_ = 500;
+  leader_ = leads(1, 1);
+  constexpr int kEvents = 12'000;
+  for (int i = 0; i < kEvents; ++i) {
+    leader_->add(loop_.now(), {launched(text(std::string(100, 'x'), i))});
+    if (i % 500 == 0) until([&] { return leader_->written() >= static_cast<uint64_t>(i) + 2; });
+  }
+  until([&] { return leader_->written() == kEvents + 1; });
+  begin_to_follow(2);
+  until_asked_from(place(1, kEvents + 2));
+  leader_->finish();
+  leader_.reset();
+  until_asked_from(place(1, kEvents + 3));
+  follower_.reset();
+
+  leader_ = leads(2, 2);
+  const std::vector<EventRow> all = rows(*leader_, place(1, 1));
+  ASSERT_EQ(all.size(), kEvents + 3u);  // with those of two leaders
+  for (size_t i = 0; i + 1 < all.size(); ++i) ASSERT_EQ(all[i].seq, place(1, i + 1));
+}
+
 TEST_F(Followers, WhatTheLeaderHasForgottenIsAGapInTheLogOfTheStandby) {
   bytes_max_ = uint64_t{256} << 10;
   recent_bytes_max_ = 500;

@@ -287,6 +287,19 @@ TEST(EventStreams, HaveABound) {
   life.until_listening(2);
 }
 
+TEST(EventStreams, AreNotAllOfOneOperator) {
+  net_test::TempDir directory;
+  Life life(directory, 1, {.streams_max = 9, .streams_per_operator_max = 2});
+  Listener one(life.socket, "/v1/events");
+  Listener two(life.socket, "/v1/events");
+  life.until_listening(2);
+  Listener more(life.socket, "/v1/events");
+  life.until([&] { return more.is_ended(); });
+  EXPECT_THAT(more.read(), HasSubstr(" 2, at most 2"));
+  Listener bob(life.socket, "/v1/events", "X-User: bob\r\n");
+  life.until_listening(3);
+}
+
 TEST(EventStreams, RefuseWhatTheyDoNotUnderstandBeforeTheyBegin) {
   const auto refusal = [](const std::string& arguments, HttpHeaders query, HttpHeaders headers) {
     const Result<proto::EventQuery> read = event_stream_query(

@@ -218,7 +218,7 @@ TEST_F(ForecasterOf, AHistoryThatCannotBeReadAtFirstIsReadAgain) {
   }
   Forecaster forecaster(
       loop_, *cluster_.master, &history,
-      {.directory = programs_.file("forecast"), .history_retry = milliseconds(1)});
+      {.directory = programs_.file("forecast"), .history_retry = milliseconds(50)});
   EXPECT_TRUE(net_test::run_until(loop_, [&] { return forecaster.kinds() > 0; }));
 }
 
@@ -241,7 +241,7 @@ TEST_F(ForecasterOf, ATaskThatEndsBeforeTheHistoryIsReadCountsOnce) {
   }
   Forecaster forecaster(
       loop_, *cluster_.master, &history,
-      {.directory = programs_.file("forecast"), .history_retry = milliseconds(1)});
+      {.directory = programs_.file("forecast"), .history_retry = milliseconds(50)});
   const uint64_t written = history.written();
   forecaster.hear({}, {ended_after("now", seconds(8))});
   history.add({ended_after("now", seconds(8))});

@@ -111,6 +111,22 @@ TEST_F(WorkReaderOf, TasksOfAnAskThatExpiresWaitNoLonger) {
   EXPECT_EQ(reader_.work().items.size(), 11u);
 }
 
+// The asks of a session end with it: the same ask of the next one is another.
+TEST_F(WorkReaderOf, AnExpiryBeginsAnewWithASession) {
+  TestScheduler& sort = cluster_.subscribed("sort");
+  sort.sends(proto::DeclareAsks{.generation = 1, .asks = {ask_of("map", 3, seconds(20))}});
+  cluster_.advance(seconds(21));
+  EXPECT_EQ(reader_.work().items.size(), 0u);
+  sort.lose();
+  sort.connect();
+  sort.subscribes();
+  sort.sends(proto::DeclareAsks{.generation = 1, .asks = {ask_of("map", 3, seconds(20))}});
+  EXPECT_EQ(reader_.work().items.size(), 3u);
+  cluster_.advance(seconds(21));
+  EXPECT_EQ(reader_.work().items.size(), 0u);
+  EXPECT_EQ(reader_.work().withdrawn, 6);
+}
+
 // A framework that has a name of its own for each job would fill the memory else.
 TEST_F(WorkReaderOf, AsksThatAreNoLongerDeclaredAreForgotten) {
   TestScheduler& sort = cluster_.subscribed("sort");

@@ -4,6 +4,7 @@
 #include "store/history_log.h"
 
 #include <filesystem>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -66,6 +67,38 @@ TEST(HistoryLog, WhatWasAppendedIsThereInTheNextLife) {
   EXPECT_TRUE(log.log->append({"three"}, kNow));
   EXPECT_EQ(log.all(), (Records{"one", "two", "three"}));
   EXPECT_EQ(log.log->files().size(), 1u);
+}
+
+TEST(HistoryLog, IsBegunAnewAndTheNewestTwoBeforeAreKeptAside) {
+  TemporaryDirectory directory;
+  Log log(directory);
+  const auto begin_anew = [&] {
+    log.log.reset();
+    auto opened = HistoryLog::open_anew(log.options, kNow);
+    ASSERT_TRUE(opened) << opened.error().message();
+    log.log = *std::move(opened);
+  };
+  const auto aside = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+      names.insert(entry.path().filename());
+    }
+    return names;
+  };
+  for (const char* record : {"one", "two", "three"}) {
+    ASSERT_TRUE(log.log->append({record}, kNow));
+    begin_anew();
+    EXPECT_FALSE(log.log->last());
+  }
+  const std::set<std::string> kept = {"history", "history.aside-2", "history.aside-3"};
+  EXPECT_EQ(aside(), kept);
+  // After calls that failed half way: the directory is empty, or gone.
+  begin_anew();
+  EXPECT_EQ(aside(), kept);
+  log.log.reset();
+  std::filesystem::remove_all(log.options.directory);
+  begin_anew();
+  EXPECT_EQ(aside(), kept);
 }
 
 TEST(HistoryLog, IsBoundedByBytesAndForgetsTheOldest) {

@@ -17,6 +17,9 @@ import unittest
 import real_cluster
 from real_cluster import DEADLINE, PageCase, Process
 
+# A busy machine may keep a master from its ZooKeeper for seconds.
+SESSION = 4 * real_cluster.SLOWDOWN
+
 
 def eventually(is_so, what):
     end = time.monotonic() + DEADLINE
@@ -42,13 +45,20 @@ class ZooKeeper:
                                    "-XX:TieredStopAtLevel=1", "-cp",
                                    "/usr/share/java/zookeeper.jar:/usr/share/java/*",
                                    "org.apache.zookeeper.server.quorum.QuorumPeerMain", settings])
-            eventually(lambda: self.serves() or self.server.process.poll() is not None,
-                       "ZooKeeper does not start")
+            try:
+                eventually(lambda: self.serves() or self.server.process.poll() is not None,
+                           "ZooKeeper does not start")
+            except AssertionError:
+                self.server.end(signal.SIGKILL)
+                raise
             if self.serves():
                 return
+            self.server.end(signal.SIGKILL)
         raise AssertionError(f"ZooKeeper does not start: {self.server.lines}")
 
     def serves(self):
+        if self.server.process.poll() is not None:
+            return False  # Another one answers at its port.
         try:
             with socket.create_connection(("127.0.0.1", self.port), 5) as asked:
                 asked.sendall(b"ruok")
@@ -62,15 +72,18 @@ class Masters:
         self.home = tempfile.TemporaryDirectory(prefix="proffer-failover-")
         self.dir = pathlib.Path(self.home.name)
         self.zookeeper = ZooKeeper(self.dir)
+        self.processes = {}
+
+    def start(self):
         secret = self.dir / "secret"
         secret.write_text("the secret of these tests\n")
         secret.chmod(0o600)
-        self.processes = {}
         for name in ("one", "two"):
             self.processes[name] = Process([
                 real_cluster.BIN / "proffer-master", f"--socket={self.socket(name)}",
                 f"--data_dir={self.dir / name}", f"--zk=127.0.0.1:{self.zookeeper.port}/proffer",
-                f"--zk_secret_file={secret}", "--zk_session_timeout=2s", "--heartbeat=500ms"])
+                f"--zk_secret_file={secret}", f"--zk_session_timeout={SESSION}s",
+                "--heartbeat=500ms"])
             # The first one leads before the second one comes.
             eventually(lambda: self.ask("status").returncode == 0, "no master leads")
 
@@ -102,6 +115,7 @@ class OpenTab(PageCase):
     def setUpClass(cls):
         cls.masters = Masters()
         cls.addClassCleanup(cls.masters.end)
+        cls.masters.start()
         cls.ui = Process(cls.masters.words("ui"))
         cls.addClassCleanup(cls.ui.end)
         cls.browser = real_cluster.start_browser()

@@ -22,7 +22,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 BIN = pathlib.Path()
-DEADLINE = 60 * int(os.environ.get("PROFFER_TEST_SLOWDOWN", "1"))
+SLOWDOWN = int(os.environ.get("PROFFER_TEST_SLOWDOWN", "1"))
+DEADLINE = 60 * SLOWDOWN
 
 
 class Process:
