@@ -1,7 +1,7 @@
 #pragma once
 
-// Connections that the HTTP server may ask to leave: those whose request is not there yet, and
-// those that do not read a short answer.
+// Connections that the HTTP server may ask to leave: their request is not complete yet, or they do
+// not read a short answer.
 
 #include <cstddef>
 #include <cstdint>

@@ -56,7 +56,7 @@ struct EventLog::Shared {
   FirstPlaces firsts;
   // The last place of the log that was set aside, if one was, or should be: the disk may refuse.
   std::optional<proto::EventPlace> set_aside;
-  KeptFile standby_file;  // of the reading for a standby, of which there is one at a time
+  KeptFile standby_file;  // of the one reading for a standby at a time
   std::mutex guard;       // held for moments only
   std::vector<HistoryLog::File> files;
 

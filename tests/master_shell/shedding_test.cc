@@ -111,7 +111,7 @@ TEST(Shedding, AConnectionThatGoesOnAskingAfterItsUsersRefusalsIsCut) {
   EXPECT_EQ(s.take(), (Done{kMisused, "cut"}));
 }
 
-// Whatever it is: it is not looked into.
+// Any bytes: nothing reads them.
 TEST(Shedding, ALargeCallEndsItsSession) {
   Scenario s;
   const auto frame = frame_of(

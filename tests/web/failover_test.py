@@ -11,22 +11,19 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import real_cluster
 from real_cluster import DEADLINE, PageCase, Process
+from selenium.common.exceptions import TimeoutException
+from selenium.webdriver.support.ui import WebDriverWait
 
 # A busy machine may keep a master from its ZooKeeper for seconds.
 SESSION = 4 * real_cluster.SLOWDOWN
 
 
 def eventually(is_so, what):
-    end = time.monotonic() + DEADLINE
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError(what)
-        time.sleep(0.05)
+    WebDriverWait(None, DEADLINE, poll_frequency=0.05).until(lambda _: is_so(), what)
 
 
 class ZooKeeper:
@@ -48,7 +45,7 @@ class ZooKeeper:
             try:
                 eventually(lambda: self.serves() or self.server.process.poll() is not None,
                            "ZooKeeper does not start")
-            except AssertionError:
+            except TimeoutException:
                 self.server.end(signal.SIGKILL)
                 raise
             if self.serves():
