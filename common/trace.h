@@ -19,7 +19,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -92,26 +91,32 @@ class TraceEvent {
   TraceEvent(T happened)  // NOLINT(google-explicit-constructor): an event of a kind is an event
       : held_(std::make_shared<const HeldAs<T>>(std::move(happened))) {}
 
-  TraceLevel level() const { return held_->kind().level; }
-  std::string_view what() const { return held_->kind().what; }
+  TraceKind kind() const { return held_->kind(); }
+  TraceLevel level() const { return kind().level; }
+  std::string_view what() const { return kind().what; }
   void fields(TraceFields& fields) const { held_->fields(fields); }
   // nullptr: it is of another kind.
   template <Traced T>
   const T* as() const {
-    const Held& held = *held_;
-    return typeid(held) == typeid(HeldAs<T>) ? &static_cast<const HeldAs<T>&>(held).happened
-                                             : nullptr;
+    if (held_->type != &kType<T>) return nullptr;
+    return &static_cast<const HeldAs<T>&>(*held_).happened;
   }
 
  private:
+  // Its address stands for the type: std::type_info would compare names.
+  template <class T>
+  static constexpr char kType = 0;
+
   struct Held {
+    explicit Held(const char* type_of_it) : type(type_of_it) {}
     virtual ~Held() = default;
     virtual TraceKind kind() const = 0;
     virtual void fields(TraceFields& fields) const = 0;
+    const char* const type;
   };
   template <class T>
   struct HeldAs final : Held {
-    explicit HeldAs(T value) : happened(std::move(value)) {}
+    explicit HeldAs(T value) : Held(&kType<T>), happened(std::move(value)) {}
     TraceKind kind() const override { return happened.kind(); }
     void fields(TraceFields& fields) const override { happened.fields(fields); }
     T happened;

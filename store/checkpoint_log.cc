@@ -23,7 +23,6 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "store/crc32c.h"
-#include "store/log_frame.h"
 
 namespace proffer {
 namespace {
@@ -32,7 +31,49 @@ constexpr std::string_view kMagic = "proffckp";
 constexpr uint32_t kVersion = 2;
 constexpr size_t kMarkAt = 12;  // in the header
 constexpr size_t kHeaderBytes = 20;
+constexpr size_t kFrameBytes = 12;  // of a record, before its payload
+constexpr size_t kFrameLengthAt = 4;
+constexpr size_t kFrameChecksumAt = 8;
 constexpr int kDamagedFilesMax = 1'000;  // kept side by side; then the operator must clear some
+
+void put_u32(std::string& out, uint32_t value) {
+  for (size_t i = 0; i < 4; ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
+}
+
+uint32_t get_u32(std::string_view bytes, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    value |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[at + i])) << (8 * i);
+  }
+  return value;
+}
+
+// `length`: the four bytes of a frame that tell the size of `payload`.
+uint32_t checksum_of(std::string_view length, std::string_view payload) {
+  return crc32c(payload, crc32c(length));
+}
+
+Result<std::string> in_frames(const std::vector<std::string>& records, uint32_t mark) {
+  size_t size = 0;
+  for (const std::string& record : records) {
+    if (record.size() > kCheckpointRecordBytesMax) {
+      return Error::invalid_argument(text("a checkpoint record has at most ",
+                                          kCheckpointRecordBytesMax, " bytes, not ",
+                                          record.size()));
+    }
+    size += kFrameBytes + record.size();
+  }
+  std::string out;
+  out.reserve(size);
+  for (const std::string& record : records) {
+    put_u32(out, mark);
+    put_u32(out, static_cast<uint32_t>(record.size()));
+    const std::string_view length = std::string_view(out).substr(out.size() - 4);
+    put_u32(out, checksum_of(length, record));
+    out += record;
+  }
+  return out;
+}
 
 std::string header_bytes(uint32_t mark) {
   std::string out(kMagic);
@@ -50,7 +91,7 @@ std::optional<std::string_view> record_at(std::string_view file, uint32_t mark, 
     return std::nullopt;
   }
   const std::string_view payload = file.substr(at + kFrameBytes, length);
-  const uint32_t checksum = checksum_of_record(file.substr(at + kFrameLengthAt, 4), payload);
+  const uint32_t checksum = checksum_of(file.substr(at + kFrameLengthAt, 4), payload);
   if (checksum != get_u32(file, at + kFrameChecksumAt)) return std::nullopt;
   return payload;
 }
@@ -306,13 +347,8 @@ Result<void> CheckpointLog::ready() {
 }
 
 Result<void> CheckpointLog::append(const std::vector<std::string>& records) {
-  LogBatch batch(records);
-  return append(batch);
-}
-
-Result<void> CheckpointLog::append(LogBatch& batch) {
   if (Result<void> good = ready(); !good) return good;
-  const Result<std::string_view> bytes = batch.bytes_for(mark_);
+  const Result<std::string> bytes = in_frames(records, mark_);
   if (!bytes) return bytes.error();
   if (int code = write_at(fd_, *bytes, size_); code != 0) {
     ragged_ = true;
@@ -346,8 +382,7 @@ Result<void> CheckpointLog::renew(const std::vector<std::string>& records) {
 
 Result<void> CheckpointLog::replace(const std::vector<std::string>& records, uint32_t mark) {
   if (failed_) return *failed_;
-  LogBatch batch(records);
-  const Result<std::string_view> bytes = batch.bytes_for(mark);
+  const Result<std::string> bytes = in_frames(records, mark);
   if (!bytes) return bytes.error();
   const std::string whole = text(header_bytes(mark), *bytes);
   const std::string temporary = path_ + ".tmp";

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "common/result.h"
-#include "store/log_batch.h"
 
 namespace proffer {
 
@@ -51,7 +50,6 @@ class CheckpointLog {
   // stays usable. Errors: kInvalidArgument: a record above kCheckpointRecordBytesMax;
   // kResourceExhausted: disk full; kUnavailable: the system refused.
   Result<void> append(const std::vector<std::string>& records);
-  Result<void> append(LogBatch& batch);  // whose records stay as they are
 
   // Flushes to the disk, and the name of a new file with its directory. An error (kUnavailable) is
   // final: what is on disk is unknown, everything after it fails in the same way, and the agent

@@ -167,18 +167,13 @@ Result<void> HistoryLog::begin_file(Time now) {
 }
 
 Result<void> HistoryLog::append(const std::vector<std::string>& records, Time now) {
-  LogBatch batch(records);
-  return append(batch, now);
-}
-
-Result<void> HistoryLog::append(LogBatch& batch, Time now) {
   // A file is forgotten as a whole, so none may become much older than the others.
   const bool is_old = now - begun_ > options_.age_max / static_cast<int64_t>(kFiles);
   if (newest_ == nullptr || newest_->size() >= options_.file_bytes() || is_old) {
     newest_.reset();
     if (Result<void> begun = begin_file(now); !begun) return begun;
   }
-  if (Result<void> written = newest_->append(batch); !written) return written;
+  if (Result<void> written = newest_->append(records); !written) return written;
   files_.back().bytes = newest_->size();
   files_.back().changed = std::max(files_.back().changed, now);
   forget(now);

@@ -17,7 +17,6 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "store/checkpoint_log.h"
-#include "store/log_batch.h"
 
 namespace proffer {
 
@@ -62,7 +61,6 @@ class HistoryLog {
   // Adds all records with one write, or none, and removes files beyond the bounds. Errors: as
   // CheckpointLog::append(); it may be called again.
   Result<void> append(const std::vector<std::string>& records, Time now);
-  Result<void> append(LogBatch& batch, Time now);  // whose records stay as they are
 
   // Oldest first.
   const std::vector<File>& files() const { return files_; }

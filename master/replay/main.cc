@@ -17,7 +17,7 @@
 #include "master/recording/life_replay.h"
 #include "master/replay/lives.h"
 #include "proto/json/blame_json.h"
-#include "proto/json/events_json.h"
+#include "proto/json/event_lines.h"
 #include "proto/json/json.h"
 #include "proto/json/policy_trial_json.h"
 #include "sim/policy_trial.h"

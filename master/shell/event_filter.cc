@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/text.h"
-#include "proto/json/events_json.h"
+#include "proto/json/event_lines.h"
 
 namespace proffer::master {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
-// Which events of the log somebody is told. Decided by their lines, which are the same in memory
-// and on the disk. Pure.
+// Which events of the log a reader is told. Decided by their lines. Pure.
 
 #include <string>
 #include <string_view>
@@ -17,7 +16,7 @@ class EventFilter {
   // themselves, and what happens to agents, roles and masters, but no warnings about others.
   EventFilter(const proto::EventQuery& query, const Principal* by, bool is_operator);
 
-  // `line` as proto::event_json() writes it. Gaps are wanted by all.
+  // `line` as proto::EventLineReader gives it. Gaps are wanted by all.
   bool wants(std::string_view line) const;
 
  private:

@@ -1,16 +1,19 @@
-// The loop numbers events and keeps them until a worker, one at a time, has made their lines and
-// written them; then the lines come back for those that follow. Read add and write first.
+// The loop numbers events and makes blocks of them, which a worker, one at a time, writes. Then
+// they come back for those that follow. Read add and write first.
 
 #include "master/shell/event_log.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include <glog/logging.h>
 
 #include "common/text.h"
 #include "master/core/trace.h"
+#include "proto/json/event_lines.h"
 #include "proto/json/events_json.h"
 #include "proto/masters.h"
 
@@ -20,10 +23,13 @@ namespace {
 // At a time, and one for a standby: each has a file in memory, and takes one of the four threads of
 // the pool that also writes the registry.
 constexpr size_t kEventReadsMax = 2;
-constexpr size_t kLineBytes = 240;         // as most have
+// A block is written as a whole, and read as one.
+constexpr size_t kBlockBytesMax = size_t{256} << 10;
+// Of the events that may wait a block has at most this part: it is lost as a whole, too.
+constexpr size_t kBlocksWaitingMin = 16;
 constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
 // Of the newest files, in which the last events are searched for.
-constexpr uint64_t kSearchBytesMax = uint64_t{64} << 20;
+constexpr uint64_t kSearchBytesMax = uint64_t{16} << 20;
 
 // The user in an event; empty: it names none.
 class UserOf : public TraceFields {
@@ -36,6 +42,12 @@ class UserOf : public TraceFields {
 
   std::string name = {};
 };
+
+uint64_t events_of(std::span<const std::string> blocks) {
+  uint64_t events = 0;
+  for (const std::string& block : blocks) events += proto::EventBlockReader::open(block)->events();
+  return events;
+}
 
 Page page_of(const EventPageMaker& page) {
   return {.json = page.body(), .next = to_text(page.next())};
@@ -51,7 +63,6 @@ struct EventLog::Shared {
   std::mutex writing;  // held while a batch is written
   LeaderEpoch leader;
   std::unique_ptr<HistoryLog> log;
-  proto::EventOwners owners;
 
   FirstPlaces firsts;
   // The last place of the log that was set aside, if one was, or should be: the disk may refuse.
@@ -63,8 +74,7 @@ struct EventLog::Shared {
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
                     const Reading& reading);
   Result<void> open(const HistoryLogOptions& options, Time now);
-  void add_line(LogBatch& lines, const Waiting& waiting);
-  Result<void> write(const HistoryLogOptions& options, Batch& batch_to_write, Time now);
+  Result<void> write(const HistoryLogOptions& options, Batch& batch, Time now);
 };
 
 // Places of a log are in order, so a leader cannot go on behind a place that is not before its own.
@@ -88,39 +98,17 @@ Result<void> EventLog::Shared::open(const HistoryLogOptions& options, Time now) 
   return {};
 }
 
-void EventLog::Shared::add_line(LogBatch& lines, const Waiting& waiting) {
-  if (const auto* subscribed = waiting.event.as<FrameworkSubscribed>()) {
-    owners[subscribed->framework.str()] = {subscribed->user, subscribed->role.str()};
-  }
-  proto::append_event(lines.begin(), waiting.place, waiting.at, waiting.event, owners);
-  lines.end();
-}
-
 // In a worker, or in the loop's thread at the begin and the end. All of it is written, or nothing.
-Result<void> EventLog::Shared::write(const HistoryLogOptions& options, Batch& batch_to_write,
-                                     Time now) {
+Result<void> EventLog::Shared::write(const HistoryLogOptions& options, Batch& batch, Time now) {
   const std::lock_guard lock(writing);
-  if (batch_to_write.is_taken) return {};
-  const std::deque<Waiting>& batch = batch_to_write.events;
+  if (batch.is_taken) return {};
   if (log == nullptr) {
     if (Result<void> opened = open(options, now); !opened) return opened;
   }
-  EventLines made;
-  made.places.reserve(batch.size());
-  made.lines.reserve(batch.size(), batch.size() * kLineBytes);
-  for (const Waiting& one : batch) {
-    add_line(made.lines, one);
-    made.places.push_back(one.place);
-  }
-  if (Result<void> written = log->append(made.lines, now); !written) {
-    return std::move(written).error();
-  }
-  batch_to_write.is_written = true;
-  batch_to_write.lines = std::move(made);
-  // Only now: a batch that is not written is made once more.
-  for (const Waiting& one : batch) {
-    const auto* gone = one.event.as<FrameworkTornDown>();
-    if (gone != nullptr) owners.erase(gone->framework.str());
+  if (Result<void> written = log->append(batch.blocks, now); !written) return written;
+  batch.is_written = true;
+  if (batch.is_followed) {
+    for (const std::string& block : batch.blocks) batch.lines.emplace_back(block);
   }
   const std::lock_guard told(guard);
   files = log->files();
@@ -134,26 +122,26 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
       timer_(loop, [this] { write(); }),
       wait_timer_(loop, [this] { end_late(); }),
       standby_timer_(loop, [this] { read_for_standbys(); }),
+      owners_(options_.owners),
       recent_(options_.recent_bytes_max) {
   shared_->leader = options_.leader;
-  shared_->owners = options_.owners;
   MasterLeads begins;
   const Result<void> opened = shared_->open(options_.log, loop_.now());
   if (shared_->set_aside) begins.set_aside = to_text(*shared_->set_aside);
   if (opened) {
     if (const std::optional<std::string>& last = shared_->log->last()) {
-      const std::optional<proto::EventPlace> place = proto::place_of(*last);
+      const std::optional<proto::EventPlace> place = proto::last_place_of(*last);
       begins.after = place ? to_text(*place) : "0.0";
-      begins.was_cut_off = !is_last_of_leader(*last);
+      begins.was_cut_off = !is_last_of_leader(proto::last_line_of(*last));
     }
   }
   add(loop_.now(), {begins});
   // At once: a life that is killed while it is young must have begun.
   timer_.arm(std::nullopt);
-  Batch first{.events = std::exchange(waiting_, {})};
+  Batch first{.blocks = take_waiting()};
   const Result<void> written = shared_->write(options_.log, first, loop_.now());
-  if (!written) waiting_ = std::move(first.events);
-  on_written(written, std::move(first.lines));
+  if (!written) put_back(std::move(first.blocks));
+  on_written(written, std::move(first));
 }
 
 EventLog::~EventLog() { *alive_ = false; }
@@ -161,20 +149,62 @@ EventLog::~EventLog() { *alive_ = false; }
 void EventLog::add(Time now, const std::vector<TraceEvent>& events) {
   if (is_finished_) return;
   for (const TraceEvent& event : events) {
-    if (event.level() == TraceLevel::kMessage || !may_keep(event, now)) continue;
-    waiting_.push_back({{options_.leader, ++number_}, now, event});
-    newest_.note(event, waiting_.back().place, now);
-    if (waiting_.size() <= options_.waiting_max) continue;
-    waiting_.pop_front();
-    ++lost_;
+    if (event.level() != TraceLevel::kMessage && may_keep(event, now)) keep(now, event);
   }
   arm(now);
 }
 
+void EventLog::keep(Time now, const TraceEvent& event) {
+  if (const auto* subscribed = event.as<FrameworkSubscribed>()) {
+    owners_[subscribed->framework.str()] = {subscribed->user, subscribed->role.str()};
+    block_.forget_owner(subscribed->framework.str());
+  }
+  const proto::EventPlace place{options_.leader, ++number_};
+  block_.add(place, now, event, owners_);
+  newest_.note(event, place, now);
+  if (const auto* gone = event.as<FrameworkTornDown>()) owners_.erase(gone->framework.str());
+  const size_t events_max =
+      std::clamp<size_t>(options_.waiting_max / kBlocksWaitingMin, 1, options_.batch_events);
+  if (block_.events() >= events_max || block_.bytes() >= kBlockBytesMax) end_block();
+}
+
+void EventLog::end_block() {
+  if (block_.events() == 0) return;
+  waiting_events_ += block_.events();
+  waiting_.push_back(block_.take());
+  lose_oldest();
+}
+
+std::vector<std::string> EventLog::take_waiting() {
+  end_block();
+  waiting_events_ = 0;
+  std::vector<std::string> blocks(std::make_move_iterator(waiting_.begin()),
+                                  std::make_move_iterator(waiting_.end()));
+  waiting_.clear();
+  return blocks;
+}
+
+// Before those that have come meanwhile.
+void EventLog::put_back(std::vector<std::string>&& blocks) {
+  waiting_events_ += events_of(blocks);
+  waiting_.insert(waiting_.begin(), std::make_move_iterator(blocks.begin()),
+                  std::make_move_iterator(blocks.end()));
+  lose_oldest();
+}
+
+void EventLog::lose_oldest() {
+  while (waiting_events_ > options_.waiting_max) {
+    const uint64_t events = events_of({&waiting_.front(), 1});
+    waiting_.pop_front();
+    waiting_events_ -= events;
+    lost_ += events;
+  }
+}
+
 // After an error the timer waits for the next try, however many come.
 void EventLog::arm(Time now) {
-  if (waiting_.empty() || is_writing_ || !trouble_.empty()) return;
-  if (waiting_.size() >= options_.batch_events) {
+  if (waiting() == 0 || is_writing_ || !trouble_.empty()) return;
+  if (waiting() >= options_.batch_events) {
     timer_.arm(now);
   } else if (!timer_.is_armed()) {
     timer_.arm(now + options_.delay);
@@ -195,9 +225,10 @@ bool EventLog::may_keep(const TraceEvent& event, Time now) {
 }
 
 void EventLog::write() {
-  if (is_writing_ || waiting_.empty()) return;
+  if (is_writing_ || waiting() == 0) return;
   is_writing_ = true;
-  const auto batch = std::make_shared<Batch>(Batch{.events = std::exchange(waiting_, {})});
+  const auto batch = std::make_shared<Batch>(
+      Batch{.blocks = take_waiting(), .is_followed = recent_.is_followed()});
   in_flight_ = batch;
   const auto result = std::make_shared<Result<void>>();
   loop_.work([shared = shared_, options = options_.log, now = loop_.now(), batch,
@@ -206,18 +237,12 @@ void EventLog::write() {
                if (!*alive) return;
                is_writing_ = false;
                if (is_finished_) return;  // What was not written, finish() has written.
-               if (*result) return on_written({}, std::move(batch->lines));
-               // They wait again, before what has come meanwhile.
-               waiting_.insert(waiting_.begin(), batch->events.begin(), batch->events.end());
-               while (waiting_.size() > options_.waiting_max) {
-                 waiting_.pop_front();
-                 ++lost_;
-               }
-               on_written(result->error(), {});
+               if (!*result) put_back(std::move(batch->blocks));
+               on_written(*result, std::move(*batch));
              });
 }
 
-void EventLog::on_written(Result<void> result, EventLines&& lines) {
+void EventLog::on_written(Result<void> result, Batch&& batch) {
   if (!result) {
     if (trouble_.empty()) {
       LOG(ERROR) << "events are not kept: " << result.error().message()
@@ -228,14 +253,14 @@ void EventLog::on_written(Result<void> result, EventLines&& lines) {
   }
   if (!trouble_.empty()) LOG(INFO) << "events are kept again";
   trouble_.clear();
-  written_ += lines.places.size();
+  written_ += events_of(batch.blocks);
   {
     const std::lock_guard lock(shared_->guard);
     files_ = shared_->files;
   }
   bytes_ = 0;
   for (const HistoryLog::File& file : files_) bytes_ += file.bytes;
-  recent_.add(std::move(lines));
+  recent_.add(std::move(batch.blocks), std::move(batch.lines));
   arm(loop_.now());
   answer_waits();
   if (on_more_) on_more_();
@@ -244,30 +269,33 @@ void EventLog::on_written(Result<void> result, EventLines&& lines) {
 void EventLog::finish(bool is_in_order) {
   if (is_in_order) add(loop_.now(), {MasterLeadsNoLonger()});
   if (std::exchange(is_finished_, true)) return;
-  Batch last{.events = std::exchange(waiting_, {})};
-  EventLines lines;
+  Batch last{.blocks = take_waiting()};
   if (is_writing_) {
     // Its worker may not have begun: then it is written here, in its place.
     const std::lock_guard lock(shared_->writing);
     Batch& before = *in_flight_;
     if (before.is_written) {
-      lines = std::move(before.lines);
+      recent_.add(std::move(before.blocks), std::move(before.lines));
     } else {
       before.is_taken = true;
-      last.events.insert(last.events.begin(), before.events.begin(), before.events.end());
+      last.blocks.insert(last.blocks.begin(), before.blocks.begin(), before.blocks.end());
     }
   }
   const Result<void> written = shared_->write(options_.log, last, loop_.now());
-  if (!written) LOG(ERROR) << "the last events are lost: " << written.error().message();
-  recent_.add(std::move(lines));
-  recent_.add(std::move(last.lines));
+  if (written) {
+    recent_.add(std::move(last.blocks));
+  } else {
+    LOG(ERROR) << "the last events are lost: " << written.error().message();
+  }
   answer_waits(true);
 }
 
 proto::EventPlace EventLog::end() const {
   // What waits to be written will be told, too.
-  const uint64_t first_waiting = waiting_.empty() ? number_ + 1 : waiting_.front().place.number;
-  return {options_.leader, recent_.is_empty() ? first_waiting : recent_.last().number + 1};
+  if (!recent_.is_empty()) return {options_.leader, recent_.last().number + 1};
+  if (!waiting_.empty()) return *proto::first_place_of(waiting_.front());
+  if (block_.events() > 0) return block_.first();
+  return {options_.leader, number_ + 1};
 }
 
 bool EventLog::is_beyond(const proto::EventPlace& from) const {

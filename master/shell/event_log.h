@@ -1,12 +1,12 @@
 #pragma once
 
-// The event log: what happened, in one order, on the master's disk, for whoever may see it. It is
-// the core's trace (master/core/trace.h) without its messages (TraceLevel::kMessage).
+// The event log: what happened, in one order, on the master's disk, for those that may see it. It
+// is the core's trace (master/core/trace.h) without its messages (TraceLevel::kMessage).
 //
-// Events are numbered as they happen and written behind, as the history is: in batches of a moment
-// by a worker thread, which also makes their text. They are told once they are written, so what was
-// told is there after a crash. What a crash or a disk that refuses has cost shows as numbers that
-// are missing, and is told as a gap.
+// Events are numbered as they happen, and each becomes a part of a block at once (ADR 0144). Blocks
+// are written behind, as the history is: those of a moment together, by a worker thread. Events are
+// told once they are written, so what was told is there after a crash. What a crash or a disk that
+// refuses has cost shows as numbers that are missing, and is told as a gap.
 
 #include <cstdint>
 #include <deque>
@@ -26,7 +26,9 @@
 #include "master/shell/recent_events.h"
 #include "master/shell/routes.h"
 #include "net/loop.h"
+#include "proto/event_block.h"
 #include "proto/events.h"
+#include "proto/json/event_lines.h"
 #include "proto/masters.h"
 #include "store/history_log.h"
 
@@ -35,13 +37,12 @@ namespace proffer::master {
 struct EventLogOptions {
   HistoryLogOptions log = {};
   LeaderEpoch leader = {};
-  proto::EventOwners owners = {};      // of the frameworks that the registry names
-  Duration delay = milliseconds(100);  // from the first event of a batch to its writing
-  // Or as soon as so many wait, which are still in the processor's cache.
-  size_t batch_events = 1'000;
+  proto::EventOwners owners = {};             // of the frameworks that the registry names
+  Duration delay = milliseconds(100);         // from the first event of a batch to its writing
+  size_t batch_events = 1'000;                // or as soon as so many wait
   Duration retry = seconds(5);                // after an error
-  size_t waiting_max = 50'000;                // events
-  size_t recent_bytes_max = size_t{4} << 20;  // see RecentEvents
+  size_t waiting_max = 50'000;                // events; of more the oldest block is lost
+  size_t recent_bytes_max = size_t{1} << 20;  // see RecentEvents
   size_t waits_max = 4'096;
   size_t waits_per_user_max = 64;
   size_t waits_per_operator_max = 2'048;
@@ -77,7 +78,7 @@ class EventLog {
   // kResourceExhausted, too many read or wait; kUnavailable.
   void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
             EventForm form = EventForm::kPage);
-  static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
+  static constexpr uint64_t kPageReadBytes = uint64_t{4} << 20;
 
   // The same for a master that stands by, which sees all events, in pages of kFollowRowsMax. An
   // empty log of a standby may ask for all that there is: standbys take turns at reading files, and
@@ -97,24 +98,20 @@ class EventLog {
 
   // Why nothing is written now; empty: all is well.
   const std::string& trouble() const { return trouble_; }
-  uint64_t written() const { return written_; }       // events, in this life
-  uint64_t lost() const { return lost_; }             // in this life: too many waited
-  uint64_t bytes() const { return bytes_; }           // on the disk
-  size_t waiting() const { return waiting_.size(); }  // events, to be written
+  uint64_t written() const { return written_; }  // events, in this life
+  uint64_t lost() const { return lost_; }        // in this life: too many waited
+  uint64_t bytes() const { return bytes_; }      // on the disk
+  size_t waiting() const { return waiting_events_ + block_.events(); }  // events, to be written
   size_t waiting_max() const { return options_.waiting_max; }
   size_t waits() const { return waits_.size(); }  // calls that wait for events
   size_t waits_max() const { return options_.waits_max; }
 
  private:
-  struct Waiting {  // to be written
-    proto::EventPlace place;
-    Time at;
-    TraceEvent event;
-  };
   struct Batch {
-    std::deque<Waiting> events = {};
+    std::vector<std::string> blocks = {};
+    bool is_followed = false;  // so lines are wanted
     // Under Shared::writing.
-    EventLines lines = {};  // once it is written
+    std::vector<proto::EventLines> lines = {};
     bool is_written = false;
     bool is_taken = false;  // by finish(): nothing is left to do
   };
@@ -133,9 +130,14 @@ class EventLog {
   struct Shared;  // with the worker
 
   bool may_keep(const TraceEvent& event, Time now);
+  void keep(Time now, const TraceEvent& event);
+  void end_block();
+  std::vector<std::string> take_waiting();
+  void put_back(std::vector<std::string>&& blocks);
+  void lose_oldest();
   void arm(Time now);
   void write();
-  void on_written(Result<void> result, EventLines&& lines);
+  void on_written(Result<void> result, Batch&& batch);
 
   // Of a place that no event so far has, nor the next one.
   bool is_beyond(const proto::EventPlace& from) const;
@@ -163,7 +165,10 @@ class EventLog {
   bool is_finished_ = false;
   uint64_t number_ = 0;  // of the last event
   NewestEvents newest_;
-  std::deque<Waiting> waiting_;
+  proto::EventOwners owners_;
+  proto::EventBlockWriter block_;
+  std::deque<std::string> waiting_;  // blocks before that, to be written
+  size_t waiting_events_ = 0;        // in them
   std::shared_ptr<Batch> in_flight_;
   int64_t warnings_second_ = 0;
   std::map<std::pair<std::string_view, std::string>, size_t> warnings_;  // of this second

@@ -1,9 +1,11 @@
 #include "master/shell/event_pages.h"
 
+#include <deque>
 #include <utility>
 
 #include "common/limits.h"
 #include "common/text.h"
+#include "proto/json/event_lines.h"
 #include "proto/json/events_json.h"
 
 namespace proffer::master {
@@ -27,6 +29,12 @@ Time time_of(std::string_view line) {
   return Time::from_nanos(millis * 1'000'000);
 }
 
+// The last event of a record that ends before the page: it may say that its leader ended in order.
+void add_last(const std::string& record, EventPageMaker& page) {
+  const std::string line = proto::last_line_of(record);
+  if (!line.empty()) page.add(line, *proto::last_place_of(record));
+}
+
 }  // namespace
 
 bool is_last_of_leader(std::string_view line) {
@@ -37,7 +45,7 @@ bool is_last_of_leader(std::string_view line) {
 }
 
 std::optional<proto::EventPlace> last_place(const HistoryLog& log) {
-  return log.last() ? proto::place_of(*log.last()) : std::nullopt;
+  return log.last() ? proto::last_place_of(*log.last()) : std::nullopt;
 }
 
 EventPageMaker::EventPageMaker(const proto::EventQuery& query, EventFilter filter, EventForm form)
@@ -136,6 +144,7 @@ Result<void> read_events(const std::string& directory, const std::vector<History
   KeptFile own;
   KeptFile& last_read = kept != nullptr ? *kept : own;
   uint64_t bytes = 0;
+  std::string before;  // the record that ends before `from`
   for (size_t i = 0; i < files.size(); ++i) {
     if (i + 1 < files.size()) {
       const std::optional<proto::EventPlace> next = firsts.find(files[i + 1].number);
@@ -149,16 +158,23 @@ Result<void> read_events(const std::string& directory, const std::vector<History
       last_read = {files[i], *std::move(read)};
     }
     const std::vector<std::string>& records = last_read.records.records;
-    bool is_first = true;
     // One that was only read to learn where it begins and ends does not count: it is, once.
     const std::optional<proto::EventPlace> last =
-        records.empty() ? std::nullopt : proto::place_of(records.back());
+        records.empty() ? std::nullopt : proto::last_place_of(records.back());
     if (!last || *last >= from) bytes += files[i].bytes;
-    for (const std::string& line : records) {
-      const std::optional<proto::EventPlace> place = proto::place_of(line);
-      if (!place) continue;
-      if (std::exchange(is_first, false)) firsts.set(files[i].number, *place);
-      if (!page.add(line, *place)) return {};
+    bool is_first = true;
+    for (const std::string& record : records) {
+      const std::optional<proto::EventPlace> first = proto::first_place_of(record);
+      if (!first) continue;
+      if (std::exchange(is_first, false)) firsts.set(files[i].number, *first);
+      if (*proto::last_place_of(record) < from) {
+        before = record;
+        continue;
+      }
+      if (!before.empty()) add_last(std::exchange(before, {}), page);
+      for (proto::EventLineReader lines(record); lines.next();) {
+        if (!page.add(lines.line(), lines.place())) return {};
+      }
     }
   }
   return {};
@@ -176,13 +192,20 @@ Result<proto::EventPlace> find_last(const std::string& directory,
     Result<HistoryLog::Records> read = HistoryLog::read(directory, *file);
     if (!read && read.error().code() == ErrorCode::kNotFound) break;
     if (!read) return std::move(read).error();
-    for (auto line = read->records.rbegin(); line != read->records.rend(); ++line) {
-      const std::optional<proto::EventPlace> place = proto::place_of(*line);
-      if (!place) continue;
-      if (!end) end = {place->leader, place->number + 1};
-      if (!filter.wants(*line)) continue;
-      first = *place;
-      if (--count == 0) return *first;
+    for (auto record = read->records.rbegin(); record != read->records.rend(); ++record) {
+      const std::optional<proto::EventPlace> last = proto::last_place_of(*record);
+      if (!last) continue;
+      if (!end) end = {last->leader, last->number + 1};
+      std::deque<proto::EventPlace> wanted;  // the newest `count` of this record
+      for (proto::EventLineReader lines(*record); lines.next();) {
+        if (!filter.wants(lines.line())) continue;
+        wanted.push_back(lines.place());
+        if (wanted.size() > count) wanted.pop_front();
+      }
+      if (wanted.empty()) continue;
+      first = wanted.front();
+      count -= wanted.size();
+      if (count == 0) return *first;
     }
   }
   return first ? *first : end.value_or(proto::EventPlace());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pages of the event log: a page is made of lines in their order, be they in memory or on the disk.
-// It is an object of JSON, or a piece of a stream of server-sent events.
+// Pages of the event log: a page is made of lines in their order, from memory or from the disk. It
+// is an object of JSON, or a piece of a stream of server-sent events.
 
 #include <map>
 #include <memory>

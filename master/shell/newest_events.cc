@@ -13,11 +13,10 @@ void NewestEvents::note(const TraceEvent& event, const proto::EventPlace& place,
 
 std::optional<Exemplar> NewestEvents::of_kind(std::string_view what) const {
   const Seen* newest = nullptr;
-  for (const auto& [literal, kind] : kinds_) {
+  kinds_.each([&](const std::pair<std::string_view, Seen>& kind) {
     const auto& [words, seen] = kind;
-    if (words != what || (newest != nullptr && seen.place < newest->place)) continue;
-    newest = &seen;
-  }
+    if (words == what && (newest == nullptr || newest->place < seen.place)) newest = &seen;
+  });
   if (newest == nullptr) return std::nullopt;
   return exemplar(*newest);
 }

@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
+#include "common/literal_map.h"
 #include "common/time.h"
 #include "common/trace.h"
 #include "net/metrics_text.h"
@@ -32,8 +32,7 @@ class NewestEvents {
     Time at = {};
   };
   static Exemplar exemplar(const Seen& seen);
-  // By the address of the literal, which takes no time to compare; one kind may have two of them.
-  std::unordered_map<const char*, std::pair<std::string_view, Seen>> kinds_;
+  LiteralMap<std::pair<std::string_view, Seen>> kinds_;  // one kind may be there twice
   std::map<std::pair<proto::TaskState, proto::TaskReason>, Seen> ends_;
 };
 

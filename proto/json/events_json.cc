@@ -1,4 +1,4 @@
-// Events are written by hand and read by the library.
+// Plain lines of events are read by hand, all else by the library.
 
 #include "proto/json/events_json.h"
 
@@ -7,35 +7,13 @@
 
 #include "common/roles.h"
 #include "common/text.h"
+#include "proto/json/event_lines.h"
 #include "proto/json/json_text.h"
-#include "proto/json/trace_members.h"
 
 namespace proffer::proto {
 namespace {
 
-constexpr std::string_view kBegin = "{\"seq\":\"";
 constexpr std::string_view kNext = "],\"next\":\"";  // behind the events of a page
-constexpr std::string_view kGapWords = "gap";
-
-void begin_event(std::string& out, const EventPlace& place, Time at, std::string_view event,
-                 std::string_view level) {
-  const int64_t millis = at.nanos() / 1'000'000;
-  out += kBegin;
-  append_whole(out, place.leader.value());
-  out += '.';
-  append_whole(out, place.number);
-  out += "\",\"time_s\":";
-  append_whole(out, millis / 1'000);
-  out += '.';
-  for (const int64_t digit : {millis / 100, millis / 10, millis}) {
-    out += static_cast<char>('0' + digit % 10);
-  }
-  out += ",\"event\":\"";
-  out += event;
-  out += "\",\"level\":\"";
-  out += level;
-  out += '"';
-}
 
 std::string as_text(const JsonValue& value) {
   if (const auto* words = std::get_if<std::string>(&value)) return *words;
@@ -67,7 +45,7 @@ struct EventLine {
   bool is_gap = false;
 };
 
-// Reads a line as event_json() writes it, if its texts are plain, with no escapes, and nothing else
+// Reads a line as event_lines.h has it, if its texts are plain, with no escapes, and nothing else
 // is unusual: so are nearly all. Takes no line that the library's parser refuses, in a tenth of the
 // time.
 class PlainLine {
@@ -78,7 +56,7 @@ class PlainLine {
   std::optional<EventLine> read() {
     const std::optional<EventPlace> seq = place_of(rest_);
     if (!seq) return std::nullopt;
-    rest_.remove_prefix(kBegin.size());
+    rest_.remove_prefix(kEventLineBegin.size());
     rest_.remove_prefix(rest_.find('"') + 1);
     std::string_view event;
     std::string_view level;
@@ -160,21 +138,6 @@ std::optional<EventLine> read_event_line(const std::string& line) {
 
 }  // namespace
 
-std::string_view level_word(TraceLevel level) {
-  switch (level) {
-    case TraceLevel::kLongLived:
-      return "info";
-    case TraceLevel::kShortLived:
-    case TraceLevel::kMessage:
-      return "detail";
-    case TraceLevel::kMisbehaved:
-      return "warning";
-    case TraceLevel::kOperator:
-      return "error";
-  }
-  return "";
-}
-
 template <class F>
 void fields(F& f, typename F::template Of<EventQuery>& query) {
   constexpr auto kRows = static_cast<int64_t>(kReplyRowsMax);
@@ -250,49 +213,6 @@ JsonShape event_page_shape() {
                    .type = Type::kText,
                    .is_required = true}};
   return page;
-}
-
-void append_event(std::string& out, const EventPlace& place, Time at, const TraceEvent& event,
-                  const EventOwners& owners) {
-  begin_event(out, place, at, event.what(), level_word(event.level()));
-  TraceMembers members(out);
-  event.fields(members);
-  const auto owner = owners.find(members.framework());
-  if (owner != owners.end()) {
-    const auto& [user, role] = owner->second;
-    if (!members.has_user() && !user.empty()) members.word("user", user);
-    if (!members.has_role() && !role.empty()) members.word("role", role);
-  }
-  out += '}';
-}
-
-std::string event_json(const EventPlace& place, Time at, const TraceEvent& event) {
-  std::string out;
-  append_event(out, place, at, event, {});
-  return out;
-}
-
-std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
-                           std::optional<uint64_t> lost) {
-  std::string out;
-  begin_event(out, from, at, kGapWords, level_word(TraceLevel::kMisbehaved));
-  TraceMembers members(out);
-  members.word("until", to_text(until));
-  if (lost) members.number("lost", static_cast<int64_t>(*lost));
-  out += '}';
-  return out;
-}
-
-void append_event_message(std::string& out, std::string_view line, const EventPlace& seen,
-                          bool is_gap) {
-  if (is_gap) out += "event: gap\n";
-  out += "id: ";
-  append_whole(out, seen.leader.value());
-  out += '.';
-  append_whole(out, seen.number);
-  out += "\ndata: ";
-  out += line;
-  out += "\n\n";
 }
 
 std::string event_page_json(const std::vector<std::string>& lines, const EventPlace& next) {
@@ -387,22 +307,6 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
     return Error::invalid_argument(text("next: must be ", to_text(end), ", behind the last event"));
   }
   return followed;
-}
-
-std::string json_text(std::string_view text) {
-  std::string out;
-  append_text(out, text);
-  return out;
-}
-
-std::optional<EventPlace> place_of(std::string_view line) {
-  if (!line.starts_with(kBegin)) return std::nullopt;
-  line.remove_prefix(kBegin.size());
-  const size_t end = line.find('"');
-  if (end == std::string_view::npos) return std::nullopt;
-  const Result<EventPlace> place = parse_event_place(line.substr(0, end));
-  if (!place) return std::nullopt;
-  return *place;
 }
 
 }  // namespace proffer::proto

@@ -1,6 +1,6 @@
 #include "proto/json/log_json.h"
 
-#include "proto/json/events_json.h"
+#include "proto/json/event_lines.h"
 #include "proto/json/json_text.h"
 #include "proto/json/trace_members.h"
 

@@ -1,6 +1,6 @@
 #include "proto/json/trace_members.h"
 
-#include "proto/json/events_json.h"
+#include "proto/event_block.h"
 #include "proto/json/json_text.h"
 
 namespace proffer::proto {
@@ -8,7 +8,6 @@ namespace proffer::proto {
 void TraceMembers::word(std::string_view key, std::string_view value) {
   begin(key);
   append_text(out_, value);
-  if (key == "framework") framework_ = value;
 }
 
 void TraceMembers::number(std::string_view key, int64_t value) {
@@ -21,8 +20,6 @@ void TraceMembers::said(std::string_view key, std::string_view value) {
 }
 
 void TraceMembers::begin(std::string_view key) {
-  has_user_ = has_user_ || key == "user";
-  has_role_ = has_role_ || key == "role";
   out_ += ",\"";
   for (const std::string_view taken : taken_) {
     if (key == taken) out_ += "field_";

@@ -24,18 +24,11 @@ class TraceMembers final : public TraceFields {
   // At most kEventTextBytesMax bytes of it.
   void said(std::string_view key, std::string_view value) override;
 
-  bool has_user() const { return has_user_; }
-  bool has_role() const { return has_role_; }
-  const std::string& framework() const { return framework_; }  // that it names; empty: none
-
  private:
   void begin(std::string_view key);
 
   std::string& out_;
   std::span<const std::string_view> taken_;
-  bool has_user_ = false;
-  bool has_role_ = false;
-  std::string framework_;
 };
 
 }  // namespace proffer::proto

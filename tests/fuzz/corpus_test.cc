@@ -25,6 +25,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
 #include "proto/json/batch_json.h"
+#include "proto/json/event_lines.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/long.h"
 #include "tests/support/message_generator.h"
@@ -272,6 +273,24 @@ void add_array_seeds(std::map<std::string, std::string>& seeds, const batch::Wor
   seeds["batch_array/line"].pop_back();
 }
 
+struct Happened {
+  int64_t exit_code = 0;
+  static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task ended"}; }
+  void fields(TraceFields& f) const {
+    f("framework", "web-1-1")("task", "t1")("exit_code", exit_code).said("message", "a \"b\"\n");
+  }
+};
+
+// Two events of the same kind, so that the second one repeats names; the clock has gone back.
+std::string block_of_events() {
+  proto::EventBlockWriter block;
+  const proto::EventOwners owners = {{"web-1-1", {.user = "ada", .role = "eng"}}};
+  const Time now = Time::from_nanos(1'700'000'000'000'000'000);
+  block.add({LeaderEpoch(17), 4021}, now, Happened{.exit_code = 1}, owners);
+  block.add({LeaderEpoch(17), 4022}, now - seconds(1), Happened{.exit_code = -1}, owners);
+  return block.take();
+}
+
 // The seeds of frames, rows, records and work, by path below the corpus.
 std::map<std::string, std::string> made_seeds() {
   std::map<std::string, std::string> seeds;
@@ -302,6 +321,7 @@ std::map<std::string, std::string> made_seeds() {
       return proto::encode_history(proto::MessageGenerator(seed).history(index));
     });
   }
+  seeds["event_block/events"] = block_of_events();
   const batch::WorkCommon common = {.job = "words-7",
                                     .command = "awk -f map.awk",
                                     .accepts = {1, 3},
@@ -485,6 +505,9 @@ TEST(Corpora, DecodeStill) {
       decodes = proto::decode_record(seed).has_value();
     } else if (path.starts_with("history/")) {
       decodes = proto::decode_history(seed).has_value();
+    } else if (path.starts_with("event_block/")) {
+      const auto last = proto::last_place_of(seed);
+      decodes = last && proto::place_of(proto::last_line_of(seed)) == last;
     }
     EXPECT_TRUE(decodes) << path << " no longer decodes; FUZZ_SEEDS=1 writes it anew";
   }

@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "common/limits.h"
+#include "proto/json/event_lines.h"
 #include "proto/json/events_json.h"
 #include "proto/json/forecast_json.h"
 #include "proto/json/json.h"

@@ -27,6 +27,7 @@ void fuzz_batch_work(Input input);
 void fuzz_checkpoint_log(Input input);
 void fuzz_constraint(Input input);
 void fuzz_duration(Input input);
+void fuzz_event_block(Input input);
 void fuzz_fetch_uri(Input input);
 void fuzz_files(Input input);
 void fuzz_frame(Input input);
@@ -63,6 +64,7 @@ inline constexpr std::array kTargets = {
     Target{"checkpoint_log", fuzz_checkpoint_log, 500},
     Target{"constraint", fuzz_constraint, 1'000},
     Target{"duration", fuzz_duration},
+    Target{"event_block", fuzz_event_block},
     Target{"fetch_uri", fuzz_fetch_uri},
     Target{"files", fuzz_files},
     Target{"frame", fuzz_frame},

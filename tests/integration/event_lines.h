@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "common/text.h"
-#include "proto/json/events_json.h"
+#include "proto/json/event_lines.h"
 
 namespace proffer::test {
 

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "master/core/trace.h"
 #include "master/shell/event_log.h"
+#include "proto/json/event_lines.h"
 #include "proto/json/events_json.h"
 #include "tests/store/support.h"
 
@@ -33,6 +34,13 @@ TraceEvent launched(const std::string& task) {
 
 constexpr EventPlace place(uint64_t leader, uint64_t number) {
   return {LeaderEpoch(leader), number};
+}
+
+// As a leader tells it.
+std::string line(const EventPlace& at, Time when, const TraceEvent& event) {
+  proto::EventBlockWriter block;
+  block.add(at, when, event, {});
+  return proto::last_line_of(block.take());
 }
 
 std::string field(const EventRow& row, std::string_view key) {
@@ -314,9 +322,8 @@ TEST_F(Followers, AFullDiskIsWaitedForAndNothingIsLost) {
   until_asked_from(place(1, 2));
   {
     const FullDisk full(60);
-    const proto::Reply page{
-        .json = proto::event_page_json(
-            {proto::event_json(place(1, 2), loop_.now(), launched("t1"))}, place(1, 3))};
+    const proto::Reply page{.json = proto::event_page_json(
+                                {line(place(1, 2), loop_.now(), launched("t1"))}, place(1, 3))};
     follower_->on_answer(page);
     until([&] { return !follower_->trouble().empty(); });
     EXPECT_EQ(follower_->written(), 1u);
@@ -357,8 +364,8 @@ TEST_F(Followers, APageThatHasArrivedIsWrittenBeforeTheLogIsHandedOver) {
   follower_->begin();
   until_asked_from(place(0, 0));
   follower_->on_answer(
-      {.json = proto::event_page_json({proto::event_json(place(1, 1), loop_.now(), MasterLeads{}),
-                                       proto::event_json(place(1, 2), loop_.now(), launched("t1"))},
+      {.json = proto::event_page_json({line(place(1, 1), loop_.now(), MasterLeads{}),
+                                       line(place(1, 2), loop_.now(), launched("t1"))},
                                       place(1, 3))});
   follower_.reset();
   leader_ = leads(2, 2);
@@ -443,8 +450,8 @@ TEST_F(Followers, ADiskThatRefusesToSetALogAsideIsTriedAgain) {
 }
 
 TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
-  const std::string one = proto::event_json(place(1, 2), Time(), launched("t1"));
-  const std::string two = proto::event_json(place(1, 3), Time(), launched("t2"));
+  const std::string one = line(place(1, 2), Time(), launched("t1"));
+  const std::string two = line(place(1, 3), Time(), launched("t2"));
   const std::string gap = proto::event_gap_json(place(1, 1), place(1, 2), Time(), 1);
   const auto read = [](const std::vector<std::string>& lines, EventPlace next,
                        EventPlace from = place(1, 1)) {

@@ -215,7 +215,7 @@ TEST(EventStreams, CutAListenerOffThatReadsNothing) {
 
 TEST(EventStreams, TellASlowListenerAllThatTheLogHasAndAGapOfTheRest) {
   net_test::TempDir directory;
-  Life life(directory, 1, {.unread_max = seconds(600)}, 4 << 20);
+  Life life(directory, 1, {.unread_max = seconds(600)}, 1 << 20);
   Listener slow(life.socket, "/v1/events");
   life.until_listening(1);
   life.flood(0, 8'000, {});

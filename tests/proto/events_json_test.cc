@@ -9,13 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "common/text.h"
+#include "proto/json/event_lines.h"
 
 namespace proffer::proto {
 namespace {
 
 const std::string kHead = R"({"seq":"17.4021","time_s":1795752607.113,"event":)";
 
-// As event_json() and event_gap_json() write them, and nearly so.
+// As proto/json/event_lines.h has them, and nearly so.
 std::vector<std::string> lines() {
   return {
       kHead + R"("task launched","level":"detail","framework":"web-1","task":"t1","agent":"a1"})",

@@ -73,24 +73,6 @@ TEST(CheckpointLog, ChecksumOfAWholeMayBeMadeOfItsParts) {
   }
 }
 
-TEST(CheckpointLog, BatchIsWrittenAsItsRecordsAre) {
-  const TemporaryDirectory directory;
-  LogBatch batch;
-  batch.add("one");
-  batch.begin() += "tw";
-  batch.end();
-  batch.add("");
-  auto first = CheckpointLog::open(directory.file("first"));
-  auto second = CheckpointLog::open(directory.file("second"));
-  // The same batch for two files, which have marks of their own.
-  ASSERT_TRUE(first->log->append(batch));
-  ASSERT_TRUE(second->log->append(batch));
-  for (const char* name : {"first", "second"}) {
-    EXPECT_EQ(read_log(directory.file(name)), (Records{"one", "tw", ""}));
-  }
-  EXPECT_EQ(batch.record(1), "tw");
-}
-
 TEST(CheckpointLog, WhatWasAppendedIsThereAgain) {
   TemporaryDirectory directory;
   const std::string path = directory.file("checkpoint.log");

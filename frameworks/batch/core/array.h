@@ -11,10 +11,12 @@
 #include "common/result.h"
 #include "common/time.h"
 
-namespace proffer::batch {
-
+namespace proffer {
 class ByteReader;
 class ByteWriter;
+}  // namespace proffer
+
+namespace proffer::batch {
 
 // Every maximum with its reason; an array beyond one is refused before it starts.
 inline constexpr uint32_t kElementsMax = 500'000;  // the last task has all of the index in memory

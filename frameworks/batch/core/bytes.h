@@ -1,125 +1,21 @@
 #pragma once
 
-// The form of everything that batch encodes: a tag, then length-prefixed texts and little-endian
-// base-128 numbers. A ByteReader that met something wrong gives zeros from then on and says so at
-// the end.
+// What batch encodes as bytes (common/bytes.h) begins with a tag, and has these bounds.
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <string_view>
 
-#include "common/check.h"
-#include "common/limits.h"
+#include "common/bytes.h"
 #include "common/result.h"
 #include "common/text.h"
 
 namespace proffer::batch {
 
-inline constexpr int64_t kBytesAmountMax = int64_t{1} << 60;
 // Of one task's result: sums over all tasks of a job stay within 63 bits.
 inline constexpr int64_t kResultMax = int64_t{1} << 46;
 
 inline Error corrupt(std::string_view what) {
   return Error::corruption(text("these bytes are not ", what, " of batch"));
 }
-
-class ByteWriter {
- public:
-  explicit ByteWriter(std::string_view tag) : out_(tag) {}
-
-  void number(uint64_t value) {
-    while (value >= 0x80) {
-      out_ += static_cast<char>(value | 0x80);
-      value >>= 7;
-    }
-    out_ += static_cast<char>(value);
-  }
-  void signed_number(int64_t value) {
-    CHECK_GE(value, 0);
-    number(static_cast<uint64_t>(value));
-  }
-  void bytes(std::string_view value) {
-    number(value.size());
-    out_ += value;
-  }
-  void pairs(const std::map<std::string, std::string>& values) {
-    number(values.size());
-    for (const auto& [name, value] : values) {
-      bytes(name);
-      bytes(value);
-    }
-  }
-  std::string take() && { return std::move(out_); }
-
- private:
-  std::string out_;
-};
-
-class ByteReader {
- public:
-  ByteReader(std::string_view bytes, std::string_view tag) : rest_(bytes) {
-    if (rest_.substr(0, tag.size()) == tag)
-      rest_.remove_prefix(tag.size());
-    else
-      fail();
-  }
-
-  uint64_t number(uint64_t max) {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) return fail();
-      const auto byte = static_cast<unsigned char>(rest_[0]);
-      rest_.remove_prefix(1);
-      if (shift == 63 && byte > 1) return fail();
-      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) return value <= max ? value : fail();
-    }
-    return fail();
-  }
-  uint32_t number32(uint32_t max) { return static_cast<uint32_t>(number(max)); }
-  int64_t amount(int64_t max = kBytesAmountMax) {
-    return static_cast<int64_t>(number(static_cast<uint64_t>(max)));
-  }
-  // How many things follow, each of at least one byte.
-  size_t count(size_t max) {
-    const uint64_t value = number(max);
-    return value <= rest_.size() ? static_cast<size_t>(value) : static_cast<size_t>(fail());
-  }
-  std::string_view bytes(size_t max) {
-    const uint64_t size = number(max);
-    if (size > rest_.size()) {
-      fail();
-      return {};
-    }
-    const std::string_view value = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return value;
-  }
-  // Names rise, so that there is one encoding of a map.
-  std::map<std::string, std::string> pairs(size_t count_max, size_t bytes_max) {
-    std::map<std::string, std::string> values;
-    const size_t size = count(count_max);
-    for (size_t i = 0; ok_ && i < size; ++i) {
-      std::string name(bytes(kNameBytesMax));
-      std::string value(bytes(bytes_max));
-      if (!values.empty() && name <= values.rbegin()->first) fail();
-      values.emplace_hint(values.end(), std::move(name), std::move(value));
-    }
-    return values;
-  }
-
-  uint64_t fail() {
-    ok_ = false;
-    rest_ = {};
-    return 0;
-  }
-  bool ok() const { return ok_; }
-  bool ended_well() const { return ok_ && rest_.empty(); }
-
- private:
-  std::string_view rest_;
-  bool ok_ = true;
-};
 
 }  // namespace proffer::batch

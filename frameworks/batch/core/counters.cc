@@ -22,14 +22,6 @@ size_t bytes_of(const Counters::key_type& name) {
   return name.first.size() + name.second.size() + kCounterNumbersBytes;
 }
 
-// Signs alternate, so that small amounts of both are short.
-uint64_t zigzag(int64_t value) {
-  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
-}
-int64_t from_zigzag(uint64_t value) {
-  return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
-}
-
 bool is_counter_name(std::string_view name) {
   return !name.empty() && name.size() <= kCounterNameBytesMax &&
          name.find('\n') == std::string_view::npos && printable_tail(name, name.size()) == name;
@@ -77,7 +69,7 @@ void write(ByteWriter& out, const Counters& counters) {
   for (const auto& [name, amount] : counters) {
     out.bytes(name.first);
     out.bytes(name.second);
-    out.number(zigzag(amount));
+    out.whole(amount);
   }
 }
 
@@ -90,7 +82,7 @@ Counters read_counters(ByteReader& in) {
     Counters::key_type name;
     name.first = in.bytes(kCounterNameBytesMax);
     name.second = in.bytes(kCounterNameBytesMax);
-    const int64_t amount = from_zigzag(in.number(zigzag(-kCounterMax)));
+    const int64_t amount = in.whole();
     bytes += bytes_of(name);
     if (!is_counter_name(name.first) || !is_counter_name(name.second) ||
         amount != clamped(amount) || bytes > kCountersBytesMax ||

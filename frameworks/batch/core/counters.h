@@ -16,10 +16,12 @@
 #include "common/result.h"
 #include "proto/batch_status.h"
 
-namespace proffer::batch {
-
+namespace proffer {
 class ByteReader;
 class ByteWriter;
+}  // namespace proffer
+
+namespace proffer::batch {
 
 // Amounts by group and name.
 using Counters = std::map<std::pair<std::string, std::string>, int64_t>;

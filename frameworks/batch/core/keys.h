@@ -9,10 +9,12 @@
 
 #include "common/result.h"
 
-namespace proffer::batch {
-
+namespace proffer {
 class ByteReader;
 class ByteWriter;
+}  // namespace proffer
+
+namespace proffer::batch {
 
 // One rule of `sort: -k1,1 -k2,2nr`: fields from 1 on.
 struct SortRule {

@@ -15,10 +15,12 @@
 #include "common/time.h"
 #include "frameworks/batch/core/splits.h"
 
-namespace proffer::batch {
-
+namespace proffer {
 class ByteReader;
 class ByteWriter;
+}  // namespace proffer
+
+namespace proffer::batch {
 
 inline constexpr size_t kHostsOfTaskMax = 16;
 inline constexpr size_t kHostGroupsMax = 10'000;

@@ -10,10 +10,12 @@
 #include "frameworks/batch/core/fnv.h"
 #include "frameworks/batch/core/keys.h"
 
-namespace proffer::batch {
-
+namespace proffer {
 class ByteReader;
 class ByteWriter;
+}  // namespace proffer
+
+namespace proffer::batch {
 
 // Of a job; its map and reduce tasks are told it.
 struct Shuffle {

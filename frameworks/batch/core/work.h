@@ -22,10 +22,12 @@
 #include "frameworks/batch/core/locality.h"
 #include "frameworks/batch/core/shuffle.h"
 
-namespace proffer::batch {
-
+namespace proffer {
 class ByteReader;
 class ByteWriter;
+}  // namespace proffer
+
+namespace proffer::batch {
 
 using JobId = Id<struct JobTag>;  // the job's name and a number, unique within its scheduler
 

@@ -1,0 +1,132 @@
+#pragma once
+
+// A block: events that follow each other, as the event log has them on its disk (ADR 0144). It is
+// a quarter as long as their lines, since it has names of fields and frameworks once.
+//
+//   block      mark u8 = 1, number of events u32 (little-endian); leader, number of the first
+//              event, its time in milliseconds; then the events
+//   event      name, which is the event in words; level; milliseconds since the event before;
+//              fields; 0
+//   field      4 · (place of its name + 1) + kind, which is 1 text, 2 whole number, 3 framework;
+//              then its value
+//   name       its place among the names of the block. The place behind the last one: a new name,
+//              whose text follows
+//   framework  its place among the frameworks of the block. The place behind the last one: a new
+//              one, whose id, user and role follow
+//
+// Texts and numbers are those of common/bytes.h.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/bytes.h"
+#include "common/literal_map.h"
+#include "common/time.h"
+#include "common/trace.h"
+#include "proto/events.h"
+
+namespace proffer::proto {
+
+// Of a text that somebody else wrote, so much is in an event.
+inline constexpr size_t kEventTextBytesMax = 1024;
+
+class EventBlockWriter {
+ public:
+  // The place of the first event is any; each other is behind the one before. What `owners` says of
+  // a framework when the block first names it, the block says of all its events.
+  void add(const EventPlace& place, Time at, const TraceEvent& event, const EventOwners& owners);
+  // Another user or role has the framework from now on.
+  void forget_owner(std::string_view framework);
+
+  size_t events() const { return events_; }
+  size_t bytes() const { return out_.size(); }
+  const EventPlace& first() const { return first_; }  // of an empty block nothing
+  // The block, which has an event. The writer is as new.
+  std::string take();
+
+ private:
+  class Fields;
+  struct Name {
+    uint64_t block = 0;  // the last one that has it
+    uint64_t place = 0;
+    bool is_framework = false;
+    bool is_new = false;  // its text has to follow
+  };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+
+  void begin(const EventPlace& place, Time at);
+  Name name_of(std::string_view text);
+
+  ByteWriter out_ = {};
+  size_t events_ = 0;
+  EventPlace first_ = {};
+  int64_t millis_ = 0;  // of the last event
+  uint64_t block_ = 0;  // counts the blocks
+  // The same text may be in a block twice.
+  LiteralMap<Name> names_ = {};
+  uint64_t names_of_block_ = 0;
+  std::unordered_map<std::string, uint64_t, TextHash, std::equal_to<>> frameworks_ = {};
+  uint64_t frameworks_of_block_ = 0;
+};
+
+// One event of a block. Its texts lie in the block.
+struct BlockEvent {
+  struct Field {
+    std::string_view name = {};
+    std::optional<int64_t> number = {};  // none: it is a text
+    std::string_view text = {};
+  };
+  EventPlace place = {};
+  Time at = {};
+  std::string_view what = {};
+  TraceLevel level = TraceLevel::kMessage;
+  std::vector<Field> fields = {};
+  // Of its framework; empty: it has none, or nobody knows.
+  std::string_view user = {};
+  std::string_view role = {};
+};
+
+// Reads a block, whose bytes outlive the reader. They may be any: what is malformed is the end.
+class EventBlockReader {
+ public:
+  // None: this is no block.
+  static std::optional<EventBlockReader> open(std::string_view bytes);
+
+  const EventPlace& first() const { return first_; }
+  EventPlace last() const { return {first_.leader, first_.number + count_ - 1}; }
+  uint64_t events() const { return count_; }
+
+  // Goes to the first event, or the next one. False: there is none.
+  bool next();
+  const BlockEvent& event() const { return event_; }
+
+ private:
+  struct Framework {
+    std::string_view id;
+    std::string_view user;
+    std::string_view role;
+  };
+
+  explicit EventBlockReader(std::string_view bytes);
+  std::string_view name(uint64_t place);
+  bool read_field(uint64_t field);
+
+  ByteReader in_;
+  uint64_t count_ = 0;
+  uint64_t read_ = 0;  // events
+  EventPlace first_ = {};
+  int64_t millis_ = 0;
+  std::vector<std::string_view> names_ = {};
+  std::vector<Framework> frameworks_ = {};
+  BlockEvent event_ = {};
+};
+
+}  // namespace proffer::proto
