@@ -11,6 +11,7 @@
 //   build/bin/cluster_bench --agents 100 --frameworks 10 --tasks 200000 --seconds 10
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -298,6 +299,8 @@ std::string compare(const Variant& variant) {
     }
     rate_ratios.push_back(rate[1] * 1'000 / std::max<int64_t>(rate[0], 1));
     cpu_ratios.push_back(cpu[1] * 1'000 / std::max<int64_t>(cpu[0], 1));
+    std::fprintf(stderr, "cluster_bench: pair %d: %" PRId64 " and %" PRId64 " launches/s\n",
+                 pair + 1, rate[1], rate[0]);
   }
   const auto thousandths = [](const Nanos& values) {
     return text(percentile(values, 50), " (", percentile(values, 0), " to ",

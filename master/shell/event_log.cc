@@ -164,7 +164,7 @@ void EventLog::keep(Time now, const TraceEvent& event) {
   newest_.note(event, place, now);
   if (const auto* gone = event.as<FrameworkTornDown>()) owners_.erase(gone->framework.str());
   const size_t events_max =
-      std::clamp<size_t>(options_.waiting_max / kBlocksWaitingMin, 1, options_.batch_events);
+      std::clamp<size_t>(options_.waiting_max / kBlocksWaitingMin, 1, options_.block_events_max);
   if (block_.events() >= events_max || block_.bytes() >= kBlockBytesMax) end_block();
 }
 

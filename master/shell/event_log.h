@@ -37,9 +37,12 @@ namespace proffer::master {
 struct EventLogOptions {
   HistoryLogOptions log = {};
   LeaderEpoch leader = {};
-  proto::EventOwners owners = {};             // of the frameworks that the registry names
-  Duration delay = milliseconds(100);         // from the first event of a batch to its writing
-  size_t batch_events = 1'000;                // or as soon as so many wait
+  proto::EventOwners owners = {};      // of the frameworks that the registry names
+  Duration delay = milliseconds(100);  // from the first event of a batch to its writing
+  // Or as soon as so many wait. Each write wakes a thread, which on a busy machine may take the
+  // loop's processor, and with it what the loop has in its cache.
+  size_t batch_events = 10'000;
+  size_t block_events_max = 1'000;
   Duration retry = seconds(5);                // after an error
   size_t waiting_max = 50'000;                // events; of more the oldest block is lost
   size_t recent_bytes_max = size_t{1} << 20;  // see RecentEvents
