@@ -50,9 +50,11 @@ class ByteWriter {
     }
   }
 
-  void reserve(size_t bytes) { out_.reserve(bytes); }
   size_t size() const { return out_.size(); }
+  std::string_view view() const { return out_; }  // until something is added
   std::string take() && { return std::move(out_); }
+  // Keeps its room.
+  void clear() { out_.clear(); }
 
  private:
   std::string out_;

@@ -13,7 +13,6 @@ constexpr size_t kCountAt = 1;
 constexpr size_t kCountBytes = 4;
 constexpr size_t kHeadBytes = kCountAt + kCountBytes;
 constexpr size_t kEventBytesMin = 4;
-constexpr size_t kBytesBeforehand = size_t{64} << 10;
 constexpr uint64_t kFieldKinds = 4;
 enum FieldKind : uint64_t { kText = 1, kNumber = 2, kFramework = 3 };
 
@@ -74,8 +73,7 @@ class EventBlockWriter::Fields final : public TraceFields {
 };
 
 void EventBlockWriter::begin(const EventPlace& place, Time at) {
-  out_ = ByteWriter(std::string_view(&kMark, 1));
-  out_.reserve(kBytesBeforehand);
+  out_.number(kMark);
   for (size_t i = 0; i < kCountBytes; ++i) out_.number(0);  // see take()
   out_.number(place.leader.value());
   out_.number(place.number);
@@ -114,6 +112,7 @@ EventBlockWriter::Name EventBlockWriter::name_of(std::string_view text) {
   Name& known = names_[text.data()];
   known.is_new = known.block != block_;
   if (known.is_new) {
+    DCHECK(is_name(text)) << text;
     known.block = block_;
     known.place = names_of_block_++;
     known.is_framework = text == "framework";
@@ -123,11 +122,11 @@ EventBlockWriter::Name EventBlockWriter::name_of(std::string_view text) {
 
 std::string EventBlockWriter::take() {
   CHECK_GT(events_, 0u);
-  std::string block = std::move(out_).take();
+  std::string block(out_.view());
   for (size_t i = 0; i < kCountBytes; ++i) {
     block[kCountAt + i] = static_cast<char>(events_ >> (8 * i) & 0xff);
   }
-  out_ = {};
+  out_.clear();
   events_ = 0;
   return block;
 }
@@ -171,9 +170,9 @@ bool EventBlockReader::read_field(uint64_t field) {
     const uint64_t place = in_.number(frameworks_.size());
     if (in_.ok() && place == frameworks_.size()) {
       Framework& framework = frameworks_.emplace_back();
-      framework.id = in_.bytes(SIZE_MAX);
-      framework.user = in_.bytes(SIZE_MAX);
-      framework.role = in_.bytes(SIZE_MAX);
+      framework.id = in_.bytes(kEventTextBytesMax);
+      framework.user = in_.bytes(kEventTextBytesMax);
+      framework.role = in_.bytes(kEventTextBytesMax);
     }
     if (!in_.ok()) return false;
     read.text = frameworks_[place].id;

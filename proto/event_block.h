@@ -1,7 +1,7 @@
 #pragma once
 
-// A block: events that follow each other, as the event log has them on its disk (ADR 0144). It is
-// a quarter as long as their lines, since it has names of fields and frameworks once.
+// A block: events that follow each other, as the event log has them on its disk (ADR 0144). A full
+// one is a quarter as long as their lines, since it has names of fields and frameworks once.
 //
 //   block      mark u8 = 1, number of events u32 (little-endian); leader, number of the first
 //              event, its time in milliseconds; then the events
@@ -46,7 +46,7 @@ class EventBlockWriter {
   size_t events() const { return events_; }
   size_t bytes() const { return out_.size(); }
   const EventPlace& first() const { return first_; }  // of an empty block nothing
-  // The block, which has an event. The writer is as new.
+  // The block, which has an event. The writer is as new, and keeps its room.
   std::string take();
 
  private:

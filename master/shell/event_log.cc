@@ -166,13 +166,13 @@ void EventLog::keep(Time now, const TraceEvent& event) {
   const size_t events_max =
       std::clamp<size_t>(options_.waiting_max / kBlocksWaitingMin, 1, options_.block_events_max);
   if (block_.events() >= events_max || block_.bytes() >= kBlockBytesMax) end_block();
+  lose_oldest();
 }
 
 void EventLog::end_block() {
   if (block_.events() == 0) return;
   waiting_events_ += block_.events();
   waiting_.push_back(block_.take());
-  lose_oldest();
 }
 
 std::vector<std::string> EventLog::take_waiting() {
@@ -193,7 +193,7 @@ void EventLog::put_back(std::vector<std::string>&& blocks) {
 }
 
 void EventLog::lose_oldest() {
-  while (waiting_events_ > options_.waiting_max) {
+  while (waiting() > options_.waiting_max && !waiting_.empty()) {
     const uint64_t events = events_of({&waiting_.front(), 1});
     waiting_.pop_front();
     waiting_events_ -= events;

@@ -144,7 +144,7 @@ Result<void> read_events(const std::string& directory, const std::vector<History
   KeptFile own;
   KeptFile& last_read = kept != nullptr ? *kept : own;
   uint64_t bytes = 0;
-  std::string before;  // the record that ends before `from`
+  std::string before_file;  // the last record before `from`, of a file before this one
   for (size_t i = 0; i < files.size(); ++i) {
     if (i + 1 < files.size()) {
       const std::optional<proto::EventPlace> next = firsts.find(files[i + 1].number);
@@ -158,24 +158,33 @@ Result<void> read_events(const std::string& directory, const std::vector<History
       last_read = {files[i], *std::move(read)};
     }
     const std::vector<std::string>& records = last_read.records.records;
-    // One that was only read to learn where it begins and ends does not count: it is, once.
-    const std::optional<proto::EventPlace> last =
-        records.empty() ? std::nullopt : proto::last_place_of(records.back());
-    if (!last || *last >= from) bytes += files[i].bytes;
+    const std::string* before = nullptr;  // the same of this file
     bool is_first = true;
+    bool is_used = false;
     for (const std::string& record : records) {
       const std::optional<proto::EventPlace> first = proto::first_place_of(record);
       if (!first) continue;
       if (std::exchange(is_first, false)) firsts.set(files[i].number, *first);
       if (*proto::last_place_of(record) < from) {
-        before = record;
+        before = &record;
         continue;
       }
-      if (!before.empty()) add_last(std::exchange(before, {}), page);
+      if (before != nullptr) {
+        add_last(*before, page);
+      } else if (!before_file.empty()) {
+        add_last(before_file, page);
+      }
+      before = nullptr;
+      before_file.clear();
       for (proto::EventLineReader lines(record); lines.next();) {
+        is_used = true;
         if (!page.add(lines.line(), lines.place())) return {};
       }
     }
+    if (before != nullptr) before_file = *before;
+    // One that has nothing from there on does not count: it is read, once, to learn where it ends;
+    // or nobody can read it.
+    if (is_used) bytes += files[i].bytes;
   }
   return {};
 }

@@ -17,8 +17,8 @@ namespace proffer::master {
 
 class RecentEvents {
  public:
-  // Keeps at least so many bytes of blocks, if so many came, and at most one block more. Their
-  // lines are about four times as long. 0: none.
+  // Keeps at least so many bytes of blocks, if so many came, and at most one block more. The
+  // lines of full ones are about four times as long. 0: none.
   explicit RecentEvents(size_t bytes_max) : bytes_max_(bytes_max) {}
 
   // `lines` are those of all the blocks, or nothing: then they are made when somebody reads them.

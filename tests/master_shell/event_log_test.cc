@@ -153,6 +153,24 @@ TEST(EventLog, FindsWhatIsAskedFor) {
   EXPECT_EQ(life.names({.last = 1, .framework = "web"}), "t2");
 }
 
+// Also within one block.
+TEST(EventLog, EventsOfAFrameworkHaveTheRoleThatItHasThen) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  const TraceEvent declined = OfferDeclined{kWeb, OfferId(7), AgentId("a1")};
+  life.add({FrameworkSubscribed{kWeb, RoleName("eng"), "ada", false}, declined,
+            FrameworkSubscribed{kWeb, RoleName("ops"), "ada", true}, declined,
+            FrameworkTornDown{kWeb, "", 0}});
+  life.write_all(6);
+  life.add({declined});
+  life.write_all(7);
+  std::string roles;
+  for (const EventRow& row : life.read({.last = 6}).events) {
+    roles += text(field(row, "user"), ":", field(row, "role"), " ");
+  }
+  EXPECT_EQ(roles, "ada:eng ada:eng ada:ops ada:ops ada:ops : ");
+}
+
 TEST(EventLog, EachSeesWhatIsTheirsToSee) {
   TemporaryDirectory directory;
   Life life(directory, 1, {.owners = {{kWeb.str(), {"ada", "eng"}}}});
@@ -509,6 +527,73 @@ TEST(EventLog, WaitsForAFullDiskAndTellsWhatIsLost) {
   EXPECT_EQ(life.names({.from = place(1, 2)}), "gap t5 t6 t7 t8 t9 t10 t11 t12 t13 t14 |");
   EXPECT_EQ(field(life.read({.from = place(1, 2)}).events.at(0), "lost"), "5");
   EXPECT_THAT(answer, HasSubstr("\"lost\":5"));
+}
+
+// A sixteenth of what may wait is lost at a time.
+TEST(EventLog, LosesWholeBlocksToAFullDisk) {
+  TemporaryDirectory directory;
+  Life life(directory, 1, {.waiting_max = 160});
+  life.write_all(1);
+  {
+    const FullDisk full(60);
+    for (int i = 0; i < 165; ++i) life.add({launched(text("t", i))});
+    life.until([&] { return !life.log.trouble().empty(); });
+    life.until([&] { return life.log.lost() > 0; });
+    EXPECT_EQ(life.log.lost(), 10u);
+    EXPECT_EQ(life.log.waiting(), 155u);
+  }
+  life.write_all(156);
+  EXPECT_EQ(life.log.lost(), 10u);
+  EXPECT_EQ(life.log.waiting(), 0u);
+  const EventPage page = life.read({.from = place(1, 2), .limit = 2});
+  EXPECT_EQ(field(page.events.at(0), "lost"), "10");
+  EXPECT_EQ(field(page.events.at(1), "task"), "t10");
+}
+
+// The worker may have written by then, be at it, or not have begun.
+TEST(EventLog, EndsWithEachEventOnceAlsoWhileItIsWritten) {
+  for (int round = 0; round < 20; ++round) {
+    TemporaryDirectory directory;
+    {
+      Life first(directory, 1, {.batch_events = 1});
+      first.add({launched("t1")});
+      int turns = round % 3;
+      first.until([&] { return turns-- <= 0; });
+      first.log.finish();
+    }
+    Life second(directory, 2);
+    ASSERT_EQ(second.names({.from = place(1, 1)}),
+              "master leads t1 master leads no longer master leads |");
+  }
+}
+
+// As a master of a later version may have left them.
+TEST(EventLog, PassesOverFilesThatItCannotRead) {
+  TemporaryDirectory directory;
+  HistoryLogOptions options;
+  {
+    Life first(directory);
+    first.add({launched("t1")});
+    first.write_all(2);
+    options = Life::with({}, directory, 1).log;
+  }
+  {
+    const auto log = HistoryLog::open(options, Time()).value();
+    const std::string unknown(1'900'000, '\x02');
+    for (int i = 0; i < 9; ++i) ASSERT_TRUE(log->append({unknown}, Time()));
+    ASSERT_GT(log->files().size(), 2u);
+  }
+  Life second(directory, 2, {.recent_bytes_max = 0});
+  second.add({launched("t2")});
+  second.write_all(2);
+  EventQuery query{.from = place(1, 1)};
+  std::string names;
+  for (int pages = 0; pages < 5; ++pages) {
+    const EventPage page = second.read(query);
+    for (const EventRow& row : page.events) names += text(row.event, ", ");
+    query.from = page.next;
+  }
+  EXPECT_EQ(names, "master leads, task launched, gap, master leads, task launched, ");
 }
 
 TEST(EventLog, ForgetsTheOldestAndTellsWhoComesFromThere) {

@@ -43,7 +43,7 @@ std::string from(const RecentEvents& events, uint64_t number, size_t at_most = 1
   return read;
 }
 
-TEST(RecentEvents, AreReadFromAnyPlaceOverSeveralWrites) {
+TEST(RecentEvents, AreReadFromAnyPlaceOverSeveralBlocks) {
   RecentEvents events(10'000);
   EXPECT_TRUE(events.is_empty());
   EXPECT_FALSE(events.has(place(1)));
@@ -62,7 +62,7 @@ TEST(RecentEvents, AreReadFromAnyPlaceOverSeveralWrites) {
   EXPECT_EQ(from(events, 5, 4), "5 6 7 9 ");
 }
 
-TEST(RecentEvents, KeepAsManyBytesAsTheyMayAndAtMostOneWriteMore) {
+TEST(RecentEvents, KeepAsManyBytesAsTheyMayAndAtMostOneBlockMore) {
   const size_t bytes = block(10, 19).at(0).size();
   RecentEvents events(2 * bytes);
   for (uint64_t write = 1; write <= 9; ++write) {
@@ -71,7 +71,7 @@ TEST(RecentEvents, KeepAsManyBytesAsTheyMayAndAtMostOneWriteMore) {
     EXPECT_TRUE(events.has(place(first * 10))) << write;
     EXPECT_FALSE(events.has(place(first * 10 - 1))) << write;
   }
-  // One write that is larger than all that is kept.
+  // One block that is larger than all that is kept.
   events.add(block(100, 199));
   EXPECT_TRUE(events.has(place(100)));
   EXPECT_FALSE(events.has(place(99)));

@@ -3,13 +3,14 @@
 #include "proto/event_block.h"
 
 #include <random>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/text.h"
 #include "proto/json/event_lines.h"
-#include "proto/json/events_json.h"
 
 namespace proffer::proto {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 using Lines = std::vector<std::string>;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 struct TaskStarted {
   std::string framework;
@@ -99,6 +99,15 @@ TEST(EventBlock, HasNamesAndFrameworksOnce) {
     ASSERT_NE(at, std::string::npos) << once;
     EXPECT_EQ(bytes.find(once, at + 1), std::string::npos) << once;
   }
+}
+
+// Blocks wait in memory by the thousand.
+TEST(EventBlock, TakesNoMoreRoomThanItHasBytes) {
+  Block block;
+  for (int i = 0; i < 1'000; ++i) block.add(TaskStarted{"web-1", "t", i});
+  block.take();
+  const std::string small = block.add(TaskStarted{"web-1", "t1"}).take();
+  EXPECT_LT(small.capacity(), 2 * small.size());
 }
 
 TEST(EventBlock, SaysOfAnEventWithoutAUserWhatTheFrameworkHas) {
@@ -215,7 +224,7 @@ TEST(EventBlock, IsReadWithoutHarmIfItIsCutOrChanged) {
     ASSERT_EQ(harm(changed, whole, false), "") << round;
     read += lines_of(changed).size();
   }
-  EXPECT_GT(read, 2'000u) << "most changes leave nothing that could be read";
+  EXPECT_GT(read, 2'000u) << "too little was left to be read";
 }
 
 }  // namespace
