@@ -25,6 +25,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/events_on_disk.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/programs.h"
@@ -298,19 +299,10 @@ void add_metrics(const Options& options, const Masters& master, Bundle& bundle) 
   bundle.add("metrics.txt", page);
 }
 
-// The tail of the newest file of the log, as it lies on the disk.
 void add_events_of_disk(const Options& options, Bundle& bundle) {
-  std::error_code failed;
-  fs::path newest;
-  for (const auto& entry : fs::directory_iterator(options.data_dir + "/events", failed)) {
-    if (entry.is_regular_file(failed) && (newest.empty() || newest < entry.path())) {
-      newest = entry.path();
-    }
-  }
-  if (newest.empty()) {
-    return bundle.misses("events.txt", text("no event log in ", quoted(options.data_dir)));
-  }
-  bundle.add("events.txt", read_tail(newest));
+  const Result<std::string> events = events_on_disk(options.data_dir + "/events", kFileBytesMax);
+  if (!events) return bundle.misses("events.txt", events.error().message());
+  bundle.add("events.txt", *events);
 }
 
 void add_cluster(const Options& options, Bundle& bundle) {
