@@ -161,7 +161,7 @@ struct MasterStatus {
   int64_t tasks_running = 0;
   int64_t tasks_killing = 0;
   int64_t tasks_unreachable = 0;
-  int64_t tasks_ended = 0;  // since this master started
+  int64_t tasks_ended = 0;  // since this master began to lead; a refused launch was no task
   int64_t offers = 0;
   std::string history = {};             // why the history is not kept; empty: it is
   std::vector<MasterRow> masters = {};  // if there are several: the leader first

@@ -167,10 +167,7 @@ void Tasks::end(const Task& task) {
   keep(std::move(row));
 }
 
-void Tasks::add_refused(proto::TaskRow row) {
-  ++ended_in_all_;
-  keep(std::move(row));
-}
+void Tasks::add_refused(proto::TaskRow row) { keep(std::move(row)); }
 
 // O(log of all that is kept).
 void Tasks::keep(proto::TaskRow row) {

@@ -229,7 +229,7 @@ class Tasks {
   std::vector<proto::TaskRow> rows(const proto::TaskQuery& query) const;
 
   int64_t count(proto::TaskState state) const { return counts_[static_cast<size_t>(state)]; }
-  int64_t ended() const { return ended_in_all_; }
+  int64_t ended() const { return ended_in_all_; }  // no refused launches
   const std::map<TaskKey, Task>& all() const { return live_.map(); }
   size_t ended_kept() const { return ended_.size(); }
 

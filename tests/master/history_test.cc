@@ -72,6 +72,7 @@ TEST(History, HasLaunchesThatWereRefused) {
   f.accepts({}, {TestScheduler::spec("t1", "cpus:1;mem:64")});
   ASSERT_EQ(kept<EndedTask>(s).size(), 1u);
   EXPECT_EQ(kept<EndedTask>(s)[0].status.state, TaskState::kRefused);
+  EXPECT_EQ(s.master->status().tasks_ended, 0) << "as /metrics says, which counts updates";
   EXPECT_EQ(kept<EndedTask>(s)[0].role, RoleName("eng/ads"));
 }
 
