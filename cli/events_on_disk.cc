@@ -30,9 +30,13 @@ std::string lines_of(const std::vector<std::string>& records) {
 Result<std::string> events_on_disk(const std::string& directory, size_t bytes_max) {
   std::error_code failed;
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(directory, failed)) {
+  fs::directory_iterator entry(directory, failed);
+  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
     std::error_code gone;
-    if (entry.is_regular_file(gone)) files.push_back(entry.path().string());
+    if (entry->is_regular_file(gone)) files.push_back(entry->path().string());
+  }
+  if (failed && failed != std::errc::no_such_file_or_directory) {
+    return Error::unavailable(text("cannot read ", quoted(directory), ": ", failed.message()));
   }
   if (files.empty()) return Error::not_found(text("no event log at ", quoted(directory)));
   std::sort(files.begin(), files.end());

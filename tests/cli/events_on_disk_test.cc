@@ -2,6 +2,10 @@
 
 #include "cli/events_on_disk.h"
 
+#include <fstream>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "common/text.h"
@@ -54,6 +58,15 @@ TEST_F(EventsOnDisk, AreMissingWithoutALog) {
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code(), ErrorCode::kNotFound);
   EXPECT_NE(none.error().message().find("events"), std::string::npos);
+}
+
+TEST_F(EventsOnDisk, SayWhyTheyCannotBeRead) {
+  std::ofstream(root_ / "events") << "a file is in its place";
+  const auto none = events_on_disk(root_ / "events", 1'000);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(none.error().message().find("Not a directory"), std::string::npos)
+      << none.error().message();
 }
 
 }  // namespace
