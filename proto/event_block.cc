@@ -88,19 +88,35 @@ void EventBlockWriter::begin(const EventPlace& place, Time at) {
 
 void EventBlockWriter::add(const EventPlace& place, Time at, const TraceEvent& event,
                            const EventOwners& owners) {
+  begin_event(place, at, event.kind());
+  Fields fields(*this, owners);
+  event.fields(fields);
+  out_.number(0);
+}
+
+void EventBlockWriter::add(const BlockEvent& event, const EventOwners& owners) {
+  begin_event(event.place, event.at, {event.level, event.what});
+  Fields fields(*this, owners);
+  for (const BlockEvent::Field& field : event.fields) {
+    if (field.number) {
+      fields.number(field.name, *field.number);
+    } else {
+      fields.word(field.name, field.text);
+    }
+  }
+  out_.number(0);
+}
+
+void EventBlockWriter::begin_event(const EventPlace& place, Time at, TraceKind kind) {
   if (events_ == 0) begin(place, at);
   DCHECK(place.leader == first_.leader && place.number == first_.number + events_);
   ++events_;
-  const TraceKind kind = event.kind();
   const Name name = name_of(kind.what);
   out_.number(name.place);
   if (name.is_new) out_.bytes(kind.what);
   out_.number(static_cast<uint64_t>(kind.level));
   const int64_t millis = millis_of(at);
   out_.whole(millis - std::exchange(millis_, millis));
-  Fields fields(*this, owners);
-  event.fields(fields);
-  out_.number(0);
 }
 
 void EventBlockWriter::forget_owner(std::string_view framework) {

@@ -32,14 +32,22 @@
 
 namespace proffer::proto {
 
-// Of a text that somebody else wrote, so much is in an event.
+// Of a text that somebody else wrote, so much is in an event. Names and ids are not longer.
 inline constexpr size_t kEventTextBytesMax = 1024;
+// A writer ends a block with one of these: it is read, and lost, as a whole.
+inline constexpr size_t kEventBlockEventsMax = 1'000;
+inline constexpr size_t kEventBlockBytesMax = size_t{256} << 10;
+
+struct BlockEvent;
 
 class EventBlockWriter {
  public:
   // The place of the first event is any; each other is behind the one before. What `owners` says of
   // a framework when the block first names it, the block says of all its events.
   void add(const EventPlace& place, Time at, const TraceEvent& event, const EventOwners& owners);
+  // The same for an event that was read. Its words and the names of its fields outlive the writer,
+  // and the same text has the same address. `owners` has its user and role.
+  void add(const BlockEvent& event, const EventOwners& owners);
   // Another user or role has the framework from now on.
   void forget_owner(std::string_view framework);
 
@@ -63,6 +71,7 @@ class EventBlockWriter {
   };
 
   void begin(const EventPlace& place, Time at);
+  void begin_event(const EventPlace& place, Time at, TraceKind kind);
   Name name_of(std::string_view text);
 
   ByteWriter out_ = {};

@@ -1,9 +1,9 @@
 #pragma once
 
 // The event log of a master that stands by (ADR 0136). The follower asks the leader for the events
-// behind the last one in its own log, and appends them there as the leader wrote them, each with
-// its place. So a master that leads next goes on in a log that has the events of the leaders
-// before.
+// behind the last one in its own log, and appends them there in blocks, each event with the place
+// that the leader gave it. So a master that leads next goes on in a log that has the events of the
+// leaders before.
 //
 // A leader whose places are before the end of this log has a registry that was restored or made
 // anew. Then this log is set aside (HistoryLog::open_anew), and a new one begins.
@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/time.h"
 #include "net/backoff.h"
@@ -64,8 +65,11 @@ class EventFollower {
     proto::EventPlace from = {};  // that was asked for
     std::string json = {};
     // Under Shared::writing.
-    std::optional<proto::FollowedEvents> events = {};  // as read from `json`
     bool is_malformed = false;
+    bool is_read = false;                   // so the next ones are there
+    std::vector<std::string> records = {};  // of the log
+    uint64_t events = 0;                    // in them
+    proto::EventPlace next = {};            // behind them
     bool is_written = false;
   };
   struct Outcome {

@@ -23,8 +23,6 @@ namespace {
 // At a time, and one for a standby: each has a file in memory, and takes one of the four threads of
 // the pool that also writes the registry.
 constexpr size_t kEventReadsMax = 2;
-// A block is written as a whole, and read as one.
-constexpr size_t kBlockBytesMax = size_t{256} << 10;
 // Of the events that may wait a block has at most this part: it is lost as a whole, too.
 constexpr size_t kBlocksWaitingMin = 16;
 constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
@@ -165,7 +163,7 @@ void EventLog::keep(Time now, const TraceEvent& event) {
   if (const auto* gone = event.as<FrameworkTornDown>()) owners_.erase(gone->framework.str());
   const size_t events_max =
       std::clamp<size_t>(options_.waiting_max / kBlocksWaitingMin, 1, options_.block_events_max);
-  if (block_.events() >= events_max || block_.bytes() >= kBlockBytesMax) end_block();
+  if (block_.events() >= events_max || block_.bytes() >= proto::kEventBlockBytesMax) end_block();
   lose_oldest();
 }
 

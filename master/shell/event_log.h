@@ -42,7 +42,7 @@ struct EventLogOptions {
   // Or as soon as so many wait. Each write wakes a thread, which on a busy machine may take the
   // loop's processor, and with it what the loop has in its cache.
   size_t batch_events = 10'000;
-  size_t block_events_max = 1'000;
+  size_t block_events_max = proto::kEventBlockEventsMax;
   Duration retry = seconds(5);                // after an error
   size_t waiting_max = 50'000;                // events; of more the oldest block is lost
   size_t recent_bytes_max = size_t{1} << 20;  // see RecentEvents

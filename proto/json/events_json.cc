@@ -1,14 +1,10 @@
-// Plain lines of events are read by hand, all else by the library.
-
 #include "proto/json/events_json.h"
-
-#include <algorithm>
-#include <array>
 
 #include "common/roles.h"
 #include "common/text.h"
 #include "proto/json/event_lines.h"
 #include "proto/json/json_text.h"
+#include "proto/json/plain_line.h"
 
 namespace proffer::proto {
 namespace {
@@ -40,100 +36,16 @@ void read_row(const JsonFields& in, EventRow& row) {
   }
 }
 
-struct EventLine {
-  EventPlace seq = {};
-  bool is_gap = false;
-};
-
-// Reads a line as event_lines.h has it, if its texts are plain, with no escapes, and nothing else
-// is unusual: so are nearly all. Takes no line that the library's parser refuses, in a tenth of the
-// time.
-class PlainLine {
- public:
-  explicit PlainLine(std::string_view line) : rest_(line) {}
-
-  // Nothing: it is not plain, or no event.
-  std::optional<EventLine> read() {
-    const std::optional<EventPlace> seq = place_of(rest_);
-    if (!seq) return std::nullopt;
-    rest_.remove_prefix(kEventLineBegin.size());
-    rest_.remove_prefix(rest_.find('"') + 1);
-    std::string_view event;
-    std::string_view level;
-    if (!take(",\"time_s\":") || !take_time() || !take(",\"event\":") || !take_text(event) ||
-        !take(",\"level\":") || !take_text(level)) {
-      return std::nullopt;
-    }
-    while (take(",")) {
-      if (!take_member()) return std::nullopt;
-    }
-    if (rest_ != "}") return std::nullopt;
-    return EventLine{.seq = *seq, .is_gap = event == kGapWords};
-  }
-
- private:
-  bool take(std::string_view part) {
-    if (!rest_.starts_with(part)) return false;
-    rest_.remove_prefix(part.size());
-    return true;
-  }
-  bool take_text(std::string_view& out) {
-    if (!take("\"")) return false;
-    size_t size = 0;
-    while (size < rest_.size() && rest_[size] != '"') {
-      const char c = rest_[size++];
-      if (c < ' ' || c > '~' || c == '\\') return false;
-    }
-    out = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return take("\"");
-  }
-  // A number of at most 18 digits, without a zero before it.
-  bool take_whole() {
-    take("-");
-    const size_t size = digits();
-    if (size == 0 || size > 18 || (size > 1 && rest_.front() == '0')) return false;
-    rest_.remove_prefix(size);
-    return true;
-  }
-  // Not before 1970, nor behind the year 2255: Time goes to 2262.
-  bool take_time() {
-    const size_t size = digits();
-    if (size == 0 || size > 10 || (size == 10 && rest_.front() == '9') || !take_whole()) {
-      return false;
-    }
-    if (!take(".") || digits() != 3) return false;
-    rest_.remove_prefix(3);
-    return true;
-  }
-  bool take_member() {
-    std::string_view key;
-    if (!take_text(key) || !take(":")) return false;
-    if (members_ == keys_.size() || std::ranges::count(keys_, key) > 0) return false;
-    keys_[members_++] = key;
-    std::string_view value;
-    return rest_.starts_with('"') ? take_text(value) : take_whole();
-  }
-  size_t digits() const {
-    size_t size = 0;
-    while (size < rest_.size() && rest_[size] >= '0' && rest_[size] <= '9') ++size;
-    return size;
-  }
-
-  std::string_view rest_;
-  // No member may be there twice. More than this are unusual.
-  std::array<std::string_view, 24> keys_ = {"seq", "time_s", "event", "level"};
-  size_t members_ = 4;
-};
-
-// An event that every reader of the log takes.
-std::optional<EventLine> read_event_line(const std::string& line) {
-  if (const std::optional<EventLine> plain = PlainLine(line).read()) return plain;
+// Reads an event that every reader of the log takes: its place, and whether it is a gap.
+bool read_event_line(const std::string& line, BlockEvent& event) {
+  if (read_plain_line(line, event)) return true;
   const std::optional<EventPlace> place = place_of(line);
-  if (!place || line.find_first_of("\r\n") != std::string::npos) return std::nullopt;
+  if (!place || line.find_first_of("\r\n") != std::string::npos) return false;
   const Result<EventPage> page = parse_event_page(event_page_json({line}, *place));
-  if (!page || page->events.size() != 1 || page->events[0].seq != *place) return std::nullopt;
-  return EventLine{.seq = *place, .is_gap = page->events[0].event == kGapWords};
+  if (!page || page->events.size() != 1 || page->events[0].seq != *place) return false;
+  event.place = *place;
+  event.what = page->events[0].event == kGapWords ? kGapWords : std::string_view();
+  return true;
 }
 
 }  // namespace
@@ -284,18 +196,19 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
   }
   EventPlace end = from;
   bool has_gap = false;
+  BlockEvent event;
   for (std::string& line : lines) {
-    const std::optional<EventLine> event = read_event_line(line);
-    if (!event) {
+    if (!read_event_line(line, event)) {
       return Error::invalid_argument("a page of events has what is no event of a log");
     }
-    has_gap = has_gap || event->is_gap;
-    if (event->is_gap) continue;
-    if (event->seq < end || event->seq.number == UINT64_MAX) {
+    const bool is_gap = event.what == kGapWords;
+    has_gap = has_gap || is_gap;
+    if (is_gap) continue;
+    if (event.place < end || event.place.number == UINT64_MAX) {
       return Error::invalid_argument(
-          text("in a page of events ", to_text(event->seq), " is not behind those before it"));
+          text("in a page of events ", to_text(event.place), " is not behind those before it"));
     }
-    end = {event->seq.leader, event->seq.number + 1};
+    end = {event.place.leader, event.place.number + 1};
     followed.lines.push_back(std::move(line));
   }
   // Only a gap leads back: to the places of a leader that counts from a lower number.

@@ -9,6 +9,7 @@
 #include "proto/json/events_json.h"
 #include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
+#include "proto/json/packed_lines.h"
 #include "tests/fuzz/laws.h"
 
 namespace proffer::fuzz {
@@ -67,6 +68,11 @@ void check_followed(std::string_view json) {
   }
   CHECK(events->lines.empty() || events->next == end);
   // A reader of that log is told the same.
+  std::vector<std::string> kept;
+  for (const std::string& record : proto::packed_lines(events->lines)) {
+    for (proto::EventLineReader lines(record); lines.next();) kept.emplace_back(lines.line());
+  }
+  CHECK(kept == events->lines);
   const std::string printed = proto::event_page_json(events->lines, events->next);
   const Result<proto::EventPage> page = proto::parse_event_page(printed);
   CHECK(page) << page.error().message() << " in " << printed;

@@ -349,7 +349,8 @@ TEST_F(Followers, ADamagedEndIsAskedForAgain) {
   }
   begin_to_follow(2);
   until_asked_from(place(1, 4));
-  EXPECT_EQ(calls_.at(calls_.size() - 2).from, place(1, 3));
+  // Both events, which came together, are in one block.
+  EXPECT_LE(calls_.at(calls_.size() - 2).from, place(1, 2));
   leader_->finish();
   leader_.reset();
   until_asked_from(place(1, 5));

@@ -10,6 +10,7 @@
 
 #include "common/text.h"
 #include "proto/json/event_lines.h"
+#include "proto/json/packed_lines.h"
 
 namespace proffer::proto {
 namespace {
@@ -95,7 +96,11 @@ std::string disagreement(const std::string& line) {
     for (size_t i = 0; i < seen.size(); ++i) {
       if (place_of(followed->lines[i]) != seen[i]) return "they see another place";
     }
-    return {};
+    std::vector<std::string> kept;
+    for (const std::string& record : packed_lines(followed->lines)) {
+      for (EventLineReader read(record); read.next();) kept.emplace_back(read.line());
+    }
+    return kept == followed->lines ? "" : "what is kept of it is another line";
   }
   const bool is_for_all = page && page->events.size() == 1 && page->events[0].seq == place &&
                           lines_of_event_page(json) == std::vector{line} &&

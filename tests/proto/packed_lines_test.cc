@@ -1,0 +1,131 @@
+// What a master that stands by keeps of the events that it was sent: as few bytes as their leader,
+// and the same lines again.
+
+#include "proto/json/packed_lines.h"
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "proto/event_block.h"
+#include "proto/json/event_lines.h"
+
+namespace proffer::proto {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+Lines lines_of(const std::vector<std::string>& records) {
+  Lines all;
+  for (const std::string& record : records) {
+    for (EventLineReader lines(record); lines.next();) all.emplace_back(lines.line());
+  }
+  return all;
+}
+
+// How many events each record has; 0: it is a line.
+std::vector<uint64_t> events_in(const std::vector<std::string>& records) {
+  std::vector<uint64_t> events;
+  for (const std::string& record : records) {
+    const auto block = EventBlockReader::open(record);
+    events.push_back(block ? block->events() : 0);
+  }
+  return events;
+}
+
+std::string line(uint64_t number, std::string_view fields, uint64_t leader = 17) {
+  return text(R"({"seq":")", leader, '.', number,
+              R"(","time_s":1795752607.113,"event":"task started","level":"detail")", fields, '}');
+}
+
+TEST(PackedLines, AreBlocksOfEventsThatFollowEachOther) {
+  const auto packed = [](const Lines& lines) {
+    const std::vector<std::string> records = packed_lines(lines);
+    EXPECT_EQ(lines_of(records), lines);
+    return events_in(records);
+  };
+  using Events = std::vector<uint64_t>;
+  const std::string task = R"(,"task":"t1","slots":-3)";
+  EXPECT_EQ(packed({}), Events());
+  EXPECT_EQ(packed({line(1, task), line(2, ""), line(3, task)}), Events{3});
+  EXPECT_EQ(packed({line(1, task), line(3, task)}), (Events{1, 1}));
+  EXPECT_EQ(packed({line(9, task), line(1, task, 18)}), (Events{1, 1}));
+  // What a block could not give back.
+  for (const char* other :
+       {R"(,"a":"\u00e9")", R"(,"a":1.5)", R"(,"a":true)", R"(,"framework":3)", R"(,"a": 1)"}) {
+    EXPECT_EQ(packed({line(1, task), line(2, other), line(3, task)}), (Events{1, 0, 1})) << other;
+  }
+  const std::string most(kEventTextBytesMax, 'x');
+  for (const char* name : {"framework", "user", "role"}) {
+    const std::string begin = text(R"(,"framework":"f",")", name, "\":\"", most);
+    const bool is_framework = std::string_view(name) == "framework";
+    const std::string fields = is_framework ? text(R"(,"framework":")", most) : std::string(begin);
+    EXPECT_EQ(packed({line(1, fields + '"')}), Events{1}) << name;
+    EXPECT_EQ(packed({line(1, fields + "x\"")}), Events{0}) << name;
+  }
+}
+
+TEST(PackedLines, KeepWhatIsSaidOfAFrameworksOwner) {
+  Lines lines;
+  uint64_t number = 0;
+  for (const char* fields : {
+           R"("user":"ada","role":"eng")",
+           R"("user":"bob","role":"eng")",
+           R"("user":"bob")",
+           R"("role":"eng")",
+           R"("role":"eng","user":"bob")",
+           R"("user":"eve","task":"t1","role":"eng")",
+           R"("role":"ops","task":"t1","user":"ada")",
+           R"("role":"ops","task":"t1")",
+           R"("user":"eve","role":"ops","task":"t1")",
+           R"("user":"","role":"")",
+           R"("user":5,"role":"eng")",
+           R"("user":"ada","role":7)",
+           R"("task":"t1")",
+       }) {
+    for (const char* framework : {"web-1", "other", "web-1"}) {
+      lines.push_back(line(++number, text(R"(,"framework":")", framework, "\",", fields)));
+      lines.push_back(line(++number, text(R"(,"task":"t2","framework":")", framework, '"')));
+      lines.push_back(line(++number, text(',', fields)));
+      lines.push_back(line(++number, text(',', fields, R"(,"framework":"web-1")")));
+    }
+  }
+  lines.push_back(line(++number, R"(,"user":"ada","role":"eng","framework":"web-1")"));
+  const std::vector<std::string> records = packed_lines(lines);
+  EXPECT_EQ(records.size(), 1u);
+  EXPECT_EQ(lines_of(records), lines);
+}
+
+TEST(PackedLines, TakeAQuarterOfTheBytes) {
+  Lines lines;
+  size_t bytes = 0;
+  for (uint64_t i = 1; i <= 2'500; ++i) {
+    lines.push_back(line(i, text(R"(,"framework":"web-1","task":"t)", i, R"(","agent":"a)", i % 7,
+                                 R"(","user":"ada","role":"eng")")));
+    bytes += lines.back().size();
+  }
+  const std::vector<std::string> records = packed_lines(lines);
+  EXPECT_EQ(events_in(records), (std::vector<uint64_t>{1'000, 1'000, 500}));
+  EXPECT_EQ(lines_of(records), lines);
+  size_t packed = 0;
+  for (const std::string& record : records) packed += record.size();
+  EXPECT_LT(packed, bytes / 4);
+}
+
+TEST(PackedLines, OfLongEventsAreBoundedBlocks) {
+  Lines lines;
+  for (uint64_t i = 1; i <= 30; ++i) {
+    lines.push_back(line(i, text(R"(,"said":")", std::string(30'000, 'x'), '"')));
+  }
+  const std::vector<std::string> records = packed_lines(lines);
+  EXPECT_EQ(lines_of(records), lines);
+  for (const std::string& record : records) {
+    EXPECT_LT(record.size(), kEventBlockBytesMax + 31'000);
+  }
+  EXPECT_EQ(records.size(), 4u);
+}
+
+}  // namespace
+}  // namespace proffer::proto
