@@ -81,8 +81,9 @@ struct FollowCall {
 
 // The answer, as the master that stands by writes it.
 struct FollowedEvents {
-  std::vector<std::string> lines = {};  // of events, in their order; gaps are left out
-  EventPlace next = {};                 // `from` of the next call
+  std::vector<std::string> records = {};  // of the log's file; gaps are left out
+  uint64_t events = 0;                    // in them
+  EventPlace next = {};                   // `from` of the next call
   bool operator==(const FollowedEvents&) const = default;
 };
 

@@ -14,7 +14,6 @@
 #include "master/shell/event_pages.h"
 #include "net/randomness.h"
 #include "proto/json/events_json.h"
-#include "proto/json/packed_lines.h"
 
 namespace proffer::master {
 
@@ -25,9 +24,6 @@ struct EventFollower::Shared {
 
   Result<Outcome> open(const HistoryLogOptions& options, Time now);
   Result<Outcome> write(const HistoryLogOptions& options, Batch& batch, Time now);
-
- private:
-  static Result<void> read_page(Batch& batch);
 };
 
 // In a worker.
@@ -44,27 +40,20 @@ Result<EventFollower::Outcome> EventFollower::Shared::open(const HistoryLogOptio
   return outcome;
 }
 
-Result<void> EventFollower::Shared::read_page(Batch& batch) {
-  const Result<proto::FollowedEvents> page = proto::parse_followed_events(batch.json, batch.from);
-  batch.is_malformed = !page;
-  if (!page) return page.error();
-  batch.json.clear();
-  batch.records = proto::packed_lines(page->lines);
-  batch.events = page->lines.size();
-  batch.next = page->next;
-  batch.is_read = true;
-  return {};
-}
-
 // In a worker, or in the loop's thread at the end. All of a page is written, or nothing.
 Result<EventFollower::Outcome> EventFollower::Shared::write(const HistoryLogOptions& options,
                                                             Batch& batch, Time now) {
   const std::lock_guard lock(writing);
   if (is_closed || batch.is_written) return Outcome();
-  if (!batch.is_read) {
-    if (Result<void> read = read_page(batch); !read) return std::move(read).error();
+  if (!batch.events) {
+    Result<proto::FollowedEvents> events = proto::parse_followed_events(batch.json, batch.from);
+    batch.is_malformed = !events;
+    if (!events) return std::move(events).error();
+    batch.events = *std::move(events);
+    batch.json.clear();
   }
-  const bool leads_back = batch.next < batch.from;
+  const proto::FollowedEvents& events = *batch.events;
+  const bool leads_back = events.next < batch.from;
   if (log == nullptr || leads_back) {
     log.reset();
     Result<std::unique_ptr<HistoryLog>> opened =
@@ -77,13 +66,13 @@ Result<EventFollower::Outcome> EventFollower::Shared::write(const HistoryLogOpti
     batch.is_written = true;
     return Outcome{.bytes = log->bytes()};
   }
-  if (!batch.records.empty()) {
-    if (Result<void> written = log->append(batch.records, now); !written) {
+  if (!events.records.empty()) {
+    if (Result<void> written = log->append(events.records, now); !written) {
       return std::move(written).error();
     }
   }
   batch.is_written = true;
-  return Outcome{.next = batch.next, .written = batch.events, .bytes = log->bytes()};
+  return Outcome{.next = events.next, .written = events.events, .bytes = log->bytes()};
 }
 
 EventFollower::EventFollower(Loop& loop, EventFollowerOptions options,

@@ -16,7 +16,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/time.h"
 #include "net/backoff.h"
@@ -65,11 +64,8 @@ class EventFollower {
     proto::EventPlace from = {};  // that was asked for
     std::string json = {};
     // Under Shared::writing.
+    std::optional<proto::FollowedEvents> events = {};  // as read from `json`
     bool is_malformed = false;
-    bool is_read = false;                   // so the next ones are there
-    std::vector<std::string> records = {};  // of the log
-    uint64_t events = 0;                    // in them
-    proto::EventPlace next = {};            // behind them
     bool is_written = false;
   };
   struct Outcome {

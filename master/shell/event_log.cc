@@ -26,6 +26,9 @@ constexpr size_t kEventReadsMax = 2;
 // Of the events that may wait a block has at most this part: it is lost as a whole, too.
 constexpr size_t kBlocksWaitingMin = 16;
 constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
+// Of events in memory, in one turn of the loop: a reader that wants few of them gets an empty page
+// that leads on.
+constexpr size_t kEventsLookedAtMax = 4'096;
 // Of the newest files, in which the last events are searched for.
 constexpr uint64_t kSearchBytesMax = uint64_t{16} << 20;
 
@@ -300,17 +303,18 @@ bool EventLog::is_beyond(const proto::EventPlace& from) const {
   return from > proto::EventPlace{options_.leader, number_ + 1};
 }
 
-Page EventLog::page_of_recent(const Reading& reading, bool& is_empty,
-                              proto::EventPlace& next) const {
+EventLog::RecentPage EventLog::page_of_recent(const Reading& reading, size_t looked_at_max) const {
   EventPageMaker page(reading.query,
                       EventFilter(reading.query, reading.by.get(), reading.is_operator),
                       reading.form);
-  recent_.each_from(
-      *reading.query.from,
-      [&](std::string_view line, const proto::EventPlace& place) { return page.add(line, place); });
-  is_empty = page.is_empty();
-  next = page.next();
-  return page_of(page);
+  size_t left = looked_at_max;
+  recent_.each_from(*reading.query.from,
+                    [&](std::string_view line, const proto::EventPlace& place) {
+                      if (left == 0) return false;
+                      --left;
+                      return page.add(line, place);
+                    });
+  return {page_of(page), page.next(), page.is_empty() && left > 0};
 }
 
 void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
@@ -363,12 +367,12 @@ void EventLog::read(Reading&& reading) {
 }
 
 void EventLog::read_recent(Reading&& reading) {
-  bool is_empty = false;
-  proto::EventPlace next;
-  Page page = page_of_recent(reading, is_empty, next);
-  if (!is_empty || reading.query.wait <= Duration()) return reading.done(std::move(page));
+  RecentPage recent = page_of_recent(reading, kEventsLookedAtMax);
+  if (!recent.has_nothing || reading.query.wait <= Duration()) {
+    return reading.done(std::move(recent.page));
+  }
   // What is there by now is not asked for.
-  reading.query.from = next;
+  reading.query.from = recent.next;
   const std::string user = audit_name(reading.by.get());
   if (Result<void> may_wait = check_may_wait(reading, user); !may_wait) {
     return reading.done(std::move(may_wait).error());
@@ -419,11 +423,10 @@ void EventLog::answer_waits(bool standbys_only) {
       if (*query.from < end()) end_wait(wait, empty_page(*query.from));
       continue;
     }
-    bool is_empty = false;
-    proto::EventPlace next;
-    Page page = page_of_recent(wait->reading, is_empty, next);
-    query.from = next;
-    if (!is_empty) end_wait(wait, std::move(page));
+    // It has looked at all that was there before.
+    RecentPage recent = page_of_recent(wait->reading, SIZE_MAX);
+    query.from = recent.next;
+    if (!recent.has_nothing) end_wait(wait, std::move(recent.page));
   }
 }
 

@@ -130,6 +130,11 @@ class EventLog {
     Reading reading;  // from where nothing is yet
     Time until = {};
   };
+  struct RecentPage {
+    Page page;
+    proto::EventPlace next;
+    bool has_nothing = false;  // and all that is there was looked at
+  };
   struct Shared;  // with the worker
 
   bool may_keep(const TraceEvent& event, Time now);
@@ -145,7 +150,7 @@ class EventLog {
   // Of a place that no event so far has, nor the next one.
   bool is_beyond(const proto::EventPlace& from) const;
   void read(Reading&& reading);
-  Page page_of_recent(const Reading& reading, bool& is_empty, proto::EventPlace& next) const;
+  RecentPage page_of_recent(const Reading& reading, size_t looked_at_max) const;
   void read_recent(Reading&& reading);
   void read_files(Reading&& reading);
   void start_reading(Reading&& reading);

@@ -4,12 +4,14 @@
 #include "common/text.h"
 #include "proto/json/event_lines.h"
 #include "proto/json/json_text.h"
+#include "proto/json/line_packer.h"
 #include "proto/json/plain_line.h"
 
 namespace proffer::proto {
 namespace {
 
-constexpr std::string_view kNext = "],\"next\":\"";  // behind the events of a page
+constexpr std::string_view kBegin = "{\"events\":[";  // of a page
+constexpr std::string_view kNext = "],\"next\":\"";   // behind the events of a page
 
 std::string as_text(const JsonValue& value) {
   if (const auto* words = std::get_if<std::string>(&value)) return *words;
@@ -36,16 +38,57 @@ void read_row(const JsonFields& in, EventRow& row) {
   }
 }
 
-// Reads an event that every reader of the log takes: its place, and whether it is a gap.
-bool read_event_line(const std::string& line, BlockEvent& event) {
-  if (read_plain_line(line, event)) return true;
+// Whether every reader of the log takes the line, which is not plain. `event` gets its place, and
+// whether it is a gap.
+bool read_unusual_line(std::string_view line, BlockEvent& event) {
   const std::optional<EventPlace> place = place_of(line);
-  if (!place || line.find_first_of("\r\n") != std::string::npos) return false;
-  const Result<EventPage> page = parse_event_page(event_page_json({line}, *place));
+  if (!place || line.find_first_of("\r\n") != std::string_view::npos) return false;
+  const Result<EventPage> page = parse_event_page(event_page_json({std::string(line)}, *place));
   if (!page || page->events.size() != 1 || page->events[0].seq != *place) return false;
   event.place = *place;
   event.what = page->events[0].event == kGapWords ? kGapWords : std::string_view();
   return true;
+}
+
+// The events of a page, each as it stands there.
+std::vector<std::string_view> lines_in(std::string_view json) {
+  constexpr int kDepthOfEvents = 2;  // within the page's object
+  std::vector<std::string_view> lines;
+  int depth = 0;
+  bool is_in_text = false;
+  size_t begin = 0;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_in_text) {
+      if (c == '\\') ++i;
+      is_in_text = c != '"';
+    } else if (c == '"') {
+      is_in_text = true;
+    } else if (c == '{') {
+      if (++depth == kDepthOfEvents) begin = i;
+    } else if (c == '}' && depth-- == kDepthOfEvents) {
+      lines.push_back(json.substr(begin, i + 1 - begin));
+    }
+  }
+  return lines;
+}
+
+// Whether the page has these lines, which are parts of it, and nothing else.
+bool is_page_of(std::string_view json, const std::vector<std::string_view>& lines,
+                const EventPlace& next) {
+  std::string_view rest = json;
+  const auto take = [&](std::string_view part) {
+    if (!rest.starts_with(part)) return false;
+    rest.remove_prefix(part.size());
+    return true;
+  };
+  if (!take(kBegin)) return false;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i > 0 && !take(",")) return false;
+    if (lines[i].data() != rest.data()) return false;
+    rest.remove_prefix(lines[i].size());
+  }
+  return rest == text(kNext, to_text(next), "\"}");
 }
 
 }  // namespace
@@ -132,7 +175,7 @@ std::string event_page_json(const std::vector<std::string>& lines, const EventPl
   for (const std::string& line : lines) bytes += line.size() + 1;
   std::string out;
   out.reserve(bytes);
-  out += "{\"events\":[";
+  out += kBegin;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (i > 0) out += ',';
     out += lines[i];
@@ -154,25 +197,8 @@ Result<EventPage> parse_event_page(std::string_view json) {
 }
 
 std::vector<std::string> lines_of_event_page(std::string_view json) {
-  constexpr int kDepthOfEvents = 2;  // within the page's object
-  std::vector<std::string> lines;
-  int depth = 0;
-  bool is_in_text = false;
-  size_t begin = 0;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (is_in_text) {
-      if (c == '\\') ++i;
-      is_in_text = c != '"';
-    } else if (c == '"') {
-      is_in_text = true;
-    } else if (c == '{') {
-      if (++depth == kDepthOfEvents) begin = i;
-    } else if (c == '}' && depth-- == kDepthOfEvents) {
-      lines.emplace_back(json.substr(begin, i + 1 - begin));
-    }
-  }
-  return lines;
+  const std::vector<std::string_view> lines = lines_in(json);
+  return {lines.begin(), lines.end()};
 }
 
 JsonShape follow_call_shape() { return shape_of<FollowCall>(); }
@@ -182,7 +208,7 @@ Result<FollowCall> parse_follow_call(std::string_view json) {
 }
 
 Result<FollowedEvents> parse_followed_events(std::string_view json, const EventPlace& from) {
-  std::vector<std::string> lines = lines_of_event_page(json);
+  const std::vector<std::string_view> lines = lines_in(json);
   FollowedEvents followed;
   const size_t end_of_lines = json.rfind(kNext);
   if (end_of_lines != std::string_view::npos) {
@@ -191,14 +217,16 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
     if (!place) return Error(place.error()).in("next");
     followed.next = *place;
   }
-  if (event_page_json(lines, followed.next) != json) {
+  if (!is_page_of(json, lines, followed.next)) {
     return Error::invalid_argument("this is no page of events as a leader writes it");
   }
   EventPlace end = from;
   bool has_gap = false;
+  LinePacker packer;
   BlockEvent event;
-  for (std::string& line : lines) {
-    if (!read_event_line(line, event)) {
+  for (const std::string_view line : lines) {
+    const bool is_plain = read_plain_line(line, event);
+    if (!is_plain && !read_unusual_line(line, event)) {
       return Error::invalid_argument("a page of events has what is no event of a log");
     }
     const bool is_gap = event.what == kGapWords;
@@ -209,14 +237,16 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
           text("in a page of events ", to_text(event.place), " is not behind those before it"));
     }
     end = {event.place.leader, event.place.number + 1};
-    followed.lines.push_back(std::move(line));
+    ++followed.events;
+    packer.add(line, is_plain ? &event : nullptr);
   }
+  followed.records = packer.take();
   // Only a gap leads back: to the places of a leader that counts from a lower number.
-  if (followed.lines.empty() && followed.next < from && !has_gap) {
+  if (followed.events == 0 && followed.next < from && !has_gap) {
     return Error::invalid_argument(
         text("next: ", to_text(followed.next), " is before ", to_text(from), ", without a gap"));
   }
-  if (!followed.lines.empty() && followed.next != end) {
+  if (followed.events > 0 && followed.next != end) {
     return Error::invalid_argument(text("next: must be ", to_text(end), ", behind the last event"));
   }
   return followed;

@@ -29,9 +29,9 @@ std::vector<std::string> lines_of_event_page(std::string_view json);
 JsonShape follow_call_shape();
 std::string follow_call_json(const FollowCall& call);
 Result<FollowCall> parse_follow_call(std::string_view json);
-// The page that answers it: each event as it stands there, behind the one before and not before
-// `from`. Errors: kInvalidArgument, also for what no leader would have written: it would be an
-// event of this master's log.
+// The page that answers it: each event, behind the one before and not before `from`. An
+// EventLineReader reads the same lines from the records. Errors: kInvalidArgument, also for what no
+// leader would have written: it would be an event of this master's log.
 Result<FollowedEvents> parse_followed_events(std::string_view json, const EventPlace& from);
 
 }  // namespace proffer::proto

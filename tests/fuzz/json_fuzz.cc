@@ -9,8 +9,8 @@
 #include "proto/json/events_json.h"
 #include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
-#include "proto/json/packed_lines.h"
 #include "tests/fuzz/laws.h"
+#include "tests/proto/record_lines.h"
 
 namespace proffer::fuzz {
 namespace json_fuzz {
@@ -54,29 +54,27 @@ void check_events(std::string_view json) {
   CHECK(*again == *page) << printed;
 }
 
-// What a standby writes into its own log: lines that are events, in order, from the place on.
+// What a standby writes into its own log: events in order, from the place on. A reader of that log
+// is told what the leader's readers are told.
 void check_followed(std::string_view json) {
   constexpr proto::EventPlace kFrom{LeaderEpoch(1), 2};
   const Result<proto::FollowedEvents> events = proto::parse_followed_events(json, kFrom);
   if (!events) return check_told(events.error());
+  const std::vector<std::string> kept = proto::test::lines_of(events->records);
+  CHECK_EQ(kept.size(), events->events);
   proto::EventPlace end = kFrom;
-  for (const std::string& line : events->lines) {
+  for (const std::string& line : kept) {
     const std::optional<proto::EventPlace> place = proto::place_of(line);
     CHECK(place && *place >= end) << line;
     CHECK(line.find('\n') == std::string::npos) << line;
+    CHECK(json.find(line) != std::string_view::npos) << line;
     end = {place->leader, place->number + 1};
   }
-  CHECK(events->lines.empty() || events->next == end);
-  // A reader of that log is told the same.
-  std::vector<std::string> kept;
-  for (const std::string& record : proto::packed_lines(events->lines)) {
-    for (proto::EventLineReader lines(record); lines.next();) kept.emplace_back(lines.line());
-  }
-  CHECK(kept == events->lines);
-  const std::string printed = proto::event_page_json(events->lines, events->next);
+  CHECK(kept.empty() || events->next == end);
+  const std::string printed = proto::event_page_json(kept, events->next);
   const Result<proto::EventPage> page = proto::parse_event_page(printed);
   CHECK(page) << page.error().message() << " in " << printed;
-  CHECK_EQ(page->events.size(), events->lines.size()) << printed;
+  CHECK_EQ(page->events.size(), kept.size()) << printed;
   const Result<proto::FollowedEvents> again = proto::parse_followed_events(printed, kFrom);
   CHECK(again) << again.error().message() << " in " << printed;
   CHECK(*again == *events) << printed;

@@ -458,8 +458,7 @@ TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
                        EventPlace from = place(1, 1)) {
     const Result<proto::FollowedEvents> events =
         proto::parse_followed_events(proto::event_page_json(lines, next), from);
-    return events ? text(events->lines.size(), " to ", to_text(events->next))
-                  : events.error().message();
+    return events ? text(events->events, " to ", to_text(events->next)) : events.error().message();
   };
   EXPECT_EQ(read({gap, one, two}, place(1, 4)), "2 to 1.4");
   EXPECT_EQ(read({}, place(1, 1)), "0 to 1.1");
@@ -479,6 +478,12 @@ TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
        {R"(,"a":{}})", R"(,"a":{"b":{}}})", R"(,"a":01})", R"(,"a":"\x"})", ",\"a\":\"\xc3\"}",
         ",\"a\":\"\n\"}", R"(,"time_s":"now"})", R"(,"a"})", R"(,"seq":"1.3"})", ""}) {
     EXPECT_THAT(read({head + bad}, place(1, 3)), HasSubstr("event")) << bad;
+  }
+  for (const std::string& bad :
+       {text(",", one), text(one, ","), text(one, ",,", two), text(one, " ,", two), text(one, two),
+        text("[", one, "]"), text("1,", one), text(one, ",1"), std::string(",")}) {
+    const std::string json = text("{\"events\":[", bad, "],\"next\":\"1.4\"}");
+    EXPECT_FALSE(proto::parse_followed_events(json, place(1, 1))) << json;
   }
   EXPECT_FALSE(proto::parse_followed_events("{}", place(1, 1)));
   EXPECT_FALSE(proto::parse_followed_events("", place(1, 1)));

@@ -121,6 +121,34 @@ TEST(EventLog, IsReadInOrderFromAnyPlace) {
   EXPECT_EQ(page.next, place(1, 5));
 }
 
+// However many events in memory are not wanted: the loop has other work, too.
+TEST(EventLog, LeadsAReaderOnThatWantsFewOfMany) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  for (int i = 1; i < 9'000; ++i) life.add({launched("t")});
+  life.add({launched("last", "ada", kWeb, "a2")});
+  life.write_all(9'001);
+  // Also one that would wait.
+  EventQuery query{.from = place(1, 1), .agent = "a2", .wait = seconds(30)};
+  int pages = 0;
+  EventPage page;
+  while (page.events.empty()) {
+    page = life.read(query);
+    ASSERT_GT(page.next, *query.from);
+    query.from = page.next;
+    ++pages;
+  }
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(page.events.at(0).seq, place(1, 9'001));
+  // One that waits looks at all that comes.
+  std::string answer;
+  life.log.read(query, nullptr, true, [&](Result<Page> told) { answer = told->json; });
+  for (int i = 0; i < 9'000; ++i) life.add({launched("t")});
+  life.add({launched("last", "ada", kWeb, "a2")});
+  life.until([&] { return !answer.empty(); });
+  EXPECT_THAT(answer, HasSubstr("\"task\":\"last\""));
+}
+
 TEST(EventLog, WritesAtOnceWhatABusyMasterAdds) {
   TemporaryDirectory directory;
   Life life(directory, 1, {.delay = hours(1), .batch_events = 3});

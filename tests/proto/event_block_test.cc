@@ -11,11 +11,13 @@
 
 #include "common/text.h"
 #include "proto/json/event_lines.h"
+#include "tests/proto/record_lines.h"
 
 namespace proffer::proto {
 namespace {
 
 using Lines = std::vector<std::string>;
+using test::lines_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -43,12 +45,6 @@ struct FrameworkOf {
 const EventOwners kOwners = {{"web-1", {.user = "ada", .role = "eng"}}};
 constexpr EventPlace kFirst{LeaderEpoch(17), 4021};
 constexpr Time kNow = Time::from_nanos(1'795'752'607'113'000'000);
-
-Lines lines_of(std::string_view record) {
-  Lines all;
-  for (EventLineReader lines(record); lines.next();) all.emplace_back(lines.line());
-  return all;
-}
 
 // Adds events at the next places.
 class Block {

@@ -10,7 +10,7 @@
 
 #include "common/text.h"
 #include "proto/json/event_lines.h"
-#include "proto/json/packed_lines.h"
+#include "tests/proto/record_lines.h"
 
 namespace proffer::proto {
 namespace {
@@ -92,15 +92,13 @@ std::string disagreement(const std::string& line) {
     for (const EventRow& row : page->events) {
       if (row.event != "gap") seen.push_back(row.seq);
     }
-    if (seen.size() != followed->lines.size()) return "they see another number of events";
+    if (seen.size() != followed->events) return "they see another number of events";
+    const std::vector<std::string> kept = test::lines_of(followed->records);
+    if (kept.size() != seen.size()) return "another number of events is kept";
     for (size_t i = 0; i < seen.size(); ++i) {
-      if (place_of(followed->lines[i]) != seen[i]) return "they see another place";
+      if (place_of(kept[i]) != seen[i]) return "they see another place";
     }
-    std::vector<std::string> kept;
-    for (const std::string& record : packed_lines(followed->lines)) {
-      for (EventLineReader read(record); read.next();) kept.emplace_back(read.line());
-    }
-    return kept == followed->lines ? "" : "what is kept of it is another line";
+    return seen.empty() || kept == std::vector{line} ? "" : "another line is kept: " + kept[0];
   }
   const bool is_for_all = page && page->events.size() == 1 && page->events[0].seq == place &&
                           lines_of_event_page(json) == std::vector{line} &&

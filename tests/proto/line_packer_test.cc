@@ -1,7 +1,7 @@
 // What a master that stands by keeps of the events that it was sent: as few bytes as their leader,
 // and the same lines again.
 
-#include "proto/json/packed_lines.h"
+#include "proto/json/line_packer.h"
 
 #include <random>
 
@@ -11,18 +11,29 @@
 #include "common/text.h"
 #include "proto/event_block.h"
 #include "proto/json/event_lines.h"
+#include "proto/json/events_json.h"
+#include "tests/proto/record_lines.h"
 
 namespace proffer::proto {
 namespace {
 
 using Lines = std::vector<std::string>;
 
-Lines lines_of(const std::vector<std::string>& records) {
-  Lines all;
-  for (const std::string& record : records) {
-    for (EventLineReader lines(record); lines.next();) all.emplace_back(lines.line());
+using test::lines_of;
+
+// What is kept of a page of these lines.
+std::vector<std::string> kept_of(const Lines& lines) {
+  EventPlace next;
+  if (!lines.empty()) {
+    next = *place_of(lines.back());
+    ++next.number;
   }
-  return all;
+  const Result<FollowedEvents> page = parse_followed_events(event_page_json(lines, next), {});
+  EXPECT_TRUE(page) << page.error().message();
+  if (!page) return {};
+  EXPECT_EQ(page->events, lines.size());
+  EXPECT_EQ(lines_of(page->records), lines);
+  return page->records;
 }
 
 // How many events each record has; 0: it is a line.
@@ -40,12 +51,8 @@ std::string line(uint64_t number, std::string_view fields, uint64_t leader = 17)
               R"(","time_s":1795752607.113,"event":"task started","level":"detail")", fields, '}');
 }
 
-TEST(PackedLines, AreBlocksOfEventsThatFollowEachOther) {
-  const auto packed = [](const Lines& lines) {
-    const std::vector<std::string> records = packed_lines(lines);
-    EXPECT_EQ(lines_of(records), lines);
-    return events_in(records);
-  };
+TEST(LinePacker, MakesBlocksOfEventsThatFollowEachOther) {
+  const auto packed = [](const Lines& lines) { return events_in(kept_of(lines)); };
   using Events = std::vector<uint64_t>;
   const std::string task = R"(,"task":"t1","slots":-3)";
   EXPECT_EQ(packed({}), Events());
@@ -67,7 +74,7 @@ TEST(PackedLines, AreBlocksOfEventsThatFollowEachOther) {
   }
 }
 
-TEST(PackedLines, KeepWhatIsSaidOfAFrameworksOwner) {
+TEST(LinePacker, KeepsWhatIsSaidOfAFrameworksOwner) {
   Lines lines;
   uint64_t number = 0;
   for (const char* fields : {
@@ -93,12 +100,10 @@ TEST(PackedLines, KeepWhatIsSaidOfAFrameworksOwner) {
     }
   }
   lines.push_back(line(++number, R"(,"user":"ada","role":"eng","framework":"web-1")"));
-  const std::vector<std::string> records = packed_lines(lines);
-  EXPECT_EQ(records.size(), 1u);
-  EXPECT_EQ(lines_of(records), lines);
+  EXPECT_EQ(kept_of(lines).size(), 1u);
 }
 
-TEST(PackedLines, TakeAQuarterOfTheBytes) {
+TEST(LinePacker, NeedsAQuarterOfTheBytes) {
   Lines lines;
   size_t bytes = 0;
   for (uint64_t i = 1; i <= 2'500; ++i) {
@@ -106,21 +111,19 @@ TEST(PackedLines, TakeAQuarterOfTheBytes) {
                                  R"(","user":"ada","role":"eng")")));
     bytes += lines.back().size();
   }
-  const std::vector<std::string> records = packed_lines(lines);
+  const std::vector<std::string> records = kept_of(lines);
   EXPECT_EQ(events_in(records), (std::vector<uint64_t>{1'000, 1'000, 500}));
-  EXPECT_EQ(lines_of(records), lines);
   size_t packed = 0;
   for (const std::string& record : records) packed += record.size();
   EXPECT_LT(packed, bytes / 4);
 }
 
-TEST(PackedLines, OfLongEventsAreBoundedBlocks) {
+TEST(LinePacker, EndsBlocksOfLongEventsEarly) {
   Lines lines;
   for (uint64_t i = 1; i <= 30; ++i) {
     lines.push_back(line(i, text(R"(,"said":")", std::string(30'000, 'x'), '"')));
   }
-  const std::vector<std::string> records = packed_lines(lines);
-  EXPECT_EQ(lines_of(records), lines);
+  const std::vector<std::string> records = kept_of(lines);
   for (const std::string& record : records) {
     EXPECT_LT(record.size(), kEventBlockBytesMax + 31'000);
   }
