@@ -142,15 +142,16 @@ int run_events(const Words& words) {
   while (true) {
     const bool is_more = query.from != page->next || !page->events.empty();
     if (!follow && (!is_more || !query.from)) return 0;
-    query.from = page->next;
+    const proto::EventPlace from = page->next;
+    query.from = from;
     query.last = 0;
     query.wait = follow ? kWait : Duration();
     const auto begun = std::chrono::steady_clock::now();
     page = ask_until_it_is_back(*master, query, json);
     if (!page) return print_error(page.error(), json);
-    // It did not wait: there is nothing yet, and its disk may refuse.
+    // The master did not wait though there is nothing more: its disk may refuse.
     const bool was_at_once = std::chrono::steady_clock::now() - begun < std::chrono::seconds(1);
-    if (follow && page->events.empty() && was_at_once) {
+    if (follow && page->next == from && was_at_once) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(kAskAgain.nanos()));
     }
   }

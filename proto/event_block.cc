@@ -58,6 +58,7 @@ class EventBlockWriter::Fields final : public TraceFields {
     return name;
   }
   void framework(std::string_view id) {
+    DCHECK_LE(id.size(), kEventTextBytesMax);
     const auto found = block_.frameworks_.find(id);
     if (found != block_.frameworks_.end()) return block_.out_.number(found->second);
     block_.out_.number(block_.frameworks_of_block_);

@@ -45,8 +45,9 @@ class EventBlockWriter {
   // The place of the first event is any; each other is behind the one before. What `owners` says of
   // a framework when the block first names it, the block says of all its events.
   void add(const EventPlace& place, Time at, const TraceEvent& event, const EventOwners& owners);
-  // The same for an event that was read. Its words and the names of its fields outlive the writer,
-  // and the same text has the same address. `owners` has its user and role.
+  // The same for an event that was read; its `user` and `role` are not looked at. `what` and the
+  // names of fields are as EventBlockReader takes them, and an address has one text as long as the
+  // writer lives. The id of a framework has at most kEventTextBytesMax bytes, as have its owners.
   void add(const BlockEvent& event, const EventOwners& owners);
   // Another user or role has the framework from now on.
   void forget_owner(std::string_view framework);

@@ -26,9 +26,9 @@ constexpr size_t kEventReadsMax = 2;
 // Of the events that may wait a block has at most this part: it is lost as a whole, too.
 constexpr size_t kBlocksWaitingMin = 16;
 constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
-// Of events in memory, in one turn of the loop: a reader that wants few of them gets an empty page
-// that leads on.
-constexpr size_t kEventsLookedAtMax = 4'096;
+// Events in memory that one call examines, and all calls that wait in one turn of the loop.
+constexpr size_t kExaminedByCallMax = 4'096;
+constexpr size_t kExaminedByWaitsMax = 16'384;
 // Of the newest files, in which the last events are searched for.
 constexpr uint64_t kSearchBytesMax = uint64_t{16} << 20;
 
@@ -122,6 +122,7 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
       shared_(std::make_shared<Shared>()),
       timer_(loop, [this] { write(); }),
       wait_timer_(loop, [this] { end_late(); }),
+      waits_turn_(loop, [this] { answer_waits(); }),
       standby_timer_(loop, [this] { read_for_standbys(); }),
       owners_(options_.owners),
       recent_(options_.recent_bytes_max) {
@@ -288,7 +289,10 @@ void EventLog::finish(bool is_in_order) {
   } else {
     LOG(ERROR) << "the last events are lost: " << written.error().message();
   }
-  answer_waits(true);
+  for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
+    const auto wait = next_wait++;
+    if (wait->reading.standby) answer_wait(wait, SIZE_MAX);
+  }
 }
 
 proto::EventPlace EventLog::end() const {
@@ -303,18 +307,16 @@ bool EventLog::is_beyond(const proto::EventPlace& from) const {
   return from > proto::EventPlace{options_.leader, number_ + 1};
 }
 
-EventLog::RecentPage EventLog::page_of_recent(const Reading& reading, size_t looked_at_max) const {
+EventLog::RecentPage EventLog::page_of_recent(const Reading& reading, size_t examined_max) const {
   EventPageMaker page(reading.query,
                       EventFilter(reading.query, reading.by.get(), reading.is_operator),
                       reading.form);
-  size_t left = looked_at_max;
+  size_t examined = 0;
   recent_.each_from(*reading.query.from,
                     [&](std::string_view line, const proto::EventPlace& place) {
-                      if (left == 0) return false;
-                      --left;
-                      return page.add(line, place);
+                      return page.add(line, place) && ++examined < examined_max;
                     });
-  return {page_of(page), page.next(), page.is_empty() && left > 0};
+  return {page_of(page), page.next(), page.is_empty(), examined};
 }
 
 void EventLog::read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
@@ -367,8 +369,9 @@ void EventLog::read(Reading&& reading) {
 }
 
 void EventLog::read_recent(Reading&& reading) {
-  RecentPage recent = page_of_recent(reading, kEventsLookedAtMax);
-  if (!recent.has_nothing || reading.query.wait <= Duration()) {
+  RecentPage recent = page_of_recent(reading, kExaminedByCallMax);
+  const bool is_at_end = recent.is_empty && recent.next >= end();
+  if (!is_at_end || reading.query.wait <= Duration()) {
     return reading.done(std::move(recent.page));
   }
   // What is there by now is not asked for.
@@ -413,21 +416,28 @@ void EventLog::end_wait(std::list<Wait>::iterator wait, Result<Page> page) {
   done(std::move(page));
 }
 
-void EventLog::answer_waits(bool standbys_only) {
-  for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
-    const auto wait = next_wait++;
-    if (standbys_only && !wait->reading.standby) continue;
-    proto::EventQuery& query = wait->reading.query;
-    if (!recent_.has(*query.from)) {
-      // So much came at once that its beginning is on the disk only. The next call reads it.
-      if (*query.from < end()) end_wait(wait, empty_page(*query.from));
-      continue;
-    }
-    // It has looked at all that was there before.
-    RecentPage recent = page_of_recent(wait->reading, SIZE_MAX);
-    query.from = recent.next;
-    if (!recent.has_nothing) end_wait(wait, std::move(recent.page));
+void EventLog::answer_waits() {
+  size_t left = kExaminedByWaitsMax;
+  for (auto next_wait = waits_.begin(); next_wait != waits_.end() && left > 0;) {
+    left -= answer_wait(next_wait++, left);
   }
+  if (left == 0) waits_turn_.arm(loop_.now());
+}
+
+// If it wants one of the next events, or those that it has to examine are not in memory. Returns
+// how many were examined.
+size_t EventLog::answer_wait(std::list<Wait>::iterator wait, size_t examined_max) {
+  proto::EventPlace& from = *wait->reading.query.from;
+  if (from >= end()) return 0;
+  if (!recent_.has(from)) {
+    // So much came at once that its beginning is on the disk only. The next call reads it.
+    end_wait(wait, empty_page(from));
+    return 0;
+  }
+  RecentPage recent = page_of_recent(wait->reading, examined_max);
+  from = recent.next;
+  if (!recent.is_empty) end_wait(wait, std::move(recent.page));
+  return recent.examined;
 }
 
 void EventLog::end_late() {

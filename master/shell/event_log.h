@@ -74,11 +74,12 @@ class EventLog {
   bool is_finished() const { return is_finished_; }
 
   // A page of what `by` may see, as proto::event_page_json(): at once, or in a later turn. A page
-  // may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a file.
-  // Page::next is the place of the first event behind it. From a place that the log has not reached
-  // it is a gap, and goes on at end(): a registry that was restored or made anew counts its leaders
-  // from a lower number, and the log before it has been set aside. Errors: kInvalidArgument;
-  // kResourceExhausted, too many read or wait; kUnavailable.
+  // may be short, or empty, also of a call that would wait, and still have a next one: each reads
+  // at most kPageReadBytes or a file, and examines at most 4,096 events in memory. Page::next is
+  // the place of the first event behind it. From a place that the log has not reached it is a gap,
+  // and goes on at end(): a registry that was restored or made anew counts its leaders from a lower
+  // number, and the log before it has been set aside. Errors: kInvalidArgument; kResourceExhausted,
+  // too many read or wait; kUnavailable.
   void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
             EventForm form = EventForm::kPage);
   static constexpr uint64_t kPageReadBytes = uint64_t{4} << 20;
@@ -133,7 +134,8 @@ class EventLog {
   struct RecentPage {
     Page page;
     proto::EventPlace next;
-    bool has_nothing = false;  // and all that is there was looked at
+    bool is_empty = false;
+    size_t examined = 0;  // events
   };
   struct Shared;  // with the worker
 
@@ -150,13 +152,14 @@ class EventLog {
   // Of a place that no event so far has, nor the next one.
   bool is_beyond(const proto::EventPlace& from) const;
   void read(Reading&& reading);
-  RecentPage page_of_recent(const Reading& reading, size_t looked_at_max) const;
+  RecentPage page_of_recent(const Reading& reading, size_t examined_max) const;
   void read_recent(Reading&& reading);
   void read_files(Reading&& reading);
   void start_reading(Reading&& reading);
   void read_for_standbys();
   void end_calls_of(const proto::MasterId& standby);
-  void answer_waits(bool standbys_only = false);
+  void answer_waits();
+  size_t answer_wait(std::list<Wait>::iterator wait, size_t examined_max);
   Result<void> check_may_wait(const Reading& reading, const std::string& user) const;
   void end_wait(std::list<Wait>::iterator wait, Result<Page> page);
   void end_late();
@@ -167,6 +170,7 @@ class EventLog {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Timer timer_;
   Timer wait_timer_;
+  Timer waits_turn_;
   Timer standby_timer_;
   std::optional<Time> next_end_;  // of a wait
   bool is_writing_ = false;

@@ -22,9 +22,9 @@ std::string_view level_word(TraceLevel level);
 inline constexpr std::string_view kEventLineBegin = "{\"seq\":\"";
 inline constexpr std::string_view kGapWords = "gap";
 
-// Reads the events of one record of a log's file: of a block, or of a line, as logs before blocks
-// have them, and those of standbys where no block would give a line back. It may be any bytes:
-// what is malformed is the end.
+// Reads the events of one record of a log's file: of a block, or of a line. Logs before blocks
+// have lines, and a standby keeps a line as it is if a block could not reproduce it byte for byte.
+// The record may be any bytes: what is malformed is the end.
 //
 //   for (EventLineReader lines(record); lines.next();) use(lines.line(), lines.place());
 class EventLineReader {

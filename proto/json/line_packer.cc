@@ -6,27 +6,32 @@
 namespace proffer::proto {
 namespace {
 
-bool has(const BlockEvent& event, std::string_view name) {
-  return std::ranges::count(event.fields, name, &BlockEvent::Field::name) > 0;
+const BlockEvent::Field* find(const BlockEvent& event, std::string_view name) {
+  const auto found = std::ranges::find(event.fields, name, &BlockEvent::Field::name);
+  return found == event.fields.end() ? nullptr : &*found;
 }
 
-// The text of the last field, which is taken away, if it is this one.
+// Takes the last field away if it is a text of this name, as a block has it for a framework.
 std::string_view take_last(BlockEvent& event, std::string_view name) {
   const BlockEvent::Field last = event.fields.back();
-  if (last.name != name || last.number || last.text.empty()) return {};
-  event.fields.pop_back();
+  if (last.name != name || last.number || last.text.size() > kEventTextBytesMax) return {};
+  // An empty one would not be printed.
+  if (!last.text.empty()) event.fields.pop_back();
   return last.text;
 }
 
 }  // namespace
 
 void LinePacker::add(std::string_view line, BlockEvent* plain) {
-  if (plain != nullptr && !take_owner(*plain)) plain = nullptr;
+  const BlockEvent::Field* framework = plain == nullptr ? nullptr : find(*plain, "framework");
+  // A block has no longer ids.
+  if (framework != nullptr && framework->text.size() > kEventTextBytesMax) plain = nullptr;
   if (is_block_over(plain)) records_.push_back(block_.take());
   if (plain == nullptr) {
     records_.emplace_back(line);
     return;
   }
+  if (framework != nullptr && !framework->number) take_owner(*plain, framework->text);
   plain->what = named(plain->what);
   for (BlockEvent::Field& field : plain->fields) field.name = named(field.name);
   block_.add(*plain, owners_);
@@ -45,27 +50,24 @@ bool LinePacker::is_block_over(const BlockEvent* event) const {
 }
 
 // A block has user and role of a framework once, and they are printed behind the fields of its
-// events. False: one of them is too long for that.
-bool LinePacker::take_owner(BlockEvent& event) {
-  const auto framework = std::ranges::find(event.fields, "framework", &BlockEvent::Field::name);
-  if (framework == event.fields.end()) return true;
-  if (framework->number) return false;
-  const std::string_view id = framework->text;
+// events.
+void LinePacker::take_owner(BlockEvent& event, std::string_view framework) {
   const std::string_view role = take_last(event, "role");
   const std::string_view user = take_last(event, "user");
-  if (std::max({id.size(), role.size(), user.size()}) > kEventTextBytesMax) return false;
-  const auto known = owners_.find(id);
-  // If a field of its own stands there, nothing is printed.
-  if (known != owners_.end() && (known->second.user == user || has(event, "user")) &&
-      (known->second.role == role || has(event, "role"))) {
-    return true;
+  const auto known = owners_.find(framework);
+  // If the event has its own `user` or `role` field, the owner's is not printed.
+  if (known != owners_.end() && (known->second.user == user || find(event, "user") != nullptr) &&
+      (known->second.role == role || find(event, "role") != nullptr)) {
+    return;
   }
-  owners_[std::string(id)] = {std::string(user), std::string(role)};
-  block_.forget_owner(id);
-  return true;
+  owners_[std::string(framework)] = {std::string(user), std::string(role)};
+  block_.forget_owner(framework);
 }
 
-// The same text at one address, as the writer wants it.
-std::string_view LinePacker::named(std::string_view text) { return *names_.emplace(text).first; }
+// The same text at one address: so a block has it once.
+std::string_view LinePacker::named(std::string_view text) {
+  const auto known = names_.find(text);
+  return known != names_.end() ? *known : *names_.emplace(text).first;
+}
 
 }  // namespace proffer::proto

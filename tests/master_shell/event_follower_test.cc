@@ -338,8 +338,9 @@ TEST_F(Followers, AFullDiskIsWaitedForAndNothingIsLost) {
 
 TEST_F(Followers, ADamagedEndIsAskedForAgain) {
   leader_ = leads(1, 1);
-  leader_->add(loop_.now(), {launched("t1"), launched("t2")});
   begin_to_follow(2);
+  until_asked_from(place(1, 2));
+  leader_->add(loop_.now(), {launched("t1"), launched("t2")});
   until_asked_from(place(1, 4));
   follower_.reset();
   for (const auto& file : std::filesystem::directory_iterator(log_of(2).directory)) {
@@ -349,8 +350,8 @@ TEST_F(Followers, ADamagedEndIsAskedForAgain) {
   }
   begin_to_follow(2);
   until_asked_from(place(1, 4));
-  // Both events, which came together, are in one block.
-  EXPECT_LE(calls_.at(calls_.size() - 2).from, place(1, 2));
+  // Both tasks, which came together, are in one block.
+  EXPECT_EQ(calls_.at(calls_.size() - 2).from, place(1, 2));
   leader_->finish();
   leader_.reset();
   until_asked_from(place(1, 5));
@@ -479,11 +480,19 @@ TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
         ",\"a\":\"\n\"}", R"(,"time_s":"now"})", R"(,"a"})", R"(,"seq":"1.3"})", ""}) {
     EXPECT_THAT(read({head + bad}, place(1, 3)), HasSubstr("event")) << bad;
   }
-  for (const std::string& bad :
-       {text(",", one), text(one, ","), text(one, ",,", two), text(one, " ,", two), text(one, two),
-        text("[", one, "]"), text("1,", one), text(one, ",1"), std::string(",")}) {
-    const std::string json = text("{\"events\":[", bad, "],\"next\":\"1.4\"}");
-    EXPECT_FALSE(proto::parse_followed_events(json, place(1, 1))) << json;
+  const auto read_list = [](const std::string& list, std::string_view next) {
+    const auto events = proto::parse_followed_events(
+        text("{\"events\":[", list, "],\"next\":\"", next, "\"}"), place(1, 1));
+    return events ? "taken" : events.error().message();
+  };
+  EXPECT_EQ(read_list(one, "1.3"), "taken");
+  EXPECT_EQ(read_list(text(one, ",", two), "1.4"), "taken");
+  for (const std::string& bad : {text(",", one), text(one, ","), text("[", one, "]"),
+                                 text("1,", one), text(one, ",1"), text(" ", one)}) {
+    EXPECT_THAT(read_list(bad, "1.3"), HasSubstr("no page of events")) << bad;
+  }
+  for (const std::string& bad : {text(one, ",,", two), text(one, " ,", two), text(one, two)}) {
+    EXPECT_THAT(read_list(bad, "1.4"), HasSubstr("no page of events")) << bad;
   }
   EXPECT_FALSE(proto::parse_followed_events("{}", place(1, 1)));
   EXPECT_FALSE(proto::parse_followed_events("", place(1, 1)));

@@ -121,14 +121,14 @@ TEST(EventLog, IsReadInOrderFromAnyPlace) {
   EXPECT_EQ(page.next, place(1, 5));
 }
 
-// However many events in memory are not wanted: the loop has other work, too.
-TEST(EventLog, LeadsAReaderOnThatWantsFewOfMany) {
+// The loop has other work, too.
+TEST(EventLog, ExaminesABoundedNumberOfEventsForAPage) {
   TemporaryDirectory directory;
   Life life(directory);
   for (int i = 1; i < 9'000; ++i) life.add({launched("t")});
   life.add({launched("last", "ada", kWeb, "a2")});
   life.write_all(9'001);
-  // Also one that would wait.
+  // This call would wait if there were nothing more.
   EventQuery query{.from = place(1, 1), .agent = "a2", .wait = seconds(30)};
   int pages = 0;
   EventPage page;
@@ -140,13 +140,29 @@ TEST(EventLog, LeadsAReaderOnThatWantsFewOfMany) {
   }
   EXPECT_EQ(pages, 3);
   EXPECT_EQ(page.events.at(0).seq, place(1, 9'001));
-  // One that waits looks at all that comes.
-  std::string answer;
-  life.log.read(query, nullptr, true, [&](Result<Page> told) { answer = told->json; });
-  for (int i = 0; i < 9'000; ++i) life.add({launched("t")});
+}
+
+// Each examines every event; a turn of the loop is over before all have done so.
+TEST(EventLog, AnswersAllThatWaitHoweverManyEventsCome) {
+  TemporaryDirectory directory;
+  Life life(directory);
+  life.write_all(1);
+  constexpr size_t kWaits = 20;
+  std::vector<std::string> answers(kWaits);
+  for (std::string& answer : answers) {
+    life.log.read({.from = place(1, 2), .agent = "a2", .wait = minutes(1)}, nullptr, true,
+                  [&](Result<Page> told) { answer = told->json; });
+  }
+  for (int i = 0; i < 3'000; ++i) life.add({launched("t")});
+  life.write_all(3'001);
+  EXPECT_EQ(life.log.waits(), kWaits);
+  for (int i = 0; i < 3'000; ++i) life.add({launched("t")});
   life.add({launched("last", "ada", kWeb, "a2")});
-  life.until([&] { return !answer.empty(); });
-  EXPECT_THAT(answer, HasSubstr("\"task\":\"last\""));
+  life.until([&] { return life.log.waits() == 0; });
+  for (const std::string& answer : answers) {
+    EXPECT_THAT(answer, HasSubstr("\"task\":\"last\""));
+    EXPECT_THAT(answer, HasSubstr("\"next\":\"1.6003\""));
+  }
 }
 
 TEST(EventLog, WritesAtOnceWhatABusyMasterAdds) {

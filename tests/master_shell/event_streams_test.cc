@@ -152,6 +152,17 @@ TEST(EventStreams, TellWhatHappensFromNowOnInOrder) {
   EXPECT_EQ(from_first.ids(), (std::vector<std::string>{"1.1", "1.2", "1.3", "1.4", "1.5"}));
 }
 
+// The master examines some thousands of events at a time.
+TEST(EventStreams, TellOneEventBehindManyThatAreNotWanted) {
+  net_test::TempDir directory;
+  Life life(directory);
+  life.flood(0, 9'000, {});
+  life.add({AgentDisconnected{AgentId("a2"), 1}});
+  Listener one(life.socket, "/v1/events?agent=a2", "Last-Event-ID: 1.1\r\n");
+  life.until([&] { return one.has("agent disconnected"); });
+  EXPECT_EQ(one.ids(), (std::vector<std::string>{"1.9002"}));
+}
+
 TEST(EventStreams, TellEachUserWhatIsTheirsToSee) {
   net_test::TempDir directory;
   Life life(directory);

@@ -4,6 +4,7 @@
 #include "proto/json/line_packer.h"
 
 #include <random>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,17 +61,45 @@ TEST(LinePacker, MakesBlocksOfEventsThatFollowEachOther) {
   EXPECT_EQ(packed({line(1, task), line(3, task)}), (Events{1, 1}));
   EXPECT_EQ(packed({line(9, task), line(1, task, 18)}), (Events{1, 1}));
   // What a block could not give back.
-  for (const char* other :
-       {R"(,"a":"\u00e9")", R"(,"a":1.5)", R"(,"a":true)", R"(,"framework":3)", R"(,"a": 1)"}) {
+  for (const char* other : {R"(,"a":"\u00e9")", R"(,"a":1.5)", R"(,"a":true)", R"(,"a": 1)"}) {
     EXPECT_EQ(packed({line(1, task), line(2, other), line(3, task)}), (Events{1, 0, 1})) << other;
   }
   const std::string most(kEventTextBytesMax, 'x');
-  for (const char* name : {"framework", "user", "role"}) {
-    const std::string begin = text(R"(,"framework":"f",")", name, "\":\"", most);
-    const bool is_framework = std::string_view(name) == "framework";
-    const std::string fields = is_framework ? text(R"(,"framework":")", most) : std::string(begin);
-    EXPECT_EQ(packed({line(1, fields + '"')}), Events{1}) << name;
-    EXPECT_EQ(packed({line(1, fields + "x\"")}), Events{0}) << name;
+  for (const char* name : {"user", "role", "other"}) {
+    for (const char* more : {"", "x"}) {
+      const std::string fields = text(R"(,"framework":"f",")", name, "\":\"", most, more, '"');
+      EXPECT_EQ(packed({line(1, fields)}), Events{1}) << name;
+    }
+  }
+  EXPECT_EQ(packed({line(1, text(R"(,"framework":")", most, '"'))}), Events{1});
+  EXPECT_EQ(packed({line(1, text(R"(,"framework":")", most, "x\""))}), Events{0});
+}
+
+// Frameworks that change their owners, fields in any order, events that are missing or unusual.
+TEST(LinePacker, KeepsEachLineOfAnyPage) {
+  const std::vector<std::string> fields = {
+      R"("user":"ada")",        R"("user":"bob")",    R"("user":"")",   R"("user":4)",
+      R"("role":"eng")",        R"("role":"ops")",    R"("role":"")",   R"("framework":"web-1")",
+      R"("framework":"other")", R"("framework":7)",   R"("task":"t1")", R"("task":"t2")",
+      R"("slots":-3)",          R"("said":"\u00e9")", R"("x":true)",    R"("framework":"")",
+  };
+  const auto name_of = [](const std::string& field) { return field.substr(0, field.find(':')); };
+  for (uint64_t seed = 1; seed <= 3'000; ++seed) {
+    std::mt19937_64 draw(seed);
+    Lines lines;
+    uint64_t number = 0;
+    for (uint64_t left = draw() % 8; left > 0; --left) {
+      number += draw() % 8 == 0 ? 2 : 1;
+      std::string members;
+      std::set<std::string> names;
+      for (uint64_t more = draw() % 6; more > 0; --more) {
+        const std::string& field = fields[draw() % fields.size()];
+        if (names.insert(name_of(field)).second) members += text(',', field);
+      }
+      lines.push_back(line(number, members));
+    }
+    kept_of(lines);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }
 
