@@ -142,8 +142,8 @@ int run_events(const Words& words) {
   while (true) {
     const bool is_more = query.from != page->next || !page->events.empty();
     if (!follow && (!is_more || !query.from)) return 0;
-    const proto::EventPlace from = page->next;
-    query.from = from;
+    const proto::EventPlace asked_from = page->next;
+    query.from = asked_from;
     query.last = 0;
     query.wait = follow ? kWait : Duration();
     const auto begun = std::chrono::steady_clock::now();
@@ -151,7 +151,7 @@ int run_events(const Words& words) {
     if (!page) return print_error(page.error(), json);
     // The master did not wait though there is nothing more: its disk may refuse.
     const bool was_at_once = std::chrono::steady_clock::now() - begun < std::chrono::seconds(1);
-    if (follow && page->next == from && was_at_once) {
+    if (follow && page->next == asked_from && was_at_once) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(kAskAgain.nanos()));
     }
   }

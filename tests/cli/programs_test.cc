@@ -55,7 +55,8 @@ TEST_F(OutputOf, AProgramThatFailsOrIsNotThereIsAnError) {
 }
 
 TEST_F(OutputOf, AProgramThatDoesNotEndIsKilledAtTheLimit) {
-  program(text("echo $$ > ", home_, "/pid; exec tail -f /dev/null"));
+  program(text("echo $$ > ", home_, "/pid.new; mv ", home_, "/pid.new ", home_, "/pid; ",
+               "exec tail -f /dev/null"));
   // Long enough for the program to have begun; what it began is what must end.
   Result<std::string> got = std::string();
   do {
@@ -67,6 +68,7 @@ TEST_F(OutputOf, AProgramThatDoesNotEndIsKilledAtTheLimit) {
   std::ifstream file(home_ + "/pid");
   pid_t pid = 0;
   file >> pid;
+  ASSERT_GT(pid, 0);
   EXPECT_NE(kill(pid, 0), 0);
 }
 

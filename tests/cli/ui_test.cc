@@ -344,7 +344,7 @@ TEST(UiRelay, GoesOnWhileTheQueueOfAMasterIsFull) {
   story.relay_to({"full", "b"}, seconds(600));
   const Time begin = story.loop.now();
   EXPECT_THAT(story.get("/v1/status"), HasSubstr(R"({"leads":"b"})"));
-  EXPECT_LT(story.loop.now() - begin, seconds(2));
+  EXPECT_LT(story.loop.now() - begin, seconds(60));
 }
 
 TEST(UiRelay, ReadsTheSizeInARange) {

@@ -69,11 +69,11 @@ class Recordings : public testing::Test {
     std::sort(files.begin(), files.end());
     return files;
   }
-  // So many steps of the last life are on the disk.
-  void await_steps(int count) {
+  // So many steps and tasks of the last life are on the disk.
+  void await_steps(int count, int tasks = 0) {
     ASSERT_TRUE(eventually([&] {
       const Json life = Json::parse(replay({recordings().back(), "--json"}).out, nullptr, false);
-      return life.is_object() && life["same_until_step"] >= count;
+      return life.is_object() && life["same_until_step"] >= count && life["tasks"] >= tasks;
     }));
   }
   void run_tasks(int count) {
@@ -93,7 +93,7 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   start_agent();
   run_tasks(3);
   EXPECT_EQ(proffer({"role", "set", "eng", "--weight", "3"}).code, 0);
-  await_steps(40);
+  await_steps(40, 3);
   master_->kill(SIGKILL);
   master_->wait();
   start_master();

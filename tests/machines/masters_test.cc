@@ -202,6 +202,13 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
                     " ]; do sleep 0.05; done; exit 7")};
   const std::unique_ptr<Process> running = user_machine_->starts(job);
   ASSERT_TRUE(eventually([&] { return fs::exists(proof + "/runs"); })) << running->err();
+  // What is told is written; then both standbys get it.
+  ASSERT_TRUE(eventually([&] {
+    return operates(first, {"events"}).out.find("task ended  framework=run-1-") !=
+           std::string::npos;
+  }));
+  ASSERT_TRUE(eventually(
+      [&] { return operates(first, {"status"}).out.find("events behind") == std::string::npos; }));
 
   masters_[first]->kill(SIGKILL);
   masters_[first]->wait();

@@ -42,25 +42,23 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-// While it lives, no file of this process grows beyond `bytes`: a full disk for who writes.
+// While it lives, no file of this process grows beyond `bytes`: a full disk for who writes. The
+// signal stays ignored: a thread may be about to get it.
 class FullDisk {
  public:
-  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FullDisk(rlim_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
     CHECK_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
     rlimit limit = before_;
     limit.rlim_cur = bytes;
     CHECK_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
   }
-  ~FullDisk() {
-    CHECK_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
-    std::signal(SIGXFSZ, handler_);
-  }
+  ~FullDisk() { CHECK_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0); }
   FullDisk(const FullDisk&) = delete;
   FullDisk& operator=(const FullDisk&) = delete;
 
  private:
   rlimit before_ = {};
-  void (*handler_)(int);
 };
 
 // A worker and a loop in one: what was given to it waits until run().
