@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::cli {
 namespace {
@@ -20,23 +21,15 @@ using testing::HasSubstr;
 
 class OutputOf : public testing::Test {
  protected:
-  OutputOf() {
-    std::string pattern = testing::TempDir() + "/programs-XXXXXX";
-    home_ = mkdtemp(pattern.data());
-    setenv("PROFFER_BIN_DIR", home_.c_str(), 1);
-  }
-  ~OutputOf() override {
-    unsetenv("PROFFER_BIN_DIR");
-    fs::remove_all(home_);
-  }
-  OutputOf(const OutputOf&) = delete;
-  OutputOf& operator=(const OutputOf&) = delete;
+  OutputOf() { setenv("PROFFER_BIN_DIR", home_.c_str(), 1); }
+  ~OutputOf() override { unsetenv("PROFFER_BIN_DIR"); }
 
   void program(const std::string& script) {
     std::ofstream(home_ + "/proffer-x") << "#!/bin/sh\n" << script << "\n";
     fs::permissions(home_ + "/proffer-x", fs::perms::owner_all);
   }
-  std::string home_;
+  const test::TemporaryDirectory directory_;
+  const std::string home_ = directory_.path();
 };
 
 TEST_F(OutputOf, AProgramReadsWhatItIsGiven) {

@@ -9,11 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <stdlib.h>
-
 #include "common/check.h"
 #include "store/checkpoint_log.h"
 #include "tests/fuzz/laws.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::fuzz {
 namespace checkpoint_log_fuzz {
@@ -24,28 +23,20 @@ using Records = std::vector<std::string>;
 
 class Directory {
  public:
-  Directory() {
-    const fs::path memory = "/dev/shm";
-    std::error_code error;
-    const fs::path base = fs::is_directory(memory, error) ? memory : fs::temp_directory_path();
-    std::string name = (base / "proffer-fuzz-XXXXXX").string();
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~Directory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-
   std::string log() const { return (path_ / "checkpoint.log").string(); }
   void clear() const {
     for (const fs::directory_entry& entry : fs::directory_iterator(path_)) fs::remove(entry.path());
   }
 
  private:
-  fs::path path_;
+  static fs::path base() {
+    const fs::path memory = "/dev/shm";
+    std::error_code error;
+    return fs::is_directory(memory, error) ? memory : fs::temp_directory_path();
+  }
+
+  test::TemporaryDirectory directory_{base()};
+  fs::path path_ = directory_.path();
 };
 
 std::string contents(const std::string& path) {

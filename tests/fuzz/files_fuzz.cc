@@ -2,11 +2,10 @@
 
 #include <fstream>
 
-#include <stdlib.h>
-
 #include "common/check.h"
 #include "net/files.h"
 #include "tests/fuzz/laws.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::fuzz {
 namespace files_fuzz {
@@ -18,9 +17,6 @@ namespace fs = std::filesystem;
 class Tree {
  public:
   Tree() {
-    std::string name = (fs::temp_directory_path() / "proffer-fuzz-XXXXXX").string();
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    top_ = name;
     fs::create_directories(root() / "sub/deep");
     std::ofstream(top_ / "secret") << "secret";
     std::ofstream(root() / "stdout") << "0123456789";
@@ -30,16 +26,11 @@ class Tree {
     fs::create_symlink("sub/deep", root() / "in");
     fs::create_symlink("loop", root() / "loop");
   }
-  ~Tree() {
-    std::error_code ignored;
-    fs::remove_all(top_, ignored);
-  }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
   fs::path root() const { return top_ / "root"; }
 
  private:
-  fs::path top_;
+  test::TemporaryDirectory directory_;
+  fs::path top_ = directory_.path();
 };
 
 void check_range(std::string_view header) {

@@ -42,17 +42,6 @@ int slowdown() {
   return times;
 }
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string pattern = (fs::temp_directory_path() / "proffer-test-XXXXXX").string();
-  PCHECK(::mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 Process::Process(const Words& command, const std::map<std::string, std::string>& environment,
                  const std::string& directory) {
   int out[2];

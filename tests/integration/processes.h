@@ -13,6 +13,8 @@
 
 #include <sys/types.h>
 
+#include "tests/support/temporary_directory.h"
+
 namespace proffer::test {
 
 using Words = std::vector<std::string>;
@@ -23,20 +25,6 @@ inline constexpr Seconds kDeadline{60};
 // How many times longer everything may take: $PROFFER_TEST_SLOWDOWN, or 1. All deadlines below
 // are multiplied by it; programs under ThreadSanitizer need it.
 int slowdown();
-
-// A directory that is removed with the test.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 struct Exit {
   int code = -1;   // of a process that exited

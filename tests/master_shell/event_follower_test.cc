@@ -60,7 +60,7 @@ class Followers : public testing::Test {
  protected:
   // Masters are numbered, and each has a directory.
   HistoryLogOptions log_of(int master) const {
-    return {.directory = home_.file(text("events", master)), .bytes_max = bytes_max_};
+    return {.directory = home_ / text("events", master), .bytes_max = bytes_max_};
   }
   std::unique_ptr<EventLog> leads(int master, uint64_t epoch) {
     return std::make_unique<EventLog>(loop_, EventLogOptions{.log = log_of(master),

@@ -50,7 +50,7 @@ struct Life {
       : log(loop, with(std::move(options), in, leader)) {}
   static EventLogOptions with(EventLogOptions options, const TemporaryDirectory& in,
                               uint64_t leader) {
-    options.log.directory = in.file("events");
+    options.log.directory = in / "events";
     options.leader = LeaderEpoch(leader);
     if (options.delay == EventLogOptions().delay) options.delay = milliseconds(1);
     options.retry = milliseconds(1);
@@ -677,11 +677,11 @@ TEST(EventLog, ForgetsTheOldestAndTellsWhoComesFromThere) {
 
 TEST(EventLog, GoesOnWithoutADirectory) {
   TemporaryDirectory directory;
-  store_test::write_file(directory.file("events"), "a file is in its place");
+  store_test::write_file(directory / "events", "a file is in its place");
   Life life(directory);
   EXPECT_NE(life.log.trouble(), "");
   life.add({launched("t1")});
-  std::filesystem::remove(directory.file("events"));
+  std::filesystem::remove(directory / "events");
   life.write_all(2);
   EXPECT_EQ(life.log.trouble(), "");
   EXPECT_EQ(life.names({}), "master leads t1 |");

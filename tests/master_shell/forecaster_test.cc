@@ -30,19 +30,19 @@ class ForecasterOf : public testing::Test {
     cluster_.registered_agent("a1", "cpus:1;mem:64");
     scheduler_->asks("cpus:1;mem:64", 2, "map");
     cluster_.settle();
-    setenv("PROFFER_BIN_DIR", programs_.file("").c_str(), 1);
+    setenv("PROFFER_BIN_DIR", (programs_ / "").c_str(), 1);
   }
   ~ForecasterOf() override { unsetenv("PROFFER_BIN_DIR"); }
 
   void start(ForecasterOptions options = {}) {
-    options.directory = programs_.file("forecast");
+    options.directory = programs_ / "forecast";
     options.every = milliseconds(1);
     forecaster_.reset();  // Before another takes the signal.
     forecaster_ = std::make_unique<Forecaster>(loop_, *cluster_.master, nullptr, options);
   }
   // What stands in the place of proffer-simulate.
   void program(const std::string& script) {
-    const std::string path = programs_.file("proffer-simulate");
+    const std::string path = programs_ / "proffer-simulate";
     store_test::write_file(path, "#!/bin/sh\n" + script + "\n");
     fs::permissions(path, fs::perms::owner_all);
   }
@@ -147,7 +147,7 @@ TEST_F(ForecasterOf, AChildThatSaysTooMuchIsAFailure) {
   program("exec cat /dev/zero");
   start();
   EXPECT_EQ(after_forecast().no_eta, NoEta::kFailed);
-  EXPECT_LE(fs::file_size(programs_.file("forecast/answer")), kForecastAnswerMax);
+  EXPECT_LE(fs::file_size(programs_ / "forecast/answer"), kForecastAnswerMax);
 }
 
 TEST_F(ForecasterOf, AChildThatHangsIsKilledThoughNobodyAsksAgain) {
@@ -190,18 +190,18 @@ TEST_F(ForecasterOf, AClusterThatIsTooLargeHasNone) {
   cluster_.registered_agent("a2", "cpus:1;mem:64");
   forecaster_->ask();
   EXPECT_EQ(told().no_eta, NoEta::kTooLarge);
-  EXPECT_FALSE(fs::exists(programs_.file("forecast")));
+  EXPECT_FALSE(fs::exists(programs_ / "forecast"));
   start({.frameworks_max = 0});
   forecaster_->ask();
   EXPECT_EQ(told().no_eta, NoEta::kTooLarge);
-  EXPECT_FALSE(fs::exists(programs_.file("forecast")));
+  EXPECT_FALSE(fs::exists(programs_ / "forecast"));
   start({.agents_max = 2});
   EXPECT_TRUE(after_forecast().eta.has_value());
 }
 
 // Of what ended while another master led.
 TEST_F(ForecasterOf, AHistoryThatCannotBeReadAtFirstIsReadAgain) {
-  const HistoryOptions options{.log = {.directory = programs_.file("history")},
+  const HistoryOptions options{.log = {.directory = programs_ / "history"},
                                .leader = LeaderEpoch(1)};
   {
     proto::EndedTask ended{.framework = FrameworkId("sort-1"), .framework_name = "sort"};
@@ -216,9 +216,8 @@ TEST_F(ForecasterOf, AHistoryThatCannotBeReadAtFirstIsReadAgain) {
   for (int i = 0; i < 100; ++i) {
     history.read({}, [](const Result<History::Found>&) {});
   }
-  Forecaster forecaster(
-      loop_, *cluster_.master, &history,
-      {.directory = programs_.file("forecast"), .history_retry = milliseconds(50)});
+  Forecaster forecaster(loop_, *cluster_.master, &history,
+                        {.directory = programs_ / "forecast", .history_retry = milliseconds(50)});
   EXPECT_TRUE(net_test::run_until(loop_, [&] { return forecaster.kinds() > 0; }));
 }
 
@@ -231,7 +230,7 @@ TEST_F(ForecasterOf, ATaskThatEndsBeforeTheHistoryIsReadCountsOnce) {
     ended.status.at = ended.launched_at + ran;
     return ended;
   };
-  const HistoryOptions options{.log = {.directory = programs_.file("history")},
+  const HistoryOptions options{.log = {.directory = programs_ / "history"},
                                .leader = LeaderEpoch(1),
                                .delay = milliseconds(1)};
   History(loop_, options).finish({ended_after("before", seconds(8))});
@@ -239,9 +238,8 @@ TEST_F(ForecasterOf, ATaskThatEndsBeforeTheHistoryIsReadCountsOnce) {
   for (int i = 0; i < 100; ++i) {
     history.read({}, [](const Result<History::Found>&) {});
   }
-  Forecaster forecaster(
-      loop_, *cluster_.master, &history,
-      {.directory = programs_.file("forecast"), .history_retry = milliseconds(50)});
+  Forecaster forecaster(loop_, *cluster_.master, &history,
+                        {.directory = programs_ / "forecast", .history_retry = milliseconds(50)});
   const uint64_t written = history.written();
   forecaster.hear({}, {ended_after("now", seconds(8))});
   history.add({ended_after("now", seconds(8))});

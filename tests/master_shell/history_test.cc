@@ -22,7 +22,7 @@ using store_test::TemporaryDirectory;
 // A life of a history in a directory.
 struct Life {
   explicit Life(const TemporaryDirectory& in, size_t waiting_max = 20'000)
-      : history(loop, {.log = {.directory = in.file("history")},
+      : history(loop, {.log = {.directory = in / "history"},
                        .leader = LeaderEpoch(1),
                        .delay = milliseconds(1),
                        .retry = milliseconds(1),
@@ -181,11 +181,11 @@ TEST(HistoryShell, WaitsForAFullDiskAndTellsWhatIsLost) {
 
 TEST(HistoryShell, GoesOnWithoutADirectory) {
   TemporaryDirectory directory;
-  store_test::write_file(directory.file("history"), "a file is in its place");
+  store_test::write_file(directory / "history", "a file is in its place");
   Life life(directory);
   EXPECT_NE(life.history.trouble(), "");
   life.ended("t1");
-  std::filesystem::remove(directory.file("history"));
+  std::filesystem::remove(directory / "history");
   life.write_all(2);
   EXPECT_EQ(life.history.trouble(), "");
   EXPECT_EQ(life.names({}), "t1 ");
@@ -199,7 +199,7 @@ TEST(HistoryShell, SkipsWhatIsDamagedAndSaysHowMuch) {
     first.ended("t2");
     first.history.finish({proto::LifeEnded{.at = first.loop.now()}});
   }
-  const std::string path = directory.file("history/000000000001.log");
+  const std::string path = directory / "history/000000000001.log";
   std::string bytes = store_test::read_file(path);
   bytes[bytes.find("t1")] = 'T';
   store_test::write_file(path, bytes);
@@ -219,7 +219,7 @@ TEST(HistoryShell, AGapEndsWhenTheNextMasterLed) {
   }
   Loop loop;
   const Time led_until = loop.now();
-  History history(loop, {.log = {.directory = directory.file("history")},
+  History history(loop, {.log = {.directory = directory / "history"},
                          .leader = LeaderEpoch(3),
                          .led_until = led_until});
   std::optional<Result<FoundHistory>> found;
@@ -236,7 +236,7 @@ TEST(HistoryShell, AGapEndsWhenTheNextMasterLed) {
 FoundHistory read_past(const TemporaryDirectory& directory, HistoryQuery query,
                        Duration age_max = hours(1)) {
   Loop loop;
-  PastHistory past(loop, {.directory = directory.file("history"), .age_max = age_max});
+  PastHistory past(loop, {.directory = directory / "history", .age_max = age_max});
   std::optional<Result<FoundHistory>> found;
   past.read(std::move(query), [&](Result<FoundHistory> page) {
     found = std::move(page);
@@ -257,7 +257,7 @@ TEST(HistoryShell, OfAMasterThatLeadsNoLongerIsReadWithoutBeginningALife) {
     killed.write_all(4);
   }
   // The second time nothing has been touched by the first: the gap begins with the last entry.
-  const auto changed = std::filesystem::last_write_time(directory.file("history/000000000001.log"));
+  const auto changed = std::filesystem::last_write_time(directory / "history/000000000001.log");
   for (int i = 0; i < 2; ++i) {
     const FoundHistory newest = read_past(directory, {.limit = 2});
     ASSERT_EQ(newest.page.tasks.size(), 2u);
@@ -268,7 +268,7 @@ TEST(HistoryShell, OfAMasterThatLeadsNoLongerIsReadWithoutBeginningALife) {
     EXPECT_EQ(rest.page.tasks.size(), 1u);
     EXPECT_TRUE(rest.page.gaps.empty());
   }
-  EXPECT_EQ(std::filesystem::last_write_time(directory.file("history/000000000001.log")), changed);
+  EXPECT_EQ(std::filesystem::last_write_time(directory / "history/000000000001.log"), changed);
   EXPECT_TRUE(read_past(directory, {}, nanoseconds(1)).page.tasks.empty());
   {
     Life next(directory);

@@ -21,17 +21,15 @@ namespace {
 TEST(Recorder, TellsThatItsMasterWentOnOnceTheDiskTakesAWordAgain) {
   store_test::TemporaryDirectory directory;
   Loop loop;
-  Result<std::unique_ptr<Recorder>> opened =
-      Recorder::open(loop,
-                     {.directory = directory.file("recordings"),
-                      .delay = milliseconds(1),
-                      .retry = milliseconds(1),
-                      .version = "1"},
-                     {.leader = LeaderEpoch(1)}, {});
+  Result<std::unique_ptr<Recorder>> opened = Recorder::open(loop,
+                                                            {.directory = directory / "recordings",
+                                                             .delay = milliseconds(1),
+                                                             .retry = milliseconds(1),
+                                                             .version = "1"},
+                                                            {.leader = LeaderEpoch(1)}, {});
   ASSERT_TRUE(opened) << opened.error().message();
   Recorder& recorder = **opened;
-  const std::string file =
-      std::filesystem::directory_iterator(directory.file("recordings"))->path();
+  const std::string file = std::filesystem::directory_iterator(directory / "recordings")->path();
   const auto size = [&] { return std::filesystem::file_size(file); };
   const auto begun = size();
   {

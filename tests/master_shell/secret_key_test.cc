@@ -7,10 +7,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "common/text.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::master {
 namespace {
@@ -20,17 +20,9 @@ using testing::Not;
 
 class SecretKeyFile : public testing::Test {
  protected:
-  SecretKeyFile() {
-    std::string pattern = testing::TempDir() + "/secret-key-XXXXXX";
-    home_ = mkdtemp(pattern.data());
-    path_ = home_ + "/secrets.key";
-  }
-  ~SecretKeyFile() override { std::filesystem::remove_all(home_); }
-  SecretKeyFile(const SecretKeyFile&) = delete;
-  SecretKeyFile& operator=(const SecretKeyFile&) = delete;
-
-  std::string home_;
-  std::string path_;
+  const test::TemporaryDirectory directory_;
+  const std::string home_ = directory_.path();
+  const std::string path_ = directory_ / "secrets.key";
 };
 
 TEST_F(SecretKeyFile, IsMadeOnceAndOnlyItsOwnerReadsIt) {

@@ -53,20 +53,20 @@ std::string names(const proto::HistoryPage& page) {
 class StandbyOf : public testing::Test {
  protected:
   StandbyOf() {
-    MasterShellOptions options{.socket = home_.file("m.sock"), .data_dir = home_.file("leader")};
+    MasterShellOptions options{.socket = home_ / "m.sock", .data_dir = home_ / "leader"};
     options.core.policy.master_uid = geteuid();
     Result<std::unique_ptr<MasterShell>> started = MasterShell::start(loop_, std::move(options));
     EXPECT_TRUE(started) << started.error().message();
     if (started) leader_ = *std::move(started);
-    write_history(loop_, home_.file("history"), {"t1", "t2", "t3"});
+    write_history(loop_, home_ / "history", {"t1", "t2", "t3"});
   }
   StandbyLink::Options standby() const {
     return {.says = {.master = id('b'), .name = "m2:5050", .keeps_history = true},
-            .history = {.directory = home_.file("history")},
-            .events = HistoryLogOptions{.directory = home_.file("events")},
+            .history = {.directory = home_ / "history"},
+            .events = HistoryLogOptions{.directory = home_ / "events"},
             .heartbeat = milliseconds(50)};
   }
-  MasterPlace place() const { return {.address = home_.file("m.sock")}; }
+  MasterPlace place() const { return {.address = home_ / "m.sock"}; }
 
   // Asks the leader once, on a connection of its own.
   proto::Reply call(const std::string& method, const std::string& json = {}) {
@@ -74,7 +74,7 @@ class StandbyOf : public testing::Test {
     proto::Encoder encoder;
     std::unique_ptr<Dealer> dealer;
     dealer = std::make_unique<Dealer>(
-        loop_, Dealer::Options{.endpoint = "ipc://" + home_.file("m.sock")},
+        loop_, Dealer::Options{.endpoint = "ipc://" + home_ / "m.sock"},
         Dealer::Handlers{
             .on_connected =
                 [&] {
@@ -174,7 +174,7 @@ TEST_F(StandbyOf, ALeaderThatIsStartedLaterIsFound) {
   leader_.reset();
   StandbyLink link(loop_, standby());
   link.follow(place());
-  MasterShellOptions options{.socket = home_.file("m.sock"), .data_dir = home_.file("leader")};
+  MasterShellOptions options{.socket = home_ / "m.sock", .data_dir = home_ / "leader"};
   options.core.policy.master_uid = geteuid();
   Result<std::unique_ptr<MasterShell>> started = MasterShell::start(loop_, std::move(options));
   ASSERT_TRUE(started) << started.error().message();

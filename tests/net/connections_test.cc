@@ -14,6 +14,7 @@
 #include "net/dealer.h"
 #include "net/router.h"
 #include "tests/net/support.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/support/zmtp.h"
 
 namespace proffer::connections_test {
@@ -47,16 +48,10 @@ const std::string kPart = zmtp_frame("part", true);  // and more follows
 // A Router on a Unix socket, and a healthy peer to which it answers.
 class Connections : public testing::Test {
  protected:
-  Connections() {
-    std::string name = (std::filesystem::temp_directory_path() / "proffer-net-XXXXXX").string();
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    CHECK_EQ(::chmod(name.c_str(), 0755), 0);
-    directory_ = name;
-  }
+  Connections() { CHECK_EQ(::chmod(directory_.path().c_str(), 0755), 0); }
   ~Connections() override {
     healthy_.reset();
     router_.reset();
-    std::filesystem::remove_all(directory_);
   }
 
   void bind(const ConnectionWatch::Options& connections) {
@@ -81,11 +76,11 @@ class Connections : public testing::Test {
     healthy_->send(bytes("ok"));
     return run_until(loop_, [&] { return echoes_ > before; }) && disconnects_ == 0;
   }
-  std::string path() const { return directory_ + "/router.sock"; }
+  std::string path() const { return directory_ / "router.sock"; }
   const ConnectionWatch::Counters& shut() const { return router_->counters().connections_shut; }
 
   Loop loop_;
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
   std::unique_ptr<Router> router_;
   bool may_read_ = true;
   std::unique_ptr<Dealer> healthy_;

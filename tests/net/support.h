@@ -23,6 +23,7 @@
 #include "common/text.h"
 #include "net/files.h"
 #include "net/loop.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::net_test {
 
@@ -143,17 +144,8 @@ inline bool receive_until(const Fd& fd, std::string& all, std::string_view wante
   return true;
 }
 
-// A directory of the test's own, removed with all in it.
 class TempDir {
  public:
-  TempDir() {
-    std::string name = (std::filesystem::temp_directory_path() / "proffer-net-XXXXXX").string();
-    CHECK(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TempDir() { std::filesystem::remove_all(path_); }
-  TempDir(const TempDir&) = delete;
-  TempDir& operator=(const TempDir&) = delete;
   const std::filesystem::path& path() const { return path_; }
   void write(const std::string& name, std::string_view content) const {
     std::ofstream(path_ / name, std::ios::binary) << content;
@@ -163,7 +155,8 @@ class TempDir {
   }
 
  private:
-  std::filesystem::path path_;
+  test::TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_.path();
 };
 
 }  // namespace proffer::net_test

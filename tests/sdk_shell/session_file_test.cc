@@ -10,24 +10,19 @@
 #include <sys/stat.h>
 
 #include "net/randomness.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::sdk::session_file_test {
 namespace {
 
 class SessionFiles : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "proffer-sdk-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path() const { return (folder_ / "hello.session").string(); }
   void write(const std::string& bytes) const { std::ofstream(path()) << bytes; }
 
   const Secret secret_ = Secret("0123456789abcdef0123456789abcdef");
-  std::filesystem::path folder_;
+  const test::TemporaryDirectory directory_;
+  const std::filesystem::path folder_ = directory_.path();
 };
 
 TEST_F(SessionFiles, ANewOneIsEmptyAndKeepsWhatIsSaved) {

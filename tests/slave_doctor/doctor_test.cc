@@ -14,6 +14,7 @@
 #include "net/fd.h"
 #include "slave/doctor/facts.h"
 #include "slave/doctor/findings.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::doctor::doctor_test {
 namespace {
@@ -136,16 +137,12 @@ TEST(Doctor, SaysWhoseTheRunFolderAndTheMasterAre) {
 
 class Facts : public testing::Test {
  protected:
-  Facts() {
-    std::string pattern = (fs::temp_directory_path() / "proffer-doctor-XXXXXX").string();
-    root_ = ::mkdtemp(pattern.data());
-  }
-  ~Facts() override { fs::remove_all(root_); }
   void write(const std::string& name, const std::string& content) const {
     fs::create_directories((root_ / name).parent_path());
     std::ofstream(root_ / name) << content;
   }
-  fs::path root_;
+  const test::TemporaryDirectory directory_;
+  const fs::path root_ = directory_.path();
 };
 
 TEST_F(Facts, AreReadFromTheKernelsFiles) {

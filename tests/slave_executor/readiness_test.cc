@@ -15,6 +15,7 @@
 
 #include "common/text.h"
 #include "slave/executor/listeners.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::executor::readiness_test {
 namespace {
@@ -137,8 +138,6 @@ TEST(SocketLink, IsASocketOrNothing) {
 class FakeProc {
  public:
   FakeProc() {
-    std::string pattern = (fs::temp_directory_path() / "proffer-proc-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
     write("self/net/tcp", "  sl  local_address\n" + row(31000, "0A", 100) + row(31001, "0A", 101) +
                               row(31002, "01", 102));
     write("self/net/tcp6", "  sl  local_address\n" + row(31003, "0A", 103));
@@ -149,10 +148,6 @@ class FakeProc {
     write("20/task/20/children", "");
     for (const char* pid : {"10", "11", "12", "20"}) fs::create_directories(path_ / pid / "fd");
   }
-  ~FakeProc() { fs::remove_all(path_); }
-  FakeProc(const FakeProc&) = delete;
-  FakeProc& operator=(const FakeProc&) = delete;
-
   void descriptor(const std::string& pid, const std::string& to) {
     fs::create_symlink(to, path_ / pid / "fd" / text(++descriptors_));
   }
@@ -173,7 +168,8 @@ class FakeProc {
     fs::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name) << content;
   }
-  fs::path path_;
+  const test::TemporaryDirectory directory_;
+  const fs::path path_ = directory_.path();
   int descriptors_ = 2;
 };
 

@@ -15,6 +15,7 @@
 
 #include "common/check.h"
 #include "net/fd.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::fetcher {
 
@@ -75,19 +76,6 @@ inline std::string content_of(const std::filesystem::path& path) {
 // A folder that goes with its owner.
 class Folder {
  public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "proffer-fetch-XXXXXX").string();
-    CHECK(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-    fd_ = Fd(open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
   const std::filesystem::path& path() const { return path_; }
   int fd() const { return fd_.get(); }
   void write(const std::string& name, const std::string& content) const {
@@ -103,8 +91,9 @@ class Folder {
   }
 
  private:
-  std::filesystem::path path_;
-  Fd fd_;
+  test::TemporaryDirectory directory_;
+  std::filesystem::path path_ = directory_.path();
+  Fd fd_ = Fd(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 };
 
 }  // namespace proffer::fetcher

@@ -20,6 +20,7 @@
 #include "slave/shell/cgroups_v1.h"
 #include "slave/shell/cgroups_v2.h"
 #include "slave/shell/processes.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::agent {
 namespace isolator_test {
@@ -96,12 +97,8 @@ bool comes_true(const Condition& condition) {
 
 class FakeTree : public testing::Test {
  protected:
-  FakeTree() {
-    std::string path = (fs::temp_directory_path() / "proffer-cgroups-XXXXXX").string();
-    root = mkdtemp(path.data());
-  }
-  ~FakeTree() override { fs::remove_all(root); }
-  fs::path root;
+  const test::TemporaryDirectory directory;
+  const fs::path root = directory.path();
 };
 
 // --- what is mounted ---------------------------------------------------------------------------

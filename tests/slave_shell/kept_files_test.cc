@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/temporary_directory.h"
+
 namespace proffer::agent {
 namespace {
 
@@ -17,14 +19,13 @@ namespace fs = std::filesystem;
 void write_file(const fs::path& path, std::string_view content) { std::ofstream(path) << content; }
 
 struct KeptFilesTest : testing::Test {
-  std::string pattern = testing::TempDir() + "/kept-files-XXXXXX";
-  fs::path home = mkdtemp(pattern.data());
+  const test::TemporaryDirectory directory;
+  const fs::path home = directory.path();
   fs::path path = home / "group/usage";
   KeptFilesTest() {
     fs::create_directory(home / "group");
     write_file(path, "17\n");
   }
-  ~KeptFilesTest() override { fs::remove_all(home); }
 };
 
 TEST_F(KeptFilesTest, GiveWhatTheFileHoldsNow) {

@@ -7,10 +7,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "common/text.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::agent {
 namespace {
@@ -20,15 +20,8 @@ using testing::HasSubstr;
 
 class Folders : public testing::Test {
  protected:
-  Folders() {
-    std::string pattern = "/dev/shm/proffer-test-XXXXXX";
-    shm_ = mkdtemp(pattern.data());
-  }
-  ~Folders() override { fs::remove_all(shm_); }
-  Folders(const Folders&) = delete;
-  Folders& operator=(const Folders&) = delete;
-
-  std::string shm_;
+  const test::TemporaryDirectory directory_{"/dev/shm"};
+  const std::string shm_ = directory_.path();
 };
 
 TEST_F(Folders, AreOnlyForTheirUserAndGoWithTheirRun) {

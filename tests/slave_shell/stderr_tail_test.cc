@@ -6,8 +6,9 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
+
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::agent {
 namespace stderr_tail_test {
@@ -17,12 +18,7 @@ namespace fs = std::filesystem;
 
 class StderrTail : public testing::Test {
  protected:
-  StderrTail() {
-    std::string pattern = (fs::temp_directory_path() / "proffer-tail-XXXXXX").string();
-    home_ = ::mkdtemp(pattern.data());
-    fs::create_directory(home_ / "sandbox");
-  }
-  ~StderrTail() override { fs::remove_all(home_); }
+  StderrTail() { fs::create_directory(home_ / "sandbox"); }
   static void write(const fs::path& path, const std::string& content) {
     std::ofstream(path) << content;
   }
@@ -31,7 +27,8 @@ class StderrTail : public testing::Test {
   }
   fs::path place() const { return home_ / "sandbox" / "stderr"; }
 
-  fs::path home_;
+  const test::TemporaryDirectory directory_;
+  const fs::path home_ = directory_.path();
 };
 
 }  // namespace

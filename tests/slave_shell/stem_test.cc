@@ -22,6 +22,7 @@
 #include "common/text.h"
 #include "slave/executor/launch_request.h"
 #include "slave/shell/processes.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::agent {
 namespace stem_test {
@@ -47,11 +48,6 @@ std::optional<int> wait_for(pid_t pid) {
 
 class Forked : public testing::Test {
  protected:
-  Forked() {
-    std::string name = (fs::temp_directory_path() / "proffer-stem-XXXXXX").string();
-    CHECK(mkdtemp(name.data()) != nullptr);
-    root_ = name;
-  }
   ~Forked() override {
     for (const pid_t pid : started_) {
       kill(pid, SIGKILL);
@@ -62,7 +58,6 @@ class Forked : public testing::Test {
     if (stem != 0) {
       EXPECT_EQ(wait_for(stem), 0) << "the stem did not end with its agent";
     }
-    fs::remove_all(root_);
   }
 
   // What an agent gives; nobody listens at its socket, so the executor waits.
@@ -97,7 +92,8 @@ class Forked : public testing::Test {
     return false;
   }
 
-  fs::path root_;
+  const test::TemporaryDirectory directory_;
+  const fs::path root_ = directory_.path();
   std::unique_ptr<Stem> stem_ = std::make_unique<Stem>(program_path());
   std::vector<pid_t> started_;
 };

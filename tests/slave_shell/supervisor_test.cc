@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "slave/shell/processes.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::agent {
 namespace supervisor_test {
@@ -82,8 +83,8 @@ class Assassin {
 
 // Two executors of one run would both be given its tasks.
 TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
-  std::string root = (fs::temp_directory_path() / "proffer-supervisor-XXXXXX").string();
-  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  const test::TemporaryDirectory directory;
+  const std::string& root = directory.path();
   Loop loop;
   const Sandboxes sandboxes(root);
   Isolator isolator("a test");
@@ -127,7 +128,6 @@ TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, __WALL);
   }
-  fs::remove_all(root);
 }
 
 }  // namespace

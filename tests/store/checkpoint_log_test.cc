@@ -75,7 +75,7 @@ TEST(CheckpointLog, ChecksumOfAWholeMayBeMadeOfItsParts) {
 
 TEST(CheckpointLog, WhatWasAppendedIsThereAgain) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   {
     auto opened = CheckpointLog::open(path).value();
     EXPECT_TRUE(opened.records.empty());
@@ -96,9 +96,9 @@ TEST(CheckpointLog, WhatWasAppendedIsThereAgain) {
 
 TEST(CheckpointLog, OnlyItsOwnerMayReadIt) {
   TemporaryDirectory directory;
-  make_log(directory.file("checkpoint.log"), {"secret"});
+  make_log(directory / "checkpoint.log", {"secret"});
   struct stat status = {};
-  ASSERT_EQ(::stat(directory.file("checkpoint.log").c_str(), &status), 0);
+  ASSERT_EQ(::stat((directory / "checkpoint.log").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
 }
 
@@ -106,7 +106,7 @@ TEST(CheckpointLog, OnlyItsOwnerMayReadIt) {
 // goes on from there.
 TEST(CheckpointLog, ATornTailIsCutAtWhateverByteItWasTorn) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   make_log(path, kThree);
   const std::string whole = read_file(path);
   const size_t ends[] = {20, 20 + 12 + 5, 20 + 12 + 5 + 12, whole.size()};
@@ -130,7 +130,7 @@ TEST(CheckpointLog, ATornTailIsCutAtWhateverByteItWasTorn) {
 
 TEST(CheckpointLog, ATailOfZerosOrNoiseIsCut) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   for (const std::string& tail : {std::string(100, '\0'), std::string(100, '\xc3')}) {
     std::filesystem::remove(path);
     make_log(path, kThree);
@@ -145,7 +145,7 @@ TEST(CheckpointLog, ATailOfZerosOrNoiseIsCut) {
 // a valid record follows, and the file is refused by name. Never are records skipped in silence.
 TEST(CheckpointLog, ADamagedMiddleIsSetAsideByName) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   make_log(path, kThree);
   const std::string whole = read_file(path);
   const size_t last = whole.size() - 12 - kThree[2].size();
@@ -171,7 +171,7 @@ TEST(CheckpointLog, ADamagedMiddleIsSetAsideByName) {
 
 TEST(CheckpointLog, AfterDamageANewLogBeginsAndTheOldOnesStayBesideIt) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   EXPECT_EQ(CheckpointLog::salvage(path).error().code(), ErrorCode::kNotFound);
   for (int round = 1; round <= 2; ++round) {
     make_log(path, {"one", "two", "three", std::to_string(round)});
@@ -188,7 +188,7 @@ TEST(CheckpointLog, AfterDamageANewLogBeginsAndTheOldOnesStayBesideIt) {
 
 TEST(CheckpointLog, RenewedHasAnotherMark) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   make_log(path, {"one", "two"});
   auto opened = CheckpointLog::open(path);
   ASSERT_TRUE(opened);
@@ -206,9 +206,9 @@ TEST(CheckpointLog, RenewedHasAnotherMark) {
 // beginnings, is neither believed nor long looked at, wherever it is torn.
 TEST(CheckpointLog, RecordsInsideOfAPayloadAreNotBelieved) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
-  make_log(directory.file("forged.log"), {"forged"});
-  std::string payload = read_file(directory.file("forged.log")) + "and more";
+  const std::string path = directory / "checkpoint.log";
+  make_log(directory / "forged.log", {"forged"});
+  std::string payload = read_file(directory / "forged.log") + "and more";
   const std::string frame = payload.substr(20, 4) + std::string("\0\0\1\0junk", 8);
   while (payload.size() < 200'000) payload += frame;
   for (const size_t torn : {size_t{1}, size_t{100'000}, payload.size() - 100}) {
@@ -228,7 +228,7 @@ TEST(CheckpointLog, RecordsInsideOfAPayloadAreNotBelieved) {
 
 TEST(CheckpointLog, WhatADamagedHeaderPrecedesIsSalvaged) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   for (size_t at = 0; at < 20; ++at) {
     make_log(path, kThree);
     std::string bytes = read_file(path);
@@ -242,19 +242,19 @@ TEST(CheckpointLog, WhatADamagedHeaderPrecedesIsSalvaged) {
 
 TEST(CheckpointLog, AForeignFileIsNotOverwritten) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   write_file(path, "#!/bin/sh\necho somebody's file\n");
   EXPECT_EQ(CheckpointLog::open(path).error().code(), ErrorCode::kCorruption);
   EXPECT_EQ(read_file(path + ".damaged-1"), "#!/bin/sh\necho somebody's file\n");
 
-  ::mkdir(directory.file("a directory").c_str(), 0700);
-  EXPECT_FALSE(CheckpointLog::open(directory.file("a directory")));
-  EXPECT_FALSE(CheckpointLog::open(directory.file("missing/checkpoint.log")));
+  ::mkdir((directory / "a directory").c_str(), 0700);
+  EXPECT_FALSE(CheckpointLog::open(directory / "a directory"));
+  EXPECT_FALSE(CheckpointLog::open(directory / "missing/checkpoint.log"));
 }
 
 TEST(CheckpointLog, ALogOfANewerProgramIsRefusedAndLeftAlone) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   std::string bytes("proffckp\x03\0\0\0", 12);
   const uint32_t crc = crc32c(bytes);
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>((crc >> shift) & 0xff);
@@ -269,7 +269,7 @@ TEST(CheckpointLog, ALogOfANewerProgramIsRefusedAndLeftAlone) {
 
 TEST(CheckpointLog, AFullDiskRefusesTheBatchAsAWholeAndTheLogStaysUsable) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   auto opened = CheckpointLog::open(path).value();
   ASSERT_TRUE(opened.log->append({"before"}));
   {
@@ -289,7 +289,7 @@ TEST(CheckpointLog, AFullDiskRefusesTheBatchAsAWholeAndTheLogStaysUsable) {
 
 TEST(CheckpointLog, ARecordAboveTheLimitIsRefusedAndTheLimitItselfIsNot) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   auto opened = CheckpointLog::open(path).value();
   EXPECT_EQ(opened.log->append({std::string(kCheckpointRecordBytesMax + 1, 'x')}).error().code(),
             ErrorCode::kInvalidArgument);
@@ -301,7 +301,7 @@ TEST(CheckpointLog, ARecordAboveTheLimitIsRefusedAndTheLimitItselfIsNot) {
 
 TEST(CheckpointLog, RewritingKeepsOnlyWhatIsGivenAndTheLogGoesOn) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   auto opened = CheckpointLog::open(path).value();
   const std::string kilobyte(1'000, 'x');
   EXPECT_FALSE(opened.log->wants_rewrite(0));
@@ -322,7 +322,7 @@ TEST(CheckpointLog, RewritingKeepsOnlyWhatIsGivenAndTheLogGoesOn) {
 // What is flushed must be found under its name after a loss of power, too.
 TEST(CheckpointLog, WithoutItsDirectoryANewFileIsNotFlushed) {
   TemporaryDirectory directory;
-  const std::string inner = directory.file("inner");
+  const std::string inner = directory / "inner";
   for (const bool is_rewritten : {false, true}) {
     ASSERT_TRUE(std::filesystem::create_directory(inner));
     auto opened = CheckpointLog::open(inner + "/checkpoint.log").value();
@@ -344,10 +344,10 @@ TEST(CheckpointLog, WithoutItsDirectoryANewFileIsNotFlushed) {
 // A crash between the temporary file and the rename: the old log counts.
 TEST(CheckpointLog, ATemporaryFileOfACrashedRewriteIsIgnoredAndRemoved) {
   TemporaryDirectory directory;
-  const std::string path = directory.file("checkpoint.log");
+  const std::string path = directory / "checkpoint.log";
   make_log(path, kThree);
-  make_log(directory.file("other.log"), {"never in force"});
-  const std::string other = read_file(directory.file("other.log"));
+  make_log(directory / "other.log", {"never in force"});
+  const std::string other = read_file(directory / "other.log");
   for (size_t size = 0; size <= other.size(); ++size) {
     write_file(path + ".tmp", other.substr(0, size));
     EXPECT_EQ(read_log(path), kThree);

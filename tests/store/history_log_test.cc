@@ -22,9 +22,8 @@ const Time kNow = Time::from_nanos(2'000'000'000'000'000'000);  // after any fil
 
 struct Log {
   explicit Log(const TemporaryDirectory& in, uint64_t bytes_max = 1 << 20)
-      : options{.directory = in.file("history"),
-                .bytes_max = bytes_max,
-                .age_max = hours(24 * 36'500)} {
+      : options{
+            .directory = in / "history", .bytes_max = bytes_max, .age_max = hours(24 * 36'500)} {
     open();
   }
   void open(Time now = kNow) {

@@ -98,12 +98,12 @@ TEST(RegistryDamage, AllThatWasAcknowledgedIsThereOrItIsRefused) {
   const TemporaryDirectory directory;
   int refused = 0;
   for (const bool is_in_log : {true, false}) {
-    const std::string source = directory.file(is_in_log ? "log" : "pages");
+    const std::string source = directory / (is_in_log ? "log" : "pages");
     Registry first(source);
     write_history(first);
     std::optional<Registry> second;
     if (!is_in_log) {  // What the first life wrote is in the database by now.
-      const std::string moved = directory.file("moved");
+      const std::string moved = directory / "moved";
       copy_registry(source, moved);
       second.emplace(moved);
       second->append({put("role", "late", "1")});
@@ -112,7 +112,7 @@ TEST(RegistryDamage, AllThatWasAcknowledgedIsThereOrItIsRefused) {
     const Records acknowledged = living.now();
     for (const uint64_t seed : Seeds(100)) {
       Prng random(seed);
-      const std::string copy = directory.file("copy");
+      const std::string copy = directory / "copy";
       copy_registry(living.path(), copy);
       const std::string done = damage(copy, random);
       const Registry found(copy);
@@ -133,19 +133,19 @@ TEST(RegistryDamage, AllThatWasAcknowledgedIsThereOrItIsRefused) {
 TEST(RegistryDamage, APageFromBeforeIsFound) {
   constexpr size_t kPage = 4'096;
   const TemporaryDirectory directory;
-  const std::string path = directory.file("live/registry.db");
+  const std::string path = directory / "live/registry.db";
   const auto live = [&](const std::string& value) {
-    Registry registry(directory.file("live"));
+    Registry registry(directory / "live");
     for (int i = 0; i < 60; ++i)
       registry.append({put("role", text("r-", i), std::string(500, value[0]))});
   };
   live("a");
-  { Registry again(directory.file("live")); }
+  { Registry again(directory / "live"); }
   const std::string before = store_test::read_file(path);
   live("b");
   Records acknowledged;
   {
-    Registry again(directory.file("live"));
+    Registry again(directory / "live");
     acknowledged = again.now();
   }
   const std::string after = store_test::read_file(path);
@@ -155,8 +155,8 @@ TEST(RegistryDamage, APageFromBeforeIsFound) {
     std::string mixed = after;
     mixed.replace(at, kPage, before, at, kPage);
     if (mixed == after) continue;
-    const std::string copy = directory.file("copy");
-    copy_registry(directory.file("live"), copy);
+    const std::string copy = directory / "copy";
+    copy_registry(directory / "live", copy);
     store_test::write_file(copy + "/registry.db", mixed);
     const Registry refused(copy);
     ASSERT_TRUE(refused.error() || refused.records() == acknowledged) << "page " << at / kPage;
@@ -173,7 +173,7 @@ TEST(RegistryDamage, ARowThatIsNotWhatWasWrittenIsNamed) {
         {put("framework", "batch-1", "its value, whole and well"), put("role", "a", "1")});
   }
   { Registry again(directory.path()); }  // brings it into the database
-  const std::string path = directory.file("registry.db");
+  const std::string path = directory / "registry.db";
   std::string bytes = store_test::read_file(path);
   const size_t at = bytes.find("whole and well");
   ASSERT_NE(at, std::string::npos);
@@ -190,19 +190,18 @@ TEST(RegistryDamage, ARowThatIsNotWhatWasWrittenIsNamed) {
 
 TEST(RegistryDamage, AnOlderCopyIsRefusedAndGoneOnFromByAFlagWithALaterEpoch) {
   const TemporaryDirectory directory;
-  const std::string path = directory.file("live");
+  const std::string path = directory / "live";
   {
     Registry registry(path);
     registry.append({put("role", "early", "1")});
   }
-  fs::copy_file(path + "/registry.db", directory.file("copy"));
+  fs::copy_file(path + "/registry.db", directory / "copy");
   {
     Registry registry(path);
     registry.append({put("role", "late", "1")});
     EXPECT_EQ(registry.epoch(), LeaderEpoch(2));
   }
-  fs::copy_file(directory.file("copy"), path + "/registry.db",
-                fs::copy_options::overwrite_existing);
+  fs::copy_file(directory / "copy", path + "/registry.db", fs::copy_options::overwrite_existing);
   fs::remove(path + "/registry.db-wal");
 
   const Registry refused(path);
@@ -234,8 +233,8 @@ TEST(RegistryDamage, ADatabaseThatIsGoneIsNoNewCluster) {
     Registry registry(directory.path());
     registry.append({put("role", "a", "1")});
   }
-  fs::remove(directory.file("registry.db"));
-  fs::remove(directory.file("registry.db-wal"));
+  fs::remove(directory / "registry.db");
+  fs::remove(directory / "registry.db-wal");
   const Registry refused(directory.path());
   ASSERT_TRUE(refused.error());
   EXPECT_EQ(refused.error()->code(), ErrorCode::kCorruption);
@@ -246,12 +245,12 @@ TEST(RegistryDamage, ASealThatSaysNothingIsRefused) {
   { Registry registry(directory.path()); }
   for (const char* const line :
        {"epoch", "\n", "epoch 000000000000000000 commits 000000000000000001 crc 00000000\n"}) {
-    store_test::write_file(directory.file("registry.seal"), line);
+    store_test::write_file(directory / "registry.seal", line);
     const Registry refused(directory.path());
     ASSERT_TRUE(refused.error()) << line;
     EXPECT_EQ(refused.error()->code(), ErrorCode::kCorruption) << line;
   }
-  fs::remove(directory.file("registry.seal"));
+  fs::remove(directory / "registry.seal");
   const Registry taken(directory.path());
   EXPECT_FALSE(taken.error());
   EXPECT_EQ(taken.epoch(), LeaderEpoch(2));
@@ -265,11 +264,11 @@ TEST(RegistryDamage, ASealThatWasClosedHasOneLineAndSaysTheSame) {
     {
       Registry registry(directory.path());
       for (int i = 0; i < commits; ++i) registry.append({put("role", "a", std::to_string(i))});
-      const std::string two = store_test::read_file(directory.file("registry.seal"));
+      const std::string two = store_test::read_file(directory / "registry.seal");
       const size_t second = two.find('\n') + 1;
       newest = std::max(two.substr(0, second), two.substr(second));
     }
-    EXPECT_EQ(store_test::read_file(directory.file("registry.seal")), newest) << commits;
+    EXPECT_EQ(store_test::read_file(directory / "registry.seal"), newest) << commits;
     EXPECT_EQ(std::count(newest.begin(), newest.end(), '\n'), 1) << newest;
     EXPECT_FALSE(Registry(directory.path()).error());
   }
@@ -278,13 +277,13 @@ TEST(RegistryDamage, ASealThatWasClosedHasOneLineAndSaysTheSame) {
 // A kill -9 between a commit and its note in the seal leaves a seal that is behind.
 TEST(RegistryDamage, ASealThatIsBehindIsFine) {
   const TemporaryDirectory directory;
-  Registry registry(directory.file("live"));
-  const std::string before = store_test::read_file(directory.file("live/registry.seal"));
+  Registry registry(directory / "live");
+  const std::string before = store_test::read_file(directory / "live/registry.seal");
   registry.append({put("role", "a", "1")});
-  copy_registry(registry.path(), directory.file("killed"));
-  store_test::write_file(directory.file("killed/registry.seal"), before);
+  copy_registry(registry.path(), directory / "killed");
+  store_test::write_file(directory / "killed/registry.seal", before);
 
-  const Registry after(directory.file("killed"));
+  const Registry after(directory / "killed");
 
   ASSERT_FALSE(after.error()) << *after.error();
   EXPECT_EQ(after.records(), (Records{put("role", "a", "1")}));
@@ -293,7 +292,7 @@ TEST(RegistryDamage, ASealThatIsBehindIsFine) {
 TEST(RegistryDamage, ARegistryFromBeforeChecksumsGetsThem) {
   const TemporaryDirectory directory;
   sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(directory.file("registry.db").c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_open((directory / "registry.db").c_str(), &db), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(db,
                          "CREATE TABLE record (kind TEXT NOT NULL, key TEXT NOT NULL,"
                          "  value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;"

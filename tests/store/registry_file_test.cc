@@ -45,7 +45,7 @@ Result<RegistrySnapshot> dump(const std::string& directory, const std::string& f
 
 TEST(RegistryFile, IsReadAndDumpedWhileAMasterWritesIt) {
   const TemporaryDirectory home;
-  const std::string directory = home.file("m");
+  const std::string directory = home / "m";
   const std::shared_ptr<RegistryFile> master = RegistryFile::open(directory).value();
   const int64_t epoch = master->raise_epoch().value();
   // Two rows that are always alike, so that half of a commit would show.
@@ -65,59 +65,59 @@ TEST(RegistryFile, IsReadAndDumpedWhileAMasterWritesIt) {
     const Result<RegistrySnapshot> read = RegistryFile::read_directory(directory);
     ASSERT_TRUE(read) << read.error();
     expect_one_moment(*read);
-    const std::string file = home.file(text("dump-", n));
+    const std::string file = home / text("dump-", n);
     const Result<RegistrySnapshot> written = dump(directory, file);
     ASSERT_TRUE(written) << written.error();
     expect_one_moment(*written);
     EXPECT_GE(written->progress.commits, read->progress.commits);
   }
   writer.join();
-  const Result<RegistrySnapshot> last = dump(directory, home.file("last"));
+  const Result<RegistrySnapshot> last = dump(directory, home / "last");
   ASSERT_TRUE(last) << last.error();
   EXPECT_EQ(last->records, master->load().value());
   EXPECT_EQ(last->progress.commits, kCommits + 1);
-  EXPECT_EQ(RegistryFile::read_dump(home.file("last"))->records, last->records);
+  EXPECT_EQ(RegistryFile::read_dump(home / "last")->records, last->records);
 }
 
 TEST(RegistryFile, ADumpIsForItsOwnerAndReplacesNoFile) {
   const TemporaryDirectory home;
-  write_life(home.file("m"), {row("a", "1")});
-  const std::string file = home.file("dump");
-  ASSERT_TRUE(dump(home.file("m"), file));
+  write_life(home / "m", {row("a", "1")});
+  const std::string file = home / "dump";
+  ASSERT_TRUE(dump(home / "m", file));
   struct stat status = {};
   ASSERT_EQ(::stat(file.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
   const std::string before = store_test::read_file(file);
-  write_life(home.file("m"), {row("b", "1")});
-  const Result<RegistrySnapshot> again = dump(home.file("m"), file);
+  write_life(home / "m", {row("b", "1")});
+  const Result<RegistrySnapshot> again = dump(home / "m", file);
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), ErrorCode::kAlreadyExists);
   EXPECT_EQ(store_test::read_file(file), before);
   // Of one that was ended in the middle, nothing stays in the way.
-  store_test::write_file(home.file("second.unfinished"), "half");
-  EXPECT_TRUE(dump(home.file("m"), home.file("second")));
-  EXPECT_FALSE(fs::exists(home.file("second.unfinished")));
+  store_test::write_file(home / "second.unfinished", "half");
+  EXPECT_TRUE(dump(home / "m", home / "second"));
+  EXPECT_FALSE(fs::exists(home / "second.unfinished"));
 }
 
 TEST(RegistryFile, ADumpOnAFullDiskLeavesNothing) {
   const TemporaryDirectory home;
-  write_life(home.file("m"), {row("a", std::string(200'000, 'x'))});
+  write_life(home / "m", {row("a", std::string(200'000, 'x'))});
   {
     const store_test::FullDisk full(100'000);
-    EXPECT_FALSE(dump(home.file("m"), home.file("dump")));
+    EXPECT_FALSE(dump(home / "m", home / "dump"));
   }
-  EXPECT_FALSE(fs::exists(home.file("dump")));
-  EXPECT_FALSE(fs::exists(home.file("dump.unfinished")));
-  EXPECT_TRUE(dump(home.file("m"), home.file("dump")));
+  EXPECT_FALSE(fs::exists(home / "dump"));
+  EXPECT_FALSE(fs::exists(home / "dump.unfinished"));
+  EXPECT_TRUE(dump(home / "m", home / "dump"));
 }
 
 TEST(RegistryFile, ADamagedDumpIsRefusedOrWhole) {
   const TemporaryDirectory home;
   Records rows;
   for (int i = 0; i < 60; ++i) rows.push_back(row(text("r-", 100 + i), std::string(500, 'x')));
-  write_life(home.file("m"), rows);
-  ASSERT_TRUE(dump(home.file("m"), home.file("dump")));
-  const std::string whole = store_test::read_file(home.file("dump"));
+  write_life(home / "m", rows);
+  ASSERT_TRUE(dump(home / "m", home / "dump"));
+  const std::string whole = store_test::read_file(home / "dump");
   int refused = 0;
   for (const uint64_t seed : Seeds(200)) {
     Prng random(seed);
@@ -128,8 +128,8 @@ TEST(RegistryFile, ADamagedDumpIsRefusedOrWhole) {
     } else {
       bytes[at] = static_cast<char>(bytes[at] ^ (1 << random.below(8)));
     }
-    store_test::write_file(home.file("copy"), bytes);
-    const Result<RegistrySnapshot> found = RegistryFile::read_dump(home.file("copy"));
+    store_test::write_file(home / "copy", bytes);
+    const Result<RegistrySnapshot> found = RegistryFile::read_dump(home / "copy");
     if (!found) {
       ++refused;
       continue;
@@ -143,7 +143,7 @@ TEST(RegistryFile, WhatIsThereIsSetAsideDamagedOrNotAndItsEpochStaysKnown) {
   for (const bool is_damaged : {false, true}) {
     SCOPED_TRACE(is_damaged ? "damaged" : "whole");
     const TemporaryDirectory home;
-    const std::string directory = home.file("m");
+    const std::string directory = home / "m";
     write_life(directory, {row("a", "1")});
     const int64_t epoch = write_life(directory, {row("b", "2")});
     if (is_damaged) store_test::write_file(directory + "/registry.db", "no database at all");
@@ -168,7 +168,7 @@ TEST(RegistryFile, WhatIsThereIsSetAsideDamagedOrNotAndItsEpochStaysKnown) {
 // A restore that was killed when it had moved the files, and one more.
 TEST(RegistryFile, TheEpochOfWhatWasSetAsideStaysKnownThoughNothingReplacedIt) {
   const TemporaryDirectory home;
-  const std::string directory = home.file("m");
+  const std::string directory = home / "m";
   {
     const std::shared_ptr<RegistryFile> file = RegistryFile::open(directory).value();
     ASSERT_TRUE(file->set_epoch(700));
@@ -190,44 +190,44 @@ TEST(RegistryFile, TheEpochOfWhatWasSetAsideStaysKnownThoughNothingReplacedIt) {
 
 TEST(RegistryFile, AnEpochIsSetForTheNextMasterAndTheRowsStay) {
   const TemporaryDirectory home;
-  const int64_t epoch = write_life(home.file("m"), {row("a", "1")});
+  const int64_t epoch = write_life(home / "m", {row("a", "1")});
   {
-    const std::shared_ptr<RegistryFile> file = RegistryFile::open(home.file("m")).value();
+    const std::shared_ptr<RegistryFile> file = RegistryFile::open(home / "m").value();
     ASSERT_TRUE(file->set_epoch(epoch + 40));
   }
   // As the master sees it, whose seal must not stand in the way.
-  const std::shared_ptr<RegistryFile> next = RegistryFile::open(home.file("m")).value();
+  const std::shared_ptr<RegistryFile> next = RegistryFile::open(home / "m").value();
   EXPECT_EQ(next->raise_epoch().value(), epoch + 41);
   EXPECT_EQ(next->load().value(), Records{row("a", "1")});
   // An empty directory, too: its registry was lost.
-  ASSERT_TRUE(RegistryFile::open(home.file("empty")).value()->set_epoch(7));
-  EXPECT_EQ(write_life(home.file("empty"), {}), 8);
+  ASSERT_TRUE(RegistryFile::open(home / "empty").value()->set_epoch(7));
+  EXPECT_EQ(write_life(home / "empty", {}), 8);
 }
 
 TEST(RegistryFile, IsNotUsedByTwo) {
   const TemporaryDirectory home;
-  const std::shared_ptr<RegistryFile> master = RegistryFile::open(home.file("m")).value();
+  const std::shared_ptr<RegistryFile> master = RegistryFile::open(home / "m").value();
   const Result<std::shared_ptr<RegistryFile>> other =
-      RegistryFile::open(home.file("m"), {.sets_aside = true});
+      RegistryFile::open(home / "m", {.sets_aside = true});
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code(), ErrorCode::kFailedPrecondition);
-  EXPECT_TRUE(fs::exists(home.file("m") + "/registry.db"));
+  EXPECT_TRUE(fs::exists(home / "m" + "/registry.db"));
 }
 
 TEST(RegistryFile, SaysThatThereIsNone) {
   const TemporaryDirectory home;
-  const Result<RegistrySnapshot> found = RegistryFile::read_directory(home.file("nowhere"));
+  const Result<RegistrySnapshot> found = RegistryFile::read_directory(home / "nowhere");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), ErrorCode::kNotFound);
   EXPECT_THAT(found.error().message(), HasSubstr("there is no registry"));
-  EXPECT_FALSE(fs::exists(home.file("nowhere")));
+  EXPECT_FALSE(fs::exists(home / "nowhere"));
 }
 
 // What cannot be looked at may be there.
 TEST(RegistryFile, SaysThatOneCannotBeRead) {
   const TemporaryDirectory home;
-  store_test::write_file(home.file("file"), "");
-  const Result<RegistrySnapshot> found = RegistryFile::read_dump(home.file("file") + "/dump");
+  store_test::write_file(home / "file", "");
+  const Result<RegistrySnapshot> found = RegistryFile::read_dump(home / "file" + "/dump");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code(), ErrorCode::kUnavailable);
   EXPECT_THAT(found.error().message(), HasSubstr("cannot read"));

@@ -150,15 +150,15 @@ TEST(DirectoryLock, WaitsForTheChildThatAKilledHolderWasAboutToStart) {
 
 TEST(DirectoryLock, SaysWhyADirectoryCannotBeMade) {
   TemporaryDirectory directory;
-  store_test::write_file(directory.file("in the way"), "");
-  const Result<DirectoryLock> lock = DirectoryLock::take(directory.file("in the way/master"));
+  store_test::write_file(directory / "in the way", "");
+  const Result<DirectoryLock> lock = DirectoryLock::take(directory / "in the way/master");
   ASSERT_FALSE(lock);
   EXPECT_EQ(lock.error().code(), ErrorCode::kUnavailable);
 }
 
 TEST(DirectoryLock, MakesWhatIsMissing) {
   TemporaryDirectory directory;
-  EXPECT_TRUE(DirectoryLock::take(directory.file("a/b/c")));
+  EXPECT_TRUE(DirectoryLock::take(directory / "a/b/c"));
 }
 
 TEST(SqliteStore, ALeaderThatWasDeposedIsFencedInTheSameTransaction) {
@@ -214,19 +214,19 @@ TEST(SqliteStore, ARegistryOfANewerProgramIsRefusedAndLeftAlone) {
   Worker worker;
   { ASSERT_TRUE(SqliteStore::open(directory.path(), worker.run_off_loop())); }
   execute(directory.path(), "PRAGMA user_version = 7");
-  const std::string before = store_test::read_file(directory.file("registry.db"));
+  const std::string before = store_test::read_file(directory / "registry.db");
 
   const auto store = SqliteStore::open(directory.path(), worker.run_off_loop());
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code(), ErrorCode::kUnsupported);
   EXPECT_NE(store.error().message().find("schema 7"), std::string::npos) << store.error().message();
-  EXPECT_EQ(store_test::read_file(directory.file("registry.db")), before);
+  EXPECT_EQ(store_test::read_file(directory / "registry.db"), before);
 }
 
 TEST(SqliteStore, AFileThatIsNoDatabaseIsCalledDamaged) {
   TemporaryDirectory directory;
   Worker worker;
-  store_test::write_file(directory.file("registry.db"), std::string(8'192, 'x'));
+  store_test::write_file(directory / "registry.db", std::string(8'192, 'x'));
   const auto store = SqliteStore::open(directory.path(), worker.run_off_loop());
   ASSERT_FALSE(store);
   EXPECT_EQ(store.error().code(), ErrorCode::kCorruption);
@@ -244,10 +244,10 @@ TEST(SqliteStore, ADamagedPageIsFoundWhenTheRegistryIsOpened) {
     }
     worker.run();
   }
-  std::string bytes = store_test::read_file(directory.file("registry.db"));
+  std::string bytes = store_test::read_file(directory / "registry.db");
   ASSERT_GT(bytes.size(), 5U * 4'096);
   bytes.replace(4U * 4'096, 4'096, std::string(4'096, '\xff'));
-  store_test::write_file(directory.file("registry.db"), bytes);
+  store_test::write_file(directory / "registry.db", bytes);
 
   const auto store = SqliteStore::open(directory.path(), worker.run_off_loop());
   ASSERT_FALSE(store);

@@ -68,7 +68,7 @@ class InSqlite final : public Disk {
   // The lock of the directory keeps real masters apart.
   void begin_later_epoch() override {
     sqlite3* db = nullptr;
-    ASSERT_EQ(sqlite3_open(directory_.file("registry.db").c_str(), &db), SQLITE_OK);
+    ASSERT_EQ(sqlite3_open((directory_ / "registry.db").c_str(), &db), SQLITE_OK);
     EXPECT_EQ(sqlite3_exec(db, "UPDATE leader SET epoch = epoch + 1", nullptr, nullptr, nullptr),
               SQLITE_OK);
     sqlite3_close(db);

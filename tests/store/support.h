@@ -16,31 +16,11 @@
 
 #include "common/check.h"
 #include "store/store.h"
+#include "tests/support/temporary_directory.h"
 
 namespace proffer::store_test {
 
-// Gone with everything in it at the end of the test.
-class TemporaryDirectory {
- public:
-  explicit TemporaryDirectory(
-      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
-    std::string name = (parent / "proffer-store-XXXXXX").string();
-    CHECK(::mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using test::TemporaryDirectory;
 
 // While it lives, no file of this process grows beyond `bytes`: a full disk for who writes. The
 // signal stays ignored: a thread may be about to get it.

@@ -46,9 +46,9 @@ TEST(ZooKeeperFlag, RefusesWhatItCannotBeWithTheReason) {
 class Secrets : public testing::Test {
  protected:
   std::string file(const std::string& content, mode_t mode) const {
-    store_test::write_file(directory_.file("secret"), content);
-    ::chmod(directory_.file("secret").c_str(), mode);
-    return directory_.file("secret");
+    store_test::write_file(directory_ / "secret", content);
+    ::chmod((directory_ / "secret").c_str(), mode);
+    return directory_ / "secret";
   }
   store_test::TemporaryDirectory directory_;
 };
@@ -74,7 +74,7 @@ TEST_F(Secrets, MustBeLongEnoughAndAFile) {
             ErrorCode::kInvalidArgument);
   EXPECT_EQ(read_zookeeper_secret(file("", 0600)).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(read_zookeeper_secret(directory_.path()).error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(read_zookeeper_secret(directory_.file("none")).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(read_zookeeper_secret(directory_ / "none").error().code(), ErrorCode::kNotFound);
 }
 
 }  // namespace
