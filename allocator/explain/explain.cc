@@ -16,6 +16,8 @@
 namespace proffer::fair {
 namespace {
 
+__extension__ typedef __int128 Int128;
+
 // All of it that counts, whoever it is reserved for.
 Resources total_with_reserved(const Books& books) {
   Resources sum = books.total;
@@ -135,7 +137,6 @@ FrameworkExplanation Explainer::explain(const FrameworkId& id) const {
 
 // The ask's entitlement and what it has, of the kind.
 Holder Explainer::owed(const AskEntry& ask, ResourceKind kind) const {
-  __extension__ typedef __int128 Int128;
   Holder holder{.framework = ask.leaf->framework, .role = ask.leaf->role->name};
   const int64_t each = ask.ask.shape[kind];
   // To a hundredth of a task: what rounding leaves of one is no news.

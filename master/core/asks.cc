@@ -197,7 +197,7 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
     }
     largest = largest.max(usable);
     ports = std::max(ports, agent.ports.size());
-    std::erase_if(absent, [&](uint16_t port) { return agent.ports.contains(port); });
+    std::erase_if(absent, [&there = agent.ports](uint16_t port) { return there.contains(port); });
   }
   if (!meets_constraints) {
     std::string wanted;
