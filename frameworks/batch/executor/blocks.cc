@@ -44,7 +44,7 @@ void MapIndex::close_until(uint32_t partition) {
 
 struct BlockWriter::Packer {
   struct Free {
-    void operator()(ZSTD_CCtx* context) const { ::ZSTD_freeCCtx(context); }
+    void operator()(ZSTD_CCtx* made) const { ::ZSTD_freeCCtx(made); }
   };
   std::unique_ptr<ZSTD_CCtx, Free> context{::ZSTD_createCCtx()};
 };
@@ -117,7 +117,7 @@ Result<void> LineWriter::finish() {
 
 struct Unpacker::Context {
   struct Free {
-    void operator()(ZSTD_DCtx* context) const { ::ZSTD_freeDCtx(context); }
+    void operator()(ZSTD_DCtx* made) const { ::ZSTD_freeDCtx(made); }
   };
   std::unique_ptr<ZSTD_DCtx, Free> context{::ZSTD_createDCtx()};
 };

@@ -98,9 +98,8 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
   const std::string& name = app.spec.name;
   const AppSpec spec = app.spec_of(version);
   if (!neighbours_of(spec, app.owner).allow(offer.agent.str())) return std::nullopt;
-  const auto next = [&] {
-    return spec.daemon ? daemon_slot(step, running, version, offer.agent)
-                       : next_launch(running, version);
+  const auto next = [&, of = version] {
+    return spec.daemon ? daemon_slot(step, running, of, offer.agent) : next_launch(running, of);
   };
   while (const std::optional<int64_t> slot = next()) {
     // The plan may be older than the last event.
