@@ -230,7 +230,7 @@ std::string report_text(const JobReport& report) {
 }
 
 std::string report_json(const JobReport& report) {
-  using Members = std::vector<std::pair<std::string_view, proto::JsonValue>>;
+  using Row = std::vector<std::pair<std::string_view, proto::JsonValue>>;
   const auto in_seconds = [](Duration duration) {
     return proto::MilliNumber{.milli = duration.millis()};
   };
@@ -238,15 +238,15 @@ std::string report_json(const JobReport& report) {
   std::string out = text("{\"job\":", proto::batch_job_json(report.job), ",\"stages\":[");
   for (const ReportedStage& stage : report.stages) {
     if (out.back() != '[') out += ',';
-    Members members = {{"stage", std::string(to_text(stage.kind))},
-                       {"attempts", stage.attempts},
-                       {"failed", stage.failed},
-                       {"lost", stage.lost},
-                       {"shortest_s", in_seconds(stage.shortest)},
-                       {"median_s", in_seconds(stage.median)},
-                       {"longest_s", in_seconds(stage.longest)},
-                       {"asked", to_text(stage.use.asked)},
-                       {"cpu_nanos", stage.use.cpu_nanos}};
+    Row members = {{"stage", std::string(to_text(stage.kind))},
+                   {"attempts", stage.attempts},
+                   {"failed", stage.failed},
+                   {"lost", stage.lost},
+                   {"shortest_s", in_seconds(stage.shortest)},
+                   {"median_s", in_seconds(stage.median)},
+                   {"longest_s", in_seconds(stage.longest)},
+                   {"asked", to_text(stage.use.asked)},
+                   {"cpu_nanos", stage.use.cpu_nanos}};
     if (stage.use.cpus_mean) {
       members.emplace_back("cpus_mean", proto::MilliNumber{*stage.use.cpus_mean});
     }
@@ -262,11 +262,11 @@ std::string report_json(const JobReport& report) {
   out += "],\"attempts\":[";
   for (const ReportedAttempt& attempt : report.attempts) {
     if (out.back() != '[') out += ',';
-    Members members = {{"task", to_task_id(attempt.name).str()},
-                       {"agent", attempt.agent.str()},
-                       {"state", std::string(to_text(attempt.state))},
-                       {"began_s", proto::MilliNumber{attempt.began.nanos() / 1'000'000}},
-                       {"took_s", in_seconds(attempt.took())}};
+    Row members = {{"task", to_task_id(attempt.name).str()},
+                   {"agent", attempt.agent.str()},
+                   {"state", std::string(to_text(attempt.state))},
+                   {"began_s", proto::MilliNumber{attempt.began.nanos() / 1'000'000}},
+                   {"took_s", in_seconds(attempt.took())}};
     if (!attempt.why.empty()) members.emplace_back("why", attempt.why);
     out += proto::json_line(members);
   }
