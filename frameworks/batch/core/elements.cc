@@ -293,6 +293,10 @@ void Elements::want(uint32_t first, uint32_t end) {
 
 namespace {
 
+std::string lost_text(std::string_view trouble) {
+  return text("its end and its output could not be kept: ", trouble);
+}
+
 // Perhaps by an element: its executor ended, or could not end it at its time limit.
 bool is_failure(const proto::TaskStatus& status) {
   return status.state == TaskState::kFailed || status.reason == TaskReason::kRanTooLong ||
@@ -388,9 +392,12 @@ void Elements::on_rank_ended(const TaskName& name, const Range& range,
   if (!result || result->ended != 1) {
     return fail_gang(attempt, 0, text("cannot be run: ", task, " told no result"), kill);
   }
+  range_trouble_ = printable_tail(result->trouble, kRangeTroubleBytesMax);
   if (!result->failures.empty()) {
     const int32_t code = result->failures.front().code;
-    const std::string tail = printable_tail(result->stderr_tail, kElementStderrBytesMax);
+    const std::string tail = result->lost_last
+                                 ? lost_text(range_trouble_)
+                                 : printable_tail(result->stderr_tail, kElementStderrBytesMax);
     return fail_gang(
         attempt, code,
         text("rank ", range.first, " ", exit_text(code), tail.empty() ? "" : text(": ", tail)),
@@ -438,8 +445,10 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
     proto::TaskStatus told = status;
     told.message = result ? "its executor told more elements than it had"
                           : text("its executor told no result: ", result.error().message());
+    was_cut_ = true;  // What it has kept counts.
     return on_failed(range, told);
   }
+  range_trouble_ = printable_tail(result->trouble, kRangeTroubleBytesMax);
   if (result->ran > 0) {
     const int64_t mean = std::max<int64_t>(result->micros / result->ran, 1);
     element_micros_ = element_micros_ == 0 ? mean : (3 * element_micros_ + mean) / 4;
@@ -452,7 +461,9 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
     const bool has_failed = failure != result->failures.end() && failure->place == place;
     if (has_failed) {
       const ElementFailure& one = *failure++;
-      on_element_failed(position, one, std::exchange(tail, {}));
+      const bool is_lost = result->lost_last && place + 1 == result->ended;
+      on_element_failed(position, one, std::exchange(tail, {}),
+                        is_lost ? std::string_view(range_trouble_) : std::string_view());
       continue;
     }
     if (has_ended(position)) continue;
@@ -469,15 +480,18 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
 
 // Of each attempt one end counts, however many tasks tell of it; of those before a retry none does.
 void Elements::on_element_failed(uint32_t position, const ElementFailure& failure,
-                                 std::string_view stderr_tail) {
+                                 std::string_view stderr_tail, std::string_view lost) {
   const auto before = failures_.find(position);
   const int32_t known = before == failures_.end() ? 0 : before->second;
   if (has_ended(position) || failure.attempt != element_attempts_before_ + known + 1) return;
   ++failed_attempts_[position / kBlockElements];
   failures_[position] = known + 1;
   note_change(position);
-  if (order_.retries_after(failure.code, known + 1)) return;  // It is pending.
-  const std::string tail = printable_tail(stderr_tail, kElementStderrBytesMax);
+  // What did its work and has no result runs again only if somebody asks for that.
+  const bool is_done = !lost.empty() && order_.accepts(failure.code);
+  if (!is_done && order_.retries_after(failure.code, known + 1)) return;  // It is pending.
+  const std::string tail =
+      lost.empty() ? printable_tail(stderr_tail, kElementStderrBytesMax) : lost_text(lost);
   fail_for_good(position, text(exit_text(failure.code), tail.empty() ? "" : text(": ", tail)));
 }
 

@@ -83,6 +83,8 @@ class Elements {
   Fate fate_of(uint32_t position) const;
   // Elements that have ended since this was last called.
   std::vector<uint32_t> take_ended() { return std::exchange(ended_, {}); }
+  // What ranges that finished could not do, since this was last called; the last of it.
+  std::string take_trouble() { return std::exchange(range_trouble_, {}); }
   // Nothing runs or wants to: it is the other array's turn.
   bool is_held() const { return pending_.empty() && ranges_.empty() && !held_.empty(); }
 
@@ -156,8 +158,9 @@ class Elements {
   Ranges::iterator adopt(const TaskName& name, const proto::TaskStatus& status, bool is_late);
   void on_finished(const Range& range, const proto::TaskStatus& status);
   void on_failed(const Range& range, const proto::TaskStatus& status);
+  // `lost`: its end could not be kept, and why.
   void on_element_failed(uint32_t position, const ElementFailure& failure,
-                         std::string_view stderr_tail);
+                         std::string_view stderr_tail, std::string_view lost);
   void on_rank_ended(const TaskName& name, const Range& range, const proto::TaskStatus& status,
                      std::vector<TaskId>& kill);
   // Which beginning of the gang this rank is of, through all lives: each begins all ranks.
@@ -214,6 +217,7 @@ class Elements {
   std::map<uint32_t, int32_t> task_failures_;  // of elements that were launched alone
   int32_t failed_in_a_row_ = 0;
   std::string last_failure_;
+  std::string range_trouble_;
   int64_t element_micros_ = 0;  // how long one takes, as far as is known; 0: nothing is
   std::string first_failure_;   // for people
 };

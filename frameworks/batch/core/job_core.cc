@@ -203,6 +203,9 @@ void Job::State::on_range_status(const TaskName& name, const TaskStatus& status,
   std::vector<TaskId> to_kill;
   elements_->on_status(name, status, outcome_.has_value(), to_kill);
   for (const TaskId& task : to_kill) kill(task, out);
+  if (const std::string trouble = elements_->take_trouble(); !trouble.empty()) {
+    trace(OutputTrouble{status.task, status.agent, trouble}, out);
+  }
   if (proto::is_terminal(status.state)) {
     if (status.state == TaskState::kFailed) {
       avoid_if_bad(status.agent, name.kind, name.first, now, out);
@@ -403,9 +406,15 @@ void Job::State::on_end_failed(int32_t failures, std::string_view why, JobOutbox
     outcome_.reset();
     return fail(Error::failed_precondition(text("the output cannot be committed: ", why)), out);
   }
+  if (elements_) {
+    // What is done lies in the lanes: it can be read there, and gone on with by a retry.
+    outcome_->error +=
+        text("; the results in ", quoted(order().output), " cannot be indexed: ", why);
+    is_over_ = true;
+    return;
+  }
   if (std::exchange(outcome_->is_kept, false)) return;
-  outcome_->error += text("; its output ", quoted(order().output), " cannot be ",
-                          elements_ ? "indexed: " : "removed: ", why);
+  outcome_->error += text("; its output ", quoted(order().output), " cannot be removed: ", why);
   is_over_ = true;
 }
 

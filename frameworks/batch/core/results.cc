@@ -1,7 +1,7 @@
 #include "frameworks/batch/core/results.h"
 
+#include <algorithm>
 #include <limits>
-#include <vector>
 
 #include "common/text.h"
 #include "frameworks/batch/core/bytes.h"
@@ -12,7 +12,33 @@ namespace {
 constexpr std::string_view kDone = "done";
 constexpr std::string_view kFailed = "failed";
 
+bool accepts(const std::vector<int32_t>& ok, const KeptEnd& kept) {
+  return std::binary_search(ok.begin(), ok.end(), kept.end.code);
+}
+
 }  // namespace
+
+std::vector<KeptEnd> choose_ends(std::vector<KeptEnd> ends, const std::vector<int32_t>& ok,
+                                 bool is_gang) {
+  std::stable_sort(ends.begin(), ends.end(), [&](const KeptEnd& a, const KeptEnd& b) {
+    if (a.end.position != b.end.position) return a.end.position < b.end.position;
+    if (!is_gang && accepts(ok, a) != accepts(ok, b)) return accepts(ok, a);
+    return a.end.attempt > b.end.attempt;
+  });
+  const auto last = std::unique(ends.begin(), ends.end(), [](const KeptEnd& a, const KeptEnd& b) {
+    return a.end.position == b.end.position;
+  });
+  ends.erase(last, ends.end());
+  return ends;
+}
+
+ElementResult result_of(const KeptEnd& kept, const Indices& indices,
+                        const std::vector<int32_t>& ok) {
+  return {.index = index_at(indices, kept.end.position),
+          .lane = kept.lane,
+          .is_done = accepts(ok, kept),
+          .end = kept.end};
+}
 
 std::string results_path(std::string_view output) { return text(output, "/index.tsv"); }
 

@@ -13,7 +13,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "frameworks/batch/core/array.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::batch {
@@ -27,6 +29,18 @@ struct ElementResult {
   ElementEnd end = {};  // without its position; its time in milliseconds
   bool operator==(const ElementResult&) const = default;
 };
+
+// An end that a task has kept, and the lane that it is in.
+struct KeptEnd {
+  uint32_t lane = 0;
+  ElementEnd end = {};
+};
+// One end of each element, by position: of those with an accepted exit code the first, else the
+// last attempt; of a gang the last attempt, which all ranks made together. `ok` rises.
+std::vector<KeptEnd> choose_ends(std::vector<KeptEnd> ends, const std::vector<int32_t>& ok,
+                                 bool is_gang);
+ElementResult result_of(const KeptEnd& kept, const Indices& indices,
+                        const std::vector<int32_t>& ok);
 
 // With their newlines.
 std::string results_header();

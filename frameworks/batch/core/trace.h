@@ -61,6 +61,16 @@ struct TaskLost : OfStatus {
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "task lost"}; }
 };
 
+// A range that finished could not do all of it.
+struct OutputTrouble {
+  TaskId task;
+  AgentId agent;
+  std::string reason;
+
+  static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "trouble with the output"}; }
+  void fields(TraceFields& f) const { f("task", task)("agent", agent).said("reason", reason); }
+};
+
 struct MapOutputsCannotBeFetched : OfStatus {
   static constexpr TraceKind kind() {
     return {TraceLevel::kMisbehaved, "map outputs cannot be fetched"};

@@ -27,6 +27,7 @@ constexpr std::string_view kProgressTag = "PBv1";
 constexpr std::string_view kPlanTag = "PBl1";
 constexpr std::string_view kStatusTag = "PBv2";  // progress with a status
 constexpr std::string_view kRangeResultTag = "PBh1";
+constexpr std::string_view kTroubledRangeResultTag = "PBh2";
 constexpr std::string_view kPlanResultTag = "PBn1";
 constexpr std::string_view kLocatedPlanResultTag = "PBn2";  // with hosts
 constexpr std::string_view kResultTag = "PBo1";
@@ -403,7 +404,7 @@ Result<TaskProgress> decode_progress(std::string_view bytes) {
 }
 
 std::string encode_range_result(const RangeResult& result) {
-  ByteWriter out(kRangeResultTag);
+  ByteWriter out(result.trouble.empty() ? kRangeResultTag : kTroubledRangeResultTag);
   out.number(result.ended);
   out.number(result.ran);
   out.signed_number(result.micros);
@@ -418,11 +419,16 @@ std::string encode_range_result(const RangeResult& result) {
   if (tail.size() > kElementStderrBytesMax)
     tail.remove_prefix(tail.size() - kElementStderrBytesMax);
   out.bytes(tail);
+  if (!result.trouble.empty()) {
+    out.bytes(std::string_view(result.trouble).substr(0, kRangeTroubleBytesMax));
+    out.number(result.lost_last ? 1 : 0);
+  }
   return std::move(out).take();
 }
 
 Result<RangeResult> decode_range_result(std::string_view bytes) {
-  ByteReader in(bytes, kRangeResultTag);
+  const bool has_trouble = bytes.starts_with(kTroubledRangeResultTag);
+  ByteReader in(bytes, has_trouble ? kTroubledRangeResultTag : kRangeResultTag);
   RangeResult result;
   result.ended = in.number32(kRangeElementsMax);
   result.ran = in.number32(result.ended);
@@ -439,6 +445,13 @@ Result<RangeResult> decode_range_result(std::string_view bytes) {
         {.place = static_cast<uint32_t>(place), .attempt = attempt, .code = code});
   }
   result.stderr_tail = in.bytes(kElementStderrBytesMax);
+  if (has_trouble) {
+    result.trouble = in.bytes(kRangeTroubleBytesMax);
+    result.lost_last = in.number(1) == 1;
+    const bool is_told =
+        !result.failures.empty() && result.failures.back().place + 1 == result.ended;
+    if (result.trouble.empty() || (result.lost_last && !is_told)) in.fail();
+  }
   if (!in.ended_well()) return corrupt("the result of a range");
   return result;
 }

@@ -240,9 +240,15 @@ struct RangeResult {
   int64_t micros = 0;                         // that those took
   std::vector<ElementFailure> failures = {};  // by rising place
   std::string stderr_tail = {};               // of the first failure
+  // What kept it from going on, or may cost results if the machine ends now: in the system's words.
+  std::string trouble = {};
+  // The end of the last one that ended could not be kept: it is one of the failures, whatever its
+  // exit code, and its result cannot be found.
+  bool lost_last = false;
   bool operator==(const RangeResult&) const = default;
 };
 inline constexpr size_t kElementStderrBytesMax = 1'024;
+inline constexpr size_t kRangeTroubleBytesMax = 512;
 
 // Of a plan task that finished: what its job has to do.
 struct PlanResult {

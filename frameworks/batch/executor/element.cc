@@ -84,6 +84,14 @@ class SpawnSetting {
 
 void ElementGroup::signal(int signal) {
   const std::lock_guard lock(mutex_);
+  if (group_ <= 0) return;
+  siginfo_t info = {};
+  const int waited = ::waitid(P_PID, static_cast<id_t>(group_), &info, WEXITED | WNOWAIT | WNOHANG);
+  if (waited != 0 || info.si_pid != group_) is_interrupted_ = true;
+  ::kill(-group_, signal);
+}
+void ElementGroup::send(int signal) {
+  const std::lock_guard lock(mutex_);
   if (group_ > 0) ::kill(-group_, signal);
 }
 
@@ -160,9 +168,9 @@ bool Element::wait(pid_t pid, Duration timeout) {
     }
   };
   if (ends_within(timeout)) return true;
-  group_.signal(SIGTERM);
+  group_.send(SIGTERM);
   if (!ends_within(kTimeoutGrace)) {
-    group_.signal(SIGKILL);
+    group_.send(SIGKILL);
     ended(0);
   }
   return false;
@@ -173,6 +181,7 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
   const Result<pid_t> pid = [&] {
     // As soon as the command runs, a signal finds it.
     const std::lock_guard lock(group_.mutex_);
+    group_.is_interrupted_ = false;
     Result<pid_t> spawned = spawn(start, refused_code);
     if (spawned) group_.group_ = *spawned;
     return spawned;
@@ -180,7 +189,7 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
   if (!pid) return pid.error();
   if (*pid < 0) return refused_code;
   const bool in_time = wait(*pid, timeout);
-  group_.signal(SIGKILL);  // Its processes in the background.
+  group_.send(SIGKILL);  // Its processes in the background.
   {
     const std::lock_guard lock(group_.mutex_);
     group_.group_ = -1;
@@ -193,6 +202,11 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
   CHECK_EQ(waited, *pid) << "somebody else reaped our child";
   if (!in_time) return kTimedOutCode;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool Element::was_interrupted() const {
+  const std::lock_guard lock(group_.mutex_);
+  return group_.is_interrupted_;
 }
 
 }  // namespace proffer::batch

@@ -17,12 +17,14 @@ namespace proffer::batch {
 // The process group that runs now, for the thread that hears that the task is to end.
 class ElementGroup {
  public:
-  // Signals all of it; nothing if none runs.
+  // Signals all of it; nothing if none runs. A command that had not ended by itself is interrupted.
   void signal(int signal);
 
  private:
   friend class Element;
+  void send(int signal);
   std::mutex mutex_;
+  bool is_interrupted_ = false;
   pid_t group_ = -1;  // a process that is not reaped yet has it, so its number is not another's
 };
 
@@ -44,6 +46,9 @@ class Element {
   // signal, 124 if it was ended for its time (zero: no bound): SIGTERM first, SIGKILL 2 s later.
   // Errors: kUnavailable if no process can be started, or the directory cannot be entered.
   Result<int> run(const ElementStart& start, Duration timeout);
+  // Whether somebody's signal() found the last one running: then it has not done its work, whatever
+  // its exit code says.
+  bool was_interrupted() const;
 
  private:
   Result<pid_t> spawn(const ElementStart& start, int& refused_code);

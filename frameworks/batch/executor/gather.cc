@@ -12,15 +12,12 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/results.h"
-#include "frameworks/batch/executor/lane.h"
+#include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/task.h"
+#include "frameworks/batch/planning/lanes.h"
 
 namespace proffer::batch {
 namespace {
-
-bool accepts(const GatherWork& work, int32_t code) {
-  return std::binary_search(work.ok.begin(), work.ok.end(), code);
-}
 
 // Written aside, and put in place at once.
 Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& ends) {
@@ -31,10 +28,7 @@ Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& end
   WriteOutcome written = out.write(results_header());
   for (const KeptEnd& kept : ends) {
     if (!written.ok()) break;
-    written = out.write(results_line({.index = index_at(work.indices, kept.end.position),
-                                      .lane = kept.lane,
-                                      .is_done = accepts(work, kept.end.code),
-                                      .end = kept.end}));
+    written = out.write(results_line(result_of(kept, work.indices, work.ok)));
   }
   if (written.ok()) written = out.flush();
   if (written.error) return std::move(*written.error).in("the index of the results");
@@ -47,37 +41,8 @@ Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& end
   return {};
 }
 
-// One end of each element: of those with an accepted exit code the first, else the last attempt; of
-// a gang the last attempt, which all ranks made together.
-std::vector<KeptEnd> choose(const GatherWork& work, std::vector<KeptEnd> ends) {
-  const auto is_ok = [&](const KeptEnd& one) { return accepts(work, one.end.code); };
-  std::stable_sort(ends.begin(), ends.end(), [&](const KeptEnd& a, const KeptEnd& b) {
-    if (a.end.position != b.end.position) return a.end.position < b.end.position;
-    if (!work.is_gang && is_ok(a) != is_ok(b)) return is_ok(a);
-    return a.end.attempt > b.end.attempt;
-  });
-  const auto last = std::unique(ends.begin(), ends.end(), [](const KeptEnd& a, const KeptEnd& b) {
-    return a.end.position == b.end.position;
-  });
-  ends.erase(last, ends.end());
-  return ends;
-}
-
 // The files of a lane that hold output.
 constexpr LaneFile kOutputFiles[] = {LaneFile::kStdout, LaneFile::kStderr};
-
-// The lanes that tasks have had, rising.
-Result<std::vector<uint32_t>> lanes_of(const std::string& output) {
-  std::vector<uint32_t> lanes;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(output + "/_temporary", error)) {
-    const auto lane = parse_lane_index(entry.path().filename().string());
-    if (lane) lanes.push_back(*lane);
-  }
-  if (error) return Error::unavailable(text("reading ", quoted(output), ": ", error.message()));
-  std::sort(lanes.begin(), lanes.end());
-  return lanes;
-}
 
 // A part of a file as a file of its own, put in place at once.
 Result<void> copy_part(const std::string& from, int64_t offset, int64_t length,
@@ -152,7 +117,9 @@ void remove_other_lanes(const std::string& output, const std::vector<uint32_t>& 
 
 // The lane of its own that an earlier attempt at this work has given the only element.
 Result<std::optional<uint32_t>> own_lane(const std::string& output) {
-  if (!exists(results_path(output))) return std::optional<uint32_t>();
+  const Result<bool> has_index = is_there(results_path(output));
+  if (!has_index) return has_index.error();
+  if (!*has_index) return std::optional<uint32_t>();
   Result<Fd> file = open_to_read(results_path(output));
   if (!file) return std::move(file).error();
   LineReader lines(file->get());
@@ -165,91 +132,114 @@ Result<std::optional<uint32_t>> own_lane(const std::string& output) {
     if (!*result) continue;
     // No task has written there.
     const uint32_t lane = (*result)->lane;
-    if (exists(lane_path(output, LaneFile::kIndex, lane))) return std::optional<uint32_t>();
-    return std::optional<uint32_t>(lane);
+    const Result<bool> is_of_task = is_there(lane_path(output, LaneFile::kIndex, lane));
+    if (!is_of_task) return is_of_task.error();
+    return *is_of_task ? std::optional<uint32_t>() : std::optional<uint32_t>(lane);
   }
 }
 
 // Removes the scratch directory of a job whose plan is gone, unless it has the plan of another job.
 void remove_scratch(const std::string& output) {
   const std::string scratch = output + "/_temporary";
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(scratch, error)) {
-    if (entry.path().filename().string().starts_with("plan-")) return;
+  const Result<std::vector<std::string>> names = names_in(scratch);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (name.starts_with("plan-")) return;
   }
-  if (!error) std::filesystem::remove_all(scratch, error);
+  remove_tree(scratch);
 }
 
-// Writes the index of a job of one element. Afterwards its files hold the output of the attempt
-// that counts, and no other output.
-Result<void> write_only(const GatherWork& work, KeptEnd only) {
-  const std::string& output = work.common.output;
-  const Result<std::vector<uint32_t>> lanes = lanes_of(output);
-  if (!lanes) return lanes.error();
-  const Result<std::optional<uint32_t>> earlier = own_lane(output);
+// Writes the index of a job of one element. Its files hold the output of the attempt that counts,
+// and no other output; returns its lane.
+Result<uint32_t> write_only(const GatherWork& work, const std::vector<uint32_t>& lanes,
+                            KeptEnd only) {
+  const Result<std::optional<uint32_t>> earlier = own_lane(work.common.output);
   if (!earlier) return earlier.error();
-  if (*earlier) {
-    remove_other_lanes(output, *lanes, **earlier);
-    return {};
-  }
-  if (Result<void> ok = give_own_lane(work, *lanes, only); !ok) return ok;
-  if (Result<void> ok = write_index(work, {only}); !ok) return ok;
-  remove_other_lanes(output, *lanes, only.lane);
+  if (*earlier) return **earlier;
+  if (Result<void> ok = give_own_lane(work, lanes, only); !ok) return ok.error();
+  if (Result<void> ok = write_index(work, {only}); !ok) return ok.error();
+  return only.lane;
+}
+
+Result<void> make_marker(const std::string& path) {
+  const Fd made(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (made.get() < 0) return system_error(text("making ", quoted(path)), errno);
   return {};
+}
+
+// The chosen ends of the job's elements.
+Result<std::vector<KeptEnd>> find_ends(const GatherWork& work) {
+  std::vector<KeptEnd> ends;
+  const uint32_t size = count_of(work.indices);
+  const Result<void> read = read_ends(work.common.output, [&](const KeptEnd& kept) {
+    if (kept.end.position < size) ends.push_back(kept);
+  });
+  if (!read) return read.error();
+  return choose_ends(std::move(ends), work.ok, work.is_gang);
 }
 
 }  // namespace
 
 Result<void> gather(const GatherWork& given, TaskResult& result) {
+  const auto is_of_another = [&] {
+    return Error::failed_precondition(
+               text("the output ", quoted(given.common.output), " is not that of this job"))
+        .with_hint("the output directory must be the same on all agents");
+  };
   // The directory stays the same one if it gets another name meanwhile, even if this process stands
   // still for long: the files that are checked below are the files that are changed.
+  const Result<bool> is_here = is_there(given.common.output);
+  if (!is_here) return is_here.error();
+  if (!*is_here && !given.commits) return {};
   Result<Fd> pinned = open_directory(given.common.output);
-  if (!pinned && !given.commits) return {};
   if (!pinned) return std::move(pinned).error();
   GatherWork work = given;
   work.common.output = path_of(*pinned);
   const std::string& output = work.common.output;
   const std::string marker = output + "/_SUCCESS";
   // An output that was made anew is not ours; what another attempt has finished, is.
-  const bool is_ours = exists(plan_directory(output, work.common.plan));
-  if (!is_ours && !work.commits) return {};
-  if (!is_ours && exists(results_path(output)) && exists(marker)) {
+  const Result<bool> is_ours = is_there(plan_directory(output, work.common.plan));
+  if (!is_ours) return is_ours.error();
+  if (!*is_ours) {
+    if (!work.commits) return {};
+    const Result<bool> has_index = is_there(results_path(output));
+    const Result<bool> has_marker = is_there(marker);
+    if (!has_index) return has_index.error();
+    if (!has_marker) return has_marker.error();
+    if (!*has_index || !*has_marker) return is_of_another();
     remove_scratch(output);
     return {};
   }
-  if (!is_ours) {
-    return Error::failed_precondition(
-               text("the output ", quoted(given.common.output), " is not that of this job"))
-        .with_hint("the output directory must be the same on all agents");
-  }
-  std::vector<KeptEnd> ends;
-  const uint32_t size = count_of(work.indices);
-  const Result<void> read = read_ends(output, [&](const KeptEnd& kept) {
-    if (kept.end.position < size) ends.push_back(kept);
+  const Result<std::vector<KeptEnd>> ends = find_ends(work);
+  if (!ends) return ends.error();
+  const auto done = std::count_if(ends->begin(), ends->end(), [&](const KeptEnd& one) {
+    return std::binary_search(work.ok.begin(), work.ok.end(), one.end.code);
   });
-  if (!read) return read.error();
-  ends = choose(work, std::move(ends));
-  const auto done = std::count_if(ends.begin(), ends.end(),
-                                  [&](const KeptEnd& one) { return accepts(work, one.end.code); });
   if (work.commits && done < int64_t{work.done}) {
     return Error::failed_precondition(text(work.done, " elements have done their work, and ", done,
                                            " of them have a result in ",
                                            quoted(given.common.output)))
         .with_hint("the output directory must be the same on all agents");
   }
-  for (const KeptEnd& one : ends) result.bytes_out += one.end.stdout_length;
-  result.records_out = static_cast<int64_t>(ends.size());
-  const bool is_alone = work.commits && size == 1 && ends.size() == 1;
-  Result<void> ok = is_alone ? write_only(work, ends.front()) : write_index(work, ends);
-  if (!ok) return ok;
-  if (work.commits) {
-    const Fd made(::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-    if (made.get() < 0) return system_error(text("making ", quoted(marker)), errno);
+  for (const KeptEnd& one : *ends) result.bytes_out += one.end.stdout_length;
+  result.records_out = std::ssize(*ends);
+  if (work.commits && count_of(work.indices) == 1 && ends->size() == 1) {
+    const Result<std::vector<uint32_t>> lanes = lanes_of(output);
+    if (!lanes) return lanes.error();
+    const Result<uint32_t> lane = write_only(work, *lanes, ends->front());
+    if (!lane) return lane.error();
+    if (Result<void> ok = make_marker(marker); !ok) return ok;
+    // Behind the marker: without it the lanes are what a retry goes on with.
+    remove_other_lanes(output, *lanes, *lane);
+  } else {
+    if (Result<void> ok = write_index(work, *ends); !ok) return ok;
+    if (work.commits) {
+      if (Result<void> ok = make_marker(marker); !ok) return ok;
+    }
   }
   if (work.keeps) return {};
   // The plan goes first: an attempt that finds the index and no plan has nothing more to read.
-  std::error_code ignored;
-  std::filesystem::remove_all(plan_directory(output, work.common.plan), ignored);
+  remove_tree(plan_directory(output, work.common.plan));
   remove_scratch(output);
   return {};
 }

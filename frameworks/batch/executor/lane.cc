@@ -1,9 +1,9 @@
 #include "frameworks/batch/executor/lane.h"
 
 #include <algorithm>
-#include <memory>
+#include <chrono>
+#include <thread>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -15,9 +15,16 @@
 namespace proffer::batch {
 namespace {
 
-Result<Fd> open_to_append(const std::string& path) {
+// Between two tries to keep an end.
+constexpr std::chrono::milliseconds kPauses[] = {
+    std::chrono::milliseconds(0), std::chrono::milliseconds(10), std::chrono::milliseconds(100),
+    std::chrono::seconds(1),      std::chrono::seconds(3),       std::chrono::seconds(6)};
+// Room is taken so many bytes at a time: a block of most file systems.
+constexpr int64_t kRoomBytes = 4'096;
+
+Result<Fd> open_file(const std::string& path, int flags) {
   const int fd =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
+      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | flags, 0666);
   if (fd >= 0) return Fd(fd);
   return system_error(text("opening ", quoted(path)), errno)
       .with_hint("the output directory must be the same on all agents");
@@ -40,28 +47,20 @@ bool is_empty(const std::string& path) {
   return ::stat(path.c_str(), &seen) != 0 ? errno == ENOENT : seen.st_size == 0;
 }
 
-bool is_tidy(const std::string& output, uint32_t lane, const Fd& index) {
-  const Result<int64_t> size = size_of(index);
-  if (!size) return false;
+bool is_tidy(const std::string& output, uint32_t lane, const Fd& index, int64_t size) {
   // Nothing has ended there. A task that was killed may have written nevertheless.
-  if (*size == 0) {
+  if (size == 0) {
     return is_empty(lane_path(output, LaneFile::kStdout, lane)) &&
            is_empty(lane_path(output, LaneFile::kStderr, lane));
   }
-  if (*size % static_cast<int64_t>(kElementEndBytes) != 0) return false;
+  if (size % static_cast<int64_t>(kElementEndBytes) != 0) return false;
   char bytes[kElementEndBytes];
-  const off_t at = static_cast<off_t>(*size) - static_cast<off_t>(kElementEndBytes);
+  const off_t at = static_cast<off_t>(size) - static_cast<off_t>(kElementEndBytes);
   if (::pread(index.get(), bytes, sizeof bytes, at) != static_cast<ssize_t>(sizeof bytes)) {
     return false;
   }
   const Result<ElementEnd> end = decode_element_end({bytes, sizeof bytes});
   return end && end->position == kTidyMark;
-}
-
-Result<void> put(const Fd& index, const ElementEnd& end) {
-  const WriteOutcome written = write_all(index.get(), encode_element_end(end));
-  if (written.error) return Error(*written.error).in("the index of the results");
-  return {};
 }
 
 Result<void> sync(const Fd& file) {
@@ -73,19 +72,22 @@ Result<void> sync(const Fd& file) {
 
 Result<Lane> Lane::open(const std::string& output, uint32_t first) {
   for (uint32_t lane = first; lane < first + kElementsMax; ++lane) {
-    Result<Fd> index = open_to_append(lane_path(output, LaneFile::kIndex, lane));
+    // Half an entry is written again at its place, so this one is not for appending.
+    Result<Fd> index = open_file(lane_path(output, LaneFile::kIndex, lane), 0);
     if (!index) return std::move(index).error();
-    if (is_taken(*index) || !is_tidy(output, lane, *index)) continue;
-    Result<Fd> out = open_to_append(lane_path(output, LaneFile::kStdout, lane));
+    if (is_taken(*index)) continue;
+    const Result<int64_t> size = size_of(*index);
+    if (!size || !is_tidy(output, lane, *index, *size)) continue;
+    Result<Fd> out = open_file(lane_path(output, LaneFile::kStdout, lane), O_APPEND);
     if (!out) return std::move(out).error();
-    Result<Fd> err = open_to_append(lane_path(output, LaneFile::kStderr, lane));
+    Result<Fd> err = open_file(lane_path(output, LaneFile::kStderr, lane), O_APPEND);
     if (!err) return std::move(err).error();
-    return Lane(*std::move(index), *std::move(out), *std::move(err));
+    return Lane(*std::move(index), *size, *std::move(out), *std::move(err));
   }
   return Error::unavailable("no file for output is free");
 }
 
-Result<void> Lane::begin() {
+Result<void> Lane::measure() {
   const Result<int64_t> out = size_of(out_);
   const Result<int64_t> err = size_of(err_);
   if (!out) return out.error();
@@ -95,15 +97,53 @@ Result<void> Lane::begin() {
   return {};
 }
 
+Result<void> Lane::begin() {
+  // For the end, and for the mark behind it.
+  const int64_t wanted = index_bytes_ + 2 * static_cast<int64_t>(kElementEndBytes);
+  if (room_until_ < wanted) {
+    int failed = -1;
+    do {
+      failed = ::fallocate(index_.get(), FALLOC_FL_KEEP_SIZE, index_bytes_, kRoomBytes);
+    } while (failed != 0 && errno == EINTR);
+    // Some file systems cannot promise room.
+    if (failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) {
+      return system_error("taking room for the end of an element in the output directory", errno);
+    }
+    room_until_ = index_bytes_ + kRoomBytes;
+  }
+  return measure();
+}
+
+// All of it at its place, whatever an earlier try has left there.
+Result<void> Lane::put(const ElementEnd& end) {
+  const std::string bytes = encode_element_end(end);
+  for (size_t at = 0; at < bytes.size();) {
+    const ssize_t written = ::pwrite(index_.get(), bytes.data() + at, bytes.size() - at,
+                                     static_cast<off_t>(index_bytes_ + static_cast<int64_t>(at)));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return system_error("writing the index of the results", errno);
+    at += static_cast<size_t>(written);
+  }
+  index_bytes_ += static_cast<int64_t>(bytes.size());
+  return {};
+}
+
 Result<void> Lane::keep(ElementEnd& end) {
   end.stdout_offset = out_begin_;
   end.stderr_offset = err_begin_;
-  if (Result<void> ok = begin(); !ok) return ok;
-  // A command may cut the file that it writes to.
-  end.stdout_length = std::max<int64_t>(out_begin_ - end.stdout_offset, 0);
-  end.stderr_length = std::max<int64_t>(err_begin_ - end.stderr_offset, 0);
   has_kept_ = true;
-  return put(index_, end);
+  Result<void> kept = {};
+  for (const auto pause : kPauses) {
+    std::this_thread::sleep_for(pause);
+    kept = measure();
+    if (!kept) continue;
+    // A command may cut the file that it writes to.
+    end.stdout_length = std::max<int64_t>(out_begin_ - end.stdout_offset, 0);
+    end.stderr_length = std::max<int64_t>(err_begin_ - end.stderr_offset, 0);
+    kept = put(end);
+    if (kept) break;
+  }
+  return kept;
 }
 
 std::string Lane::stderr_tail(const ElementEnd& end, size_t bytes_max) const {
@@ -121,43 +161,7 @@ Result<void> Lane::close() {
       if (Result<void> ok = sync(*file); !ok) return ok;
     }
   }
-  return put(index_, {.position = kTidyMark});
-}
-
-Result<void> read_ends(const std::string& output, const std::function<void(const KeptEnd&)>& take) {
-  struct Close {
-    void operator()(DIR* directory) const { ::closedir(directory); }
-  };
-  const std::string path = output + "/_temporary";
-  const std::unique_ptr<DIR, Close> directory(::opendir(path.c_str()));
-  if (directory == nullptr) return system_error(text("reading ", quoted(path)), errno);
-  std::vector<uint32_t> lanes;
-  while (const dirent* entry = ::readdir(directory.get())) {
-    if (const std::optional<uint32_t> lane = parse_lane_index(entry->d_name)) {
-      lanes.push_back(*lane);
-    }
-  }
-  std::sort(lanes.begin(), lanes.end());
-  constexpr size_t kEntries = 1'024;
-  std::string buffer(kEntries * kElementEndBytes, '\0');
-  for (const uint32_t lane : lanes) {
-    Result<Fd> file = open_to_read(lane_path(output, LaneFile::kIndex, lane));
-    if (!file) return std::move(file).error();
-    for (int64_t at = 0;;) {
-      const ssize_t got = ::pread(file->get(), buffer.data(), buffer.size(), at);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return system_error("reading the index of the results", errno);
-      const size_t whole = static_cast<size_t>(got) / kElementEndBytes * kElementEndBytes;
-      if (whole == 0) break;  // A killed task may have left half an entry.
-      for (size_t i = 0; i < whole; i += kElementEndBytes) {
-        const Result<ElementEnd> end =
-            decode_element_end(std::string_view(buffer).substr(i, kElementEndBytes));
-        if (end && end->position != kTidyMark) take({.lane = lane, .end = *end});
-      }
-      at += static_cast<int64_t>(whole);
-    }
-  }
-  return {};
+  return put({.position = kTidyMark});
 }
 
 }  // namespace proffer::batch

@@ -4,9 +4,7 @@
 // directory (ElementEnd in work.h).
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <vector>
 
 #include "common/result.h"
 #include "frameworks/batch/core/work.h"
@@ -24,34 +22,36 @@ class Lane {
 
   int out() const { return out_.get(); }
   int err() const { return err_.get(); }
-  // Before an element begins.
+  // Before an element begins: takes the room for its end, so that a disk that is full by then has
+  // it. Errors: kUnavailable from the system; the element must not begin.
   Result<void> begin();
   // The element has ended. From here on its end is kept, also if this process is killed. `end` gets
-  // the place of its output.
+  // the place of its output. What fails is tried again for some seconds. Errors: kUnavailable from
+  // the system: nobody will find this end.
   Result<void> keep(ElementEnd& end);
   // The end of what the last element wrote to standard error, at most so many bytes.
   std::string stderr_tail(const ElementEnd& end, size_t bytes_max) const;
-  // All is on disk, and another may go on here.
+  // All is on disk, and another may go on here. Errors: kUnavailable from the system: ends are kept
+  // all the same, but what they name may not outlive the machine.
   Result<void> close();
 
  private:
-  Lane(Fd index, Fd out, Fd err)
-      : index_(std::move(index)), out_(std::move(out)), err_(std::move(err)) {}
+  Lane(Fd index, int64_t index_bytes, Fd out, Fd err)
+      : index_(std::move(index)),
+        index_bytes_(index_bytes),
+        out_(std::move(out)),
+        err_(std::move(err)) {}
+  Result<void> measure();
+  Result<void> put(const ElementEnd& end);
 
   Fd index_;
+  int64_t index_bytes_ = 0;  // of whole entries; the next one's place
+  int64_t room_until_ = 0;   // of the index
   Fd out_;
   Fd err_;
   int64_t out_begin_ = 0;
   int64_t err_begin_ = 0;
   bool has_kept_ = false;
 };
-
-// An end in the output directory, and the lane that it is in.
-struct KeptEnd {
-  uint32_t lane = 0;
-  ElementEnd end = {};
-};
-// Calls `take` with each end that the job's tasks have kept. Errors: kUnavailable from the system.
-Result<void> read_ends(const std::string& output, const std::function<void(const KeptEnd&)>& take);
 
 }  // namespace proffer::batch

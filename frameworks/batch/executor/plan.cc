@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/task.h"
+#include "frameworks/batch/planning/lanes.h"
 
 namespace proffer::batch {
 namespace {
@@ -41,11 +42,10 @@ Result<std::string> read_at(const std::string& path, int64_t offset, size_t size
 Result<void> move_directory(const std::string& from, const std::string& to) {
   int failed = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   if (failed != 0 && errno == EINVAL) {  // The file system does not know the flag.
-    if (exists(to)) {
-      errno = EEXIST;
-    } else {
-      failed = ::rename(from.c_str(), to.c_str());
-    }
+    const Result<bool> is_taken = is_there(to);
+    if (!is_taken) return is_taken.error();
+    failed = *is_taken ? -1 : ::rename(from.c_str(), to.c_str());
+    if (*is_taken) errno = EEXIST;
   }
   if (failed == 0) return {};
   if (errno == EEXIST) {
@@ -57,7 +57,9 @@ Result<void> move_directory(const std::string& from, const std::string& to) {
 
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {
   std::string directory = plan_directory(common.output, common.plan);
-  if (const std::string made = made_plan(directory); exists(made)) directory = made;
+  const Result<bool> was_made = is_there(made_plan(directory));
+  if (!was_made) return was_made.error();
+  if (*was_made) directory = made_plan(directory);
   const auto told = [](Error error) {
     return std::move(error)
         .in("the job's plan")
@@ -91,23 +93,30 @@ Result<void> commit_output(const EndWork& work) {
   const std::string& from = work.common.output;
   const std::string& output = work.place;
   const std::string& plan = work.common.plan;
-  const bool is_aside = from != output && exists(plan_directory(from, plan));
+  const Result<bool> has_plan = is_there(plan_directory(from, plan));
+  if (!has_plan) return has_plan.error();
+  const bool is_aside = from != output && *has_plan;
   // The directory stays the same one if it gets another name meanwhile, even if this process stands
   // still for long: the files that are checked below are the files that are changed.
   Result<Fd> pinned = open_directory(is_aside ? from : output);
   if (!pinned) return std::move(pinned).error();
   const std::string directory = path_of(*pinned);
   const std::string marker = directory + "/_SUCCESS";
-  const bool is_ours = exists(plan_directory(directory, plan));
-  if (!is_ours && exists(marker)) return {};  // Another attempt has done it.
+  const Result<bool> is_ours = is_there(plan_directory(directory, plan));
+  if (!is_ours) return is_ours.error();
+  const Result<bool> has_marker = is_there(marker);
+  if (!has_marker) return has_marker.error();
+  if (!*is_ours && *has_marker) return {};  // Another attempt has done it.
   for (uint32_t i = 0; i < work.parts; ++i) {
-    if (exists(text(directory, "/", part_name(i)))) continue;
+    const Result<bool> has_part = is_there(text(directory, "/", part_name(i)));
+    if (!has_part) return has_part.error();
+    if (*has_part) continue;
     return Error::failed_precondition(
                text("all tasks finished, but ",
                     quoted(text(is_aside ? from : output, "/", part_name(i))), " is not there"))
         .with_hint("input and output must be the same directories on all agents");
   }
-  if (!is_ours) {
+  if (!*is_ours) {
     return Error::failed_precondition(
                text("the output ", quoted(output), " is not that of this job"))
         .with_hint("the output directory must be the same on all agents");
@@ -115,30 +124,40 @@ Result<void> commit_output(const EndWork& work) {
   if (is_aside) {
     const Result<void> moved = move_directory(from, output);
     // Another attempt may have moved it in between.
-    if (!moved && !exists(plan_directory(output, plan)) && !exists(marker)) return moved.error();
+    const auto is_done = [&] {
+      const Result<bool> is_in_place = is_there(plan_directory(output, plan));
+      const Result<bool> is_marked = is_there(marker);
+      return (is_in_place && *is_in_place) || (is_marked && *is_marked);
+    };
+    if (!moved && !is_done()) return moved.error();
   }
   const int fd = ::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return system_error(text("making ", quoted(output + "/_SUCCESS")), errno);
   ::close(fd);
   // What a task that was given up has there is of no use; what cannot be removed does no harm.
-  std::error_code ignored;
-  fs::remove_all(directory + "/_temporary", ignored);
+  remove_tree(directory + "/_temporary");
   return {};
 }
 
 Result<void> set_output_aside(const EndWork& work) {
   const std::string& output = work.common.output;
-  if (output == work.place || !exists(plan_directory(output, work.common.plan))) return {};
-  return move_directory(output, work.place);
+  if (output == work.place) return {};
+  const Result<bool> is_ours = is_there(plan_directory(output, work.common.plan));
+  if (!is_ours) return is_ours.error();
+  return *is_ours ? move_directory(output, work.place) : Result<void>();
 }
 
 Result<void> remove_output(const EndWork& work) {
   const std::string& output = work.common.output;
-  if (!exists(plan_directory(output, work.common.plan))) return {};
+  const Result<bool> is_ours = is_there(plan_directory(output, work.common.plan));
+  if (!is_ours) return is_ours.error();
+  if (!*is_ours) return {};
+  const Result<std::vector<std::string>> names = names_in(output);
+  if (!names) return names.error();
   // The plan goes last: what another attempt has to go on with is still known to be ours.
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(output, error)) {
-    if (entry.path().filename() != "_temporary") fs::remove_all(entry.path(), error);
+  for (const std::string& name : *names) {
+    if (name != "_temporary") fs::remove_all(text(output, "/", name), error);
     if (error) break;
   }
   if (!error) fs::remove_all(output + "/_temporary", error);

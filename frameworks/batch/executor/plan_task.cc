@@ -13,6 +13,7 @@
 #include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/task.h"
 #include "frameworks/batch/planning/input.h"
+#include "frameworks/batch/planning/lanes.h"
 #include "frameworks/batch/planning/plan_files.h"
 
 namespace proffer::batch {
@@ -84,14 +85,21 @@ std::optional<TaskTrouble> write_plan(const PlanRequest& request, const HostsOfP
 std::optional<TaskTrouble> plan_in(const std::string& directory, const PlanWork& work) {
   const std::string request_path = directory + "/request";
   const std::string made = made_plan(directory);
-  if (!exists(request_path) || exists(made)) return std::nullopt;
+  const Result<bool> is_asked = is_there(request_path);
+  if (!is_asked) return trouble(is_asked.error());
+  const Result<bool> is_made = is_there(made);
+  if (!is_made) return trouble(is_made.error());
+  if (!*is_asked || *is_made) return std::nullopt;
   const Result<std::string> bytes = read_file(request_path, kPlanRequestBytesMax);
   if (!bytes) return trouble(bytes.error());
   const Result<PlanRequest> request = decode_plan_request(*bytes);
   if (!request) return hopeless(request.error());
   std::string order;
-  if (const std::string path = directory + "/order"; exists(path)) {
-    Result<std::string> read = read_file(path, kOrderBytesMax);
+  const std::string order_path = directory + "/order";
+  const Result<bool> has_order = is_there(order_path);
+  if (!has_order) return trouble(has_order.error());
+  if (*has_order) {
+    Result<std::string> read = read_file(order_path, kOrderBytesMax);
     if (!read) return trouble(read.error());
     order = *std::move(read);
   }
@@ -121,37 +129,53 @@ std::optional<TaskTrouble> change_order(const std::string& path, const PlanWork&
   order->output = work.place;
   order->plan = work.common.plan;
   order->env = work.common.env;
-  fs::remove(path);
+  std::error_code error;
+  fs::remove(path, error);
+  if (error) {
+    return trouble(Error::unavailable(text("removing ", quoted(path), ": ", error.message())));
+  }
   if (Result<void> ok = write_whole(path, encode_order(*order)); !ok) return trouble(ok.error());
   return std::nullopt;
 }
 
 // Copies a schedule's plan. Large files get a further name (a hard link); they are copied only if
 // the file system has no links.
-void copy_plan(const fs::path& model, const fs::path& plan, std::error_code& error) {
-  const fs::path large = model / "files";
-  for (const fs::directory_entry& entry : fs::directory_iterator(model, error)) {
-    if (error) return;
-    const fs::path to = plan / entry.path().filename();
-    if (entry.path() != large) {
-      fs::copy(entry.path(), to, fs::copy_options::recursive, error);
-      continue;
-    }
-    fs::copy(large, to, fs::copy_options::recursive | fs::copy_options::create_hard_links, error);
+Result<void> copy_plan(const fs::path& model, const fs::path& plan) {
+  const auto failed = [&](const std::error_code& error) {
+    return Error::unavailable(text("copying ", quoted(model.string()), " to ",
+                                   quoted(plan.string()), ": ", error.message()));
+  };
+  const Result<std::vector<std::string>> names = names_in(model.string());
+  if (!names) return names.error();
+  std::error_code error;
+  for (const std::string& name : *names) {
+    const bool is_large = name == "files";
+    const auto links = is_large ? fs::copy_options::create_hard_links : fs::copy_options::none;
+    fs::copy(model / name, plan / name, fs::copy_options::recursive | links, error);
     if (!error) continue;
-    fs::remove_all(to, error);
-    if (!error) fs::create_directory(to, error);
-    for (const fs::directory_entry& file : fs::directory_iterator(large, error)) {
-      const fs::path copy = to / file.path().filename();
-      if (!error) fs::copy_file(file.path(), copy, error);
-      if (!error) fs::last_write_time(copy, fs::last_write_time(file.path(), error), error);
+    if (!is_large) return failed(error);
+    fs::remove_all(plan / name, error);
+    if (!error) fs::create_directory(plan / name, error);
+    if (error) return failed(error);
+    const Result<std::vector<std::string>> files = names_in((model / name).string());
+    if (!files) return files.error();
+    for (const std::string& file : *files) {
+      const fs::path from = model / name / file;
+      const fs::path copy = plan / name / file;
+      fs::copy_file(from, copy, error);
+      const auto modified = error ? fs::file_time_type() : fs::last_write_time(from, error);
+      if (!error) fs::last_write_time(copy, modified, error);
+      if (error) return failed(error);
     }
   }
+  return {};
 }
 
 // Puts a copy of a schedule's plan where the job's directory waits, at once.
 std::optional<TaskTrouble> copy_model(const PlanWork& work) {
-  if (!exists(work.model)) {
+  const Result<bool> has_model = is_there(work.model);
+  if (!has_model) return trouble(has_model.error());
+  if (!*has_model) {
     return hopeless(Error::not_found(text("the schedule's directory ", quoted(work.model),
                                           " is gone; submit the schedule again")));
   }
@@ -160,13 +184,15 @@ std::optional<TaskTrouble> copy_model(const PlanWork& work) {
   std::error_code error;
   fs::remove_all(own, error);  // of an attempt of this number that an agent has launched twice
   fs::create_directories(plan, error);
-  if (!error) copy_plan(work.model, plan, error);
   std::optional<TaskTrouble> wrong;
   if (error) {
-    wrong = trouble(Error::unavailable(
-        text("copying ", quoted(work.model), " to ", quoted(plan), ": ", error.message())));
-  } else if (const std::string path = plan + "/order"; exists(path)) {
-    wrong = change_order(path, work);
+    wrong = trouble(Error::unavailable(text("making ", quoted(plan), ": ", error.message())));
+  } else if (const Result<void> copied = copy_plan(work.model, plan); !copied) {
+    wrong = trouble(copied.error());
+  } else if (const Result<bool> has_order = is_there(plan + "/order"); !has_order) {
+    wrong = trouble(has_order.error());
+  } else if (*has_order) {
+    wrong = change_order(plan + "/order", work);
   }
   if (!wrong) {
     const Result<void> moved = move_directory(own, work.common.output);
@@ -182,25 +208,38 @@ std::optional<TaskTrouble> copy_model(const PlanWork& work) {
 std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result) {
   const std::string waiting = plan_directory(work.common.output, work.common.plan);
   const std::string placed = plan_directory(work.place, work.common.plan);
-  if (!work.model.empty() && !exists(waiting) && !exists(placed)) {
+  Result<bool> is_waiting = is_there(waiting);
+  Result<bool> is_placed = is_there(placed);
+  if (!is_waiting) return trouble(is_waiting.error());
+  if (!is_placed) return trouble(is_placed.error());
+  if (!work.model.empty() && !*is_waiting && !*is_placed) {
     if (auto wrong = copy_model(work)) return wrong;
+    is_waiting = is_there(waiting);
+    is_placed = is_there(placed);
+    if (!is_waiting) return trouble(is_waiting.error());
+    if (!is_placed) return trouble(is_placed.error());
   }
-  const bool waits = work.common.output != work.place && exists(waiting);
+  const bool waits = work.common.output != work.place && *is_waiting;
   if (waits) {
     if (auto wrong = plan_in(waiting, work)) return wrong;
     const Result<void> moved = move_directory(work.common.output, work.place);
     // Another attempt may have done it in between.
-    if (!moved && (exists(waiting) || !exists(placed))) {
+    is_waiting = is_there(waiting);
+    is_placed = is_there(placed);
+    const bool is_done = is_waiting && !*is_waiting && is_placed && *is_placed;
+    if (!moved && !is_done) {
       return moved.error().code() == ErrorCode::kAlreadyExists ? hopeless(moved.error())
                                                                : trouble(moved.error());
     }
-  } else if (!exists(placed)) {
+  } else if (!*is_placed) {
     return trouble(Error::not_found(text("there is no plan in ", quoted(work.common.output), " or ",
                                          quoted(work.place),
                                          "; the output directory must be the same on all agents")));
   }
   const std::string told = made_plan(placed) + "/result";
-  if (!exists(told)) return std::nullopt;  // Its plan was known before.
+  const Result<bool> is_told = is_there(told);
+  if (!is_told) return trouble(is_told.error());
+  if (!*is_told) return std::nullopt;  // Its plan was known before.
   const Result<std::string> bytes = read_file(told, kPlanResultBytesMax);
   if (!bytes) return trouble(bytes.error());
   const Result<PlanResult> read = decode_plan_result(*bytes);

@@ -3,7 +3,9 @@
 #include "frameworks/batch/executor/posix.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,9 +46,20 @@ Result<Fd> open_to_write(const std::string& path, mode_t mode) {
   return Fd(fd);
 }
 
-bool exists(const std::string& path) {
+Result<bool> is_there(const std::string& path) {
   struct stat seen = {};
-  return ::stat(path.c_str(), &seen) == 0;
+  if (::stat(path.c_str(), &seen) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return system_error(text("looking for ", quoted(path)), errno);
+}
+
+void remove_tree(const std::string& path) {
+  constexpr int kRounds = 3;
+  std::error_code error;
+  for (int round = 0; round < kRounds; ++round) {
+    std::filesystem::remove_all(path, error);
+    if (!error) return;
+  }
 }
 
 Result<Pipe> make_pipe() {

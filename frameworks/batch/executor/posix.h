@@ -45,8 +45,11 @@ Result<Fd> open_to_read(const std::string& path);
 // Empties or creates it.
 Result<Fd> open_to_write(const std::string& path, mode_t mode = 0644);
 
-// Whether there is a file or directory of this name.
-bool exists(const std::string& path);
+// Whether there is a file or directory of this name. Errors: kUnavailable if that cannot be known:
+// what is taken for absent is made anew, or left lying.
+Result<bool> is_there(const std::string& path);
+// Removes all of it, as far as that can be done. What fails is tried again.
+void remove_tree(const std::string& path);
 
 struct Pipe {
   Fd read;

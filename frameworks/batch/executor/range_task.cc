@@ -8,6 +8,7 @@
 #include "frameworks/batch/executor/element.h"
 #include "frameworks/batch/executor/lane.h"
 #include "frameworks/batch/executor/task.h"
+#include "frameworks/batch/planning/lanes.h"
 
 namespace proffer::batch {
 namespace {
@@ -37,14 +38,16 @@ Result<std::vector<std::string>> read_arguments(const RangeWork& work) {
   return arguments;
 }
 
+bool accepts(const RangeWork& work, int32_t code) {
+  return std::binary_search(work.ok.begin(), work.ok.end(), code);
+}
+
 // How elements of the range have ended in tasks that could not tell it; by place.
 Result<std::map<uint32_t, ElementEnd>> look_back(const RangeWork& work) {
   std::map<uint32_t, ElementEnd> ends;
   if (!work.looks_back) return ends;
   const uint32_t count = work.count();
-  const auto is_ok = [&](const ElementEnd& end) {
-    return std::binary_search(work.ok.begin(), work.ok.end(), end.code);
-  };
+  const auto is_ok = [&](const ElementEnd& end) { return accepts(work, end.code); };
   const Result<void> read = read_ends(work.common.output, [&](const KeptEnd& kept) {
     const ElementEnd& end = kept.end;
     if (end.position < work.first || end.position - work.first >= count) return;
@@ -83,11 +86,12 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
     result.failures.push_back(
         {.place = place, .attempt = static_cast<int32_t>(end.attempt), .code = end.code});
   };
+  const auto killed = [] { return TaskTrouble{.message = "the task was killed"}; };
   for (uint32_t place = 0; place < work.count(); ++place) {
-    if (setting.stopped->load()) return TaskTrouble{.message = "the task was killed"};
+    if (setting.stopped->load()) return killed();
     if (const auto found = earlier->find(place); found != earlier->end()) {
       const ElementEnd& end = found->second;
-      if (!std::binary_search(work.ok.begin(), work.ok.end(), end.code)) note_failure(place, end);
+      if (!accepts(work, end.code)) note_failure(place, end);
       ++result.ended;
       continue;
     }
@@ -105,25 +109,42 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
     for (const auto& [name, value] : environment) {
       start.environment.push_back(text(name, "=", value));
     }
-    if (Result<void> ok = lane->begin(); !ok) return trouble(ok.error());
+    // What has ended is told, whatever keeps the next one from beginning.
+    if (Result<void> ok = lane->begin(); !ok) {
+      result.trouble = ok.error().message();
+      break;
+    }
     const Clock::time_point element_began = Clock::now();
     const Result<int> code = element.run(start, work.timeout);
-    if (!code) return trouble(code.error());
-    // An element that was stopped has not done its work, even if its exit code is 0.
-    if (setting.stopped->load()) return TaskTrouble{.message = "the task was killed"};
+    if (!code) {
+      result.trouble = code.error().message();
+      break;
+    }
+    // One that did its work before it could be interrupted is not thrown away.
+    if (setting.stopped->load() && (element.was_interrupted() || !accepts(work, *code))) {
+      return killed();
+    }
     end.code = *code;
     end.micros = micros_since(element_began);
-    if (Result<void> ok = lane->keep(end); !ok) return trouble(ok.error());
+    const Result<void> kept = lane->keep(end);
     ++result.ended;
     ++result.ran;
     result.micros += end.micros;
-    if (std::binary_search(work.ok.begin(), work.ok.end(), end.code)) continue;
+    if (accepts(work, end.code) && kept) continue;
     if (result.stderr_tail.empty() && result.failures.empty()) {
       result.stderr_tail = lane->stderr_tail(end, kElementStderrBytesMax);
     }
     note_failure(place, end);
+    if (kept) continue;
+    result.lost_last = true;
+    result.trouble = kept.error().message();
+    break;
   }
-  if (Result<void> ok = lane->close(); !ok) return trouble(ok.error());
+  // Ends are kept, whether or not this succeeds.
+  if (Result<void> ok = lane->close(); !ok && result.trouble.empty()) {
+    result.trouble = ok.error().message();
+  }
+  if (result.ended == 0) return TaskTrouble{.message = result.trouble};
   return std::nullopt;
 }
 

@@ -1,9 +1,7 @@
 #include "frameworks/batch/shell/results.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +12,7 @@
 #include "common/text.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/planning/input.h"
+#include "frameworks/batch/planning/lanes.h"
 #include "net/fd.h"
 
 namespace proffer::batch {
@@ -35,24 +34,30 @@ Error cannot_read(const std::string& path, int error_number) {
 }  // namespace
 
 Result<JobOrder> read_order(const std::string& output) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(output + "/_temporary", error)) {
-    if (!entry.path().filename().string().starts_with("plan-")) continue;
-    const std::string made = made_plan(entry.path().string()) + "/order";
-    const bool is_made = std::filesystem::exists(made, error);
-    const Result<std::string> bytes =
-        read_file(is_made ? made : entry.path().string() + "/order", kOrderBytesMax);
+  const auto no_array = [&] {
+    return Error::not_found(text("no array writes into ", quoted(output)))
+        .with_hint("the output directory must be the same on all machines");
+  };
+  const Result<std::vector<std::string>> names = names_in(output + "/_temporary");
+  if (!names) return names.error().code() == ErrorCode::kNotFound ? no_array() : names.error();
+  for (const std::string& name : *names) {
+    if (!name.starts_with("plan-")) continue;
+    const std::string plan = text(output, "/_temporary/", name);
+    Result<std::string> bytes = read_file(made_plan(plan) + "/order", kOrderBytesMax);
+    if (!bytes && bytes.error().code() == ErrorCode::kNotFound) {
+      bytes = read_file(plan + "/order", kOrderBytesMax);
+    }
     if (!bytes) return bytes.error();
     Result<JobOrder> order = decode_order(*bytes);
     if (order && !order->array) return Error::corruption("this is the order of another job");
     return order;
   }
-  return Error::not_found(text("no array writes into ", quoted(output)))
-      .with_hint("the output directory must be the same on all machines");
+  return no_array();
 }
 
-Result<std::vector<ElementResult>> read_results(const std::string& output) {
-  const std::string path = results_path(output);
+namespace {
+
+Result<std::vector<ElementResult>> read_index(const std::string& path) {
   const Result<std::string> whole = read_file(path, kResultsBytesMax);
   if (!whole) return whole.error();
   std::vector<ElementResult> results;
@@ -65,6 +70,31 @@ Result<std::vector<ElementResult>> read_results(const std::string& output) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return results;
+}
+
+Result<std::vector<ElementResult>> read_lanes(const std::string& output, const ArrayOrder& array) {
+  std::vector<KeptEnd> ends;
+  const Result<void> read = read_ends(output, [&](const KeptEnd& kept) {
+    if (kept.end.position < array.size()) ends.push_back(kept);
+  });
+  if (!read) return read.error();
+  std::vector<ElementResult> results;
+  for (const KeptEnd& kept : choose_ends(std::move(ends), array.ok, array.is_gang)) {
+    results.push_back(result_of(kept, array.indices, array.ok));
+  }
+  return results;
+}
+
+}  // namespace
+
+Result<std::vector<ElementResult>> read_results(const std::string& output) {
+  const std::string index = results_path(output);
+  if (::access((output + "/_SUCCESS").c_str(), F_OK) == 0) return read_index(index);
+  // As long as it can be retried its ends are in the lanes, whether or not they could be indexed.
+  const Result<JobOrder> order = read_order(output);
+  if (!order && order.error().code() == ErrorCode::kNotFound) return read_index(index);
+  if (!order) return order.error();
+  return read_lanes(output, *order->array);
 }
 
 namespace {

@@ -20,8 +20,9 @@ namespace proffer::batch {
 // The order of an array that has not ended. Errors: kNotFound, and those of decode_order.
 Result<JobOrder> read_order(const std::string& output);
 
-// The results of a job that has ended, in the order of the elements. Errors: kNotFound if it has
-// none, kUnavailable from the system, kCorruption.
+// The results of a job that has ended, in the order of the elements: by its index, or as long as it
+// can be retried by what its tasks have kept. Errors: kNotFound if it has none, kUnavailable from
+// the system, kCorruption.
 Result<std::vector<ElementResult>> read_results(const std::string& output);
 
 // What an element wrote to standard output, or to standard error; written to `to`. Errors:

@@ -555,6 +555,83 @@ TEST(RetryOfAnArray, IsPossibleForADayAndThenItsResultsStay) {
   EXPECT_EQ(s.store().size(), 2u);
 }
 
+// Its last tasks find no room for the index. What is done lies in the lanes.
+TEST(RetryOfAnArray, IsPossibleIfItsResultsCannotBeIndexed) {
+  JobScenario s(JobScenario::array(10));
+  s.holds_last_tasks();
+  s.begins_on({{"a", 1}});
+  const auto index = [&](bool is_done) {
+    for (int round = 0; round < 50 && !s.over(); ++round) {
+      s.advance(seconds(5));
+      s.offer_all();
+      for (const std::string& id : s.running_ids()) {
+        if (id.starts_with("end")) {
+          is_done ? s.finish(id) : s.fail(id, "no space left");
+        } else {
+          finish_range_but(s, id,
+                           s.status().retries == 0 ? std::set<uint32_t>{4} : std::set<uint32_t>());
+        }
+      }
+    }
+  };
+  index(false);
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(s.error(), HasSubstr("1 of 10 elements failed"));
+  EXPECT_THAT(s.error(), HasSubstr("cannot be indexed: no space left"));
+  EXPECT_NE(s.status().retry_until, Time());
+  ASSERT_TRUE(retry(s));
+  EXPECT_EQ(s.status().array->done, 9);
+  // Nor is there room when all is done.
+  index(false);
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(s.error(), HasSubstr("cannot be committed: no space left"));
+  EXPECT_EQ(s.status().array->done, 10);
+  ASSERT_TRUE(retry(s));
+  index(true);
+  EXPECT_TRUE(s.succeeded()) << s.error();
+}
+
+// An end that could not be kept: its element has done its work, so no attempt is made by itself.
+TEST(Array, AnElementWhoseEndIsLostRunsAgainOnlyIfAsked) {
+  JobOrder order = JobScenario::array(3);
+  order.array->retries = 2;
+  JobScenario s(order);
+  s.begins_on({{"a", 1}});
+  const std::string id = s.running().begin()->first;
+  ASSERT_EQ(s.work_of<RangeWork>(id).count(), 2u);
+  const RangeResult result{.ended = 2,
+                           .ran = 2,
+                           .micros = 200'000,
+                           .failures = {{.place = 1, .attempt = 1, .code = 0}},
+                           .trouble = "writing: no space left",
+                           .lost_last = true};
+  s.end(id, State::kFinished, JobScenario::Reason::kNone, "", encode_range_result(result));
+  EXPECT_EQ(s.status().array->done, 1);
+  EXPECT_EQ(s.status().array->failed, 1);
+  EXPECT_THAT(s.status().note, HasSubstr("no space left"));
+  run_to_the_end(s, {});
+  ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(s.error(), HasSubstr("element 2 exited with 0: its end and its output could not be "
+                                   "kept: writing: no space left"));
+  ASSERT_TRUE(retry(s));
+  EXPECT_EQ(run_to_the_end(s, {}), (std::map<uint32_t, int>{{1, 1}}));
+  EXPECT_TRUE(s.succeeded()) << s.error();
+}
+
+// What ended well and is told with a trouble is done; the rest waits.
+TEST(Array, ARangeThatStopsEarlyTellsWhatItHasDone) {
+  JobScenario s(JobScenario::array(3));
+  s.begins_on({{"a", 1}});
+  const std::string id = s.running().begin()->first;
+  const RangeResult result{.ended = 1, .ran = 1, .micros = 1'000, .trouble = "no room"};
+  s.end(id, State::kFinished, JobScenario::Reason::kNone, "", encode_range_result(result));
+  EXPECT_EQ(s.status().array->done, 1);
+  EXPECT_EQ(s.status().array->failed_attempts, 0);
+  EXPECT_THAT(s.status().note, HasSubstr("no room"));
+  EXPECT_EQ(run_to_the_end(s, {}), (std::map<uint32_t, int>{{1, 1}, {2, 1}}));
+  EXPECT_TRUE(s.succeeded());
+}
+
 TEST(RetryOfAnArray, OfOneThatFinishedIsRefused) {
   JobOrder order = JobScenario::array(3);
   order.array->failed_max = 1;

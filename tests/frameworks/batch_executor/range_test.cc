@@ -19,6 +19,7 @@
 #include "frameworks/batch/core/results.h"
 #include "frameworks/batch/executor/lane.h"
 #include "frameworks/batch/executor/task.h"
+#include "frameworks/batch/planning/lanes.h"
 #include "tests/support/with_directory.h"
 
 namespace proffer::batch::range_test {
@@ -289,6 +290,61 @@ TEST_F(Range, EndsItsElementWhenItIsStoppedAndKeepsNothingOfIt) {
   stopper.join();
   EXPECT_THAT(message, HasSubstr("killed"));
   EXPECT_THAT(ends(), IsEmpty());
+}
+
+// The kill comes when it has done its work: that is not thrown away. What begins after it is not.
+TEST_F(Range, KeepsTheEndOfAnElementThatNoKillHasInterrupted) {
+  const std::string begun = (root_ / "here/begun").string();
+  const std::string go = (root_ / "here/go").string();
+  ASSERT_EQ(::mkfifo(begun.c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
+  std::thread stopper([&] {
+    EXPECT_EQ(contents(begun), "now\n");
+    stopped_ = true;  // And the signal is under way.
+    std::ofstream(go) << "go";
+  });
+  EXPECT_THAT(trouble_of(shell("echo {}; echo now > begun; read go < go; exit 0", 0, 2)),
+              HasSubstr("killed"));
+  stopper.join();
+  ASSERT_EQ(ends().size(), 1u);
+  EXPECT_EQ(ends().front().end.code, 0);
+  EXPECT_EQ(contents(output() + "/stdout-00000"), "1\n");
+}
+
+// The same of one that failed by what ends the task, perhaps: it runs again.
+TEST_F(Range, KeepsNoFailureOfAnElementThatIsKilled) {
+  const std::string begun = (root_ / "here/begun").string();
+  const std::string go = (root_ / "here/go").string();
+  ASSERT_EQ(::mkfifo(begun.c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo(go.c_str(), 0600), 0);
+  std::thread stopper([&] {
+    EXPECT_EQ(contents(begun), "now\n");
+    stopped_ = true;
+    std::ofstream(go) << "go";
+  });
+  trouble_of(shell("echo now > begun; read go < go; exit 143", 0, 1));
+  stopper.join();
+  EXPECT_THAT(ends(), IsEmpty());
+}
+
+// What has ended is told, whatever happens to the next one.
+TEST_F(Range, TellsWhatHasEndedIfTheNextOneCannotBegin) {
+  const RangeResult result = run(shell("echo {}; rm -r ../here", 0, 3));
+  EXPECT_EQ(result.ended, 1u);
+  EXPECT_THAT(result.trouble, HasSubstr("here"));
+  EXPECT_FALSE(result.lost_last);
+  EXPECT_EQ(ends().size(), 1u);
+}
+
+TEST_F(Range, TakesTheRoomForAnEndBeforeItsElementBegins) {
+  Result<Lane> lane = Lane::open(output(), 0);
+  ASSERT_TRUE(lane);
+  ASSERT_TRUE(lane->begin()) << "no room";
+  struct stat seen = {};
+  const std::string index = lane_path(output(), LaneFile::kIndex, 0);
+  ASSERT_EQ(::stat(index.c_str(), &seen), 0);
+  EXPECT_EQ(seen.st_size, 0);
+  EXPECT_GE(seen.st_blocks * 512, std::ssize(std::string(2 * kElementEndBytes, ' ')));
 }
 
 TEST_F(Range, SaysThatItsDirectoryIsNotThere) {
