@@ -110,7 +110,7 @@ void remove_other_lanes(const std::string& output, const std::vector<uint32_t>& 
                         uint32_t kept) {
   for (const uint32_t lane : lanes) {
     for (const LaneFile file : kOutputFiles) {
-      if (lane != kept) ::unlink(lane_path(output, file, lane).c_str());
+      if (lane != kept) remove_tree(lane_path(output, file, lane));
     }
   }
 }
@@ -141,7 +141,8 @@ Result<std::optional<uint32_t>> own_lane(const std::string& output) {
 // Removes the scratch directory of a job whose plan is gone, unless it has the plan of another job.
 void remove_scratch(const std::string& output) {
   const std::string scratch = output + "/_temporary";
-  const Result<std::vector<std::string>> names = names_in(scratch);
+  Result<std::vector<std::string>> names = names_in(scratch);
+  if (!names) names = names_in(scratch);  // What fails once would leave it for ever.
   if (!names) return;
   for (const std::string& name : *names) {
     if (name.starts_with("plan-")) return;
