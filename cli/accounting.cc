@@ -168,10 +168,10 @@ int run_accounting(const Words& words) {
                          [&](const proto::HistoryPage& page) { add(page, accounting); });
   if (!missing) return print_error(missing.error(), json);
   if (json) {
-    print_line(accounting_json(accounting));
+    print_json(accounting_json(accounting));
   } else if (csv) {
     const std::string lines = accounting_csv(accounting);
-    print_line(std::string_view(lines).substr(0, lines.size() - 1));
+    print_lines(lines);
   } else {
     Table table({"ROLE", "CPU HOURS", "MEM GiB HOURS", "DISK GiB HOURS", "GPU HOURS"});
     const auto add_row = [&](const std::string& name, const UseSum& sums) {
@@ -184,9 +184,7 @@ int run_accounting(const Words& words) {
     table.print();
   }
   // What a bill must not hide goes beside it.
-  const auto warn = [](const std::string& words_of_it) {
-    std::fprintf(stderr, "warning: %s\n", words_of_it.c_str());
-  };
+  const auto warn = [](const std::string& words_of_it) { print_warning_text(words_of_it); };
   for (const proto::HistoryGap& gap : accounting.gaps) {
     warn(text("a gap from ", local_time(gap.from), " to ", local_time(gap.until),
               ": use in it may be missing"));

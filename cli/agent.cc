@@ -31,7 +31,7 @@ std::string question_about(const std::string& agent, const std::vector<proto::Ag
 }
 
 bool is_confirmed(const std::string& question) {
-  std::fputs(question.c_str(), stderr);
+  print_question(question);
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
@@ -72,7 +72,7 @@ int gone(const Words& words) {
   const Result<CallResult> answer =
       call(*master, "agent_gone", proto::agent_gone_call_json({.agent = AgentId(agent)}));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 
@@ -100,7 +100,7 @@ int lift_brake(const Words& words) {
   }
   const Result<CallResult> answer = call(*master, "brake_lift", proto::brake_lift_call_json(lift));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

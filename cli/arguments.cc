@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "net/terminal.h"
+
 namespace proffer::cli {
 
 namespace {
@@ -69,7 +71,7 @@ void Arguments::command_line(std::vector<std::string>* target, const std::string
 
 std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
   const auto fail = [this](const std::string& what) {
-    std::fprintf(stderr, "error: %s\n  hint: %s, or --help\n", what.c_str(), impl_->usage.c_str());
+    print_error_text(Error::invalid_argument(what).with_hint(impl_->usage + ", or --help"));
     return 2;
   };
   auto end = words.end();
@@ -79,7 +81,7 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
   try {
     impl_->app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    std::fputs(impl_->app.help().c_str(), stdout);
+    print_lines(impl_->app.help());
     return 0;
   } catch (const CLI::ParseError& error) {
     return fail(error.what());

@@ -136,7 +136,7 @@ Result<proto::Blame> fetch(const Masters& masters, const proto::ExplainCall& ask
                              spans.insert(spans.end(), page.waits.begin(), page.waits.end());
                            });
     if (!missing) return missing.error();
-    for (const proto::MasterRow& one : *missing) std::cerr << missing_words(one) << "\n";
+    for (const proto::MasterRow& one : *missing) print_line(missing_words(one), stderr);
     return blame_of(*role, spans, *from, now_here());
   }
   const Result<CallResult> answer = call(masters, "blame", proto::explain_call_json(asked));
@@ -244,7 +244,7 @@ int run_blame(const Words& words) {
   const Result<proto::Blame> blame = fetch(*masters, asked, since);
   if (!blame) return print_error(blame.error(), json);
   if (json) {
-    print_line(proto::blame_json(*blame));
+    print_json(proto::blame_json(*blame));
     return 0;
   }
   for (const std::string& line : blame_lines(*blame)) print_line(line);

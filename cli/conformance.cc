@@ -189,7 +189,7 @@ class Conformance {
   }
 
   void print(const ConformanceItem& item, const Outcome& outcome) const {
-    if (options_.json) return print_line(outcome_json(item.name, item.what, outcome));
+    if (options_.json) return print_json(outcome_json(item.name, item.what, outcome));
     for (const std::string& line : outcome_lines(item.name, item.what, outcome)) print_line(line);
   }
 

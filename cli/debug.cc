@@ -394,7 +394,7 @@ int bundle_command(const Words& words) {
                        false);
   }
   print_line(text("wrote ", options.file, ", ", bundle.missing(), " parts are missing"));
-  std::fputs(bundle.manifest().c_str(), stdout);
+  print_lines(bundle.manifest());
   return 0;
 }
 
@@ -405,7 +405,7 @@ int run_debug(const Words& words) {
     return bundle_command(Words(words.begin() + 1, words.end()));
   }
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
-    print_line(
+    print_lines(
         "usage: proffer debug bundle [FILE.tar.gz]\n\n  bundle     status, metrics, events, logs "
         "and settings in one archive, without secrets");
     return 0;

@@ -68,7 +68,7 @@ int run_drain(const Words& words) {
   if (wait) {
     if (const int status = wait_until_empty(*master, drain.agent, json); status != 0) return status;
   }
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 
@@ -89,7 +89,7 @@ int run_undrain(const Words& words) {
   const Result<CallResult> answer =
       call(*master, "undrain", proto::drain_call_json({.agent = AgentId(agent)}));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

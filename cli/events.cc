@@ -66,7 +66,7 @@ std::string gap_line(const proto::EventRow& row) {
 void print_events(const proto::EventPage& page, std::string_view json_page, bool json) {
   if (json) {
     // As the master writes them, one in a line.
-    for (const std::string& line : proto::lines_of_event_page(json_page)) print_line(line);
+    for (const std::string& line : proto::lines_of_event_page(json_page)) print_json(line);
     return;
   }
   for (const proto::EventRow& row : page.events) {

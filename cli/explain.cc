@@ -399,7 +399,7 @@ int run_explain(const Words& words) {
   }
   if (!told) return print_error(told.error(), json);
   if (json) {
-    print_line(answer->json);
+    print_json(answer->json);
     return 0;
   }
   if (what == "role") return print_explanation(answer->json, proto::parse_explained_role);

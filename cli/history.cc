@@ -177,7 +177,7 @@ int run_history(const Words& words) {
   const Result<HistoryRows> found = fetch_history(*master, query, static_cast<size_t>(rows));
   if (!found) return print_error(found.error(), json);
   if (json) {
-    print_line(proto::history_page_json(found->page));
+    print_json(proto::history_page_json(found->page));
     return 0;
   }
   if (query.roles) {

@@ -183,7 +183,7 @@ int run_join(const Words& words) {
                        json);
   }
   if (json) {
-    print_line("{}");
+    print_json("{}");
   } else {
     print_line(text(
         to_text(token->kind), " ", token->name, " has joined the cluster of ", to_text(*master),

@@ -67,7 +67,7 @@ int init(const Words& words) {
     return print_error(given.error(), json);
   }
   if (json) {
-    print_line(proto::join_token_reply_json({.master_key = keys.public_key, .addresses = {}}));
+    print_json(proto::join_token_reply_json({.master_key = keys.public_key, .addresses = {}}));
   } else {
     print_line(
         text("the master's key is in ", path, "; its public half is ", keys.public_key.str()));
@@ -96,7 +96,7 @@ int list(const Words& words) {
       call_list<KnownKey>(*master, "keys", {}, proto::parse_keys);
   if (!rows) return print_error(rows.error(), json);
   if (json) {
-    print_line(proto::keys_json(*rows));
+    print_json(proto::keys_json(*rows));
     return 0;
   }
   const auto now = Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -196,7 +196,7 @@ int rotate(const Words& words) {
   const PublicKey& now = member->keys.own.public_key;
   const Result<CallResult> used = call(*masters, member->keys, "status", "");
   if (json) {
-    print_line(proto::key_rotate_call_json({.key = now}));
+    print_json(proto::key_rotate_call_json({.key = now}));
   } else {
     print_line(text("the key of ", to_text(kind), " ", member->name, " is ", now.str(),
                     used ? "; the former, " : "; it takes the place of the former, ",
@@ -238,7 +238,7 @@ int revoke(const Words& words) {
   const Result<CallResult> answer =
       call(*master, "key_revoke", proto::key_revoke_call_json(call_of));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

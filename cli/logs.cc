@@ -32,8 +32,7 @@ int run_logs(const Words& words) {
   if (!task) return print_error(task.error(), json);
   FilePlaces places(*master);
   const Result<void> done = stream_file(places, *task, file, follow, [](std::string_view bytes) {
-    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-    std::fflush(stdout);
+    print_output_of_task(bytes, stdout);
   });
   return done ? 0 : print_error(done.error(), json);
 }

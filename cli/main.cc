@@ -73,18 +73,16 @@ constexpr Command kCommands[] = {
 };
 
 void print_usage(std::FILE* where) {
-  std::fputs("usage: proffer [OPTION]… COMMAND …\n\n", where);
+  print_lines("usage: proffer [OPTION]… COMMAND …\n\n", where);
   for (const Command& command : kCommands) {
-    std::fprintf(where, "  %-12s %s\n", std::string(command.name).c_str(),
-                 std::string(command.what).c_str());
+    print_lines(help_row(command.name, command.what, 12), where);
   }
-  std::fputs(
+  print_lines(
       "\nproffer COMMAND --help says more. Options may stand before the command too, as in\n"
       "proffer --json tasks; except for --master, write those that take a value as "
       "--OPTION=VALUE.\n"
-      "The master is at --master=SOCKET or --master=HOST:PORT, "
-      "else\n$PROFFER_MASTER, else that of your own `proffer dev`, else the one that you joined, "
-      "else\n/run/proffer/master.sock.\n",
+      "The master is at --master=SOCKET or --master=HOST:PORT, else $PROFFER_MASTER, else the one\n"
+      "that you joined, else that of your own `proffer dev`, else /run/proffer/master.sock.\n",
       where);
 }
 

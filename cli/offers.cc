@@ -28,7 +28,7 @@ int run_offers(const Words& words) {
     return !row.framework.str().starts_with(framework);
   });
   if (json) {
-    print_line(proto::offers_json(*rows));
+    print_json(proto::offers_json(*rows));
     return 0;
   }
   // Ages are by the master's clock.

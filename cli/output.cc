@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "proto/json/json.h"
 
@@ -16,13 +17,6 @@ size_t width(std::string_view cell) {
   }));
 }
 
-std::string printable(std::string cell) {
-  for (char& c : cell) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
-  }
-  return cell;
-}
-
 // tenths/10 with one decimal, or none if it is whole.
 std::string one_decimal(int64_t tenths) {
   if (tenths % 10 == 0) return std::to_string(tenths / 10);
@@ -33,10 +27,9 @@ std::string one_decimal(int64_t tenths) {
 
 int print_error(const Error& error, bool json) {
   if (json) {
-    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
+    print_json(proto::error_json(error), stderr);
   } else {
-    std::fprintf(stderr, "error: %s\n", error.message().c_str());
-    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+    print_error_text(error);
   }
   if (error.code() == ErrorCode::kUnavailable) return kExitUnreachable;
   return kExitRefused;
@@ -45,6 +38,11 @@ int print_error(const Error& error, bool json) {
 int usage_error(const Error& error, bool json) {
   print_error(error, json);
   return kExitUsage;
+}
+
+void Table::row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = printable_line(cell);
+  rows_.push_back(std::move(cells));
 }
 
 std::vector<std::string> Table::lines() const {
@@ -57,7 +55,7 @@ std::vector<std::string> Table::lines() const {
   for (const std::vector<std::string>& row : rows_) {
     std::string& line = lines.emplace_back();
     for (size_t i = 0; i < row.size(); ++i) {
-      line += printable(row[i]);
+      line += row[i];
       if (i + 1 < row.size()) line += std::string(widths[i] - width(row[i]) + 2, ' ');
     }
   }
@@ -67,13 +65,7 @@ std::vector<std::string> Table::lines() const {
 void Table::print() const {
   std::string out;
   for (const std::string& line : lines()) out += line + "\n";
-  std::fputs(out.c_str(), stdout);
-}
-
-void print_line(std::string_view line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);
+  print_lines(out);
 }
 
 int after_output(int code) {
@@ -83,6 +75,11 @@ int after_output(int code) {
                   .with_hint("is it closed, or its disk full?"),
               false);
   return code == 0 ? kExitRefused : code;
+}
+
+std::string help_row(std::string_view name, std::string_view what, size_t columns) {
+  const size_t blanks = columns - std::min(columns, name.size());
+  return text("  ", name, std::string(blanks, ' '), " ", what, "\n");
 }
 
 std::string mebibytes(int64_t milli) {

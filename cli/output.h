@@ -1,6 +1,7 @@
 #pragma once
 
-// What commands print: tables and JSON to standard output, errors to standard error.
+// What commands print: tables and JSON to standard output, errors to standard error; all of it by
+// net/terminal.h.
 
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "common/resources.h"
 #include "common/result.h"
 #include "common/time.h"
+#include "net/terminal.h"
 
 namespace proffer::cli {
 
@@ -21,11 +23,11 @@ int print_error(const Error& error, bool json);
 // The same for what can only be a wrong argument, whatever its code: kExitUsage.
 int usage_error(const Error& error, bool json);
 
-// Columns as wide as their widest cell. Control characters are replaced.
+// Columns as wide as their widest cell, of which each is printable.
 class Table {
  public:
   explicit Table(std::vector<std::string> heads) : rows_{std::move(heads)} {}
-  void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void row(std::vector<std::string> cells);
   std::vector<std::string> lines() const;
   void print() const;
 
@@ -33,7 +35,8 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-void print_line(std::string_view line);
+// "  name      what" of a list of commands, with a name of so many columns.
+std::string help_row(std::string_view name, std::string_view what, size_t columns);
 
 // The exit status of a command that ended with `code`: 1 if that is 0 and what it printed did not
 // all reach standard output (a full disk), which it says.

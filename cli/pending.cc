@@ -87,7 +87,7 @@ int print_pending(const Masters& master, const std::string& prefix, bool json) {
       ask_until_forecast([&] { return read_pending(master, prefix, page); }, page.asks, kAsksMax);
   if (!asked) return print_error(asked.error(), json);
   if (json) {
-    print_line(proto::pending_json(page));
+    print_json(proto::pending_json(page));
     return 0;
   }
   Table table({"FRAMEWORK", "ASK", "TASKS", "EACH", "WAITS", "REASON", "START P50", "P90",

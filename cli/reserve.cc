@@ -55,7 +55,7 @@ int change(const Words& words, bool is_unreserve) {
   const Result<CallResult> answer =
       call(*master, is_unreserve ? "unreserve" : "reserve", proto::reserve_call_json(part));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

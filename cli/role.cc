@@ -50,7 +50,7 @@ int show(const Words& words, bool as_tree) {
         json);
   }
   if (json) {
-    print_line(proto::roles_json(*rows));
+    print_json(proto::roles_json(*rows));
   } else if (as_tree) {
     role_tree(*rows).print();
   } else {
@@ -78,7 +78,7 @@ int send_setting(const std::string& master_flag, const proto::RoleSetCall& call_
   if (!master) return usage_error(master.error(), json);
   const Result<CallResult> answer = call(*master, "role_set", proto::role_set_call_json(call_of));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

@@ -71,8 +71,8 @@ class Run {
               write(task, stream, bytes);
             },
             [](const FrameworkId& framework, const TaskId& task, const std::string& why) {
-              std::fprintf(stderr, "warning: output of task %s of %s is lost: %s\n",
-                           task.str().c_str(), framework.str().c_str(), why.c_str());
+              print_warning_text(
+                  text("output of task ", task.str(), " of ", framework.str(), " is lost: ", why));
             }) {}
 
   int go();
@@ -165,8 +165,8 @@ void Run::on_update(const proto::TaskStatus& status) {
   }
   if (!proto::is_terminal(status.state) || live_.erase(status.task) == 0) {
     if (status.state == proto::TaskState::kUnreachable) {
-      std::fprintf(stderr, "warning: agent %s of task %s is unreachable, waiting for it\n",
-                   status.agent.str().c_str(), status.task.str().c_str());
+      print_warning_text(text("agent ", status.agent.str(), " of task ", status.task.str(),
+                              " is unreachable, waiting for it"));
     }
     return;
   }
@@ -186,10 +186,9 @@ void Run::on_update(const proto::TaskStatus& status) {
   const bool says_why = status.state == proto::TaskState::kFinished ||
                         status.reason == proto::TaskReason::kCommandExited;
   if (!says_why && !options_.json) {
-    std::fprintf(stderr, "error: task %s: %s: %s%s%s\n", status.task.str().c_str(),
-                 std::string(to_text(status.state)).c_str(),
-                 std::string(to_text(status.reason)).c_str(), status.message.empty() ? "" : ": ",
-                 status.message.c_str());
+    print_error_text(Error::internal(text("task ", status.task.str(), ": ", to_text(status.state),
+                                          ": ", to_text(status.reason),
+                                          status.message.empty() ? "" : ": ", status.message)));
   }
   end_if_all_ended();
 }
@@ -197,7 +196,7 @@ void Run::on_update(const proto::TaskStatus& status) {
 void Run::on_ask_report(const proto::AskReport& report) {
   for (const proto::AskReport::Row& row : report.rows) {
     if (row.could_ever_fit) continue;
-    std::fprintf(stderr, "waiting: this cannot run: %s\n", row.why.c_str());
+    print_line(text("waiting: this cannot run: ", row.why), stderr);
   }
 }
 
@@ -224,7 +223,7 @@ void Run::tell(std::string_view event, const proto::TaskStatus& status) {
       {"reason", std::string(to_text(status.reason))}};
   if (status.exit_code) members.emplace_back("exit_code", int64_t{*status.exit_code});
   if (status.signal) members.emplace_back("signal", int64_t{*status.signal});
-  print_line(proto::json_line(members));
+  print_json(proto::json_line(members));
 }
 
 // Of one task as it comes; of several line by line, with the task's name before each.
@@ -232,15 +231,14 @@ void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_vi
   const bool to_stdout = stream == OutputStreams::Stream::kStdout;
   std::FILE* file = to_stdout || options_.json ? stdout : stderr;
   if (options_.json) {
-    print_line(proto::json_line({{"event", std::string("output")},
+    print_json(proto::json_line({{"event", std::string("output")},
                                  {"task", task.str()},
                                  {"stream", std::string(to_stdout ? "stdout" : "stderr")},
                                  {"text", std::string(bytes)}}));
     return;
   }
   if (options_.ask.count == 1) {
-    std::fwrite(bytes.data(), 1, bytes.size(), file);
-    std::fflush(file);
+    print_output_of_task(bytes, file);
     return;
   }
   std::string& partial = partial_[{task, stream}];
@@ -248,7 +246,7 @@ void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_vi
     const size_t end = bytes.find('\n');
     partial += bytes.substr(0, end);
     if (end == std::string_view::npos) break;
-    std::fprintf(file, "%s| %s\n", task.str().c_str(), partial.c_str());
+    print_line_of_task(task.str(), partial, file);
     partial.clear();
     bytes.remove_prefix(end + 1);
   }
@@ -260,7 +258,7 @@ void Run::flush_partial_lines() {
   for (const auto& [key, line] : partial_) {
     if (line.empty()) continue;
     std::FILE* file = key.second == OutputStreams::Stream::kStdout ? stdout : stderr;
-    std::fprintf(file, "%s| %s\n", key.first.str().c_str(), line.c_str());
+    print_line_of_task(key.first.str(), line, file);
   }
 }
 

@@ -72,11 +72,11 @@ Result<std::string> value_of_input() {
   const bool is_terminal = isatty(STDIN_FILENO) == 1;
   std::optional<WithoutEcho> silent;
   if (is_terminal) {
-    std::fputs("value: ", stderr);
+    print_question("value: ");
     silent.emplace();
   }
   Result<std::string> value = read_value(STDIN_FILENO, "standard input", is_terminal);
-  if (is_terminal) std::fputs("\n", stderr);
+  if (is_terminal) print_line("", stderr);
   // echo and people end a line.
   if (value && value->ends_with('\n')) value->pop_back();
   return value;
@@ -121,7 +121,7 @@ int set_secret(const Words& words) {
       call(*master, "secret_set",
            proto::secret_set_call_json({.name = name, .value = *std::move(value)}));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 
@@ -140,7 +140,7 @@ int list_secrets(const Words& words) {
       call_list<proto::SecretRow>(*master, "secrets", {}, proto::parse_secrets);
   if (!rows) return print_error(rows.error(), json);
   if (json) {
-    print_line(proto::secrets_json(*rows));
+    print_json(proto::secrets_json(*rows));
     return 0;
   }
   const auto now = Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -172,7 +172,7 @@ int remove_secret(const Words& words) {
   const Result<CallResult> answer =
       call(*master, "secret_remove", proto::secret_remove_call_json(removed));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

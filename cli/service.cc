@@ -78,8 +78,7 @@ Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
         return page.error();
       }
       if (!common.json && why != told[*app] && !why.empty()) {
-        std::fprintf(stderr, "waiting: %s%s\n", is_one ? "" : text(*app, ": ").c_str(),
-                     why.c_str());
+        print_line(text("waiting: ", is_one ? "" : text(*app, ": "), why), stderr);
       }
       told[*app] = why;
       ++app;
@@ -159,7 +158,7 @@ int change(const ServiceFlags& common, const proto::ServiceCall& what, IsDone do
     }
   }
   if (common.json) {
-    print_line(*answer);
+    print_json(*answer);
     return 0;
   }
   for (const proto::ServiceChange& one : *changes) print_line(text(one.app, ": ", one.result));
@@ -252,7 +251,7 @@ int picture(const ServiceFlags& common, const proto::ServiceCall& what,
     return answer.error().code() == ErrorCode::kInvalidArgument ? kExitUsage : status;
   }
   if (common.json) {
-    print_line(*answer);
+    print_json(*answer);
     return 0;
   }
   const Result<Value> value = parse(*answer);
@@ -379,10 +378,9 @@ std::optional<Rows> or_unattended(Result<Rows> asked, auto&& ask_master, bool js
     *status = print_error(asked.error(), json);
     return std::nullopt;
   }
-  std::fprintf(stderr,
-               "warning: %s; this is what the master knows. Instances run on; none is started, "
-               "replaced or stopped meanwhile\n",
-               asked.error().message().c_str());
+  print_warning_text(text(asked.error().message(),
+                          "; this is what the master knows. Instances run on; none is started, "
+                          "replaced or stopped meanwhile"));
   *status = kExitUnreachable;
   return *std::move(unattended);
 }
@@ -405,7 +403,7 @@ int list(const Words& words) {
       client.list(), [&] { return client.unattended_apps(); }, common.json, &status);
   if (!apps) return status;
   if (common.json) {
-    print_line(proto::service_apps_json({.apps = *apps}));
+    print_json(proto::service_apps_json({.apps = *apps}));
     return status;
   }
   Table table({"APP", "OWNER", "VERSION", "STATE", "READY", "WHY"});
@@ -432,7 +430,7 @@ int show(const Words& words) {
       client.status(app), [&] { return client.unattended_status(app); }, common.json, &status);
   if (!page) return status;
   if (common.json) {
-    print_line(proto::service_status_json(*page));
+    print_json(proto::service_status_json(*page));
     return status;
   }
   const proto::ServiceAppRow& row = page->app;
@@ -491,12 +489,9 @@ constexpr Verb kVerbs[] = {
 };
 
 void print_usage(std::FILE* where) {
-  std::fputs("usage: proffer service VERB …\n\n", where);
-  for (const Verb& verb : kVerbs) {
-    std::fprintf(where, "  %-10s %s\n", std::string(verb.name).c_str(),
-                 std::string(verb.what).c_str());
-  }
-  std::fputs("\nproffer service VERB --help says more.\n", where);
+  print_lines("usage: proffer service VERB …\n\n", where);
+  for (const Verb& verb : kVerbs) print_lines(help_row(verb.name, verb.what, 10), where);
+  print_lines("\nproffer service VERB --help says more.\n", where);
 }
 
 }  // namespace

@@ -324,7 +324,11 @@ int run_service_autoscale(const Words& words) {
     }
     for (const proto::ServiceChange& one : round ? round->said : Round().said) {
       if (std::exchange(told[one.app], one.result) == one.result || quiet) continue;
-      print_line(json ? proto::service_changes_json({one}) : text(one.app, ": ", one.result));
+      if (json) {
+        print_json(proto::service_changes_json({one}));
+      } else {
+        print_line(text(one.app, ": ", one.result));
+      }
     }
     if (once) return 0;
     std::this_thread::sleep_until(begun + std::chrono::milliseconds(every->millis()));

@@ -67,14 +67,12 @@ std::string how_it_stands(const proto::TaskRow& row) {
 
 int show_last(const Masters& master, const std::vector<proto::TaskRow>& rows) {
   const proto::TaskRow& task = *choose(rows);
-  std::fprintf(stderr, "== %s\n", how_it_stands(task).c_str());
+  print_line(text("== ", how_it_stands(task)), stderr);
   FilePlaces places(master);
   for (const auto& [file, stream] : {std::pair("stdout", stdout), {"stderr", stderr}}) {
-    const Result<void> done =
-        stream_file(places, task, file, false, [stream = stream](std::string_view bytes) {
-          std::fwrite(bytes.data(), 1, bytes.size(), stream);
-          std::fflush(stream);
-        });
+    const Result<void> done = stream_file(
+        places, task, file, false,
+        [stream = stream](std::string_view bytes) { print_output_of_task(bytes, stream); });
     if (!done) return print_error(done.error(), false);
   }
   return 0;
@@ -90,13 +88,12 @@ class Lines {
     const std::string name = task.str().substr(0, task.str().rfind('-'));
     size_t begin = 0;
     for (size_t end = line.find('\n'); end != std::string::npos; end = line.find('\n', begin)) {
-      std::fprintf(to, "%s| %.*s\n", name.c_str(), static_cast<int>(end - begin),
-                   line.data() + begin);
+      print_line_of_task(name, std::string_view(line).substr(begin, end - begin), to);
       begin = end + 1;
     }
     line.erase(0, begin);
     if (line.size() > kLineMax) {
-      std::fprintf(to, "%s| %s\n", name.c_str(), line.c_str());
+      print_line_of_task(name, line, to);
       line.clear();
     }
     std::fflush(to);
@@ -116,8 +113,7 @@ int follow_all(const Masters& master, const FrameworkId& framework, const std::s
         lines.write(task, stream, bytes);
       },
       [](const FrameworkId&, const TaskId& task, const std::string& why) {
-        std::fprintf(stderr, "note: the output of %s cannot be read: %s\n", task.str().c_str(),
-                     printable(why).c_str());
+        print_note_text(text("the output of ", task.str(), " cannot be read: ", printable(why)));
       });
   std::set<TaskId> followed;
   while (true) {

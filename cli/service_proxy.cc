@@ -136,7 +136,7 @@ Result<ProxyTemplate> read_template(const std::string& path, const std::string& 
 // To standard error, if it is not what was said last; an empty one is not said.
 void warn(const std::string& trouble, std::string& told) {
   if (!trouble.empty() && trouble != told) {
-    std::fprintf(stderr, "warning: %s\n", printable(trouble).c_str());
+    print_warning_text(printable(trouble));
   }
   told = trouble;
 }

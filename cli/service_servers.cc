@@ -29,7 +29,7 @@ void print_servers(const proto::ServersPage& page) {
     if (!page && page.error().message() != trouble) print_error(page.error(), true);
     trouble = page ? "" : page.error().message();
     if (page && std::exchange(told, page->version) != page->version) {
-      print_line(proto::servers_json(*page));
+      print_json(proto::servers_json(*page));
     }
   }
 }
@@ -63,7 +63,7 @@ int run_service_servers(const Words& words) {
                        json);
   }
   if (json) {
-    print_line(proto::servers_json(*page));
+    print_json(proto::servers_json(*page));
   } else {
     print_servers(*page);
   }

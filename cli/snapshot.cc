@@ -54,9 +54,7 @@ int run_snapshot(const Words& words) {
   if (!live) return print_error(live.error(), json);
   const Result<sim::LiveScenario> scenario = sim::scenario_of(*live, end);
   if (!scenario) return print_error(scenario.error(), json);
-  std::string yaml = sim::to_yaml(*scenario);
-  yaml.pop_back();  // print_line adds it.
-  print_line(yaml);
+  print_lines(sim::to_yaml(*scenario));
   return 0;
 }
 

@@ -96,7 +96,7 @@ int run_status(const Words& words) {
   const Result<CallResult> answer = call(*master, "status", "");
   if (!answer) return print_error(answer.error(), common.json);
   if (common.json) {
-    print_line(answer->json);
+    print_json(answer->json);
     return 0;
   }
   const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
@@ -146,7 +146,7 @@ int run_agents(const Words& words) {
       call_list<proto::AgentRow>(*master, "agents", {}, proto::parse_agents);
   if (!rows) return print_error(rows.error(), common.json);
   if (common.json) {
-    print_line(proto::agents_json(*rows));
+    print_json(proto::agents_json(*rows));
     return 0;
   }
   Table table({"AGENT", "STATE", "TASKS", "ALLOCATED", "RESERVED", "ATTRIBUTES", "HTTP", "LIMITS"});
@@ -171,7 +171,7 @@ int run_frameworks(const Words& words) {
       call_list<proto::FrameworkRow>(*master, "frameworks", {}, proto::parse_frameworks);
   if (!rows) return print_error(rows.error(), common.json);
   if (common.json) {
-    print_line(proto::frameworks_json(*rows));
+    print_json(proto::frameworks_json(*rows));
     return 0;
   }
   Table table({"FRAMEWORK", "ROLE", "STATE", "TASKS", "SHARE", "ALLOCATED", "WANTS", "USER"});

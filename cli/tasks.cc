@@ -61,7 +61,7 @@ int run_tasks(const Words& words) {
       *master, "tasks", {.prefix = prefix, .ended = all}, proto::parse_tasks);
   if (!rows) return print_error(rows.error(), json);
   if (json) {
-    print_line(proto::tasks_json(*rows));
+    print_json(proto::tasks_json(*rows));
     return 0;
   }
   Table table({"TASK", "STATE", "AGENT", "RESOURCES", "OUTCOME", "COMMAND"});
@@ -105,7 +105,7 @@ int run_kill(const Words& words) {
   }
   const Result<CallResult> answer = call(*master, "kill", proto::kill_call_json(kill));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

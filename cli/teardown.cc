@@ -25,7 +25,7 @@ int run_teardown(const Words& words) {
   if (!master) return usage_error(master.error(), json);
   const Result<CallResult> answer = call(*master, "teardown", proto::teardown_call_json(teardown));
   if (!answer) return print_error(answer.error(), json);
-  if (json) print_line("{}");
+  if (json) print_json("{}");
   return 0;
 }
 

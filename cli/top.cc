@@ -82,10 +82,10 @@ class WholeScreen {
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    put("\x1b[?1049h\x1b[?25l");
+    print_screen({}, {.before = "\x1b[?1049h\x1b[?25l"});
   }
   ~WholeScreen() {
-    put("\x1b[?25h\x1b[?1049l");
+    print_screen({}, {.before = "\x1b[?25h\x1b[?1049l"});
     tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
   WholeScreen(const WholeScreen&) = delete;
@@ -96,9 +96,8 @@ class WholeScreen {
 
   // False: the terminal has gone.
   bool show(const std::vector<std::string>& lines) const {
-    std::string out = "\x1b[H";
-    for (size_t i = 0; i < lines.size(); ++i) out += text(i == 0 ? "" : "\r\n", lines[i], "\x1b[K");
-    return put(out + "\x1b[J");
+    return print_screen(
+        lines, {.before = "\x1b[H", .behind_each = "\x1b[K", .between = "\r\n", .after = "\x1b[J"});
   }
 
  private:
@@ -109,15 +108,6 @@ class WholeScreen {
       size.ws_row = 24;
     }
     return size;
-  }
-  static bool put(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return false;
-      bytes.remove_prefix(static_cast<size_t>(count));
-    }
-    return true;
   }
   termios before_{};
 };

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/role_tree.h"
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer::cli {
@@ -208,7 +209,8 @@ std::vector<std::string> top_screen(const TopPicture& picture, const TopPlace& p
   const size_t first = std::min(place.scrolled, rows > room ? rows - room : 0);
   for (size_t i = first; i < rows && i < first + room; ++i) screen.push_back(table[i + 1]);
   if (screen.size() > lines) screen.resize(lines);
-  for (std::string& line : screen) line = cut(line, columns);
+  // What is escaped takes more columns.
+  for (std::string& line : screen) line = cut(printable_line(line), columns);
   return screen;
 }
 

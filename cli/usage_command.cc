@@ -245,7 +245,7 @@ int run_usage(const Words& words) {
     for (const proto::RoleUse& use : used->page.roles) seconds += use.seconds;
   }
   if (json) {
-    print_line(json_of(shapes, named->role.empty() ? nullptr : &seconds));
+    print_json(json_of(shapes, named->role.empty() ? nullptr : &seconds));
     return 0;
   }
   print_shapes(shapes);

@@ -5,13 +5,13 @@
 
 #include "common/intervals.h"
 #include "common/text.h"
+#include "net/terminal.h"
 #include "net/users.h"
 
 namespace proffer {
 
 void exit_with(const Error& error, int status) {
-  std::fprintf(stderr, "error: %s\n", error.message().c_str());
-  if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+  print_error_text(error);
   std::exit(status);
 }
 

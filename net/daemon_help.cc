@@ -1,6 +1,5 @@
 #include "net/daemon_help.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/daemon_flags.h"
+#include "net/terminal.h"
 
 DECLARE_bool(help);
 DECLARE_bool(version);
@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kLineMax = 88;
 
 // `words` in lines of at most kLineMax characters, each after six blanks.
-std::string indented(std::string_view words) {
+std::string paragraph(std::string_view words) {
   std::string lines;
   std::string line = "     ";
   for (const std::string_view word : split(words, ' ')) {
@@ -51,11 +51,11 @@ void print_help(std::string_view name, std::string_view what, std::string_view s
   gflags::GetAllFlags(&flags);  // by file, then by name
   for (const gflags::CommandLineFlagInfo& flag : flags) {
     if (flag.filename != source) continue;
-    all += text("  ", shown(flag), "\n", indented(flag.description));
+    all += text("  ", shown(flag), "\n", paragraph(flag.description));
   }
-  all += text("  --flagfile=…\n", indented("reads flags from this file, one to a line"),
+  all += text("  --flagfile=…\n", paragraph("reads flags from this file, one to a line"),
               "\n--helpfull shows the flags of the libraries too, such as those of the log.\n");
-  std::fputs(all.c_str(), stdout);
+  print_lines(all);
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ void read_daemon_flags(std::string_view what, std::string_view source, int argc,
     std::exit(0);
   }
   if (FLAGS_version) {
-    std::printf("%s %s\n", name.c_str(), PROFFER_VERSION);
+    print_line(text(name, " ", PROFFER_VERSION));
     std::exit(0);
   }
   gflags::HandleCommandLineHelpFlags();

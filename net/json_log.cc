@@ -8,6 +8,7 @@
 #include <glog/logging.h>
 #include <unistd.h>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "net/trace_log.h"
 #include "proto/json/log_json.h"
@@ -15,7 +16,9 @@
 namespace proffer {
 namespace {
 
-void write_whole(std::string_view bytes) {
+void write_line(std::string_view json) {
+  const std::string line = printable_json(json) + "\n";
+  std::string_view bytes = line;
   while (!bytes.empty()) {
     const ssize_t count = ::write(STDERR_FILENO, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -42,11 +45,11 @@ class JsonSink : public google::LogSink {
                          .pid = ::getpid()};
     // Called by LOG itself, in the thread that writes the event.
     if (const LoggedEvent logged = event_being_logged(); logged.event != nullptr) {
-      write_whole(proto::log_line_json(entry, *logged.event, logged.left_out) + "\n");
+      write_line(proto::log_line_json(entry, *logged.event, logged.left_out));
       return;
     }
     const std::string source = text(file, ":", line);
-    write_whole(proto::log_line_json(entry, level_of(severity), {message, size}, source) + "\n");
+    write_line(proto::log_line_json(entry, level_of(severity), {message, size}, source));
   }
 
  private:

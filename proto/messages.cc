@@ -115,7 +115,7 @@ Result<void> check_labels(const Labels& labels) {
       return Error::invalid_argument(text("the value of label ", quoted(name), " has at most ",
                                           kLabelValueBytesMax, " bytes, not ", value.size()));
     }
-    if (!is_printable(value)) {
+    if (!is_plain_text(value)) {
       return Error::invalid_argument(text("the value of label ", quoted(name),
                                           " must be UTF-8 without control characters, not ",
                                           quoted(value)));

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/printable.h"
 #include "common/text.h"
 #include "proto/json/forecast_json.h"
 #include "proto/json/json.h"
@@ -181,10 +182,12 @@ Result<std::string> read(const std::string& file, size_t bytes_max) {
 
 int fail(const Error& error, bool json) {
   if (json) {
-    std::cerr << proto::error_json(error) << '\n';
+    std::cerr << printable_json(proto::error_json(error)) << '\n';
   } else {
-    std::cerr << "error: " << error.message() << '\n';
-    if (!error.hint().empty()) std::cerr << "  hint: " << error.hint() << '\n';
+    std::cerr << "error: " << printable_line(error.message()) << '\n';
+    if (!error.hint().empty()) {
+      std::cerr << "  hint: " << printable_line(error.hint()) << '\n';
+    }
   }
   return 2;
 }
@@ -259,7 +262,7 @@ int run_forecast(const Arguments& arguments) {
   options.may_go_on = [] { return std::clock() < kForecastRunsSeconds * CLOCKS_PER_SEC; };
   const Result<proto::Forecast> made = forecast(*request, options);
   if (!made) return fail_json(made.error());
-  std::cout << proto::forecast_json(*made) << '\n' << std::flush;
+  std::cout << printable_json(proto::forecast_json(*made)) << '\n' << std::flush;
   return std::cout.good() ? 0 : 1;
 }
 
@@ -293,13 +296,14 @@ int run(int argc, char** argv) {
   const proto::SimulateReport report =
       arguments->compact ? compact(*scenario) : ScenarioRun(*scenario, trace).run();
   if (arguments->json) {
-    std::cout << proto::simulate_report_json(report) << '\n';
+    std::cout << printable_json(proto::simulate_report_json(report)) << '\n';
   } else {
-    std::cout << report_tables(report);
+    std::cout << printable_lines(report_tables(report));
   }
   std::cout.flush();
   if (!report.violations.empty()) {
-    std::cerr << "error: " << report.violations.size() << " invariants were violated\n";
+    const std::string many = std::to_string(report.violations.size());
+    std::cerr << printable_line("error: " + many + " invariants were violated") << "\n";
     return 1;
   }
   if (std::cout.good()) return 0;

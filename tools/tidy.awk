@@ -60,6 +60,25 @@ function is_pure(file) {
          file ~ /^(master|slave|sdk|frameworks\/[a-z]+)\/core\//
 }
 
+# Text leaves to a terminal in one place (net/terminal.h), which escapes what steers it. Programs of
+# virtual time or of a recording, which have no net, escape it themselves, on the same line. Not of
+# interest is what an agent alone reads (executors, fetchers), and proffer-sim's own seeds.
+function must_not_print(file) {
+  if (file !~ /[.]cc$/ || file ~ /^net\/(terminal|json_log)[.]cc$/) return 0
+  return file ~ /^(cli|net|sdk\/shell|master\/(shell|replay)|slave\/(doctor|shell))\// ||
+         file ~ /^frameworks\/[a-z]+\/(shell\/|main[.]cc)/ || file ~ /^sdk\/[a-z_]*[.]cc$/ ||
+         file ~ /^((master|slave)\/main|sim\/simulate_main)[.]cc$/
+}
+function prints(code) {
+  if (code ~ /printable_(line|lines|json)\(/) return 0
+  if (code ~ /std::c(out|err|log)[ ]*<</) {
+    return code !~ /std::c(out|err|log)[ ]*<<[ ]*(""|k[A-Z][A-Za-z]*)[ ]*;/   # words of our own
+  }
+  code = " " code
+  return code ~ /fmt::print\(|[^A-Za-z0-9_](v?f?d?printf|f?puts|f?putc|putchar|fwrite|perror)\(/ ||
+         code ~ /write\(STD(OUT|ERR)_FILENO/
+}
+
 # Includes and style of one file, line by line.
 function check_file(file,    line, code, n, r, header, cpp, script, pragma, where, pure, t) {
   cpp = file ~ /[.](cc|h)$/
@@ -67,6 +86,7 @@ function check_file(file,    line, code, n, r, header, cpp, script, pragma, wher
            file ~ /^tools\/(check|tidy|format)$/
   if (!cpp && !script && file !~ /[.](md|yaml|txt|html|js|css|json)$/) return
   pure = is_pure(file)
+  must_print_elsewhere = must_not_print(file)
   r = cpp ? row_of(file) : 0
   if (cpp && !r) finding(file, "no row of tools/layers.txt says what this file may include")
   while ((getline line < file) > 0) {
@@ -111,6 +131,13 @@ function check_file(file,    line, code, n, r, header, cpp, script, pragma, wher
         }
       }
       continue
+    }
+    if (must_print_elsewhere && line ~ /print|put|write|std::c|perror/) {
+      code = line
+      gsub(/\\"/, "", code)
+      gsub(/"[^"]*"/, "\"\"", code)
+      sub(/\/\/.*/, "", code)
+      if (prints(code)) finding(where, "text leaves through net/terminal.h alone")
     }
     if (line !~ /throw|float|double|chrono|LOG|this_thread|sleep/) continue
     if (line ~ /\/\/ for printing/) continue

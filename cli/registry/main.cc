@@ -60,7 +60,7 @@ std::map<std::string, Extent> extents(const RegistrySnapshot& found) {
 void print_found(const std::string& where, const RegistrySnapshot& found, const Common& common) {
   const auto rows = static_cast<int64_t>(found.records.size());
   if (common.json) {
-    return print_line(proto::json_line({{"registry", where},
+    return print_json(proto::json_line({{"registry", where},
                                         {"schema", found.schema},
                                         {"epoch", found.progress.epoch},
                                         {"commits", found.progress.commits},
@@ -76,7 +76,7 @@ int print_changed(const Result<RegistrySnapshot>& changed, const Common& common)
   const int64_t next_epoch = changed->progress.epoch + 1;
   const auto rows = static_cast<int64_t>(changed->records.size());
   if (common.json) {
-    print_line(proto::json_line({{"registry", where}, {"next_epoch", next_epoch}, {"rows", rows}}));
+    print_json(proto::json_line({{"registry", where}, {"next_epoch", next_epoch}, {"rows", rows}}));
   } else {
     print_line(text(where, " has ", rows, " rows; the next master leads in epoch ", next_epoch));
   }
@@ -107,7 +107,7 @@ int inspect(const Words& words) {
       const auto bytes = static_cast<int64_t>(record.value->size());
       table.row({record.table, record.key, std::to_string(bytes)});
       if (common.json) {
-        print_line(
+        print_json(
             proto::json_line({{"table", record.table}, {"key", record.key}, {"bytes", bytes}}));
       }
     }
@@ -118,7 +118,7 @@ int inspect(const Words& words) {
   for (const auto& [name, extent] : extents(*found)) {
     table.row({name, std::to_string(extent.rows), std::to_string(extent.bytes)});
     if (common.json) {
-      print_line(
+      print_json(
           proto::json_line({{"table", name}, {"rows", extent.rows}, {"bytes", extent.bytes}}));
     }
   }
@@ -216,12 +216,9 @@ constexpr Verb kVerbs[] = {
 };
 
 void print_usage(std::FILE* where) {
-  std::fputs("usage: proffer registry VERB …\n\n", where);
-  for (const Verb& verb : kVerbs) {
-    std::fprintf(where, "  %-10s %s\n", std::string(verb.name).c_str(),
-                 std::string(verb.what).c_str());
-  }
-  std::fputs("\nproffer registry VERB --help says more.\n", where);
+  print_lines("usage: proffer registry VERB …\n\n", where);
+  for (const Verb& verb : kVerbs) print_lines(help_row(verb.name, verb.what, 10), where);
+  print_lines("\nproffer registry VERB --help says more.\n", where);
 }
 
 int main(const Words& words) {

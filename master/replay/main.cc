@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/printable.h"
 #include "common/text.h"
 #include "master/recording/life_replay.h"
 #include "master/replay/lives.h"
@@ -61,7 +62,7 @@ class TracePrinter final : public StepWatcher {
   void hears(const MasterEvent&, Time now) override { now_ = std::max(now_, now); }
   void says(const MasterOutbox& out) override {
     for (const TraceEvent& event : out.trace) {
-      std::cout << to_text(now_ - began_) << " " << to_text(event) << "\n";
+      std::cout << to_text(now_ - began_) << " " << printable_line(to_text(event)) << "\n";
     }
   }
   void ends() override {}
@@ -178,13 +179,17 @@ Result<std::string> blamed(const Master& core, const std::vector<std::string>& w
   return proto::blame_json(*blame);
 }
 
+void say(const std::string& what, bool is_json) {
+  std::cout << (is_json ? printable_json(what) : printable_lines(what)) << "\n";
+}
+
 int fail(const Error& error, bool json) {
   if (json) {
-    std::cerr << proto::error_json(error) << "\n";
+    std::cerr << printable_json(proto::error_json(error)) << "\n";
     return kExitUsage;
   }
-  std::cerr << "error: " << error.message() << "\n";
-  if (!error.hint().empty()) std::cerr << "  hint: " << error.hint() << "\n";
+  std::cerr << "error: " << printable_line(error.message()) << "\n";
+  if (!error.hint().empty()) std::cerr << "  hint: " << printable_line(error.hint()) << "\n";
   return kExitUsage;
 }
 
@@ -193,12 +198,12 @@ Result<void> answer(const LifeReplay& last, const Options& options) {
   if (!options.explain.empty()) {
     Result<std::string> said = explained(last.core(), options.explain);
     if (!said) return std::move(said).error();
-    std::cout << *said << "\n";
+    std::cout << printable_json(*said) << "\n";
   }
   if (!options.blame.empty()) {
     Result<std::string> said = blamed(last.core(), options.blame);
     if (!said) return std::move(said).error();
-    std::cout << *said << "\n";
+    std::cout << printable_json(*said) << "\n";
   }
   if (options.save.empty()) return {};
   if (last.differs_at()) {
@@ -226,9 +231,9 @@ Result<void> try_with(const sim::Work& work, const Options& options) {
   if (!trial) return std::move(trial).error();
   trial->with = options.with;
   if (options.json) {
-    std::cout << proto::policy_trial_json(*trial) << "\n";
+    std::cout << printable_json(proto::policy_trial_json(*trial)) << "\n";
   } else {
-    std::cout << "\n" << sim::trial_tables(*trial);
+    std::cout << "\n" << printable_lines(sim::trial_tables(*trial));
   }
   return {};
 }
@@ -264,8 +269,8 @@ int replay(const Options& options) {
         missing = text("leader ", last->leader().value(),
                        " was not recorded to its end: ", last->why_ended());
       }
-      if (gap && !options.json) std::cout << to_text(*gap) << "\n";
-      std::cout << (options.json ? json_of(*life) : words_of(*life)) << "\n";
+      if (gap && !options.json) std::cout << printable_line(to_text(*gap)) << "\n";
+      say(options.json ? json_of(*life) : words_of(*life), options.json);
       differs = differs || life->differs_at();
       last = std::move(life);
       // What is wanted in the part that is left out is not known: no policy is tried behind it.
@@ -279,11 +284,12 @@ int replay(const Options& options) {
     }
     if (read && read->damaged_bytes > 0) {
       missing = text("the rest of ", recorded.file, " is damaged");
-      std::cerr << recorded.file << ": damaged: " << read->damaged_bytes << " bytes\n";
+      std::cerr << printable_line(text(recorded.file, ": damaged: ", read->damaged_bytes, " bytes"))
+                << "\n";
     }
   }
   if (last == nullptr) return code;
-  if (total.lives() > 1) std::cout << (options.json ? total.json() : total.words()) << "\n";
+  if (total.lives() > 1) say(options.json ? total.json() : total.words(), options.json);
   if (const Result<void> answered = answer(*last, options); !answered) {
     return fail(answered.error(), options.json);
   }

@@ -184,7 +184,8 @@ void EventFollower::on_written(Result<Outcome> result) {
   if (!result && !batch_->is_malformed) return fail(result.error());
   const auto batch = std::exchange(batch_, nullptr);
   if (!result) {
-    LOG(WARNING) << "events of a leader cannot be read: " << result.error().message();
+    LOG(WARNING) << "events of a leader cannot be read: "
+                 << printable_line(result.error().message());
     // Of a leader before, it says nothing of this one.
     if (batch->connection != connection_) return go_on();
     return stop_following("they cannot be read");

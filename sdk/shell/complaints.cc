@@ -9,9 +9,8 @@
 #include <mutex>
 #include <ostream>
 
-#include <fmt/core.h>
-
 #include "common/text.h"
+#include "net/terminal.h"
 #include "sdk/log.h"
 
 namespace proffer::sdk {
@@ -41,7 +40,7 @@ void say(LogLevel level, std::string_view what) {
     log = at.log;
   }
   if (log) return (*log)(level, what);
-  fmt::print(stderr, "{}: {}\n", to_text(level), what);
+  print_lines(text(to_text(level), ": ", what), stderr);
 }
 
 }  // namespace
@@ -57,8 +56,10 @@ void set_log(Log log, LogLevel least) {
 }
 
 void print_error(const Error& error) {
-  say(LogLevel::kError,
-      error.hint().empty() ? error.message() : text(error.message(), "\n  hint: ", error.hint()));
+  // Without "error: " and the last newline, which say() adds.
+  const std::string whole = error_text(error);
+  constexpr size_t kBegins = std::string_view("error: ").size();
+  say(LogLevel::kError, std::string_view(whole).substr(kBegins, whole.size() - kBegins - 1));
 }
 
 void print_warning(std::string_view what) { say(LogLevel::kWarning, what); }

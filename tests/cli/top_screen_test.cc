@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer::cli::top_screen_test {
@@ -41,6 +42,29 @@ TopPicture picture() {
                 .task = TaskId("new"),
                 .launched_at = Time::from_nanos(7'190'000'000'000)}};
   return all;
+}
+
+// Names come from masters, and a master may lie.
+TEST(TopScreen, HasNoControlCharacterAndNoLineThatIsTooLongWhateverNamesAre) {
+  TopPicture all = picture();
+  const std::string hostile = "\x1b]0;owned\x07\xc2\x9b\xe2\x80\xae\r\n";
+  all.master += hostile;
+  all.trouble = hostile;
+  all.frameworks[0].framework = FrameworkId(hostile);
+  all.frameworks[1].role = RoleName(hostile);
+  all.roles[0].role = RoleName(hostile);
+  all.agents[0].agent = AgentId(hostile);
+  all.tasks[0].task = TaskId(hostile);
+  for (const TopView view :
+       {TopView::kFrameworks, TopView::kRoles, TopView::kAgents, TopView::kTasks}) {
+    bool shows = false;
+    for (const std::string& line : top_screen(all, {.view = view}, 60, 50)) {
+      EXPECT_TRUE(is_printable(line)) << quoted(line);
+      EXPECT_LE(line.size(), 60u);
+      shows |= line.find("owned") != std::string::npos;
+    }
+    EXPECT_TRUE(shows);
+  }
 }
 
 TEST(TopScreen, SaysHowTheClusterStandsAndThenTheRowsThatUseMost) {

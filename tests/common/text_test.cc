@@ -203,5 +203,48 @@ TEST(Text, PrintableIsWhatNeedsNoEscape) {
   EXPECT_FALSE(is_printable(std::string(1'000, 'x') + "\n"));
 }
 
+// The characters of the issue, one by one; each is written as its bytes.
+TEST(Text, WhatIsHiddenOrTurnsTheDirectionIsEscaped) {
+  const std::pair<std::string_view, std::string_view> rows[] = {
+      {"\xe2\x80\xae", "\\xe2\\x80\\xae"},           // U+202E
+      {"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},           // U+2066
+      {"\xe2\x80\x8e", "\\xe2\\x80\\x8e"},           // U+200E
+      {"\xd8\x9c", "\\xd8\\x9c"},                    // U+061C
+      {"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},           // U+2028
+      {"\xe2\x80\x8b", "\\xe2\\x80\\x8b"},           // U+200B
+      {"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},           // U+FEFF
+      {"\xc2\xad", "\\xc2\\xad"},                    // U+00AD
+      {"\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"},  // U+E0041
+      {"\xc2\x9b", "\\xc2\\x9b"},                    // U+009B
+      {"\x9b", "\\x9b"},
+  };
+  for (const auto& [hidden, escaped] : rows) {
+    const std::string between = text("a", hidden, "b");
+    EXPECT_EQ(printable(between), text("a", escaped, "b"));
+    EXPECT_EQ(printable_line(between), text("a", escaped, "b"));
+    EXPECT_EQ(log_value(between), text("\"a", escaped, "b\""));
+    EXPECT_FALSE(is_printable(between)) << escaped;
+  }
+  // Dashes, quotes, blanks and marks that stand among them stay.
+  for (const std::string_view plain : {"\xe2\x80\x93 \xe2\x80\x9ex\xe2\x80\x9c", "\xe2\x80\xa6",
+                                       "\xe2\x9d\xa4\xef\xb8\x8f", "\xe3\x80\x80"}) {
+    EXPECT_TRUE(is_printable(plain)) << plain;
+  }
+  EXPECT_TRUE(is_plain_text("a\xe2\x80\x8d")) << "a label may have it";
+  EXPECT_FALSE(is_plain_text("a\xc2\x9b"));
+}
+
+TEST(Text, LinesForTheTerminalKeepOnlyTheNewlinesOfTheirFormat) {
+  EXPECT_EQ(printable_line("a\nb\x1b[2J\t"), "a\\nb\\x1b[2J\\t");
+  EXPECT_EQ(printable_lines("a\nb\x1b[2J\r\n"), "a\nb\\x1b[2J\\x0d\n");
+  EXPECT_EQ(printable_line(std::string(1'000, 'x')), std::string(1'000, 'x')) << "nothing is cut";
+}
+
+TEST(Text, JsonForTheTerminalKeepsItsValue) {
+  EXPECT_EQ(printable_json("{\"a\":\"\xc2\x9b\xe2\x80\xae\xf3\xa0\x81\x81\x7f\xc3\xa9\"}\n"),
+            "{\"a\":\"\\u009b\\u202e\\udb40\\udc41\\u007f\xc3\xa9\"}\n");
+  EXPECT_EQ(printable_json("\xff"), "\\ufffd");
+}
+
 }  // namespace
 }  // namespace proffer::text_test

@@ -50,7 +50,11 @@ inline size_t readable_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 0;
+  const size_t length = lead >= 0xF8   ? 0
+                        : lead >= 0xF0 ? 4
+                        : lead >= 0xE0 ? 3
+                        : lead >= 0xC0 ? 2
+                                       : 0;
   if (length == 0 || length > text.size()) return 0;
   uint32_t code = lead & (0x7Fu >> length);
   for (size_t i = 1; i < length; ++i) {
@@ -71,12 +75,58 @@ inline bool is_readable(std::string_view text) {
   return true;
 }
 
+// The code of the character at the start of a text that readable_length() takes.
+inline uint32_t code_of(std::string_view text) {
+  const size_t length = readable_length(text);
+  uint32_t code = static_cast<unsigned char>(text[0]);
+  if (length > 1) code &= 0x7Fu >> length;
+  for (size_t i = 1; i < length; ++i)
+    code = code << 6 | (static_cast<unsigned char>(text[i]) & 63u);
+  return code;
+}
+
+// What a person at a terminal sees as it is: readable, and nothing that is hidden, turns the
+// direction of what stands beside it, or ends a line. Written apart from common/printable.cc.
+inline bool is_for_terminal(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = readable_length(text);
+    if (length == 0) return false;
+    switch (const uint32_t code = code_of(text); code) {
+      case 0x00AD:
+      case 0x034F:
+      case 0x061C:
+      case 0x115F:
+      case 0x1160:
+      case 0x17B4:
+      case 0x17B5:
+      case 0x3164:
+      case 0xFEFF:
+      case 0xFFA0:
+      case 0x110BD:
+      case 0x110CD:
+        return false;
+      default:
+        if (code >= 0x180B && code <= 0x180F) return false;
+        if (code >= 0x200B && code <= 0x206F && (code < 0x2010 || code > 0x2027) &&
+            (code < 0x202F || code > 0x205F)) {
+          return false;
+        }
+        if (code >= 0xFFF0 && code <= 0xFFFB) return false;
+        if (code >= 0x1BCA0 && code <= 0x1BCA3) return false;
+        if (code >= 0x1D173 && code <= 0x1D17A) return false;
+        if (code >= 0xE0000 && code <= 0xE0FFF) return false;
+    }
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 // The law of every refusal: something is said, in one line that any terminal and log can take, and
 // not much longer than what is allowed for it in a message.
 inline void check_told(const Error& error) {
   CHECK(!error.message().empty());
-  CHECK(is_readable(error.message())) << error.message();
-  CHECK(is_readable(error.hint())) << error.hint();
+  CHECK(is_for_terminal(error.message())) << error.message();
+  CHECK(is_for_terminal(error.hint())) << error.hint();
   CHECK_LE(error.message().size(), 8'192u) << error.message();
 }
 

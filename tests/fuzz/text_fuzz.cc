@@ -43,8 +43,8 @@ void check_numbers(std::string_view whole) {
 }
 
 void check_printing(std::string_view whole) {
-  CHECK(is_readable(quoted(whole))) << quoted(whole);
-  CHECK_LE(quoted(whole).size(), 4 * 200u + 16);
+  CHECK(is_for_terminal(quoted(whole))) << quoted(whole);
+  CHECK_LE(quoted(whole).size(), 4 * 203u + 16);
   for (const size_t most : {size_t{0}, size_t{7}, size_t{4096}}) {
     std::string tail = batch::printable_tail(whole, most);
     for (char& c : tail) {

@@ -1,7 +1,6 @@
 #include "frameworks/batch/shell/calls.h"
 
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 #include "common/text.h"
@@ -69,10 +68,9 @@ bool is_away(const Error& error) {
 
 int print_error(const Error& error, bool json) {
   if (json) {
-    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
+    print_json(proto::error_json(error), stderr);
   } else {
-    std::fprintf(stderr, "error: %s\n", error.message().c_str());
-    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+    print_error_text(error);
   }
   return error.code() == ErrorCode::kInvalidArgument ? kUsageCode : kRefusedCode;
 }
@@ -80,12 +78,6 @@ int print_error(const Error& error, bool json) {
 int print_answer(const Error& error, bool json) {
   const int code = print_error(error, json);
   return is_away(error) ? kUnreachableCode : code;
-}
-
-void print_line(const std::string& line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);
 }
 
 }  // namespace proffer::batch

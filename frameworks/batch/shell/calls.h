@@ -10,6 +10,7 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "frameworks/batch/shell/commands.h"
+#include "net/terminal.h"
 #include "proto/json/batch_json.h"
 
 namespace proffer::batch {
@@ -39,6 +40,5 @@ void wait_a_moment();
 bool is_away(const Error& error);
 // Returns the exit code.
 int print_answer(const Error& error, bool json);
-void print_line(const std::string& line);
 
 }  // namespace proffer::batch

@@ -44,6 +44,23 @@ int tell_end(const proto::BatchJob& job, bool json) {
       json);
 }
 
+void print_answer_or(const CommandOptions& options, std::string_view json, std::string_view line) {
+  if (options.json) return print_json(json);
+  print_line(line);
+}
+
+// A line of columns with tabs between them, as results_line() makes it.
+void print_row(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  std::vector<std::string_view> cells;
+  for (size_t end = line.find('\t'); end != line.npos; end = line.find('\t')) {
+    cells.push_back(line.substr(0, end));
+    line.remove_prefix(end + 1);
+  }
+  cells.push_back(line);
+  print_tabbed(cells);
+}
+
 // --- submit ------------------------------------------------------------------------------------
 
 int submit_schedule(Prepared& job, const CommandOptions& options) {
@@ -55,7 +72,7 @@ int submit_schedule(Prepared& job, const CommandOptions& options) {
     for (OutputDirectory& output : job.outputs) output.abandon();
     return print_answer(schedule.error(), options.json);
   }
-  print_line(options.json ? *answer : schedule->name);
+  print_answer_or(options, *answer, schedule->name);
   return 0;
 }
 
@@ -170,7 +187,7 @@ class Watcher {
   bool wants_to_detach(const std::string& job) {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0 || options_.json) return false;
     note("");
-    std::fprintf(stderr, "detach (d) and let %s go on, or cancel (c, or Ctrl-C) it? ", job.c_str());
+    print_question(text("detach (d) and let ", job, " go on, or cancel (c, or Ctrl-C) it? "));
     char buffer[64];
     const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
     take_signal();
@@ -221,9 +238,8 @@ int submit(const SubmitOptions& given, const CommandOptions& options) {
   SubmitOptions job = given;
   job.takes_schedule = true;
   return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder&) {
-    print_line(options.json                 ? proto::batch_job_json(submitted)
-               : submitted.pipeline.empty() ? submitted.job
-                                            : submitted.pipeline);
+    print_answer_or(options, proto::batch_job_json(submitted),
+                    submitted.pipeline.empty() ? submitted.job : submitted.pipeline);
     return 0;
   });
 }
@@ -290,15 +306,14 @@ int show_results(const ResultsOptions& what, const CommandOptions& options) {
   if (!proto::has_ended(job->phase)) return show_first_results(what, *job, options);
   const Result<std::vector<ElementResult>> results = read_results(job->output);
   if (!results) return refused(results.error());
-  if (what.as_table) print_line(results_header().substr(0, results_header().size() - 1));
+  if (what.as_table) print_row(results_header());
   bool is_found = !what.index;
   for (const ElementResult& one : *results) {
     if (what.index && one.index != *what.index) continue;
     is_found = true;
     if (what.only_failed && one.is_done) continue;
     if (what.as_table) {
-      const std::string line = results_line(one);
-      print_line(line.substr(0, line.size() - 1));
+      print_row(results_line(one));
       continue;
     }
     if (const Result<void> ok = copy_output(job->output, one, what.of_stderr, STDOUT_FILENO); !ok) {
@@ -315,7 +330,7 @@ int list(const std::string& pipeline, bool with_ended, const CommandOptions& opt
   const Result<std::vector<proto::BatchJob>> all = ask_for_list(options, with_ended);
   if (!all) return print_answer(all.error(), options.json);
   if (options.json) {
-    print_line(proto::batch_page_json({.jobs = *all}));
+    print_json(proto::batch_page_json({.jobs = *all}));
     return 0;
   }
   constexpr const char* kRow = "{:<20} {:<12} {:<20} {:<10} {:>13} {:>11}";
@@ -332,11 +347,12 @@ int show_status(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "status", .job = name});
   if (!job) return of_pipeline(name, job.error(), options, show_pipeline);
   if (options.json) {
-    print_line(proto::batch_job_json(*job));
+    print_json(proto::batch_job_json(*job));
     return 0;
   }
   const auto row = [](std::string_view what, const std::string& value) {
-    if (!value.empty()) print_line(fmt::format("{:<9} {}", what, value));
+    constexpr size_t kBehindHead = 10;
+    if (!value.empty()) print_lines(fmt::format("{:<9} {}", what, indented(value, kBehindHead)));
   };
   row("job", job->job);
   row("owner", job->owner);
@@ -383,7 +399,7 @@ int cancel(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "cancel", .job = name});
   if (!job) return of_pipeline(name, job.error(), options, cancel_pipeline);
   if (options.json) {
-    print_line(proto::batch_job_json(*job));
+    print_json(proto::batch_job_json(*job));
   } else if (proto::has_ended(job->phase)) {
     print_line(text(job->job, " has ended already: ", to_text(job->phase),
                     job->phase == proto::BatchPhase::kFinished ? ""
@@ -409,9 +425,8 @@ int retry(const std::string& name, const CommandOptions& options) {
   }
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "retry", .job = name});
   if (!job) return print_answer(job.error(), options.json);
-  print_line(options.json
-                 ? proto::batch_job_json(*job)
-                 : text(job->job, " is queued again; see it with: proffer batch watch ", job->job));
+  print_answer_or(options, proto::batch_job_json(*job),
+                  text(job->job, " is queued again; see it with: proffer batch watch ", job->job));
   return 0;
 }
 

@@ -66,7 +66,7 @@ int list_schedules(const CommandOptions& options) {
   const Result<std::vector<proto::BatchSchedule>> all = ask_for_schedules(options, 1);
   if (!all) return print_answer(all.error(), options.json);
   if (options.json) {
-    print_line(proto::batch_schedule_page_json({.schedules = *all}));
+    print_json(proto::batch_schedule_page_json({.schedules = *all}));
     return 0;
   }
   constexpr const char* kRow = "{:<20} {:<12} {:<8} {:<20} {:<20} {:<34} {}";
@@ -93,7 +93,7 @@ int show_fire_times(const std::string& name, int64_t count, const CommandOptions
   const Result<proto::BatchSchedule> schedule = ask_for_schedule(options, name, count);
   if (!schedule) return print_answer(schedule.error(), options.json);
   if (options.json) {
-    print_line(proto::batch_schedule_json(*schedule));
+    print_json(proto::batch_schedule_json(*schedule));
     return 0;
   }
   for (const proto::BatchFiring& firing : schedule->log) {
@@ -116,7 +116,7 @@ int change_schedule(const std::string& name, const std::string& verb,
   const Result<proto::BatchSchedule> schedule = proto::parse_batch_schedule(*answer);
   if (!schedule) return print_answer(Error(schedule.error()).in("the answer"), options.json);
   if (options.json) {
-    print_line(*answer);
+    print_json(*answer);
   } else if (verb == "resume" && !schedule->next.empty()) {
     print_line(text(name, " fires next at ", zone_time(*schedule, schedule->next.front().at)));
   }

@@ -40,7 +40,7 @@ int history(int64_t limit, const CommandOptions& options) {
   const size_t all = jobs->size();
   jobs->resize(std::min(all, static_cast<size_t>(limit)));
   if (options.json) {
-    print_line(proto::batch_page_json({.jobs = *std::move(jobs)}));
+    print_json(proto::batch_page_json({.jobs = *std::move(jobs)}));
     return 0;
   }
   constexpr const char* kRow = "{:<20} {:<12} {:<20} {:<10} {:<19} {:<19} {:>9} {:>9}";
@@ -52,7 +52,7 @@ int history(int64_t limit, const CommandOptions& options) {
                            tenths(job.ended_at - job.submitted_at), cpu_text(job)));
   }
   if (all > jobs->size()) {
-    std::fprintf(stderr, "note: %zu more; --limit says how many are shown\n", all - jobs->size());
+    print_note_text(text(all - jobs->size(), " more; --limit says how many are shown"));
   }
   return 0;
 }

@@ -87,7 +87,11 @@ class Watch {
       std::string line = options_.json ? proto::batch_job_json(stage) : row_of(stage);
       std::string& told = told_[stage.job];
       if (line == told) continue;
-      print_line(line);
+      if (options_.json) {
+        print_json(line);
+      } else {
+        print_line(line);
+      }
       told = std::move(line);
     }
   }
@@ -160,7 +164,7 @@ int ask_each(const Stages& stages, const std::string& verb, const CommandOptions
     if (!job) {
       code = print_answer(Error(job.error()).in(text("stage ", stage.stage)), options.json);
     } else if (options.json) {
-      print_line(proto::batch_job_json(*job));
+      print_json(proto::batch_job_json(*job));
     } else {
       print_line(text(stage.stage, " (", stage.job, "): ", to_text(job->phase)));
     }
@@ -199,14 +203,14 @@ int show_pipeline(const std::string& pipeline, const CommandOptions& options) {
           options.json);
     }
     if (options.json) {
-      print_line(proto::batch_page_json({.jobs = stages}));
+      print_json(proto::batch_page_json({.jobs = stages}));
       return 0;
     }
     print_line(fmt::format("{:<20} {:<28} {:<10} {}", "STAGE", "JOB", "PHASE", "PROGRESS"));
     for (const proto::BatchJob& stage : stages) {
       print_line(row_of(stage));
       if (proto::has_ended(stage.phase) && !stage.error.empty()) {
-        print_line(text("  ", stage.error));
+        print_lines(text("  ", indented(stage.error, 2)));
       }
     }
     return 0;

@@ -3,7 +3,6 @@
 #include "frameworks/batch/shell/progress.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -11,6 +10,7 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/job.h"
+#include "net/terminal.h"
 #include "proto/json/json.h"
 
 namespace proffer::batch {
@@ -102,12 +102,6 @@ size_t terminal_columns() {
   winsize size = {};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
   return size.ws_col;
-}
-
-// A reader that went away (`| head`) is no reason to end the job.
-void print(const std::string& output) {
-  std::fwrite(output.data(), 1, output.size(), stdout);
-  std::fflush(stdout);
 }
 
 }  // namespace
@@ -226,17 +220,18 @@ std::string result_json(const proto::BatchJob& status, Duration elapsed) {
   return proto::json_line(all);
 }
 
+// A reader that went away (`| head`) is no reason to end the job.
 void Progress::show(const proto::BatchJob& status, Time now) {
   switch (form_) {
     case ProgressForm::kBars: {
       if (status.phase == proto::BatchPhase::kQueued) return;
       const std::vector<std::string> lines = bars(status, terminal_columns());
       std::string joined;
-      for (const std::string& line : lines) joined += text(line, "\x1b[K\n");
+      for (const std::string& line : lines) joined += line + "\n";
       if (joined == last_) return;
-      std::string output;
-      if (bars_shown_ > 0) output = fmt::format("\x1b[{}A\r", bars_shown_);
-      print(output + joined);
+      std::string up;
+      if (bars_shown_ > 0) up = fmt::format("\x1b[{}A\r", bars_shown_);
+      print_screen(lines, {.before = up, .behind_each = "\x1b[K\n"});
       bars_shown_ = lines.size();
       last_ = joined;
       return;
@@ -244,34 +239,34 @@ void Progress::show(const proto::BatchJob& status, Time now) {
     case ProgressForm::kLines: {
       const std::string line = progress_line(status);
       if (line == last_) return;
-      print(line + "\n");
+      print_line(line);
       last_ = line;
       return;
     }
     case ProgressForm::kJson:
-      print(progress_json(status, now - started_) + "\n");
+      print_json(progress_json(status, now - started_));
       return;
   }
 }
 
 void Progress::note(const std::string& line) {
   erase_bars();
-  std::fprintf(stderr, "%s\n", line.c_str());
+  print_line(line, stderr);
 }
 
 void Progress::finish(const proto::BatchJob& job, Duration elapsed) {
   if (form_ == ProgressForm::kJson) {
-    print(result_json(job, elapsed) + "\n");
+    print_json(result_json(job, elapsed));
     return;
   }
   show(job, started_);
-  print(result_text(job, elapsed) + "\n");
-  for (const std::string& line : counter_lines(job)) print(line + "\n");
+  print_line(result_text(job, elapsed));
+  for (const std::string& line : counter_lines(job)) print_line(line);
 }
 
 void Progress::erase_bars() {
   if (bars_shown_ == 0) return;
-  print(fmt::format("\x1b[{}A\r\x1b[J", bars_shown_));
+  print_screen({}, {.before = fmt::format("\x1b[{}A\r\x1b[J", bars_shown_)});
   bars_shown_ = 0;
   last_.clear();
 }

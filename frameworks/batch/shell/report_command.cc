@@ -50,9 +50,9 @@ int report(const std::string& job, const std::string& html_file, const CommandOp
     }
   }
   if (options.json) {
-    print_line(report_json(*made));
+    print_json(report_json(*made));
   } else if (html_file.empty()) {
-    std::fputs(report_text(*made).c_str(), stdout);
+    print_lines(report_text(*made));
   }
   return 0;
 }

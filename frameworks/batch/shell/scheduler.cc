@@ -142,9 +142,9 @@ int run_scheduler(const SchedulerOptions& options) {
   sdk.session_file = options.session_file;
   sdk.stands_by = options.stands_by;
   if (options.stands_by) {  // Whether it serves or stands by is told, too.
-    sdk::set_log(
-        [](sdk::LogLevel level, std::string_view what) { LOG(INFO) << level << ": " << what; },
-        sdk::LogLevel::kInfo);
+    sdk::set_log([](sdk::LogLevel level,
+                    std::string_view what) { LOG(INFO) << level << ": " << printable_line(what); },
+                 sdk::LogLevel::kInfo);
   }
   sdk.serves_users = options.serves_users;
   sdk.acknowledges_ends = true;

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include "common/printable.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "frameworks/service/core/service_core.h"
@@ -22,6 +23,7 @@
 #include "frameworks/service/shell/measuring.h"
 #include "frameworks/service/shell/requests.h"
 #include "frameworks/service/shell/story.h"
+#include "net/terminal.h"
 #include "net/trace_log.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
@@ -162,14 +164,12 @@ class Attached {
     return options;
   }
 
-  void print(const std::string& line) {
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    std::fputc('\n', stdout);
-    std::fflush(stdout);
-  }
-
   void tell(const TraceEvent& event) {
-    print(options_.json ? story_json(event) : story_line(event));
+    if (options_.json) {
+      print_json(story_json(event));
+    } else {
+      print_line(story_line(event));
+    }
   }
 
   // Says how the app stands when that changes, and ends when it is gone.
@@ -182,7 +182,7 @@ class Attached {
     const std::string line = app_line(rows.front());
     if (line == last_ || ending_) return;
     last_ = line;
-    if (!options_.json) print(line);
+    if (!options_.json) print_line(line);
   }
 
   void interrupt(int signal) {
@@ -191,7 +191,9 @@ class Attached {
     // What the master never heard of, or an impatient user, is not waited for: the framework ends,
     // and its tasks with it.
     if (again || !host_.service().connected()) return host_.scheduler().stop(*exit_code_);
-    if (!options_.json) print(text("ending ", app_.name, "; Ctrl-C again does not wait for it"));
+    if (!options_.json) {
+      print_line(text("ending ", app_.name, "; Ctrl-C again does not wait for it"));
+    }
     host_.scheduler().after(app_.drain_delay + app_.kill_grace + kEndMargin,
                             [this] { host_.scheduler().stop(*exit_code_); });
     host_.step(Request{2, Stop{app_.name}, {}});
@@ -306,10 +308,9 @@ Result<std::string> read_file(const std::string& path) {
 
 int print_error(const Error& error, bool json) {
   if (json) {
-    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
+    print_json(proto::error_json(error), stderr);
   } else {
-    std::fprintf(stderr, "error: %s\n", error.message().c_str());
-    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+    print_error_text(error);
   }
   return error.code() == ErrorCode::kInvalidArgument ? kUsageCode : kRefusedCode;
 }
@@ -357,9 +358,9 @@ int run_scheduler(const SchedulerOptions& options) {
   sdk.session_file = options.session_file;
   sdk.stands_by = options.stands_by;
   if (options.stands_by) {  // Whether it serves or stands by is told, too.
-    sdk::set_log(
-        [](sdk::LogLevel level, std::string_view what) { LOG(INFO) << level << ": " << what; },
-        sdk::LogLevel::kInfo);
+    sdk::set_log([](sdk::LogLevel level,
+                    std::string_view what) { LOG(INFO) << level << ": " << printable_line(what); },
+                 sdk::LogLevel::kInfo);
   }
   sdk.serves_users = options.serves_users;
   return Daemon(std::move(sdk), {.master = options.master, .every = *every}).run();
