@@ -347,10 +347,23 @@ Result<void> Dev::wait_for_agents() {
   });
 }
 
+// As a shell reads it.
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-:,";
+  if (word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) {
+    if (c == '\'') out += "'\\'";
+    out += c;
+  }
+  return out + "'";
+}
+
 void Dev::say_where() {
   const std::string master = text_of(master_, "address");
   if (options_.json) {
-    print_line(proto::json_line({{"event", std::string("ready")},
+    print_json(proto::json_line({{"event", std::string("ready")},
                                  {"master", master},
                                  {"http", text_of(master_, "http")},
                                  {"agents", agents_},
@@ -368,10 +381,11 @@ void Dev::say_where() {
   }
   print_line(text("files    ", options_.dir, options_.keep ? "" : " (removed at the end)"));
   print_line("");
-  const bool is_default = master == to_text(local_master());
-  const std::string flag = is_default ? "" : " --master=" + master;
-  print_line(text("try      proffer run", flag, " -- echo hello"));
-  print_line(text("         proffer status", flag));
+  // Schedulers and agents find it by the variable only; commands by themselves, unless this user
+  // has joined another cluster or this one has a directory of its own.
+  print_line(text("try      export PROFFER_MASTER=", shell_word(master)));
+  print_line("         proffer run -- echo hello");
+  print_line("         proffer status");
   print_line(text("         curl --unix-socket ", text_of(master_, "http"),
                   " http://localhost/v1/status"));
   if (const std::string port = text_of(master_, "http_port"); !port.empty()) {
@@ -403,7 +417,7 @@ void Dev::on_ended(const std::string& name, const std::string& how) {
     std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
         {"event", std::string("ended")}, {"process", name}, {"how", how}};
     if (starts_again) members.emplace_back("again_in_s", proto::MilliNumber{pause.millis()});
-    print_line(proto::json_line(members));
+    print_json(proto::json_line(members));
   }
   say(text(
       name, " ended: ", how,
@@ -444,12 +458,6 @@ void Dev::stop_all() {
   } else {
     fs::remove_all(options_.dir, ignored);
   }
-}
-
-Result<std::string> default_dir() {
-  const Result<std::string> temporary = temporary_directory();
-  if (!temporary) return temporary.error();
-  return text(*temporary, "/proffer-dev-", static_cast<int64_t>(getuid()));
 }
 
 // An empty or new directory, or one that an earlier cluster of ours left. That of nobody's choice
@@ -550,7 +558,7 @@ int run_dev(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   const bool is_default = options.dir.empty();
   if (is_default) {
-    const Result<std::string> dir = default_dir();
+    const Result<std::string> dir = dev_directory();
     if (!dir) return print_error(dir.error(), options.json);
     options.dir = *dir;
   }

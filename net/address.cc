@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
 #include <arpa/inet.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/fd.h"
 
 namespace proffer {
 namespace {
@@ -145,14 +149,41 @@ std::string zmq_endpoint(const Address& address) {
   return text(address.socket.empty() ? "tcp://" : "ipc://", to_text(address));
 }
 
-Address local_master() {
+Result<std::string> dev_directory() {
+  const char* variable = std::getenv("TMPDIR");
+  const std::string below = variable == nullptr || *variable == '\0' ? "/tmp" : variable;
   std::error_code failed;
-  const std::string temporary = std::filesystem::temp_directory_path(failed).string();
-  std::string own = text(temporary, "/proffer-dev-", getuid(), "/master.sock");
+  if (std::filesystem::is_directory(below, failed)) {
+    return text(below, "/proffer-dev-", static_cast<int64_t>(getuid()));
+  }
+  return Error::failed_precondition(text("there is no directory ", quoted(below), " for files"))
+      .with_hint("make it, or say with $TMPDIR where they may go");
+}
+
+bool has_listener(const std::string& socket) {
+  sockaddr_un address = {};
+  if (socket.empty() || socket.size() >= sizeof address.sun_path) return false;
+  address.sun_family = AF_UNIX;
+  std::copy(socket.begin(), socket.end(), address.sun_path);
+  const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) return false;
+  // A queue that is full (EAGAIN) is somebody's.
+  return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
+         errno == EAGAIN || errno == EINPROGRESS;
+}
+
+std::optional<Address> dev_master() {
+  const Result<std::string> directory = dev_directory();
+  if (!directory) return std::nullopt;
+  const std::string socket = *directory + "/master.sock";
+  // Others can make things of this name in a folder that all share.
   struct stat found = {};
-  const bool is_there = !failed && lstat(own.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) &&
-                        found.st_uid == getuid();
-  return {.socket = is_there ? std::move(own) : std::string(kMasterSocket)};
+  const bool is_own_directory =
+      lstat(directory->c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == getuid();
+  const bool is_own_socket =
+      lstat(socket.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) && found.st_uid == getuid();
+  if (!is_own_directory || !is_own_socket || !has_listener(socket)) return std::nullopt;
+  return Address{.socket = socket};
 }
 
 std::string http_socket_beside(std::string_view socket) {

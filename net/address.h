@@ -3,6 +3,7 @@
 // Where something listens, as people write it: host:port, or the path of a Unix socket.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,10 +47,15 @@ std::string leader_endpoint(std::string_view leader);
 std::string standby_words(std::string_view leader);
 // "tcp://127.0.0.1:5050", "ipc:///run/proffer/master.sock", for Router and Dealer.
 std::string zmq_endpoint(const Address& address);
-// Where this machine's master is unless somebody says: the socket of one's own `proffer dev` if
-// there is one, else kMasterSocket.
-Address local_master();
+// Where the master of this machine listens unless its flags say otherwise.
 inline constexpr std::string_view kMasterSocket = "/run/proffer/master.sock";
+// The directory of this user's `proffer dev` unless --dir names another: proffer-dev-UID below
+// $TMPDIR or else /tmp. Errors: kFailedPrecondition if there is no such folder.
+Result<std::string> dev_directory();
+// The socket of the master there; none if the directory is not this user's, or nobody listens.
+std::optional<Address> dev_master();
+// Whether somebody listens at this path. One that its process left behind has no listener.
+bool has_listener(const std::string& socket);
 
 // "/run/proffer/master.sock" -> "/run/proffer/master-http.sock".
 std::string http_socket_beside(std::string_view socket);

@@ -62,6 +62,23 @@ Result<void> make_folders(const std::string& path, mode_t mode) {
   return Error::unavailable(text("cannot make ", quoted(path), ": ", strerror(errno)));
 }
 
+// What was typed, or else $PROFFER_MASTER; none if neither says anything.
+Result<std::optional<Masters>> named_masters(std::string_view what, std::string_view given) {
+  const std::string of_environment = variable("PROFFER_MASTER");
+  if (given.empty()) {
+    if (of_environment.empty()) return std::optional<Masters>();
+    what = "$PROFFER_MASTER";
+    given = of_environment;
+  }
+  Result<Masters> masters = parse_masters(what, given, kMasterPort);
+  if (!masters) return std::move(masters).error();
+  for (const Address& one : *masters) {
+    if (!one.socket.empty() || one.port != 0) continue;
+    return Error::invalid_argument(text(what, " must name a port from 1 to 65535, not 0"));
+  }
+  return std::optional<Masters>(*std::move(masters));
+}
+
 }  // namespace
 
 Result<std::string> membership_file(KeyKind kind) {
@@ -167,20 +184,38 @@ Result<JoinToken> parse_join_token(std::string_view given) {
 }
 
 Result<Masters> find_masters(KeyKind kind, std::string_view what, std::string_view given) {
-  if (given.empty()) {
-    Address local = local_master();
-    if (local.socket != kMasterSocket) return Masters{std::move(local)};
-    const Result<std::optional<Membership>> joined = read_membership(kind);
-    if (!joined) return joined.error();
-    return *joined ? (*joined)->masters : Masters{std::move(local)};
+  Result<std::optional<Masters>> named = named_masters(what, given);
+  if (!named) return std::move(named).error();
+  if (*named) return **std::move(named);
+  Result<std::optional<Membership>> joined = read_membership(kind);
+  if (!joined) return std::move(joined).error();
+  return *joined ? (*joined)->masters : Masters{{.socket = std::string(kMasterSocket)}};
+}
+
+Result<FoundMasters> find_masters_for_user(std::string_view what, std::string_view given) {
+  Result<std::optional<Masters>> named = named_masters(what, given);
+  if (!named) return std::move(named).error();
+  if (*named) return FoundMasters{.masters = **std::move(named)};
+  Result<std::optional<Membership>> joined = read_membership(KeyKind::kUser);
+  if (!joined) return std::move(joined).error();
+  const std::optional<Address> dev = dev_master();
+  FoundMasters found;
+  if (*joined) {
+    found.masters = (*joined)->masters;
+    if (dev) {
+      found.note = text("this is the cluster that you joined, at ", to_text(found.masters),
+                        "; your `proffer dev` is at --master=", to_text(*dev));
+    }
+  } else if (dev) {
+    found.masters = {*dev};
+    if (has_listener(std::string(kMasterSocket))) {
+      found.note = text("this is the cluster of your `proffer dev`, at ", to_text(*dev),
+                        "; that of this machine is at --master=", kMasterSocket);
+    }
+  } else {
+    found.masters = {{.socket = std::string(kMasterSocket)}};
   }
-  Result<Masters> masters = parse_masters(what, given, kMasterPort);
-  if (!masters) return masters;
-  for (const Address& one : *masters) {
-    if (!one.socket.empty() || one.port != 0) continue;
-    return Error::invalid_argument(text(what, " must name a port from 1 to 65535, not 0"));
-  }
-  return masters;
+  return found;
 }
 
 Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters) {

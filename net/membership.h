@@ -1,7 +1,7 @@
 #pragma once
 
 // How a program finds its master: by what was said, by what `proffer join` wrote, or on this
-// machine.
+// machine. A cluster that nobody named is never taken before one that somebody did.
 //
 // What `proffer join` wrote is a file with a secret key, mode 0600: `agent.keys` for the agents of
 // a machine, in $PROFFER_CONFIG_DIR or else /etc/proffer; `user.keys` for a user, in
@@ -60,10 +60,19 @@ std::string to_text(const JoinToken& token);
 // Errors: kInvalidArgument; no part of the text is in the message.
 Result<JoinToken> parse_join_token(std::string_view text);
 
-// Where the masters are. `given` is what was typed, a list, "" for nothing; `what` names it
-// ("--master"). Nothing: the master of one's own `proffer dev`, else those that were joined, else
-// kMasterSocket. Errors: kInvalidArgument; those of read_membership().
+// Where the masters of a daemon or a scheduler are. `given` is what was typed, a list, "" for
+// nothing; `what` names it ("--master"). Nothing: $PROFFER_MASTER, else those that were joined,
+// else kMasterSocket. Never those of a `proffer dev`, whose user did not start it for them. Errors:
+// kInvalidArgument; those of read_membership().
 Result<Masters> find_masters(KeyKind kind, std::string_view what, std::string_view given);
+
+// The same for what a person types, who may have a `proffer dev`: its master comes behind those
+// that were joined, and before kMasterSocket.
+struct FoundMasters {
+  Masters masters = {};
+  std::string note = {};  // which were taken, if others that serve could have been meant; or empty
+};
+Result<FoundMasters> find_masters_for_user(std::string_view what, std::string_view given);
 
 // The keys with which they are reached: none if all are Unix sockets, or ports of loopback other
 // than those that were joined. Another machine is reached with keys or not at all. Errors:

@@ -38,8 +38,9 @@ struct SchedulerOptions {
   std::string name = {};
   RoleName role = RoleName("default");
   OfferMode mode = OfferMode::kAsks;
-  // A socket's path or HOST:PORT, of several masters a list with commas; empty: the one joined, or
-  // the one of this machine.
+  // A socket's path or HOST:PORT, of several masters a list with commas; empty: $PROFFER_MASTER,
+  // the one joined, or the one of this machine (/run/proffer/master.sock), never that of a
+  // `proffer dev`.
   std::string master = {};
   std::string user = {};
   // How long the tasks outlive the connection of this process. Zero: they end with it. Unless set:

@@ -97,19 +97,7 @@ namespace {
 using namespace proffer;
 
 Masters masters_from_flags() {
-  const char* variable = std::getenv("PROFFER_MASTER");
-  const bool is_flag = !FLAGS_master.empty() || variable == nullptr;
-  std::string given = is_flag ? FLAGS_master : std::string(variable);
-  // The agent of the machine, which --master_user is for: not of a `proffer dev` that root has
-  // started.
-  if (given.empty() && !FLAGS_master_user.empty()) {
-    Result<std::optional<Membership>> joined = read_membership(KeyKind::kAgent);
-    if (!joined) exit_with(std::move(joined).error(), 2);
-    if (*joined) return (*joined)->masters;
-    given = kMasterSocket;
-  }
-  Result<Masters> masters =
-      find_masters(KeyKind::kAgent, is_flag ? "--master" : "$PROFFER_MASTER", given);
+  Result<Masters> masters = find_masters(KeyKind::kAgent, "--master", FLAGS_master);
   if (!masters) exit_with(std::move(masters).error(), 2);
   return *std::move(masters);
 }

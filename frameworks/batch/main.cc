@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +18,8 @@
 #include "frameworks/batch/shell/submit.h"
 #include "net/json_log.h"
 #include "net/membership.h"
+#include "net/terminal.h"
+#include "sdk/shell/master_call.h"
 
 namespace proffer::batch {
 namespace {
@@ -132,10 +133,9 @@ class Verbs {
     if (is_array_) {
       if (Result<void> ok = read_command(); !ok) return print_error(ok.error(), options_.json);
     }
-    if (options_.master.empty()) {
-      const char* given = std::getenv("PROFFER_MASTER");
-      const Result<Masters> masters =
-          find_masters(KeyKind::kUser, "$PROFFER_MASTER", given == nullptr ? "" : given);
+    // The scheduler, which is a daemon, finds it by itself.
+    if (options_.master.empty() && !is_scheduler_) {
+      const Result<Masters> masters = sdk::masters_at("");
       if (!masters) return print_error(masters.error(), options_.json);
       options_.master = to_text(*masters);
     }
@@ -150,7 +150,8 @@ class Verbs {
                  std::function<int()> action) {
     CLI::App* command = parent.add_subcommand(name, what);
     command->add_option("--master", options_.master,
-                        "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
+                        "The master's socket, or HOST:PORT [$PROFFER_MASTER, the one joined, "
+                        "or that of this machine]");
     if (name != "scheduler") {
       command->add_option("--framework", options_.framework, "The scheduler's name or id [batch]");
       command->add_flag("--json", options_.json, "Print JSON, one object per line");
@@ -425,6 +426,7 @@ class Verbs {
       }
       return run_scheduler(scheduler_);
     });
+    command->parse_complete_callback([this] { is_scheduler_ = true; });
     command->add_option("--role", scheduler_.role, "Role that it is in [default]");
     command->add_option("--name", scheduler_.name, "Name of the framework [batch]");
     CLI::Option_group* identity = command->add_option_group("identity");
@@ -449,6 +451,7 @@ class Verbs {
   bool is_array_ = false;
   bool lacks_dashes_ = false;
   bool is_detached_ = false;
+  bool is_scheduler_ = false;
   bool ends_with_nul_ = false;
   ResultsOptions results_;
   std::string id_;
@@ -471,7 +474,7 @@ int main(int argc, char** argv) {
   try {
     return proffer::batch::Verbs().go(argc, argv);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "error: %s\n", e.what());
+    proffer::print_error_text(proffer::Error::internal(e.what()));
     return 1;
   }
 }

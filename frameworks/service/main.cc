@@ -2,7 +2,6 @@
 // `proffer service`. CLI11 stays in this file.
 
 #include <cstdio>
-#include <cstdlib>
 
 #include <CLI/CLI.hpp>
 #include <glog/logging.h>
@@ -10,6 +9,8 @@
 #include "frameworks/service/shell/scheduler.h"
 #include "net/json_log.h"
 #include "net/membership.h"
+#include "net/terminal.h"
+#include "sdk/shell/master_call.h"
 
 namespace proffer::service {
 namespace {
@@ -17,9 +18,6 @@ namespace {
 int main(int argc, char** argv) {
   RunOptions run;
   SchedulerOptions scheduler;
-  if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr) run.master = master;
-  scheduler.master = run.master;
-
   CLI::App app("Keeps instances of long-lived apps running.", "proffer service");
   app.require_subcommand(1);
   CLI::App* run_command =
@@ -32,13 +30,15 @@ int main(int argc, char** argv) {
       "  ports: [http]");
   run_command->add_option("FILE", run.app_file, "App file (YAML)")->required();
   run_command->add_option("--master", run.master,
-                          "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
+                          "The master's socket, or HOST:PORT [$PROFFER_MASTER, the one joined, or "
+                          "that of this machine]");
   run_command->add_option("--role", run.role, "Role that is charged [default]");
   run_command->add_flag("--json", run.json, "One JSON object per line");
   CLI::App* scheduler_command = app.add_subcommand(
       "scheduler", "Serve apply, list, status, scale and stop of `proffer service`");
   scheduler_command->add_option("--master", scheduler.master,
-                                "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
+                                "The master's socket, or HOST:PORT [$PROFFER_MASTER, the one "
+                                "joined, or that of this machine]");
   scheduler_command->add_option("--role", scheduler.role, "Role that is charged [default]");
   scheduler_command->add_option("--name", scheduler.name, "Name of the framework [service]");
   CLI::Option_group* identity = scheduler_command->add_option_group("identity");
@@ -66,13 +66,14 @@ int main(int argc, char** argv) {
   if (Result<void> chosen = choose_log_format(log_format, "proffer-service"); !chosen) {
     return print_error(std::move(chosen).error().in("--log-format"), run.json);
   }
-  std::string& master = run_command->parsed() ? run.master : scheduler.master;
-  if (master.empty()) {
-    const Result<Masters> masters = find_masters(KeyKind::kUser, "--master", "");
-    if (!masters) return print_error(masters.error(), run.json);
-    master = to_text(*masters);
-  }
-  return run_command->parsed() ? run_attached(run) : run_scheduler(scheduler);
+  // What a person runs may be meant for a `proffer dev`; the scheduler is a daemon.
+  const bool is_attached = run_command->parsed();
+  std::string& master = is_attached ? run.master : scheduler.master;
+  const Result<Masters> masters =
+      is_attached ? sdk::masters_at(master) : find_masters(KeyKind::kUser, "--master", master);
+  if (!masters) return print_error(masters.error(), run.json);
+  master = to_text(*masters);
+  return is_attached ? run_attached(run) : run_scheduler(scheduler);
 }
 
 }  // namespace
@@ -84,7 +85,7 @@ int main(int argc, char** argv) {
   try {
     return proffer::service::main(argc, argv);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "error: %s\n", e.what());
+    proffer::print_error_text(proffer::Error::internal(e.what()));
     return 1;
   }
 }

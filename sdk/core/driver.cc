@@ -443,11 +443,12 @@ class Driver::State {
       hint = text("it was torn down, or away for longer than its failover timeout of ",
                   to_text(options_.failover_timeout), "; its tasks have ended; start it again");
     } else if (message.code == ErrorCode::kNotFound && !options_.framework.empty()) {
+      // Of another cluster, most likely: what is in the session file may be alive there.
       hint = text(
-          "the master has forgotten this framework: it was torn down, was away for longer "
-          "than its failover timeout, or belongs to another cluster; remove ",
-          options_.session_file.empty() ? "its session file" : quoted(options_.session_file),
-          " to start as a new one");
+          "is this the framework's cluster? --master or $PROFFER_MASTER names another. If it is, "
+          "the framework was torn down, or away for longer than its failover timeout; to start as "
+          "a new one name another session file than ",
+          options_.session_file.empty() ? "this one" : quoted(options_.session_file));
     }
     return Error(message.code, message.message).with_hint(std::move(hint));
   }

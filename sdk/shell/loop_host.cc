@@ -181,8 +181,12 @@ void LoopHost::on_frame(std::span<const std::byte> frame) {
 // Once for each time that the master is away.
 void LoopHost::on_failed(const std::string& reason) {
   if (std::exchange(was_told_unreachable_, true)) return;
+  const bool was_named = masters_.front().socket != kMasterSocket;
   print_warning(text("cannot reach the master at ", to_text(masters_), ": ", reason,
-                     "; trying again until it answers"));
+                     "; trying again until it answers",
+                     was_named ? ""
+                               : "\n  hint: name another with --master or $PROFFER_MASTER, as "
+                                 "`proffer dev` prints it"));
 }
 
 void LoopHost::happened(const TraceEvent& event) {

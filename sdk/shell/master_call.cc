@@ -1,6 +1,5 @@
 #include "sdk/shell/master_call.h"
 
-#include <cstdlib>
 #include <memory>
 
 #include "common/text.h"
@@ -8,6 +7,7 @@
 #include "net/loop.h"
 #include "net/membership.h"
 #include "net/randomness.h"
+#include "net/terminal.h"
 #include "proto/codec/codec.h"
 
 namespace proffer::sdk {
@@ -28,9 +28,10 @@ Error unreachable(const Masters& masters, std::string_view why) {
 }  // namespace
 
 Result<Masters> masters_at(const std::string& master) {
-  if (!master.empty()) return find_masters(KeyKind::kUser, "--master", master);
-  const char* variable = std::getenv("PROFFER_MASTER");
-  return find_masters(KeyKind::kUser, "$PROFFER_MASTER", variable == nullptr ? "" : variable);
+  Result<FoundMasters> found = find_masters_for_user("--master", master);
+  if (!found) return std::move(found).error();
+  if (!found->note.empty()) print_note_text(found->note);
+  return std::move(found->masters);
 }
 
 Result<MasterReply> call_master(const Masters& master, std::string_view method,

@@ -19,8 +19,9 @@ struct MasterReply {
   std::string master = {};  // the one that answered: its socket, or HOST:PORT
 };
 
-// "--master" as it was given, or, if empty, $PROFFER_MASTER, the one joined, or the one of this
-// machine. Errors: kInvalidArgument.
+// Of a command that a person typed: "--master" as it was given, or, if empty, as
+// find_masters_for_user() finds them; what is to be said of that goes to standard error. Errors:
+// kInvalidArgument; those of read_membership().
 Result<Masters> masters_at(const std::string& master);
 
 // Asks once and waits for the answer. Errors: kUnavailable if the master does not answer in time,

@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "net/membership.h"
 #include "proto/json/json.h"
 #include "sdk/shell/master_call.h"
 
@@ -25,7 +26,8 @@ std::string random_name() {
 }  // namespace
 
 Result<std::string> request(const RequestOptions& options, const std::string& data) {
-  const Result<Masters> masters = masters_at(options.master);
+  const Result<Masters> masters =
+      find_masters(KeyKind::kUser, "the master's address", options.master);
   if (!masters) return masters.error();
   const std::string call = proto::request_call_json({.framework = options.framework,
                                                      .id = random_name(),

@@ -188,8 +188,9 @@ Finding judge_run_folder(const FolderFacts& facts, uint32_t user) {
 Finding judge_master(const MasterFacts& facts, uint32_t user) {
   if (facts.failed) {
     return warning("master", text("none can be reached at ", facts.address, ": ", *facts.failed),
-                   "there is no cluster yet",
-                   "proffer dev, or sudo systemctl start proffer-master");
+                   "an agent of this machine has no cluster there yet",
+                   "sudo systemctl start proffer-master, or name another: proffer doctor "
+                   "--master=ADDRESS, as proffer dev prints it");
   }
   if (facts.served_by && *facts.served_by != 0 && *facts.served_by != user &&
       *facts.served_by != facts.folder_owner) {

@@ -14,14 +14,15 @@
 #include "net/daemon_flags.h"
 #include "net/daemon_help.h"
 #include "net/membership.h"
+#include "net/terminal.h"
 #include "proto/json/json.h"
 #include "slave/doctor/facts.h"
 #include "slave/shell/machine.h"
 
 DEFINE_bool(json, false, "print one JSON object");
 DEFINE_string(master, "",
-              "socket of the master, or a list with commas; default $PROFFER_MASTER, or the one of "
-              "this machine");
+              "socket of the master, or a list with commas; default as of an agent: "
+              "$PROFFER_MASTER, the one that was joined, or the one of this machine");
 DEFINE_string(work_dir, "",
               "where the agent would keep its files; default /var/lib/proffer/agent for root, else "
               "the folder for temporary files");
@@ -34,13 +35,9 @@ using namespace proffer;
 using doctor::Finding;
 using doctor::Verdict;
 
+// Where an agent of this machine would look.
 Masters masters_from_flags() {
-  std::string given = FLAGS_master;
-  if (given.empty()) {
-    const char* variable = std::getenv("PROFFER_MASTER");
-    if (variable != nullptr) given = variable;
-  }
-  return flag_value("master", find_masters(KeyKind::kAgent, "--master", given));
+  return flag_value("master", find_masters(KeyKind::kAgent, "--master", FLAGS_master));
 }
 
 doctor::DoctorOptions options_from_flags() {
@@ -67,7 +64,7 @@ doctor::DoctorOptions options_from_flags() {
   return options;
 }
 
-void print_json(const std::vector<Finding>& findings, bool is_well) {
+void print_as_json(const std::vector<Finding>& findings, bool is_well) {
   std::string rows;
   for (const Finding& one : findings) {
     std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
@@ -76,16 +73,20 @@ void print_json(const std::vector<Finding>& findings, bool is_well) {
     if (!one.fix.empty()) members.emplace_back("fix", one.fix);
     rows += text(rows.empty() ? "" : ",", proto::json_line(members));
   }
-  std::printf("{\"checks\":[%s],\"ok\":%s}\n", rows.c_str(), is_well ? "true" : "false");
+  print_json(text("{\"checks\":[", rows, "],\"ok\":", is_well ? "true" : "false", "}"));
 }
 
-void print_lines(const std::vector<Finding>& findings) {
+// A word and the blanks behind it up to so many columns.
+std::string column(std::string_view word, size_t columns) {
+  return text(word, std::string(columns - std::min(columns, word.size()), ' '));
+}
+
+void print_as_text(const std::vector<Finding>& findings) {
   for (const Finding& one : findings) {
-    std::printf("%-8s %-12s %s\n", std::string(to_text(one.verdict)).c_str(), one.check.c_str(),
-                one.what.c_str());
-    constexpr int kIndent = 22;
-    if (!one.effect.empty()) std::printf("%*s%s\n", kIndent, "", one.effect.c_str());
-    if (!one.fix.empty()) std::printf("%*sfix: %s\n", kIndent, "", one.fix.c_str());
+    print_line(text(column(to_text(one.verdict), 8), " ", column(one.check, 12), " ", one.what));
+    const std::string blanks(22, ' ');
+    if (!one.effect.empty()) print_line(blanks + one.effect);
+    if (!one.fix.empty()) print_line(text(blanks, "fix: ", one.fix));
   }
 }
 
@@ -99,9 +100,9 @@ int main(int argc, char** argv) {
     return one.verdict == Verdict::kFails;
   });
   if (FLAGS_json) {
-    print_json(findings, is_well);
+    print_as_json(findings, is_well);
   } else {
-    print_lines(findings);
+    print_as_text(findings);
   }
   if (std::fflush(stdout) != 0) return 1;
   return is_well ? 0 : 1;

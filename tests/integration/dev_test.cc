@@ -11,6 +11,7 @@
 
 #include "common/text.h"
 #include "net/fd.h"
+#include "net/membership.h"
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "store/checkpoint_log.h"
@@ -110,6 +111,119 @@ TEST(Dev, RefusesWrongValuesBeforeItStartsAnything) {
     EXPECT_NE(refused.err.find(says), std::string::npos) << refused.err;
   }
   EXPECT_FALSE(fs::exists(home / "c"));
+}
+
+// --- who finds it ------------------------------------------------------------------------------
+
+// A cluster by `proffer dev` where it is by default, and a user who may have joined another one,
+// where nobody listens.
+class DefaultDev {
+ public:
+  DefaultDev() : dev_({program("proffer"), "dev", "--json", "--resources=cpus:2;mem:512"}, env()) {
+    const std::optional<std::string> ready = dev_.line_with("\"ready\"");
+    CHECK(ready.has_value()) << dev_.err();
+    master = std::get<std::string>(proto::parse_json_line(*ready)->at("master"));
+  }
+  ~DefaultDev() {
+    dev_.kill(SIGINT);
+    dev_.wait(Seconds(20));
+    for (const pid_t pid : processes_of(home_.path())) ::kill(pid, SIGKILL);
+  }
+  DefaultDev(const DefaultDev&) = delete;
+  DefaultDev& operator=(const DefaultDev&) = delete;
+
+  void join(KeyKind kind) const {
+    fs::create_directories(home_ / "config");
+    ::setenv("PROFFER_CONFIG_DIR", (home_ / "config").c_str(), 1);
+    const Result<void> written =
+        write_membership({.kind = kind,
+                          .name = "a7",
+                          .masters = {{.host = "127.0.0.1", .port = 1}},
+                          .keys = {.own = make_key_pair(), .server = make_key_pair().public_key}});
+    ::unsetenv("PROFFER_CONFIG_DIR");
+    CHECK(written) << written.error().message();
+  }
+  std::map<std::string, std::string> env() const {
+    return {
+        {"TMPDIR", home_.path()}, {"PROFFER_CONFIG_DIR", home_ / "config"}, {"PROFFER_MASTER", ""}};
+  }
+  Exit run(const Words& words) const { return test::run(words, env(), home_.path()); }
+  std::unique_ptr<Process> start(const Words& words) const {
+    return std::make_unique<Process>(words, env(), home_.path());
+  }
+  std::string home() const { return home_.path(); }
+
+  std::string master = {};
+
+ private:
+  TemporaryDirectory home_;
+  Process dev_;
+};
+
+TEST(Dev, CommandsFindItUnlessTheUserHasJoinedAClusterWhichIsThenSaid) {
+  const DefaultDev dev;
+  const Words ask = {program("proffer"), "run", "--", "echo here"};
+  const Words ask_batch = {program("proffer-batch"), "list"};
+  EXPECT_EQ(dev.run(ask).out, "here\n");
+  EXPECT_EQ(dev.run(ask_batch).code, 0);
+
+  dev.join(KeyKind::kUser);
+  for (const Words& words : {Words{program("proffer"), "status"}, ask_batch}) {
+    const Exit joined = dev.run(words);
+    EXPECT_EQ(joined.code, 3) << joined.out << joined.err;
+    EXPECT_NE(joined.err.find("master at 127.0.0.1:1: "), std::string::npos) << joined.err;
+    EXPECT_TRUE(joined.err.starts_with("note: this is the cluster that you joined, at 127.0.0.1:1"))
+        << joined.err;
+    EXPECT_NE(joined.err.find("--master=" + dev.master), std::string::npos) << joined.err;
+  }
+  Words named = ask;
+  named.insert(named.begin() + 2, "--master=" + dev.master);
+  const Exit run = dev.run(named);
+  EXPECT_EQ(run.out + run.err, "here\n");
+}
+
+TEST(Dev, SchedulersAndAgentsNeverFindItByThemselves) {
+  const DefaultDev dev;
+  dev.join(KeyKind::kUser);
+  dev.join(KeyKind::kAgent);
+  const Words daemons[] = {
+      {program("examples/hello_framework")},
+      {program("proffer-batch"), "scheduler", "--name=b", "--session-file=b.session"},
+      {program("proffer-service"), "scheduler", "--name=s", "--session-file=s.session"},
+      {program("proffer-agent"), "--work_dir=agent", "--resources=cpus:1;mem:64", "--v=1"}};
+  for (const Words& daemon : daemons) {
+    const auto process = dev.start(daemon);
+    EXPECT_TRUE(process->complains("127.0.0.1:1")) << daemon[0] << process->err();
+  }
+  const Exit agents = dev.run({program("proffer"), "agents", "--json", "--master=" + dev.master});
+  EXPECT_EQ(proto::parse_agents(agents.out)->size(), 1u) << agents.out;
+  const auto frameworks = proto::parse_frameworks(
+      dev.run({program("proffer"), "frameworks", "--json", "--master=" + dev.master}).out);
+  ASSERT_TRUE(frameworks);
+  EXPECT_EQ(frameworks->size(), 2u) << "its own batch and service";
+}
+
+TEST(Dev, TheDoctorLooksWhereAnAgentLooks) {
+  const DefaultDev dev;
+  dev.join(KeyKind::kAgent);
+  const Exit doctor = dev.run({program("proffer"), "doctor", "--json"});
+  EXPECT_NE(doctor.out.find("127.0.0.1:1"), std::string::npos) << doctor.out << doctor.err;
+  EXPECT_EQ(doctor.out.find(dev.master), std::string::npos) << doctor.out;
+}
+
+// What it prints is enough for a newcomer's own scheduler.
+TEST(Dev, SaysHowSchedulersFindIt) {
+  const TemporaryDirectory home;
+  Process dev({program("proffer"), "dev", "--dir", home / "it's", "--no-batch", "--no-service"});
+  const std::optional<std::string> line = dev.line_with("export PROFFER_MASTER=");
+  ASSERT_TRUE(line) << dev.err();
+  ASSERT_TRUE(dev.line_with("ready"));
+  const std::string shell = line->substr(line->find("export"));
+  const Exit hello = run({"bash", "-c", shell + "; exec " + program("examples/hello_framework")});
+  EXPECT_EQ(hello.code, 0) << hello.out << hello.err;
+  EXPECT_NE(hello.out.find(" is finished"), std::string::npos) << hello.out;
+  dev.kill(SIGINT);
+  EXPECT_EQ(dev.wait().code, 0);
 }
 
 // --- an agent that is killed and started again -------------------------------------------------

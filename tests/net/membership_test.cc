@@ -3,12 +3,17 @@
 #include "net/membership.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "common/text.h"
+#include "net/fd.h"
 #include "tests/net/support.h"
 
 namespace proffer::membership_test {
@@ -22,10 +27,12 @@ class MembershipFiles : public testing::Test {
   MembershipFiles() {
     setenv("PROFFER_CONFIG_DIR", config().c_str(), 1);
     setenv("TMPDIR", directory_.path().c_str(), 1);
+    unsetenv("PROFFER_MASTER");
   }
   ~MembershipFiles() override {
     unsetenv("PROFFER_CONFIG_DIR");
     unsetenv("TMPDIR");
+    unsetenv("PROFFER_MASTER");
   }
   std::string config() const { return directory_.path() / "deep/config"; }
   static Membership member(KeyKind kind) {
@@ -145,6 +152,110 @@ TEST_F(MembershipFiles, SayWhereTheMasterIsIfNobodyElseDoes) {
   // An agent of this machine has not joined.
   EXPECT_EQ(find_masters(KeyKind::kAgent, "--master", "")->at(0).socket, kMasterSocket);
   EXPECT_FALSE(find_masters(KeyKind::kUser, "--master", "a,host:0"));
+}
+
+// --- a cluster of `proffer dev` ------------------------------------------------------------------
+
+class DevCluster : public MembershipFiles {
+ protected:
+  std::string directory() const { return directory_.path() / text("proffer-dev-", getuid()); }
+  std::string socket() const { return directory() + "/master.sock"; }
+  // Somebody listens there as long as the descriptor is held.
+  Fd listen_at(const std::string& path) const {
+    Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(fd.get(), 1), 0);
+    return fd;
+  }
+  Fd serve() const {
+    std::filesystem::create_directory(directory());
+    return listen_at(socket());
+  }
+  static std::string found(const FoundMasters& masters) { return to_text(masters.masters); }
+};
+
+TEST_F(DevCluster, IsNeverFoundByDaemonsAndSchedulers) {
+  const Fd listening = serve();
+  for (const KeyKind kind : {KeyKind::kUser, KeyKind::kAgent}) {
+    EXPECT_EQ(to_text(*find_masters(kind, "--master", "")), kMasterSocket);
+    const Membership joined = member(kind);
+    write(joined);
+    EXPECT_EQ(*find_masters(kind, "--master", ""), joined.masters);
+    setenv("PROFFER_MASTER", "/run/other.sock", 1);
+    EXPECT_EQ(to_text(*find_masters(kind, "--master", "")), "/run/other.sock");
+    EXPECT_EQ(to_text(*find_masters(kind, "--master", "/run/x.sock")), "/run/x.sock");
+    setenv("PROFFER_MASTER", "", 1);
+    EXPECT_EQ(*find_masters(kind, "--master", ""), joined.masters) << "empty is as if unset";
+  }
+  setenv("PROFFER_MASTER", "host:0", 1);
+  const auto wrong = find_masters(KeyKind::kUser, "--master", "");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message(), HasSubstr("$PROFFER_MASTER"));
+}
+
+TEST_F(DevCluster, ComesForCommandsBehindAJoinedClusterWhichIsSaid) {
+  EXPECT_EQ(found(*find_masters_for_user("--master", "")), kMasterSocket);
+  const Fd listening = serve();
+  EXPECT_EQ(found(*find_masters_for_user("--master", "")), socket());
+  EXPECT_EQ(find_masters_for_user("--master", "")->note, "") << "there is no other";
+
+  const Membership joined = member(KeyKind::kUser);
+  write(joined);
+  const FoundMasters both = *find_masters_for_user("--master", "");
+  EXPECT_EQ(both.masters, joined.masters);
+  EXPECT_THAT(both.note, HasSubstr(to_text(joined.masters)));
+  EXPECT_THAT(both.note, HasSubstr("--master=" + socket()));
+
+  for (const std::string& named : {socket(), std::string("/run/x.sock")}) {
+    const FoundMasters taken = *find_masters_for_user("--master", named);
+    EXPECT_EQ(found(taken), named);
+    EXPECT_EQ(taken.note, "");
+    setenv("PROFFER_MASTER", named.c_str(), 1);
+    EXPECT_EQ(found(*find_masters_for_user("--master", "")), named);
+    EXPECT_EQ(find_masters_for_user("--master", "")->note, "");
+    unsetenv("PROFFER_MASTER");
+  }
+}
+
+TEST_F(DevCluster, IsAbsentIfNobodyListensAtItsSocket) {
+  { const Fd listening = serve(); }
+  ASSERT_TRUE(std::filesystem::exists(socket())) << "as a kill -9 leaves it";
+  EXPECT_EQ(dev_master(), std::nullopt);
+  EXPECT_EQ(found(*find_masters_for_user("--master", "")), kMasterSocket);
+  write(member(KeyKind::kUser));
+  EXPECT_EQ(find_masters_for_user("--master", "")->note, "");
+}
+
+TEST_F(DevCluster, IsAbsentIfItsDirectoryIsNotOneOfThisUser) {
+  std::filesystem::create_directory(directory_.path() / "elsewhere");
+  const Fd listening = listen_at(directory_.path() / "elsewhere/master.sock");
+  std::filesystem::create_directory_symlink(directory_.path() / "elsewhere", directory());
+  EXPECT_EQ(dev_master(), std::nullopt);
+  std::filesystem::remove(directory());
+  std::filesystem::rename(directory_.path() / "elsewhere", directory());
+  EXPECT_EQ(to_text(dev_master().value_or(Address())), socket());
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(directory().c_str(), 65'534, 65'534), 0);
+  EXPECT_EQ(dev_master(), std::nullopt);
+}
+
+TEST_F(DevCluster, IsFoundWithAFullQueueOfConnections) {
+  const Fd listening = serve();
+  std::vector<Fd> waiting;
+  for (int i = 0; i < 8; ++i) {
+    waiting.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    socket().copy(address.sun_path, sizeof address.sun_path - 1);
+    const int failed =
+        connect(waiting.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+    if (failed != 0) break;
+  }
+  ASSERT_LT(waiting.size(), 8u);
+  EXPECT_TRUE(has_listener(socket()));
 }
 
 TEST_F(MembershipFiles, AnotherMachineIsReachedWithKeysOrNotAtAll) {

@@ -99,6 +99,15 @@ TEST_F(OptionsDeathTest, ASchedulerWithAWrongNameOrMasterEndsTheProgram) {
   EXPECT_EXIT(make({.name = "x", .role = RoleName("//")}), ends, "error: ");
 }
 
+// Also by an author that fills SchedulerOptions without options_from().
+TEST_F(OptionsDeathTest, TheEnvironmentCountsWhereverASchedulerIsMade) {
+  setenv("PROFFER_MASTER", "nowhere:x", 1);
+  const auto ends = ::testing::ExitedWithCode(2);
+  EXPECT_EXIT({ const Scheduler made(SchedulerOptions{.name = "x"}); }, ends,
+              "error: .*PROFFER_MASTER.*'x'");
+  const Scheduler named(SchedulerOptions{.name = "x", .master = "127.0.0.1:1"});
+}
+
 TEST_F(Options, AStopBeforeTheFirstConnectionEndsRunAtOnce) {
   Scheduler scheduler(options({"--master=127.0.0.1:1"}));
   scheduler.ask("web", "cpus:1", 1);
