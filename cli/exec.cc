@@ -20,11 +20,13 @@
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
+#include "cli/daemon_place.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "common/text.h"
 #include "net/fd.h"
 #include "net/local_address.h"
+#include "net/membership.h"
 #include "net/passed_fds.h"
 #include "proto/json/json.h"
 
@@ -98,7 +100,8 @@ void write_all(int to, std::string_view bytes) {
 class Exec {
  public:
   // Errors: those of the agent, kUnavailable.
-  Result<void> begin(const proto::TaskRow& task, const std::string& command, bool is_terminal);
+  Result<void> begin(const proto::TaskRow& task, const std::string& agent_socket,
+                     const std::string& command, bool is_terminal);
   // The exit code, once the command has ended.
   Result<int> pump();
 
@@ -145,12 +148,17 @@ Result<Exec::Ends> Exec::make_terminal() {
   return made;
 }
 
-Result<void> Exec::begin(const proto::TaskRow& task, const std::string& command, bool is_terminal) {
+Result<void> Exec::begin(const proto::TaskRow& task, const std::string& agent_socket,
+                         const std::string& command, bool is_terminal) {
   is_terminal_ = is_terminal;
-  const std::string path = exec_socket_beside(task.http_address);
+  const std::string path = exec_socket_beside(agent_socket);
   if (path.empty()) {
-    return Error::failed_precondition(text("task ", quoted(task.task.str()),
-                                           " is on no agent of this machine that runs commands"));
+    return Error::failed_precondition(text("task ", quoted(task.task.str()), " is on agent ",
+                                           quoted(task.agent.str()),
+                                           ", which runs no commands for this machine"))
+        .with_hint(
+            "proffer exec asks an agent on its own machine only: run it there, with "
+            "--agent-dir if the agent's --work_dir is not the default");
   }
   Result<Fd> connection = connect_to(path);
   if (!connection) return std::move(connection).error();
@@ -288,12 +296,24 @@ void Exec::take_size() const {
   }
 }
 
+// Where the agent of a task takes commands, by its socket for files. A master on another machine
+// does not say where that is on this one: the agent of this machine does, in its own file.
+Result<std::string> agent_socket_of(const proto::TaskRow& task, const Masters& masters,
+                                    const std::string& agent_dir) {
+  const Result<std::optional<ClientKeys>> keys = keys_for(KeyKind::kUser, masters);
+  if (!keys) return keys.error();
+  if (!keys->has_value() && !task.http_address.empty()) return task.http_address;
+  const std::optional<DaemonPlace> own = read_daemon_place(agent_dir);
+  return own && own->agent == task.agent.str() ? own->http : std::string();
+}
+
 }  // namespace
 
 int run_exec(const Words& words) {
   std::string master_flag;
   bool json = false;
   bool is_terminal = false;
+  std::string agent_dir = "/var/lib/proffer/agent";
   Words command;
   Arguments arguments("proffer exec [-t] TASK -- CMD…",
                       "run one more command in a task: as its user, in its sandbox, within its "
@@ -301,6 +321,9 @@ int run_exec(const Words& words) {
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.flag("-t,--terminal", &is_terminal, "with a terminal, as for: proffer exec -t TASK sh");
+  arguments.option("--agent-dir", &agent_dir,
+                   "the --work_dir of the agent of this machine, if the master is on another one "
+                   "(/var/lib/proffer/agent)");
   arguments.command_line(&command,
                          "TASK is FRAMEWORK/TASK or a unique prefix; one word after it is a shell "
                          "command line, several are arguments");
@@ -322,8 +345,11 @@ int run_exec(const Words& words) {
         json);
   }
   command.erase(command.begin());
+  const Result<std::string> agent_socket = agent_socket_of(*task, *master, agent_dir);
+  if (!agent_socket) return print_error(agent_socket.error(), json);
   Exec exec;
-  if (Result<void> begun = exec.begin(*task, shell_command(command), is_terminal); !begun) {
+  if (Result<void> begun = exec.begin(*task, *agent_socket, shell_command(command), is_terminal);
+      !begun) {
     return print_error(begun.error(), json);
   }
   const Result<int> code = exec.pump();

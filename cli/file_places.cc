@@ -14,7 +14,15 @@ Result<HttpPlace> FilePlaces::find(const FrameworkId& framework, const AgentId& 
       if (!keys) return keys.error();
       is_beside_master_ = !keys->has_value();
     }
-    if (*is_beside_master_) return HttpPlace{.address = http_address};
+    if (*is_beside_master_) {
+      // Whatever an agent says of itself, its socket has this name.
+      if (http_address.starts_with('/') && exec_socket_beside(http_address).empty()) {
+        return Error::failed_precondition(text("agent ", quoted(agent.str()),
+                                               " says that it is at ", quoted(http_address),
+                                               ", which is no socket of an agent"));
+      }
+      return HttpPlace{.address = http_address};
+    }
   }
   const auto now = std::chrono::steady_clock::now();
   const auto at = known_.find({framework, agent});

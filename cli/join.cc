@@ -69,10 +69,7 @@ Result<Address> register_key(const JoinToken& token, const KeyPair& own) {
     last = joined.error();
     is_refused |= last->message().find(kRefusesKey) != std::string::npos;
     if (last->code() != ErrorCode::kUnavailable) return *last;
-    if (call(Masters{master}, ClientKeys{.own = own, .server = token.master_key}, "status", "",
-             seconds(2))) {
-      return master;
-    }
+    if (is_known({master}, {.own = own, .server = token.master_key}, seconds(2))) return master;
   }
   if (is_refused) {
     return Error::permission_denied("the join token was used, or its time is over")

@@ -85,8 +85,9 @@ std::string state_of(const KnownKey& key, Time now) {
 int list(const Words& words) {
   std::string master_flag;
   bool json = false;
-  Arguments arguments("proffer keys list [--json]",
-                      "the keys of agents and users that have joined, and join tokens");
+  Arguments arguments(
+      "proffer keys list [--json]",
+      "the keys of this user and its join tokens; of all agents and users for operators");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   if (const auto status = arguments.parse(words)) return *status;
@@ -148,7 +149,7 @@ Result<void> replace_key(Membership& member, const Masters& masters) {
   if (!registered) {
     // Its answer may have been lost, and the successor been used since, by an agent that runs.
     const ClientKeys next{.own = *member.successor, .server = member.keys.server};
-    if (!call(masters, next, "status", "", seconds(2))) return registered.error();
+    if (!is_known(masters, next, seconds(2))) return registered.error();
   }
   member.keys.own = *std::exchange(member.successor, std::nullopt);
   return write_membership(member);
@@ -194,7 +195,7 @@ int rotate(const Words& words) {
     return print_error(replaced.error(), json);
   }
   const PublicKey& now = member->keys.own.public_key;
-  const Result<CallResult> used = call(*masters, member->keys, "status", "");
+  const bool used = is_known(*masters, member->keys);
   if (json) {
     print_json(proto::key_rotate_call_json({.key = now}));
   } else {

@@ -27,6 +27,12 @@ Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& 
   return sdk::call_master(master, keys, method, arguments, timeout);
 }
 
+bool is_known(const Masters& master, const ClientKeys& keys, Duration timeout) {
+  // The key of an agent may not call it.
+  const Result<CallResult> answer = call(master, keys, "status", "", timeout);
+  return answer || answer.error().code() == ErrorCode::kPermissionDenied;
+}
+
 template <class Row>
 Result<std::vector<Row>> call_list(const Masters& master, std::string_view method,
                                    proto::TaskQuery query,

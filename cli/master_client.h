@@ -31,6 +31,9 @@ Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& 
                         std::string_view method, std::string_view arguments,
                         Duration timeout = seconds(5));
 
+// Whether a master answers to these keys, if only with a refusal of the call: then it knows them.
+bool is_known(const Masters& master, const ClientKeys& keys, Duration timeout = seconds(5));
+
 // All pages of a list. `parse` as proto::parse_agents.
 template <class Row>
 Result<std::vector<Row>> call_list(const Masters& master, std::string_view method,

@@ -23,6 +23,8 @@ struct Principal {
   bool is_unproven = false;
   // By which it came from beyond the host; empty: the kernel named its user.
   PublicKey key = {};
+  // With a key: the address, numeric, from which it connects.
+  std::string host = {};
   // Its key is this agent's: it may be this agent and nothing else. `user` is what the agent runs
   // as on its machine.
   AgentId agent = {};

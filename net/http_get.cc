@@ -98,6 +98,12 @@ std::string percent_encoded(std::string_view path) {
 
 Result<HttpGet> HttpGet::start(const HttpPlace& place, std::string_view target,
                                HttpReader::Body body, std::string_view headers) {
+  // A pin or a token is of an agent on another machine; a path is of this one.
+  const bool is_path = place.address.starts_with('/');
+  if (is_path && (!place.pin.empty() || !place.token.empty())) {
+    return Error::invalid_argument(
+        text("an agent on another machine is at host:port, not at ", quoted(place.address)));
+  }
   Result<Fd> fd = connect_to(place.address);
   if (!fd) return std::move(fd).error();
   std::unique_ptr<TlsClient> tls;
@@ -106,8 +112,7 @@ Result<HttpGet> HttpGet::start(const HttpPlace& place, std::string_view target,
     if (!begun) return std::move(begun).error();
     tls = *std::move(begun);
   }
-  const std::string_view host =
-      place.address.starts_with('/') ? "localhost" : std::string_view(place.address);
+  const std::string_view host = is_path ? "localhost" : std::string_view(place.address);
   return HttpGet(*std::move(fd), std::move(tls),
                  text("GET ", target, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n",
                       place.token.empty() ? "" : "Authorization: Bearer ", place.token,

@@ -20,7 +20,7 @@ std::string percent_encoded(std::string_view path);
 
 // Where a server is, and how it and the client know each other.
 struct HttpPlace {
-  std::string address = {};  // host:port, or the path of a Unix socket
+  std::string address = {};  // host:port; or the path of a Unix socket, without a pin or token
   // Of the certificate that the server must have (TlsIdentity::pin); empty: no TLS.
   std::string pin = {};
   std::string token = {};  // sent to it ("Authorization: Bearer …"); empty: none

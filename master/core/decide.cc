@@ -94,6 +94,7 @@ void Master::State::send_offers(const Framework& framework, std::vector<Offer>&&
     if (const Agent* agent = agents_.find(offer.agent)) {
       offer.http_address = agent->http_address;
       offer.host = proto::host_of(agent->http_address, agent->files.address);
+      if (offer.host.empty() && agent->by != nullptr) offer.host = agent->by->host;
     }
     const size_t more = bytes_of(offer);
     if (!message.offers.empty() &&

@@ -31,6 +31,16 @@ std::vector<KnownKey> Master::State::keys() const {
   return all;
 }
 
+std::vector<KnownKey> Master::State::keys_for(const Principal* by) const {
+  if (by == nullptr || !acts_for_a_user(*by)) return {};
+  std::vector<KnownKey> found = keys();
+  if (is_operator(options_.policy, *by)) return found;
+  std::erase_if(found, [by](const KnownKey& key) {
+    return key.kind != KeyKind::kUser || by->user.empty() || key.name != by->user;
+  });
+  return found;
+}
+
 void Master::State::on_make_token(const MakeJoinToken& message, Step& step) {
   // Decide.
   if (Result<void> may = permit(message.by, Action::kManageKeys, message.name, step); !may) {

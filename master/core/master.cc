@@ -75,7 +75,7 @@ Result<FileGrant> Master::grant_files(const proto::FileAccessCall& wanted, const
 const KnownKey* Master::find_key(const PublicKey& key, Time now) const {
   return state_->find_key(key, now);
 }
-std::vector<KnownKey> Master::keys() const { return state_->keys(); }
+std::vector<KnownKey> Master::keys(const Principal* by) const { return state_->keys_for(by); }
 std::vector<proto::SecretRow> Master::secrets(const Principal* by) const {
   return state_->secrets(by);
 }

@@ -336,8 +336,9 @@ class Master {
   // A key that may connect now: registered, or of a token whose time is not over. nullptr: none.
   // Valid until the next step. O(log keys).
   const KnownKey* find_key(const PublicKey& key, Time now) const;
-  // All keys and tokens in order of the key; also tokens whose time is over.
-  std::vector<KnownKey> keys() const;
+  // Of keys and tokens, also tokens whose time is over: all for operators, for others those of
+  // their own user. In order of the key.
+  std::vector<KnownKey> keys(const Principal* by) const;
   // Those that `by` may see, in order of owner and name.
   std::vector<proto::SecretRow> secrets(const Principal* by) const;
   // The id of the key file that its secrets were encrypted with; empty: it has none.

@@ -113,14 +113,67 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
       .with_hint(who_may(rule, owner));
 }
 
-Result<void> check_method(const Principal* by, std::string_view method) {
-  if (by != nullptr && by->is_master && method != kStandbyMethod && method != kFollowMethod) {
-    return Error::permission_denied(text("the key of the masters may not call ", quoted(method)))
-        .with_hint("with it a master may stand by and nothing else");
+std::string_view to_text(Caller caller) {
+  switch (caller) {
+    case Caller::kOperator:
+      return "operators";
+    case Caller::kUser:
+      return "users of this machine";
+    case Caller::kJoinedUser:
+      return "users with a key";
+    case Caller::kAgentKey:
+      return "the key of an agent";
+    case Caller::kJoinToken:
+      return "a join token";
+    case Caller::kMasterKey:
+      return "the key of the masters";
+    case Caller::kUnknown:
+      return "an unknown user";
   }
-  if (by == nullptr || !by->may_only_join || method == kJoinMethod) return {};
-  return Error::permission_denied(text("a join token may not call ", quoted(method)))
-      .with_hint("proffer join registers a key with it");
+  return "an unknown user";
+}
+
+Caller caller_of(const PolicyOptions& options, const Principal* by) {
+  if (by == nullptr) return Caller::kUnknown;
+  if (by->may_only_join) return Caller::kJoinToken;
+  if (by->is_master) return Caller::kMasterKey;
+  if (!by->agent.empty()) return Caller::kAgentKey;
+  if (is_operator(options, *by)) return Caller::kOperator;
+  return by->key.empty() ? Caller::kUser : Caller::kJoinedUser;
+}
+
+Result<void> check_method(const PolicyOptions& options, const Principal* by,
+                          const MethodRule& method) {
+  const Caller caller = caller_of(options, by);
+  if (method.callers.has(caller)) return {};
+  if (method.action) {
+    if (Result<void> may = check_permission(options, by, *method.action); !may) return may;
+  }
+  const auto refused = [&](std::string_view who) {
+    return Error::permission_denied(text(who, " may not call ", quoted(method.name)));
+  };
+  switch (caller) {
+    case Caller::kAgentKey:
+      return refused(text("the key of agent ", quoted(by->agent.str())))
+          .with_hint(text("it may be agent ", quoted(by->agent.str()),
+                          " and nothing else: a user of this machine joins with a token of its "
+                          "own"));
+    case Caller::kJoinToken:
+      return refused(to_text(caller)).with_hint("proffer join registers a key with it");
+    case Caller::kMasterKey:
+      return refused(to_text(caller)).with_hint("with it a master may stand by and nothing else");
+    case Caller::kUnknown:
+      return refused(to_text(caller)).with_hint("the kernel or a key must say whose process it is");
+    case Caller::kOperator:
+    case Caller::kUser:
+    case Caller::kJoinedUser:
+      break;
+  }
+  std::string who;
+  for (const Caller other : kCallers) {
+    if (method.callers.has(other)) who += text(who.empty() ? "" : ", ", to_text(other));
+  }
+  return refused(text("user ", quoted(by->user))).with_hint(text("it is for ", who));
 }
 
 }  // namespace proffer::master

@@ -6,9 +6,12 @@
 // one with that of a join token may join, one with the masters' own key may stand by; none of them
 // may do anything else, whatever its user.
 
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "common/principal.h"
@@ -51,6 +54,37 @@ struct PolicyOptions {
 // word or with a key of theirs.
 bool is_operator(const PolicyOptions& options, const Principal& by);
 
+// The kinds of principals, by what proves who they are.
+enum class Caller : uint8_t {
+  kOperator,    // as is_operator(), from this machine or by a key
+  kUser,        // another user of this machine, by the kernel's word
+  kJoinedUser,  // another user, by its key
+  kAgentKey,
+  kJoinToken,
+  kMasterKey,
+  kUnknown,  // no user is known
+};
+inline constexpr size_t kCallerCount = 7;
+inline constexpr std::array<Caller, kCallerCount> kCallers = {
+    Caller::kOperator,  Caller::kUser,      Caller::kJoinedUser, Caller::kAgentKey,
+    Caller::kJoinToken, Caller::kMasterKey, Caller::kUnknown};
+std::string_view to_text(Caller caller);  // "the key of an agent"
+Caller caller_of(const PolicyOptions& options, const Principal* by);
+
+// A set of kinds. It has no default: each method of the API says for which kinds it is.
+class Callers {
+ public:
+  template <std::same_as<Caller>... Others>
+  constexpr Callers(Caller first, Others... others)
+      : bits_(bit_of(first) | (bit_of(others) | ... | 0U)) {}
+  constexpr bool has(Caller caller) const { return (bits_ & bit_of(caller)) != 0; }
+
+ private:
+  static constexpr uint32_t bit_of(Caller caller) { return 1U << static_cast<uint32_t>(caller); }
+
+  uint32_t bits_;
+};
+
 // Not with the key of an agent, a join token or a master, whatever user its holder is elsewhere.
 bool acts_for_a_user(const Principal& by);
 
@@ -64,11 +98,22 @@ bool may_be_shed(const PolicyOptions& options, const Principal* by);
 // permitted to an unknown user.
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner = {});
+
 inline constexpr std::string_view kJoinMethod = "join";
 inline constexpr std::string_view kStandbyMethod = "standby";
 inline constexpr std::string_view kFollowMethod = "follow_events";
-// Whether a call of the API is for this principal at all: one with a join token may only join,
-// another master may only stand by, and follow the event log.
-Result<void> check_method(const Principal* by, std::string_view method);
+
+// What the policy knows of a method of the API.
+struct MethodRule {
+  std::string_view name = {};
+  Callers callers;
+  // What the core checks besides, when it carries the call out: whose task it is, say.
+  std::optional<Action> action = {};
+};
+
+// Whether a method is for this kind of principal at all. Errors: kPermissionDenied, in the words of
+// the action if there is one; the hint names those that may.
+Result<void> check_method(const PolicyOptions& options, const Principal* by,
+                          const MethodRule& method);
 
 }  // namespace proffer::master

@@ -35,6 +35,10 @@ void Master::State::on_register_agent(Peer& peer, proto::RegisterAgent&& message
       !may) {
     return end_session(peer.id, may.error(), false, step);
   }
+  if (Result<void> sane = check_addresses(*peer.by, message); !sane) {
+    const AgentRefusal refusal{.error = std::move(sane).error()};
+    return refuse_agent(peer.id, message, refusal, step);
+  }
   // Refused before its tasks come, if it will be refused.
   Registration registration{.first = std::move(message), .tasks = {}, .messages_left = 0};
   ResourceVector most;

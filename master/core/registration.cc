@@ -8,6 +8,7 @@
 
 #include "common/roles.h"
 #include "common/text.h"
+#include "master/core/hosts.h"
 #include "master/core/tasks.h"
 
 namespace proffer::master {
@@ -170,6 +171,22 @@ Result<void> check_resources(const Resources& resources) {
     return Error::invalid_argument("the gpu devices do not add up to gpus");
   }
   return {};
+}
+
+Result<void> check_addresses(const Principal& by, proto::RegisterAgent& agent) {
+  if (by.key.empty()) return {};
+  agent.http_address.clear();
+  const std::string& address = agent.files.address;
+  if (address.empty()) return {};
+  std::string_view host = std::string_view(address).substr(0, address.rfind(':'));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  if (host == by.host || is_of_this_machine(by.host) || may_be_reached(host)) return {};
+  return Error::invalid_argument(text("agent ", quoted(agent.agent.str()), " connects from ",
+                                      by.host.empty() ? "another machine" : by.host,
+                                      ", and serves files at ", quoted(address),
+                                      ", which is not there for others"))
+      .with_hint(
+          "start it with --https_host, the name or address by which other machines reach it");
 }
 
 Result<void> check_registration(Registration& registration) {

@@ -95,6 +95,7 @@ class Master::State {
                                 Time now) const;
   const KnownKey* find_key(const PublicKey& key, Time now) const;
   std::vector<KnownKey> keys() const;
+  std::vector<KnownKey> keys_for(const Principal* by) const;  // as Master::keys()
   // secrets.cc
   std::vector<proto::SecretRow> secrets(const Principal* by) const;
   std::string key_of_secrets() const;

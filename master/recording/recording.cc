@@ -47,8 +47,8 @@ Error corrupt(std::string_view what) {
 
 template <class A>
 void fields(A& a, typename A::template Of<Principal>& by) {
-  a(by.user)(by.uid)(by.groups)(by.is_unproven)(by.key)(by.agent)(by.may_only_join)(by.is_master)(
-      by.is_operator);
+  a(by.user)(by.uid)(by.groups)(by.is_unproven)(by.key)(by.host)(by.agent)(by.may_only_join)(
+      by.is_master)(by.is_operator);
 }
 template <class A>
 void fields(A& a, typename A::template Of<Error>& error) {

@@ -24,7 +24,7 @@
 namespace proffer::master {
 
 // The number of the format. Another one is not read: a recording is of the version that wrote it.
-inline constexpr uint64_t kRecordingFormat = 1;
+inline constexpr uint64_t kRecordingFormat = 2;
 
 // First, after its rows have been read: with what the core was made.
 struct RecordingBegins {

@@ -31,6 +31,20 @@ Error no_events_kept() {
 Api::Api(Process process)
     : process_(std::move(process)), history_calls_(process_.loop, process_.send) {}
 
+Result<void> Api::permit(const Call& call) {
+  const MethodRule rule = call.route.rule();
+  Result<void> may = check_method(process_.policy, call.by.get(), rule);
+  if (may) return may;
+  // A secret is among its arguments.
+  const bool is_secret = call.route.serves == Serves::kSetSecret;
+  process_.tell({AuditRefused{
+      .user = audit_name(call.by.get()),
+      .action = rule.action ? std::string(to_text(*rule.action)) : text("call ", rule.name),
+      .of = std::string(is_secret ? std::string_view() : call.arguments)
+                .substr(0, kReasonTextBytesMax)}});
+  return may;
+}
+
 void Api::call(const Call& call, Done done) {
   const Route& route = call.route;
   switch (route.serves) {

@@ -60,6 +60,9 @@ class Api {
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
+  // Whether the call is for this kind of principal; to be asked before the functions below. A
+  // refusal leaves an audit line. Errors: kPermissionDenied.
+  Result<void> permit(const Call& call);
   // Only while it leads. `done` is called once, maybe at once; never if the process stops before.
   // Errors: kInvalidArgument for the arguments; the core's.
   void call(const Call& call, Done done);

@@ -44,6 +44,11 @@ HttpApi::HttpApi(Process process)
 
 void HttpApi::on_request(const HttpRequest& request, HttpResponder responder) {
   std::variant<HttpCall, HttpReply> call = http_call(request);
+  if (const auto* asked = std::get_if<HttpCall>(&call)) {
+    const Result<void> may = process_.api.permit(
+        {.route = *asked->route, .arguments = asked->arguments, .by = request.principal});
+    if (!may) call = error_reply(may.error());
+  }
   if (const auto* asked = std::get_if<HttpCall>(&call);
       asked != nullptr && asked->route->serves == Serves::kEvents && wants_event_stream(request)) {
     return stream_events(*asked, request, std::move(responder));

@@ -39,10 +39,10 @@ bool is_v6(const std::string& host) { return host.find(':') != std::string::npos
 
 }  // namespace
 
-PrincipalPtr principal_of(const KnownKey& key) {
+Principal principal_of(const KnownKey& key) {
   Principal principal{.user = key.name, .uid = kNoUid, .key = key.key};
   principal.may_only_join = key.is_token();
-  if (key.is_token()) return std::make_shared<Principal>(std::move(principal));
+  if (key.is_token()) return principal;
   if (key.kind == KeyKind::kAgent) {
     principal.agent = AgentId(key.name);
     principal.user = key.runs_as;
@@ -52,7 +52,7 @@ PrincipalPtr principal_of(const KnownKey& key) {
     principal.uid = *uid;
     principal.groups = groups_of(*uid);
   }
-  return std::make_shared<Principal>(std::move(principal));
+  return principal;
 }
 
 std::vector<std::string> reachable_at(const Address& bound, const std::vector<Address>& named) {

@@ -14,7 +14,7 @@ namespace proffer::master {
 // The principal of a peer that came with this key. Of a user's key, the same value as the kernel's
 // word gives, by the user's name: with the groups that this machine's user database says, or none
 // and kNoUid if it does not know the name. May read files.
-PrincipalPtr principal_of(const KnownKey& key);
+Principal principal_of(const KnownKey& key);
 
 // As host:port, for join tokens: those that an operator named, else where the socket is bound; of
 // one that is bound to all addresses, those of this machine, the loopback ones only if there are no

@@ -491,7 +491,7 @@ Result<std::string> MasterShell::Impl::serve() {
 PeerPrincipals::Origin MasterShell::Impl::origin_of(PeerId peer) const {
   return {.process = router->process_of(peer),
           .key = router->key_of(peer),
-          .is_loopback = is_loopback(router->peer_address(peer))};
+          .host = router->peer_address(peer)};
 }
 
 const KnownKey* MasterShell::Impl::find_key(const PublicKey& key) const {
@@ -557,11 +557,12 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     reply(peer, refusal(id, page.error()));
   };
   const PrincipalPtr by = principals.of(peer);
-  if (Result<void> may = check_method(by.get(), call.method); !may) return answer(may.error());
   const Route* const route = find_route(call.method);
   if (route == nullptr) return answer(unknown_method(call.method));
+  const Api::Call wanted{.route = *route, .arguments = call.json, .by = by, .peer = peer};
+  if (const Result<void> may = api.permit(wanted); !may) return answer(may.error());
   if (!route->changes() && !hears(peer)) return;
-  api.call({.route = *route, .arguments = call.json, .by = by, .peer = peer}, answer);
+  api.call(wanted, answer);
 }
 
 // A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that

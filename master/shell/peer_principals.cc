@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "master/shell/key_principals.h"
+#include "net/address.h"
 
 namespace proffer::master {
 
@@ -17,19 +18,21 @@ PrincipalPtr PeerPrincipals::of(PeerId peer) {
 
 PrincipalPtr PeerPrincipals::look_up(PeerId peer) {
   const Origin origin = sources_.origin_of(peer);
-  if (!origin.key.empty()) return of_key(origin.key);
+  if (!origin.key.empty()) return of_key(origin);
   if (origin.process) return users_.principal_of(origin.process->uid, sources_.now());
   // TCP peers without a key are there only with --insecure_tcp, and from this machine.
-  return own_key_.empty() && origin.is_loopback ? taken_for_own() : nullptr;
+  return own_key_.empty() && is_loopback(origin.host) ? taken_for_own() : nullptr;
 }
 
-PrincipalPtr PeerPrincipals::of_key(const PublicKey& key) const {
-  if (key == own_key_) {
-    return std::make_shared<Principal>(
-        Principal{.user = "master", .uid = kNoUid, .key = key, .is_master = true});
+PrincipalPtr PeerPrincipals::of_key(const Origin& origin) const {
+  Principal principal{.user = "master", .uid = kNoUid, .key = origin.key, .is_master = true};
+  if (origin.key != own_key_) {
+    const KnownKey* const found = sources_.find_key(origin.key);
+    if (found == nullptr) return nullptr;
+    principal = principal_of(*found);
   }
-  const KnownKey* const found = sources_.find_key(key);
-  return found == nullptr ? nullptr : principal_of(*found);
+  principal.host = origin.host;
+  return std::make_shared<Principal>(std::move(principal));
 }
 
 PrincipalPtr PeerPrincipals::taken_for_own() {

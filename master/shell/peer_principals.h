@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -24,7 +25,7 @@ class PeerPrincipals {
   struct Origin {
     std::optional<PeerProcess> process = {};  // of one that came by a Unix socket
     PublicKey key = {};                       // of one that came by CURVE
-    bool is_loopback = false;                 // TCP from this machine
+    std::string host = {};                    // by TCP: its address, numeric
   };
   struct Sources {
     std::function<Origin(PeerId)> origin_of = {};
@@ -51,7 +52,7 @@ class PeerPrincipals {
 
  private:
   PrincipalPtr look_up(PeerId peer);
-  PrincipalPtr of_key(const PublicKey& key) const;
+  PrincipalPtr of_key(const Origin& origin) const;
   PrincipalPtr taken_for_own();
 
   Sources sources_;

@@ -153,7 +153,7 @@ Result<Page> read_blame(const ReadContext& from, std::string_view arguments) {
 
 Result<Page> read_keys(const ReadContext& from, std::string_view arguments) {
   return page_after(
-      from.core.keys(), arguments, [](const KnownKey& row) { return row.key.str(); },
+      from.core.keys(from.by), arguments, [](const KnownKey& row) { return row.key.str(); },
       proto::keys_json);
 }
 

@@ -70,7 +70,8 @@ struct Route {
   // Below /v1/; empty: no HTTP. A part in braces stands for any one part.
   std::string_view path = {};
   std::string_view about = {};  // for people
-  // What the core checks; none: everybody may, and sees what a user may see.
+  Callers callers;              // for which kinds of principals it is; all others are refused
+  // What the core checks besides; none: each of them may, and sees what a user may see.
   std::optional<Action> action = {};
   Serves serves = Serves::kRead;
   // The argument that names the next page; empty: there is one page.
@@ -83,6 +84,11 @@ struct Route {
   ChangeFunction change = nullptr;
 
   constexpr bool changes() const { return verb == Verb::kPost; }
+  constexpr std::string_view name() const { return method.empty() ? path : method; }
+  // For check_method().
+  constexpr MethodRule rule() const {
+    return {.name = name(), .callers = callers, .action = action};
+  }
 };
 
 std::span<const Route> routes();

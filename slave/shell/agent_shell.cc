@@ -275,7 +275,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
 void AgentShell::Impl::write_address() {
   const Result<void> written =
       write_file_atomically(options.work_dir + "/address.json",
-                            proto::json_line({{"http", http->address()},
+                            proto::json_line({{"agent", options.core.name.str()},
+                                              {"http", http->address()},
                                               {"http_port", http->port()},
                                               {"https", options.core.files.address},
                                               {"socket", socket},

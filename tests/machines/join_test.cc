@@ -169,6 +169,36 @@ TEST_F(Join, AnAgentComesBackByItsKey) {
   task.wait();
 }
 
+// A path that the master tells is of the master's machine, or of none: the agent's own file says
+// where it is on its machine.
+TEST_F(Join, ACommandInATaskIsAskedOfTheAgentOfThisMachine) {
+  join_agent("a2");
+  start_agent();
+  EXPECT_THAT(operates({"agents", "--json"}).out, Not(HasSubstr("-http.sock")));
+  const std::string proof = home_ / "proof";
+  Process task(master_machine_->command({home_ / "proffer", "run", "--master=" + socket_path(),
+                                         "--", text("echo begun >> ", proof, "; sleep 1000")}),
+               master_machine_->environment());
+  ASSERT_TRUE(eventually([&] { return fs::exists(proof); }));
+  ASSERT_EQ(agent_machine_->runs(join_with(token({"--user", "root"}))).code, 0);
+  const auto runs = [&](const std::string& directory) {
+    return agent_machine_->runs(
+        {home_ / "proffer", "exec", "--agent-dir", home_ / directory, "run-", "--", "echo there"});
+  };
+  const Exit there = runs("agent");
+  EXPECT_EQ(there.code, 0) << there.err;
+  EXPECT_EQ(there.out, "there\n");
+  const Exit no_agent = runs("nowhere");
+  EXPECT_EQ(no_agent.code, 1);
+  EXPECT_THAT(no_agent.err, HasSubstr("is on agent 'a2', which runs no commands for this machine"));
+  EXPECT_THAT(no_agent.err, HasSubstr("--agent-dir"));
+  const Exit beside_master = operates({"exec", "run-", "--", "true"});
+  EXPECT_EQ(beside_master.code, 1);
+  EXPECT_THAT(beside_master.err, HasSubstr("which runs no commands for this machine"));
+  task.kill(SIGINT);
+  task.wait();
+}
+
 // The agent keeps its task and takes the new key by itself; whoever has a copy of the old one is
 // refused from then on.
 TEST_F(Join, AnAgentRotatesItsKeyWhileItsTaskRuns) {

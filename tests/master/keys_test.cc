@@ -68,7 +68,7 @@ TEST(Keys, ATokenIsOfNoUseWhenItsTimeIsOver) {
   EXPECT_EQ(s.master->find_key(key('k'), s.now), nullptr);
   // Old tokens do not fill the table.
   ASSERT_EQ(token(s, key('u'), KeyKind::kUser, "ada"), "done");
-  EXPECT_EQ(s.master->keys().size(), 1u);
+  EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u);
 }
 
 TEST(Keys, OnlyOperatorsMakeTokensAndRevoke) {
@@ -85,7 +85,7 @@ TEST(Keys, OnlyOperatorsMakeTokensAndRevoke) {
   // Joining needs a token, whoever one is.
   EXPECT_THAT(s.calls(JoinCluster{.by = bob, .key = key('m')}), HasSubstr("may not join"));
   EXPECT_THAT(s.calls(JoinCluster{.key = key('m')}), HasSubstr("may not join"));
-  EXPECT_EQ(s.master->keys().size(), 1u);
+  EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u);
 }
 
 TEST(Keys, WhatATokenSaysIsChecked) {
@@ -100,7 +100,8 @@ TEST(Keys, WhatATokenSaysIsChecked) {
               HasSubstr("known already"));
   EXPECT_THAT(s.calls(JoinCluster{.by = holder(s, key('t')), .key = PublicKey("x")}),
               HasSubstr("40 characters"));
-  EXPECT_EQ(s.master->keys().size(), 1u) << "a wrong call does not use the token up";
+  EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u)
+      << "a wrong call does not use the token up";
 }
 
 TEST(Keys, AnAgentsKeyMayBeThatAgentAndNothingElse) {
@@ -151,10 +152,32 @@ TEST(Keys, ATokenMayOnlyJoin) {
   framework.by = thief;
   framework.subscribes();
   EXPECT_FALSE(framework.is_connected());
-  for (const std::string_view method : {"status", "tasks", "drain", "join_token"}) {
-    EXPECT_FALSE(check_method(thief.get(), method)) << method;
-  }
-  EXPECT_TRUE(check_method(thief.get(), "join"));
+  const Result<void> called =
+      check_method({}, thief.get(), {.name = "status", .callers = {Caller::kOperator}});
+  ASSERT_FALSE(called);
+  EXPECT_EQ(called.error().message(), "a join token may not call 'status'");
+  EXPECT_TRUE(check_method({}, thief.get(), {.name = "join", .callers = {Caller::kJoinToken}}));
+}
+
+// What others have joined with, and which tokens are open, is for operators.
+TEST(Keys, AUserSeesItsOwnKeysAndOperatorsSeeAll) {
+  MasterScenario s;
+  joined(s, key('a'), KeyKind::kUser, "bob");
+  joined(s, key('b'), KeyKind::kUser, "eve");
+  joined(s, key('c'), KeyKind::kAgent, "bob");
+  ASSERT_EQ(token(s, key('d'), KeyKind::kUser, "bob"), "done");
+  const auto seen_by = [&](const Principal& by) {
+    std::string letters;
+    for (const KnownKey& known : s.master->keys(&by)) letters += known.key.str().front();
+    return letters;
+  };
+  EXPECT_EQ(seen_by({.user = "root", .uid = 0}), "abcd");
+  EXPECT_EQ(seen_by({.user = "bob", .uid = 1002}), "ad");
+  EXPECT_EQ(seen_by({.user = "bob", .uid = kNoUid, .key = key('a')}), "ad");
+  EXPECT_EQ(seen_by({.user = "", .uid = 1003}), "");
+  EXPECT_EQ(seen_by(*holder(s, key('c'))), "") << "the key of an agent, as root of its machine";
+  EXPECT_EQ(seen_by(*holder(s, key('d'))), "") << "a token";
+  EXPECT_TRUE(s.master->keys(nullptr).empty());
 }
 
 // A revoked key's sessions end, with the reason; those of others go on.
@@ -187,8 +210,8 @@ TEST(Keys, AllOfANameAreRevokedTogetherAlsoItsTokens) {
   joined(s, key('n'), KeyKind::kAgent, "bob");
   ASSERT_EQ(token(s, key('o'), KeyKind::kUser, "bob"), "done");
   EXPECT_EQ(s.calls(RevokeKey{.kind = KeyKind::kUser, .name = "bob"}), "done");
-  ASSERT_EQ(s.master->keys().size(), 1u);
-  EXPECT_EQ(s.master->keys().front().key, key('n'));
+  ASSERT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u);
+  EXPECT_EQ(s.master->keys(user_with_all_rights().get()).front().key, key('n'));
   EXPECT_THAT(s.calls(RevokeKey{.kind = KeyKind::kUser, .name = "bob"}),
               HasSubstr("user 'bob' has no keys"));
 }
@@ -254,10 +277,10 @@ TEST(Rotation, IsAskedAgainWithTheSameKeyOrAnother) {
   ASSERT_EQ(s.calls(RotateKey{.by = bob, .key = key('m')}), "done");
   EXPECT_EQ(s.calls(RotateKey{.by = bob, .key = key('m')}), "done");
   EXPECT_EQ(s.calls(RotateKey{.by = bob, .key = key('n')}), "done");
-  EXPECT_EQ(s.master->keys().size(), 2u) << "one successor at a time";
+  EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 2u) << "one successor at a time";
   EXPECT_FALSE(is_known(s, key('m')));
   s.step(KeyUsed{key('n')});
-  EXPECT_EQ(s.master->keys().size(), 1u);
+  EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u);
   // The next one, by the key that is good now.
   EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = key('o')}), HasSubstr("was revoked"));
   EXPECT_EQ(s.calls(RotateKey{.by = holder(s, key('n')), .key = key('o')}), "done");
@@ -288,9 +311,9 @@ TEST(Rotation, RevokingAKeyRevokesItsSuccessorToo) {
   joined(s, key('k'), KeyKind::kUser, "bob");
   ASSERT_EQ(s.calls(RotateKey{.by = holder(s, key('k')), .key = key('m')}), "done");
   EXPECT_EQ(s.calls(RevokeKey{.key = "kkk"}), "done");
-  EXPECT_TRUE(s.master->keys().empty());
+  EXPECT_TRUE(s.master->keys(user_with_all_rights().get()).empty());
   s.step(KeyUsed{key('m')});
-  EXPECT_TRUE(s.master->keys().empty());
+  EXPECT_TRUE(s.master->keys(user_with_all_rights().get()).empty());
 }
 
 TEST(Rotation, ASuccessorIsRevokedAlone) {
@@ -319,9 +342,9 @@ TEST(Keys, KeysAndTokensOutliveTheMaster) {
   MasterScenario s;
   joined(s, key('k'), KeyKind::kAgent, "a1");
   ASSERT_EQ(token(s, key('o'), KeyKind::kUser, "bob"), "done");
-  const std::vector<KnownKey> before = s.master->keys();
+  const std::vector<KnownKey> before = s.master->keys(user_with_all_rights().get());
   s.restart_master();
-  EXPECT_EQ(s.master->keys(), before);
+  EXPECT_EQ(s.master->keys(user_with_all_rights().get()), before);
   EXPECT_EQ(s.calls(JoinCluster{.by = holder(s, key('o')), .key = key('m')}), "done");
 }
 

@@ -2,6 +2,9 @@
 
 #include "master/core/policy.h"
 
+#include <map>
+#include <set>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,6 +62,72 @@ TEST(Policy, IsOneTable) {
       EXPECT_TRUE(may || may.error().code() == ErrorCode::kPermissionDenied);
     }
   }
+}
+
+PrincipalPtr by_key(Principal principal) {
+  principal.key = PublicKey(std::string(kPublicKeyBytes, 'k'));
+  return std::make_shared<Principal>(std::move(principal));
+}
+
+TEST(Callers, APrincipalIsOfOneKind) {
+  const PolicyOptions options{.master_uid = 900, .operators_group = 50, .agent_uids = {901}};
+  const struct {
+    PrincipalPtr by;
+    Caller caller;
+  } rows[] = {
+      {user("root", 0), Caller::kOperator},
+      {user("proffer", 900), Caller::kOperator},
+      {user("olga", 1000, {1000, 50}), Caller::kOperator},
+      {by_key({.user = "olga", .uid = 1000, .groups = {50}}), Caller::kOperator},
+      {user("agent", 901), Caller::kUser},
+      {user("ada", 1001), Caller::kUser},
+      {user("", 1003), Caller::kUser},
+      {by_key({.user = "ada", .uid = 1001}), Caller::kJoinedUser},
+      {by_key({.user = "zelda", .uid = kNoUid}), Caller::kJoinedUser},
+      {by_key({.user = "root", .uid = 0, .groups = {50}, .agent = AgentId("a1")}),
+       Caller::kAgentKey},
+      {by_key({.user = "root", .uid = 0, .may_only_join = true}), Caller::kJoinToken},
+      {by_key({.user = "a1", .uid = 0, .agent = AgentId("a1"), .may_only_join = true}),
+       Caller::kJoinToken},
+      {by_key({.user = "master", .uid = 0, .is_master = true}), Caller::kMasterKey},
+      {nullptr, Caller::kUnknown},
+  };
+  std::set<Caller> seen;
+  for (const auto& [by, caller] : rows) {
+    EXPECT_EQ(caller_of(options, by.get()), caller) << audit_name(by.get());
+    seen.insert(caller);
+  }
+  EXPECT_EQ(seen.size(), kCallerCount) << "a kind without a row";
+}
+
+// Each kind is refused by name, with what it may do instead.
+TEST(Callers, AMethodIsForTheKindsThatItNamesAndForNoOther) {
+  const PolicyOptions options{.master_uid = 900};
+  const std::map<Caller, PrincipalPtr> one_of = {
+      {Caller::kOperator, user("root", 0)},
+      {Caller::kUser, user("ada", 1001)},
+      {Caller::kJoinedUser, by_key({.user = "ada", .uid = 1001})},
+      {Caller::kAgentKey, by_key({.user = "root", .agent = AgentId("a1")})},
+      {Caller::kJoinToken, by_key({.may_only_join = true})},
+      {Caller::kMasterKey, by_key({.is_master = true})},
+      {Caller::kUnknown, nullptr},
+  };
+  for (const Caller named : kCallers) {
+    for (const auto& [caller, by] : one_of) {
+      const Result<void> may =
+          check_method(options, by.get(), {.name = "look", .callers = {named}});
+      EXPECT_EQ(may.has_value(), caller == named) << to_text(caller) << " of " << to_text(named);
+      if (may) continue;
+      EXPECT_EQ(may.error().code(), ErrorCode::kPermissionDenied);
+      EXPECT_THAT(may.error().message(), HasSubstr("may not call 'look'"));
+      EXPECT_NE(may.error().hint(), "");
+    }
+  }
+  const Result<void> drain = check_method(
+      options, one_of.at(Caller::kUser).get(),
+      {.name = "drain", .callers = {Caller::kOperator}, .action = Action::kDrainAgent});
+  ASSERT_FALSE(drain);
+  EXPECT_EQ(drain.error().message(), "user 'ada' may not drain an agent");
 }
 
 // Not even if the agent runs as root on its machine, or the token is for root.

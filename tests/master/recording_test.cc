@@ -261,9 +261,10 @@ TEST(Recording, DamageIsToldAndDoesNoHarm) {
   EXPECT_GT(refused, 100) << "of those in which one byte is another";
   // A length that nobody could have.
   const auto number = [](char value) { return value + std::string(7, '\0'); };
-  const std::string huge = "B" + number(0) + number(1) + std::string(8, '\xff');
+  constexpr char kFormat = static_cast<char>(kRecordingFormat);
+  const std::string huge = "B" + number(0) + number(kFormat) + std::string(8, '\xff');
   EXPECT_THAT(RecordingReader().read(huge).error().message(), HasSubstr("damaged"));
-  const std::string newer = "B" + number(0) + number(2);
+  const std::string newer = "B" + number(0) + number(kFormat + 1);
   EXPECT_EQ(RecordingReader().read(newer).error().code(), ErrorCode::kUnsupported);
 }
 

@@ -132,6 +132,88 @@ TEST(AgentRegistration, TakesAnHttpAddressThatIsOneOrNone) {
   }
 }
 
+// A path or a port that an agent of another machine states would be looked for on the master's.
+TEST(AgentAddresses, AnAgentByKeyStatesNoneOfTheMastersMachine) {
+  for (const char* address :
+       {"/run/docker.sock", "/run/proffer/agent-http.sock", "127.0.0.1:5081", "10.0.0.2:80"}) {
+    SCOPED_TRACE(address);
+    MasterScenario s;
+    TestAgent& agent = s.agent("a1");
+    Principal by{.user = "root",
+                 .key = PublicKey(std::string(kPublicKeyBytes, 'k')),
+                 .host = "10.0.0.2",
+                 .agent = AgentId("a1")};
+    agent.by = std::make_shared<Principal>(by);
+    proto::RegisterAgent message = agent.registration();
+    message.http_address = address;
+    agent.connect();
+    agent.sends(message);
+    ASSERT_TRUE(agent.is_connected());
+    EXPECT_EQ(s.agent_row("a1").http_address, "");
+    // Offers say where its ports are: there.
+    TestScheduler& f = s.subscribed("web");
+    f.asks("cpus:1;mem:64", 1);
+    s.settle();
+    ASSERT_EQ(f.offers.size(), 1u);
+    EXPECT_EQ(f.offers.front().http_address, "");
+    EXPECT_EQ(f.offers.front().host, "10.0.0.2");
+  }
+}
+
+// Clients and proxies go there: to their own machine they must not be led.
+TEST(AgentAddresses, AnAgentByKeyServesFilesWhereOthersMayReachIt) {
+  const struct {
+    std::string from;
+    std::string address;
+    bool is_taken;
+  } rows[] = {
+      {"10.0.0.2", "10.0.0.2:4711", true},
+      {"10.0.0.2", "192.168.7.1:4711", true},  // It has several addresses.
+      {"10.0.0.2", "node-7.example:4711", true},
+      {"fd00::2", "[fd00::2]:4711", true},
+      {"10.0.0.2", "[2001:db8::7]:4711", true},
+      {"10.0.0.2", "127.0.0.1:4711", false},
+      {"10.0.0.2", "127.1:4711", false},
+      {"10.0.0.2", "0x7f000001:4711", false},
+      {"10.0.0.2", "2130706433:4711", false},
+      {"10.0.0.2", "0177.0.0.1:4711", false},
+      {"10.0.0.2", "0.0.0.0:4711", false},
+      {"10.0.0.2", "169.254.169.254:80", false},
+      {"10.0.0.2", "224.0.0.1:4711", false},
+      {"10.0.0.2", "localhost:4711", false},
+      {"10.0.0.2", "LocalHost.:4711", false},
+      {"10.0.0.2", "a.localhost:4711", false},
+      {"10.0.0.2", "[::1]:4711", false},
+      {"10.0.0.2", "[::ffff:127.0.0.1]:4711", false},
+      {"10.0.0.2", "[fe80::1]:4711", false},
+      {"10.0.0.2", "[::]:4711", false},
+      {"127.0.0.1", "127.0.0.1:4711", true},  // It is on the master's machine, by key.
+      {"", "127.0.0.1:4711", false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.from + " " + row.address);
+    MasterScenario s;
+    TestAgent& agent = s.agent("a1");
+    agent.by =
+        std::make_shared<Principal>(Principal{.user = "root",
+                                              .key = PublicKey(std::string(kPublicKeyBytes, 'k')),
+                                              .host = row.from,
+                                              .agent = AgentId("a1")});
+    agent.files = {.address = row.address,
+                   .pin = std::string(kPinBytesMax, 'A'),
+                   .token_key = Secret(std::string(32, 'e'))};
+    agent.registers();
+    if (row.is_taken) {
+      EXPECT_TRUE(agent.is_connected());
+      continue;
+    }
+    const proto::ErrorMessage error = refused(agent);
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(error.message.find(row.address), std::string::npos) << error.message;
+    EXPECT_NE(error.hint.find("--https_host"), std::string::npos) << error.hint;
+  }
+}
+
 TEST(AgentRegistration, RefusesWhatDoesNotAddUpAndDisturbsNobody) {
   struct Row {
     std::string_view what;

@@ -42,17 +42,17 @@ TEST(PeerPrincipals, TheKernelNamesTheUserOfAUnixSocket) {
 
 TEST(PeerPrincipals, APeerOfThisMachineIsTakenForItsUserOnlyIfNobodyIsServedByKeys) {
   Scenario open;
-  open.comes({.is_loopback = true});
+  open.comes({.host = "127.0.0.1"});
   const PrincipalPtr by = open.principals.of(kPeer);
   ASSERT_NE(by, nullptr);
   EXPECT_EQ(by->uid, geteuid());
   EXPECT_TRUE(by->is_unproven);
   Scenario far;
-  far.comes({.is_loopback = false});
+  far.comes({.host = "192.0.2.7"});
   EXPECT_EQ(far.principals.of(kPeer), nullptr);
   Scenario keyed;
   keyed.principals.serve_by(key('m'));
-  keyed.comes({.is_loopback = true});
+  keyed.comes({.host = "127.0.0.1"});
   EXPECT_EQ(keyed.principals.of(kPeer), nullptr);
 }
 

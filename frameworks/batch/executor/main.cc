@@ -82,8 +82,8 @@ class BatchExecutor {
     setting_.sandbox = variable("PROFFER_SANDBOX");
     if (setting_.sandbox.empty()) setting_.sandbox = variable("HOME");
     setting_.agent = {.name = variable("PROFFER_AGENT"),
-                      .http_address = variable("PROFFER_AGENT_HTTP")};
-    setting_.serves_other_machines = !variable("PROFFER_AGENT_HTTPS").empty();
+                      .http_address = variable("PROFFER_AGENT_HTTP"),
+                      .serves_other_machines = !variable("PROFFER_AGENT_HTTPS").empty()};
     setting_.environment = given_environment();
     if (setting_.environment.contains("PROFFER_GPUS")) {
       for (const char* name :

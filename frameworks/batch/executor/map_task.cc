@@ -182,8 +182,8 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   const Result<Split> split = decode_split(*entry);
   if (!split) return trouble(split.error());
   const bool is_last = work.reducers == 0;  // The job has no reducers: our output is its output.
-  result.http_address = setting.serves_other_machines ? source_of_agent(setting.agent.name)
-                                                      : setting.agent.http_address;
+  result.http_address = setting.agent.serves_other_machines ? source_of_agent(setting.agent.name)
+                                                            : setting.agent.http_address;
   if (!is_last && result.http_address.empty()) {
     return TaskTrouble{.message =
                            "this agent serves no files ($PROFFER_AGENT_HTTP is empty), so reducers "

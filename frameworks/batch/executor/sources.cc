@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/text.h"
+#include "net/address.h"
 
 namespace proffer::batch {
 namespace {
@@ -11,6 +12,9 @@ constexpr std::string_view kAgent = "agent/";
 constexpr auto kKnownFor = std::chrono::seconds(60);
 constexpr Duration kAnswerMax = seconds(10);
 constexpr size_t kAnswerBytesMax = 8'192;
+
+// No other server of this machine.
+bool is_socket_of_agent(std::string_view path) { return !exec_socket_beside(path).empty(); }
 
 }  // namespace
 
@@ -21,7 +25,11 @@ Sources::Sources(std::string framework, std::vector<std::string> addresses, OwnA
   for (std::string& address : addresses) {
     Source source;
     if (!address.starts_with(kAgent)) {
-      source.place.address = std::move(address);
+      // Another executor says so. Where agents serve other machines each is asked for by its name.
+      const bool is_path = address.starts_with('/');
+      const bool is_agents =
+          !own_.serves_other_machines && (!is_path || is_socket_of_agent(address));
+      if (is_agents || address == own_.http_address) source.place.address = std::move(address);
     } else if (const std::string name = address.substr(kAgent.size()); name == own_.name) {
       source.place.address = own_.http_address;
     } else {
@@ -35,6 +43,9 @@ Result<HttpPlace> Sources::place(size_t index, bool is_refused) {
   {
     const std::lock_guard lock(mutex_);
     const Source& known = sources_[index];
+    if (known.agent.empty() && known.place.address.empty()) {
+      return Error::unavailable("a map told an address that is no agent's");
+    }
     if (known.agent.empty() || (!is_refused && Clock::now() < known.until)) return known.place;
   }
   const std::string& agent = sources_[index].agent;

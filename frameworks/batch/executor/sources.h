@@ -21,6 +21,7 @@ std::string source_of_agent(std::string_view agent);
 struct OwnAgent {
   std::string name = {};
   std::string http_address = {};  // of its files, on this machine
+  bool serves_other_machines = false;
 };
 
 class Sources {

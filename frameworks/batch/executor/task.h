@@ -25,7 +25,6 @@ struct TaskSetting {
   std::string task = {};     // the task's id
   std::string sandbox = {};  // absolute; the working directory
   OwnAgent agent = {};
-  bool serves_other_machines = false;                   // that agent does
   std::map<std::string, std::string> environment = {};  // what the agent gave, without our secrets
   std::map<std::string, std::string> devices = {};      // of it: its GPUs, which no job may change
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
