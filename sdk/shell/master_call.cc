@@ -15,10 +15,14 @@ namespace {
 
 Error unreachable(const Masters& masters, std::string_view why) {
   Error error = Error::unavailable(text("cannot reach a master at ", to_text(masters), ": ", why));
+  if (why.find(kRefusesKey) != why.npos) {
+    return std::move(error).with_hint(
+        "on the master's machine, proffer keys list says whether this user's key is known; an "
+        "operator gives another with proffer join-token");
+  }
   if (masters.front().socket.empty() && !is_loopback(masters.front().host)) {
     return std::move(error).with_hint(
-        "on the master's machine, proffer status says whether it serves and proffer keys list "
-        "whether this user's key is known; an operator gives another with proffer join-token");
+        "on the master's machine, proffer status says whether it serves");
   }
   return std::move(error).with_hint(
       "start a local cluster with `proffer dev`, or say where the master is with "
