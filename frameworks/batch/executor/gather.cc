@@ -138,18 +138,6 @@ Result<std::optional<uint32_t>> own_lane(const std::string& output) {
   }
 }
 
-// Removes the scratch directory of a job whose plan is gone, unless it has the plan of another job.
-void remove_scratch(const std::string& output) {
-  const std::string scratch = output + "/_temporary";
-  Result<std::vector<std::string>> names = names_in(scratch);
-  if (!names) names = names_in(scratch);  // What fails once would leave it for ever.
-  if (!names) return;
-  for (const std::string& name : *names) {
-    if (name.starts_with("plan-")) return;
-  }
-  remove_tree(scratch);
-}
-
 // Writes the index of a job of one element. Its files hold the output of the attempt that counts,
 // and no other output; returns its lane.
 Result<uint32_t> write_only(const GatherWork& work, const std::vector<uint32_t>& lanes,

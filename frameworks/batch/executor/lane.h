@@ -31,8 +31,8 @@ class Lane {
   Result<void> keep(ElementEnd& end);
   // The end of what the last element wrote to standard error, at most so many bytes.
   std::string stderr_tail(const ElementEnd& end, size_t bytes_max) const;
-  // All is on disk, and another may go on here. Errors: kUnavailable from the system: ends are kept
-  // all the same, but what they name may not outlive the machine.
+  // All is on disk, and another may go on here. Errors: kUnavailable from the system: ends that
+  // were kept may be gone, as on NFS if the disk is full.
   Result<void> close();
 
  private:

@@ -89,6 +89,17 @@ Result<Fd> open_directory(const std::string& path) {
 
 std::string path_of(const Fd& directory) { return text("/proc/self/fd/", directory.get()); }
 
+void remove_scratch(const std::string& output) {
+  const std::string scratch = output + "/_temporary";
+  Result<std::vector<std::string>> names = names_in(scratch);
+  if (!names) names = names_in(scratch);  // What fails once would leave it for ever.
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (name.starts_with("plan-")) return;
+  }
+  remove_tree(scratch);
+}
+
 Result<void> commit_output(const EndWork& work) {
   const std::string& from = work.common.output;
   const std::string& output = work.place;
@@ -106,7 +117,10 @@ Result<void> commit_output(const EndWork& work) {
   if (!is_ours) return is_ours.error();
   const Result<bool> has_marker = is_there(marker);
   if (!has_marker) return has_marker.error();
-  if (!*is_ours && *has_marker) return {};  // Another attempt has done it.
+  if (!*is_ours && *has_marker) {  // Another attempt has done it, or most of it.
+    remove_scratch(directory);
+    return {};
+  }
   for (uint32_t i = 0; i < work.parts; ++i) {
     const Result<bool> has_part = is_there(text(directory, "/", part_name(i)));
     if (!has_part) return has_part.error();

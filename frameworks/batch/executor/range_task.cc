@@ -140,10 +140,8 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
     result.trouble = kept.error().message();
     break;
   }
-  // Ends are kept, whether or not this succeeds.
-  if (Result<void> ok = lane->close(); !ok && result.trouble.empty()) {
-    result.trouble = ok.error().message();
-  }
+  // What may be gone is not told: the next task looks what is there.
+  if (Result<void> ok = lane->close(); !ok && !result.lost_last) return trouble(ok.error());
   if (result.ended == 0) return TaskTrouble{.message = result.trouble};
   return std::nullopt;
 }

@@ -93,6 +93,8 @@ std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result);
 // kUnavailable from the system.
 Result<Fd> open_directory(const std::string& path);
 std::string path_of(const Fd& directory);
+// Removes what a job whose plan is gone has left in its output, unless another job's plan is there.
+void remove_scratch(const std::string& output);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
 // The shipped files, executable, into the sandbox. Errors: kNotFound and kCorruption for a plan or
