@@ -52,6 +52,14 @@ DEFINE_int64(
     "if less is free on the disk of the work directory, in MiB, no tasks are taken (at most "
     "a 16th of the disk for this), and sandboxes that nobody uses are removed, the oldest "
     "first");
+DEFINE_int64(sandboxes_max, 100'000,
+             "most sandboxes of ended executors that are kept; beyond it the oldest are removed, "
+             "from a minute after their end; 0: any number");
+DEFINE_int64(sandboxes_mib, -1,
+             "most that sandboxes of ended executors hold together, in MiB, likewise; 0: any; -1: "
+             "half of the disk");
+DEFINE_int64(sandbox_files_max, 1'000'000,
+             "most files and directories of ended executors, likewise; 0: any number");
 DEFINE_int64(output_max, 1024,
              "so much of a task's stdout, and of its stderr, is kept while it runs, in MiB: the "
              "last part; 0: all");
@@ -132,6 +140,14 @@ int64_t bytes_from_flag(std::string_view flag, int64_t mib) {
       2);
 }
 
+int64_t count_from_flag(std::string_view flag, int64_t count) {
+  constexpr int64_t kCountMax = 1'000'000'000;
+  if (count >= 0 && count <= kCountMax) return count;
+  exit_with(
+      Error::invalid_argument(text("--", flag, " must be from 0 to ", kCountMax, ", not ", count)),
+      2);
+}
+
 agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
   options.masters = masters_from_flags();
@@ -156,6 +172,11 @@ agent::AgentShellOptions options_from_flags() {
   options.housekeeping.every = std::clamp(
       Duration::nanos(options.housekeeping.sandbox_age.nanos() / 2), seconds(1), seconds(60));
   options.housekeeping.disk_reserve = bytes_from_flag("disk_reserve", FLAGS_disk_reserve);
+  options.housekeeping.count_max = count_from_flag("sandboxes_max", FLAGS_sandboxes_max);
+  options.housekeeping.bytes_max = FLAGS_sandboxes_mib == -1
+                                       ? agent::HousekeepingOptions::kHalfOfTheDisk
+                                       : bytes_from_flag("sandboxes_mib", FLAGS_sandboxes_mib);
+  options.housekeeping.files_max = count_from_flag("sandbox_files_max", FLAGS_sandbox_files_max);
   options.housekeeping.output_max = bytes_from_flag("output_max", FLAGS_output_max);
   options.fetch_max = bytes_from_flag("fetch_max", FLAGS_fetch_max);
   options.cache_max = bytes_from_flag("cache_max", FLAGS_cache_max);

@@ -1,8 +1,9 @@
-// The story of a round: collect() finds unused sandboxes, oldest first, moves the old ones into the
-// folder `trash`, where they are served no more, and empties it; remove_released() does the same
-// with those that their framework needs no more. There a directory is emptied entry
-// by entry; one in it is moved up beside it, so that nothing is as deep as a task can nest, and
-// whatever an interrupted round left is found in the next.
+// The story of a round: collect() takes sandboxes that have ended, oldest first, moves those to be
+// removed into the folder `trash`, where they are served no more, and empties it; remove_released()
+// does the same with those that their framework needs no more. Which have ended is known from the
+// records (note_ended); the disk is walked over at the beginning and then rarely (find_ended). In
+// the trash a directory is emptied entry by entry; one in it is moved up beside it, so that nothing
+// is as deep as a task can nest, and whatever an interrupted round left is found in the next.
 
 #include "slave/shell/housekeeping.h"
 
@@ -39,6 +40,8 @@ constexpr int64_t kReleasedOutputMax = int64_t{1} << 20;  // of a failed task, f
 constexpr int64_t kHoleBytes = 64 * 1024;                 // holes begin and end at multiples
 constexpr int64_t kPunchBytes = int64_t{8} << 20;
 constexpr int kRestForWork = 100;
+constexpr int64_t kRoundsPerWalk = 60;  // over the disk, for what the records did not tell
+constexpr size_t kNamesPerRemoved = 10;
 constexpr Duration kRestMax = hours(1);  // sandboxes outlive their age by this at most
 constexpr Duration kProgressEvery = seconds(10);
 constexpr const char* kOutputs[] = {"stdout", "stderr"};
@@ -73,13 +76,6 @@ const dirent* next_entry(const Directory& directory) {
     if (name != "." && name != "..") return entry;
   }
   return nullptr;
-}
-
-bool begins_with_any(std::string_view id, const std::set<std::string, std::less<>>& begins) {
-  for (size_t bytes = 1; bytes <= id.size(); ++bytes) {
-    if (begins.contains(id.substr(0, bytes))) return true;
-  }
-  return false;
 }
 
 // Punches what there is of the file before `end`, in steps: a kernel without preemption runs nobody
@@ -162,8 +158,8 @@ Duration rest_after(Duration round, Duration every) {
   return std::clamp(round * kRestForWork, every, most);
 }
 
-Housekeeping::Housekeeping(std::string work_dir, const Sandboxes& sandboxes,
-                           const RunsInUse& in_use, HousekeepingOptions options)
+Housekeeping::Housekeeping(std::string work_dir, const Sandboxes& sandboxes, RunsInUse& in_use,
+                           HousekeepingOptions options)
     : work_dir_(std::move(work_dir)),
       sandboxes_(sandboxes),
       in_use_(in_use),
@@ -201,6 +197,9 @@ void Housekeeping::go() {
   trash_number_ = static_cast<uint64_t>(system_time().nanos());  // No name of an earlier life.
   trash_ = Fd(open(trash.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   remove_dead_sockets(options_.sockets);
+  bytes_max_ = options_.bytes_max == HousekeepingOptions::kHalfOfTheDisk
+                   ? disk_room(work_dir_).bytes / 2
+                   : options_.bytes_max;
   Time last_round;
   Time next_round;
   do {
@@ -209,10 +208,11 @@ void Housekeeping::go() {
         bound_outputs(sandboxes_.path_of(run), options_.output_max);
       });
     }
+    if (system_time() >= next_walk_) find_ended();
     remove_released();
     const Time now = system_time();
-    const bool is_due =
-        now >= next_round || (now >= last_round + options_.every && is_short_of_disk());
+    const bool is_due = now >= next_round || (now >= last_round + options_.every &&
+                                              (is_beyond_bounds() || is_short_of_disk()));
     if (trash_.get() < 0 || !is_due) continue;
     collect();
     last_round = system_time();
@@ -236,33 +236,94 @@ bool Housekeeping::is_short_of_disk() const {
   return disk.free_bytes < options_.disk_reserve || disk.free_files < files_to_stay_free(disk);
 }
 
+bool Housekeeping::is_beyond_bounds() const {
+  return (options_.count_max > 0 && static_cast<int64_t>(ended_.size()) > options_.count_max) ||
+         (bytes_max_ > 0 && ended_.bytes() > bytes_max_) ||
+         (options_.files_max > 0 && ended_.files() > options_.files_max);
+}
+
 void Housekeeping::collect() {
   empty_trash();  // Of the life before.
   // What can be fetched again goes before what tasks have written.
   if (options_.make_room) options_.make_room();
   // The age of a sandbox counts from its end, so what is in use is kept young.
   for_each_executor([this](const RunKey& run) { sandboxes_.touch(run); });
-  const std::vector<Ended> all = find_ended();
-  const int64_t now = system_time().nanos();
-  std::set<std::string> frameworks = std::exchange(frameworks_changed_, {});
+  note_ended();
+  std::map<std::string, size_t> removed_of;
+  remove_beyond(removed_of);
   size_t removed = 0;
-  for (const Ended& ended : all) {
-    const Duration age = nanoseconds(now - ended.since);
-    if (age < options_.sandbox_age && (age < options_.least_age || !is_short_of_disk())) break;
-    if (is_over()) break;
-    if (in_use_.contains(ended.run) ||
-        !sandboxes_.move_run(ended.run, trash_, std::to_string(++trash_number_))) {
-      continue;
-    }
-    frameworks.insert(ended.run.framework);
-    empty_trash();
-    note_progress(++removed);
+  for (const auto& [framework, count] : removed_of) {
+    removed += count;
+    named_[framework] += count;
   }
-  for (const std::string& framework : frameworks) {
+  // All names of a framework are looked through, so many removals share one look.
+  for (auto at = named_.begin(); at != named_.end() && !is_over();) {
+    const bool is_worth_it = at->second * kNamesPerRemoved >= ended_.size_of(at->first);
+    if (is_worth_it) sandboxes_.forget_removed(at->first);
+    at = is_worth_it ? named_.erase(at) : std::next(at);
+  }
+  if (removed > 0) {
+    LOG(INFO) << "sandboxes removed count=" << removed << " left=" << ended_.size()
+              << " left_bytes=" << ended_.bytes() << " left_files=" << ended_.files();
+  }
+}
+
+// Those that are old; while there is too much, the oldest; and those that hold nothing.
+void Housekeeping::remove_beyond(std::map<std::string, size_t>& removed_of) {
+  const int64_t now = system_time().nanos();
+  const auto age_of = [now](const Ended& ended) { return nanoseconds(now - ended.since); };
+  Ended last;
+  for (const Ended* oldest = ended_.oldest(); oldest != nullptr; oldest = ended_.next(last)) {
+    last = *oldest;
+    const Duration age = age_of(last);
     if (is_over()) return;
-    sandboxes_.forget_removed(framework);
+    if (age < options_.sandbox_age &&
+        (age < options_.least_age || !(is_beyond_bounds() || is_short_of_disk()))) {
+      break;
+    }
+    remove(last.run, removed_of);
   }
-  if (removed > 0) LOG(INFO) << "sandboxes removed count=" << removed;
+  last = {};
+  for (const Ended* bare = ended_.oldest_bare(); bare != nullptr; bare = ended_.next_bare(last)) {
+    last = *bare;
+    if (is_over() || age_of(last) < options_.least_age) return;
+    remove(last.run, removed_of);
+  }
+}
+
+// False: it stays.
+bool Housekeeping::remove(const RunKey& run, std::map<std::string, size_t>& removed_of) {
+  if (in_use_.contains(run)) {  // Again; its end will be noted.
+    ended_.remove(run);
+    return false;
+  }
+  const bool is_moved = sandboxes_.move_run(run, trash_, std::to_string(++trash_number_));
+  // What cannot be moved is found by the next walk.
+  ended_.remove(run);
+  if (!is_moved) return false;
+  empty_trash();
+  note_progress(++removed_of[run.framework]);
+  return true;
+}
+
+void Housekeeping::note_ended() {
+  bool was_full = false;
+  const std::vector<RunKey> ended = in_use_.take_ended(was_full);
+  if (was_full) next_walk_ = {};
+  int64_t now = system_time().nanos();
+  for (const RunKey& run : ended) {
+    if (is_over()) return;
+    if (in_use_.contains(run)) continue;
+    sandboxes_.touch(run);
+    note(run, now++);  // In the order of their ends.
+  }
+}
+
+void Housekeeping::note(const RunKey& run, int64_t since) {
+  std::optional<Held> held = sandboxes_.measure(run);
+  if (!held) return ended_.remove(run);
+  held->is_bare = held->is_bare && !sandboxes_.has_failed(run);
+  ended_.add(run, since, *held);
 }
 
 void Housekeeping::remove_released(const FrameworkId& framework,
@@ -286,6 +347,7 @@ void Housekeeping::remove_released() {
     released = std::exchange(released_, {});
     released_waiting_ = 0;
   }
+  note_ended();
   if (trash_.get() < 0) return;
   for (const auto& [framework, begins] : released) {
     if (is_over()) return;
@@ -293,47 +355,49 @@ void Housekeeping::remove_released() {
   }
 }
 
-// One walk over the executors of the framework, whatever their number.
 void Housekeeping::remove_released(const std::string& framework, const Beginnings& begins) {
-  const Directory all = open_directory(AT_FDCWD, sandboxes_.root());
-  if (all == nullptr) return;
-  const Directory executors = open_directory(dirfd(all.get()), framework);
-  if (executors == nullptr) return;
-  std::vector<RunKey> runs;
-  while (const dirent* executor = next_entry(executors)) {
-    if (is_over()) return;
-    if (!begins_with_any(executor->d_name, begins)) continue;
-    const Directory found = open_directory(dirfd(executors.get()), executor->d_name);
-    while (const dirent* entry = found == nullptr ? nullptr : next_entry(found)) {
-      const Result<int64_t> number = parse_whole("run", entry->d_name, 1, INT64_MAX);
-      if (number) runs.push_back({framework, executor->d_name, static_cast<uint64_t>(*number)});
-    }
-  }
   size_t removed = 0;
-  for (const RunKey& run : runs) {
-    if (is_over()) return;
-    if (in_use_.contains(run)) continue;
-    if (sandboxes_.has_failed(run)) {
-      const Directory of = open_directory(dirfd(executors.get()), run.executor);
-      if (of != nullptr) empty(dirfd(of.get()), std::to_string(run.run), true);
-      bound_outputs(sandboxes_.path_of(run), kReleasedOutputMax);
-    } else if (sandboxes_.move_run(run, trash_, std::to_string(++trash_number_))) {
-      frameworks_changed_.insert(framework);
-    } else {
-      continue;
+  std::map<std::string, size_t> removed_of;
+  for (const std::string& begin : begins) {
+    for (const RunKey& run : ended_.that_begin(framework, begin)) {
+      if (is_over()) return;
+      if (!in_use_.contains(run) && sandboxes_.has_failed(run)) {
+        keep_outputs(run);
+        note_progress(++removed);
+      } else if (remove(run, removed_of)) {
+        ++removed;
+      }
     }
-    empty_trash();
-    note_progress(++removed);
   }
+  for (const auto& [of, count] : removed_of) named_[of] += count;
   if (removed > 0) {
     LOG(INFO) << "released sandboxes removed framework=" << framework << " count=" << removed;
   }
 }
 
-// That nobody uses, with the time of its last change: the oldest come first. An executor's end
-// changes its sandbox, too.
-std::vector<Housekeeping::Ended> Housekeeping::find_ended() const {
-  std::vector<Ended> found;
+// All else that it holds goes.
+void Housekeeping::keep_outputs(const RunKey& run) {
+  const int64_t since = ended_.since(run);
+  const Directory of =
+      open_directory(AT_FDCWD, text(sandboxes_.root(), "/", run.framework, "/", run.executor));
+  if (of != nullptr) empty(dirfd(of.get()), std::to_string(run.run), true);
+  bound_outputs(sandboxes_.path_of(run), kReleasedOutputMax);
+  empty_trash();
+  note(run, since);
+}
+
+// That nobody uses, with the time of its last change. An executor's end changes its sandbox, too.
+void Housekeeping::find_ended() {
+  const Time begun = system_time();
+  if (next_walk_ == Time()) {
+    // What the records of an earlier life tell has not ended now: its files say when.
+    bool was_full = false;
+    in_use_.take_ended(was_full);
+  } else {
+    note_ended();
+  }
+  size_t found = 0;
+  const auto is_enough = [&] { return found == kEndedMax || is_over(); };
   const Directory all = open_directory(AT_FDCWD, sandboxes_.root());
   while (const dirent* framework = all == nullptr ? nullptr : next_entry(all)) {
     const Directory executors = open_directory(dirfd(all.get()), framework->d_name);
@@ -347,24 +411,29 @@ std::vector<Housekeeping::Ended> Housekeeping::find_ended() const {
             !S_ISDIR(status.st_mode)) {
           continue;  // Nothing that the agent made.
         }
-        Ended ended{.since = changed_at(status),
-                    .run = {framework->d_name, executor->d_name, static_cast<uint64_t>(*number)}};
-        if (in_use_.contains(ended.run)) continue;
+        const RunKey run{framework->d_name, executor->d_name, static_cast<uint64_t>(*number)};
+        if (in_use_.contains(run) || ended_.contains(run)) continue;
+        int64_t since = changed_at(status);
         for (const char* const output : kOutputs) {
           const std::string path = text(entry->d_name, "/", output);
           if (fstatat(dirfd(runs.get()), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-            ended.since = std::max(ended.since, changed_at(status));
+            since = std::max(since, changed_at(status));
           }
         }
-        found.push_back(std::move(ended));
-        if (found.size() == kEndedMax || is_over()) break;
+        note(run, since);
+        ++found;
+        if (is_enough()) break;
       }
-      if (found.size() == kEndedMax || is_over()) break;
+      if (is_enough()) break;
     }
-    if (found.size() == kEndedMax || is_over()) break;
+    if (is_enough()) break;
   }
-  std::sort(found.begin(), found.end());
-  return found;
+  const Time now = system_time();
+  const bool is_whole = found < kEndedMax;
+  next_walk_ =
+      now + (is_whole ? rest_after(now - begun, options_.every * kRoundsPerWalk) : options_.every);
+  // Names that are left are looked through in the next round, however few were removed.
+  for (auto& [framework, count] : named_) count += ended_.size_of(framework);
 }
 
 void Housekeeping::empty_trash() {

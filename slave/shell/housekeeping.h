@@ -1,9 +1,9 @@
 #pragma once
 
 // Room on the disk: sandboxes of executors that have ended are removed when their framework has
-// released them, when they are old, and the oldest of them when the disk becomes full; the output
-// files of those that run keep their last part. One thread of its own, so a hundred thousand
-// sandboxes hold up nothing.
+// released them, when they are old, soon if they hold nothing, and the oldest of them when there
+// are more than the bounds or the disk becomes full; the output files of those that run keep their
+// last part. One thread of its own, so a hundred thousand sandboxes hold up nothing.
 
 #include <condition_variable>
 #include <cstdint>
@@ -17,6 +17,7 @@
 
 #include "common/time.h"
 #include "net/fd.h"
+#include "slave/shell/ended_sandboxes.h"
 #include "slave/shell/runs_in_use.h"
 #include "slave/shell/sandboxes.h"
 
@@ -25,14 +26,22 @@ namespace proffer::agent {
 struct HousekeepingOptions {
   Duration sandbox_age = hours(24 * 7);     // of a sandbox that nobody uses any more
   int64_t disk_reserve = int64_t{1} << 28;  // bytes that are to be free
-  // Also on a full disk a sandbox stays so long after its end: its output is being read.
+  // What sandboxes that nobody uses any more may hold together; 0: no bound. Of `bytes_max`
+  // kHalfOfTheDisk: half of what the file system has. Those that ended within `least_age` stay
+  // beyond it.
+  int64_t count_max = 0;
+  int64_t bytes_max = 0;
+  int64_t files_max = 0;
+  static constexpr int64_t kHalfOfTheDisk = -1;
+  // Also on a full disk a sandbox stays so long after its end: its output is being read. Then one
+  // goes that holds no output and no file, unless its task has failed.
   Duration least_age = seconds(60);
   // Of each stdout and stderr that is kept while its task runs; 0: all.
   int64_t output_max = int64_t{1} << 30;
   // Called in its thread, with each round over sandboxes.
   std::function<void()> make_room = {};
   std::string sockets = {};            // the folder of the agents' sockets, also of dead ones
-  Duration every = seconds(60);        // sandboxes are looked through
+  Duration every = seconds(60);        // what has ended is looked through
   Duration output_every = seconds(1);  // outputs are
 };
 
@@ -53,7 +62,7 @@ Duration rest_after(Duration round, Duration every);
 class Housekeeping {
  public:
   // Begins at once, in its thread. `sandboxes` and `in_use` must outlive it.
-  Housekeeping(std::string work_dir, const Sandboxes& sandboxes, const RunsInUse& in_use,
+  Housekeeping(std::string work_dir, const Sandboxes& sandboxes, RunsInUse& in_use,
                HousekeepingOptions options);
   // Ends after the entry that is being removed; the next life goes on.
   ~Housekeeping();
@@ -67,11 +76,7 @@ class Housekeeping {
   void remove_released(const FrameworkId& framework, const std::vector<std::string>& begins);
 
  private:
-  struct Ended {
-    int64_t since = 0;  // in nanoseconds of the system's clock
-    RunKey run = {};
-    auto operator<=>(const Ended&) const = default;
-  };
+  using Ended = EndedSandboxes::Ended;
   void go();
   bool wait(Duration span);                               // false: it is over
   using Beginnings = std::set<std::string, std::less<>>;  // of ids
@@ -80,21 +85,32 @@ class Housekeeping {
   bool is_over() const;
   void for_each_executor(const std::function<void(const RunKey&)>& what) const;
   void collect();
-  std::vector<Ended> find_ended() const;
+  void remove_beyond(std::map<std::string, size_t>& removed_of);
+  bool remove(const RunKey& run, std::map<std::string, size_t>& removed_of);
+  // By a walk over the disk: what an earlier life left, and what was missed.
+  void find_ended();
+  // What has ended since.
+  void note_ended();
+  void note(const RunKey& run, int64_t since);
+  bool is_beyond_bounds() const;
   bool is_short_of_disk() const;
+  void keep_outputs(const RunKey& run);
   void empty_trash();
   void empty(int in, const std::string& name, bool keeps_output);
   void note_progress(size_t removed);
 
   const std::string work_dir_;
   const Sandboxes& sandboxes_;
-  const RunsInUse& in_use_;
+  RunsInUse& in_use_;
   const HousekeepingOptions options_;
   Fd trash_;
   uint64_t trash_number_ = 0;
   Time next_progress_ = {};
-  // Those that may have left names of tasks that mean nothing any more.
-  std::set<std::string> frameworks_changed_;
+  int64_t bytes_max_ = 0;
+  EndedSandboxes ended_;
+  Time next_walk_ = {};  // over the disk
+  // How many sandboxes were removed of a framework while names of their tasks may be left.
+  std::map<std::string, size_t> named_;
 
   mutable std::mutex mutex_;
   std::condition_variable wakes_;

@@ -1,5 +1,7 @@
 #include "slave/shell/runs_in_use.h"
 
+#include <utility>
+
 #include "proto/task_state.h"
 
 namespace proffer::agent {
@@ -47,7 +49,19 @@ void RunsInUse::follow(const proto::CheckpointRecord& record) {
 
 void RunsInUse::leave(const RunKey& run) {
   const auto at = uses_.find(run);
-  if (at != uses_.end() && --at->second == 0) uses_.erase(at);
+  if (at == uses_.end() || --at->second > 0) return;
+  uses_.erase(at);
+  if (ended_.size() < kEndedWaitingMax) {
+    ended_.push_back(run);
+  } else {
+    was_full_ = true;
+  }
+}
+
+std::vector<RunKey> RunsInUse::take_ended(bool& was_full) {
+  const std::lock_guard lock(mutex_);
+  was_full = std::exchange(was_full_, false);
+  return std::exchange(ended_, {});
 }
 
 bool RunsInUse::contains(const RunKey& run) const {

@@ -34,6 +34,10 @@ class RunsInUse {
   bool contains(const RunKey& run) const;
   // Of a task whose end is not acknowledged. None: it is not known, or its run has not begun.
   std::optional<RunKey> run_of(const FrameworkId& framework, const TaskId& task) const;
+  // Those that have left use since this was asked last; one of them may be in use again. At most
+  // kEndedWaitingMax are kept; `was_full`: there were more. Any thread.
+  std::vector<RunKey> take_ended(bool& was_full);
+  static constexpr size_t kEndedWaitingMax = 200'000;
   // At most `limit` runs of executors, in order, behind `after`. Any thread.
   std::vector<RunKey> executors_after(const RunKey& after, size_t limit) const;
 
@@ -51,6 +55,8 @@ class RunsInUse {
   std::set<RunKey> of_executors_;
   std::map<Name, Task> tasks_;
   std::map<RunKey, size_t> uses_;
+  std::vector<RunKey> ended_;
+  bool was_full_ = false;
 };
 
 }  // namespace proffer::agent

@@ -153,6 +153,13 @@ void Sandboxes::touch(const RunKey& run) const {
   utimensat(runs.get(), std::to_string(run.run).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
+std::optional<Held> Sandboxes::measure(const RunKey& run) const {
+  const Fd runs = enter(enter(enter_top(root_), run.framework), run.executor);
+  const std::string number = std::to_string(run.run);
+  if (enter(runs, number).get() < 0) return std::nullopt;
+  return measure_sandbox(runs.get(), number);
+}
+
 bool Sandboxes::move_run(const RunKey& run, const Fd& trash, const std::string& name) const {
   const std::lock_guard lock(places_);
   const Fd all = enter_top(root_);
@@ -248,8 +255,9 @@ Result<ServedPath> Sandboxes::resolve(std::string_view rest) const {
     return Error::not_found(
                text("this agent has no sandbox of task ", quoted(text(framework, "/", task))))
         .with_hint(
-            "sandboxes are removed when they are old, or when their framework releases them: batch "
-            "does so at the end of a job, and keeps the output of tasks that failed");
+            "sandboxes are removed when they are old, a minute after their end if they hold no "
+            "output and no file, or when their framework releases them: batch does so at the end "
+            "of a job, and keeps the output of tasks that failed");
   }
   return ServedPath{
       .root = {.directory = std::move(sandbox),

@@ -19,6 +19,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "net/http_server.h"
+#include "slave/shell/ended_sandboxes.h"
 #include "slave/shell/runs_in_use.h"
 
 namespace proffer::agent {
@@ -50,6 +51,8 @@ class Sandboxes {
   std::string path_of(const RunKey& run) const;
   // Its last change is now.
   void touch(const RunKey& run) const;
+  // What it holds; none: it is not there. O(entries in it).
+  std::optional<Held> measure(const RunKey& run) const;
   // Into `trash`, under that name: nothing of it is served any more. False: it is not there, or
   // cannot be moved.
   bool move_run(const RunKey& run, const Fd& trash, const std::string& name) const;

@@ -89,7 +89,13 @@ class HousekeepingTest : public testing::Test {
   std::string make(const std::string& id, uint64_t run) {
     const Result<std::string> made = sandboxes_.make(kFramework, ExecutorId(id), run);
     CHECK(made) << made.error().message();
+    std::ofstream(*made + "/stdout") << "something";
     return *made;
+  }
+  // Its executor runs, and has ended.
+  void runs(const std::string& id, uint64_t run) { in_use_.follow(executor(id, run)); }
+  void ends(const std::string& id) {
+    in_use_.follow(proto::ExecutorGone{kFramework, ExecutorId(id)});
   }
   void begin(HousekeepingOptions options) {
     options.every = milliseconds(10);
@@ -171,6 +177,117 @@ TEST_F(HousekeepingTest, KeepsWhatIsYoungUnlessTheDiskIsShort) {
   begin({.sandbox_age = hours(1), .disk_reserve = INT64_MAX, .least_age = nanoseconds(1)});
   EXPECT_TRUE(eventually([&] { return !fs::exists(first) && !fs::exists(second); }));
   EXPECT_TRUE(fs::exists(used));
+}
+
+// The oldest go, as many as are too many.
+TEST_F(HousekeepingTest, KeepsNoMoreThanItsBounds) {
+  const struct {
+    const char* what;
+    HousekeepingOptions bound;
+  } rows[] = {
+      {"count", {.count_max = 2}},
+      {"bytes", {.bytes_max = 2 * 300'000}},
+      {"files", {.files_max = 2 * 30}},
+  };
+  uint64_t run = 0;
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.what);
+    std::vector<std::string> paths;
+    std::vector<std::string> ids;
+    for (int i = 0; i < 4; ++i) {
+      ids.push_back(text(row.what, i));
+      paths.push_back(make(ids.back(), ++run));
+      std::ofstream(paths.back() + "/large") << std::string(200'000, 'x');
+      for (int n = 0; n < 20; ++n) std::ofstream(text(paths.back(), "/file", n)) << "";
+      runs(ids.back(), run);
+    }
+    HousekeepingOptions options = row.bound;
+    options.sandbox_age = hours(1);
+    options.disk_reserve = 0;
+    options.least_age = nanoseconds(1);
+    const std::string bare = make(text(row.what, "-bare"), ++run);
+    std::ofstream(bare + "/stdout").flush();
+    begin(options);
+    ASSERT_TRUE(eventually([&] { return !fs::exists(bare); })) << "it has looked at the disk";
+    // They end in another order than they began in.
+    const auto is_there = [&](size_t at) { return fs::exists(paths[at]); };
+    for (const size_t at : {size_t{2}, size_t{0}, size_t{3}}) ends(ids[at]);
+    EXPECT_TRUE(eventually([&] { return !is_there(2); }));
+    EXPECT_TRUE(is_there(0) && is_there(1) && is_there(3));
+    ends(ids[1]);
+    EXPECT_TRUE(eventually([&] { return !is_there(0) && is_trash_empty(); }));
+    poll(nullptr, 0, 100);
+    EXPECT_TRUE(is_there(1) && is_there(3));
+    housekeeping_.reset();
+    for (const std::string& path : paths) fs::remove_all(path);
+  }
+}
+
+TEST_F(HousekeepingTest, WhatHasJustEndedStaysBeyondABound) {
+  const std::string first = make("e1", 1);
+  const std::string second = make("e2", 2);
+  begin({.sandbox_age = hours(1), .disk_reserve = 0, .count_max = 1, .least_age = hours(1)});
+  poll(nullptr, 0, 100);
+  EXPECT_TRUE(fs::exists(first) && fs::exists(second));
+}
+
+// There is nothing to ask for.
+TEST_F(HousekeepingTest, RemovesWhatHoldsNothingUnlessItsTaskHasFailed) {
+  const auto bare = [this](const std::string& id, uint64_t run) {
+    std::string path = make(id, run);
+    std::ofstream(path + "/stdout").flush();
+    std::ofstream(path + "/stderr").flush();
+    return path;
+  };
+  const std::string nothing = bare("e1", 1);
+  const std::string file = bare("e2", 2);
+  std::ofstream(file + "/result").flush();
+  const std::string output = bare("e3", 3);
+  std::ofstream(output + "/stderr") << "x";
+  const std::string failed = bare("e4", 4);
+  sandboxes_.note_failed(run_of("e4", 4));
+  const std::string used = bare("e5", 5);
+  runs("e5", 5);
+  const std::string folder = bare("e6", 6);
+  fs::create_directory(folder + "/empty");
+  begin({.sandbox_age = hours(1), .disk_reserve = 0, .least_age = nanoseconds(1)});
+  EXPECT_TRUE(eventually([&] { return !fs::exists(nothing) && is_trash_empty(); }));
+  poll(nullptr, 0, 100);
+  for (const std::string& kept : {file, output, failed, used, folder}) {
+    EXPECT_TRUE(fs::exists(kept)) << kept;
+  }
+  ends("e5");
+  EXPECT_TRUE(eventually([&] { return !fs::exists(used); }));
+}
+
+TEST(EndedSandboxes, KnowWhatTheyHoldAndTheirOrder) {
+  EndedSandboxes ended;
+  const auto add = [&](const std::string& id, int64_t since, int64_t bytes, bool is_bare = false) {
+    ended.add(run_of(id, 1), since, {.bytes = bytes, .files = 7, .is_bare = is_bare});
+  };
+  add("job-1.b", 30, 100);
+  add("job-1.a", 20, 200, true);
+  add("job-10.a", 10, 300);
+  EXPECT_EQ(ended.size(), 3u);
+  EXPECT_EQ(ended.bytes(), 600);
+  EXPECT_EQ(ended.files(), 21);
+  EXPECT_EQ(ended.oldest()->run, run_of("job-10.a", 1));
+  EXPECT_EQ(ended.next(*ended.oldest())->run, run_of("job-1.a", 1));
+  EXPECT_EQ(ended.oldest_bare()->run, run_of("job-1.a", 1));
+  EXPECT_EQ(ended.next_bare(*ended.oldest_bare()), nullptr);
+  EXPECT_EQ(ended.that_begin(kFramework.str(), "job-1."),
+            (std::vector<RunKey>{run_of("job-1.a", 1), run_of("job-1.b", 1)}));
+  EXPECT_TRUE(ended.that_begin("f-2", "job-1.").empty());
+  // Measured again.
+  add("job-1.a", 20, 50);
+  EXPECT_EQ(ended.bytes(), 450);
+  EXPECT_EQ(ended.oldest_bare(), nullptr);
+  for (const char* id : {"job-1.a", "job-1.b", "job-10.a", "none"}) ended.remove(run_of(id, 1));
+  EXPECT_EQ(ended.size(), 0u);
+  EXPECT_EQ(ended.bytes(), 0);
+  EXPECT_EQ(ended.files(), 0);
+  EXPECT_EQ(ended.oldest(), nullptr);
+  EXPECT_EQ(ended.size_of(kFramework.str()), 0u);
 }
 
 TEST_F(HousekeepingTest, RemovesWhatIsReleasedAndNotInUse) {
