@@ -141,6 +141,7 @@ inline constexpr size_t kReleasesKeptMax = 64;         // by a master of one age
 inline constexpr size_t kReleasesWaitingMax = 1'000;   // in an agent, until their tasks have ended
 inline constexpr size_t kEndedTasksKept = 10'000;      // in the master, for `tasks --all`
 inline constexpr size_t kUnacknowledgedMax = 200'000;  // updates waiting in the master in all
+inline constexpr size_t kExecutorRunsMax = 1'024;      // tasks that an executor's hello names
 inline constexpr size_t kUpdatesPerTaskMax = 64;       // unacknowledged, of one task
 inline constexpr size_t kFiltersPerFrameworkMax = 20'000;
 inline constexpr size_t kMessagesPerTurn = 256;  // handled before the loop looks at timers

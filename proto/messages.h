@@ -587,6 +587,8 @@ struct RunTask {
   // The values of TaskSpec::secrets. Nobody writes them to a disk: an agent that was started again
   // has none.
   std::vector<SecretValue> secrets = {};
+  // From the agent to an executor: the run that the task is of. 0: the agent does not say.
+  uint64_t run = 0;
   bool operator==(const RunTask&) const = default;
 };
 
@@ -598,11 +600,26 @@ struct ShutdownFramework {
 
 // --- executor and agent ------------------------------------------------------------------------
 
+// A task that lives in an executor, or has ended there.
+struct ExecutorRun {
+  TaskId task = {};
+  uint64_t run = 0;  // as RunTask::run
+  bool ended = false;
+  uint64_t acknowledged = 0;              // number of the last update that an agent acknowledged
+  std::optional<TaskStatus> status = {};  // that update, if there is room for it
+  bool operator==(const ExecutorRun&) const = default;
+};
+
 // First message of an executor's session. The token came with its environment.
 struct ExecutorHello {
   FrameworkId framework = {};
   ExecutorId executor = {};
   Secret token = {};
+  uint64_t run = 0;  // in which it is: that of the last task it was given; 0: it does not know
+  // `runs` are all tasks that live in it, and the last ones that have ended. False: it is of the
+  // version before, or has more than kExecutorRunsMax.
+  bool tells_runs = false;
+  std::vector<ExecutorRun> runs = {};
   bool operator==(const ExecutorHello&) const = default;
 };
 

@@ -109,6 +109,7 @@ struct AgentIdentity {
   LeaderEpoch leader = {};
   std::string place = {};  // of its work directory, in this boot; empty: not told
   ClusterId cluster = {};  // the one that it registered with last; empty: it named none
+  uint32_t memory = 0;     // another each time that executors told what the checkpoint had lost
   bool operator==(const AgentIdentity&) const = default;
 };
 

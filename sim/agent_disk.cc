@@ -1,6 +1,8 @@
 #include "sim/agent_disk.h"
 
 #include <algorithm>
+#include <optional>
+#include <variant>
 
 namespace proffer::sim {
 
@@ -70,6 +72,22 @@ void AgentDisk::lose_power(Prng& chance) {
 
 void AgentDisk::damage(Prng& chance) {
   if (slots_.size() > 1) slots_[chance.below(slots_.size() - 1)].damaged = true;
+}
+
+void AgentDisk::cut(Prng& chance) {
+  const size_t most = chance.chance(3, 4) ? std::min<size_t>(slots_.size(), 24) : slots_.size();
+  const size_t left = slots_.size() - chance.below(most + 1);
+  std::optional<Slot> identity;
+  for (size_t i = left; i < slots_.size(); ++i) {
+    if (std::holds_alternative<proto::AgentIdentity>(slots_[i].record)) identity = slots_[i];
+  }
+  const bool is_torn = left < slots_.size() && chance.chance(1, 3);
+  std::optional<Slot> torn;
+  if (is_torn) torn = Slot{.record = slots_[left].record, .damaged = true};
+  slots_.resize(left);
+  if (identity) slots_.push_back(*std::move(identity));
+  if (torn) slots_.push_back(*std::move(torn));
+  synced_ = std::min(synced_, slots_.size());
 }
 
 }  // namespace proffer::sim

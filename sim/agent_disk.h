@@ -43,6 +43,11 @@ class AgentDisk {
   void lose_power(Prng& chance);
   // A record that is not the last cannot be read any more. Nothing if there are too few.
   void damage(Prng& chance);
+  // The log ends at an earlier record, mostly one of the last; now and then amid it. The identity
+  // has a second file, so it stays.
+  void cut(Prng& chance);
+  // The log begins anew with what it has: another mark.
+  void renew() { ++mark_; }
 
   // Of the log: another one after damage.
   uint32_t mark() const { return mark_; }

@@ -3,6 +3,9 @@
 
 #include "sim/agent_node.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "common/check.h"
 #include "common/text.h"
 #include "proto/codec/records.h"
@@ -13,6 +16,16 @@ namespace {
 
 // One step with records in so many is followed by a compaction, as the log has grown.
 constexpr uint64_t kCompactEvery = 50;
+
+uint64_t last_run(const std::vector<proto::CheckpointRecord>& records) {
+  uint64_t last = 0;
+  for (const proto::CheckpointRecord& record : records) {
+    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+      last = std::max(last, executor->run);
+    }
+  }
+  return last;
+}
 
 }  // namespace
 
@@ -30,6 +43,7 @@ void AgentNode::start() {
   if (is_up() || retired_ || !host_.is_powered()) return;
   begin_life();
   stopping_ = false;
+  has_adopted_ = false;
   std::optional<agent::AgentSnapshot> snapshot = read_disk();
   if (!snapshot) return fail("the disk refuses");
   core_ = std::make_unique<agent::Agent>(
@@ -98,6 +112,10 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
     }
     snapshot.records.push_back(*std::move(read));
   }
+  if (host_.newest_run() > last_run(snapshot.records)) {  // As open_checkpoint().
+    remembered_ = agent::Remembered::kWithGaps;
+    host_.disk().renew();
+  }
   if (chance_.chance(1, 2)) return snapshot;
   std::vector<proto::CheckpointRecord> compact =
       agent::Agent(agent::AgentOptions{.name = host_.name(), .total = host_.total()}, snapshot)
@@ -156,6 +174,8 @@ void AgentNode::step(const agent::AgentEvent& event) {
     carry_out(action);
     if (!is_up()) return;
   }
+  // As AgentShell: the first step looks for all that is named.
+  if (!std::exchange(has_adopted_, true)) host_.end_unnamed();
   stepped();
 }
 

@@ -79,6 +79,7 @@ class AgentNode final : public Node, public Listener, public Caller {
   std::unique_ptr<agent::Agent> core_;
   std::function<void()> on_failed_;
   agent::Remembered remembered_ = agent::Remembered::kAll;  // by the snapshot of this life
+  bool has_adopted_ = false;                                // in this life
   bool retired_ = false;
   bool stopping_ = false;  // in this life
   bool is_idle_ = false;

@@ -287,6 +287,10 @@ void Simulation::befall(const Fault& fault) {
       agent.crash();
       host.disk().damage(chance);
       return comes_back(agent, fault.lasts, chance);
+    case FaultKind::kCheckpointCut:
+      agent.crash();
+      host.cut_checkpoint(chance);
+      return comes_back(agent, fault.lasts, chance);
     case FaultKind::kMasterDiskFull:
     case FaultKind::kMasterDiskBroken:
       struck.set_trouble(fault.kind == FaultKind::kMasterDiskFull ? MasterNode::Trouble::kFull

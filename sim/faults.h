@@ -80,6 +80,8 @@ enum class FaultKind : uint8_t {
   kRackCut,
   kAgentGone,
   kAgentIdle,
+  // Of an agent's disk; behind those, for the same reason.
+  kCheckpointCut,
 };
 
 // How much of it there is in a run that has it.
@@ -179,6 +181,8 @@ inline constexpr std::array kFaultKinds = {
                  "an agent is cut off, declared gone, and comes back; then it begins anew"},
     FaultKindRow{FaultKind::kAgentIdle, "agent_idle", FaultAmount::kFew,
                  "an agent takes tasks and does nothing about them; its master gives them up soon"},
+    FaultKindRow{FaultKind::kCheckpointCut, "checkpoint_cut", FaultAmount::kSome,
+                 "an agent ends, and its checkpoint ends at an earlier record, whole or torn"},
 };
 
 std::string_view to_text(FaultKind kind);

@@ -114,6 +114,7 @@ void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
   const auto at = processes_.find(process.pid());
   if (at == processes_.end()) return;
   const uint64_t life = at->second.parent_life;
+  const ProcessStart known_as = at->second.known_as();
   if (at->second.adopted) {
     exit_code.reset();
     signal.reset();
@@ -122,7 +123,7 @@ void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
   if (life != parent_life_) return;
   // After `started`: the agent waits for its children on one loop.
   world_.after(microseconds(chance_.between(2'500, 10'000)),
-               [this, life, start = process.started_as(), exit_code, signal] {
+               [this, life, start = known_as, exit_code, signal] {
                  if (life == parent_life_) parent_.exited(start, exit_code, signal);
                });
 }
@@ -136,10 +137,16 @@ void Host::adopt(const proto::ExecutorRecord& executor) {
     if (start.framework != executor.framework || start.token != executor.token) continue;
     child.parent_life = parent_life_;
     child.adopted = true;
-    // Its agent may have ended before it could make it that one.
-    child.process->becomes(
-        {executor.framework, executor.executor, executor.run, executor.program, executor.token});
-    world_.after(soon, [this, life = parent_life_, start = child.process->started_as(), pid = pid] {
+    const ProcessStart named{executor.framework, executor.executor, executor.run, executor.program,
+                             executor.token};
+    child.taken_for.reset();
+    if (executor.run >= start.run) {
+      // Its agent may have ended before it could make it that one.
+      child.process->becomes(named);
+    } else {
+      child.taken_for = named;
+    }
+    world_.after(soon, [this, life = parent_life_, start = named, pid = pid] {
       if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
     });
     return;
@@ -159,7 +166,7 @@ void Host::end_process(ExecutorProcess& process, int32_t signal) {
 
 void Host::kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) {
   for (const auto& [pid, child] : processes_) {
-    const ProcessStart& start = child.process->started_as();
+    const ProcessStart& start = child.known_as();
     if (start.framework != framework || start.executor != executor || start.run != run) continue;
     return end_process(*child.process, 9);
   }
@@ -179,6 +186,14 @@ void Host::end_leftover(const proto::ExecutorRecord& executor) {
   world_.after(microseconds(chance_.between(100, 20'000)), [this, life = parent_life_, executor] {
     if (life == parent_life_) parent_.leftover_ended(executor);
   });
+}
+
+void Host::end_unnamed() {
+  std::vector<ExecutorProcess*> unnamed;
+  for (const auto& [pid, child] : processes_) {
+    if (child.parent_life != parent_life_) unnamed.push_back(child.process);
+  }
+  for (ExecutorProcess* process : unnamed) end_process(*process, 9);
 }
 
 void Host::remove_sandboxes(const FrameworkId& framework, const std::vector<std::string>& begins) {
@@ -222,6 +237,11 @@ void Host::power_on() {
   if (std::exchange(powered_, true)) return;
   ++boots_;
   network_.set_power(site_, true);
+}
+
+void Host::cut_checkpoint(Prng& chance) {
+  disk_.cut(chance);
+  journal_.memory_lost(name_);
 }
 
 void Host::forgotten_but(const std::vector<proto::CheckpointRecord>& records) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -42,6 +43,7 @@ class Host {
   void begin_anew() {
     disk_ = AgentDisk();
     sandboxes_.clear();
+    newest_run_ = 0;
   }
 
   // How often a start fails, per thousand.
@@ -73,6 +75,8 @@ class Host {
   void adopt(const proto::ExecutorRecord& executor);
   void kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
   void end_leftover(const proto::ExecutorRecord& executor);
+  // All that this life of the agent has neither started nor adopted.
+  void end_unnamed();
   uint64_t newest_run() const { return newest_run_; }  // that was ever started here
   // Those of executors whose ids begin so. A law: no task runs in them.
   void remove_sandboxes(const FrameworkId& framework, const std::vector<std::string>& begins);
@@ -87,6 +91,8 @@ class Host {
   void power_off(Prng& chance);
   void power_on();
   bool is_powered() const { return powered_; }
+  // What the agent wrote last is lost. No process may be told as lost while it lives.
+  void cut_checkpoint(Prng& chance);
   // The agent has forgotten what it runs, except for these.
   void forgotten_but(const std::vector<proto::CheckpointRecord>& records);
 
@@ -146,6 +152,9 @@ class Host {
     ExecutorProcess* process = nullptr;
     uint64_t parent_life = 0;
     bool adopted = false;  // nobody sees with which code it exits
+    // As what its agent took it back, which may be an earlier run.
+    std::optional<ProcessStart> taken_for = {};
+    const ProcessStart& known_as() const { return taken_for ? *taken_for : process->started_as(); }
   };
   std::map<int32_t, Child> processes_;
   std::vector<std::unique_ptr<ExecutorProcess>> all_;  // also those that ended

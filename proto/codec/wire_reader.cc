@@ -321,6 +321,7 @@ void WireReader::fill(wire::RunTask::Reader in, RunTask& out) {
     name(one.getName(), "the name of a secret", secret.name);
     data(one.getValue(), "the value of a secret", kSealedSecretBytesMax, secret.value);
   }
+  out.run = in.getRun();
   if (!in.hasBecomes()) return;
   const auto becomes = in.getBecomes();
   ExecutorPlace& place = out.becomes.emplace();
@@ -359,6 +360,19 @@ void WireReader::fill(wire::ExecutorHello::Reader in, ExecutorHello& out) {
   name(in.getFramework(), "framework id", out.framework);
   name(in.getExecutor(), "executor id", out.executor);
   secret(in.getToken(), out.token);
+  out.run = in.getRun();
+  out.tells_runs = in.getTellsRuns();
+  const auto runs = in.getRuns();
+  if (!count(runs.size(), "tasks of an executor", kExecutorRunsMax)) return;
+  out.runs.resize(runs.size());
+  for (unsigned i = 0; i < runs.size() && ok(); ++i) {
+    ExecutorRun& run = out.runs[i];
+    name(runs[i].getTask(), "task id", run.task);
+    run.run = runs[i].getRun();
+    run.ended = runs[i].getEnded();
+    run.acknowledged = runs[i].getAcknowledged();
+    if (runs[i].hasStatus()) status(runs[i].getStatus(), run.status.emplace());
+  }
 }
 
 void WireReader::fill(wire::ExecutorWelcome::Reader in, ExecutorWelcome& out) {

@@ -180,6 +180,7 @@ void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
   out.leader = LeaderEpoch(in.getLeader());
   text(in.getPlace(), "the place of a work directory", kNameBytesMax, out.place);
   cluster(in.getCluster(), out.cluster);
+  out.memory = in.getMemory();
 }
 
 void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {

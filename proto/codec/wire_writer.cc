@@ -265,6 +265,7 @@ void write(const RunTask& message, wire::Envelope::Builder envelope) {
       if (!message.secrets[i].value.empty()) secrets[i].setValue(data_of(message.secrets[i].value));
     }
   }
+  out.setRun(message.run);
   if (!message.becomes) return;
   auto becomes = out.initBecomes();
   becomes.setExecutor(text_of(message.becomes->executor));
@@ -288,6 +289,18 @@ void write(const ExecutorHello& message, wire::Envelope::Builder envelope) {
   out.setFramework(text_of(message.framework));
   out.setExecutor(text_of(message.executor));
   out.setToken(text_of(message.token));
+  out.setRun(message.run);
+  out.setTellsRuns(message.tells_runs);
+  if (message.runs.empty()) return;
+  auto runs = out.initRuns(static_cast<unsigned>(message.runs.size()));
+  for (unsigned i = 0; i < runs.size(); ++i) {
+    const ExecutorRun& run = message.runs[i];
+    runs[i].setTask(text_of(run.task));
+    runs[i].setRun(run.run);
+    runs[i].setEnded(run.ended);
+    runs[i].setAcknowledged(run.acknowledged);
+    if (run.status) write(*run.status, runs[i].initStatus());
+  }
 }
 
 void write(const ExecutorWelcome& message, wire::Envelope::Builder envelope) {
@@ -505,6 +518,7 @@ void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
   out.setLeader(record.leader.value());
   if (!record.place.empty()) out.setPlace(text_of(record.place));
   if (!record.cluster.empty()) out.setCluster(text_of(record.cluster));
+  out.setMemory(record.memory);
 }
 
 void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) {

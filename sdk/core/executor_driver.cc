@@ -1,6 +1,8 @@
 // One executor's side of its session with the agent. Tasks are known by id, so a RunTask that comes
 // again is nothing new; updates are numbered for each task and kept until the agent has written
-// them down. Read State::handle first, then on_agent_message.
+// them down. How tasks ended is remembered beyond that, since an agent may lose what it wrote: it
+// hears of them with the hello, and a task that has ended is not started again. Read State::handle
+// first, then on_agent_message.
 
 #include "sdk/core/executor_driver.h"
 
@@ -8,12 +10,24 @@
 #include <deque>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "common/check.h"
 #include "common/text.h"
 #include "proto/channel.h"
 
 namespace proffer::sdk {
+namespace {
+
+// Of the updates that a hello tells again, all together: it must fit a frame with its names.
+constexpr size_t kToldAgainBytesMax = 256 * 1024;
+
+size_t weight_of(const proto::TaskStatus& status) {
+  constexpr size_t kFixed = 256;
+  return kFixed + status.message.size() + status.data.size();
+}
+
+}  // namespace
 
 class ExecutorDriver::State {
  public:
@@ -29,15 +43,34 @@ class ExecutorDriver::State {
     Time now = {};
     ExecutorDriverOutbox& out;
   };
+  // Which launch of its id a task is.
+  struct Launch {
+    bool own = false;  // this executor is for it alone
+    uint64_t run = 0;  // 0: the agent did not say
+    Time at = {};
+
+    bool is_same_as(const Launch& other) const {
+      if (own) return run != 0 && other.run != 0 ? run == other.run : at == other.at;
+      return at == other.at && at > Time();
+    }
+  };
   // From its RunTask until the update that ends it is acknowledged.
   struct Task {
-    bool own = false;  // this executor was started for it alone
+    Launch launch = {};
     uint64_t sequence = 0;
     bool ended = false;
     bool takes_another = false;  // said with its end
     std::deque<proto::TaskStatus> unacknowledged = {};
     // The newest update for which there was no room among them.
     std::optional<proto::TaskStatus> held = {};
+    std::optional<proto::TaskStatus> acknowledged = {};  // the last one
+
+    uint64_t acknowledged_sequence() const { return sequence - unacknowledged.size(); }
+  };
+  // Of a task that has ended, and whose end an agent acknowledged.
+  struct Ended {
+    Launch launch = {};
+    proto::TaskStatus end = {};
   };
   enum class Session : uint8_t { kNone, kGreeting, kOpen };
 
@@ -51,7 +84,10 @@ class ExecutorDriver::State {
 
   void on_agent_message(const proto::Message& message, Step& step);
   void on_welcome(const proto::ExecutorWelcome& welcome, Step& step);
+  proto::ExecutorHello hello() const;
   void on_run_task(const proto::RunTask& run, Step& step);
+  void tell_end_again(const proto::RunTask& run, proto::TaskStatus end, Step& step);
+  void remember(const TaskId& id, const Task& task);
   void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
   void send_update(const Task& task, const proto::TaskStatus& status, Step& step);
   void keep_and_send(Task& task, proto::TaskStatus&& status, Step& step);
@@ -64,8 +100,11 @@ class ExecutorDriver::State {
 
   ExecutorDriverOptions options_;
   std::map<TaskId, Task> tasks_;
-  // Of the last own task, acknowledged: an agent whose checkpoint lost it hears it again.
-  std::optional<proto::TaskStatus> last_end_;
+  uint64_t run_ = 0;  // the highest of those that its tasks were of
+  // The last kExecutorRunsMax; the newest last. An agent whose checkpoint lost an end hears it
+  // again.
+  std::map<TaskId, Ended> ended_;
+  std::deque<TaskId> ended_order_;
   size_t unacknowledged_ = 0;
 
   Session session_ = Session::kNone;
@@ -116,7 +155,40 @@ void ExecutorDriver::State::on(const AgentConnected&, Step& step) {
   heartbeat_ = options_.heartbeat;
   agent_timeout_ = options_.agent_timeout;
   last_heard_ = step.now;
-  send(proto::ExecutorHello{options_.framework, options_.executor, options_.token}, step);
+  send(hello(), step);
+}
+
+// What lives in it, then what has ended, the newest first.
+proto::ExecutorHello ExecutorDriver::State::hello() const {
+  proto::ExecutorHello hello{.framework = options_.framework,
+                             .executor = options_.executor,
+                             .token = options_.token,
+                             .run = run_};
+  if (tasks_.size() > kExecutorRunsMax) return hello;
+  hello.tells_runs = true;
+  size_t bytes = 0;
+  const auto add = [&](proto::ExecutorRun run, const proto::TaskStatus* status) {
+    if (status != nullptr && bytes + weight_of(*status) <= kToldAgainBytesMax) {
+      bytes += weight_of(*status);
+      run.status = *status;
+    }
+    hello.runs.push_back(std::move(run));
+  };
+  for (const auto& [id, task] : tasks_) {
+    add({.task = id,
+         .run = task.launch.run,
+         .ended = task.ended,
+         .acknowledged = task.acknowledged_sequence()},
+        task.acknowledged ? &*task.acknowledged : nullptr);
+  }
+  for (auto id = ended_order_.rbegin(); id != ended_order_.rend(); ++id) {
+    if (hello.runs.size() >= kExecutorRunsMax) break;
+    if (tasks_.contains(*id)) continue;
+    const Ended& ended = ended_.at(*id);
+    add({.task = *id, .run = ended.launch.run, .ended = true, .acknowledged = ended.end.sequence},
+        &ended.end);
+  }
+  return hello;
 }
 
 void ExecutorDriver::State::on(const AgentDisconnected&, Step& step) { end_session(step.now); }
@@ -174,18 +246,48 @@ void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step
   // A heartbeat says what it says by coming; what a newer agent may say is ignored.
 }
 
+// An agent that has lost records asks for what has ended. A run of this process before the one in
+// which it is has ended in any case.
 void ExecutorDriver::State::on_run_task(const proto::RunTask& run, Step& step) {
-  if (run.becomes) options_.executor = run.becomes->executor;
-  const bool own = run.spec.executor_id.empty();
-  const auto [at, is_new] = tasks_.try_emplace(run.spec.id, Task{.own = own});
-  if (!is_new) return;
-  // Nobody gives the id of its last task to an executor that stays for another.
-  if (own && last_end_ && last_end_->task == run.spec.id) {
-    at->second.sequence = last_end_->sequence - 1;
-    at->second.ended = true;
-    return keep_and_send(at->second, *std::exchange(last_end_, std::nullopt), step);
+  const Launch launch{run.spec.executor_id.empty(), run.run, run.assignment.launched_at};
+  const bool is_of_before = launch.own && run.run != 0 && run.run < run_;
+  if (run.becomes && !is_of_before) options_.executor = run.becomes->executor;
+  if (tasks_.contains(run.spec.id)) return;
+  const auto ended = ended_.find(run.spec.id);
+  if (ended != ended_.end() && ended->second.launch.is_same_as(launch)) {
+    return tell_end_again(run, ended->second.end, step);
   }
+  if (is_of_before) {
+    return tell_end_again(run,
+                          {.task = run.spec.id,
+                           .state = proto::TaskState::kFailed,
+                           .reason = proto::TaskReason::kExecutorEnded,
+                           .sequence = 1,
+                           .message = "it has ended, and its executor has forgotten how"},
+                          step);
+  }
+  run_ = std::max(run_, run.run);
+  tasks_[run.spec.id] = {.launch = launch};
   step.out.actions.push_back(StartTask{run});
+}
+
+void ExecutorDriver::State::tell_end_again(const proto::RunTask& run, proto::TaskStatus end,
+                                           Step& step) {
+  Task& task = tasks_[run.spec.id];
+  task.launch = {run.spec.executor_id.empty(), run.run, run.assignment.launched_at};
+  task.sequence = end.sequence - 1;
+  task.ended = true;
+  keep_and_send(task, std::move(end), step);
+}
+
+void ExecutorDriver::State::remember(const TaskId& id, const Task& task) {
+  if (!ended_.insert_or_assign(id, Ended{task.launch, *task.acknowledged}).second) {
+    std::erase(ended_order_, id);
+  }
+  ended_order_.push_back(id);
+  if (ended_order_.size() <= kExecutorRunsMax) return;
+  ended_.erase(ended_order_.front());
+  ended_order_.pop_front();
 }
 
 void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, Step& step) {
@@ -206,13 +308,12 @@ void ExecutorDriver::State::on_acknowledge(const proto::Acknowledge& acknowledge
   Task& task = at->second;
   while (!task.unacknowledged.empty() &&
          task.unacknowledged.front().sequence <= acknowledge.sequence) {
-    if (task.own && proto::is_terminal(task.unacknowledged.front().state)) {
-      last_end_ = std::move(task.unacknowledged.front());
-    }
+    task.acknowledged = std::move(task.unacknowledged.front());
     task.unacknowledged.pop_front();
     --unacknowledged_;
   }
   if (task.ended && task.unacknowledged.empty()) {
+    remember(at->first, task);
     tasks_.erase(at);
   } else if (task.held && task.unacknowledged.size() + 1 < kUpdatesPerTaskMax) {
     keep_and_send(task, *std::exchange(task.held, std::nullopt), step);
@@ -312,10 +413,16 @@ std::vector<Violation> ExecutorDriver::State::violations() const {
       report(id, "an update follows the one that ended it");
     }
     if (task.unacknowledged.size() > kUpdatesPerTaskMax) report(id, "too many updates wait");
+    if (task.acknowledged && task.acknowledged->sequence != task.acknowledged_sequence()) {
+      report(id, "the update that was acknowledged last is another");
+    }
     if (task.held && (task.ended || task.unacknowledged.empty())) {
       report(id, "an update waits for nothing");
     }
     waiting += task.unacknowledged.size();
+  }
+  if (ended_.size() != ended_order_.size() || ended_.size() > kExecutorRunsMax) {
+    found.push_back({"tasks that have ended are miscounted"});
   }
   if (waiting != unacknowledged_) found.push_back({"unacknowledged updates are miscounted"});
   if (begun_ && session_ != Session::kOpen && !away_since_ && !finished_) {

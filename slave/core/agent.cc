@@ -203,8 +203,9 @@ std::vector<Violation> Agent::State::violations() const {
   }
   for (const ExecutorKey& key : awaited_) {
     const auto at = executors_.find(key);
-    if (at == executors_.end() || !at->second.away || at->second.killed) {
-      found.push_back({"recovery waits for an executor that is not away"});
+    if (at == executors_.end() ||
+        (!at->second.away && !at->second.is_forgotten && at->second.forgotten.empty())) {
+      found.push_back({"recovery waits for an executor that is there"});
     }
   }
   if (!options_.total.contains(ledger_.used())) {
@@ -248,6 +249,10 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
     if (live == live_.end() || live->second.delivered)
       report("a wrong task waits for its next run");
   }
+  for (const TaskId& task : executor.forgotten) {
+    if (executor.tasks.contains(task)) report("a task is named, and ended as if it were not");
+  }
+  if (executor.is_forgotten && !executor.killed) report("is in no run that is named, and lives on");
   if (executor.own && executor.tasks.size() > 1) report("runs more than its own task");
   if (executor.away && executor.peer) report("has a session, but is taken for away");
   if (!executor.waiting.empty() && !executor.leaving) report("a task waits for no reason");

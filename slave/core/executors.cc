@@ -13,12 +13,6 @@
 namespace proffer::agent {
 namespace {
 
-// What an executor may say of a task.
-bool is_executors_word(proto::TaskState state) {
-  return state == proto::TaskState::kRunning || state == proto::TaskState::kFinished ||
-         state == proto::TaskState::kFailed || state == proto::TaskState::kKilled;
-}
-
 // By SIGKILL, or as a shell says it of its child.
 bool was_killed(std::optional<int32_t> exit_code, std::optional<int32_t> signal) {
   constexpr int32_t kSigkill = 9;
@@ -53,6 +47,11 @@ std::string words_of(const OutOfMemory& memory) {
 }
 
 }  // namespace
+
+bool is_executors_word(proto::TaskState state) {
+  return state == proto::TaskState::kRunning || state == proto::TaskState::kFinished ||
+         state == proto::TaskState::kFailed || state == proto::TaskState::kKilled;
+}
 
 std::string mebibytes(int64_t bytes) {
   constexpr int64_t kMebi = int64_t{1} << 20;
@@ -139,7 +138,11 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
                          .message = message,
                          .exit_code = ending.exit_code,
                          .signal = ending.signal};
-  if (at->second.away) told = lost_with(key, at->second);
+  if (at->second.away) {
+    told = lost_with(key, at->second);
+    // It may have had tasks that the checkpoint has lost, and tells of none any more.
+    if (!at->second.own) note_loss(step);
+  }
   // What a shared one used is not of one of its tasks.
   if (at->second.own) {
     told.usage = ending.usage;
@@ -227,6 +230,11 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
   record_process(key, executor, step);
   start_worked(executor, step);
   if (executor.peer) drop_peer(key, step);
+  const Standing standing = standing_of(key, executor, *hello);
+  if (standing == Standing::kBeyond) {
+    step.out.actions.push_back(DropExecutorPeer{frame.peer});
+    return end_forgotten_run(key, *hello, step);
+  }
   executor.peer = frame.peer;
   executor.channel = channel;
   executor.last_heard = step.now;
@@ -237,11 +245,14 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
                                           .heartbeat = options_.executor_heartbeat,
                                           .timeout = options_.executor_timeout},
                    step);
+  take_forgotten_updates(key, *hello, step);
   // What an earlier connection lost is told again; the executor knows what it has.
-  if (key != said) limit(key, executor, step);
+  const bool becomes = standing == Standing::kBehind;
+  if (becomes) limit(key, executor, step);
   if (!executor.moving) {
-    for (const TaskId& task : executor.tasks) deliver(key, executor, task, step, key != said);
+    for (const TaskId& task : executor.tasks) deliver(key, executor, task, step, becomes);
   }
+  end_forgotten_tasks(key, *hello, step);
   if (executor.shutdown) send_to_executor(executor, proto::ExecutorShutdown{}, step);
   executor_pulse(key, step);
   executor_is_back(key, step);
@@ -255,6 +266,7 @@ void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const
   proto::RunTask run{
       .framework = key.first, .spec = entry.record.spec, .assignment = entry.record.assignment};
   run.secrets = live.secrets;
+  run.run = executor.run;
   if (becomes) run.becomes = proto::ExecutorPlace{key.second, executor.sandbox};
   send_to_executor(executor, std::move(run), step);
   if (live.kill) {
@@ -423,14 +435,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
   bool ended = false;
   if (live != live_.end() && told.sequence > live->second.executor_sequence) {
     live->second.secrets.clear();
-    proto::TaskStatus status{.state = told.state,
-                             .reason = told.reason,
-                             .message = told.message,
-                             .data = told.data,
-                             .exit_code = told.exit_code,
-                             .signal = told.signal,
-                             .healthy = told.healthy,
-                             .ready = told.ready};
+    proto::TaskStatus status = what_is_told(told);
     // What a shared one used is not of one of its tasks.
     if (proto::is_terminal(told.state) && executor.own) status.usage = frame.usage;
     if (told.state == proto::TaskState::kKilled) say_why_killed(task_key, status);
@@ -459,6 +464,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
                                       .source = proto::UpdateSource::kAgent,
                                       .sequence = told.sequence},
                    step);
+  if (proto::is_terminal(told.state)) forgotten_task_ended(key, told.task, step);
   if (!ended) return;
   executor.tasks.erase(told.task);
   if (!executor.own) limit(key, executor, step);

@@ -182,7 +182,6 @@ void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
   executor.killed = true;
   step.trace(ExecutorKilled{{key.first, key.second}});
   step.out.actions.push_back(KillExecutor{key.first, key.second, executor.run});
-  if (awaited_.erase(key) != 0) finish_recovery(step);
 }
 
 void Agent::State::on(const StopAsked& stop, Step& step) {

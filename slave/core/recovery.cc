@@ -29,6 +29,7 @@ void Agent::State::begin(Step& step) {
     step.out.sync = true;
   }
   if (options_.remembered == Remembered::kWithGaps) close_gaps(step);
+  forget_earlier_runs(step);
   const std::map<ExecutorKey, proto::ExecutorRecord> known = ledger_.executors();
   for (const auto& [key, executor] : known) {
     if (executor.boot_id != options_.boot_id) {  // A reboot ended what ran before it.
@@ -60,11 +61,10 @@ void Agent::State::begin(Step& step) {
   fetch_all_again(step);
   for (auto& [key, executor] : executors_) {
     if (executor.fetching) continue;
-    if (!executor.own || !executor.tasks.empty()) {
-      awaited_.insert(key);
-      continue;
-    }
-    // Its task has ended, and that is written down: it is about to leave, or waits for another.
+    awaited_.insert(key);
+    if (!executor.own || !executor.tasks.empty()) continue;
+    // Its task has ended, and that is written down: it is about to leave, waits for another, or has
+    // one that the log has lost.
     executor.leaving = true;
     executor.shutdown = true;
     deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
@@ -134,10 +134,6 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
   await_hello(key, adopted, step);
 }
 
-// Updates that were told, but not yet on the disk when its machine lost its power: their numbers
-// must not be given again, for whoever heard them would take the end of the task for one of them.
-constexpr uint64_t kUnsyncedMax = uint64_t{1} << 20;
-
 // Numbers that an earlier life may have given to updates which it did not write down whole. Its
 // last update is written once more, with a number behind them; told again only if it is to be told
 // anyway.
@@ -185,7 +181,7 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
       {.state = proto::TaskState::kLost,
        .reason = proto::TaskReason::kAgentRestarted,
        .message = task.record.run == 0 ? "the agent restarted before the task was started"
-                  : options_.remembered == Remembered::kWithGaps
+                  : options_.remembered == Remembered::kWithGaps || has_noted_loss_
                       ? "the agent's checkpoint has gaps and does not name its executor in full"
                       : "the machine restarted"},
       step, 0, kUnsyncedMax));
@@ -239,10 +235,10 @@ void Agent::State::offer_less(Step& step) {
 }
 
 void Agent::State::executor_is_back(const ExecutorKey& key, Step& step) {
-  if (!std::exchange(executors_.at(key).away, false)) return;
-  step.trace(ExecutorIsBack{{key.first, key.second}});
-  awaited_.erase(key);
-  finish_recovery(step);
+  LiveExecutor& executor = executors_.at(key);
+  if (std::exchange(executor.away, false)) step.trace(ExecutorIsBack{{key.first, key.second}});
+  if (!executor.forgotten.empty()) return;
+  if (awaited_.erase(key) != 0) finish_recovery(step);
 }
 
 // What became of the tasks of an executor that ended before it was back.

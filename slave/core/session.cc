@@ -58,9 +58,9 @@ size_t bytes_of(const proto::Labels& labels) {
 }
 
 // What was told to an agent with this number it still knows: a reboot loses what was not synced, a
-// damaged log is begun anew. FNV-1a.
-uint32_t memory_of(const AgentOptions& options) {
-  uint32_t hash = 0x811C9DC5u ^ options.checkpoint;
+// damaged log is begun anew, and of another loss its executors tell. FNV-1a.
+uint32_t memory_of(const AgentOptions& options, const proto::AgentIdentity& identity) {
+  uint32_t hash = 0x811C9DC5u ^ options.checkpoint ^ identity.memory;
   for (const char c : options.boot_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
   return std::max(hash, 1u);
 }
@@ -146,7 +146,7 @@ void Agent::State::register_agent(Step& step) {
                                       .ports = options_.total.ports,
                                       .http_address = options_.http_address,
                                       .tasks_follow = static_cast<uint32_t>(parts.size()),
-                                      .memory = memory_of(options_),
+                                      .memory = memory_of(options_, identity),
                                       .limits = options_.limits,
                                       .trouble = trouble_,
                                       .cluster = has_tasks() ? identity.cluster : ClusterId(),

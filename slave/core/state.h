@@ -2,7 +2,7 @@
 
 // What the agent's core is made of; agent.h says what it is for. One file for each story:
 // recovery.cc, session.cc (the master), launch.cc, starting.cc, files.cc, executors.cc, spares.cc,
-// kill.cc, releases.cc; agent.cc puts events to them.
+// runs.cc, kill.cc, releases.cc; agent.cc puts events to them.
 
 #include <map>
 #include <optional>
@@ -47,6 +47,13 @@ struct Step {
 
   void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
 };
+
+// Updates that were told, but are not in the records that are left: their numbers must not be given
+// again, for whoever heard them would take the end of the task for one of them.
+inline constexpr uint64_t kUnsyncedMax = uint64_t{1} << 20;
+
+// What an executor may say of a task.
+bool is_executors_word(proto::TaskState state);
 
 // Why a launch is refused.
 struct LaunchRefusal {
@@ -113,6 +120,9 @@ class Agent::State {
     bool adopted = false;  // of an earlier life, back or not
     int32_t pid = 0;       // 0: the machine has not said that its process is there
     uint64_t start_ticks = 0;
+    // Its process is in a later run, which no record names: it is being ended.
+    bool is_forgotten = false;
+    std::set<TaskId> forgotten = {};  // tasks in it that no record names: they are being ended
     bool spare = false;               // leaving, unless another task comes soon
     bool moving = false;              // was a spare; its process is being given what it needs
     std::string sandbox = {};         // its path, once its process is there
@@ -245,6 +255,25 @@ class Agent::State {
   std::optional<ExecutorKey> executor_with_token(const FrameworkId& framework,
                                                  const Secret& token) const;
 
+  // runs.cc
+  // Of a process to the run that the record names: it is in that one, has not heard of it yet, or
+  // is in a later one.
+  enum class Standing : uint8_t { kSame, kBehind, kBeyond };
+  Standing standing_of(const ExecutorKey& key, const LiveExecutor& executor,
+                       const proto::ExecutorHello& hello) const;
+  void note_loss(Step& step);
+  void told_of_loss(const ExecutorKey& key, Step& step);
+  uint32_t fresh_memory(uint32_t before) const;
+  void end_forgotten_run(const ExecutorKey& key, const proto::ExecutorHello& hello, Step& step);
+  void take_end(const ExecutorKey& key, const TaskId& task, proto::TaskStatus status,
+                uint64_t executor_sequence, Step& step);
+  static proto::TaskStatus what_is_told(const proto::TaskStatus& told);
+  void take_forgotten_updates(const ExecutorKey& key, const proto::ExecutorHello& hello,
+                              Step& step);
+  void end_forgotten_tasks(const ExecutorKey& key, const proto::ExecutorHello& hello, Step& step);
+  void forgotten_task_ended(const ExecutorKey& key, const TaskId& task, Step& step);
+  void forget_earlier_runs(Step& step);
+
   // releases.cc
   void on_release_files(const proto::ReleaseFiles& message, Step& step);
   void look_at_releases(const FrameworkId& framework, std::string_view left, Step& step);
@@ -287,7 +316,8 @@ class Agent::State {
 
   bool begun_ = false;
   bool recovered_ = false;
-  std::set<ExecutorKey> awaited_;                           // may come back
+  std::set<ExecutorKey> awaited_;                           // may come back, or are being ended
+  bool has_noted_loss_ = false;                             // in this life
   std::map<ExecutorKey, proto::ExecutorRecord> leftovers_;  // still to be ended
 
   // The session with the master.

@@ -382,6 +382,15 @@ struct ExecutorIsBack : OfExecutor {
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "executor is back"}; }
 };
 
+struct CheckpointForgot : OfExecutor {
+  static constexpr TraceKind kind() {
+    return {
+        TraceLevel::kOperator,
+        "an executor tells of what the checkpoint has lost; what runs in it and is not named is "
+        "ended"};
+  }
+};
+
 struct ExecutorDidNotComeBack : OfExecutor {
   static constexpr TraceKind kind() {
     return {TraceLevel::kMisbehaved, "executor did not come back"};

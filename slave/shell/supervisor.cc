@@ -536,8 +536,9 @@ void Supervisor::adopted_all() {
   std::set<uint64_t> runs;
   for (const auto& [run, adopted] : adopted_) runs.insert(run);
   secrets_.keep_only(runs);
+  // Before the master is told that they are lost.
   end_unnamed();
-  tidy_timer_.arm(loop_.now());
+  tidy_up();
 }
 
 // Processes of runs that no record names any more: the checkpoint lost them. Groups are looked

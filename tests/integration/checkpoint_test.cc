@@ -32,8 +32,8 @@ class Checkpoints : public testing::Test {
     }
   }
   Words agent_command(const std::string& work_dir) const {
-    return {program("proffer-agent"), "--master=" + socket_,        "--name=a1",
-            "--work_dir=" + work_dir, "--resources=cpus:4;mem:512", "--tasks_on_exit=kill"};
+    return {program("proffer-agent"), "--master=" + socket_,       "--name=a1",
+            "--work_dir=" + work_dir, "--resources=" + resources_, "--tasks_on_exit=kill"};
   }
   void start_agent() {
     agent_ = std::make_unique<Process>(agent_command(work_dir_));
@@ -77,6 +77,7 @@ class Checkpoints : public testing::Test {
   TemporaryDirectory home_;
   const std::string socket_ = home_ / "run/master.sock";
   const std::string work_dir_ = home_ / "agent";
+  std::string resources_ = "cpus:4;mem:512";
   const std::string log_ = work_dir_ + "/checkpoint.log";
   Process master_{Words{program("proffer-master"), "--data_dir=" + (home_ / "master"),
                         "--socket=" + socket_, "--heartbeat=1s"}};
@@ -121,6 +122,37 @@ TEST_F(Checkpoints, PutBackToAnOlderStateRunNothingTwice) {
   end(one);
   end(three);
   EXPECT_EQ(begun(), "one\ntwo\nthree\n");
+}
+
+// The executor of the first command ran the second, and runs the third: it is none of the first's
+// any more, whatever the checkpoint says.
+TEST_F(Checkpoints, OfBeforeAnExecutorTookItsNextCommandRunNothingTwiceAndLeaveNothingAlive) {
+  resources_ = "cpus:0.1;mem:64";  // room for one command at a time
+  kill_agent();
+  start_agent();
+  const std::string begun_file = home_ / "begun";
+  write_file(home_ / "commands", "echo first >>" + begun_file + "; until test -e " +
+                                     (home_ / "go") + "; do sleep 0.05; done\n" + "echo second >>" +
+                                     begun_file + "\n" +  //
+                                     "echo third >>" + begun_file + "; echo $$ >" +
+                                     (home_ / "pid") + "; exec sleep 1000\n");
+  Process framework(Words{program("examples/exactly_once_framework"), "--master=" + socket_,
+                          "--commands=" + (home_ / "commands"),
+                          "--session_file=" + (home_ / "session")});
+  ASSERT_TRUE(eventually([&] { return begun() == "first\n"; })) << framework.err();
+  fs::copy_file(log_, home_ / "older");
+  write_file(home_ / "go", "");
+  ASSERT_TRUE(eventually([&] { return read_file(home_ / "pid").ends_with("\n"); }));
+  Task third;
+  third.pid = std::stoi(read_file(home_ / "pid"));
+  kill_agent();
+  fs::copy_file(home_ / "older", log_, fs::copy_options::overwrite_existing);
+  start_agent();
+  const Exit end = framework.wait();
+  EXPECT_THAT(end.out, HasSubstr("all 3 commands have ended")) << end.err;
+  EXPECT_THAT(end.out, HasSubstr("lost"));
+  EXPECT_FALSE(third.lives()) << "it was told to be lost";
+  EXPECT_EQ(begun(), "first\nsecond\nthird\n");
 }
 
 TEST_F(Checkpoints, OfACopiedWorkDirectoryAreNotTaken) {

@@ -117,6 +117,14 @@ const Bound kBounds[] = {
          m.becomes = {{ExecutorId("e"), letters(kPathBytesMax + over)}};
        });
      }},
+    {"tasks of an executor",
+     [](size_t over) {
+       ExecutorHello hello{.framework = FrameworkId("f"),
+                           .executor = ExecutorId("e"),
+                           .token = Secret(std::string(32, 'a'))};
+       hello.runs.assign(kExecutorRunsMax + over, {.task = TaskId("t")});
+       return hello;
+     }},
     {"the data of an update",
      [](size_t over) {
        return with(ExecutorUpdate{.status = valid_status()},

@@ -393,6 +393,90 @@ TEST(ExecutorDriver, OneThatBecameAnotherExecutorSaysHelloAsThat) {
   EXPECT_EQ(hellos[0].token, s.options.token);
 }
 
+// --- what an agent that lost records asks again ------------------------------------------------
+
+proto::RunTask next_task(const Scenario& s, const std::string& task, uint64_t run) {
+  proto::RunTask next{.framework = s.options.framework, .spec = {.id = TaskId(task)}, .run = run};
+  next.becomes = {ExecutorId(task), "/sandboxes/" + task};
+  return next;
+}
+// Its own task begins and ends, and the agent knows.
+void begins_and_ends(Scenario& s, const std::string& task, uint64_t run) {
+  s.from_agent(next_task(s, task, run));
+  EXPECT_EQ(s.take<StartTask>().size(), 1u) << task;
+  s.step(TellUpdate{{.task = TaskId(task), .state = TaskState::kFinished}, true});
+  s.acknowledge(task, 1);
+}
+
+TEST(ExecutorDriver, ItsHelloNamesTheRunAndWhatLivesAndHasEndedInIt) {
+  Scenario s;
+  s.open();
+  begins_and_ends(s, "t1", 1);
+  begins_and_ends(s, "t2", 5);
+  s.from_agent(next_task(s, "t3", 9));
+  s.tell("t3", TaskState::kRunning);
+  s.sent<proto::ExecutorHello>();
+  s.step(AgentDisconnected{});
+  s.connect();
+  const std::vector<proto::ExecutorHello> hellos = s.sent<proto::ExecutorHello>();
+  ASSERT_EQ(hellos.size(), 1u);
+  EXPECT_EQ(hellos[0].run, 9u);
+  EXPECT_TRUE(hellos[0].tells_runs);
+  ASSERT_EQ(hellos[0].runs.size(), 3u);
+  EXPECT_EQ(hellos[0].runs[0].task, TaskId("t3"));
+  EXPECT_FALSE(hellos[0].runs[0].ended);
+  EXPECT_EQ(hellos[0].runs[0].acknowledged, 0u);
+  EXPECT_EQ(hellos[0].runs[1].task, TaskId("t2"));
+  EXPECT_EQ(hellos[0].runs[2].task, TaskId("t1"));
+  EXPECT_EQ(hellos[0].runs[2].run, 1u);
+  EXPECT_TRUE(hellos[0].runs[2].ended);
+  ASSERT_TRUE(hellos[0].runs[2].status);
+  EXPECT_EQ(hellos[0].runs[2].status->state, TaskState::kFinished);
+}
+
+TEST(ExecutorDriver, ATaskThatHasEndedIsToldAgainAndNotRunAgain) {
+  Scenario s;
+  s.open();
+  begins_and_ends(s, "t1", 1);
+  begins_and_ends(s, "t2", 5);
+  s.from_agent(next_task(s, "t3", 9));
+  s.take<StartTask>();
+  s.sent<proto::ExecutorUpdate>();
+  s.from_agent(next_task(s, "t1", 1));
+  EXPECT_TRUE(s.take<StartTask>().empty());
+  const std::vector<proto::ExecutorUpdate> told = s.sent<proto::ExecutorUpdate>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].status.task, TaskId("t1"));
+  EXPECT_EQ(told[0].status.state, TaskState::kFinished);
+  EXPECT_EQ(told[0].status.sequence, 1u);
+  // What it does not know either is of a run that is over.
+  s.from_agent(next_task(s, "t0", 3));
+  EXPECT_TRUE(s.take<StartTask>().empty());
+  EXPECT_EQ(s.sent<proto::ExecutorUpdate>().at(0).status.state, TaskState::kFailed);
+  s.acknowledge("t1", 1);
+  // The same id may be launched again.
+  s.from_agent(next_task(s, "t1", 12));
+  EXPECT_EQ(s.take<StartTask>().size(), 1u);
+}
+
+TEST(ExecutorDriver, OfASharedExecutorALaunchIsKnownByItsTime) {
+  Scenario s;
+  s.open();
+  proto::RunTask task{.framework = s.options.framework, .spec = {.id = TaskId("t1")}, .run = 4};
+  task.spec.executor_id = ExecutorId("shared");
+  task.assignment.launched_at = Time::from_nanos(7);
+  s.from_agent(task);
+  EXPECT_EQ(s.take<StartTask>().size(), 1u);
+  s.tell("t1", TaskState::kFinished);
+  s.acknowledge("t1", 1);
+  s.from_agent(task);
+  EXPECT_TRUE(s.take<StartTask>().empty());
+  s.acknowledge("t1", 1);
+  task.assignment.launched_at = Time::from_nanos(8);
+  s.from_agent(task);
+  EXPECT_EQ(s.take<StartTask>().size(), 1u);
+}
+
 TEST(ExecutorDriver, ThatItTakesAnotherTaskIsSaidWithTheEndAndSaidAgainWithIt) {
   Scenario s;
   s.open();

@@ -142,9 +142,16 @@ class AgentScenario {
     return hello_again(executor);
   }
   PeerId hello_again(const std::string& executor) {
+    return hello_with(executor, {.tells_runs = true});
+  }
+  // What it tells of its runs is in `hello`; the rest is filled in.
+  PeerId hello_with(const std::string& executor, proto::ExecutorHello hello) {
     const StartExecutor start = started(executor);
     const PeerId peer(++peers_made);
-    from_executor(peer, proto::ExecutorHello{start.framework, start.executor, start.token});
+    hello.framework = start.framework;
+    hello.executor = start.executor;
+    hello.token = start.token;
+    from_executor(peer, std::move(hello));
     return peer;
   }
   // After a restart: its process was found, and it says hello to this life.

@@ -211,7 +211,7 @@ TEST_F(Spares, ARestartedAgentGivesTheTaskToTheProcessThatHasNotHeardOfIt) {
   EXPECT_EQ(looked_for[0].executor.executor, ExecutorId("t2"));
   EXPECT_EQ(looked_for[0].executor.pid, 1001) << "that of the first task's executor";
   goes_on(start);
-  const PeerId peer = s_.hello_again("t1");
+  const PeerId peer = s_.hello_with("t1", {.run = 1, .tells_runs = true});
   const std::vector<proto::RunTask> given = s_.told_executors<proto::RunTask>();
   ASSERT_EQ(given.size(), 1u);
   EXPECT_EQ(given[0].becomes, (proto::ExecutorPlace{ExecutorId("t2"), "/sandboxes/t2"}));
@@ -223,10 +223,12 @@ TEST_F(Spares, ARestartedAgentGivesTheTaskToTheProcessThatHasNotHeardOfIt) {
 TEST_F(Spares, ARestartedAgentAsksItsSparesToLeave) {
   spare("t1");
   s_.crash_and_restart();
-  s_.registered();
+  s_.tick();
   s_.is_found("t1");
   s_.hello_again("t1");
   EXPECT_EQ(s_.told_executors<proto::ExecutorShutdown>().size(), 1u);
+  s_.connect();
+  s_.welcome();
   EXPECT_FALSE(start_of("t2").spare);
 }
 

@@ -550,6 +550,7 @@ class MessageGenerator {
   }
   void make(RunTask& m) {
     m = {.framework = FrameworkId(name()), .spec = spec(), .assignment = assignment()};
+    m.run = any_number();
     if (flip()) m.becomes = {ExecutorId(name()), "/" + name()};
     for (const SecretUse& use : m.spec.secrets) {
       m.secrets.push_back({.name = use.name, .value = bytes(kSecretBytesMax)});
@@ -565,7 +566,17 @@ class MessageGenerator {
   void make(ExecutorHello& m) {
     m = {.framework = FrameworkId(name()),
          .executor = ExecutorId(name()),
-         .token = Secret(secret())};
+         .token = Secret(secret()),
+         .run = any_number(),
+         .tells_runs = flip(),
+         .runs = several<ExecutorRun>(2, 20, [&] {
+           ExecutorRun run{.task = TaskId(name()),
+                           .run = any_number(),
+                           .ended = flip(),
+                           .acknowledged = any_number()};
+           if (flip()) run.status = status();
+           return run;
+         })};
   }
   void make(ExecutorWelcome& m) {
     m = {.session = SessionEpoch(any_number()), .heartbeat = duration(), .timeout = duration()};
@@ -690,7 +701,8 @@ class MessageGenerator {
          .secret = Secret(secret()),
          .leader = LeaderEpoch(any_number()),
          .place = maybe(name()),
-         .cluster = cluster()};
+         .cluster = cluster(),
+         .memory = static_cast<uint32_t>(any_number())};
   }
   void make(ExecutorRecord& r) {
     r = {.framework = FrameworkId(name()),

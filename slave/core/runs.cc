@@ -1,0 +1,193 @@
+// Which runs live in the process of an executor, by its own word. The checkpoint may have lost what
+// this agent's earlier life acted on; the executor has not. Its hello names the run in which it is,
+// the tasks that live in it and those that have ended. Read standing_of first, then
+// end_forgotten_run.
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "slave/core/state.h"
+#include "slave/core/trace.h"
+
+namespace proffer::agent {
+namespace {
+
+// How long the tasks of a shared executor that no record names have to end.
+constexpr Duration kForgottenGrace = seconds(5);
+
+}  // namespace
+
+// An executor that does not tell its run is taken for the one of the record only if it has that
+// one's name.
+Agent::State::Standing Agent::State::standing_of(const ExecutorKey& key,
+                                                 const LiveExecutor& executor,
+                                                 const proto::ExecutorHello& hello) const {
+  if (!executor.own) return Standing::kSame;
+  const auto is_foreign = [&](const proto::ExecutorRun& run) {
+    const bool is_its = run.run == 0 || run.run == executor.run;
+    return !run.ended && !(is_its && executor.tasks.contains(run.task));
+  };
+  const bool any_foreign = std::any_of(hello.runs.begin(), hello.runs.end(), is_foreign);
+  if (any_foreign || hello.run > executor.run) return Standing::kBeyond;
+  if (hello.run == executor.run) return Standing::kSame;
+  if (hello.run != 0) return Standing::kBehind;
+  if (hello.executor == key.second) return Standing::kSame;
+  const bool is_fresh = hello.tells_runs && hello.runs.empty();
+  return is_fresh ? Standing::kBehind : Standing::kBeyond;
+}
+
+// The master must not send again what this agent may have had. Another number each time: a log that
+// is cut again behind this has none of those before.
+void Agent::State::note_loss(Step& step) {
+  if (std::exchange(has_noted_loss_, true)) return;
+  proto::AgentIdentity identity = *ledger_.identity();
+  identity.memory = fresh_memory(identity.memory);
+  record(std::move(identity), step);
+}
+
+void Agent::State::told_of_loss(const ExecutorKey& key, Step& step) {
+  step.trace(CheckpointForgot{{key.first, key.second}});
+  note_loss(step);
+}
+
+// FNV-1a of what is another in each life.
+uint32_t Agent::State::fresh_memory(uint32_t before) const {
+  uint32_t hash = 0x811C9DC5u ^ before;
+  for (const char c : options_.fresh_secret.str()) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
+  }
+  return hash == before || hash == 0 ? before + 1 : hash;
+}
+
+// A process of which only an earlier run is named: its task has ended, as it says. What lives in it
+// now is not named, so nothing here knows what it may use: it is ended, and only then does the
+// master hear of this agent.
+void Agent::State::end_forgotten_run(const ExecutorKey& key, const proto::ExecutorHello& hello,
+                                     Step& step) {
+  told_of_loss(key, step);
+  LiveExecutor& executor = executors_.at(key);
+  for (const TaskId& task : std::set<TaskId>(executor.tasks)) {
+    const auto told =
+        std::find_if(hello.runs.begin(), hello.runs.end(), [&](const proto::ExecutorRun& run) {
+          return run.task == task && run.run == executor.run && run.ended && run.status;
+        });
+    proto::TaskStatus status{
+        .state = proto::TaskState::kLost,
+        .reason = proto::TaskReason::kExecutorEnded,
+        .message =
+            "its executor has run another task since; how it ended was lost with a part of "
+            "the agent's checkpoint"};
+    uint64_t sequence = 0;
+    if (told != hello.runs.end()) {
+      status = what_is_told(*told->status);
+      sequence = told->acknowledged;
+    }
+    take_end(key, task, std::move(status), sequence, step);
+  }
+  if (executor.peer) drop_peer(key, step);
+  executor.is_forgotten = true;
+  if (!recovered_) awaited_.insert(key);
+  kill_executor(key, step);
+}
+
+void Agent::State::take_end(const ExecutorKey& key, const TaskId& task, proto::TaskStatus status,
+                            uint64_t executor_sequence, Step& step) {
+  const TaskKey task_key{key.first, task};
+  say_why_killed(task_key, status);
+  CHECK(make_update(task_key, std::move(status), step, executor_sequence, kUnsyncedMax));
+  executors_.at(key).tasks.erase(task);
+  task_ended(task_key, step);
+}
+
+// The part of an executor's update that the agent passes on.
+proto::TaskStatus Agent::State::what_is_told(const proto::TaskStatus& told) {
+  return {.state = told.state,
+          .reason = told.reason,
+          .message = told.message,
+          .data = told.data,
+          .exit_code = told.exit_code,
+          .signal = told.signal,
+          .healthy = told.healthy,
+          .ready = told.ready};
+}
+
+// Updates of its tasks that an earlier life acknowledged, and whose records are lost: the last one
+// is made again, with a number behind those that may have been given.
+void Agent::State::take_forgotten_updates(const ExecutorKey& key, const proto::ExecutorHello& hello,
+                                          Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  if (!executor.away) return;
+  for (const proto::ExecutorRun& run : hello.runs) {
+    const auto live = live_.find({key.first, run.task});
+    if (live == live_.end() || !executor.tasks.contains(run.task)) continue;
+    if (run.acknowledged <= live->second.executor_sequence) continue;
+    told_of_loss(key, step);
+    live->second.executor_sequence = run.acknowledged;
+    const bool is_known = run.status && is_executors_word(run.status->state);
+    if (run.ended) {
+      proto::TaskStatus status{.state = proto::TaskState::kLost,
+                               .reason = proto::TaskReason::kExecutorEnded,
+                               .message =
+                                   "it has ended; how was lost with a part of the agent's "
+                                   "checkpoint"};
+      if (is_known && proto::is_terminal(run.status->state)) status = what_is_told(*run.status);
+      take_end(key, run.task, std::move(status), run.acknowledged, step);
+      if (executor.own) shut_down(key, kLeaveGrace, step);
+    } else {
+      live->second.skipped = kUnsyncedMax;
+      if (is_known) {
+        make_update({key.first, run.task}, what_is_told(*run.status), step, run.acknowledged);
+      }
+    }
+  }
+}
+
+// What lives in a shared executor and is not named is killed; the executor is waited for until it
+// is, at most so long that it is killed itself.
+void Agent::State::end_forgotten_tasks(const ExecutorKey& key, const proto::ExecutorHello& hello,
+                                       Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  executor.forgotten.clear();
+  if (executor.own) return;
+  for (const proto::ExecutorRun& run : hello.runs) {
+    if (run.ended || executor.tasks.contains(run.task)) continue;
+    executor.forgotten.insert(run.task);
+    send_to_executor(executor, proto::KillTask{key.first, run.task, Duration()}, step);
+  }
+  if (executor.forgotten.empty()) return;
+  told_of_loss(key, step);
+  deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
+                 step.now + kForgottenGrace);
+}
+
+void Agent::State::forgotten_task_ended(const ExecutorKey& key, const TaskId& task, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  if (executor.forgotten.erase(task) == 0 || !executor.forgotten.empty()) return;
+  if (!executor.leaving) {
+    deadlines_.cancel({Deadline::Kind::kExecutorKill, key.first, key.second.str()});
+  }
+  executor_is_back(key, step);
+}
+
+// Two records of one process: a part of the log is there twice, or the end of the earlier run was
+// lost. It is in the later one.
+void Agent::State::forget_earlier_runs(Step& step) {
+  std::map<Secret, std::pair<uint64_t, ExecutorKey>> latest;
+  std::vector<ExecutorKey> earlier;
+  for (const auto& [key, executor] : ledger_.executors()) {
+    if (executor.token.empty() || executor.leftover) continue;
+    const auto [at, is_new] = latest.try_emplace(executor.token, executor.run, key);
+    if (is_new) continue;
+    std::pair<uint64_t, ExecutorKey> other(executor.run, key);
+    if (executor.run > at->second.first) std::swap(at->second, other);
+    earlier.push_back(std::move(other.second));
+  }
+  for (const ExecutorKey& key : earlier) {
+    note_loss(step);
+    record(proto::ExecutorGone{key.first, key.second}, step);
+  }
+}
+
+}  // namespace proffer::agent
