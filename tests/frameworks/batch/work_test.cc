@@ -117,6 +117,24 @@ TEST(Work, SurvivesMutation) {
   EXPECT_GT(refused, 1'000);
 }
 
+// One without a trouble is what earlier schedulers know.
+TEST(RangeResults, ComeBackAsTheyWere) {
+  RangeResult result{.ended = 2,
+                     .ran = 2,
+                     .micros = 7,
+                     .failures = {{.place = 1, .attempt = 1, .code = 0}},
+                     .stderr_tail = "why"};
+  EXPECT_TRUE(encode_range_result(result).starts_with("PBh1"));
+  EXPECT_EQ(*decode_range_result(encode_range_result(result)), result);
+  result.trouble = "no room";
+  EXPECT_EQ(*decode_range_result(encode_range_result(result)), result);
+  result.lost_last = true;
+  EXPECT_EQ(*decode_range_result(encode_range_result(result)), result);
+  // What was lost is one of the failures.
+  result.failures.clear();
+  EXPECT_FALSE(decode_range_result(encode_range_result(result)));
+}
+
 TEST(Work, RefusesNamesThatWouldLeaveTheirDirectory) {
   for (const char* name : {"../x", "a/b", "..", ""}) {
     MapWork map{.common = {.job = "job-1", .plan = name}};
