@@ -79,10 +79,14 @@ void AgentNode::start() {
            },
        .exited =
            [this](const ProcessStart& start, std::optional<int32_t> exit_code,
-                  std::optional<int32_t> signal) {
-             when_awake([this, start, exit_code, signal] {
-               step(agent::ExecutorExited{start.framework, start.executor, start.run, exit_code,
-                                          signal});
+                  std::optional<int32_t> signal, bool had_process) {
+             when_awake([this, start, exit_code, signal, had_process] {
+               step(agent::ExecutorExited{.framework = start.framework,
+                                          .executor = start.executor,
+                                          .run = start.run,
+                                          .exit_code = exit_code,
+                                          .signal = signal,
+                                          .had_process = had_process});
              });
            },
        .leftover_ended =

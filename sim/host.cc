@@ -53,6 +53,7 @@ void Host::start(const ProcessStart& start) {
   }
   newest_run_ = std::max(newest_run_, start.run);
   if (start.spare) return go_on(start, soon);
+  forked_.insert(start.run);
   const int32_t pid = ++pids_;
   all_.push_back(make_process(start, pid));
   ExecutorProcess* process = all_.back().get();
@@ -105,7 +106,7 @@ void Host::start_in_vain(const ProcessStart& start) {
     if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
   });
   world_.after(microseconds(chance_.between(2'500, 10'000)), [this, life = parent_life_, start] {
-    if (life == parent_life_) parent_.exited(start, kCannotBegin, std::nullopt);
+    if (life == parent_life_) parent_.exited(start, kCannotBegin, std::nullopt, true);
   });
 }
 
@@ -124,7 +125,7 @@ void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
   // After `started`: the agent waits for its children on one loop.
   world_.after(microseconds(chance_.between(2'500, 10'000)),
                [this, life, start = known_as, exit_code, signal] {
-                 if (life == parent_life_) parent_.exited(start, exit_code, signal);
+                 if (life == parent_life_) parent_.exited(start, exit_code, signal, true);
                });
 }
 
@@ -155,7 +156,7 @@ void Host::adopt(const proto::ExecutorRecord& executor) {
     if (life != parent_life_) return;
     parent_.exited(
         {executor.framework, executor.executor, executor.run, executor.program, executor.token},
-        std::nullopt, std::nullopt);
+        std::nullopt, std::nullopt, forked_.contains(executor.run));
   });
 }
 

@@ -44,6 +44,7 @@ class Host {
     disk_ = AgentDisk();
     sandboxes_.clear();
     newest_run_ = 0;
+    forked_.clear();
   }
 
   // How often a start fails, per thousand.
@@ -62,7 +63,7 @@ class Host {
     std::function<void(const ProcessStart&)> spare_refused = {};
     std::function<void(const ProcessStart&, const Error&)> start_failed = {};
     std::function<void(const ProcessStart&, std::optional<int32_t> exit_code,
-                       std::optional<int32_t> signal)>
+                       std::optional<int32_t> signal, bool had_process)>
         exited = {};
     std::function<void(const proto::ExecutorRecord&)> leftover_ended = {};
   };
@@ -137,6 +138,7 @@ class Host {
   uint64_t parent_life_ = 0;
   uint64_t boots_ = 1;
   uint64_t newest_run_ = 0;
+  std::set<uint64_t> forked_;  // runs that had a process of their own
   bool powered_ = true;
   int32_t pids_ = 1'000;
   uint32_t start_failures_ = 0;

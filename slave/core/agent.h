@@ -143,6 +143,8 @@ struct ExecutorExited {
   std::optional<proto::TaskUsage> usage = {};
   // Of one that did not end well, at most kStderrTailBytesMax.
   std::string stderr_tail = {};
+  // Of an earlier life: there was a process, for it has written its output's files.
+  bool had_process = false;
 };
 inline constexpr size_t kStderrTailBytesMax = 2 * 1024;
 // What EndLeftover asked is done: the process and its session are no more.

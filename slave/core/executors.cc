@@ -122,8 +122,10 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
                   " names, or a library of it, was not found on agent ", options_.name.str());
     }
   }
-  executor_gone({exited.framework, exited.executor}, reason, how,
-                {exited.exit_code, exited.signal, exited.usage, exited.stderr_tail}, step);
+  executor_gone(
+      {exited.framework, exited.executor}, reason, how,
+      {exited.exit_code, exited.signal, exited.usage, exited.stderr_tail, exited.had_process},
+      step);
 }
 
 // The process is no more, or never was. Its live tasks end with it; those that waited for it to
@@ -139,7 +141,7 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
                          .exit_code = ending.exit_code,
                          .signal = ending.signal};
   if (at->second.away) {
-    told = lost_with(key, at->second);
+    told = lost_with(key, at->second, ending.had_process);
     // It may have had tasks that the checkpoint has lost, and tells of none any more.
     if (!at->second.own) note_loss(step);
   }

@@ -242,13 +242,14 @@ void Agent::State::executor_is_back(const ExecutorKey& key, Step& step) {
 }
 
 // What became of the tasks of an executor that ended before it was back.
-proto::TaskStatus Agent::State::lost_with(const ExecutorKey& key,
-                                          const LiveExecutor& executor) const {
+proto::TaskStatus Agent::State::lost_with(const ExecutorKey& key, const LiveExecutor& executor,
+                                          bool had_process) const {
   using proto::TaskReason;
   proto::TaskStatus status{.state = proto::TaskState::kLost};
-  // Its process is recorded when it says hello, before it is given its tasks: they never began.
+  // Its process is recorded when it says hello, before it is given its tasks. If there was none,
+  // they never began; if there was one, the end of the log may be lost, with the record of it.
   const bool is_recorded = ledger_.executors().at(key).pid != 0;
-  if (!is_recorded && options_.remembered == Remembered::kAll) {
+  if (!is_recorded && !had_process && options_.remembered == Remembered::kAll) {
     status.state = proto::TaskState::kRefused;
   }
   if (executor.killed) {

@@ -138,6 +138,7 @@ class Agent::State {
     std::optional<int32_t> signal = {};
     std::optional<proto::TaskUsage> usage = {};
     std::string stderr_tail = {};
+    bool had_process = false;
   };
 
   // agent.cc
@@ -160,7 +161,8 @@ class Agent::State {
   void adopt(const ExecutorKey& key, const proto::ExecutorRecord& executor, Step& step);
   void place(const TaskKey& key, const TaskEntry& task, Step& step);
   void executor_is_back(const ExecutorKey& key, Step& step);
-  proto::TaskStatus lost_with(const ExecutorKey& key, const LiveExecutor& executor) const;
+  proto::TaskStatus lost_with(const ExecutorKey& key, const LiveExecutor& executor,
+                              bool had_process) const;
   void on(const LeftoverEnded& ended, Step& step);
   void report_leftovers(Step& step);
   void finish_recovery(Step& step);

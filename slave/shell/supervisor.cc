@@ -91,6 +91,11 @@ Result<std::vector<std::string>> arguments_of(const std::string& program,
   return std::vector<std::string>{builtin};
 }
 
+// The stem opens it for each executor that it forks; what it runs may have removed it.
+bool has_output(const std::string& sandbox) {
+  return access((sandbox + "/stdout").c_str(), F_OK) == 0;
+}
+
 }  // namespace
 
 std::optional<OutOfMemory> out_of_memory(const std::optional<GroupUsage>& usage) {
@@ -706,7 +711,8 @@ void Supervisor::end_leftovers() {
                            .executor = executor.executor,
                            .run = executor.run,
                            .out_of_memory = out_of_memory(usage),
-                           .usage = final_usage(usage)});
+                           .usage = final_usage(usage),
+                           .had_process = has_output(sandbox_path(executor))});
     } else {
       handlers_.on_leftover_ended({executor.framework, executor.executor});
     }

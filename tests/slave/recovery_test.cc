@@ -859,6 +859,26 @@ TEST_F(ForgottenInAShared, ANewConnectionChangesNothing) {
   EXPECT_EQ(registrations(), 1u);
 }
 
+// The record of its process, written before it is given anything, may be what the log has lost.
+// Only a run without a process is known to have done nothing.
+TEST(Recovery, OnlyATaskWhoseExecutorHadNoProcessIsRefused) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  for (const bool had_process : {false, true}) {
+    restart(s);
+    s.collect_starts();
+    const std::vector<proto::CheckpointRecord> before = s.log;
+    s.step(ExecutorExited{
+        .framework = kBatch, .executor = ExecutorId("t1"), .run = 1, .had_process = had_process});
+    const auto parts = s.told_master<proto::RegisterTasks>();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
+              had_process ? "t1 1 lost agent_restarted" : "t1 1 refused agent_restarted");
+    s.log = before;
+  }
+}
+
 // What it cannot say any more may have been lost with a part of the log.
 TEST(Recovery, AnAgentWhoseSharedExecutorHasEndedMayHaveForgotten) {
   AgentScenario s;
