@@ -11,6 +11,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/durable_files.h"
 #include "net/fd.h"
 
 namespace proffer {
@@ -80,25 +81,12 @@ Result<std::string> read_secret_file(const std::string& path) {
 }
 
 Result<void> write_key_file(const std::string& path, const KeyPair& keys) {
-  const auto failed = [&] {
-    return Error::unavailable(text("cannot write ", quoted(path), ": ", strerror(errno)));
-  };
-  const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOnlyItsOwner));
-  if (fd.get() < 0 && errno == EEXIST) {
-    return Error::already_exists(text("there is a key in ", quoted(path), " already"))
-        .with_hint("every machine that joined knows it: another one would shut them out");
-  }
-  if (fd.get() < 0) return failed();
-  const std::string bytes =
-      text(kHeader, "\npublic ", keys.public_key.str(), "\nsecret ", keys.secret_key, "\n");
-  if (write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
-      fsync(fd.get()) != 0) {
-    const int why = errno;
-    unlink(path.c_str());
-    errno = why;
-    return failed();
-  }
-  return {};
+  Result<void> made = make_file_durably(
+      path, text(kHeader, "\npublic ", keys.public_key.str(), "\nsecret ", keys.secret_key, "\n"),
+      kOnlyItsOwner);
+  if (made || made.error().code() != ErrorCode::kAlreadyExists) return made;
+  return Error::already_exists(text("there is a key in ", quoted(path), " already"))
+      .with_hint("every machine that joined knows it: another one would shut them out");
 }
 
 Result<KeyPair> read_key_file(const std::string& path) {
@@ -110,7 +98,8 @@ Result<KeyPair> read_key_file(const std::string& path) {
     Result<KeyPair> keys = key_pair_of(lines[2].substr(kSecret.size()));
     if (keys && lines[1] == text("public ", keys->public_key.str())) return keys;
   }
-  return Error::corruption(text(quoted(path), " is not a file of a key"))
+  return Error::corruption(
+             text(quoted(path), bytes->empty() ? " is empty" : " is not a file of a key"))
       .with_hint(
           "proffer keys init makes one; put this one back from a copy if machines have "
           "joined with it");

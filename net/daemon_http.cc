@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "net/daemon_flags.h"
+#include "net/durable_files.h"
 #include "net/randomness.h"
 #include "net/trace_log.h"
 
@@ -19,16 +21,24 @@ constexpr mode_t kOnlyForItsUser = 0600;
 // What the file says, if it is ours and a token; else a new one is written.
 Result<std::string> kept_token(const std::string& path) {
   struct stat facts {};
-  const bool is_ours = ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
-                       (facts.st_uid == ::geteuid() || facts.st_uid == 0);
+  const bool was_there = ::lstat(path.c_str(), &facts) == 0;
+  const bool is_ours =
+      was_there && S_ISREG(facts.st_mode) && (facts.st_uid == ::geteuid() || facts.st_uid == 0);
   if (is_ours) {
     std::ifstream in(path);
     std::string token;
     if (in >> token && is_valid_secret(token)) return token;
   }
   std::string token = random_secret().str();
-  if (Result<void> written = write_file_atomically(path, token + "\n", kOnlyForItsUser); !written) {
+  if (Result<void> written = write_file_durably(path, token + "\n", kOnlyForItsUser); !written) {
     return std::move(written).error();
+  }
+  if (was_there) {
+    LOG(WARNING) << proffer::quoted(path)
+                 << " was damaged: it has a new token, and copies of the former one open nothing "
+                    "any more";
+  } else {
+    LOG(INFO) << "there was no " << proffer::quoted(path) << ": it was made";
   }
   return token;
 }

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/durable_files.h"
 #include "net/fd.h"
-#include "net/trace_log.h"
 #include "net/users.h"
 
 namespace proffer {
@@ -100,10 +100,13 @@ Result<std::optional<Membership>> read_membership(KeyKind kind) {
   const std::string_view next = value_of(lines, "next_secret_key");
   const Result<KeyPair> successor = next.empty() ? KeyPair() : key_pair_of(next);
   const std::string_view name = value_of(lines, to_text(kind));
-  if (lines.empty() || lines[0] != kHeader || !are_master_addresses(masters) || !own ||
-      !successor || !is_valid_public_key(master_key) || !is_valid_name(name)) {
-    return Error::corruption(text(quoted(*path), " is not what proffer join writes"))
-        .with_hint("remove it and join again");
+  if (lines.empty() || lines[0] != kHeader || !is_sum_right(*bytes) ||
+      !are_master_addresses(masters) || !own || !successor || !is_valid_public_key(master_key) ||
+      !is_valid_name(name)) {
+    return Error::corruption(text(quoted(*path), bytes->empty()
+                                                     ? " is empty"
+                                                     : " is not what proffer join writes"))
+        .with_hint("put it back from a copy; or remove it and join again, with a new join token");
   }
   return std::optional<Membership>(
       Membership{.kind = kind,
@@ -131,14 +134,16 @@ Result<void> write_membership(const Membership& membership) {
   const Result<std::string> path = membership_file(membership.kind);
   if (!path) return path.error();
   constexpr mode_t kOnlyItsOwner = 0600;
-  return write_file_atomically(
+  return write_file_durably(
       *path,
-      text(kHeader, "\nmasters ", to_text(membership.masters), "\nmaster_key ",
-           membership.keys.server.str(), "\n", to_text(membership.kind), " ", membership.name,
-           "\npublic_key ", membership.keys.own.public_key.str(), "\nsecret_key ",
-           membership.keys.own.secret_key, "\n",
-           membership.successor ? text("next_secret_key ", membership.successor->secret_key, "\n")
-                                : std::string()),
+      with_sum(text(kHeader, "\nmasters ", to_text(membership.masters), "\nmaster_key ",
+                    membership.keys.server.str(), "\n", to_text(membership.kind), " ",
+                    membership.name, "\npublic_key ", membership.keys.own.public_key.str(),
+                    "\nsecret_key ", membership.keys.own.secret_key, "\n",
+                    membership.successor
+                        ? text("next_secret_key ", membership.successor->secret_key, "\n")
+                        : std::string()),
+               SumPlace::kSecond),
       kOnlyItsOwner);
 }
 

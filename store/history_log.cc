@@ -24,7 +24,7 @@ constexpr uint64_t kFiles = 16;
 constexpr uint64_t kFileBytesMin = uint64_t{64} << 10;
 constexpr uint64_t kFileBytesMax = uint64_t{4} << 20;
 
-std::string path_of(const std::string& directory, uint64_t number) {
+std::string path_of_number(const std::string& directory, uint64_t number) {
   const std::string digits = std::to_string(number);
   return text(directory, "/", std::string(kDigits - std::min(kDigits, digits.size()), '0'), digits,
               kSuffix);
@@ -76,7 +76,7 @@ Result<std::unique_ptr<HistoryLog>> HistoryLog::open(HistoryLogOptions options, 
   if (!may_grow) return may_grow.error();
   if (!*may_grow) return log;
   Result<CheckpointLog::Opened> opened =
-      CheckpointLog::open(path_of(log->options_.directory, log->files_.back().number));
+      CheckpointLog::open(path_of_number(log->options_.directory, log->files_.back().number));
   if (!opened) return std::move(opened).error();
   log->newest_ = std::move(opened->log);
   log->begun_ = now;
@@ -138,7 +138,7 @@ Result<void> HistoryLog::find_files() {
   while (const dirent* entry = ::readdir(folder)) {
     const std::optional<uint64_t> number = number_of(entry->d_name);
     struct stat status = {};
-    if (!number || ::lstat(path_of(options_.directory, *number).c_str(), &status) != 0 ||
+    if (!number || ::lstat(path_of_number(options_.directory, *number).c_str(), &status) != 0 ||
         !S_ISREG(status.st_mode)) {
       continue;
     }
@@ -154,7 +154,7 @@ Result<void> HistoryLog::find_files() {
 
 Result<void> HistoryLog::begin_file(Time now) {
   const uint64_t number = files_.empty() ? 1 : files_.back().number + 1;
-  const std::string path = path_of(options_.directory, number);
+  const std::string path = path_of_number(options_.directory, number);
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
   if (!opened) {
     ::unlink(path.c_str());  // Without a header it would be taken for damaged.
@@ -188,7 +188,7 @@ void HistoryLog::forget(Time now) {
     const File& oldest = files_[gone];
     const bool is_old = now - oldest.changed > options_.age_max;
     if (all <= options_.bytes_max && !is_old) break;
-    ::unlink(path_of(options_.directory, oldest.number).c_str());
+    ::unlink(path_of_number(options_.directory, oldest.number).c_str());
     all -= oldest.bytes;
     ++gone;
   }
@@ -201,9 +201,12 @@ uint64_t HistoryLog::bytes() const {
   return sum;
 }
 
+std::string HistoryLog::path_of(const std::string& directory, const File& file) {
+  return path_of_number(directory, file.number);
+}
+
 Result<HistoryLog::Records> HistoryLog::read(const std::string& directory, const File& file) {
-  Result<CheckpointLog::Readable> found =
-      CheckpointLog::read(path_of(directory, file.number), file.bytes);
+  Result<CheckpointLog::Readable> found = CheckpointLog::read(path_of(directory, file), file.bytes);
   if (!found) return std::move(found).error();
   return Records{std::move(found->records), found->damaged_bytes};
 }

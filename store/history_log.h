@@ -68,6 +68,7 @@ class HistoryLog {
   // The last record that was there when it was opened.
   const std::optional<std::string>& last() const { return last_; }
 
+  static std::string path_of(const std::string& directory, const File& file);
   // Of one of `files`. Errors: kNotFound: it has been forgotten; kUnavailable.
   static Result<Records> read(const std::string& directory, const File& file);
 

@@ -84,6 +84,10 @@ std::string set_aside_of(const std::string& directory, int n) {
   return text(directory, "/set-aside-", n);
 }
 
+// Of a registry that goes on although nothing says how far it had come: agents refuse an epoch
+// below the one that they know.
+constexpr int64_t kEpochMargin = 1'000'000;
+
 // As far as it can be read, damaged or not; also of what was set aside before: what was to replace
 // it may have been ended before it wrote anything.
 RegistryProgress known_progress(const std::string& directory) {
@@ -207,15 +211,46 @@ Result<std::shared_ptr<RegistryFile>> RegistryFile::open(const std::string& dire
     database->floor_ = known_progress(directory);
     if (Result<void> moved = set_aside(directory); !moved) return std::move(moved).error();
   }
-  Result<RegistrySeal> seal = RegistrySeal::open(seal_of(directory));
-  if (!seal) return std::move(seal).error();
-  database->seal_.emplace(std::move(seal).value());
-  Result<void> ready = database->open_database(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  Result<void> ready = database->open_seal(directory, options);
+  if (ready) ready = database->refuse_if_gone(options);
+  if (ready) ready = database->open_database(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   if (ready) ready = database->prepare_file(options);
   // At once: a master may come before what was meant to replace it.
   if (ready && options.sets_aside) ready = database->set_epoch(database->floor_.epoch);
   if (!ready) return std::move(ready).error();
   return database;
+}
+
+Result<void> RegistryFile::open_seal(const std::string& directory,
+                                     const RegistryFileOptions& options) {
+  const std::string path = seal_of(directory);
+  Result<RegistrySeal> seal = RegistrySeal::open(path);
+  if (!seal && seal.error().code() == ErrorCode::kCorruption && options.accepts_older) {
+    seal_.emplace(RegistrySeal::anew(path));
+    return {};
+  }
+  if (!seal) return std::move(seal).error();
+  seal_.emplace(*std::move(seal));
+  return {};
+}
+
+// Before SQLite makes a file: a master that was to be started with --zk would be refused by it. A
+// database without a byte has not been begun, whatever lies beside it.
+Result<void> RegistryFile::refuse_if_gone(const RegistryFileOptions& options) const {
+  struct stat found = {};
+  const bool is_there = ::stat(path_.c_str(), &found) == 0 && found.st_size > 0;
+  const std::vector<std::string>& traces = options.traces.files;
+  if (is_there || traces.empty() || options.accepts_older || seal_->found()) return {};
+  std::string names;
+  for (const std::string& name : traces) names += text(names.empty() ? "" : ", ", quoted(name));
+  return Error::corruption(text("registry ", quoted(path_), " is gone: a master has been here, as ",
+                                names, " beside it ", traces.size() == 1 ? "says" : "say"))
+      .with_hint(
+          "restore a dump with `proffer registry restore`, or put back the newest copy of all "
+          "files "
+          "of the directory; if the registry is in ZooKeeper, start with --zk; or start once with "
+          "--accept_older_registry to begin an empty one: what runs now belongs to another cluster "
+          "then");
 }
 
 // Parsing the statements of a commit took longer than the rest of it, but for the disk.
@@ -428,18 +463,28 @@ Result<void> RegistryFile::check_progress(const RegistryFileOptions& options) {
   if (!now) return now.error();
   const RegistryProgress before = floor_;
   floor_ = further(before, *now);
-  if (!seal_->found()) return {};
-  const RegistryProgress& known = *seal_->found();
-  if (is_reached(known, *now)) return {};
-  if (!options.accepts_older) {
-    return lacks(path_, *now, known)
-        .with_hint(
-            "put back the newest copy of all files of the directory; or start once with "
-            "--accept_older_registry: frameworks and agents that only the lost part knew have to "
-            "begin anew");
+  const RegistryProgress known = seal_->found().value_or(RegistryProgress());
+  const RegistryProgress traced = {.epoch = options.traces.epoch};
+  const bool has_begun = now->epoch > 0 || now->commits > 0;
+  if (!seal_->found() && has_begun) {
+    remark_ = text("the registry ", quoted(path_),
+                   " is taken as it is: without \"registry.seal\" beside it nothing says whether "
+                   "it has all that was written");
+    if (options.accepts_older) floor_.epoch += kEpochMargin;
   }
-  floor_ = further(floor_, known);
-  return {};
+  if (is_reached(known, *now) && is_reached(traced, *now)) return {};
+  floor_ = further(floor_, further(known, traced));
+  if (options.accepts_older) return {};
+  Error error =
+      is_reached(known, *now)
+          ? Error::corruption(text("registry ", quoted(path_),
+                                   " lacks what was written last: it is at epoch ", now->epoch,
+                                   ", and the event log beside it at epoch ", traced.epoch))
+          : lacks(path_, *now, known);
+  return std::move(error).with_hint(
+      "put back the newest copy of all files of the directory; or start once with "
+      "--accept_older_registry: frameworks and agents that only the lost part knew have to "
+      "begin anew");
 }
 
 Result<RegistryProgress> RegistryFile::stored_progress() {

@@ -30,20 +30,29 @@ struct sqlite3;
 
 namespace proffer {
 
+// What a directory has of a life of a master beside the registry's own files: by it a registry that
+// is gone, or that is an older copy, is told from a new one.
+struct TracesOfAMaster {
+  std::vector<std::string> files = {};  // names in the directory
+  int64_t epoch = 0;                    // in which a master has led; 0: they do not say
+};
+
 struct RegistryFileOptions {
   // Goes on from a registry that lacks its latest commits, with an epoch above all that there were.
   bool accepts_older = false;
   // First moves what is there to the directory `set-aside-<n>` in it, damaged or not, and begins an
   // empty registry. Epochs and commits go on from those of before, as far as they can be read.
   bool sets_aside = false;
+  TracesOfAMaster traces = {};
 };
 
 class RegistryFile {
  public:
   // Locks the directory (made if missing), then opens or makes the database in it and checks all of
   // it. O(rows). Errors: kFailedPrecondition: another process uses the directory; kUnsupported: a
-  // newer Proffer wrote the database; kCorruption: it is damaged, or lacks commits that have been
-  // acknowledged; kResourceExhausted: disk full; kUnavailable: it cannot be opened.
+  // newer Proffer wrote the database; kCorruption: it or its seal is damaged, it lacks commits that
+  // have been acknowledged, or it is gone; kResourceExhausted: disk full; kUnavailable: it cannot
+  // be opened.
   static Result<std::shared_ptr<RegistryFile>> open(const std::string& directory,
                                                     const RegistryFileOptions& options = {});
   // What is in the database of a directory, or in a dump; a master may be writing meanwhile. Checks
@@ -60,6 +69,8 @@ class RegistryFile {
   RegistryFile(const RegistryFile&) = delete;
   RegistryFile& operator=(const RegistryFile&) = delete;
 
+  // What open() took without a proof that it is all; empty: there is nothing to say.
+  const std::string& remark() const { return remark_; }
   // How far this registry has come, and those before it that were set aside.
   const RegistryProgress& progress() const { return floor_; }
   // Makes an epoch above all earlier ones durable and returns it.
@@ -84,6 +95,8 @@ class RegistryFile {
   static Result<void> write_database(const RegistrySnapshot& snapshot, const std::string& file);
   Result<void> set_progress(const RegistryProgress& progress);
   Result<void> put(const std::vector<std::vector<StoreRecord>>& batches);
+  Result<void> open_seal(const std::string& directory, const RegistryFileOptions& options);
+  Result<void> refuse_if_gone(const RegistryFileOptions& options) const;
   Result<void> prepare_file(const RegistryFileOptions& options);
   Result<void> check_pages();
   Result<void> bring_up_to_date(int64_t version);
@@ -102,6 +115,7 @@ class RegistryFile {
   std::optional<DirectoryLock> lock_;
   std::optional<RegistrySeal> seal_;
   RegistryProgress floor_;  // the next epoch and commit are above it
+  std::string remark_;
   std::string path_;
   sqlite3* db_ = nullptr;
   std::unique_ptr<Statements> statements_;  // those of each commit

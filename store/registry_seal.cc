@@ -53,7 +53,8 @@ std::optional<RegistryProgress> parsed(const std::string& line) {
 }  // namespace
 
 Result<RegistrySeal> RegistrySeal::open(const std::string& path) {
-  RegistrySeal seal(path, ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  RegistrySeal seal(path, ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (seal.fd_ < 0 && errno == ENOENT) return seal;
   if (seal.fd_ < 0) return seal.failure("cannot open");
   if (Result<void> read = seal.read(); !read) return std::move(read).error();
   return seal;
@@ -71,7 +72,6 @@ Result<void> RegistrySeal::read() {
   std::array<char, 256> buffer{};
   const ssize_t size = ::pread(fd_, buffer.data(), buffer.size(), 0);
   if (size < 0) return failure("cannot read");
-  if (size == 0) return {};
   const std::string bytes(buffer.data(), static_cast<size_t>(size));
   for (size_t line = 0; line < kLines && line * line_bytes() < bytes.size(); ++line) {
     const auto said = parsed(bytes.substr(line * line_bytes(), line_bytes()));
@@ -80,12 +80,12 @@ Result<void> RegistrySeal::read() {
     newest_ = line;
   }
   if (!found_ || bytes.size() > kLines * line_bytes()) {
-    return Error::corruption(text(quoted(path_),
-                                  ", which says how far the registry has come, is "
-                                  "damaged"))
+    return Error::corruption(text(quoted(path_), ", which says how far the registry has come, is ",
+                                  size == 0 ? "empty" : "damaged"))
         .with_hint(
-            "put back a copy of all files of the directory; or remove this one, and the "
-            "registry beside it is taken as it is");
+            "put back the newest copy of all files of the directory; or start once with "
+            "--accept_older_registry, and the registry beside it is taken as it is: what it may "
+            "lack has to begin anew");
   }
   return {};
 }
@@ -112,6 +112,12 @@ RegistrySeal::RegistrySeal(RegistrySeal&& other) noexcept
 
 Result<void> RegistrySeal::write(const RegistryProgress& progress) {
   const std::string line = line_of(progress);
+  if (fd_ < 0) {
+    if (Result<void> made = make(line); !made) return made;
+    newest_ = 0;
+    written_ = progress;
+    return {};
+  }
   const size_t place = newest_ ? (*newest_ + 1) % kLines : 0;
   const auto at = static_cast<off_t>(place * line.size());
   errno = ENOSPC;  // What a write that was cut means.
@@ -124,6 +130,26 @@ Result<void> RegistrySeal::write(const RegistryProgress& progress) {
   Error error = failure("cannot write");
   if (!newest_ && ::ftruncate(fd_, 0) != 0) return failure("cannot cut");  // A part of a line.
   return error;
+}
+
+// Its name is durable after sync().
+Result<void> RegistrySeal::make(const std::string& line) {
+  const std::string fresh = path_ + ".new";
+  constexpr int kFlags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
+  const int fd = ::open(fresh.c_str(), kFlags, 0600);
+  if (fd < 0) return failure("cannot make");
+  errno = ENOSPC;  // What a write that was cut means.
+  const bool is_made =
+      ::pwrite(fd, line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()) &&
+      ::fsync(fd) == 0 && ::rename(fresh.c_str(), path_.c_str()) == 0;
+  if (!is_made) {
+    Error error = failure("cannot make");
+    ::close(fd);
+    ::unlink(fresh.c_str());
+    return error;
+  }
+  fd_ = fd;
+  return {};
 }
 
 Result<void> RegistrySeal::sync() {

@@ -97,6 +97,8 @@ SqliteStore::~SqliteStore() {
   queue_->database.reset();
 }
 
+const std::string& SqliteStore::remark() const { return queue_->database->remark(); }
+
 Result<LeaderEpoch> SqliteStore::begin_epoch() {
   CHECK(!queue_->epoch) << "an epoch has begun already: " << queue_->epoch.value();
   const Result<int64_t> epoch = queue_->database->raise_epoch();

@@ -17,6 +17,8 @@ class SqliteStore final : public LocalStore {
   static Result<std::unique_ptr<SqliteStore>> open(const std::string& directory,
                                                    RunOffLoop run_off_loop,
                                                    const RegistryFileOptions& options = {});
+  // As RegistryFile::remark(), before the first append.
+  const std::string& remark() const;
   // A commit that a worker has begun is finished there; its `done` is not called.
   ~SqliteStore() override;
 

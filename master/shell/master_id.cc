@@ -3,16 +3,17 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include <sys/stat.h>
 
 #include "common/text.h"
+#include "net/durable_files.h"
 #include "net/randomness.h"
-#include "net/trace_log.h"
 
 namespace proffer::master {
 
-Result<proto::MasterId> own_master_id(const std::string& data_dir) {
+Result<OwnMasterId> own_master_id(const std::string& data_dir) {
   const std::string path = data_dir + "/master_id";
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -20,18 +21,22 @@ Result<proto::MasterId> own_master_id(const std::string& data_dir) {
       return Error::unavailable(text("cannot read ", quoted(path), ": ", std::strerror(errno)));
     }
     proto::MasterId made(random_secret().str());
-    if (Result<void> written = write_file_atomically(path, made.str() + "\n"); !written) {
+    constexpr mode_t kForAll = 0644;
+    if (Result<void> written = write_file_durably(path, with_sum(made.str() + "\n"), kForAll);
+        !written) {
       return std::move(written).error();
     }
-    return made;
+    return OwnMasterId{.id = std::move(made), .is_new = true};
   }
-  std::string line;
   std::ifstream file(path);
-  if (!std::getline(file, line) || !is_valid_secret(line)) {
-    return Error::corruption(text(quoted(path), " does not have the id of a master"))
-        .with_hint("remove it: this master counts as a new one from then on");
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::string line = bytes.substr(0, bytes.find('\n'));
+  if (!is_valid_secret(line) || !is_sum_right(bytes)) {
+    return Error::corruption(text(quoted(path), bytes.empty() ? " is empty" : " is damaged"))
+        .with_hint(
+            "put it back from a copy; or remove it: this master counts as a new one from then on");
   }
-  return proto::MasterId(std::move(line));
+  return OwnMasterId{.id = proto::MasterId(std::move(line))};
 }
 
 }  // namespace proffer::master

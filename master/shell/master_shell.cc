@@ -21,6 +21,7 @@
 #include "master/shell/http_api.h"
 #include "master/shell/intake.h"
 #include "master/shell/key_principals.h"
+#include "master/shell/log_check.h"
 #include "master/shell/master_id.h"
 #include "master/shell/metrics.h"
 #include "master/shell/peer_principals.h"
@@ -133,6 +134,9 @@ struct MasterShell::Impl {
   std::unique_ptr<History> history;             // nullptr: none is kept, or it does not lead
   std::unique_ptr<EventLog> events;             // the same
   std::span<const std::byte> frame_in_hand;     // of the event that is the next step
+  std::unique_ptr<LogCheck> log_check;          // nullptr: it does not lead
+  bool is_id_new = false;                       // master_id was missing
+  bool has_been_here = false;                   // the data directory is of an earlier life
   std::unique_ptr<Recorder> recorder;           // nullptr: nothing is recorded, or it does not lead
   std::unique_ptr<ConditionKeeper> conditions;  // nullptr: it does not lead
   std::unique_ptr<Forecaster> forecaster;       // the same
@@ -188,6 +192,7 @@ struct MasterShell::Impl {
   Result<std::string> join_token_reply() const;
   // Of the core, or of this shell itself.
   void tell(const std::vector<TraceEvent>& happened);
+  void begin_logs(const MasterSnapshot& snapshot);
   void begin_events();
   HistoryLogOptions history_log() const;
   HistoryLogOptions events_log() const;
@@ -206,9 +211,10 @@ Result<void> MasterShell::Impl::start() {
   timer = std::make_unique<Timer>(loop, [this] { step(Tick{}); });
   Result<std::string> served = serve();
   if (!served) return std::move(served).error();
-  Result<proto::MasterId> id = own_master_id(options.data_dir);
+  Result<OwnMasterId> id = own_master_id(options.data_dir);
   if (!id) return std::move(id).error();
-  options.core.master = *std::move(id);
+  options.core.master = std::move(id->id);
+  is_id_new = id->is_new;
   options.core.name = *served;
   options.core.keeps_history = options.history_bytes > 0;
   options.core.history_age = options.history_age;
@@ -275,15 +281,19 @@ Result<void> MasterShell::Impl::open_registry() {
     }
     leadership =
         std::make_unique<ZooKeeperLeadership>(loop, *options.zookeeper, random_secret().str());
+    has_been_here = !traces_of_a_master(options.data_dir, events_log(), loop.now()).files.empty();
     return {};
   }
+  const TracesOfAMaster traces = traces_of_a_master(options.data_dir, events_log(), loop.now());
+  has_been_here = !traces.files.empty();
   Result<std::unique_ptr<SqliteStore>> opened =
       SqliteStore::open(options.data_dir,
                         [this](std::function<void()> work, std::function<void()> done) {
                           loop.work(std::move(work), std::move(done));
                         },
-                        {.accepts_older = options.accepts_older_registry});
+                        {.accepts_older = options.accepts_older_registry, .traces = traces});
   if (!opened) return std::move(opened).error();
+  if (const std::string& remark = (*opened)->remark(); !remark.empty()) LOG(WARNING) << remark;
   leadership = std::make_unique<ElectedAtOnce>(*std::move(opened));
   if (options.accepts_older_registry) {
     LOG(WARNING) << "--accept_older_registry is set: a registry that lacks commits is not refused; "
@@ -322,12 +332,7 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
     }
   }
   core = std::make_unique<Master>(options.core, snapshot);
-  if (options.core.keeps_history) {
-    history = std::make_unique<History>(
-        loop,
-        HistoryOptions{.log = history_log(), .leader = leader, .led_until = led_until(snapshot)});
-  }
-  if (options.events_bytes > 0) begin_events();
+  begin_logs(snapshot);
   conditions = std::make_unique<ConditionKeeper>(loop, options.core.heartbeat,
                                                  [this] { return circumstances(); });
   forecaster = std::make_unique<Forecaster>(
@@ -337,6 +342,35 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
   }
   timer->arm(core->next_deadline());
   LOG(INFO) << "master leads leader=" << leader.value() << " records=" << rows.size();
+}
+
+// What they lack is looked for before they are written to.
+void MasterShell::Impl::begin_logs(const MasterSnapshot& snapshot) {
+  const LeaderEpoch leader = options.core.leader;
+  has_been_here = has_been_here || (options.zookeeper == std::nullopt && leader.value() > 1);
+  log_check = std::make_unique<LogCheck>(
+      loop,
+      LogCheck::Options{
+          .leader = leader, .is_alone = !options.zookeeper, .has_been_here = has_been_here},
+      [this](const std::vector<TraceEvent>& found) { tell(found); });
+  if (options.core.keeps_history) {
+    log_check->look(LogCheck::Kind::kHistory, history_log());
+    history = std::make_unique<History>(
+        loop,
+        HistoryOptions{.log = history_log(), .leader = leader, .led_until = led_until(snapshot)});
+  }
+  if (options.events_bytes > 0) {
+    log_check->look(LogCheck::Kind::kEvents, events_log());
+    begin_events();
+  }
+  log_check->start();
+  if (is_id_new && has_been_here) {
+    LOG(WARNING) << "there was no " << proffer::quoted(options.data_dir + "/master_id")
+                 << ": it was made, and this master counts as a new one beside that of before";
+  }
+  if (const std::optional<Error> wrong = secrets.mismatch(*core)) {
+    LOG(ERROR) << wrong->message() << "; " << wrong->hint();
+  }
 }
 
 HistoryLogOptions MasterShell::Impl::history_log() const {

@@ -11,6 +11,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/durable_files.h"
 #include "net/fd.h"
 
 namespace proffer::master {
@@ -76,7 +77,8 @@ Result<std::optional<SecretKey>> SecretKey::read(const std::string& path) {
                       count == kBytes;
   sodium_memzero(content.data(), content.size());
   if (!is_key) {
-    return Error::corruption(text(quoted(path), " is no key file of secrets"))
+    return Error::corruption(
+               text(quoted(path), got == 0 ? " is empty" : " is no key file of secrets"))
         .with_hint("copy it again from another master or from where it is kept");
   }
   return std::optional(SecretKey(key));
@@ -87,30 +89,8 @@ Result<SecretKey> SecretKey::make(const std::string& path) {
   std::array<unsigned char, kBytes> key = {};
   randombytes_buf(key.data(), key.size());
   const std::string line = text(kHeader, to_hex(key.data(), key.size()), "\n");
-  // Whole or not at all: a half of it would be refused at the next start.
-  const std::string beside = text(path, ".new");
-  ::unlink(beside.c_str());
-  {
-    const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (file.get() < 0) return cannot("make", beside);
-    if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
-        ::fsync(file.get()) != 0) {
-      return cannot("write", beside);
-    }
-  }
-  // link() refuses to replace what is there.
-  const bool is_made = ::link(beside.c_str(), path.c_str()) == 0;
-  const int error = errno;
-  ::unlink(beside.c_str());
-  errno = error;
-  if (!is_made && error == EEXIST) {
-    return Error::already_exists(text(quoted(path), " is there already"));
-  }
-  if (!is_made) return cannot("make", path);
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
-  const Fd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::fsync(directory.get()) != 0) return cannot("write", folder);
+  if (Result<void> made = make_file_durably(path, line, 0600); !made)
+    return std::move(made).error();
   return SecretKey(key);
 }
 

@@ -17,6 +17,19 @@ Result<void> Secrets::load(const std::string& data_dir) {
   return {};
 }
 
+std::optional<Error> Secrets::mismatch(const Master& core) const {
+  const std::string wanted = core.key_of_secrets();
+  if (wanted.empty() || wanted == key_id()) return std::nullopt;
+  return Error::failed_precondition(
+             text(quoted(path_),
+                  key_ ? " is not the key file with which the secrets were encrypted"
+                       : " is missing, with which the secrets were encrypted",
+                  ": tasks that want one are refused"))
+      .with_hint(
+          "copy it from another master or from where it is kept; if it is lost, remove all secrets "
+          "and set them again");
+}
+
 Result<SetSecret> Secrets::set(std::string_view arguments, uint64_t call, const PrincipalPtr& by,
                                const Master& core) {
   Result<proto::SecretSetCall> wanted = proto::parse_secret_set_call(arguments);

@@ -19,6 +19,9 @@ class Secrets {
   // Of the key; empty: there is none.
   std::string key_id() const { return key_ ? key_->id() : std::string(); }
 
+  // What is wrong with it beside the core's secrets; none: nothing is.
+  std::optional<Error> mismatch(const Master& core) const;
+
   // The event of a call "secret_set" with these arguments. Makes the key file if there is none and
   // the core has no secrets. Errors: kInvalidArgument without the value, kFailedPrecondition (the
   // core's secrets were encrypted with a key file that is not here), those of the file.

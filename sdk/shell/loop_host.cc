@@ -46,10 +46,10 @@ std::optional<SessionFile> open_session_file(const std::string& path) {
   if (path.empty()) return std::nullopt;
   Result<SessionFile> file = SessionFile::open(path);
   if (!file) exit_with(file.error());
-  // Saved before it is first used: if this process ends before the master's answer comes, the
-  // secret alone finds the framework again.
-  if (file->secret().empty()) {
-    if (Result<void> saved = file->save({}, random_secret()); !saved) exit_with(saved.error());
+  // Its secret is on the disk before it is first used: if this process ends before the master's
+  // answer comes, the secret alone finds the framework again.
+  if (file->is_new()) {
+    print_warning(text("there was no session file ", quoted(path), ": this is a new framework"));
   }
   return *std::move(file);
 }

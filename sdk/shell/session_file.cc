@@ -1,5 +1,6 @@
 // The lock is on the file itself and moves with it: a new version is locked before it takes the old
-// one's place, and who gets the lock looks whether the file is still the one at the path.
+// one's place, and who gets the lock looks whether the file is still the one at the path. No file
+// without its bytes ever has the name, so an empty one is damage and not a beginning.
 
 #include "sdk/shell/session_file.h"
 
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/durable_files.h"
+#include "net/randomness.h"
 
 namespace proffer::sdk {
 namespace {
@@ -41,6 +44,34 @@ Result<std::string> read_all(const Fd& fd, const std::string& path) {
   return bytes;
 }
 
+Error in_use(const std::string& path) {
+  return Error::failed_precondition(
+             text("another scheduler is running with the session file ", quoted(path)))
+      .with_hint("end it first, or name another file: --session_file=PATH");
+}
+
+// A new framework in its place would start again what the one before runs.
+Error refused(const std::string& path, std::string_view bytes) {
+  return Error::corruption(text("the session file ", quoted(path),
+                                bytes.empty() ? " is empty" : " is damaged, or is something else"))
+      .with_hint(
+          "put it back from a copy; or remove it to begin as a new framework, and end the one of "
+          "before (proffer frameworks, proffer teardown FRAMEWORK): what it runs goes on, and is "
+          "not "
+          "known to the new one");
+}
+
+std::string bytes_of(const FrameworkId& framework, const Secret& secret) {
+  return with_sum(text(kHeader, "\nframework ", framework.str(), "\nsecret ", secret.str(), '\n'));
+}
+
+// And flushed; false with errno.
+bool write_whole(const Fd& fd, std::string_view bytes) {
+  errno = ENOSPC;  // what a write that was cut means
+  return write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
+         fsync(fd.get()) == 0;
+}
+
 // The rest of "word rest", or empty.
 std::string_view after_word(std::string_view line, std::string_view word) {
   if (line.substr(0, word.size()) != word || line.size() <= word.size()) return {};
@@ -51,13 +82,17 @@ std::string_view after_word(std::string_view line, std::string_view word) {
 
 Result<SessionFile> SessionFile::open(std::string path) {
   while (true) {
-    Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+    if (fd.get() < 0 && errno == ENOENT) {
+      Result<std::optional<SessionFile>> made = make(path);
+      if (!made) return std::move(made).error();
+      if (*made) return **std::move(made);
+      continue;  // another scheduler's was there first
+    }
     if (fd.get() < 0) return failed("open", path);
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) return failed("lock", path);
-      return Error::failed_precondition(
-                 text("another scheduler is running with the session file ", quoted(path)))
-          .with_hint("end it first, or name another file: --session_file=PATH");
+      return in_use(path);
     }
     if (!is_at(fd, path)) continue;  // replaced between opening and locking
     if (fchmod(fd.get(), 0600) != 0) return failed("protect", path);
@@ -65,37 +100,59 @@ Result<SessionFile> SessionFile::open(std::string path) {
     Result<std::string> bytes = read_all(fd, path);
     if (!bytes) return std::move(bytes).error();
     SessionFile file(std::move(path), std::move(fd));
-    if (bytes->empty()) return file;
     const std::vector<std::string_view> lines = split(*bytes, '\n');
-    if (lines.size() >= 3 && lines[0] == kHeader) {
+    if (lines.size() >= 3 && lines[0] == kHeader && is_sum_right(*bytes)) {
       file.framework_ = FrameworkId(std::string(after_word(lines[1], "framework")));
       file.secret_ = Secret(std::string(after_word(lines[2], "secret")));
     }
     if (!is_valid_secret(file.secret_.str()) ||
         !(file.framework_.empty() || is_valid_name(file.framework_.str()))) {
-      return Error::corruption(text(quoted(file.path_), " is not a session file"))
-          .with_hint("name another file, or remove this one to start as a new framework");
+      return refused(file.path_, *bytes);
     }
     return file;
   }
 }
 
+// The first one, with a secret of its own: it has its name only when it is whole. Nothing: there is
+// one by now.
+Result<std::optional<SessionFile>> SessionFile::make(const std::string& path) {
+  const std::string next = path + ".new";
+  Fd fd(::open(next.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (fd.get() < 0) return failed("make", path);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return failed("lock", path);
+    return in_use(path);
+  }
+  if (!is_at(fd, next)) return std::optional<SessionFile>();
+  SessionFile file(path, std::move(fd));
+  file.secret_ = random_secret();
+  file.is_new_ = true;
+  const std::string bytes = bytes_of(file.framework_, file.secret_);
+  if (ftruncate(file.locked_.get(), 0) != 0 || fchmod(file.locked_.get(), 0600) != 0 ||
+      !write_whole(file.locked_, bytes)) {
+    return failed("write", path);
+  }
+  // link() refuses to replace what is there.
+  const bool is_made = link(next.c_str(), path.c_str()) == 0;
+  const int error = errno;
+  unlink(next.c_str());
+  if (!is_made && error == EEXIST) return std::optional<SessionFile>();
+  errno = error;
+  if (!is_made) return failed("make", path);
+  if (!sync_folder_of(path)) return failed("flush the folder of", path);
+  return std::optional(std::move(file));
+}
+
 Result<void> SessionFile::save(const FrameworkId& framework, const Secret& secret) {
   const std::string next = path_ + ".new";
-  const std::string bytes =
-      text(kHeader, "\nframework ", framework.str(), "\nsecret ", secret.str(), '\n');
   unlink(next.c_str());  // of a crash in here; the lock is ours
   Fd fd(::open(next.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (fd.get() < 0 || flock(fd.get(), LOCK_EX | LOCK_NB) != 0 ||
-      write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()) ||
-      fsync(fd.get()) != 0 || rename(next.c_str(), path_.c_str()) != 0) {
+      !write_whole(fd, bytes_of(framework, secret)) || rename(next.c_str(), path_.c_str()) != 0) {
     return failed("write", path_);
   }
-  // The name is durable with its directory.
-  const size_t slash = path_.rfind('/');
-  const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  const Fd folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || fsync(folder.get()) != 0) return failed("write", path_);
+  // The name is durable with its folder.
+  if (!sync_folder_of(path_)) return failed("write", path_);
   locked_ = std::move(fd);
   framework_ = framework;
   secret_ = secret;

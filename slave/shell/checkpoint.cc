@@ -36,7 +36,8 @@ Result<void> open_log(const std::string& path, Checkpoint& checkpoint) {
     if (!opened) return std::move(opened).error();
     checkpoint.log = std::move(opened->log);
     if (opened->cut_bytes > 0) {
-      LOG(WARNING) << "half-written end of the checkpoint cut off bytes=" << opened->cut_bytes;
+      LOG(WARNING) << "half-written end of the checkpoint cut off bytes=" << opened->cut_bytes
+                   << " file=" << path;
       checkpoint.remembered = Remembered::kToItsEnd;
     }
     return read_records(opened->records, false, path, checkpoint.snapshot);
@@ -79,9 +80,12 @@ Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
     }
   }
   if (!known.empty()) {
+    if (known == opened->records) return {};
+    LOG(WARNING) << "the file of the agent's identity is missing, empty or older: it is written "
+                    "again from the checkpoint file="
+                 << path;
     // The checkpoint has it, so a full disk does not keep the agent from its tasks.
-    const Result<void> kept =
-        known == opened->records ? Result<void>() : keep_identity(*checkpoint.identity, known);
+    const Result<void> kept = keep_identity(*checkpoint.identity, known);
     if (!kept) LOG(ERROR) << "the agent's identity has no second file: " << kept.error().message();
     return {};
   }
@@ -144,7 +148,8 @@ Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_
     LOG(ERROR)
         << "the checkpoint is of an older state than the sandboxes: it was put back, or cut; "
            "the agent ends what it does not name newest_run="
-        << newest_run << " last_run=" << last_run(snapshot);
+        << newest_run << " last_run=" << last_run(snapshot) << " file=" << work_dir
+        << "/checkpoint.log";
     checkpoint.remembered = Remembered::kWithGaps;
   }
   if (Result<void> same = refuse_copy(snapshot, work_dir, place); !same) {

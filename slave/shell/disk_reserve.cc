@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -14,6 +15,14 @@ namespace {
 
 // At most this part of a disk is kept free.
 constexpr int64_t kPart = 16;
+
+// Whether so many bytes of the disk are behind the name, and not only a size.
+bool holds(const std::string& path, int64_t bytes) {
+  constexpr int64_t kStatBlockBytes = 512;
+  struct stat found = {};
+  return lstat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         found.st_blocks * kStatBlockBytes >= bytes;
+}
 
 }  // namespace
 
@@ -38,7 +47,7 @@ DiskReserve::DiskReserve(const std::string& work_dir, int64_t to_stay_free)
   to_stay_free_ = std::min(to_stay_free, most);
   files_to_stay_free_ = to_stay_free > 0 ? agent::files_to_stay_free(disk) : 0;
   held_bytes_ = std::min(kHeldBytesMax, most);
-  is_held_ = access(path_.c_str(), F_OK) == 0;  // of an earlier life
+  is_held_ = holds(path_, held_bytes_);  // of an earlier life
 }
 
 DiskReserve::Space DiskReserve::look() {

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "common/text.h"
 #include "net/randomness.h"
 #include "tests/support/temporary_directory.h"
 
@@ -25,19 +27,22 @@ class SessionFiles : public ::testing::Test {
   const std::filesystem::path folder_ = directory_.path();
 };
 
-TEST_F(SessionFiles, ANewOneIsEmptyAndKeepsWhatIsSaved) {
+TEST_F(SessionFiles, ANewOneHasASecretAtOnceAndKeepsWhatIsSaved) {
+  Secret made;
   {
     Result<SessionFile> file = SessionFile::open(path());
     ASSERT_TRUE(file) << file.error().message();
+    EXPECT_TRUE(file->is_new());
     EXPECT_TRUE(file->framework().empty());
-    EXPECT_TRUE(file->secret().empty());
-    ASSERT_TRUE(file->save({}, secret_));
+    made = file->secret();
+    EXPECT_TRUE(is_valid_secret(made.str()));
   }
   {
     Result<SessionFile> file = SessionFile::open(path());
     ASSERT_TRUE(file) << file.error().message();
+    EXPECT_FALSE(file->is_new());
     EXPECT_TRUE(file->framework().empty());
-    EXPECT_EQ(file->secret(), secret_);
+    EXPECT_EQ(file->secret(), made);
     ASSERT_TRUE(file->save(FrameworkId("hello-1-1"), secret_));
   }
   Result<SessionFile> file = SessionFile::open(path());
@@ -47,7 +52,7 @@ TEST_F(SessionFiles, ANewOneIsEmptyAndKeepsWhatIsSaved) {
 }
 
 TEST_F(SessionFiles, IsReadableByItsOwnerOnly) {
-  write("");
+  ASSERT_TRUE(SessionFile::open(path()));
   std::filesystem::permissions(path(), std::filesystem::perms(0644));
   Result<SessionFile> file = SessionFile::open(path());
   ASSERT_TRUE(file);
@@ -83,13 +88,69 @@ TEST_F(SessionFiles, SomethingElseIsNotTakenForOne) {
   for (const std::string& bytes :
        {std::string("hello\n"), std::string("proffer session 1\nframework f\nsecret short\n"),
         std::string("proffer session 1\nframework a b\nsecret ") + secret_.str() + "\n",
-        std::string(5'000, 'x'), std::string(64, '\0')}) {
+        std::string(5'000, 'x'), std::string(64, '\0'), std::string()}) {
     write(bytes);
     Result<SessionFile> file = SessionFile::open(path());
     ASSERT_FALSE(file);
     EXPECT_EQ(file.error().code(), ErrorCode::kCorruption);
     EXPECT_FALSE(file.error().hint().empty());
   }
+}
+
+// A power cut may leave a file of 0 bytes where one was written before it was flushed. Taken for
+// none, it would begin a new framework, which starts all apps a second time.
+TEST_F(SessionFiles, AnEmptyOneIsRefusedWithItsNameAndWhatToDo) {
+  write("");
+  Result<SessionFile> file = SessionFile::open(path());
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), ErrorCode::kCorruption);
+  EXPECT_EQ(file.error().message(), text("the session file ", quoted(path()), " is empty"));
+  EXPECT_NE(file.error().hint().find("put it back from a copy; or remove it"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(path()));
+}
+
+TEST_F(SessionFiles, EachFlippedBitAndEachCutIsRefusedOrChangesNothing) {
+  {
+    Result<SessionFile> file = SessionFile::open(path());
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->save(FrameworkId("web-1-1"), secret_));
+  }
+  std::ifstream in(path());
+  const std::string whole{std::istreambuf_iterator<char>(in), {}};
+  const auto expect_nothing_else = [&](const std::string& bytes, const std::string& what) {
+    write(bytes);
+    Result<SessionFile> file = SessionFile::open(path());
+    if (file) {
+      EXPECT_EQ(file->framework(), FrameworkId("web-1-1")) << what;
+      EXPECT_EQ(file->secret(), secret_) << what;
+    } else {
+      EXPECT_EQ(file.error().code(), ErrorCode::kCorruption) << what;
+    }
+  };
+  for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string bytes = whole;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    expect_nothing_else(bytes, text("bit ", bit));
+  }
+  for (size_t size = 0; size < whole.size(); ++size) {
+    expect_nothing_else(whole.substr(0, size), text("cut at ", size));
+  }
+}
+
+TEST_F(SessionFiles, OneOfAVersionBeforeIsRead) {
+  write(text("proffer session 1\nframework f\nsecret ", secret_.str(), "\n"));
+  Result<SessionFile> file = SessionFile::open(path());
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_EQ(file->framework(), FrameworkId("f"));
+}
+
+// A kill while the first one is made leaves a part of it beside its place, and no file in it.
+TEST_F(SessionFiles, WhatAKillLeftBesideItsPlaceIsNoSession) {
+  std::ofstream(path() + ".new") << "proffer sess";
+  Result<SessionFile> file = SessionFile::open(path());
+  ASSERT_TRUE(file) << file.error().message();
+  EXPECT_TRUE(file->is_new());
+  EXPECT_FALSE(std::filesystem::exists(path() + ".new"));
 }
 
 TEST_F(SessionFiles, ACrashBetweenTwoStepsOfASaveLeavesTheOldOne) {

@@ -60,6 +60,7 @@ class Registry {
   const std::string& path() const { return path_; }
   const std::optional<Error>& error() const { return error_; }
   LeaderEpoch epoch() const { return epoch_; }
+  const std::string& remark() const { return store_->remark(); }
   const Records& records() const { return records_; }
   Records now() { return store_->load().value(); }
 
@@ -244,7 +245,7 @@ TEST(RegistryDamage, ASealThatSaysNothingIsRefused) {
   const TemporaryDirectory directory;
   { Registry registry(directory.path()); }
   for (const char* const line :
-       {"epoch", "\n", "epoch 000000000000000000 commits 000000000000000001 crc 00000000\n"}) {
+       {"", "epoch", "\n", "epoch 000000000000000000 commits 000000000000000001 crc 00000000\n"}) {
     store_test::write_file(directory / "registry.seal", line);
     const Registry refused(directory.path());
     ASSERT_TRUE(refused.error()) << line;
@@ -254,6 +255,82 @@ TEST(RegistryDamage, ASealThatSaysNothingIsRefused) {
   const Registry taken(directory.path());
   EXPECT_FALSE(taken.error());
   EXPECT_EQ(taken.epoch(), LeaderEpoch(2));
+  EXPECT_NE(taken.remark().find("without \"registry.seal\""), std::string::npos) << taken.remark();
+}
+
+// A loss of power may have emptied it, and the registry may be one of before.
+TEST(RegistryDamage, AnEmptySealIsGoneOnFromByAFlagInAnEpochFarAbove) {
+  const TemporaryDirectory directory;
+  {
+    Registry registry(directory.path());
+    registry.append({put("role", "a", "1")});
+  }
+  store_test::write_file(directory / "registry.seal", "");
+  const Registry refused(directory.path());
+  ASSERT_TRUE(refused.error());
+  EXPECT_NE(refused.error()->message().find("registry.seal"), std::string::npos);
+  EXPECT_NE(refused.error()->message().find("is empty"), std::string::npos) << *refused.error();
+  EXPECT_NE(refused.error()->hint().find("--accept_older_registry"), std::string::npos);
+  {
+    const Registry accepted(directory.path(), {.accepts_older = true});
+    ASSERT_FALSE(accepted.error()) << *accepted.error();
+    EXPECT_EQ(accepted.records(), (Records{put("role", "a", "1")}));
+    EXPECT_EQ(accepted.epoch(), LeaderEpoch(1'000'002));
+  }
+  const Registry later(directory.path());
+  ASSERT_FALSE(later.error()) << *later.error();
+  EXPECT_EQ(later.epoch(), LeaderEpoch(1'000'003));
+}
+
+// All of the registry is gone, and only the master's other files say that there was one.
+TEST(RegistryDamage, ARegistryThatIsGoneIsNoNewOneWhereAMasterHasBeen) {
+  for (const bool is_empty : {false, true}) {
+    const TemporaryDirectory directory;
+    if (is_empty) store_test::write_file(directory / "registry.db", "");
+    const RegistryFileOptions options = {.traces = {.files = {"events", "master_id"}, .epoch = 4}};
+    const Registry refused(directory.path(), options);
+    ASSERT_TRUE(refused.error());
+    EXPECT_EQ(refused.error()->code(), ErrorCode::kCorruption);
+    EXPECT_NE(refused.error()->message().find("'events', 'master_id' beside it say"),
+              std::string::npos)
+        << *refused.error();
+    // A master that was to be started with --zk would be refused by it.
+    EXPECT_EQ(fs::exists(directory / "registry.db"), is_empty);
+    RegistryFileOptions accepts = options;
+    accepts.accepts_older = true;
+    const Registry accepted(directory.path(), accepts);
+    ASSERT_FALSE(accepted.error()) << *accepted.error();
+    EXPECT_EQ(accepted.epoch(), LeaderEpoch(5));
+  }
+}
+
+// Database and seal were put back together: only the event log knows better.
+TEST(RegistryDamage, ARegistryBeforeTheEpochOfTheEventsIsRefused) {
+  const TemporaryDirectory directory;
+  { Registry registry(directory.path()); }
+  const RegistryFileOptions options = {.traces = {.files = {"events"}, .epoch = 3}};
+  const Registry refused(directory.path(), options);
+  ASSERT_TRUE(refused.error());
+  EXPECT_NE(refused.error()->message().find("lacks what was written last: it is at epoch 1, and "
+                                            "the event log beside it at epoch 3"),
+            std::string::npos)
+      << *refused.error();
+  RegistryFileOptions accepts = options;
+  accepts.accepts_older = true;
+  const Registry accepted(directory.path(), accepts);
+  ASSERT_FALSE(accepted.error()) << *accepted.error();
+  EXPECT_EQ(accepted.epoch(), LeaderEpoch(4));
+}
+
+// A kill at any moment of a first start leaves what the next one takes.
+TEST(RegistryDamage, AFirstStartThatWasKilledLeavesNoSealWithoutALine) {
+  const TemporaryDirectory directory;
+  { ASSERT_TRUE(RegistryFile::open(directory.path())); }
+  EXPECT_FALSE(fs::exists(directory / "registry.seal"));
+  store_test::write_file(directory / "registry.seal.new", "epoch 0000");
+  const Registry next(directory.path(), {.traces = {.files = {"master_id"}}});
+  ASSERT_FALSE(next.error()) << *next.error();
+  EXPECT_EQ(next.epoch(), LeaderEpoch(1));
 }
 
 // A master of the version before reads one line only.
