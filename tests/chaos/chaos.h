@@ -15,6 +15,7 @@ namespace proffer::test {
 
 struct ChaosOptions {
   int seconds = 10;   // for so long faults begin
+  int count = 0;      // so many faults at most; 0: any number
   uint64_t seed = 1;  // chooses which, when, to whom, and for how long
   // Only these, by their names; empty: all.
   std::vector<std::string> faults = {};

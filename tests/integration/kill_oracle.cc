@@ -273,6 +273,13 @@ class Court {
       return launch.kill_asked && *launch.kill_asked < told.at ? ""
                                                                : what + "nobody asked for that";
     }
+    // An agent whose checkpoint lost its end ends what it cannot name. The task may have run, and
+    // is lost with a word; that it does not live on is judged for every end.
+    const bool is_forgotten = told.state == "lost" &&
+                              (told.reason == "agent_forgot" || told.reason == "executor_ended") &&
+                              (disturbed(launch.at, told.at, "agent", launch.agent, "cut") ||
+                               disturbed(launch.at, told.at, "agent", launch.agent, "emptied"));
+    if (is_forgotten) return "";
     if (told.reason == "executor_ended") {
       // Its executor, which is its parent, fell to the storm: before the process looked who that
       // is, or while it ran, or just after it had ended. One that had just been forked looked like

@@ -28,7 +28,7 @@ struct AgentHas {
 //   end TIME TASK exit:N|signal:N                  just before it ends so
 //   kill TIME KIND NAME PID                        just before the kill -9, or after its own end
 //   fault TIME KIND NAME WHAT                      just before the member is disturbed: stopped,
-//                            cut off, slow, short of disk; WHAT is one word
+//                            cut off, slow, short of disk, damaged; WHAT is one word
 //   healed TIME KIND NAME WHAT                     when that is over
 // Of each scheduler; PID is that of its life:
 //   life TIME PID

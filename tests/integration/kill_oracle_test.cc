@@ -295,6 +295,21 @@ TEST(KillOracle, AFullDiskExcusesWhatItKeepsFromStartingAndAnotherFaultDoesNot) 
   }
 }
 
+TEST(KillOracle, ACutCheckpointExcusesATaskThatIsForgottenAndEndedAndNoOther) {
+  for (const char* what : {"cut", "emptied"}) {
+    const auto forgotten = [&](const std::string& agent) {
+      Story story;
+      story.launches("t").starts("t").told("t", "running none - -");
+      story.journal("fault", text("agent ", agent, " ", what));
+      return story.told("t", "lost agent_forgot - -");
+    };
+    EXPECT_EQ(forgotten("a").violations(), "");
+    EXPECT_NE(forgotten("b").violations(), "") << "another agent's checkpoint was cut";
+    EXPECT_NE(forgotten("a").journal("alive", "t").violations(), "") << "it lives on";
+    EXPECT_NE(forgotten("a").starts("t").violations(), "") << "it was started twice";
+  }
+}
+
 TEST(KillOracle, ASchedulerIsReplacedOnlyByATwin) {
   EXPECT_EQ(Story().journal("fault", "scheduler s twin").heard("replaced", "5").violations(), "");
   EXPECT_NE(Story().heard("replaced", "5").violations(), "");

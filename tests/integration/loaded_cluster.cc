@@ -115,13 +115,14 @@ void LoadedCluster::start(Member& member) {
   member.back_at = 0;
 }
 
-// Until its address.json is of this process.
+bool LoadedCluster::has_address(const Member& member) const {
+  const auto members =
+      proto::parse_json_line(trimmed(read_file(path(member.name) + "/address.json")));
+  return members && std::get<int64_t>(members->at("pid")) == member.process->pid();
+}
+
 bool LoadedCluster::await_address(const Member& member) const {
-  return eventually([&] {
-    const auto members =
-        proto::parse_json_line(trimmed(read_file(path(member.name) + "/address.json")));
-    return members && std::get<int64_t>(members->at("pid")) == member.process->pid();
-  });
+  return eventually([&] { return has_address(member); });
 }
 
 Words LoadedCluster::agent_command(const std::string& name) const {

@@ -62,7 +62,8 @@ class LoadedCluster {
   // Starts it. The reference stays valid.
   Member& add(Member member);
   void start(Member& member);
-  // Waits until its address.json is of this process.
+  // Whether its address.json is of this process; await_address() waits for that.
+  bool has_address(const Member& member) const;
   bool await_address(const Member& member) const;
   // The usual commands; whoever starts them adds where the masters are.
   Words agent_command(const std::string& name) const;

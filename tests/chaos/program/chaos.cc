@@ -1,6 +1,7 @@
-// chaos [--minutes M | --seconds N] [--seed S] [--faults A,B,…] [--dir DIR]: chaos by hand. Prints
-// what befell whom, and the judgement; exit code 1 if anything was untrue, 77 if this machine
-// cannot do it. Without a seed it takes one from the clock, and prints it.
+// chaos [--minutes M | --seconds N] [--count C] [--seed S] [--faults A,B,…] [--dir DIR]: chaos by
+// hand, which ends after C faults at the latest. Prints each fault and the judgement; exit code 1
+// if anything was untrue, 77 if this machine cannot do it. Without a seed it takes one from the
+// clock, and prints it.
 
 #include "tests/chaos/chaos.h"
 
@@ -20,9 +21,9 @@ constexpr int kSecondsPerMinute = 60;
 constexpr int kImpossible = 77;
 
 int usage() {
-  std::cerr
-      << "usage: chaos [--minutes M | --seconds N] [--seed S] [--faults A,B,...] [--dir DIR]\n"
-         "faults:";
+  std::cerr << "usage: chaos [--minutes M | --seconds N] [--count C] [--seed S] [--faults A,B,...] "
+               "[--dir DIR]\n"
+               "faults:";
   for (const std::string& name : proffer::test::names_of_faults()) std::cerr << " " << name;
   std::cerr << "\n";
   return 2;
@@ -47,6 +48,8 @@ int main(int argc, char** argv) {
       options.seconds = number * kSecondsPerMinute;
     } else if (name == "--seconds" && number > 0) {
       options.seconds = number;
+    } else if (name == "--count" && number > 0) {
+      options.count = number;
     } else if (name == "--faults" && !value.empty()) {
       faults = " --faults " + value;
       const std::vector<std::string> known = names_of_faults();
