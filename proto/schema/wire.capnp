@@ -734,7 +734,8 @@ struct RunTask {
   becomes @3 :ExecutorPlace;  # agent to executor only; null: it stays what it is
   # The values of spec.secrets, at most 32. An agent that was started again has none.
   secrets @4 :List(SecretValue);
-  run @5 :UInt64;  # agent to executor only: the run that the task is of; 0: an agent of the version before
+  # Agent to executor only: the run that the task is of; 0: an agent of the version before.
+  run @5 :UInt64;
 }
 
 # An executor of commands whose task has ended may run the next one of the same framework and user.
@@ -765,8 +766,8 @@ struct ExecutorHello {
   executor @1 :Text;   # name
   token @2 :Text;      # secret; came with the executor's environment
   run @3 :UInt64;      # In which it is: that of the last task it was given; 0: it does not know.
-  # Below are all tasks that live in it, and the last ones that have ended. False from executors of the
-  # version before, and if there are more than 1024.
+  # Below are all tasks that live in it, and the last ones that have ended. False from executors of
+  # the version before, and if there are more than 1024.
   tellsRuns @4 :Bool;
   runs @5 :List(ExecutorRun);  # At most 1024; only with tellsRuns.
 }
@@ -1059,8 +1060,8 @@ struct AgentIdentity {
   leader @2 :UInt64;  # The highest leader epoch that it has seen; older ones are refused.
   place @3 :Text;     # Boot and inode of its work directory: a copy has others. At most 128 bytes.
   cluster @4 :Text;   # As in RegisterAgent.
-  # Another one, by chance, each time that an executor told what this log had lost; 0: never. It is a
-  # part of RegisterAgent.memory.
+  # Another one, by chance, each time that an executor told what this log had lost; 0: never. It is
+  # a part of RegisterAgent.memory.
   memory @5 :UInt32;
 }
 
