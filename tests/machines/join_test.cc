@@ -192,7 +192,8 @@ TEST_F(Join, ACommandInATaskIsAskedOfTheAgentOfThisMachine) {
   EXPECT_EQ(no_agent.code, 1);
   EXPECT_THAT(no_agent.err, HasSubstr("is on agent 'a2', which runs no commands for this machine"));
   EXPECT_THAT(no_agent.err, HasSubstr("--agent-dir"));
-  const Exit beside_master = operates({"exec", "run-", "--", "true"});
+  const Exit beside_master = master_machine_->runs(
+      {home_ / "proffer", "exec", "--master=" + socket_path(), "run-", "--", "true"});
   EXPECT_EQ(beside_master.code, 1);
   EXPECT_THAT(beside_master.err, HasSubstr("which runs no commands for this machine"));
   task.kill(SIGINT);
