@@ -70,6 +70,7 @@ inline constexpr size_t kStoreBytesMax = size_t{256}
 inline constexpr size_t kFrameworkUsersMax = 1'024;  // of one framework that serves users
 inline constexpr size_t kFetchedFilesMax = 64;       // of one task
 inline constexpr size_t kSha256TextBytes = 64;
+inline constexpr size_t kTicketBytesMax = 64;  // by which a master knows a launch again
 inline constexpr size_t kUriBytesMax = 4'096;
 inline constexpr size_t kPathBytesMax = 4'096;
 inline constexpr size_t kFileNameBytesMax = 255;  // of one part of a path; Linux allows no more

@@ -4,6 +4,7 @@
 // the pin of its certificate, and a token.
 
 #include <string>
+#include <string_view>
 
 #include "common/ids.h"
 #include "common/time.h"
@@ -16,8 +17,17 @@ struct FileAccessCall {
   // Whose token: empty for one's own. An agent asks so for the users whose tasks of this framework
   // it runs, an operator for anybody.
   std::string user = {};
+  // From an agent: which of its tasks needs them.
+  TaskId task = {};
   bool operator==(const FileAccessCall&) const = default;
 };
+
+// What the ids of tasks have in common that may read each other's files, if they are of one user:
+// all up to the first '.', which ends the name of a job; of an id without one the whole id.
+inline std::string_view file_family(const TaskId& task) {
+  const std::string_view id = task.str();
+  return id.substr(0, id.find('.'));
+}
 
 struct FileAccessReply {
   std::string address = {};  // host:port

@@ -160,6 +160,9 @@ struct Assignment {
   TaskClaim claim = {};
   std::string user = {};  // that it runs as; empty if its master did not say
   Time launched_at = {};  // by the master's clock; zero if it did not say
+  // By which a later master knows that this agent was given this task, with this user and these
+  // resources. Opaque to the agent, which tells it when it registers. Empty: its master made none.
+  std::string ticket = {};
 
   bool operator==(const Assignment&) const = default;
 };
@@ -317,6 +320,9 @@ struct Acknowledge {
 // by updates of sequence 0.
 struct Reconcile {
   std::vector<TaskId> tasks = {};
+  // Of each task the agent on which the framework knows it to be; empty: it does not know. None at
+  // all: the scheduler does not say.
+  std::vector<AgentId> agents = {};
   bool operator==(const Reconcile&) const = default;
 };
 
@@ -513,6 +519,7 @@ struct AgentTask {
   std::string command = {};  // the beginning of it, kCommandShownBytes
   Time launched_at = {};     // as it was assigned
   Labels labels = {};        // TaskSpec::labels
+  std::string ticket = {};   // Assignment::ticket
   bool operator==(const AgentTask&) const = default;
 };
 
@@ -543,6 +550,7 @@ struct RegisterAgent {
   FileService files = {};      // beyond its machine
   uint64_t boot = 0;           // another for each boot of each machine; 0: it does not say
   bool takes_secrets = false;  // it knows TaskSpec::secrets
+  bool keeps_tickets = false;  // it knows Assignment::ticket
   bool operator==(const RegisterAgent&) const = default;
 };
 

@@ -28,6 +28,9 @@ struct FrameworkRecord {
   bool serves_users = false;
   std::set<std::string> users = {};  // that sent it requests, if it serves users
   bool remembers_tasks = false;
+  // Of the tickets of its tasks (Assignment::ticket). Empty: an older master made it, and its tasks
+  // may have none.
+  Secret ticket_key = {};
   bool operator==(const FrameworkRecord&) const = default;
 };
 

@@ -89,9 +89,22 @@ std::map<AskName, int64_t> Master::State::wanted_of(const Framework& framework,
   return wanted;
 }
 
+// A scheduler that launches a task now did not launch it before.
+void Master::State::deny_hidden(const Framework& framework, const proto::Accept& accept,
+                                Step& step) {
+  if (framework.hidden == 0) return;
+  for (const proto::Operation& operation : accept.operations) {
+    for (const proto::TaskSpec& spec : proto::launched_by(operation)) {
+      Task* task = tasks_.find({framework.id(), spec.id});
+      if (task != nullptr && task->hidden) disbelieve(*task, "it is launched elsewhere now", step);
+    }
+  }
+}
+
 void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step& step) {
   // Take. An offer is answered once: it is settled below whatever the plan says.
   note_answer(framework);
+  deny_hidden(framework, accept, step);
   TakenOffers taken = take_offers(framework, accept.offers);
   taken.wanted = wanted_of(framework, accept);
 
@@ -164,6 +177,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   Agent& agent = *agents_.find(on);
   assignment.user = framework.user_of(spec);
   assignment.launched_at = step.now;
+  assignment.ticket = ticket_of(framework, spec.id, agent, assignment);
   spec.max_run_time = assignment.claim.max_run_time;
   step.trace(TaskLaunched{framework.id(), spec.id, on, assignment.user, spec.ask,
                           asked_at(framework, spec.ask, step.now)});

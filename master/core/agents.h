@@ -25,6 +25,7 @@ namespace proffer::master {
 struct Stray {
   Resources resources = {};
   TaskClaim claim = {};
+  bool is_hidden = false;  // nobody knows it: its framework is not charged with it
 };
 
 struct Agent {
@@ -59,6 +60,7 @@ struct Agent {
   // Of its process. Root runs tasks of every user, others only their own. nullptr: not known.
   PrincipalPtr by = {};
   bool takes_secrets = false;   // as it told
+  bool keeps_tickets = false;   // as it told
   std::string trouble = {};     // why it takes no tasks, by its own word; empty: it does
   Starts starts = {};           // whether it starts what it takes
   bool starts_watched = false;  // a deadline looks after the tasks that it has not started

@@ -26,6 +26,7 @@ enum class DeadlineKind : uint8_t {
   kStarts,            // by agent: it may have said nothing of a task for too long
   kStartsPause,       // by agent: it is tried again, after tasks that it did not start
   kStandbySilent,     // by peer: nothing was heard of that master
+  kHiddenTasks,       // by framework: its scheduler has not named tasks that an agent told
 };
 
 // What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or

@@ -1,8 +1,9 @@
 // Who may read files of an agent from another machine. The master says as which user, and for the
-// files of one framework at one agent; whose they are the agent looks up, as it does for those that
-// ask on its own machine.
+// files of one framework, or of one job of it, at one agent; whose they are the agent looks up, as
+// it does for those that ask on its own machine.
 
-#include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -10,14 +11,36 @@
 namespace proffer::master {
 namespace {
 
-// An agent asks for the tasks that it runs: it has what they may read anyway.
-bool runs_a_task(const Agents& agents, const AgentId& id, const FrameworkId& framework,
-                 std::string_view user) {
-  const Agent* agent = agents.find(id);
-  return agent != nullptr &&
-         std::any_of(agent->tasks.begin(), agent->tasks.end(), [&](const Task* task) {
-           return !task->ended() && task->key().framework == framework && task->text->user == user;
-         });
+// What the paths begin with that a task needs for which its agent asks: one that runs there as this
+// user, by the word of the master that launched it or of its scheduler. An agent of an earlier
+// version does not say which task that is.
+Result<std::string> paths_for(const Agents& agents, const AgentId& id,
+                              const proto::FileAccessCall& wanted, std::string_view user) {
+  std::set<std::string> families;  // a job's, or the one task's own
+  if (const Agent* agent = agents.find(id)) {
+    for (const Task* task : agent->tasks) {
+      const TaskKey& key = task->key();
+      if (task->ended() || task->unconfirmed || key.framework != wanted.framework) continue;
+      if (task->text->user != user) continue;
+      if (wanted.task.empty() || wanted.task == key.task) {
+        const std::string_view family = proto::file_family(key.task);
+        families.insert(text(family, family == key.task.str() ? "/" : "."));
+      }
+    }
+  }
+  if (families.size() == 1) return *families.begin();
+  if (families.empty()) {
+    const std::string what =
+        wanted.task.empty() ? std::string("no task") : text("no task ", quoted(wanted.task.str()));
+    return Error::permission_denied(text("agent ", quoted(id.str()), " runs ", what,
+                                         " of framework ", quoted(wanted.framework.str()),
+                                         " as user ", quoted(user)))
+        .with_hint("an agent may read files of others only for the tasks that it runs");
+  }
+  return Error::permission_denied(text("agent ", quoted(id.str()),
+                                       " runs tasks of several jobs of user ", quoted(user),
+                                       ", and does not say which needs the files"))
+      .with_hint("upgrade that agent");
 }
 
 }  // namespace
@@ -31,13 +54,11 @@ Result<FileGrant> Master::State::grant_files(const proto::FileAccessCall& wanted
     return std::move(name).error();
   }
   FileGrant grant{.user = wanted.user.empty() ? by->user : wanted.user};
+  grant.prefix = text("/v1/files/", wanted.framework.str(), "/");
   if (!by->agent.empty()) {
-    if (!runs_a_task(agents_, by->agent, wanted.framework, grant.user)) {
-      return Error::permission_denied(
-                 text("agent ", quoted(by->agent.str()), " runs no task of framework ",
-                      quoted(wanted.framework.str()), " as user ", quoted(grant.user)))
-          .with_hint("an agent may read files of others only for the tasks that it runs");
-    }
+    const Result<std::string> paths = paths_for(agents_, by->agent, wanted, grant.user);
+    if (!paths) return paths.error();
+    grant.prefix += *paths;
   } else if (grant.user == by->user) {
     grant.is_operator = is_operator(options_.policy, *by);
   } else if (!is_operator(options_.policy, *by)) {
@@ -62,7 +83,6 @@ Result<FileGrant> Master::State::grant_files(const proto::FileAccessCall& wanted
   }
   grant.files = agent->files;
   grant.until = agent->files.clock + (now - agent->registered_at) + kFileTokenAge;
-  grant.prefix = text("/v1/files/", wanted.framework.str(), "/");
   return grant;
 }
 

@@ -22,6 +22,11 @@ namespace proffer::master {
 struct KillWish {
   std::optional<Duration> grace = {};  // else the task's own
 };
+// A task that its scheduler asked for, or wants ended, while nobody knows it.
+struct AskedFor {
+  std::optional<KillWish> kill = {};
+  AgentId agent = {};  // on which its scheduler knows it to be
+};
 
 // In this life of the master.
 struct RefusedLaunches {
@@ -81,7 +86,7 @@ struct Framework {
   std::map<TaskId, proto::TaskStatus> old_refusals = {};
   // Tasks asked after or to be killed that nobody knows, while agents that may know them are
   // awaited.
-  std::map<TaskId, std::optional<KillWish>> waiting = {};
+  std::map<TaskId, AskedFor> waiting = {};
   // In this session it asked for its tasks while agents were awaited: for all of them, or at all.
   // It is told of those that the agents bring, and when the last agent is back or removed.
   bool awaits_all = false;
@@ -90,14 +95,17 @@ struct Framework {
   // Agents that may run an executor which its tasks share: it outlives them.
   std::set<AgentId> executor_agents = {};
 
-  int64_t tasks = 0;  // in the table of tasks
-  int64_t held = 0;   // tasks and strays whose resources are allocated
+  int64_t tasks = 0;   // in the table of tasks
+  int64_t held = 0;    // tasks and strays whose resources are allocated and charged to it
+  int64_t hidden = 0;  // of its tasks in the table
   Time subscribed_at = {};
   Time away_since = {};  // while it is not connected; at the earliest the start of this master
 
   const FrameworkId& id() const { return record.framework; }
   bool connected() const { return static_cast<bool>(peer); }
   bool remembers_tasks() const { return durable() && record.remembers_tasks; }
+  // All that runs of it was launched with a ticket, or is known by its scheduler.
+  bool has_tickets() const { return !record.ticket_key.empty(); }
   bool durable() const { return !gone && record.failover_timeout > Duration(); }
   // Its own user, and if it serves users, also those that sent it requests. Empty: its own.
   bool may_run_as(const std::string& user) const {
@@ -117,6 +125,8 @@ inline constexpr size_t kAwayFrameworksPerUserMax = 1'000;
 // The role under which the tasks of frameworks that this master never knew count until they have
 // ended.
 inline const RoleName kGoneRole("_gone");
+// That is charged with what agents run in nobody's name. No framework of a master has such an id.
+inline const FrameworkId kNobodysFramework("_nobody");
 
 class Frameworks {
  public:
@@ -147,7 +157,8 @@ class Frameworks {
 
   // Of this user, not gone, without a scheduler.
   size_t away_of(const std::string& user) const;
-  size_t size() const { return frameworks_.size(); }
+  // That are not gone.
+  size_t size() const { return by_secret_.size(); }
   const std::map<FrameworkId, Framework>& all() const { return frameworks_.map(); }
   IndexedMap<FrameworkId, Framework>& all() { return frameworks_; }
 

@@ -9,36 +9,42 @@ namespace proffer::master {
 // The agent says that it runs, so it counts, whatever was offered.
 void Master::State::hold(Agent& agent, Task& task) {
   CHECK(!task.held && agent.allocatable) << to_text(task.key());
-  allocator_.adopt(agent.id, task.key().framework,
-                   {.task = task.key().task,
-                    .ask = task.text->ask,
+  const Payer payer = payer_of(task.key(), task.hidden);
+  Framework* framework = frameworks_.find(payer.framework);
+  if (framework == nullptr) framework = &gone_framework(payer.framework);
+  allocator_.adopt(agent.id, payer.framework,
+                   {.task = payer.task,
+                    .ask = task.hidden ? AskName() : task.text->ask,
                     .claim = task.claim(),
                     .since = task.launched_at,
                     .ports = task.allotment->resources.ports});
   task.held = true;
-  count_use(task, true);
-  ++frameworks_.find(task.key().framework)->held;
+  if (!task.hidden) count_use(task, true);
+  ++framework->held;
 }
 
 void Master::State::release(Task& task) {
   if (!task.held) return;
   Agent& agent = *agents_.find(task.agent);
-  give_back(agent, task.key());
+  give_back(agent, task.key(), task.hidden);
   task.held = false;
-  count_use(task, false);
+  if (!task.hidden) count_use(task, false);
 }
 
-// Does not end a framework that waited for it: forget_if_over() does.
+// Does not end its own framework, if that waited for it: forget_if_over() does.
 void Master::State::release_stray(Agent& agent, const TaskKey& key) {
   const auto stray = agent.strays.find(key);
   CHECK(stray != agent.strays.end()) << to_text(key);
-  give_back(agent, key);
+  give_back(agent, key, stray->second.is_hidden);
   agent.strays.erase(stray);
 }
 
-void Master::State::give_back(const Agent& agent, const TaskKey& key) {
-  allocator_.release(agent.id, key.framework, key.task);
-  --frameworks_.find(key.framework)->held;
+void Master::State::give_back(const Agent& agent, const TaskKey& key, bool is_hidden) {
+  const Payer payer = payer_of(key, is_hidden);
+  allocator_.release(agent.id, payer.framework, payer.task);
+  Framework& framework = *frameworks_.find(payer.framework);
+  --framework.held;
+  if (is_hidden) forget_if_over(framework);
 }
 
 // What runs there is forgotten by the allocator; the agent tells it again if it comes back.
@@ -47,13 +53,16 @@ void Master::State::take_from_allocator(Agent& agent, Step& step) {
   std::set<FrameworkId> fewer;
   for (Task* task : agent.tasks) {
     if (!task->held) continue;
-    count_use(*task, false);
+    if (!task->hidden) count_use(*task, false);
     task->held = false;
-    --frameworks_.find(task->key().framework)->held;
+    const FrameworkId payer = payer_of(task->key(), task->hidden).framework;
+    --frameworks_.find(payer)->held;
+    if (task->hidden) fewer.insert(payer);
   }
   for (const auto& [key, stray] : agent.strays) {
-    --frameworks_.find(key.framework)->held;
-    fewer.insert(key.framework);
+    const FrameworkId payer = payer_of(key, stray.is_hidden).framework;
+    --frameworks_.find(payer)->held;
+    fewer.insert(payer);
   }
   agent.strays.clear();
   agent.allocatable = false;

@@ -19,11 +19,15 @@ std::optional<Duration> bounded(std::optional<Duration> grace) {
 
 void Master::State::on_kill(Framework& framework, const proto::KillTask& message, Step& step) {
   Task* task = tasks_.find({framework.id(), message.task});
+  if (task != nullptr && task->hidden) {
+    disbelieve(*task, "its scheduler kills what it has not named", step);
+    task = nullptr;
+  }
   // One that has ended, or that nobody knows: the truth is the answer.
   if (task == nullptr || task->ended()) {
     tell_truth(framework, message.task, step);
     const auto waits = framework.waiting.find(message.task);
-    if (waits != framework.waiting.end()) waits->second = KillWish{bounded(message.grace)};
+    if (waits != framework.waiting.end()) waits->second.kill = KillWish{bounded(message.grace)};
     return;
   }
   kill(*task, {}, step, bounded(message.grace));

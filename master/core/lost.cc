@@ -110,7 +110,9 @@ void Master::State::end_agent(Agent& agent, const std::string& why, Step& step) 
 
   const std::vector<Task*> tasks(agent.tasks.begin(), agent.tasks.end());
   std::set<FrameworkId> told;
-  for (const Task* task : tasks) told.insert(task->key().framework);
+  for (const Task* task : tasks) {
+    if (!task->hidden) told.insert(task->key().framework);
+  }
   const bool was_seen = agent.seen;
   agents_.erase(id);
   for (Task* task : tasks) {
@@ -134,6 +136,7 @@ void Master::State::agent_seen_or_removed(Step& step) {
   if (awaited_ > 0) return;
   allocator_.set_knows_all_tasks(true);
   for (auto& [id, framework] : frameworks_.all()) tell_old_refusals(framework, step);
+  give_ticket_keys(step);
   answer_waiting(step);
 }
 
@@ -175,6 +178,8 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       return on_role_use_due();
     case DeadlineKind::kStandbySilent:
       return on_standby_silent(key.peer, step);
+    case DeadlineKind::kHiddenTasks:
+      return on_hidden_due(FrameworkId(key.id), step);
     case DeadlineKind::kBackOff:
       if (Framework* framework = frameworks_.find(FrameworkId(key.id))) end_waits(*framework, step);
       return;

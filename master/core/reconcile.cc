@@ -20,10 +20,19 @@ constexpr size_t kWaitingMax = kTasksPerAgentMax;
 
 void Master::State::on_reconcile(Framework& framework, const proto::Reconcile& message,
                                  Step& step) {
-  for (const TaskId& task : message.tasks) tell_truth(framework, task, step);
+  for (size_t i = 0; i < message.tasks.size(); ++i) {
+    const AgentId on = i < message.agents.size() ? message.agents[i] : AgentId();
+    Task* task = tasks_.find({framework.id(), message.tasks[i]});
+    if (task != nullptr && task->unconfirmed) {
+      // Schedulers of earlier versions do not say where a task is.
+      const bool says_nothing = message.agents.empty() && !task->hidden;
+      if (says_nothing || on == task->agent) confirm(*task, step);
+    }
+    tell_truth(framework, message.tasks[i], step, on);
+  }
   if (message.tasks.empty()) {
     for (const Task* task : tasks_.of(framework.id())) {
-      if (!task->ended()) tell_truth(framework, task->key().task, step);
+      if (!task->ended() && !task->hidden) tell_truth(framework, task->key().task, step);
     }
     for (const TaskId& task : remembered_and_unknown(framework)) tell_truth(framework, task, step);
     framework.awaits_all |= awaited_ > 0;
@@ -80,10 +89,12 @@ std::optional<proto::TaskStatus> Master::State::truth_about_unknown(const Framew
 }
 
 // Sequence 0: not to be acknowledged.
-void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& step) {
+void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& step,
+                               const AgentId& on) {
   const TaskKey key{framework.id(), id};
   proto::TaskStatus status;
   const Task* task = tasks_.find(key);
+  if (task != nullptr && task->hidden) task = nullptr;
   const proto::TaskRow* ended = task == nullptr ? tasks_.find_ended(key) : nullptr;
   if (task != nullptr || ended != nullptr) {
     const proto::TaskRow row = task != nullptr ? row_of(*task) : *ended;
@@ -99,7 +110,8 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
   } else if (std::optional<proto::TaskStatus> truth = truth_about_unknown(framework, id, step)) {
     status = *std::move(truth);
   } else {
-    if (framework.waiting.size() < kWaitingMax) framework.waiting.try_emplace(id);
+    if (framework.waiting.size() < kWaitingMax)
+      framework.waiting.try_emplace(id).first->second.agent = on;
     return;
   }
   status.task = id;
@@ -113,7 +125,7 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
 void Master::State::answer_waiting(Step& step) {
   for (auto& [id, framework] : frameworks_.all()) {
     if (!framework.connected()) continue;
-    for (const auto& [task, kill] : std::exchange(framework.waiting, {})) {
+    for (const auto& [task, asked] : std::exchange(framework.waiting, {})) {
       tell_truth(framework, task, step);
     }
     framework.awaits_all = false;

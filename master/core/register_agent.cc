@@ -174,6 +174,7 @@ Result<void> Master::State::check_cluster(const ClusterId& told, const std::stri
 
 void Master::State::complete_registration(PeerId peer_id, Registration&& registration, Step& step) {
   // Take. While its tasks came, another may have taken its name.
+  use_known_amounts(registration);
   const proto::RegisterAgent& first = registration.first;
   ResourceVector most;
   if (const auto refusal = refusal_of(registration, most)) {
@@ -213,6 +214,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.limits = first.limits;
   agent.trouble = first.trouble;
   agent.takes_secrets = first.takes_secrets;
+  agent.keeps_tickets = first.keeps_tickets;
   agent.by = sessions_.find(peer_id)->by;
   note_boot(agent, first.boot);
   agent.most = most;

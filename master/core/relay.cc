@@ -18,6 +18,9 @@ void Master::State::relay_to_scheduler(const Agent& agent, proto::FrameworkMessa
                                        Step& step) {
   const Framework* framework = connected_framework(message.framework);
   if (framework == nullptr) return;
+  // An executor that tasks share outlives them.
+  if (!framework->executor_agents.contains(agent.id) && !agent.tasks.has_of(framework->id()))
+    return;
   message.agent = agent.id;
   message.to_scheduler = true;
   send(framework->peer, std::move(message), step);

@@ -68,6 +68,7 @@ void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
   Resources running = held_by_tasks(registration);
   const bool any_known = agent.tasks.size() > 0;  // none after a start of the master
   std::set<TaskKey> told_keys;                    // only if any is known
+  ResourceVector launched;                        // what is believed because of tickets
   std::set<FrameworkId> gone;
   for (proto::AgentTask& told : registration.tasks) {
     const TaskKey key{told.framework, told.task};
@@ -76,7 +77,7 @@ void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
     if (task != nullptr && task->agent == agent.id) {
       compare_known(agent, *task, std::move(told), step);
     } else {
-      compare_unknown(agent, is_awaited, std::move(told), step);
+      compare_unknown(agent, is_awaited, std::move(told), launched, step);
     }
     const Framework* framework = frameworks_.find(key.framework);
     if (framework != nullptr && framework->gone) gone.insert(key.framework);
@@ -100,17 +101,8 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
     return take_updates(agent, task.key(), std::move(told.unacknowledged), step);
   }
   task.spec = {};
-  await_start(agent, task, step);
+  if (!task.hidden) await_start(agent, task, step);
   if (!proto::is_terminal(told.state)) {
-    TaskAllotment allotment = *task.allotment;
-    const bool is_same = amounts_of(allotment.resources) == amounts_of(told.resources);
-    allotment.resources = told.resources;
-    if (!told.claim.role.empty() || !is_same) {
-      const uint64_t gang = allotment.claim.gang;
-      allotment.claim = told_claim(frameworks_.find(task.key().framework)->record.role, told);
-      allotment.claim.gang = gang;
-    }
-    task.allotment = tasks_.share(std::move(allotment));
     hold(agent, task);
     if (tasks_.move(task, TaskEvent::kAgentBack, step.now)) {
       tell(task, TaskReason::kAgentReturned, text("agent ", agent.id.str(), " is back"), step);
@@ -134,16 +126,36 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
 }
 
 // Only the agent knows it, or the master knows another of this name: it is adopted if the master
-// may have forgotten it by a restart, else it must end. After the first registration of an agent in
-// its life the master has forgotten nothing; what it did not adopt then it does not adopt later.
+// may have forgotten it by a restart and it may have been launched (believe.cc), else it must end.
+// After the first registration of an agent in its life the master has forgotten nothing; what it
+// did not adopt then it does not adopt later.
 void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told,
-                                    Step& step) {
+                                    ResourceVector& launched, Step& step) {
   const TaskKey key{told.framework, told.task};
   const bool has_ended = proto::is_terminal(told.state);
   Framework* framework = frameworks_.find(told.framework);
   const bool over = framework == nullptr || framework->gone;
-  const bool may_adopt =
-      is_awaited && !over && !tasks_.is_used(key) && may_run_on(agent, *framework, key.task);
+  bool may_adopt = is_awaited && !over && may_run_on(agent, *framework, key.task);
+  Belief belief = may_adopt ? believe(agent, *framework, told) : Belief::kInvented;
+  if (may_adopt && belief == Belief::kInvented) {
+    step.trace(TaskDisbelieved{key.framework, key.task, agent.id,
+                               why_not_launched(agent, *framework, told)});
+  }
+  // It never ran more at once than it has; tickets of what has ended are still good.
+  if (belief == Belief::kLaunched && !has_ended) {
+    const bool fits = (launched + told.resources.amounts).fits_in(agent.total());
+    if (fits) launched += told.resources.amounts;
+    if (!fits) belief = framework->has_tickets() ? Belief::kHidden : Belief::kUnconfirmed;
+  }
+  // Another agent told it before, and nothing says that it was launched there.
+  Task* other = tasks_.find(key);
+  if (belief == Belief::kLaunched && other != nullptr && other->hidden) {
+    disbelieve(*other, text("it was launched on agent ", agent.id.str()), step);
+  }
+  // What only its scheduler can know is told to nobody: neither that it ended nor that it was
+  // refused.
+  const bool is_over = has_ended && belief == Belief::kHidden;
+  may_adopt = may_adopt && belief != Belief::kInvented && !is_over && !tasks_.is_used(key);
   // A task that was refused may have been launched again elsewhere: it must not stand in the way of
   // that launch. Its scheduler is told when no agent can bring another of its id any more.
   const bool is_refused = told.state == TaskState::kRefused;
@@ -152,13 +164,15 @@ void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentT
     if (!has_ended) return kill_stray(agent, told, step);
     return acknowledge_to_agent(agent, key, told.sequence, step);
   }
-  Task& task = adopt(agent, told, step);
+  Task& task = adopt(agent, told, belief, step);
   if (!has_ended) hold(agent, task);
+  if (task.hidden) return watch_hidden(*framework, step);
   // Its scheduler asked about it, or wanted its end, before this agent was back.
   bool is_asked_for = framework->awaits_all;
   if (const auto waits = framework->waiting.find(key.task); waits != framework->waiting.end()) {
     is_asked_for = true;
-    if (waits->second && !has_ended) kill(task, {}, step, waits->second->grace);
+    const std::optional<KillWish>& wish = waits->second.kill;
+    if (wish && !has_ended) kill(task, {}, step, wish->grace);
     framework->waiting.erase(waits);
   }
   const bool has_news = !told.unacknowledged.empty();
@@ -182,14 +196,17 @@ void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Res
       spec.id = task.key().task;
       std::vector<proto::SecretValue> secrets =
           sealed_secrets(spec, task.text->user, registry_.secrets());
+      proto::Assignment assignment{.resources = task.allotment->resources,
+                                   .ports = task.allotment->ports,
+                                   .claim = task.allotment->claim,
+                                   .user = task.text->user,
+                                   .launched_at = task.launched_at};
+      assignment.ticket =
+          ticket_of(*frameworks_.find(task.key().framework), spec.id, agent, assignment);
       send(agent.peer,
            proto::RunTask{.framework = task.key().framework,
                           .spec = std::move(spec),
-                          .assignment = {.resources = task.allotment->resources,
-                                         .ports = task.allotment->ports,
-                                         .claim = task.allotment->claim,
-                                         .user = task.text->user,
-                                         .launched_at = task.launched_at},
+                          .assignment = std::move(assignment),
                           .secrets = std::move(secrets)},
            step);
       return;
@@ -201,6 +218,17 @@ void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Res
   end_if_told(task);
 }
 
+// Of a task that the master knows there its agent's word is not asked for.
+void Master::State::use_known_amounts(Registration& registration) const {
+  const Agent* agent = agents_.find(registration.first.agent);
+  if (agent == nullptr) return;
+  for (proto::AgentTask& told : registration.tasks) {
+    const Task* task = tasks_.find({told.framework, told.task});
+    if (task == nullptr || task->agent != agent->id) continue;
+    told.resources = task->allotment->resources;
+  }
+}
+
 void Master::State::keep_old_refusal(Framework& framework, proto::AgentTask& told) {
   if (framework.remembers_tasks() || told.unacknowledged.empty()) return;
   if (framework.old_refusals.size() >= kOldRefusalsMax) return;
@@ -209,10 +237,12 @@ void Master::State::keep_old_refusal(Framework& framework, proto::AgentTask& tol
   framework.old_refusals.try_emplace(told.task, std::move(status));
 }
 
-Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& step) {
+Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Belief belief, Step& step) {
   Framework& framework = *frameworks_.find(told.framework);
-  if (!told.executor.empty()) framework.executor_agents.insert(agent.id);
   Task adopted;
+  adopted.unconfirmed = belief != Belief::kLaunched;
+  adopted.hidden = belief == Belief::kHidden;
+  if (!told.executor.empty() && !adopted.hidden) framework.executor_agents.insert(agent.id);
   adopted.agent = agent.id;
   adopted.text =
       tasks_.share(TaskText{.ask = told.ask,
@@ -221,9 +251,11 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
                             .user = told.user.empty() ? framework.record.user : told.user,
                             .labels = told.labels});
   adopted.allotment = tasks_.share(
-      TaskAllotment{.resources = told.resources, .claim = told_claim(framework.record.role, told)});
-  adopted.acknowledged =
-      told.unacknowledged.empty() ? told.sequence : told.unacknowledged.front().sequence - 1;
+      TaskAllotment{.resources = told.resources,
+                    .claim = adopted.hidden ? plain_claim(kGoneRole, told.resources)
+                                            : told_claim(framework.record.role, told)});
+  const bool is_told = !adopted.hidden && !told.unacknowledged.empty();
+  adopted.acknowledged = is_told ? told.unacknowledged.front().sequence - 1 : told.sequence;
   adopted.agent_sequence = adopted.acknowledged;
   // As it was before its first update that is not acknowledged: those follow.
   if (told.state == TaskState::kKilling) {
@@ -235,24 +267,33 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.changed_at = step.now;
   Task& task = tasks_.add({told.framework, told.task}, std::move(adopted));
   agent.tasks.insert(task);
-  await_start(agent, task, step);
   ++framework.tasks;
-  framework.old_refusals.erase(told.task);
+  if (task.hidden) {
+    ++framework.hidden;
+    task.report.set({.message = "its scheduler has not named it yet"});
+    if (told.sequence > 0) acknowledge_to_agent(agent, task.key(), told.sequence, step);
+  } else {
+    await_start(agent, task, step);
+    framework.old_refusals.erase(told.task);
+  }
   step.trace(TaskAdopted{told.framework, told.task, agent.id, told.state});
   return task;
 }
 
-// It runs against our will: its resources count, it is killed, nobody hears of it.
+// It runs against our will: its resources count on its agent, it is killed, nobody hears of it. Its
+// framework, which was told that it ended, is not charged for it: an agent may say so for ever.
 void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step& step) {
   const TaskKey key{told.framework, told.task};
-  Framework* framework = frameworks_.find(told.framework);
-  if (framework == nullptr) framework = &gone_framework(told.framework);
+  const bool is_hidden = frameworks_.find(told.framework) != nullptr;
+  const Payer payer = payer_of(key, is_hidden);
+  Framework* framework = frameworks_.find(payer.framework);
+  if (framework == nullptr) framework = &gone_framework(payer.framework);
   ++framework->held;
   const TaskClaim claim = told_claim(framework->record.role, told);
-  agent.strays[key] = Stray{.resources = told.resources, .claim = claim};
-  allocator_.adopt(agent.id, key.framework,
-                   {.task = key.task,
-                    .ask = told.ask,
+  agent.strays[key] = Stray{.resources = told.resources, .claim = claim, .is_hidden = is_hidden};
+  allocator_.adopt(agent.id, payer.framework,
+                   {.task = payer.task,
+                    .ask = is_hidden ? AskName() : told.ask,
                     .claim = claim,
                     .since = told_launch(told, step.now),
                     .ports = told.resources.ports});

@@ -98,6 +98,7 @@ void Master::State::send_withdrawals(const std::vector<Task*>& tasks, const Agen
                                      Step& step) {
   std::map<FrameworkId, std::vector<TaskId>> ids;
   for (const Task* task : tasks) {
+    if (task->hidden) continue;
     ids[task->key().framework].push_back(task->key().task);
     step.trace(
         TaskRevokedNoLonger{task->key().framework, task->key().task, agent, task->text->user});
@@ -119,6 +120,7 @@ void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
   using Cause = std::tuple<FrameworkId, AgentId, RevokeReason, RoleName, Time>;
   std::map<Cause, std::vector<TaskId>> notices;
   for (const Task* task : tasks) {
+    if (task->hidden) continue;
     const RevokeMark& mark = *task->ending->revoke;
     notices[{task->key().framework, task->agent, mark.reason, mark.beneficiary, mark.deadline}]
         .push_back(task->key().task);

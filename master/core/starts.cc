@@ -75,7 +75,7 @@ void Master::State::on_starts_due(Agent& agent, Step& step) {
   std::vector<Task*> missed;
   std::optional<Time> next;
   for (Task* task : agent.tasks) {
-    if (!task->awaits_start()) continue;
+    if (!task->awaits_start() || task->hidden) continue;
     const Time due = task->awaited_since + options_.task_start_timeout;
     if (due <= step.now) {
       missed.push_back(task);

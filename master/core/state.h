@@ -45,6 +45,21 @@ struct AgentRefusal {
   bool ends_tasks = false;  // all that it runs was told as ended
 };
 
+// What is believed of a task that an agent tells and this master does not know.
+enum class Belief : uint8_t {
+  kLaunched,     // a master launched it there
+  kUnconfirmed,  // a master of an earlier version may have
+  kHidden,       // only its scheduler can know
+  kInvented,     // no master can have launched it
+};
+
+// Who is charged with what a task takes, and under which name.
+struct Payer {
+  FrameworkId framework = {};
+  TaskId task = {};
+};
+Payer payer_of(const TaskKey& key, bool is_hidden);
+
 // The claim of a task whose agent tells its resources and no more.
 inline TaskClaim plain_claim(const RoleName& role, const Resources& resources) {
   return {.slices = {Slice{.resources = amounts_of(resources)}}, .role = role};
@@ -179,13 +194,33 @@ class Master::State {
   void compare_tasks(Agent& agent, bool is_awaited, bool remembers, Registration&& registration,
                      Step& step);
   void compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step);
-  void compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told, Step& step);
+  // `launched`: what was believed so far because of tickets, together.
+  void compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told,
+                       ResourceVector& launched, Step& step);
   void compare_untold(Agent& agent, Task& task, bool remembers, Resources& running, Step& step);
   void keep_old_refusal(Framework& framework, proto::AgentTask& told);
-  Task& adopt(Agent& agent, const proto::AgentTask& told, Step& step);
+  Task& adopt(Agent& agent, const proto::AgentTask& told, Belief belief, Step& step);
   void kill_stray(Agent& agent, const proto::AgentTask& told, Step& step);
+  void use_known_amounts(Registration& registration) const;
   void take_updates(Agent& agent, const TaskKey& key, std::vector<proto::TaskStatus>&& updates,
                     Step& step);
+
+  // believe.cc
+  std::string ticket_of(const Framework& framework, const TaskId& task, const Agent& agent,
+                        const proto::Assignment& assignment) const;
+  bool has_ticket(const Agent& agent, const Framework& framework,
+                  const proto::AgentTask& told) const;
+  std::string why_not_launched(const Agent& agent, const Framework& framework,
+                               const proto::AgentTask& told) const;
+  Belief believe(const Agent& agent, const Framework& framework,
+                 const proto::AgentTask& told) const;
+  void confirm(Task& task, Step& step);
+  // Do not use the task afterwards.
+  void disbelieve(Task& task, const std::string& why, Step& step);
+  void forget(Task& task);
+  void watch_hidden(const Framework& framework, Step& step);
+  void on_hidden_due(const FrameworkId& id, Step& step);
+  void give_ticket_keys(Step& step);
 
   // subscribe.cc, teardown.cc
   void on_tear_down(const TearDownFramework& message, Step& step);
@@ -219,6 +254,7 @@ class Master::State {
 
   // accept.cc
   void on_accept(Framework& framework, proto::Accept&& accept, Step& step);
+  void deny_hidden(const Framework& framework, const proto::Accept& accept, Step& step);
   std::map<uint64_t, GangOffers> gangs_of(const std::vector<const Grant*>& offers) const;
   TakenOffers take_offers(const Framework& framework, const std::vector<OfferId>& ids) const;
   void launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
@@ -299,7 +335,7 @@ class Master::State {
   void hold(Agent& agent, Task& task);
   void release(Task& task);
   void release_stray(Agent& agent, const TaskKey& key);
-  void give_back(const Agent& agent, const TaskKey& key);
+  void give_back(const Agent& agent, const TaskKey& key, bool is_hidden);
   void take_from_allocator(Agent& agent, Step& step);
 
   // kill.cc
@@ -370,7 +406,8 @@ class Master::State {
   void tell_reconciled(const Framework& framework, Step& step);
   std::optional<proto::TaskStatus> truth_about_unknown(const Framework& framework,
                                                        const TaskId& task, Step& step);
-  void tell_truth(Framework& framework, const TaskId& task, Step& step);
+  // `on`: the agent on which its scheduler knows it to be.
+  void tell_truth(Framework& framework, const TaskId& task, Step& step, const AgentId& on = {});
   void answer_waiting(Step& step);
 
   // remember.cc

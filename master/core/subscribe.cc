@@ -80,6 +80,7 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
        step);
   send_again(framework, step);
   send_notices_again(framework, step);
+  watch_hidden(framework, step);
 }
 
 // The framework that this is, nullptr for a new one, or why it may not be either.
@@ -256,6 +257,7 @@ Framework& Master::State::create_framework(proto::Subscribe&& message, Step& ste
     id = FrameworkId(text(message.name.substr(0, kNameInIdBytesMax), "-", options_.leader.value(),
                           "-", ++frameworks_made_));
   } while (frameworks_.find(id) != nullptr);  // An agent told of one by this name.
+  const Secret secret = message.secret;
   Framework& framework = frameworks_.add({.framework = id,
                                           .name = std::move(message.name),
                                           .role = message.role,
@@ -265,7 +267,8 @@ Framework& Master::State::create_framework(proto::Subscribe&& message, Step& ste
                                           .user = std::move(message.user),
                                           .serves_users = message.serves_users,
                                           .users = {},
-                                          .remembers_tasks = message.remembers_tasks});
+                                          .remembers_tasks = message.remembers_tasks,
+                                          .ticket_key = secret});
   allocator_.add_framework(id, framework.record.role, framework.record.mode);
   if (framework.durable()) write(framework.record, false, step);
   return framework;

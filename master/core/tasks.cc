@@ -119,6 +119,14 @@ bool TaskList::contains(const Task& task) const {
   return at != tasks_.end() && *at == &task;
 }
 
+bool TaskList::has_of(const FrameworkId& framework) const {
+  auto at = std::lower_bound(
+      tasks_.begin(), tasks_.end(), framework,
+      [](const Task* task, const FrameworkId& id) { return task->key().framework < id; });
+  while (at != tasks_.end() && (*at)->key().framework == framework && (*at)->hidden) ++at;
+  return at != tasks_.end() && (*at)->key().framework == framework;
+}
+
 Task& Tasks::add(const TaskKey& key, Task task) {
   forget_ended(key);
   const auto [added, is_new] = live_.try_emplace(key, std::move(task));
@@ -165,6 +173,13 @@ void Tasks::end(const Task& task) {
   proto::TaskRow row = row_of(task);
   live_.erase(TaskKey(task.key()));  // A copy: the task goes with it.
   keep(std::move(row));
+}
+
+void Tasks::forget(const Task& task) {
+  CHECK(!task.held) << to_text(task.key());
+  --counts_[static_cast<size_t>(task.state)];
+  if (task.ended()) --ended_in_all_;
+  live_.erase(TaskKey(task.key()));
 }
 
 void Tasks::add_refused(proto::TaskRow row) { keep(std::move(row)); }

@@ -139,6 +139,12 @@ struct Task {
   bool kill_asked : 1 = false;       // kept while its agent is away
   // It was launched by this master and has not run yet: its wait goes on.
   bool is_starting : 1 = false;
+  // Its agent told it, and neither a ticket nor its scheduler says that it was launched: it opens
+  // no files.
+  bool unconfirmed : 1 = false;
+  // Nor can an older master have launched it: until its scheduler names it, nobody hears of it, and
+  // its framework is not charged with it.
+  bool hidden : 1 = false;
   Rare<TaskReport> report = {};
   Rare<TaskEnding> ending = {};
   PackedWaits waited = {};  // until its launch; once it has run or ended, until then
@@ -179,6 +185,8 @@ class TaskList {
   void insert(Task& task);
   void erase(const Task& task);
   bool contains(const Task& task) const;
+  // Whether there is one of this framework that is not hidden. O(log tasks) if none is hidden.
+  bool has_of(const FrameworkId& framework) const;
 
   auto begin() const { return tasks_.begin(); }
   auto end() const { return tasks_.end(); }
@@ -209,6 +217,8 @@ class Tasks {
   bool move(Task& task, proto::TaskEvent event, Time now);
   // Out of the table and into the list of those that ended.
   void end(const Task& task);
+  // Out of the table, as if it had never been there.
+  void forget(const Task& task);
   // A launch that was refused is only ever in the list of those that ended.
   void add_refused(proto::TaskRow row);
 

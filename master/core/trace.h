@@ -424,6 +424,29 @@ struct TaskAdopted {
   }
 };
 
+// Its scheduler has named it.
+struct TaskConfirmed {
+  FrameworkId framework;
+  TaskId task;
+  AgentId agent;
+
+  static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task confirmed"}; }
+  void fields(TraceFields& f) const { f("framework", framework)("task", task)("agent", agent); }
+};
+
+// An agent told a task that nobody gave it.
+struct TaskDisbelieved {
+  FrameworkId framework;
+  TaskId task;
+  AgentId agent;
+  std::string why;
+
+  static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "task disbelieved"}; }
+  void fields(TraceFields& f) const {
+    f("framework", framework)("task", task)("agent", agent).said("why", why);
+  }
+};
+
 struct StrayTaskKilled {
   FrameworkId framework;
   TaskId task;

@@ -49,7 +49,8 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
   if (is_stray) {
     if (!has_ended) return;
     release_stray(agent, key);
-    return forget_if_over(*frameworks_.find(key.framework));
+    if (Framework* framework = frameworks_.find(key.framework)) forget_if_over(*framework);
+    return;
   }
   step.trace(UpdateOfUnknownTask{agent.id, key.task});
   if (!has_ended) {
@@ -121,13 +122,15 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
                    .usage = status.usage});
   if (status.healthy) task.healthy = status.healthy;
   if (status.ready) task.ready = status.ready;
-  step.trace(TaskUpdated{task.key().framework, task.key().task, agent.id, status.state,
-                         status.reason, task.text->user, task.ended(), moved});
-  if (moved && status.state == TaskState::kRefused) {
+  if (!task.hidden) {
+    step.trace(TaskUpdated{task.key().framework, task.key().task, agent.id, status.state,
+                           status.reason, task.text->user, task.ended(), moved});
+  }
+  if (moved && !task.hidden && status.state == TaskState::kRefused) {
     note_refused(framework, status.task, task.text->ask, status.reason, status.message, step.now);
   }
   if (task.ended()) release(task);
-  if (framework.gone) {
+  if (framework.gone || task.hidden) {
     task.acknowledged = status.sequence;
     acknowledge_to_agent(agent, task.key(), status.sequence, step);
     end_if_told(task);
@@ -150,6 +153,7 @@ void Master::State::acknowledge_to_agent(const Agent& agent, const TaskKey& key,
 // --- from the master itself --------------------------------------------------------------------
 
 void Master::State::tell(Task& task, TaskReason reason, std::string message, Step& step) {
+  if (task.hidden) return;
   Framework& framework = *frameworks_.find(task.key().framework);
   step.trace(TaskUpdated{task.key().framework, task.key().task, task.agent, task.state, reason,
                          task.text->user, task.ended()});
@@ -300,6 +304,7 @@ void Master::State::make_room_for_updates(Step& step) {
 // --- the end of a task's life ------------------------------------------------------------------
 
 void Master::State::end(Task& task) {
+  if (task.hidden) return forget(task);
   keep_ended(task);
   drop_pending(task);
   unmark(task);
@@ -311,7 +316,8 @@ void Master::State::end(Task& task) {
 }
 
 void Master::State::end_if_told(Task& task) {
-  if (!task.ended() || !frameworks_.find(task.key().framework)->gone) return;
+  if (!task.ended()) return;
+  if (!task.hidden && !frameworks_.find(task.key().framework)->gone) return;
   release(task);
   end(task);
 }

@@ -55,6 +55,9 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
     if (framework->gone && (task.ended() || !task.pending.empty())) {
       wrong("waits for an acknowledgement that nobody will give");
     }
+    if (task.hidden && (task.ended() || !task.pending.empty() || !task.unconfirmed)) {
+      wrong("is hidden, and has something to tell");
+    }
     if (task.ended() && task.pending.empty()) wrong("has ended, but nobody was told");
     if (task.acknowledged > task.agent_sequence) wrong("was acknowledged before it was told");
     const bool drains = agent != nullptr && agent->drained_by && agent->allocatable;
@@ -145,9 +148,12 @@ void Master::State::sum_held(const AgentId& id, const Agent& agent, HeldSums& su
     taken += resources.ports;
   };
   for (const Task* task : agent.tasks) {
-    if (task->held) add(task->key().framework, task->allotment->resources);
+    if (!task->held) continue;
+    add(payer_of(task->key(), task->hidden).framework, task->allotment->resources);
   }
-  for (const auto& [key, stray] : agent.strays) add(key.framework, stray.resources);
+  for (const auto& [key, stray] : agent.strays) {
+    add(payer_of(key, stray.is_hidden).framework, stray.resources);
+  }
   PortSet free = agent.ports;
   free -= taken;
   if (agent.allocatable && !(free == allocator_.free_ports(agent.id))) {
@@ -370,7 +376,7 @@ void Master::State::check_role_uses(std::vector<Violation>& found) const {
   std::map<RoleName, ResourceVector> held;
   for (const RoleName& role : role_uses_.roles()) held[role];
   for (const auto& [key, task] : tasks_.all()) {
-    if (task.held) held[task.claim().role] += task.allotment->resources.amounts;
+    if (task.held && !task.hidden) held[task.claim().role] += task.allotment->resources.amounts;
   }
   for (const auto& [role, amounts] : held) {
     if (!role.empty() && amounts != role_uses_.held(role)) {

@@ -103,6 +103,15 @@ void WireReader::fill(wire::Reconcile::Reader in, Reconcile& out) {
   if (!count(tasks.size(), "tasks to reconcile", kTasksPerMessageMax)) return;
   out.tasks.resize(tasks.size());
   for (unsigned i = 0; i < tasks.size() && ok(); ++i) name(tasks[i], "task id", out.tasks[i]);
+  const auto agents = in.getAgents();
+  if (!ok() || agents.size() == 0) return;
+  if (agents.size() != tasks.size()) {
+    return refuse(Error::invalid_argument("tasks to reconcile must have an agent each, or none"));
+  }
+  out.agents.resize(agents.size());
+  for (unsigned i = 0; i < agents.size() && ok(); ++i) {
+    optional_name(agents[i], "agent name", out.agents[i]);
+  }
 }
 
 void WireReader::fill(wire::Reconciled::Reader in, Reconciled& out) {
@@ -286,6 +295,7 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   if (in.hasFiles()) file_service(in.getFiles(), out.files);
   out.boot = in.getBoot();
   out.takes_secrets = in.getTakesSecrets();
+  out.keeps_tickets = in.getKeepsTickets();
 }
 
 void WireReader::file_service(wire::FileService::Reader in, FileService& out) {

@@ -22,6 +22,7 @@ void WireReader::fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out) {
   out.serves_users = in.getServesUsers();
   users(in.getUsers(), "users of a framework", kFrameworkUsersMax, out.users);
   out.remembers_tasks = in.getRemembersTasks();
+  if (in.getTicketKey().size() > 0) secret(in.getTicketKey(), out.ticket_key);
 }
 
 void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {

@@ -449,6 +449,7 @@ void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
   if (in.hasClaim()) claim(in.getClaim(), out.claim);
   c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
   time(in.getLaunchedNanos(), out.launched_at);
+  text(in.getTicket(), "the ticket of a task", kTicketBytesMax, out.ticket);
   named_ports(in.getPorts(), "assigned ports", out.ports);
 }
 
@@ -501,6 +502,7 @@ void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
   text(in.getCommand(), "the beginning of a command", kCommandShownBytes, out.command);
   time(in.getLaunchedNanos(), out.launched_at);
   labels(in.getLabels(), out.labels);
+  text(in.getTicket(), "the ticket of a task", kTicketBytesMax, out.ticket);
 }
 
 }  // namespace proffer::proto

@@ -103,6 +103,8 @@ void write(const Acknowledge& message, wire::Envelope::Builder envelope) {
 void write(const Reconcile& message, wire::Envelope::Builder envelope) {
   auto out = envelope.initReconcile();
   fill_texts(out.initTasks(static_cast<unsigned>(message.tasks.size())), message.tasks);
+  if (message.agents.empty()) return;
+  fill_texts(out.initAgents(static_cast<unsigned>(message.agents.size())), message.agents);
 }
 
 void write(const Reconciled& message, wire::Envelope::Builder envelope) {
@@ -227,6 +229,7 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
   if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
   out.setBoot(message.boot);
   out.setTakesSecrets(message.takes_secrets);
+  out.setKeepsTickets(message.keeps_tickets);
   if (message.files.address.empty()) return;
   auto files = out.initFiles();
   files.setAddress(text_of(message.files.address));
@@ -401,6 +404,7 @@ void write(const FrameworkRecord& record, wire::RegistryRow::Builder row) {
   if (!record.user.empty()) out.setUser(text_of(record.user));
   out.setServesUsers(record.serves_users);
   out.setRemembersTasks(record.remembers_tasks);
+  if (!record.ticket_key.empty()) out.setTicketKey(text_of(record.ticket_key));
   if (!record.users.empty()) {
     fill_texts(out.initUsers(static_cast<unsigned>(record.users.size())), record.users);
   }

@@ -257,6 +257,7 @@ void write(const Assignment& assignment, wire::Assignment::Builder out) {
   if (!assignment.claim.role.empty()) write(assignment.claim, out.initClaim());
   if (!assignment.user.empty()) out.setUser(text_of(assignment.user));
   out.setLaunchedNanos(assignment.launched_at.nanos());
+  if (!assignment.ticket.empty()) out.setTicket(text_of(assignment.ticket));
   if (assignment.ports.empty()) return;
   write_named(assignment.ports, out.initPorts(static_cast<unsigned>(assignment.ports.size())));
 }
@@ -310,6 +311,7 @@ void write(const AgentTask& task, wire::AgentTask::Builder out) {
   if (!task.user.empty()) out.setUser(text_of(task.user));
   if (!task.command.empty()) out.setCommand(text_of(task.command));
   out.setLaunchedNanos(task.launched_at.nanos());
+  if (!task.ticket.empty()) out.setTicket(text_of(task.ticket));
   write_labels(task.labels, out);
 }
 

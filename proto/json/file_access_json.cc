@@ -13,6 +13,8 @@ void fields(F& f, typename F::template Of<FileAccessCall>& call) {
   f.text("framework", call.framework);
   f.about("for operators and agents: the user that the files are read for");
   f.text_if_any("user", call.user);
+  f.about("for agents: which of its tasks needs them");
+  f.text_if_any("task", call.task);
 }
 
 template <class F>

@@ -11,7 +11,8 @@
 
 namespace proffer::proto {
 
-std::string file_access_call_json(const FileAccessCall& call);  // {"agent","framework","user"}
+// {"agent","framework","user","task"}
+std::string file_access_call_json(const FileAccessCall& call);
 Result<FileAccessCall> parse_file_access_call(std::string_view json);
 
 // {"address","pin","token","valid_for_s"}

@@ -383,6 +383,9 @@ struct Assignment {
   # before it did not.
   user @3 :Text;
   launchedNanos @4 :Int64;  # time, by the master's clock; 0: it does not say
+  # By which a later master knows that this agent was given this task; at most 64 bytes. Kept by the
+  # agent and told when it registers. Empty: the master made none.
+  ticket @5 :Text;
 }
 
 # One update of a task. Sent until acknowledged; at least once and in order of `sequence` for each
@@ -504,6 +507,9 @@ struct Acknowledge {
 # updates of sequence 0.
 struct Reconcile {
   tasks @0 :List(Text);  # At most 1024 names.
+  # None, or one for each task: the agent on which the framework knows it to be; an empty one: it
+  # does not know.
+  agents @1 :List(Text);
 }
 
 # All that is known now of the tasks of a Reconcile has been told.
@@ -677,6 +683,7 @@ struct AgentTask {
   command @10 :Text;    # The beginning of it, at most 200 bytes.
   launchedNanos @11 :Int64;  # As in Assignment.
   labels @12 :List(Label);   # TaskSpec.labels
+  ticket @13 :Text;          # As in Assignment.
 }
 
 # First message of an agent's session. The agent is served when its tasks are there too.
@@ -697,6 +704,7 @@ struct RegisterAgent {
   files @11 :FileService;  # To other machines. Absent: it serves its files on its own machine only.
   boot @12 :UInt64;  # Another for each boot of each machine; 0: it does not say.
   takesSecrets @13 :Bool;  # It knows TaskSpec.secrets.
+  keepsTickets @14 :Bool;  # It knows Assignment.ticket.
 }
 
 # Where an agent serves the files of its tasks to other machines: by TLS, to bearers of a token that
@@ -904,6 +912,7 @@ struct FrameworkRecord {
   servesUsers @7 :Bool;
   users @8 :List(Text);  # That sent it requests, if it serves users; at most 1024, sorted.
   remembersTasks @9 :Bool;
+  ticketKey @10 :Text;  # secret; empty: an older master made it
 }
 
 # An agent that was admitted. In "agents", by its name.

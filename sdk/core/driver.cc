@@ -637,11 +637,13 @@ class Driver::State {
 
   void on_command(Step& step, const proto::Reconcile& command) {
     if (command.tasks.empty()) questions_.add_all();
-    for (const TaskId& task : command.tasks) {
+    for (size_t i = 0; i < command.tasks.size(); ++i) {
+      const TaskId& task = command.tasks[i];
+      const bool names_agent = i < command.agents.size() && is_valid_name(command.agents[i].str());
       if (!is_valid_name(task.str())) {
         unknown(step, task);
       } else if (session_ == Session::kSubscribed || questions_.waiting() < kUnknownKeptMax) {
-        questions_.add(task);
+        questions_.add(task, names_agent ? command.agents[i] : AgentId());
       } else {
         step.trace(TooManyQuestions{task});
       }

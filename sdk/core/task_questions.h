@@ -4,6 +4,7 @@
 // is to know in this session. Pure.
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace proffer::sdk {
 class TaskQuestions {
  public:
   // To be asked with the next take(): one task, or all of the framework.
-  void add(const TaskId& task) { next_.insert(task); }
+  // `agent`: on which its author knows it to be.
+  void add(const TaskId& task, const AgentId& agent = {}) { next_[task] = agent; }
   void add_all() { is_all_next_ = true; }
   size_t waiting() const { return next_.size(); }
 
@@ -34,7 +36,7 @@ class TaskQuestions {
   bool is_known() const { return is_known_; }
 
  private:
-  std::set<TaskId> next_ = {};
+  std::map<TaskId, AgentId> next_ = {};  // with what its author says
   bool is_all_next_ = false;
   std::set<TaskId> unanswered_ = {};
   bool took_over_ = false;

@@ -269,6 +269,7 @@ void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const
       .framework = key.first, .spec = entry.record.spec, .assignment = entry.record.assignment};
   run.secrets = live.secrets;
   run.run = executor.run;
+  run.assignment.ticket.clear();  // The agent's word to masters, not its tasks'.
   if (becomes) run.becomes = proto::ExecutorPlace{key.second, executor.sandbox};
   send_to_executor(executor, std::move(run), step);
   if (live.kill) {

@@ -197,6 +197,7 @@ void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal&
   }
   proto::TaskRecord task{.framework = run.framework,
                          .spec = {.id = run.spec.id},
+                         .assignment = run.assignment,
                          .executor = ExecutorId(run.spec.id.str())};
   task.spec.ask = run.spec.ask;
   task.spec.labels = run.spec.labels;

@@ -28,7 +28,8 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .user = task.record.assignment.user,
                         .command = task.record.spec.command.substr(0, kCommandShownBytes),
                         .launched_at = task.record.assignment.launched_at,
-                        .labels = task.record.spec.labels};
+                        .labels = task.record.spec.labels,
+                        .ticket = task.record.assignment.ticket};
   // Its last update once more: a master that was started again has no other way to hear how healthy
   // and how ready it is. For others it is a duplicate.
   if (task.is_live() && task.sequence > 0 && told.unacknowledged.empty() &&
@@ -152,7 +153,8 @@ void Agent::State::register_agent(Step& step) {
                                       .cluster = has_tasks() ? identity.cluster : ClusterId(),
                                       .files = files_now(options_, step.now),
                                       .boot = boot_of(options_),
-                                      .takes_secrets = true},
+                                      .takes_secrets = true,
+                                      .keeps_tickets = true},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);

@@ -132,7 +132,12 @@ void answer_access(FileAccess& access, const HttpRequest& request, HttpResponder
   const proto::FileAccessCall wanted{
       .agent = AgentId(std::string(rest.substr(std::min(slash + 1, rest.size())))),
       .framework = FrameworkId(std::string(rest.substr(0, slash))),
-      .user = request.principal == nullptr ? std::string() : request.principal->user};
+      .user = request.principal == nullptr ? std::string() : request.principal->user,
+      .task = TaskId(std::string(request.param("task").value_or(std::string_view())))};
+  if (!wanted.task.empty()) {
+    const Result<void> valid = check_name("task id", wanted.task.str());
+    if (!valid) return responder.respond_text(400, valid.error().message() + "\n");
+  }
   for (const Result<void>& valid : {check_name("agent name", wanted.agent.str()),
                                     check_name("framework id", wanted.framework.str())}) {
     if (!valid) return responder.respond_text(400, valid.error().message() + "\n");

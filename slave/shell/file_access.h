@@ -43,7 +43,7 @@ class FileAccess {
   static constexpr size_t kKnownMax = 10'000;
 
  private:
-  using Key = std::tuple<AgentId, FrameworkId, std::string>;
+  using Key = std::tuple<AgentId, FrameworkId, std::string, std::string>;
   struct Question {
     proto::FileAccessCall call = {};
     uint64_t id = 0;
@@ -55,7 +55,7 @@ class FileAccess {
     Time until = {};
   };
   static Key key_of(const proto::FileAccessCall& call) {
-    return {call.agent, call.framework, call.user};
+    return {call.agent, call.framework, call.user, std::string(proto::file_family(call.task))};
   }
 
   void connect();
@@ -78,8 +78,9 @@ class FileAccess {
 };
 
 inline constexpr std::string_view kAccessPath = "/v1/access/";
-// Answers "/v1/access/<framework>/<agent>": where another agent serves the files of a framework,
-// with a token for the user that asks. As lines, for programs without JSON.
+// Answers "/v1/access/<framework>/<agent>?task=<task>": where another agent serves the files of the
+// job of a task, with a token for the user that asks. As lines, for programs without JSON. Without
+// the task: of the one job of this framework and user that has tasks here.
 void answer_access(FileAccess& access, const HttpRequest& request, HttpResponder responder);
 
 }  // namespace proffer::agent

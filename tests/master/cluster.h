@@ -116,9 +116,11 @@ class TestAgent : public TestPeer {
             .cluster = cluster,
             .files = files,
             .boot = boot,
-            .takes_secrets = takes_secrets};
+            .takes_secrets = takes_secrets,
+            .keeps_tickets = keeps_tickets};
   }
   bool takes_secrets = true;
+  bool keeps_tickets = true;
   // On a fresh connection, with the tasks that it has.
   void registers() {
     connect();
@@ -174,6 +176,7 @@ class TestAgent : public TestPeer {
       task.command = run->spec.command;
       task.launched_at = run->assignment.launched_at;
       task.labels = run->spec.labels;
+      if (keeps_tickets) task.ticket = run->assignment.ticket;
       tasks.emplace(std::pair(task.framework, task.task), task);
     }
     if (const auto* ack = std::get_if<proto::Acknowledge>(&message)) {
@@ -358,6 +361,9 @@ class MasterScenario {
     MasterSnapshot durable = master->snapshot();
     EXPECT_EQ(durable.rows, replayed());
     options.leader = LeaderEpoch(options.leader.value() + 1);
+    restart_with(durable);
+  }
+  void restart_with(const MasterSnapshot& durable) {
     options.started_at = now;
     master = std::make_unique<Master>(options, durable);
     for (const auto& peer : peers_) peer->dropped_ = true;

@@ -41,6 +41,8 @@ TEST(Versions, ATaskWhoseAgentTellsNoClaimCountsInItsFrameworksRole) {
   s.restart_master();
   old.registers();
   f.subscribes();
+  // Nor has it a ticket: its scheduler has to know it.
+  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}, .agents = {AgentId("a1")}});
   s.settle();
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);
   EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");

@@ -547,7 +547,11 @@ TEST_F(Knowledge, AsksAgainForWhatWasNotAnsweredWhenNoAgentIsMissing) {
   w.hear(proto::Reconciled{.missing_agents = 1});
   w.forget();
   w.hear(proto::Reconciled{});
-  EXPECT_EQ(w.sent<proto::Reconcile>(), (std::vector<proto::Reconcile>{{{TaskId("t1")}}}));
+  const std::vector<proto::Reconcile> asked = w.sent<proto::Reconcile>();
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].tasks, std::vector<TaskId>{TaskId("t1")});
+  // With where it was launched: this confirms it to a master that does not know it.
+  EXPECT_EQ(asked[0].agents, std::vector<AgentId>{AgentId("a1")});
   EXPECT_EQ(told(w), 0u);
   w.hear_update(status_of("t1", proto::TaskState::kLost, 0, proto::UpdateSource::kMaster));
   w.hear(proto::Reconciled{});

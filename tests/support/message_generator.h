@@ -326,7 +326,8 @@ class MessageGenerator {
             .ports = named_ports(),
             .claim = flip() ? claim() : TaskClaim{},
             .user = flip() ? name() : std::string(),
-            .launched_at = time()};
+            .launched_at = time(),
+            .ticket = maybe(plain(kTicketBytesMax))};
   }
   TaskStatus status() {
     TaskStatus out{.task = TaskId(name()),
@@ -447,7 +448,12 @@ class MessageGenerator {
          .source = enumerator<UpdateSource>(2),
          .sequence = any_number()};
   }
-  void make(Reconcile& m) { m = {.tasks = task_ids()}; }
+  void make(Reconcile& m) {
+    m = {.tasks = task_ids()};
+    if (flip()) {
+      for (size_t i = 0; i < m.tasks.size(); ++i) m.agents.emplace_back(maybe(name()));
+    }
+  }
   void make(Reconciled& m) { m.missing_agents = static_cast<uint32_t>(any_number()); }
   void make(NotLeader& m) { m.leader = maybe(plain(kAddressBytesMax)); }
   void make(FrameworkMessage& m) {
@@ -516,7 +522,8 @@ class MessageGenerator {
          .tasks_follow = static_cast<uint32_t>(prng_.below(kTasksPerAgentMax + 1)),
          .cluster = cluster(),
          .boot = any_number(),
-         .takes_secrets = flip()};
+         .takes_secrets = flip(),
+         .keeps_tickets = flip()};
     if (!flip()) return;
     m.files = {.address = plain(kAddressBytesMax),
                .pin = plain(kPinBytesMax),
@@ -537,7 +544,8 @@ class MessageGenerator {
                             .user = maybe(name()),
                             .command = bytes(kCommandShownBytes),
                             .launched_at = time(),
-                            .labels = labels()};
+                            .labels = labels(),
+                            .ticket = maybe(plain(kTicketBytesMax))};
          })};
   }
   void make(UnregisterAgent&) {}
@@ -632,7 +640,8 @@ class MessageGenerator {
          .failover_timeout = duration(),
          .user = bytes(kNameBytesMax),
          .serves_users = flip(),
-         .users = users(kFrameworkUsersMax)};
+         .users = users(kFrameworkUsersMax),
+         .ticket_key = Secret(flip() ? secret() : std::string())};
   }
   void make(AgentRecord& r) {
     r = {.agent = AgentId(name()), .secret = Secret(secret()), .unreachable = flip()};

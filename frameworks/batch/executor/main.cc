@@ -83,7 +83,8 @@ class BatchExecutor {
     if (setting_.sandbox.empty()) setting_.sandbox = variable("HOME");
     setting_.agent = {.name = variable("PROFFER_AGENT"),
                       .http_address = variable("PROFFER_AGENT_HTTP"),
-                      .serves_other_machines = !variable("PROFFER_AGENT_HTTPS").empty()};
+                      .serves_other_machines = !variable("PROFFER_AGENT_HTTPS").empty(),
+                      .task = setting_.task};
     setting_.environment = given_environment();
     if (setting_.environment.contains("PROFFER_GPUS")) {
       for (const char* name :

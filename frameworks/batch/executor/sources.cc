@@ -50,13 +50,14 @@ Result<HttpPlace> Sources::place(size_t index, bool is_refused) {
   }
   const std::string& agent = sources_[index].agent;
   std::string body;
-  const Result<HttpAnswer> answer = http_get(
-      {.address = own_.http_address},
-      percent_encoded(text("/v1/access/", framework_, "/", agent)) + (is_refused ? "?fresh=1" : ""),
-      [&body](std::string_view bytes) {
-        if (body.size() + bytes.size() <= kAnswerBytesMax) body += bytes;
-      },
-      {.begin_max = kAnswerMax, .end_max = kAnswerMax});
+  const Result<HttpAnswer> answer =
+      http_get({.address = own_.http_address},
+               percent_encoded(text("/v1/access/", framework_, "/", agent)) +
+                   text("?task=", percent_encoded(own_.task), is_refused ? "&fresh=1" : ""),
+               [&body](std::string_view bytes) {
+                 if (body.size() + bytes.size() <= kAnswerBytesMax) body += bytes;
+               },
+               {.begin_max = kAnswerMax, .end_max = kAnswerMax});
   if (!answer) return Error(answer.error()).in(text("asking this agent for agent ", agent));
   if (answer->status >= 300) return Error::unavailable(std::string(trimmed(answer->reason)));
   const std::vector<std::string_view> lines = split(body, '\n');

@@ -22,6 +22,7 @@ struct OwnAgent {
   std::string name = {};
   std::string http_address = {};  // of its files, on this machine
   bool serves_other_machines = false;
+  std::string task = {};  // that asks it
 };
 
 class Sources {

@@ -346,8 +346,13 @@ void Service::State::on_tick(Step& step) {
 void Service::State::confirm(Step& step) {
   confirm_at_.reset();
   if (unconfirmed_.empty()) return;
-  step.out.commands.push_back(
-      proto::Reconcile{.tasks = {unconfirmed_.begin(), unconfirmed_.end()}});
+  proto::Reconcile question{.tasks = {unconfirmed_.begin(), unconfirmed_.end()}};
+  for (const TaskId& task : question.tasks) {
+    RunningApp* running = nullptr;
+    const Instance* instance = find(task, &running);
+    question.agents.push_back(instance == nullptr ? AgentId() : instance->agent);
+  }
+  step.out.commands.push_back(std::move(question));
   confirm_at_ = step.now + kConfirmEvery;
 }
 
