@@ -323,6 +323,12 @@ void Simulation::befall(const Fault& fault) {
     case FaultKind::kReserve:
       return reserve(fault, host, chance);
 
+    case FaultKind::kLyingAgent:
+      lying_agent_->start();
+      return watch_liars();
+    case FaultKind::kLyingScheduler:
+      return lying_scheduler_->start();
+
     case FaultKind::kSlow:
     case FaultKind::kLost:
     case FaultKind::kRepeated:
@@ -351,6 +357,8 @@ void Simulation::heal() {
     process.start();
   };
   healed_ = true;
+  if (lying_agent_ != nullptr) lying_agent_->end();
+  if (lying_scheduler_ != nullptr) lying_scheduler_->end();
   if (ensemble_ != nullptr) ensemble_->set_slow(false);
   for (auto& one : masters_) {
     one->set_trouble(MasterNode::Trouble::kNone);

@@ -47,6 +47,14 @@ void draw_rate(FaultKind kind, Prng chance, FaultPlan& plan) {
   }
 }
 
+FaultKinds all_kinds() {
+  FaultKinds kinds;
+  for (const FaultKindRow& row : kFaultKinds) {
+    if (!row.is_by_name_only) kinds.insert(row.kind);
+  }
+  return kinds;
+}
+
 bool is_of_several_masters(FaultKind kind) {
   return kind >= FaultKind::kLeaderPaused && kind <= FaultKind::kEnsembleSlow;
 }
@@ -65,10 +73,7 @@ std::string_view to_text(FaultKind kind) { return row_of(kind).name; }
 Result<FaultKinds> parse_fault_kinds(std::string_view list) {
   FaultKinds kinds;
   if (list == "none") return kinds;
-  if (list == "all") {
-    for (const FaultKindRow& row : kFaultKinds) kinds.insert(row.kind);
-    return kinds;
-  }
+  if (list == "all") return all_kinds();
   for (const std::string_view name : split(list, ',')) {
     const auto at = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
                                  [name](const FaultKindRow& row) { return row.name == name; });
@@ -83,7 +88,7 @@ Result<FaultKinds> parse_fault_kinds(std::string_view list) {
 
 std::string to_text(const FaultKinds& kinds) {
   if (kinds.empty()) return "none";
-  if (kinds.size() == kFaultKinds.size()) return "all";
+  if (kinds == all_kinds()) return "all";
   std::string list;
   for (const FaultKind kind : kinds) list += text(list.empty() ? "" : ",", to_text(kind));
   return list;
@@ -95,6 +100,7 @@ FaultKinds draw_fault_kinds(const World& world, bool several_masters) {
   const uint64_t one_in = kOneIn[chance.below(std::size(kOneIn))];
   FaultKinds kinds;
   for (const FaultKindRow& row : kFaultKinds) {
+    if (row.is_by_name_only) continue;
     const bool drawn = chance.chance(1, one_in);
     if (drawn && (several_masters || !is_of_several_masters(row.kind))) kinds.insert(row.kind);
   }

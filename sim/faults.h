@@ -82,6 +82,9 @@ enum class FaultKind : uint8_t {
   kAgentIdle,
   // Of an agent's disk; behind those, for the same reason.
   kCheckpointCut,
+  // Adversaries, never drawn: only by name.
+  kLyingAgent,
+  kLyingScheduler,
 };
 
 // How much of it there is in a run that has it.
@@ -92,6 +95,7 @@ struct FaultKindRow {
   std::string_view name = {};
   FaultAmount amount = {};
   std::string_view what = {};
+  bool is_by_name_only = false;  // neither drawn nor of `all`
 };
 
 // All there is: --faults, --help and docs/TESTING.md say these names.
@@ -183,6 +187,10 @@ inline constexpr std::array kFaultKinds = {
                  "an agent takes tasks and does nothing about them; its master gives them up soon"},
     FaultKindRow{FaultKind::kCheckpointCut, "checkpoint_cut", FaultAmount::kSome,
                  "an agent ends, and its checkpoint ends at an earlier record, whole or torn"},
+    FaultKindRow{FaultKind::kLyingAgent, "lying_agent", FaultAmount::kOnce,
+                 "one more agent, which lies in each message; only by name, or with --liars", true},
+    FaultKindRow{FaultKind::kLyingScheduler, "lying_scheduler", FaultAmount::kOnce,
+                 "one more scheduler, likewise", true},
 };
 
 std::string_view to_text(FaultKind kind);

@@ -85,6 +85,7 @@ class Journal {
   const std::map<TaskKey, JournalEntry>& entries() const { return entries_; }
   // Its agent lost memory after it started, and with it maybe all that it knew of the task.
   bool may_be_forgotten(const TaskKey& task) const;
+  bool was_accepted(const TaskKey& task) const { return accepted_.contains(task); }
   size_t accepted() const { return accepted_.size(); }
   size_t running() const { return running_.size(); }
 

@@ -32,13 +32,14 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: proffer-sim [--seed N] [--seeds K] [--workload W] [--faults LIST] [--agents A]\n"
     "                   [--tasks T] [--skip-faults LIST] [--shrink] [--until-failure]\n"
-    "                   [--trace] [--record DIR] [--json]\n"
+    "                   [--liars] [--trace] [--record DIR] [--json]\n"
     "Runs K simulated clusters (1 by default) with the seeds N, N+1, ... (1 by default).\n"
     "  --workload     many_small, open_offers, kills, mixed, batch, steady or tenants; else\n"
     "                 the seed chooses; service, churn, once and masters (three\n"
     "                 of them) only by name\n"
     "  --faults       all, none, or some of those below, as in lost,clog,agent_crash; else the\n"
     "                 seed chooses\n"
+    "  --liars        beside the faults, an agent and a scheduler that lie\n"
     "  --agents       how many machines, 1 to 1000; else the seed chooses\n"
     "  --tasks        at most so many tasks of each framework\n"
     "  --skip-faults  numbers of faults that do not happen, as in 3,7-12; a failing run numbers "
@@ -138,6 +139,10 @@ Result<Arguments> parse(int argc, char** argv) {
     }
     if (word == "--json" || word == "--shrink") {
       (word == "--json" ? arguments.json : arguments.shrink) = true;
+      continue;
+    }
+    if (word == "--liars") {
+      options.liars = true;
       continue;
     }
     if (word == "--until-failure") {

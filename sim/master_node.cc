@@ -135,6 +135,9 @@ void MasterNode::step(master::MasterEvent event) {
   if (watcher_ != nullptr) watcher_->says(out_);
   note(out_.trace);
   check_brake(out_.trace);
+  if (on_history_) {
+    for (const proto::HistoryRecord& record : out_.history) on_history_(record);
+  }
   std::optional<size_t> upto;
   if (crashes_now()) {
     if (chance_.chance(1, 4)) return crash();

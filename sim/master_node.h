@@ -64,6 +64,10 @@ class MasterNode final : public Node, public Listener {
   void set_on_removed(std::function<void(const AgentId&)> on_removed) {
     on_removed_ = std::move(on_removed);
   }
+  // Called with what goes into the history.
+  void set_on_history(std::function<void(const proto::HistoryRecord&)> on_history) {
+    on_history_ = std::move(on_history);
+  }
   // An operator's kill of a task, as FRAMEWORK/TASK.
   void operator_kill(const std::string& task);
   // Whatever an operator does: master::DrainAgent, UndrainAgent, SetRole, ReserveForRole. Nothing
@@ -128,6 +132,7 @@ class MasterNode final : public Node, public Listener {
   std::function<void()> on_failed_;
   std::set<AgentId> admitted_;  // by the registry, when it was looked at last
   std::function<void(const AgentId&)> on_removed_;
+  std::function<void(const proto::HistoryRecord&)> on_history_;
   uint64_t calls_ = 0;
   std::map<uint64_t, std::function<void(const Result<std::string>&)>> answers_;
 };

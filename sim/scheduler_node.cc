@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/text.h"
+#include "sim/liars.h"
 #include "sim/trace.h"
 
 namespace proffer::sim {
@@ -165,12 +166,35 @@ void SchedulerNode::hear(const sdk::Notification& notification) {
   for (const Violation& violation : laws_.heard(notification)) {
     world().violated(name(), violation);
   }
+  check_liars(notification);
   if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
+    if (!journal_.was_accepted({framework_, status->task})) {
+      world().violated(name(), {text("hears of task ", status->task.str(),
+                                     ", which it did not "
+                                     "launch: ",
+                                     proto::to_text(status->state))});
+    }
     check_promises(*status);
     for (const Violation& violation : journal_.heard(framework_, *status)) {
       world().violated(name(), violation);
     }
   }
+}
+
+// It hears nothing of a liar, and nothing that only a liar says.
+void SchedulerNode::check_liars(const sdk::Notification& notification) {
+  AgentId told;
+  if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) told = status->agent;
+  if (const auto* message = std::get_if<proto::FrameworkMessage>(&notification)) {
+    told = message->agent;
+  }
+  if (const auto* failure = std::get_if<proto::Failure>(&notification)) told = failure->agent;
+  if (const auto* offers = std::get_if<proto::Offers>(&notification)) {
+    for (const Offer& offer : offers->offers) {
+      if (offer.agent == kLiar) told = offer.agent;
+    }
+  }
+  if (told == kLiar) world().violated(name(), {"hears of the lying agent"});
 }
 
 void SchedulerNode::check_promises(const proto::TaskStatus& status) {

@@ -63,6 +63,7 @@ class SchedulerNode final : public Node, public Caller {
   void carry_out(const sdk::DriverAction& action);
   void give(Workload::Commands commands);
   void hear(const sdk::Notification& notification);
+  void check_liars(const sdk::Notification& notification);
   void check_promises(const proto::TaskStatus& status);
 
   Network& network_;

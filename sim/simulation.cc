@@ -37,6 +37,9 @@ constexpr int64_t kChurnTasksPerCpu = 40;
 constexpr int64_t kChurnTasksMax = 3'000;
 // How often it is asked whether everything has come to its end.
 constexpr Duration kEndLook = seconds(1);
+// How often it is looked what liars have got, and until when after healing.
+constexpr Duration kLiarsLook = milliseconds(500);
+constexpr Duration kLiarsWatched = minutes(5);
 
 }  // namespace
 
@@ -46,6 +49,7 @@ std::string replay_command(const SimOptions& options) {
   if (options.agents != 0) command += text(" --agents ", options.agents);
   if (options.tasks_max != 0) command += text(" --tasks ", options.tasks_max);
   if (options.faults) command += text(" --faults ", to_text(*options.faults));
+  if (options.liars) command += " --liars";
   if (!options.skip_faults.empty())
     command += text(" --skip-faults ", to_text(options.skip_faults));
   return command;
@@ -72,6 +76,11 @@ void Simulation::build() {
   master::MasterOptions master;
   master.reregistration_timeout = kReregistration;
   if (!options_.faults) options_.faults = draw_fault_kinds(world_, options_.workload == "masters");
+  if (options_.liars) {
+    options_.faults->insert({FaultKind::kLyingAgent, FaultKind::kLyingScheduler});
+    options_.liars = false;  // They are among the faults now.
+  }
+  master.keeps_history = options_.faults->contains(FaultKind::kLyingAgent);
   if (options_.faults->contains(FaultKind::kRackCut)) {
     Prng brake = world_.chance("brake");
     master.brake.floor = brake.between(1, 3);
@@ -129,6 +138,7 @@ void Simulation::build() {
     });
   }
   add_schedulers();
+  add_liars();
   plan_faults();
 
   // They come up within the first seconds, in any order.
@@ -306,6 +316,48 @@ void Simulation::add_schedulers() {
     batch();
     if (chance_.chance(1, 2)) batch();
   }
+}
+
+void Simulation::add_liars() {
+  const auto spy = [this] { return known_of_others(); };
+  if (options_.faults->contains(FaultKind::kLyingScheduler)) {
+    lying_scheduler_ = std::make_unique<LyingScheduler>(world_, network_, master_places(), spy);
+  }
+  if (!options_.faults->contains(FaultKind::kLyingAgent)) return;
+  lying_agent_ = std::make_unique<LyingAgent>(world_, network_, master_places(), spy,
+                                              [this] { return framework_of_liars(); });
+  for (auto& one : masters_) {
+    one->set_on_history([this](const proto::HistoryRecord& record) {
+      const std::optional<Violation> found = kept_for_liars(record, framework_of_liars());
+      if (found) world_.violated("liar", *found);
+    });
+  }
+}
+
+FrameworkId Simulation::framework_of_liars() const {
+  return lying_scheduler_ == nullptr ? FrameworkId() : lying_scheduler_->framework();
+}
+
+KnownOfOthers Simulation::known_of_others() const {
+  KnownOfOthers known;
+  for (const auto& scheduler : schedulers_) {
+    if (!scheduler->framework().empty()) known.frameworks.push_back(scheduler->framework());
+  }
+  for (const auto& [task, entry] : journal_.entries()) known.tasks.push_back(task);
+  for (const auto& host : hosts_) known.agents.push_back(host->name());
+  return known;
+}
+
+// While they lie, and until nothing of them is left.
+void Simulation::watch_liars() {
+  if (master().is_up() && !master().is_frozen()) {
+    for (const Violation& violation :
+         given_to_liars(master().core(), framework_of_liars(), known_of_others(), total_)) {
+      world_.violated("liar", violation);
+    }
+  }
+  if (world_.now() > plan_.healed_at + kLiarsWatched) return;
+  world_.after(kLiarsLook, [this] { watch_liars(); });
 }
 
 void Simulation::plan_faults() {

@@ -20,6 +20,7 @@
 #include "sim/faults.h"
 #include "sim/host.h"
 #include "sim/journal.h"
+#include "sim/liars.h"
 #include "sim/life_recorder.h"
 #include "sim/master_node.h"
 #include "sim/network.h"
@@ -33,6 +34,7 @@ struct SimOptions {
   std::string workload = {};              // of kWorkloads (or kFurtherWorkloads); empty: drawn
   size_t agents = 0;                      // 0: drawn
   std::optional<FaultKinds> faults = {};  // none: drawn
+  bool liars = false;                     // beside these: both kinds of adversaries
   std::set<uint64_t> skip_faults = {};    // numbers of the plan
   size_t tasks_max = 0;                   // of one framework; 0: as drawn
   std::ostream* trace = nullptr;          // every event, as it happens
@@ -119,6 +121,10 @@ class Simulation {
   void drain_once_more();
   void expect_empty();
   std::set<AgentId> troubled() const;  // needs a master that is up
+  void add_liars();
+  KnownOfOthers known_of_others() const;
+  FrameworkId framework_of_liars() const;
+  void watch_liars();
   void watch_guarantees();
   void watch_churn();
   template <class Process>
@@ -146,6 +152,8 @@ class Simulation {
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<std::unique_ptr<AgentNode>> agents_;
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;
+  std::unique_ptr<LyingAgent> lying_agent_;          // none, unless it is among the faults
+  std::unique_ptr<LyingScheduler> lying_scheduler_;  // likewise
   std::map<TaskKey, int64_t> map_outputs_;
   std::map<std::string, std::multimap<uint32_t, KeptElement>> kept_elements_;  // by plan
   bool healed_ = false;

@@ -107,6 +107,17 @@ TEST(Seeds, SeveralMastersLeadOneAfterTheOther) {
   }
 }
 
+// They get nothing that they were not given to run, and nobody else notices.
+TEST(Seeds, LiarsGetNothingAndNobodyNotices) {
+  const uint64_t seeds = kIsSanitized ? 5 : 40;
+  for (const char* workload : {"", "masters", "service", "once"}) {
+    for (uint64_t seed = 1; seed <= seeds; ++seed) {
+      expect_well({.seed = seed, .workload = workload, .liars = true});
+      if (HasFailure()) return;
+    }
+  }
+}
+
 // No run may pass because it never came to that.
 TEST(Seeds, LeadersThatStopOrAreCutOffAreReplaced) {
   for (const FaultKind kind : {FaultKind::kLeaderPaused, FaultKind::kSessionExpires}) {
