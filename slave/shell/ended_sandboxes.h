@@ -33,7 +33,7 @@ inline constexpr int kMeasuredDepth = 32;
 class EndedSandboxes {
  public:
   struct Ended {
-    int64_t since = 0;  // in nanoseconds of the system's clock
+    int64_t since = 0;  // in nanoseconds of a steady clock; below 0: before it began
     RunKey run = {};
     auto operator<=>(const Ended&) const = default;
   };

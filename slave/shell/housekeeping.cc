@@ -152,6 +152,12 @@ void remove_dead_sockets(const std::string& folder, Duration age) {
   }
 }
 
+Clocks system_clocks() {
+  const auto steady = std::chrono::steady_clock::now().time_since_epoch();
+  const auto nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(steady);
+  return {.wall = system_time(), .steady = Time::from_nanos(nanos.count())};
+}
+
 Duration rest_after(Duration round, Duration every) {
   const Duration most = std::max(every, kRestMax);
   if (round >= most) return most;  // Its hundredfold might not fit.
@@ -208,15 +214,15 @@ void Housekeeping::go() {
         bound_outputs(sandboxes_.path_of(run), options_.output_max);
       });
     }
-    if (system_time() >= next_walk_) find_ended();
+    if (now() >= next_walk_) find_ended();
     remove_released();
-    const Time now = system_time();
-    const bool is_due = now >= next_round || (now >= last_round + options_.every &&
-                                              (is_beyond_bounds() || is_short_of_disk()));
+    const Time begun = now();
+    const bool is_due = begun >= next_round || (begun >= last_round + options_.every &&
+                                                (is_beyond_bounds() || is_short_of_disk()));
     if (trash_.get() < 0 || !is_due) continue;
     collect();
-    last_round = system_time();
-    next_round = last_round + rest_after(last_round - now, options_.every);
+    last_round = now();
+    next_round = last_round + rest_after(last_round - begun, options_.every);
   } while (wait(std::min(options_.output_every, options_.every)));
 }
 
@@ -270,8 +276,8 @@ void Housekeeping::collect() {
 
 // Those that are old; while there is too much, the oldest; and those that hold nothing.
 void Housekeeping::remove_beyond(std::map<std::string, size_t>& removed_of) {
-  const int64_t now = system_time().nanos();
-  const auto age_of = [now](const Ended& ended) { return nanoseconds(now - ended.since); };
+  const int64_t until = now().nanos();
+  const auto age_of = [until](const Ended& ended) { return nanoseconds(until - ended.since); };
   Ended last;
   for (const Ended* oldest = ended_.oldest(); oldest != nullptr; oldest = ended_.next(last)) {
     last = *oldest;
@@ -310,12 +316,12 @@ void Housekeeping::note_ended() {
   bool was_full = false;
   const std::vector<RunKey> ended = in_use_.take_ended(was_full);
   if (was_full) next_walk_ = {};
-  int64_t now = system_time().nanos();
+  int64_t since = now().nanos();
   for (const RunKey& run : ended) {
     if (is_over()) return;
     if (in_use_.contains(run)) continue;
     sandboxes_.touch(run);
-    note(run, now++);  // In the order of their ends.
+    note(run, since++);  // In the order of their ends.
   }
 }
 
@@ -386,9 +392,13 @@ void Housekeeping::keep_outputs(const RunKey& run) {
   note(run, since);
 }
 
-// That nobody uses, with the time of its last change. An executor's end changes its sandbox, too.
+// The end of a sandbox that an earlier life has left is the time of its last change, by the wall
+// clock of now. From then on its age is a duration: a clock that is set makes nothing old.
 void Housekeeping::find_ended() {
-  const Time begun = system_time();
+  const Clocks begun = options_.clocks();
+  const auto age_of = [&begun](int64_t changed) {
+    return std::max(int64_t{0}, begun.wall.nanos() - changed);
+  };
   if (next_walk_ == Time()) {
     // What the records of an earlier life tell has not ended now: its files say when.
     bool was_full = false;
@@ -413,14 +423,14 @@ void Housekeeping::find_ended() {
         }
         const RunKey run{framework->d_name, executor->d_name, static_cast<uint64_t>(*number)};
         if (in_use_.contains(run) || ended_.contains(run)) continue;
-        int64_t since = changed_at(status);
+        int64_t changed = changed_at(status);
         for (const char* const output : kOutputs) {
           const std::string path = text(entry->d_name, "/", output);
           if (fstatat(dirfd(runs.get()), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-            since = std::max(since, changed_at(status));
+            changed = std::max(changed, changed_at(status));
           }
         }
-        note(run, since);
+        note(run, begun.steady.nanos() - age_of(changed));
         ++found;
         if (is_enough()) break;
       }
@@ -428,10 +438,10 @@ void Housekeeping::find_ended() {
     }
     if (is_enough()) break;
   }
-  const Time now = system_time();
+  const Time end = now();
   const bool is_whole = found < kEndedMax;
-  next_walk_ =
-      now + (is_whole ? rest_after(now - begun, options_.every * kRoundsPerWalk) : options_.every);
+  next_walk_ = end + (is_whole ? rest_after(end - begun.steady, options_.every * kRoundsPerWalk)
+                               : options_.every);
   // Names that are left are looked through in the next round, however few were removed.
   for (auto& [framework, count] : named_) count += ended_.size_of(framework);
 }
@@ -486,10 +496,10 @@ void Housekeeping::empty(int in, const std::string& name, bool keeps_output) {
 }
 
 void Housekeeping::note_progress(size_t removed) {
-  const Time now = system_time();
-  if (removed == 1) next_progress_ = now + kProgressEvery;
-  if (now < next_progress_) return;
-  next_progress_ = now + kProgressEvery;
+  const Time at = now();
+  if (removed == 1) next_progress_ = at + kProgressEvery;
+  if (at < next_progress_) return;
+  next_progress_ = at + kProgressEvery;
   LOG(INFO) << "removing sandboxes count=" << removed;
 }
 

@@ -23,6 +23,12 @@
 
 namespace proffer::agent {
 
+struct Clocks {
+  Time wall = {};    // that somebody may set
+  Time steady = {};  // from any beginning
+};
+Clocks system_clocks();
+
 struct HousekeepingOptions {
   Duration sandbox_age = hours(24 * 7);     // of a sandbox that nobody uses any more
   int64_t disk_reserve = int64_t{1} << 28;  // bytes that are to be free
@@ -40,6 +46,7 @@ struct HousekeepingOptions {
   int64_t output_max = int64_t{1} << 30;
   // Called in its thread, with each round over sandboxes.
   std::function<void()> make_room = {};
+  Clocks (*clocks)() = system_clocks;
   std::string sockets = {};            // the folder of the agents' sockets, also of dead ones
   Duration every = seconds(60);        // what has ended is looked through
   Duration output_every = seconds(1);  // outputs are
@@ -93,6 +100,7 @@ class Housekeeping {
   void note_ended();
   void note(const RunKey& run, int64_t since);
   bool is_beyond_bounds() const;
+  Time now() const { return options_.clocks().steady; }
   bool is_short_of_disk() const;
   void keep_outputs(const RunKey& run);
   void empty_trash();

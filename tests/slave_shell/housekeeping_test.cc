@@ -2,6 +2,7 @@
 
 #include "slave/shell/housekeeping.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 
@@ -157,6 +158,49 @@ TEST_F(HousekeepingTest, RemovesWhatIsOldAndNotInUse) {
     return !fs::exists(work_.path() / "sandboxes/f-1") && !fs::exists(work_.path() / "runs/f-1");
   }));
   make("e9", 9);  // And they are made again.
+}
+
+// By how much somebody has set the wall clock.
+std::atomic<int64_t> wall_offset = 0;
+Clocks set_clocks() {
+  Clocks now = system_clocks();
+  now.wall = now.wall + nanoseconds(wall_offset);
+  return now;
+}
+
+// A week is the age at which sandboxes go by default.
+TEST_F(HousekeepingTest, AClockThatIsSetMakesNothingOldAndStopsNoRound) {
+  for (const Duration step : {hours(24 * 7), Duration() - hours(24 * 7)}) {
+    wall_offset = 0;
+    const std::string young = make("e1", 1);
+    std::atomic<int> rounds = 0;
+    begin({.sandbox_age = hours(1), .make_room = [&] { ++rounds; }, .clocks = set_clocks});
+    ASSERT_TRUE(eventually([&] { return rounds > 1; }));
+    wall_offset = step.nanos();
+    const int before = rounds;
+    EXPECT_TRUE(eventually([&] { return rounds > before + 2; }));
+    EXPECT_TRUE(fs::exists(young));
+    housekeeping_.reset();
+  }
+}
+
+// A file of the name that holds nothing would be given up on a full disk for nothing.
+TEST_F(HousekeepingTest, AReserveThatWasCutIsHeldAgain) {
+  const auto held = [&] {
+    struct stat found {};
+    return stat((work_.path() / "reserve").c_str(), &found) == 0 ? found.st_blocks : 0;
+  };
+  {
+    DiskReserve reserve(work_.path(), 0);
+    reserve.hold();
+  }
+  const auto whole = held();
+  ASSERT_GT(whole, 0);
+  fs::resize_file(work_.path() / "reserve", 0);
+  DiskReserve reserve(work_.path(), 0);
+  EXPECT_EQ(held(), 0);
+  reserve.hold();
+  EXPECT_EQ(held(), whole);
 }
 
 TEST_F(HousekeepingTest, KeepsWhatIsYoungUnlessTheDiskIsShort) {
