@@ -132,9 +132,10 @@ proto::AgentTask LyingAgent::made_up() {
     // What others run, or have run.
     const TaskKey other = any_task();
     if (!other.second.empty()) std::tie(task.framework, task.task) = other;
-  } else if (chance_.chance(1, 2) || task.task.empty()) {
-    task.task = TaskId(text("made-up-", chance_.below(50)));
+  } else if (chance_.chance(1, 2)) {
+    task.task = {};
   }
+  if (task.task.empty()) task.task = TaskId(text("made-up-", chance_.below(50)));
   if (task.framework.empty()) task.framework = FrameworkId("made-up-1-1");
   constexpr const char* kUsers[] = {"root", "", "root", "eve", "ada"};
   task.user = kUsers[chance_.below(std::size(kUsers))];

@@ -111,7 +111,9 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
   }
   if (crashes) {
     // What its author decided may have been carried out, or not.
-    commands.resize(chance_.below(commands.size() + 1));
+    const size_t said = chance_.below(commands.size() + 1);
+    for (size_t i = said; i < commands.size(); ++i) note_unsaid(commands[i]);
+    commands.resize(said);
     give(std::move(commands));
     return crash();
   }
@@ -121,7 +123,11 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
 
 void SchedulerNode::give(Workload::Commands commands) {
   for (sdk::Command& command : commands) {
-    if (!is_up()) return;
+    // It may have crashed in the step of the command before; its workload will ask about the tasks.
+    if (!is_up()) {
+      note_unsaid(command);
+      continue;
+    }
     for (const Violation& violation : laws_.said(command, now())) {
       world().violated(name(), violation);
     }
@@ -136,6 +142,14 @@ void SchedulerNode::give(Workload::Commands commands) {
     }
     if (std::holds_alternative<proto::Teardown>(command)) journal_.torn_down(framework_);
     step(sdk::CommandGiven{std::move(command)});
+  }
+}
+
+void SchedulerNode::note_unsaid(const sdk::Command& command) {
+  const auto* accept = std::get_if<proto::Accept>(&command);
+  if (accept == nullptr) return;
+  for (const proto::Operation& operation : accept->operations) {
+    for (const proto::TaskSpec& task : proto::launched_by(operation)) unsaid_.insert(task.id);
   }
 }
 
@@ -168,11 +182,12 @@ void SchedulerNode::hear(const sdk::Notification& notification) {
   }
   check_liars(notification);
   if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
-    if (!journal_.was_accepted({framework_, status->task})) {
-      world().violated(name(), {text("hears of task ", status->task.str(),
-                                     ", which it did not "
-                                     "launch: ",
-                                     proto::to_text(status->state))});
+    const bool is_unsaid =
+        status->state == proto::TaskState::kLost && unsaid_.contains(status->task);
+    if (!is_unsaid && !journal_.was_accepted({framework_, status->task})) {
+      world().violated(name(),
+                       {text("hears of task ", status->task.str(),
+                             ", which it did not launch: ", proto::to_text(status->state))});
     }
     check_promises(*status);
     for (const Violation& violation : journal_.heard(framework_, *status)) {

@@ -60,6 +60,7 @@ class SchedulerNode final : public Node, public Caller {
   };
 
   void step(const sdk::DriverEvent& event);
+  void note_unsaid(const sdk::Command& command);
   void carry_out(const sdk::DriverAction& action);
   void give(Workload::Commands commands);
   void hear(const sdk::Notification& notification);
@@ -77,7 +78,8 @@ class SchedulerNode final : public Node, public Caller {
   Line line_ = {};
   std::unique_ptr<sdk::Driver> driver_;
   AuthorLaws laws_;
-  std::map<TaskId, Heard> heard_;           // in this life
+  std::map<TaskId, Heard> heard_;  // in this life
+  std::set<TaskId> unsaid_;  // launches that its workload meant, and that it crashed before it said
   std::map<TaskId, proto::Labels> labels_;  // that its tasks were launched with
   bool begun_ = false;                      // ever
   bool over_ = false;

@@ -307,15 +307,40 @@ void Agent::State::end_for_good(const proto::ErrorMessage& error, Step& step) {
 void Agent::State::on_acknowledge(const proto::Acknowledge& acknowledge, Step& step) {
   const TaskKey key{acknowledge.framework, acknowledge.task};
   const TaskEntry* task = ledger_.find(key);
+  if (task != nullptr && acknowledge.source == proto::UpdateSource::kAgent &&
+      acknowledge.sequence > task->sequence) {
+    return number_behind(key, acknowledge.sequence, step);
+  }
   if (task == nullptr || acknowledge.source != proto::UpdateSource::kAgent ||
       task->unacknowledged.empty() ||
       task->unacknowledged.front().sequence > acknowledge.sequence) {
     return step.trace(LateAcknowledgement{{key.first, key.second}});
   }
-  record(proto::AcknowledgedRecord{key.first, key.second,
-                                   std::min(acknowledge.sequence, task->sequence)},
-         step);
+  record(proto::AcknowledgedRecord{key.first, key.second, acknowledge.sequence}, step);
   tell_held(key, step);
+}
+
+// An earlier life gave the number, and its record is lost. The master takes an update with a number
+// up to this one for a repetition, so the last one that it has not acknowledged gets one behind it.
+void Agent::State::number_behind(const TaskKey& key, uint64_t given, Step& step) {
+  const TaskEntry& task = *ledger_.find(key);
+  if (given > task.sequence + kNumbersLostMax) {
+    return step.trace(LateAcknowledgement{{key.first, key.second}});
+  }
+  step.trace(NumbersForgotten{{key.first, key.second}});
+  if (task.unacknowledged.empty()) {
+    if (const auto live = live_.find(key); live != live_.end()) {
+      live->second.skipped = std::max(live->second.skipped, given - task.sequence);
+    }
+    return;
+  }
+  proto::TaskStatus again = task.unacknowledged.back();
+  const uint64_t before = std::exchange(again.sequence, given + 1);
+  // Those in front of it are superseded, and make room.
+  record(proto::AcknowledgedRecord{key.first, key.second, before - 1}, step);
+  record(proto::UpdateRecord{key.first, again, task.executor_sequence}, step);
+  record(proto::AcknowledgedRecord{key.first, key.second, before}, step);
+  if (session_ == Session::kRegistered) send_to_master(proto::Update{key.first, again}, step);
 }
 
 }  // namespace proffer::agent

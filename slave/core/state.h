@@ -51,6 +51,8 @@ struct Step {
 // Updates that were told, but are not in the records that are left: their numbers must not be given
 // again, for whoever heard them would take the end of the task for one of them.
 inline constexpr uint64_t kUnsyncedMax = uint64_t{1} << 20;
+// No log loses so many numbers of one task.
+inline constexpr uint64_t kNumbersLostMax = uint64_t{1} << 40;
 
 // What an executor may say of a task.
 bool is_executors_word(proto::TaskState state);
@@ -181,6 +183,7 @@ class Agent::State {
   void on_error(const proto::ErrorMessage& error, Step& step);
   void end_for_good(const proto::ErrorMessage& error, Step& step);
   void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
+  void number_behind(const TaskKey& key, uint64_t given, Step& step);
   void reset_master(std::string_view reason, Step& step);
   void end_session();
   void send_to_master(proto::BoxedMessage message, Step& step);

@@ -288,6 +288,14 @@ struct UpdateHeldBack : OfTask {
   }
 };
 
+struct NumbersForgotten : OfTask {
+  static constexpr TraceKind kind() {
+    return {
+        TraceLevel::kMisbehaved,
+        "numbers of updates were lost with a part of the checkpoint; the next one is behind them"};
+  }
+};
+
 struct LateAcknowledgement : OfTask {
   static constexpr TraceKind kind() { return {TraceLevel::kMessage, "late acknowledgement"}; }
 };

@@ -13,7 +13,7 @@
 #include "tests/integration/processes.h"
 #include "tests/support/shell_blocks.h"
 
-namespace proffer::test {
+namespace proffer::test::http_api_test {
 namespace {
 
 using nlohmann::json;
@@ -424,4 +424,4 @@ TEST_F(HttpApi, EachPathAnswersAsTheOpenApiFileDescribes) {
 }
 
 }  // namespace
-}  // namespace proffer::test
+}  // namespace proffer::test::http_api_test

@@ -1,0 +1,364 @@
+// What an agent does where its checkpoint has lost its end, and its executors know more.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "slave/core/state.h"
+#include "tests/slave/restarted.h"
+
+namespace proffer::agent::forgotten_test {
+namespace {
+
+using proto::TaskState;
+using scenario::AgentScenario;
+using scenario::command_task;
+using scenario::is_of;
+using scenario::kBatch;
+using scenario::registered_tasks;
+using scenario::restart;
+using scenario::shared_task;
+using Lines = std::vector<std::string>;
+
+// --- what a cut checkpoint does not name ------------------------------------------------------
+
+// t1 ran, ended and was acknowledged; its executor took t9, which runs.
+class Forgotten : public testing::Test {
+ protected:
+  void SetUp() override {
+    s_.registered();
+    const PeerId peer = s_.running("t1");
+    s_.from_executor(
+        peer, proto::ExecutorUpdate{
+                  .status = {.task = TaskId("t1"), .state = TaskState::kFinished, .sequence = 2},
+                  .takes_another = true});
+    s_.acknowledge("t1", 1);
+    s_.acknowledge("t1", 2);
+    s_.run(command_task("t9"));
+    s_.collect_starts();
+    ASSERT_TRUE(s_.started("t9").spare);
+    s_.step(ExecutorStarted{kBatch, ExecutorId("t9"), 2, 1001, 5, "/sandboxes/t9"});
+    s_.tell(peer, "t9", TaskState::kRunning, 1);
+    whole_ = s_.log;
+  }
+  // Only so many records are left.
+  void restart_with(size_t left) {
+    s_.restart({.records = {whole_.begin(), whole_.begin() + static_cast<ptrdiff_t>(left)}});
+    s_.tick();
+    s_.connect();
+  }
+  static proto::ExecutorRun ended(const std::string& task, uint64_t run) {
+    return {
+        .task = TaskId(task),
+        .run = run,
+        .ended = true,
+        .acknowledged = 2,
+        .status = proto::TaskStatus{
+            .task = TaskId(task), .state = TaskState::kFinished, .sequence = 2, .exit_code = 0}};
+  }
+  // By the process, whatever the agent takes it for.
+  static proto::ExecutorHello truth() {
+    return {.run = 2,
+            .tells_runs = true,
+            .runs = {{.task = TaskId("t9"), .run = 2, .acknowledged = 1}, ended("t1", 1)}};
+  }
+  void is_found_as(const AdoptExecutor& adopt) {
+    s_.step(ExecutorStarted{kBatch, adopt.executor.executor, adopt.executor.run, 1001, 5});
+  }
+  uint32_t memory() {
+    const auto told = s_.told_master<proto::RegisterAgent>();
+    return told.size() == 1 ? told[0].memory : 0;
+  }
+
+  AgentScenario s_;
+  std::vector<proto::CheckpointRecord> whole_;
+};
+
+// Wherever the log ends: t1 is not run again, t9 is killed or goes on, and the master hears of the
+// agent when that is done. Each life comes to that, also if the agent is killed amid it.
+TEST_F(Forgotten, WhereverTheCheckpointIsCutNothingRunsTwiceAndNothingIsLostAndAlive) {
+  size_t taken_for_the_first = 0;
+  for (size_t left = 2; left <= whole_.size(); ++left) {
+    for (const bool is_killed_again : {false, true}) {
+      SCOPED_TRACE(text(left, " of ", whole_.size(), " records", is_killed_again ? ", twice" : ""));
+      restart_with(left);
+      std::vector<AdoptExecutor> adopts = s_.take<AdoptExecutor>();
+      if (adopts.empty()) continue;  // The shell ends what no record names.
+      ASSERT_EQ(adopts.size(), 1u);
+      is_found_as(adopts[0]);
+      EXPECT_EQ(memory(), 0u) << "registered before the executor said what runs in it";
+      s_.hello_with("t9", truth());
+      if (is_killed_again) {
+        s_.crash_and_restart();
+        s_.tick();
+        s_.connect();
+        adopts = s_.take<AdoptExecutor>();
+        ASSERT_EQ(adopts.size(), 1u);
+        is_found_as(adopts[0]);
+        s_.hello_with("t9", truth());
+      }
+      const std::vector<proto::RunTask> given = s_.told_executors<proto::RunTask>();
+      if (adopts[0].executor.run == 2) {
+        ASSERT_EQ(given.size(), 1u);
+        EXPECT_EQ(given[0].spec.id, TaskId("t9"));
+        EXPECT_NE(memory(), 0u);
+        continue;
+      }
+      ++taken_for_the_first;
+      EXPECT_TRUE(given.empty()) << "t1 has ended, and is given to its executor";
+      EXPECT_EQ(s_.take<KillExecutor>().size(), 1u);
+      EXPECT_EQ(memory(), 0u) << "registered while t9 lives";
+      s_.step(ExecutorExited{kBatch, ExecutorId("t1"), 1, {}, {}});
+      EXPECT_NE(memory(), 0u);
+      for (const std::string& line : registered_tasks(s_)) {
+        EXPECT_TRUE(line.starts_with("t1 finished ") || line.starts_with("t9 lost ")) << line;
+      }
+      EXPECT_EQ(s_.core->status().tasks, 0);
+    }
+  }
+  EXPECT_GE(taken_for_the_first, 6u);
+}
+
+TEST_F(Forgotten, TheMasterDoesNotSendAgainWhatWasForgottenInThisLifeNorInTheNext) {
+  s_.crash_and_restart();
+  s_.tick();
+  s_.connect();
+  is_found_as(s_.take<AdoptExecutor>().at(0));
+  s_.hello_with("t9", truth());
+  const uint32_t whole = memory();
+  restart_with(4);
+  is_found_as(s_.take<AdoptExecutor>().at(0));
+  s_.hello_with("t9", truth());
+  s_.step(ExecutorExited{kBatch, ExecutorId("t1"), 1, {}, {}});
+  const uint32_t cut = memory();
+  EXPECT_NE(cut, whole);
+  s_.crash_and_restart();
+  s_.tick();
+  s_.connect();
+  EXPECT_EQ(memory(), cut);
+}
+
+TEST_F(Forgotten, HowATaskEndedIsLostIfItsExecutorHasForgottenIt) {
+  restart_with(4);
+  is_found_as(s_.take<AdoptExecutor>().at(0));
+  proto::ExecutorHello hello = truth();
+  hello.runs.pop_back();
+  s_.hello_with("t9", hello);
+  s_.step(ExecutorExited{kBatch, ExecutorId("t1"), 1, {}, {}});
+  const auto parts = s_.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  const proto::TaskStatus& last = parts[0].tasks.at(0).unacknowledged.back();
+  EXPECT_EQ(last.state, TaskState::kLost);
+  EXPECT_GT(last.sequence, kUnsyncedMax);
+}
+
+// One of the version before. That it has another name than the record says that it went on.
+TEST_F(Forgotten, AnExecutorThatTellsNoRunsIsTakenUnderTheNameOfTheRecordOnly) {
+  for (const bool is_same_name : {true, false}) {
+    restart_with(4);
+    is_found_as(s_.take<AdoptExecutor>().at(0));
+    s_.hello_with(is_same_name ? "t1" : "t9", {});
+    EXPECT_EQ(s_.take<KillExecutor>().size(), is_same_name ? 0u : 1u);
+    EXPECT_EQ(s_.told_executors<proto::RunTask>().size(), is_same_name ? 1u : 0u);
+  }
+}
+
+TEST_F(Forgotten, OneThatHasNotHeardOfItsNewRunIsGivenThat) {
+  s_.crash_and_restart();
+  s_.tick();
+  is_found_as(s_.take<AdoptExecutor>().at(0));
+  s_.hello_with("t1", {.run = 1, .tells_runs = true, .runs = {ended("t1", 1)}});
+  const std::vector<proto::RunTask> given = s_.told_executors<proto::RunTask>();
+  ASSERT_EQ(given.size(), 1u);
+  EXPECT_TRUE(given[0].becomes);
+  EXPECT_EQ(given[0].run, 2u);
+  EXPECT_TRUE(s_.take<KillExecutor>().empty());
+}
+
+// The records of the first run once more, behind those of the second.
+TEST_F(Forgotten, OfTwoRecordsOfOneProcessTheLaterRunCounts) {
+  std::vector<proto::CheckpointRecord> twice = whole_;
+  for (const proto::CheckpointRecord& record : whole_) {
+    if (is_of<proto::TaskRecord>(record, "t1") || is_of<proto::ExecutorRecord>(record, "t1")) {
+      twice.push_back(record);
+    }
+  }
+  s_.restart({.records = twice});
+  s_.tick();
+  s_.connect();
+  const std::vector<AdoptExecutor> adopts = s_.take<AdoptExecutor>();
+  ASSERT_EQ(adopts.size(), 1u);
+  EXPECT_EQ(adopts[0].executor.executor, ExecutorId("t9"));
+  is_found_as(adopts[0]);
+  s_.hello_with("t9", truth());
+  s_.pass(minutes(1));
+  EXPECT_TRUE(s_.take<KillExecutor>().empty());
+  EXPECT_EQ(s_.core->status().tasks, 1);
+}
+
+TEST_F(Forgotten, AnExecutorThatDoesNotSayHelloIsGoneBeforeTheAgentRegisters) {
+  restart_with(whole_.size() - 1);
+  is_found_as(s_.take<AdoptExecutor>().at(0));
+  s_.pass(seconds(11));
+  EXPECT_EQ(s_.take<KillExecutor>().size(), 1u);
+  EXPECT_EQ(memory(), 0u);
+  s_.is_gone("t9");
+  EXPECT_NE(memory(), 0u);
+}
+
+// t2 shares the executor of t1; the log ends before t2.
+class ForgottenInAShared : public testing::Test {
+ protected:
+  void SetUp() override {
+    s_.registered();
+    s_.run(shared_task("t1"));
+    const PeerId peer = s_.hello("workers");
+    s_.tell(peer, "t1", TaskState::kRunning, 1);
+    const std::vector<proto::CheckpointRecord> before = s_.log;
+    s_.run(shared_task("t2"));
+    s_.restart({.records = before});
+    s_.tick();
+    s_.connect();
+    s_.is_found("workers");
+    peer_ = s_.hello_with("workers", {.run = 1,
+                                      .tells_runs = true,
+                                      .runs = {{.task = TaskId("t1"), .run = 1, .acknowledged = 1},
+                                               {.task = TaskId("t2"), .run = 1}}});
+  }
+  size_t registrations() { return s_.told_master<proto::RegisterAgent>().size(); }
+
+  AgentScenario s_;
+  PeerId peer_;
+};
+
+TEST_F(ForgottenInAShared, ATaskThatIsNotNamedIsKilledBeforeTheAgentRegisters) {
+  const std::vector<proto::KillTask> kills = s_.told_executors<proto::KillTask>();
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(kills[0].task, TaskId("t2"));
+  EXPECT_EQ(kills[0].grace, Duration());
+  EXPECT_EQ(registrations(), 0u);
+  s_.tell(peer_, "t2", TaskState::kKilled, 2);
+  EXPECT_EQ(registrations(), 1u);
+  EXPECT_EQ(registered_tasks(s_), (Lines{"t1 running 1"}));
+  s_.welcome();
+  s_.pass_with_master(seconds(20));
+  EXPECT_TRUE(s_.take<KillExecutor>().empty()) << "the other task runs on";
+}
+
+TEST_F(ForgottenInAShared, OneThatDoesNotEndIsEndedWithItsExecutor) {
+  s_.pass(seconds(6));
+  EXPECT_EQ(s_.take<KillExecutor>().size(), 1u);
+  EXPECT_EQ(registrations(), 0u);
+  s_.is_gone("workers");
+  EXPECT_EQ(registrations(), 1u);
+}
+
+TEST_F(ForgottenInAShared, ANewConnectionChangesNothing) {
+  s_.told_executors<proto::KillTask>();
+  s_.step(ExecutorPeerLost{peer_});
+  EXPECT_EQ(registrations(), 0u);
+  s_.hello_with("workers", {.run = 1,
+                            .tells_runs = true,
+                            .runs = {{.task = TaskId("t1"), .run = 1, .acknowledged = 1},
+                                     {.task = TaskId("t2"), .run = 1, .ended = true}}});
+  EXPECT_EQ(registrations(), 1u);
+}
+
+// The record of its process, written before it is given anything, may be what the log has lost.
+// Only a run without a process is known to have done nothing.
+TEST(Recovery, OnlyATaskWhoseExecutorHadNoProcessIsRefused) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  for (const bool had_process : {false, true}) {
+    restart(s);
+    s.collect_starts();
+    const std::vector<proto::CheckpointRecord> before = s.log;
+    s.step(ExecutorExited{
+        .framework = kBatch, .executor = ExecutorId("t1"), .run = 1, .had_process = had_process});
+    const auto parts = s.told_master<proto::RegisterTasks>();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
+              had_process ? "t1 1 lost agent_restarted" : "t1 1 refused agent_restarted");
+    s.log = before;
+  }
+}
+
+// What it cannot say any more may have been lost with a part of the log.
+TEST(Recovery, AnAgentWhoseSharedExecutorHasEndedMayHaveForgotten) {
+  AgentScenario s;
+  s.registered();
+  s.run(shared_task("t1"));
+  s.tell(s.hello("workers"), "t1", TaskState::kRunning, 1);
+  std::vector<uint32_t> memories;
+  for (const bool is_there : {true, false}) {
+    restart(s);
+    is_there ? (void)s.comes_back("workers") : s.is_gone("workers");
+    const auto told = s.told_master<proto::RegisterAgent>();
+    ASSERT_EQ(told.size(), 1u);
+    memories.push_back(told[0].memory);
+  }
+  EXPECT_NE(memories[0], memories[1]);
+}
+
+// An end with the number of the lost update would be taken for it, and heard by nobody.
+TEST(Recovery, UpdatesThatTheCheckpointLostAreMadeAgainWithOtherNumbers) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  const PeerId first = s.hello("t1");
+  const std::vector<proto::CheckpointRecord> before = s.log;
+  s.tell(first, "t1", TaskState::kRunning, 1);
+  s.restart({.records = before});
+  s.tick();
+  s.connect();
+  s.is_found("t1");
+  const PeerId peer = s.hello_with(
+      "t1", {.run = 1,
+             .tells_runs = true,
+             .runs = {{.task = TaskId("t1"),
+                       .run = 1,
+                       .acknowledged = 1,
+                       .status = proto::TaskStatus{
+                           .task = TaskId("t1"), .state = TaskState::kRunning, .sequence = 1}}}});
+  const auto parts = s.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].tasks.at(0).state, TaskState::kRunning);
+  s.welcome();
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  const std::vector<proto::Update> told = s.told_master<proto::Update>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_GT(told[0].status.sequence, kUnsyncedMax);
+}
+
+// Acknowledged under a number that the log has lost: the end gets one behind it, or the master
+// would take it for a repetition (found by the simulator: checkpoint_cut, seed 591).
+TEST(ForgottenNumbers, AnEndIsToldAnewBehindANumberThatOnlyTheMasterKnows) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  s.told_master<proto::Update>();
+  s.acknowledge("t1", kUnsyncedMax + 1);
+  const std::vector<proto::Update> told = s.told_master<proto::Update>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].status.state, TaskState::kFinished);
+  EXPECT_EQ(told[0].status.sequence, kUnsyncedMax + 2);
+  EXPECT_EQ(s.core->status().updates_unacknowledged, 1);
+  s.acknowledge("t1", kUnsyncedMax + 2);
+  EXPECT_EQ(s.core->status().updates_unacknowledged, 0);
+}
+
+TEST(ForgottenNumbers, TheNextUpdateIsBehindANumberThatOnlyTheMasterKnows) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.acknowledge("t1", 1);
+  s.acknowledge("t1", kUnsyncedMax + 1);
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  const std::vector<proto::Update> told = s.told_master<proto::Update>();
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.back().status.sequence, kUnsyncedMax + 2);
+}
+
+}  // namespace
+}  // namespace proffer::agent::forgotten_test
