@@ -275,8 +275,9 @@ class Court {
     }
     // An agent whose checkpoint lost its end ends what it cannot name. The task may have run, and
     // is lost with a word; that it does not live on is judged for every end.
-    const bool is_forgotten = told.state == "lost" &&
-                              (told.reason == "agent_forgot" || told.reason == "executor_ended") &&
+    static const std::set<std::string> forgets = {"agent_forgot", "agent_restarted",
+                                                  "executor_ended"};
+    const bool is_forgotten = told.state == "lost" && forgets.count(told.reason) > 0 &&
                               (disturbed(launch.at, told.at, "agent", launch.agent, "cut") ||
                                disturbed(launch.at, told.at, "agent", launch.agent, "emptied"));
     if (is_forgotten) return "";

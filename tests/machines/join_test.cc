@@ -242,7 +242,7 @@ TEST_F(Join, AnAgentRotatesItsKeyWhileItsTaskRuns) {
 
   // Killed before it was registered, a rotation goes on with the same key.
   const std::string next = make_key_pair().secret_key;
-  write_file(path, read_file(path) + text("next_secret_key ", next, "\n"));
+  write_file(path, without_sum(path) + text("next_secret_key ", next, "\n"));
   ASSERT_EQ(rotates().code, 0);
   EXPECT_EQ(value_in(path, "secret_key"), next);
   ASSERT_TRUE(eventually([&] { return serves("a2"); })) << agent_->err();

@@ -124,8 +124,17 @@ class JoinedMachines : public testing::Test {
     return machine / ("config/" + kind + ".keys");
   }
   // A membership with another line in place of one.
-  static void forge(const std::string& path, const std::string& name, const std::string& value) {
+  // The file as an earlier version writes it: what is changed by hand has no right sum.
+  static std::string without_sum(const std::string& path) {
     const std::string content = read_file(path);
+    std::string rest;
+    for (const std::string_view line : split(content, '\n')) {
+      if (!line.empty() && !line.starts_with("sum ")) rest += text(line, "\n");
+    }
+    return rest;
+  }
+  static void forge(const std::string& path, const std::string& name, const std::string& value) {
+    const std::string content = without_sum(path);
     std::string forged;
     for (const std::string_view line : split(content, '\n')) {
       if (line.empty()) continue;
