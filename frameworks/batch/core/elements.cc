@@ -557,7 +557,10 @@ bool Elements::is_quiet() const {
 std::optional<Error> Elements::trouble() const {
   if (failed_in_a_row_ >= int64_t{kFailedTasksPerAttempt} * attempts_) {
     return Error::failed_precondition(
-        text(failed_in_a_row_, " tasks failed one after the other; the last: ", last_failure_));
+               text(failed_in_a_row_,
+                    " tasks failed one after the other; the last: ", last_failure_))
+        .with_hint(text("when that is mended, proffer batch retry ", job_.str(),
+                        " runs what is not done"));
   }
   if (order_.failed_max < 0 || failed_ + skipped_ <= order_.failed_max) return std::nullopt;
   return Error::failed_precondition(text(failed_, " elements failed", skipped_text(),
