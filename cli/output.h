@@ -23,7 +23,7 @@ int print_error(const Error& error, bool json);
 // The same for what can only be a wrong argument, whatever its code: kExitUsage.
 int usage_error(const Error& error, bool json);
 
-// Columns as wide as their widest cell, of which each is printable.
+// Columns as wide as their widest cell. Each cell is made printable.
 class Table {
  public:
   explicit Table(std::vector<std::string> heads) : rows_{std::move(heads)} {}

@@ -54,7 +54,7 @@ void LogCheck::look(Kind kind, const HistoryLogOptions& log) {
     return;
   }
   const Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::look(log, loop_.now());
-  if (!opened) return;  // Who opens it for writing says why.
+  if (!opened) return;  // The log says why when it is opened for writing.
   const std::vector<HistoryLog::File>& files = (*opened)->files();
   if (files.empty() && options_.has_been_here) {
     found_.emplace_back(LogFileMissing{.directory = directory});

@@ -445,7 +445,7 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
     proto::TaskStatus told = status;
     told.message = result ? "its executor told more elements than it had"
                           : text("its executor told no result: ", result.error().message());
-    was_cut_ = true;  // What it has kept counts.
+    was_cut_ = true;  // The ends that it has kept count.
     return on_failed(range, told);
   }
   range_trouble_ = printable_tail(result->trouble, kRangeTroubleBytesMax);
@@ -487,7 +487,7 @@ void Elements::on_element_failed(uint32_t position, const ElementFailure& failur
   ++failed_attempts_[position / kBlockElements];
   failures_[position] = known + 1;
   note_change(position);
-  // What did its work and has no result runs again only if somebody asks for that.
+  // An element that did its work and has no result runs again only by a retry.
   const bool is_done = !lost.empty() && order_.accepts(failure.code);
   if (!is_done && order_.retries_after(failure.code, known + 1)) return;  // It is pending.
   const std::string tail =

@@ -240,7 +240,7 @@ struct RangeResult {
   int64_t micros = 0;                         // that those took
   std::vector<ElementFailure> failures = {};  // by rising place
   std::string stderr_tail = {};               // of the first failure
-  // What kept it from going on, in the system's words.
+  // Why it could not go on, in the system's words.
   std::string trouble = {};
   // The end of the last one that ended could not be kept: it is one of the failures, whatever its
   // exit code, and its result cannot be found.

@@ -48,7 +48,7 @@ Result<Fd> open_to_write(const std::string& path, mode_t mode = 0644);
 // Whether there is a file or directory of this name. Errors: kUnavailable if that cannot be known:
 // what is taken for absent is made anew, or left lying.
 Result<bool> is_there(const std::string& path);
-// Removes all of it, as far as that can be done. What fails is tried again.
+// Removes the whole tree, as far as that can be done. A removal that fails is tried again.
 void remove_tree(const std::string& path);
 
 struct Pipe {
