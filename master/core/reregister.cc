@@ -152,8 +152,7 @@ void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentT
   if (belief == Belief::kLaunched && other != nullptr && other->hidden) {
     disbelieve(*other, text("it was launched on agent ", agent.id.str()), step);
   }
-  // What only its scheduler can know is told to nobody: neither that it ended nor that it was
-  // refused.
+  // Neither the end nor the refusal of a task that only its scheduler can know is told to others.
   const bool is_over = has_ended && belief == Belief::kHidden;
   may_adopt = may_adopt && belief != Belief::kInvented && !is_over && !tasks_.is_used(key);
   // A task that was refused may have been launched again elsewhere: it must not stand in the way of

@@ -26,7 +26,8 @@ class Lane {
   // it. Errors: kUnavailable from the system; the element must not begin.
   Result<void> begin();
   // The element has ended. From here on its end is kept, also if this process is killed. `end` gets
-  // the place of its output. A write that fails is tried again for some seconds. Errors: kUnavailable from
+  // the place of its output. A write that fails is tried again for some seconds.
+  // Errors: kUnavailable from
   // the system: nobody will find this end.
   Result<void> keep(ElementEnd& end);
   // The end of what the last element wrote to standard error, at most so many bytes.
