@@ -113,6 +113,7 @@ struct AgentIdentity {
   std::string place = {};  // of its work directory, in this boot; empty: not told
   ClusterId cluster = {};  // the one that it registered with last; empty: it named none
   uint32_t memory = 0;     // another each time that executors told what the checkpoint had lost
+  uint32_t records = 0;    // that follow in a compacted log; with fewer it was cut; 0: not told
   bool operator==(const AgentIdentity&) const = default;
 };
 

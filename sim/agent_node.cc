@@ -17,16 +17,6 @@ namespace {
 // One step with records in so many is followed by a compaction, as the log has grown.
 constexpr uint64_t kCompactEvery = 50;
 
-uint64_t last_run(const std::vector<proto::CheckpointRecord>& records) {
-  uint64_t last = 0;
-  for (const proto::CheckpointRecord& record : records) {
-    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
-      last = std::max(last, executor->run);
-    }
-  }
-  return last;
-}
-
 }  // namespace
 
 AgentNode::AgentNode(World& world, Network& network, Host& host, std::vector<Place> masters,
@@ -116,9 +106,10 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
     }
     snapshot.records.push_back(*std::move(read));
   }
-  if (host_.newest_run() > last_run(snapshot.records)) {  // As open_checkpoint().
+  if (!agent::take_gap(snapshot, host_.newest_run()).empty()) {  // As open_checkpoint().
     remembered_ = agent::Remembered::kWithGaps;
     host_.disk().renew();
+    if (!host_.disk().rewrite(snapshot.records)) return std::nullopt;
   }
   if (chance_.chance(1, 2)) return snapshot;
   std::vector<proto::CheckpointRecord> compact =

@@ -185,10 +185,8 @@ inline constexpr std::array kFaultKinds = {
                  "an agent is cut off, declared gone, and comes back; then it begins anew"},
     FaultKindRow{FaultKind::kAgentIdle, "agent_idle", FaultAmount::kFew,
                  "an agent takes tasks and does nothing about them; its master gives them up soon"},
-    FaultKindRow{
-        FaultKind::kCheckpointCut, "checkpoint_cut", FaultAmount::kSome,
-        "an agent ends, and its checkpoint ends at an earlier record, whole or torn; by name",
-        true},
+    FaultKindRow{FaultKind::kCheckpointCut, "checkpoint_cut", FaultAmount::kSome,
+                 "an agent ends, and its checkpoint ends at an earlier record, whole or torn"},
     FaultKindRow{FaultKind::kLyingAgent, "lying_agent", FaultAmount::kOnce,
                  "one more agent, which lies in each message; only by name, or with --liars", true},
     FaultKindRow{FaultKind::kLyingScheduler, "lying_scheduler", FaultAmount::kOnce,

@@ -111,9 +111,7 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
   }
   if (crashes) {
     // What its author decided may have been carried out, or not.
-    const size_t said = chance_.below(commands.size() + 1);
-    for (size_t i = said; i < commands.size(); ++i) note_unsaid(commands[i]);
-    commands.resize(said);
+    commands.resize(chance_.below(commands.size() + 1));
     give(std::move(commands));
     return crash();
   }
@@ -123,11 +121,8 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
 
 void SchedulerNode::give(Workload::Commands commands) {
   for (sdk::Command& command : commands) {
-    // It may have crashed in the step of the command before; its workload will ask about the tasks.
-    if (!is_up()) {
-      note_unsaid(command);
-      continue;
-    }
+    // It may have crashed in the step of the command before.
+    if (!is_up()) return;
     for (const Violation& violation : laws_.said(command, now())) {
       world().violated(name(), violation);
     }
@@ -140,16 +135,11 @@ void SchedulerNode::give(Workload::Commands commands) {
         }
       }
     }
+    if (const auto* question = std::get_if<proto::Reconcile>(&command)) {
+      asked_.insert(question->tasks.begin(), question->tasks.end());
+    }
     if (std::holds_alternative<proto::Teardown>(command)) journal_.torn_down(framework_);
     step(sdk::CommandGiven{std::move(command)});
-  }
-}
-
-void SchedulerNode::note_unsaid(const sdk::Command& command) {
-  const auto* accept = std::get_if<proto::Accept>(&command);
-  if (accept == nullptr) return;
-  for (const proto::Operation& operation : accept->operations) {
-    for (const proto::TaskSpec& task : proto::launched_by(operation)) unsaid_.insert(task.id);
   }
 }
 
@@ -182,9 +172,10 @@ void SchedulerNode::hear(const sdk::Notification& notification) {
   }
   check_liars(notification);
   if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
-    const bool is_unsaid =
-        status->state == proto::TaskState::kLost && unsaid_.contains(status->task);
-    if (!is_unsaid && !journal_.was_accepted({framework_, status->task})) {
+    // It may have crashed, or its master, between the record of a launch and the launch.
+    const bool is_answer =
+        status->state == proto::TaskState::kLost && asked_.contains(status->task);
+    if (!is_answer && !journal_.was_accepted({framework_, status->task})) {
       world().violated(name(),
                        {text("hears of task ", status->task.str(),
                              ", which it did not launch: ", proto::to_text(status->state))});

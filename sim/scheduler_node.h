@@ -60,7 +60,6 @@ class SchedulerNode final : public Node, public Caller {
   };
 
   void step(const sdk::DriverEvent& event);
-  void note_unsaid(const sdk::Command& command);
   void carry_out(const sdk::DriverAction& action);
   void give(Workload::Commands commands);
   void hear(const sdk::Notification& notification);
@@ -79,7 +78,7 @@ class SchedulerNode final : public Node, public Caller {
   std::unique_ptr<sdk::Driver> driver_;
   AuthorLaws laws_;
   std::map<TaskId, Heard> heard_;  // in this life
-  std::set<TaskId> unsaid_;  // launches that its workload meant, and that it crashed before it said
+  std::set<TaskId> asked_;  // named by its own reconcile: of an unknown task it hears `lost`
   std::map<TaskId, proto::Labels> labels_;  // that its tasks were launched with
   bool begun_ = false;                      // ever
   bool over_ = false;

@@ -182,6 +182,7 @@ void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
   text(in.getPlace(), "the place of a work directory", kNameBytesMax, out.place);
   cluster(in.getCluster(), out.cluster);
   out.memory = in.getMemory();
+  out.records = in.getRecords();
 }
 
 void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {

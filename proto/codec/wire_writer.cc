@@ -523,6 +523,7 @@ void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
   if (!record.place.empty()) out.setPlace(text_of(record.place));
   if (!record.cluster.empty()) out.setCluster(text_of(record.cluster));
   out.setMemory(record.memory);
+  out.setRecords(record.records);
 }
 
 void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) {

@@ -1072,6 +1072,8 @@ struct AgentIdentity {
   # Another one, by chance, each time that an executor told what this log had lost; 0: never. It is
   # a part of RegisterAgent.memory.
   memory @5 :UInt32;
+  # In a compacted log: how many records follow in it; with fewer it was cut. 0: not told.
+  records @6 :UInt32;
 }
 
 # An executor is about to be started, or was.

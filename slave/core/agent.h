@@ -283,6 +283,11 @@ struct AgentSnapshot {
   std::vector<proto::CheckpointRecord> records = {};
 };
 
+// Says what is missing from a log that could be read to its end: a part of what it was compacted
+// to, or the newest run of which there is a sandbox. Empty: nothing is known to be missing. The
+// counts of its identities are taken out: they are true of that log only. O(records).
+std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run);
+
 // A running task, with its executor and the number of that one's run.
 struct RunningTask {
   FrameworkId framework = {};

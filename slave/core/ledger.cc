@@ -5,9 +5,11 @@
 #include "slave/core/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "slave/core/agent.h"
 
 namespace proffer::agent {
 
@@ -30,7 +32,10 @@ void Ledger::apply(const proto::CheckpointRecord& record) {
   std::visit([this](const auto& one) { apply_one(one); }, record);
 }
 
-void Ledger::apply_one(const proto::AgentIdentity& identity) { identity_ = identity; }
+void Ledger::apply_one(const proto::AgentIdentity& identity) {
+  identity_ = identity;
+  identity_->records = 0;  // They are those of one log.
+}
 
 void Ledger::apply_one(const proto::ExecutorRecord& executor) {
   executors_[{executor.framework, executor.executor}] = executor;
@@ -157,7 +162,32 @@ std::vector<proto::CheckpointRecord> Ledger::records() const {
       }
     }
   }
+  if (identity_) {
+    std::get<proto::AgentIdentity>(records.front()).records =
+        static_cast<uint32_t>(records.size() - 1);
+  }
   return records;
+}
+
+std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run) {
+  uint32_t missing = 0;
+  uint64_t last_run = 0;
+  for (proto::CheckpointRecord& record : snapshot.records) {
+    if (auto* identity = std::get_if<proto::AgentIdentity>(&record)) {
+      if (identity->records > 0) missing = std::exchange(identity->records, 0);
+      continue;
+    }
+    if (missing > 0) --missing;
+    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+      last_run = std::max(last_run, executor->run);
+    }
+  }
+  if (missing > 0) {
+    return text("the checkpoint was cut amid what it had been compacted to missing=", missing);
+  }
+  if (newest_run <= last_run) return {};
+  return text("the checkpoint is of an older state than the sandboxes: it was put back, or cut newest_run=",
+              newest_run, " last_run=", last_run);
 }
 
 std::vector<Violation> Ledger::violations() const {

@@ -53,16 +53,6 @@ Result<void> open_log(const std::string& path, Checkpoint& checkpoint) {
   return left ? read_records(*left, true, path, checkpoint.snapshot) : Result<void>();
 }
 
-uint64_t last_run(const AgentSnapshot& snapshot) {
-  uint64_t last = 0;
-  for (const proto::CheckpointRecord& record : snapshot.records) {
-    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
-      last = std::max(last, executor->run);
-    }
-  }
-  return last;
-}
-
 // An identity that the checkpoint has lost is read from its own file, and the other way round.
 Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
@@ -144,12 +134,10 @@ Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_
     return std::move(read).error();
   }
   AgentSnapshot& snapshot = checkpoint.snapshot;
-  if (checkpoint.remembered != Remembered::kWithGaps && newest_run > last_run(snapshot)) {
-    LOG(ERROR)
-        << "the checkpoint is of an older state than the sandboxes: it was put back, or cut; "
-           "the agent ends what it does not name newest_run="
-        << newest_run << " last_run=" << last_run(snapshot) << " file=" << work_dir
-        << "/checkpoint.log";
+  const std::string gap = take_gap(snapshot, newest_run);
+  if (checkpoint.remembered != Remembered::kWithGaps && !gap.empty()) {
+    LOG(ERROR) << gap << "; the agent ends what it does not name file=" << work_dir
+               << "/checkpoint.log";
     checkpoint.remembered = Remembered::kWithGaps;
   }
   if (Result<void> same = refuse_copy(snapshot, work_dir, place); !same) {

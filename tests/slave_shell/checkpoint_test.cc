@@ -70,6 +70,26 @@ TEST_F(OpenCheckpoint, SaysThatItIsOlderThanTheSandboxes) {
   EXPECT_EQ(runs(open(4), Remembered::kWithGaps), "123");
 }
 
+// The first records of a compacted log name the newest run, so only their count says that others
+// are missing.
+TEST_F(OpenCheckpoint, SaysThatItWasCutAmidWhatItHadBeenCompactedToAndSaysItOnce) {
+  const AgentSnapshot compact =
+      Agent({.name = AgentId("a1")}, open(3)->snapshot).snapshot();
+  for (size_t left = 1; left <= compact.records.size(); ++left) {
+    const Result<Checkpoint> log = open(0);
+    ASSERT_TRUE(log) << log.error().message();
+    std::vector<std::string> records;
+    for (size_t i = 0; i < left; ++i) records.push_back(proto::encode_record(compact.records[i]));
+    ASSERT_TRUE(log->log->rewrite(records));
+    mark_ = log->log->mark();
+    const Result<Checkpoint> found = open(0);
+    const bool is_whole = left == compact.records.size();
+    runs(found, is_whole ? Remembered::kAll : Remembered::kWithGaps);
+    mark_ = found->log->mark();
+    runs(open(0), Remembered::kAll);
+  }
+}
+
 TEST_F(OpenCheckpoint, KeepsWhatOneDamagedBitDoesNotNameAndRemembersThatOnce) {
   std::fstream file(log(), std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(log())) / 2);
