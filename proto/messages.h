@@ -623,7 +623,7 @@ struct ExecutorHello {
   FrameworkId framework = {};
   ExecutorId executor = {};
   Secret token = {};
-  uint64_t run = 0;  // in which it is: that of the last task it was given; 0: it does not know
+  uint64_t run = 0;  // in which it is: of its last task, else of its start; 0: it does not know
   // `runs` are all tasks that live in it, and the last ones that have ended. False: it is of the
   // version before, or has more than kExecutorRunsMax.
   bool tells_runs = false;

@@ -14,10 +14,11 @@
 //   }
 //
 // The agent's address and the executor's token come with the environment that the agent gives
-// (PROFFER_AGENT_SOCKET, PROFFER_FRAMEWORK_ID, PROFFER_EXECUTOR_ID, PROFFER_EXECUTOR_TOKEN), and
-// with them PROFFER_SANDBOX, its directory, and PROFFER_AGENT_HTTP, the path of the Unix socket (or
-// host:port) where that is served as /v1/files/<framework>/<task>/…. If PROFFER_AGENT_HTTPS is not
-// empty, other machines read it, too: docs/PROTOCOL.md says how.
+// (PROFFER_AGENT_SOCKET, PROFFER_FRAMEWORK_ID, PROFFER_EXECUTOR_ID, PROFFER_EXECUTOR_RUN,
+// PROFFER_EXECUTOR_TOKEN), and with them PROFFER_SANDBOX, its directory, and PROFFER_AGENT_HTTP,
+// the path of the Unix socket (or host:port) where that is served as
+// /v1/files/<framework>/<task>/…. If PROFFER_AGENT_HTTPS is not empty, other machines read it, too:
+// docs/PROTOCOL.md says how.
 
 #include <functional>
 #include <memory>

@@ -22,6 +22,7 @@ void ScriptedExecutor::on_begin() {
       sdk::ExecutorDriverOptions{.framework = started_as().framework,
                                  .executor = started_as().executor,
                                  .token = started_as().token,
+                                 .run = started_as().run,
                                  .wait_for_agent = kWaitsForAgent});
   call(this);
   stepped();

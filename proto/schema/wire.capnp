@@ -773,7 +773,7 @@ struct ExecutorHello {
   framework @0 :Text;  # name
   executor @1 :Text;   # name
   token @2 :Text;      # secret; came with the executor's environment
-  run @3 :UInt64;      # In which it is: that of the last task it was given; 0: it does not know.
+  run @3 :UInt64;      # In which it is: of its last task, else of its start; 0: it does not know.
   # Below are all tasks that live in it, and the last ones that have ended. False from executors of
   # the version before, and if there are more than 1024.
   tellsRuns @4 :Bool;

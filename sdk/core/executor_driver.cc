@@ -31,7 +31,8 @@ size_t weight_of(const proto::TaskStatus& status) {
 
 class ExecutorDriver::State {
  public:
-  explicit State(ExecutorDriverOptions options) : options_(std::move(options)) {}
+  explicit State(ExecutorDriverOptions options)
+      : options_(std::move(options)), run_(options_.run) {}
 
   void handle(const ExecutorDriverEvent& event, Time now, ExecutorDriverOutbox& out);
   std::optional<Time> next_deadline() const;
@@ -100,7 +101,7 @@ class ExecutorDriver::State {
 
   ExecutorDriverOptions options_;
   std::map<TaskId, Task> tasks_;
-  uint64_t run_ = 0;  // the highest of those that its tasks were of
+  uint64_t run_;  // the highest: that of its start, or of a task
   // The last kExecutorRunsMax; the newest last. An agent whose checkpoint lost an end hears it
   // again.
   std::map<TaskId, Ended> ended_;

@@ -17,6 +17,7 @@ struct ExecutorDriverOptions {
   FrameworkId framework = {};
   ExecutorId executor = {};
   Secret token = {};
+  uint64_t run = 0;  // for which the process was started; 0: the agent did not say
   Duration heartbeat = kHeartbeatInterval;
   Duration agent_timeout = kAgentTimeout;
   Duration wait_for_agent = kExecutorWaitsForAgent;

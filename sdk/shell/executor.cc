@@ -27,7 +27,10 @@ class Executor::Shell final : public DriverHost::Guest {
   Shell& operator=(const Shell&) = delete;
 
   ExecutorDriverOptions options() const {
-    return {.framework = host.framework(), .executor = host.executor(), .token = host.token()};
+    return {.framework = host.framework(),
+            .executor = host.executor(),
+            .token = host.token(),
+            .run = host.first_run()};
   }
   void begin() {
     host.set_guest(this);

@@ -12,6 +12,8 @@ class ExecutorHost : public DriverHost {
   virtual FrameworkId framework() const = 0;
   virtual ExecutorId executor() const = 0;
   virtual Secret token() const = 0;
+  // For which the process was started; 0: the agent did not say.
+  virtual uint64_t first_run() const = 0;
 
   // --- what laws want to know --------------------------------------------------------------------
   // A task is the author's from now on. False: the author shall not hear of it.

@@ -25,12 +25,22 @@ std::string environment(const char* name) {
   return value;
 }
 
+// An agent of a version before does not say.
+uint64_t run_of_environment() {
+  const char* value = std::getenv("PROFFER_EXECUTOR_RUN");
+  if (value == nullptr) return 0;
+  const Result<int64_t> run = parse_whole("$PROFFER_EXECUTOR_RUN", value, 0, INT64_MAX);
+  if (!run) exit_with(run.error());
+  return static_cast<uint64_t>(*run);
+}
+
 }  // namespace
 
 LoopExecutorHost::LoopExecutorHost()
     : framework_(environment("PROFFER_FRAMEWORK_ID")),
       executor_(environment("PROFFER_EXECUTOR_ID")),
       token_(environment("PROFFER_EXECUTOR_TOKEN")),
+      first_run_(run_of_environment()),
       timer_(loop_, [this] { guest_->on_timer(); }),
       agent_(loop_, {.path = environment("PROFFER_AGENT_SOCKET"), .seed = random_seed()},
              {.on_connected = [this] { guest_->on_connected(); },

@@ -22,6 +22,7 @@ class LoopExecutorHost final : public ExecutorHost {
   FrameworkId framework() const override { return framework_; }
   ExecutorId executor() const override { return executor_; }
   Secret token() const override { return token_; }
+  uint64_t first_run() const override { return first_run_; }
   Time now() const override { return loop_.now(); }
   void arm(std::optional<Time> due) override { timer_.arm(due); }
   void after(Duration duration, std::function<void()> what) override {
@@ -49,6 +50,7 @@ class LoopExecutorHost final : public ExecutorHost {
   FrameworkId framework_;
   ExecutorId executor_;
   Secret token_;
+  uint64_t first_run_;
   Guest* guest_ = nullptr;
   Loop loop_;
   proto::Encoder encoder_;

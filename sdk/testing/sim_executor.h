@@ -34,6 +34,7 @@ class SimExecutor final : public sim::ExecutorProcess, public sim::Caller, publi
   FrameworkId framework() const override { return started_as().framework; }
   ExecutorId executor() const override { return started_as().executor; }
   Secret token() const override { return started_as().token; }
+  uint64_t first_run() const override { return started_as().run; }
   Time now() const override { return Node::now(); }
   void arm(std::optional<Time> due) override;
   void after(Duration duration, std::function<void()> what) override;

@@ -28,6 +28,9 @@ int main() {
   executor::CommandExecutorOptions options;
   options.driver.framework = FrameworkId(variable("PROFFER_FRAMEWORK_ID"));
   options.driver.executor = ExecutorId(variable("PROFFER_EXECUTOR_ID"));
+  if (const char* run = std::getenv("PROFFER_EXECUTOR_RUN"); run != nullptr) {
+    options.driver.run = std::strtoull(run, nullptr, 10);
+  }
   options.driver.token = Secret(variable("PROFFER_EXECUTOR_TOKEN"));
   options.agent_socket = variable("PROFFER_AGENT_SOCKET");
   options.around = {.sandbox = variable("PROFFER_SANDBOX"),

@@ -59,6 +59,7 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   variables["PROFFER_AGENT_SOCKET"] = options.socket;
   variables["PROFFER_FRAMEWORK_ID"] = start.framework.str();
   variables["PROFFER_EXECUTOR_ID"] = start.executor.str();
+  variables["PROFFER_EXECUTOR_RUN"] = std::to_string(start.run);
   variables[std::string(kTokenVariable)] = start.token.str();
   variables[std::string(kSandboxVariable)] = sandbox;
   if (!options.gpus.empty()) {

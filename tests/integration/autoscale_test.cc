@@ -170,9 +170,10 @@ TEST(Autoscale, FollowsTheCpuThatInstancesUse) {
       {"--limits=required", text("--cgroup_parent=proffer-test-scale-", getpid())});
   const Scheduler scheduler(cluster, home / "session", "1s");
   const std::string path = home / "app.yaml";
-  // It works while the file is there: more than its share, to which it is held.
+  // It works while the file is there: more than its share, to which it is held. Without it, it
+  // starts a process only once in two seconds: on a slow machine each takes a tenth of the share.
   write_file(path, text("name: app\ncommand: 'while :; do test -e ", home / "busy",
-                        " || sleep 0.2; done'\nresources: 'cpus:0.1;mem:32'\nscale: {min: 1, "
+                        " || sleep 2; done'\nresources: 'cpus:0.1;mem:32'\nscale: {min: 1, "
                         "max: 2, cpu: 50%, up_after: 2s, down_after: 3s}\n"));
   write_file(home / "busy", "");
   ASSERT_EQ(scheduler.ask({"apply", path, "--wait"}).code, 0);

@@ -41,11 +41,11 @@ TEST_F(AutoscaleOnMachines, FollowsTheCpuThatIsUsedOnAnother) {
   ASSERT_TRUE(eventually([&] {
     return operates({"service", "list"}).code == 0;
   })) << scheduler->err();
-  // It works while the file is there.
+  // It works while the file is there; else it hardly uses its share, also on a slow machine.
   write_file(home_ / "busy", "");
   write_file(home_ / "app.yaml",
              text("name: app\ncommand: 'while :; do test -e ", home_ / "busy",
-                  " || sleep 0.2; done'\nresources: 'cpus:0.1;mem:32'\nscale: {min: 1, max: 2, "
+                  " || sleep 2; done'\nresources: 'cpus:0.1;mem:32'\nscale: {min: 1, max: 2, "
                   "cpu: 50%, up_after: 2s, down_after: 3s}\n"));
   const Exit applied = operates({"service", "apply", home_ / "app.yaml", "--wait"});
   ASSERT_EQ(applied.code, 0) << applied.err;

@@ -123,6 +123,18 @@ TEST(ExecutorDriver, SaysHelloWithItsTokenOnEachConnection) {
   EXPECT_EQ(s.sent<proto::ExecutorHello>().size(), 1u);
 }
 
+TEST(ExecutorDriver, SaysTheRunOfItsStartUntilItHasATask) {
+  ExecutorDriverOptions options{.framework = FrameworkId("batch-1-1"),
+                                .executor = ExecutorId("e1"),
+                                .token = Secret("0123456789abcdef0123456789abcdef"),
+                                .run = 7};
+  ExecutorDriver driver(options);
+  ExecutorDriverOutbox out;
+  driver.handle(AgentConnected{}, Time(), out);
+  const auto& sent = std::get<SendToAgent>(out.actions.at(0));
+  EXPECT_EQ(std::get<proto::ExecutorHello>(*sent.envelope.message).run, 7u);
+}
+
 TEST(ExecutorDriver, StartsATaskOnceHoweverOftenItIsSent) {
   Scenario s;
   s.open();

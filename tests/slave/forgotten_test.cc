@@ -174,6 +174,16 @@ TEST_F(Forgotten, OneThatHasNotHeardOfItsNewRunIsGivenThat) {
   EXPECT_TRUE(s_.take<KillExecutor>().empty());
 }
 
+// A spare that was refused is replaced by a process of its own, which has the token of the first
+// run and has not been given its task yet.
+TEST_F(Forgotten, AProcessThatWasStartedForALaterRunIsEnded) {
+  restart_with(4);
+  is_found_as(s_.take<AdoptExecutor>().at(0));
+  s_.hello_with("t9", {.run = 2, .tells_runs = true});
+  EXPECT_TRUE(s_.told_executors<proto::RunTask>().empty()) << "t1 has run";
+  EXPECT_EQ(s_.take<KillExecutor>().size(), 1u);
+}
+
 // The records of the first run once more, behind those of the second.
 TEST_F(Forgotten, OfTwoRecordsOfOneProcessTheLaterRunCounts) {
   std::vector<proto::CheckpointRecord> twice = whole_;

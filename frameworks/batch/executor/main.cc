@@ -26,9 +26,9 @@ constexpr Duration kShutdownGrace = seconds(2);
 
 // What the agent gave, but for what only this executor may know.
 std::map<std::string, std::string> given_environment() {
-  constexpr std::array<std::string_view, 5> kSecrets = {
-      "PROFFER_AGENT_SOCKET", "PROFFER_EXECUTOR_ID", "PROFFER_EXECUTOR_TOKEN", "PROFFER_AGENT_HTTP",
-      "PROFFER_AGENT_HTTPS"};
+  constexpr std::array<std::string_view, 6> kSecrets = {
+      "PROFFER_AGENT_SOCKET",   "PROFFER_EXECUTOR_ID", "PROFFER_EXECUTOR_RUN",
+      "PROFFER_EXECUTOR_TOKEN", "PROFFER_AGENT_HTTP",  "PROFFER_AGENT_HTTPS"};
   std::map<std::string, std::string> environment;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view pair(*one);
