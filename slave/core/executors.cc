@@ -140,7 +140,8 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
                          .message = message,
                          .exit_code = ending.exit_code,
                          .signal = ending.signal};
-  if (at->second.away) {
+  const bool is_of_earlier_life = at->second.away;
+  if (is_of_earlier_life) {
     told = lost_with(key, at->second, ending.had_process);
     // It may have had tasks that the checkpoint has lost, and tells of none any more.
     if (!at->second.own) note_loss(step);
@@ -168,7 +169,10 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
       status.state = proto::TaskState::kLost;
     }
     say_why_killed(task_key, status);
-    CHECK(make_update(task_key, std::move(status), step));
+    // The master may know updates of that life which a cut log does not name.
+    const bool is_behind = is_of_earlier_life && status.state != proto::TaskState::kRefused;
+    const uint64_t skipped = is_behind ? kUnsyncedMax : 0;
+    CHECK(make_update(task_key, std::move(status), step, 0, skipped));
     task_ended(task_key, step);
   }
   if (!waiting.empty()) start_executor(key, std::move(waiting), step);

@@ -90,6 +90,12 @@ void Agent::State::on(const SpareRefused& refused, Step& step) {
   known.pid = executor->pid = 0;
   known.start_ticks = executor->start_ticks = 0;
   record(std::move(known), step);
+  if (executor->killed || executor->tasks.empty()) {  // What was killed meanwhile starts none.
+    step.out.actions.push_back(
+        KillExecutor{refused.framework, refused.spare.executor, refused.spare.run});
+    return executor_gone(key, proto::TaskReason::kExecutorEnded, "it was killed before it began",
+                         {}, step);
+  }
   start_process(key, *executor, std::nullopt, refused.spare, step);
 }
 

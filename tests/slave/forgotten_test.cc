@@ -288,7 +288,7 @@ TEST(Recovery, OnlyATaskWhoseExecutorHadNoProcessIsRefused) {
     const auto parts = s.told_master<proto::RegisterTasks>();
     ASSERT_EQ(parts.size(), 1u);
     EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
-              had_process ? "t1 1 lost agent_restarted" : "t1 1 refused agent_restarted");
+              had_process ? "t1 1048577 lost agent_restarted" : "t1 1 refused agent_restarted");
     s.log = before;
   }
 }
@@ -338,6 +338,27 @@ TEST(Recovery, UpdatesThatTheCheckpointLostAreMadeAgainWithOtherNumbers) {
   const std::vector<proto::Update> told = s.told_master<proto::Update>();
   ASSERT_EQ(told.size(), 1u);
   EXPECT_GT(told[0].status.sequence, kUnsyncedMax);
+}
+
+// A log that was cut behind a whole record looks whole (found by the simulator: checkpoint_cut with
+// liars, seed 11978).
+TEST(ForgottenNumbers, AnExecutorThatEndedMeanwhileIsToldBehindThem) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  s.collect_starts();
+  s.hello("t1");
+  const std::vector<proto::CheckpointRecord> before = s.log;
+  s.restart({.records = before});
+  s.tick();
+  s.connect();
+  s.step(ExecutorExited{
+      .framework = kBatch, .executor = ExecutorId("t1"), .run = 1, .had_process = true});
+  const auto parts = s.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  const proto::TaskStatus& last = parts[0].tasks.at(0).unacknowledged.back();
+  EXPECT_EQ(last.state, TaskState::kLost);
+  EXPECT_GT(last.sequence, kUnsyncedMax);
 }
 
 // Acknowledged under a number that the log has lost: the end gets one behind it, or the master

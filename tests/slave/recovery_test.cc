@@ -117,9 +117,9 @@ TEST(Recovery, AnExecutorThatIsGoneLosesItsTasks) {
   const auto parts = s.told_master<proto::RegisterTasks>();
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
-            "t1 2 lost executor_ended");
+            "t1 1048578 lost executor_ended");
   s.welcome();
-  s.acknowledge("t1", 2);
+  s.acknowledge("t1", kUnsyncedMax + 2);
   EXPECT_EQ(s.core->status().updates_unacknowledged, 0);
   EXPECT_TRUE(s.core->status().used.is_zero());
 }
@@ -163,7 +163,7 @@ TEST(Recovery, AnExecutorThatEndedBeforeItsHelloWasGivenNothing) {
   for (const proto::AgentTask& task : parts[0].tasks) {
     ends.push_back(AgentScenario::line_of(task.unacknowledged.back()));
   }
-  EXPECT_EQ(ends, (Lines{"t1 1 refused agent_restarted", "t2 1 lost executor_ended"}));
+  EXPECT_EQ(ends, (Lines{"t1 1 refused agent_restarted", "t2 1048577 lost executor_ended"}));
 }
 
 // Nor was one that never comes back.
@@ -216,7 +216,7 @@ TEST(Recovery, AnExecutorThatDoesNotComeBackInTimeIsEndedAndThenItsTasksAreLost)
   EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
   s.is_gone("t2");
   EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
-  EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 lost 2"}));
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 lost 1048578"}));
 }
 
 TEST(Recovery, AfterARebootNothingIsLeftToFind) {
@@ -262,7 +262,7 @@ TEST(Recovery, ACrashInTheMiddleOfItBeginsItAnew) {
   restart(s);
   EXPECT_EQ(s.take<AdoptExecutor>().size(), 1u);
   s.comes_back("t2");
-  EXPECT_EQ(registered_tasks(s), (Lines{"t1 lost 2", "t2 running 1"}));
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 lost 1048578", "t2 running 1"}));
 }
 
 TEST(Recovery, AnExecutorThatCameBackIsLikeAnyOther) {
@@ -308,7 +308,7 @@ TEST(Recovery, AnAgentThatStoodStillGivesExecutorsTheirTimeAgain) {
   s.pass(seconds(5));
   EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
   s.is_gone("t2");
-  EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 lost 2"}));
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 lost 1048578"}));
 }
 
 // A clock read once does not say whether the agent or the executor was slow.

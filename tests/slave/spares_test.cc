@@ -185,6 +185,20 @@ TEST_F(Spares, OneThatCannotGoOnIsReplaced) {
   EXPECT_FALSE(given[0].becomes) << "it was started as this executor";
 }
 
+// Found by the simulator: an agent that had been frozen got the launch and the kill at once.
+TEST_F(Spares, OneThatIsRefusedAfterItsTaskWasKilledIsEnded) {
+  spare("t1");
+  const StartExecutor start = start_of("t2");
+  s_.kill("t2");
+  s_.take<KillExecutor>();
+  s_.step(SpareRefused{start.framework, start.executor, start.run, *start.spare});
+  EXPECT_TRUE(s_.take<StartExecutor>().empty());
+  const std::vector<KillExecutor> kills = s_.take<KillExecutor>();
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(kills[0].executor, ExecutorId("t1"));
+  EXPECT_TRUE(s_.core->status().executors.empty());
+}
+
 // The spare is ended before another process is there; an agent killed in between knows that the
 // task never began.
 TEST_F(Spares, ATaskWhoseSpareWasRefusedIsRefusedByARestartedAgent) {

@@ -73,8 +73,7 @@ TEST_F(OpenCheckpoint, SaysThatItIsOlderThanTheSandboxes) {
 // The first records of a compacted log name the newest run, so only their count says that others
 // are missing.
 TEST_F(OpenCheckpoint, SaysThatItWasCutAmidWhatItHadBeenCompactedToAndSaysItOnce) {
-  const AgentSnapshot compact =
-      Agent({.name = AgentId("a1")}, open(3)->snapshot).snapshot();
+  const AgentSnapshot compact = Agent({.name = AgentId("a1")}, open(3)->snapshot).snapshot();
   for (size_t left = 1; left <= compact.records.size(); ++left) {
     const Result<Checkpoint> log = open(0);
     ASSERT_TRUE(log) << log.error().message();
