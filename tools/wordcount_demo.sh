@@ -135,6 +135,6 @@ else
   cat <<TEXT
 next: ./quickstart --keep leaves the cluster up, for
   build/bin/proffer status, tasks --all, logs TASK, run -- CMD
-  README.md has a tour of two minutes, docs/ARCHITECTURE.md the whole picture
+  docs/guides/tour.md has more commands, docs/README.md lists the documents for each reader
 TEXT
 fi

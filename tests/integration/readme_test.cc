@@ -1,4 +1,4 @@
-// The commands of the README's tour, each as it stands there, against a cluster.
+// The commands of the README, of the tour and of guides, as they stand there, against a cluster.
 
 #include <gtest/gtest.h>
 
@@ -9,16 +9,15 @@
 namespace proffer::test {
 namespace {
 
-TEST(Readme, TheTourWorksAsWritten) {
-  const std::string readme = read_file(std::string(PROFFER_SOURCE_DIR) + "/README.md");
-  const std::vector<std::string> commands =
-      commands_between(readme, "## Two minutes", "## The picture");
-  ASSERT_GE(commands.size(), 8u);
+// Runs the commands of a document between two headings, each by itself, against one cluster.
+void expect_commands_work(const std::string& document, const std::string& from,
+                          const std::string& to, int commands_min) {
+  const std::string text = read_file(PROFFER_SOURCE_DIR + document);
   Cluster cluster({.agents = 3, .service = true, .batch = true});
   const std::string agents = cluster.proffer({"agents"}).out;
   TemporaryDirectory home;
   int run_here = 0;
-  for (std::string command : commands) {
+  for (std::string command : commands_between(text, from, to)) {
     if (command.starts_with("proffer dev") || command.starts_with("export PATH")) continue;
     if (const size_t at = command.find("/tmp/"); at != std::string::npos) {
       command.replace(at, 5, home.path() + "/");
@@ -43,7 +42,16 @@ TEST(Readme, TheTourWorksAsWritten) {
                       command.starts_with("proffer batch wait");
     EXPECT_EQ((done.out + done.err).empty(), sets) << command;
   }
-  EXPECT_GE(run_here, 7);
+  EXPECT_GE(run_here, commands_min);
+}
+
+TEST(Readme, TheExamplesWorkAsWritten) {
+  expect_commands_work("/README.md", "## Three examples", "## Where to read on", 6);
+}
+
+TEST(Readme, TheTourWorksAsWritten) {
+  expect_commands_work("/docs/guides/tour.md", "## A cluster on this machine", "## The picture",
+                       27);
 }
 
 // Where the package installs them, they are not while tests run.
@@ -126,7 +134,7 @@ TEST(Readme, TheProgramsThatUsersReadOfAreThoseThatQuickstartBuilds) {
   ASSERT_EQ(built.code, 0) << built.out << built.err;
   int named = 0;
   for (const char* document : {"/README.md", "/examples/README.md", "/docs/ARCHITECTURE.md",
-                               "/docs/guides/write-a-framework.md"}) {
+                               "/docs/guides/tour.md", "/docs/guides/write-a-framework.md"}) {
     const std::string text = read_file(source + document);
     const std::string begin = "build/bin/";
     for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
