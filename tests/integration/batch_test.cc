@@ -293,10 +293,11 @@ TEST_F(WordCount, AnUnreadableDirectoryIsNamed) {
   if (::access((home_ / "in/secret").c_str(), R_OK) == 0) {
     // Root reads everything; a user who is not root asks instead.
     fs::permissions(home_.path(), fs::perms::all);
-    const Exit refused = run({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                              program("proffer"), "batch", "run", "--map", "cat", "--reduce", "cat",
-                              "--input", home_ / "in", "--output", home_ / "out2"},
-                             {{"PROFFER_MASTER", cluster.master()}});
+    const Exit refused =
+        run({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+             program_for_all("proffer"), "batch", "run", "--map", "cat", "--reduce", "cat",
+             "--input", home_ / "in", "--output", home_ / "out2"},
+            {{"PROFFER_MASTER", cluster.master()}});
     EXPECT_EQ(refused.code, 1) << refused.err;
     EXPECT_NE(refused.err.find("secret"), std::string::npos) << refused.err;
   } else {

@@ -162,7 +162,7 @@ TEST_F(Events, OfOneUserAreNotShownToAnother) {
                                std::filesystem::perms::others_exec,
                                std::filesystem::perm_options::add);
   const Exit others = run({"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                           program("proffer"), "--master=" + socket(), "events"});
+                           program_for_all("proffer"), "--master=" + socket(), "events"});
   EXPECT_EQ(others.code, 0) << others.err;
   EXPECT_THAT(others.out, HasSubstr("agent registered"));
   EXPECT_THAT(others.out, Not(HasSubstr("task ")));

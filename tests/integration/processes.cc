@@ -170,6 +170,39 @@ std::string program(const std::string& name) {
   return (self.parent_path().parent_path() / "bin" / name).string();
 }
 
+namespace {
+
+bool may_all_enter(const fs::path& folder) {
+  for (fs::path at = folder; at != at.parent_path(); at = at.parent_path()) {
+    if ((fs::status(at).permissions() & fs::perms::others_exec) == fs::perms::none) return false;
+  }
+  return true;
+}
+
+void link_or_copy(const fs::path& from, const fs::path& to) {
+  std::error_code failed;
+  fs::create_hard_link(from, to, failed);
+  if (failed) fs::copy_file(from, to);
+}
+
+}  // namespace
+
+std::string program_for_all(const std::string& name) {
+  const fs::path folder = fs::path(program(name)).parent_path();
+  if (may_all_enter(folder)) return program(name);
+  static const TemporaryDirectory copies;
+  fs::permissions(copies.path(), fs::perms::owner_all | fs::perms::others_exec);
+  if (!fs::exists(copies / name)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string file = entry.path().filename();
+      if (entry.is_regular_file() && file.starts_with("proffer")) {
+        link_or_copy(fs::canonical(entry.path()), copies / file);
+      }
+    }
+  }
+  return copies / name;
+}
+
 std::string program_of_tests(const std::string& name) { return program("../tests/" + name); }
 
 Exit run(const Words& command, const std::map<std::string, std::string>& environment,

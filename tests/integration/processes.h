@@ -68,6 +68,9 @@ class Process {
 
 // build/bin/<name>.
 std::string program(const std::string& name);
+// The same, or a copy where the build lies in a folder that only its owner may enter: every user of
+// the machine may run it. The copies lie beside each other and go when the test program ends.
+std::string program_for_all(const std::string& name);
 // build/tests/<name>.
 std::string program_of_tests(const std::string& name);
 Exit run(const Words& command, const std::map<std::string, std::string>& environment = {},

@@ -210,7 +210,7 @@ TEST(SecretsOfAUser, AreGivenByAnAgentThatIsNotRoot) {
                   " ] && exec sleep 1000'\nsecrets: {password: {env: P, file: p.txt}}\n"));
   const auto as_user = [&](Words words) {
     Words all = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                 program("proffer")};
+                 program_for_all("proffer")};
     all.insert(all.end(), words.begin(), words.end());
     return all;
   };
