@@ -190,11 +190,11 @@ TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
 
   const Exit some = replay({home_ / "other", home_ / "first"});
   EXPECT_THAT(some.out, HasSubstr("between leaders 1 and 3: "));
-  EXPECT_THAT(some.out, HasSubstr("; nothing is here of leader 2\n"));
+  EXPECT_THAT(some.out, HasSubstr("; missing: leader 2\n"));
   EXPECT_THAT(some.out, HasSubstr("2 lives: "));
-  expect_nothing_is_tried({home_ / "other", home_ / "first"}, "nothing is here of leader 2");
+  expect_nothing_is_tried({home_ / "other", home_ / "first"}, "missing: leader 2");
   expect_nothing_is_tried({home_ / "other", home_ / "other/renamed.rec"},
-                          "two recordings are of leader 3");
+                          "there are two recordings of leader 3");
 }
 
 // Three masters of a ZooKeeper server, each recorded to a directory of its own; the leader is
