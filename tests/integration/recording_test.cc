@@ -129,7 +129,7 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_GT(life["steps"], 20);
   // What an operator asks for afterwards.
   const Exit why = replay({recordings()[1], "--explain", "framework", "large"});
-  EXPECT_THAT(why.out, HasSubstr("but the most that an agent has is 2"));
+  EXPECT_THAT(why.out, HasSubstr("but no agent has more than 2"));
   const Exit blame = replay({recordings()[1], "--blame", "framework", "large"});
   EXPECT_THAT(blame.out, HasSubstr("\"impossible\""));
   const Exit trace = replay({recordings()[0], "--steps", "40", "--trace", "-"});

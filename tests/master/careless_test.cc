@@ -239,7 +239,7 @@ TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {
   s.advance(minutes(2));
   const proto::Explanation all = *s.master->explain("f", nullptr);
   EXPECT_GE(all.unanswered_in_a_row, 3);
-  EXPECT_THAT(all.answer, HasSubstr("its scheduler has not answered the last"));
+  EXPECT_THAT(all.answer, HasSubstr("its scheduler did not answer the last"));
   while (f.offers.empty()) s.advance(seconds(1));
   f.declines(f.offers.back());
   EXPECT_EQ(s.master->explain("f", nullptr)->unanswered_in_a_row, 0);
