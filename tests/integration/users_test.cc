@@ -504,7 +504,7 @@ TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
   const Exit refused = proffer(true, {"proffer", "run", "--", "id -un"});
   EXPECT_NE(refused.code, 0);
   EXPECT_THAT(refused.err,
-              HasSubstr("agent 'own' is not root and runs those of user 'nobody' only"));
+              HasSubstr("agent 'own' does not run as root, and runs tasks of user 'nobody' only"));
   for (const auto& daemon_ : {agent.get(), master.get()}) {
     daemon_->kill(SIGTERM);
     EXPECT_EQ(daemon_->wait().code, 0) << daemon_->err();

@@ -228,7 +228,7 @@ TEST(Careless, ATaskOfADeclaredAskCountsAgainstIt) {
   s.settle();
   EXPECT_TRUE(f.offers.empty());
   EXPECT_THAT(s.master->explain("f", f.by.get())->refusals.message,
-              HasSubstr("the ask 't' wants no more tasks: declare it with a greater count first"));
+              HasSubstr("the ask 't' is already filled: declare it with a greater count first"));
 }
 
 TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {

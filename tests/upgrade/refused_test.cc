@@ -38,8 +38,10 @@ TEST_P(RefusedUpgrade, ASchedulerOfBeforeIsToldWhyItMayNotBeginBesideAnAgentThat
   ASSERT_TRUE(eventually([&] { return cluster.has_agent(Of::kToday); })) << cluster.agent().err();
   const Exit refused = cluster.proffer(Of::kBefore, {"run", "--", "true"});
   EXPECT_EQ(refused.code, 1) << refused.err;
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("over TCP no framework begins here: agent 'a1' is root"),
-                                 HasSubstr("use the master's Unix socket")));
+  EXPECT_THAT(
+      refused.err,
+      AllOf(HasSubstr("no framework can subscribe over plain TCP here: agent 'a1' runs as root"),
+            HasSubstr("use the master's Unix socket")));
   EXPECT_TRUE(cluster.master().complains("framework refused"));
   // At the socket it may.
   EXPECT_EQ(cluster.proffer(Of::kToday, {"run", "--", "true"}).code, 0);
