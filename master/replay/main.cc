@@ -91,7 +91,7 @@ std::string words_of(const LifeReplay& life) {
     return out + text("\nit differs from what happened, between steps ", life.same_until(), " and ",
                       *life.differs_at());
   }
-  if (life.steps() == 0) return out + "\nnothing happened in it";
+  if (life.steps() == 0) return out + "\nit has no steps";
   if (!life.is_compared()) return out + "\nno sum was recorded for them: they are not compared";
   out += text("\nthe same as what happened, in ", life.sums(), life.sums() == 1 ? " sum" : " sums");
   if (life.same_until() < life.steps()) {
@@ -274,7 +274,7 @@ int replay(const Options& options) {
       // What is wanted in the part that is left out is not known: no policy is tried behind it.
       if (last->is_cut() && !options.with.empty()) break;
     } else if (told) {
-      told = Error::corruption("no recording begins here");
+      told = Error::corruption("this file has no recording");
     }
     if (!told) {
       code = fail(Error(told.error()).in(recorded.file), options.json);

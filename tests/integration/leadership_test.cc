@@ -131,7 +131,7 @@ TEST_F(Leaders, AMasterRefusesWhatItCannotKeepSecretOrWouldForget) {
   write_file(dir(1) + "/registry.db", "");
   const Exit forgetful = refusal({});
   EXPECT_EQ(forgetful.code, 1);
-  EXPECT_THAT(forgetful.err, HasSubstr("the registry of a master that was alone"));
+  EXPECT_THAT(forgetful.err, HasSubstr("the registry of a single master"));
 }
 
 }  // namespace

@@ -344,7 +344,7 @@ TEST_F(Recordings, AreNotMadeInADirectoryOfOthersAndTheMasterLeads) {
   master_->kill(SIGTERM);
   const Exit ended = master_->wait();
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.err, HasSubstr("nothing is recorded: "));
+  EXPECT_THAT(ended.err, HasSubstr("the recording cannot begin: "));
   EXPECT_THAT(ended.err, HasSubstr("chmod 700"));
   master_.reset();
 }

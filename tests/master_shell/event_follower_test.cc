@@ -377,7 +377,7 @@ TEST_F(Followers, APageThatHasArrivedIsWrittenBeforeTheLogIsHandedOver) {
 TEST_F(Followers, ALeaderThatDoesNotKnowTheCallIsAskedOnceForEachConnection) {
   for (const Error& error :
        {Error::not_found("there is no method"), Error::permission_denied("the key"),
-        Error::failed_precondition("this master keeps no events")}) {
+        Error::failed_precondition("this master has no event log")}) {
     begin_to_follow(2);
     until([&] { return !calls_.empty(); });
     follower_->on_answer({.error = told(error)});

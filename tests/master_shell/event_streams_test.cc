@@ -296,7 +296,7 @@ TEST(EventStreams, HaveABound) {
   life.until_listening(4);
   Listener more(life.socket, "/v1/events");
   life.until([&] { return more.is_ended(); });
-  EXPECT_THAT(more.read(), HasSubstr("too many listen to events: 4, at most 4"));
+  EXPECT_THAT(more.read(), HasSubstr("too many event streams are open: 4, at most 4"));
   // Who leaves makes room.
   bobs.clear();
   life.until_listening(2);
