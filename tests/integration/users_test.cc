@@ -163,7 +163,7 @@ TEST_F(OtherUser, HearsThatItMayNotReachAMasterAndNotThatThereIsNone) {
   fs::permissions(home_ / "locked", fs::perms::owner_all);
   const Exit status = as_nobody({"proffer", "status", "--master=" + (home_ / "locked/m.sock")});
   EXPECT_NE(status.code, 0);
-  EXPECT_THAT(status.err, HasSubstr("user 'nobody' may not reach ipc://"));
+  EXPECT_THAT(status.err, HasSubstr("user 'nobody' may not connect to ipc://"));
 }
 
 // Its files are fetched with its rights, whatever root has had fetched before.
@@ -629,7 +629,7 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
   const Exit third = run({program("proffer-master"), "--data_dir=" + (home_ / "third"),
                           "--socket=" + (home_ / "letter")});
   EXPECT_EQ(third.code, 1);
-  EXPECT_THAT(third.err, HasSubstr("something else than a socket is at"));
+  EXPECT_THAT(third.err, HasSubstr("a file that is not a socket is at"));
   EXPECT_EQ(read_file(home_ / "letter"), "dear");
 }
 
