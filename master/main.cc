@@ -136,22 +136,22 @@ master::PolicyOptions policy_from_flags() {
 std::optional<ZooKeeperOptions> zookeeper_from_flags() {
   if (FLAGS_zk.empty()) {
     if (FLAGS_zk_secret_file.empty()) return std::nullopt;
-    exit_with(Error::invalid_argument("--zk_secret_file is used with --zk only"), 2);
+    exit_with(Error::invalid_argument("--zk_secret_file requires --zk"), 2);
   }
   ZooKeeperOptions options = flag_value("zk", parse_zookeeper("--zk", FLAGS_zk));
   if (FLAGS_zk_secret_file.empty()) {
     exit_with(
         Error::invalid_argument("--zk needs --zk_secret_file: without a secret, every user of "
                                 "this machine could write the registry")
-            .with_hint("make it with: (umask 077; head -c 24 /dev/urandom | base64 > FILE); "
-                       "every master needs the same one"),
+            .with_hint("create it: (umask 077; head -c 24 /dev/urandom | base64 > FILE); every "
+                       "master needs the same file"),
         2);
   }
   options.secret = flag_value("zk_secret_file", read_zookeeper_secret(FLAGS_zk_secret_file));
   if (FLAGS_accept_older_registry) {
     exit_with(
-        Error::invalid_argument("--accept_older_registry is of a registry in --data_dir; with "
-                                "--zk there is none"),
+        Error::invalid_argument(
+            "--accept_older_registry is for a registry in --data_dir; with --zk there is none"),
         2);
   }
   options.session_timeout = flag_duration("zk_session_timeout", FLAGS_zk_session_timeout);
@@ -173,11 +173,12 @@ void tcp_from_flags(master::MasterShellOptions& options) {
   if (FLAGS_insecure_tcp) {
     const std::string host = FLAGS_bind.empty() ? "127.0.0.1" : FLAGS_bind;
     if (!is_loopback(host)) {
-      exit_with(Error::unsupported(
-                    text("--insecure_tcp serves only on this machine, not on ", quoted(host)))
-                    .with_hint("other machines are served by keys: proffer keys init, and leave "
-                               "--insecure_tcp out"),
-                2);
+      exit_with(
+          Error::unsupported(
+              text("--insecure_tcp serves only on this machine, not on ", quoted(host)))
+              .with_hint(
+                  "serve other machines with keys: run proffer keys init, and omit --insecure_tcp"),
+          2);
     }
     options.tcp = {host, port};
     return;
@@ -187,20 +188,21 @@ void tcp_from_flags(master::MasterShellOptions& options) {
       FLAGS_key_file.empty() ? text(options.data_dir, "/", kMasterKeyFile) : FLAGS_key_file;
   Result<KeyPair> keys = read_key_file(path);
   if (!keys && keys.error().code() == ErrorCode::kNotFound) {
-    exit_with(Error::failed_precondition(text("other machines are served by keys, and there is no "
-                                              "key in ",
-                                              quoted(path)))
-                  .with_hint("proffer keys init makes one; or leave --port, --bind and "
-                             "--advertise out: this machine uses --socket"),
-              2);
+    exit_with(
+        Error::failed_precondition(
+            text("serving other machines requires a key, and there is no key in ", quoted(path)))
+            .with_hint("make one with proffer keys init; or omit --port, --bind and --advertise: "
+                       "this machine uses --socket"),
+        2);
   }
   if (!keys) exit_with(std::move(keys).error(), 1);
   options.keys = *std::move(keys);
   options.tcp = {FLAGS_bind.empty() ? "0.0.0.0" : FLAGS_bind, port};
   if (FLAGS_advertise.empty() && !FLAGS_zk.empty()) {
     exit_with(
-        Error::invalid_argument("masters that serve other machines need --advertise with --zk")
-            .with_hint("--advertise=HOST,HOST,HOST says where each master is, this one first"),
+        Error::invalid_argument("with --zk, masters that serve other machines need --advertise")
+            .with_hint(
+                "use --advertise=HOST,HOST,HOST with the address of each master, this one first"),
         2);
   }
   if (FLAGS_advertise.empty()) return;
@@ -230,7 +232,7 @@ master::MasterShellOptions options_from_flags() {
   tcp_from_flags(options);
   if (options.socket.empty() && !options.tcp) {
     exit_with(Error::invalid_argument("--socket must name a Unix socket, not ''")
-                  .with_hint("or serve on TCP alone with --port and keys, or --insecure_tcp"),
+                  .with_hint("or serve only TCP with --port and keys, or --insecure_tcp"),
               2);
   }
   options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);

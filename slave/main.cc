@@ -114,7 +114,7 @@ std::string name_from_flags(const std::optional<ClientKeys>& keys) {
                                          ", and this machine "
                                          "joined as agent ",
                                          quoted((*joined)->name)))
-                .with_hint("leave --name out, or join again with a token for that name"),
+                .with_hint("omit --name, or join again with a token for that name"),
             2);
 }
 
@@ -225,11 +225,11 @@ agent::AgentShellOptions options_from_flags() {
   }
   for (const Address& master : options.masters) {
     if (geteuid() != 0 || !master.socket.empty() || options.keys) continue;
-    exit_with(Error::unsupported(text("an agent that is root takes tasks only from the Unix socket "
-                                      "of a master, or by keys, not from ",
+    exit_with(Error::unsupported(text("an agent that runs as root takes tasks only from a master's "
+                                      "Unix socket or by keys, not from ",
                                       to_text(master)))
-                  .with_hint("over plain TCP nothing says which user is at the other end: use the "
-                             "socket, join with a token, or run the agent as another user"),
+                  .with_hint("plain TCP does not identify the user of the master: use the socket, "
+                             "join with a token, or run the agent as another user"),
               2);
   }
   return options;
@@ -238,7 +238,7 @@ agent::AgentShellOptions options_from_flags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  read_daemon_flags("Runs a cluster's tasks on this machine.", __FILE__, argc, argv);
+  read_daemon_flags("Runs tasks of a cluster on this machine.", __FILE__, argc, argv);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   if (Result<void> chosen = choose_log_format(FLAGS_log_format, "proffer-agent"); !chosen) {

@@ -183,11 +183,12 @@ std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run) {
     }
   }
   if (missing > 0) {
-    return text("the checkpoint was cut amid what it had been compacted to missing=", missing);
+    return text("the checkpoint was cut inside its compacted part missing=", missing);
   }
   if (newest_run <= last_run) return {};
-  return text("the checkpoint is of an older state than the sandboxes: it was put back, or cut newest_run=",
-              newest_run, " last_run=", last_run);
+  return text(
+      "the checkpoint is older than the sandboxes: it was restored from a copy, or cut newest_run=",
+      newest_run, " last_run=", last_run);
 }
 
 std::vector<Violation> Ledger::violations() const {

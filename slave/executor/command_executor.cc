@@ -608,7 +608,7 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
     status.state = proto::TaskState::kFailed;
     status.reason = proto::TaskReason::kExecutorEnded;
     status.message = text("its executor was sent ", words_of_signal(*command.executor_signal),
-                          " by something on its machine, and ended it");
+                          " by another process on its machine, and ended it");
   }
   // A shared executor's words may be those of another task.
   if (status.state == proto::TaskState::kFailed && command.own) {

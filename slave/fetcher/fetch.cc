@@ -115,7 +115,7 @@ class Fetching {
     if (from.get() < 0 || fstat(from.get(), &status) != 0) {
       return failed(text("user ", static_cast<int64_t>(geteuid()), " cannot read it"), errno);
     }
-    if (!S_ISREG(status.st_mode)) return Error::invalid_argument("it is no regular file");
+    if (!S_ISREG(status.st_mode)) return Error::invalid_argument("it is not a regular file");
     Result<Fd> to = make(name);
     if (!to) return std::move(to).error();
     const auto buffer = std::make_unique<char[]>(kCopyBytes);

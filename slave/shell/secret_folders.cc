@@ -54,16 +54,16 @@ Result<void> SecretFolders::make_root() const {
   if (system.f_type != TMPFS_MAGIC) {
     return Error::failed_precondition(
         text(quoted(shm_),
-             " of this machine is no tmpfs, and secrets are given as files in memory "
-             "only: mount a tmpfs there, or give them as variables"));
+             " of this machine is not a tmpfs, and files of secrets must be in memory: mount a "
+             "tmpfs there, or use variables for secrets"));
   }
   if (mkdir(root_.c_str(), kRootMode) != 0 && errno != EEXIST) return cannot("make", root_);
   struct stat found = {};
   if (lstat(root_.c_str(), &found) != 0) return cannot("look at", root_);
   const bool is_ours = S_ISDIR(found.st_mode) && found.st_uid == geteuid();
   if (!is_ours) {
-    return Error::failed_precondition(
-        text(quoted(root_), " is there already and is not of the agent's user: remove it"));
+    return Error::failed_precondition(text(
+        quoted(root_), " exists already and belongs to another user than the agent's: remove it"));
   }
   // Whatever the umask is, and whatever it was.
   if (chmod(root_.c_str(), kRootMode) != 0) return cannot("change the mode of", root_);

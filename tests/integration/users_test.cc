@@ -546,7 +546,7 @@ TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
   const Exit tcp = run({program("proffer-agent"), "--master=127.0.0.1:5050", "--name=a3",
                         "--work_dir=" + (home_ / "third")});
   EXPECT_EQ(tcp.code, 2);
-  EXPECT_THAT(tcp.err, HasSubstr("takes tasks only from the Unix socket of a master"));
+  EXPECT_THAT(tcp.err, HasSubstr("takes tasks only from a master's Unix socket"));
 }
 
 // What a user's sandbox links to is opened as that user, also for operators.
@@ -640,7 +640,7 @@ TEST(InsecureTcp, IsForThoseThatAskForIt) {
                        "--socket=", "--port=0"};
   const Exit refused = run(plain);
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("other machines are served by keys, and there is no key"));
+  EXPECT_THAT(refused.err, HasSubstr("serving other machines requires a key, and there is no key"));
 
   Words command = plain;
   command.push_back("--insecure_tcp");

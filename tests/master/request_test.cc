@@ -89,7 +89,7 @@ TEST(Request, EndsWithTheSchedulersSession) {
   f.lose();
   EXPECT_THAT(*s.answer_to(lost), HasSubstr("unavailable: the connection to the scheduler"));
   EXPECT_THAT(*s.answer_to(s.request("f", "r")), HasSubstr("is not connected"));
-  EXPECT_THAT(s.answers.back().result.error().hint(), HasSubstr("start it again"));
+  EXPECT_THAT(s.answers.back().result.error().hint(), HasSubstr("start the scheduler again"));
 
   f.subscribes();
   f.sends(proto::FrameworkResponse{.relay = relay, .data = "of the session before"});

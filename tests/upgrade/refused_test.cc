@@ -54,8 +54,8 @@ TEST_P(RefusedUpgrade, AnAgentThatIsRootDoesNotBeginAtAMasterThatHasNoSocket) {
   const Exit refused = cluster.start_agent(Of::kToday, "a1")->wait();
   EXPECT_EQ(refused.code, 2) << refused.out;
   EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("takes tasks only from the Unix socket of a master, or by keys"),
-                    HasSubstr("over plain TCP nothing says which user is at the other end")));
+              AllOf(HasSubstr("takes tasks only from a master's Unix socket or by keys"),
+                    HasSubstr("plain TCP does not identify the user of the master")));
 }
 
 // The schema of the registry goes one way.

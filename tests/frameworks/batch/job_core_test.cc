@@ -299,7 +299,7 @@ TEST(TimeLimit, ThatIsExceededCountsAsAFailureAndNamesItself) {
   for (int attempt = 1; attempt <= 4; ++attempt) {
     EXPECT_FALSE(s.over()) << attempt;
     s.end(text("map-00000-", attempt), State::kKilled, Reason::kRanTooLong,
-          "it ran for 90s, the longest that it may",
+          "it ran for 90s, its maximum run time",
           encode_failure({.blame = Blame::kCommand, .stderr_tail = "step 17"}));
     EXPECT_EQ(s.status().map.failed, attempt);
     s.advance(seconds(2));
