@@ -199,7 +199,7 @@ Result<void> check_registration(Registration& registration) {
   if (Result<void> checked = check_files(agent.files); !checked) return checked;
   if (std::any_of(agent.limits.begin(), agent.limits.end(),
                   [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; })) {
-    return Error::invalid_argument("the list of what it enforces has a control character");
+    return Error::invalid_argument("its list of enforced limits has a control character");
   }
   if (Result<void> checked = check_attributes(agent.attributes); !checked) return checked;
   if (Result<void> checked = check_slices(agent); !checked) return checked;

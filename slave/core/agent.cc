@@ -260,14 +260,14 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
     if (executor.peer || executor.away) report("has a process, but its files are not there");
     if (!executor.killed &&
         !deadlines_.time_of({Deadline::Kind::kFetch, key.first, key.second.str()})) {
-      report("nobody waits for its files");
+      report("no deadline is set for its files");
     }
   } else if (executor.peer) {
     const auto peer = peers_.find(*executor.peer);
     if (peer == peers_.end() || peer->second != key) report("its peer is not known");
   } else if (!executor.killed &&
              !deadlines_.time_of({Deadline::Kind::kExecutorSession, key.first, key.second.str()})) {
-    report("nobody waits for its hello");
+    report("no deadline is set for its first message");
   }
   const bool is_listed = std::find(spares_.begin(), spares_.end(), key) != spares_.end();
   if (executor.spare != is_listed) report("is a spare, or is not, other than the list says");
@@ -279,7 +279,7 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
   }
   if (executor.leaving && executor.tasks.empty() && !executor.killed && !executor.spare &&
       !deadlines_.time_of({Deadline::Kind::kExecutorKill, key.first, key.second.str()})) {
-    report("nobody waits for its end");
+    report("no deadline is set for its end");
   }
 }
 
