@@ -151,7 +151,7 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kMaxPer:
       return text("has the maximum number of tasks of the ask per ", quoted(hindered.constraint));
     case Hindrance::kNotPreferred:
-      return "not a preferred host, and the locality wait goes on";
+      return "not a preferred host, and the locality wait has not ended";
     case Hindrance::kUsed:
       return text("not enough ", kind_of(hindered), " free", amounts_of(hindered, "free"),
                   holders_of(hindered, "; used by "));

@@ -57,7 +57,7 @@ Result<std::string> read_secret_file(const std::string& path) {
   }
   if (fd.get() < 0) return failed("open");
   struct stat found = {};
-  if (fstat(fd.get(), &found) != 0) return failed("look at");
+  if (fstat(fd.get(), &found) != 0) return failed("check");
   if (!S_ISREG(found.st_mode)) {
     return Error::failed_precondition(text(quoted(path), " is not a regular file"));
   }

@@ -38,7 +38,7 @@ Result<std::string> kept_token(const std::string& path) {
         << proffer::quoted(path)
         << " was damaged: it has a new token, and copies of the old token are not valid any more";
   } else {
-    LOG(INFO) << "there was no " << proffer::quoted(path) << ": it was made";
+    LOG(INFO) << "there was no " << proffer::quoted(path) << ": it was created";
   }
   return token;
 }

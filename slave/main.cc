@@ -26,7 +26,7 @@ DEFINE_string(
     "socket or host:port of each master, with commas; default: $PROFFER_MASTER, joined or local");
 DEFINE_string(
     master_user, "",
-    "user that may run the master, besides root and the agent's; the master sets users of tasks");
+    "user trusted to run the master (it sets the users of tasks), besides root and the agent's");
 DEFINE_string(http_address, "127.0.0.1", "loopback address that --http_port is bound to");
 DEFINE_string(
     http_names, "",

@@ -214,7 +214,7 @@ class AcceptPlanner {
     if (tasks_.is_used({from_.id(), spec.id}) || !ids_.insert(spec.id).second) {
       return TaskRefusal{.reason = TaskReason::kDuplicateTaskId,
                          .message = text("the task id ", quoted(spec.id.str()),
-                                         " was used before; each launch needs an id of its own")};
+                                         " was used before; each launch needs a new id")};
     }
     const Agent* agent = agents_.find(on);
     if (stores_ != nullptr) {

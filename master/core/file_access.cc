@@ -76,9 +76,9 @@ Result<FileGrant> Master::State::grant_files(const proto::FileAccessCall& wanted
         .with_hint("see its state with proffer agents, and try again when it is connected");
   }
   if (agent->files.address.empty()) {
-    return Error::failed_precondition(text("agent ", quoted(wanted.agent.str()),
-                                           " serves the files of its tasks on its own machine "
-                                           "only"))
+    return Error::failed_precondition(
+               text("agent ", quoted(wanted.agent.str()),
+                    " serves the files of its tasks only on its own machine"))
         .with_hint("start it with --https_port=0, or read them on its machine");
   }
   grant.files = agent->files;

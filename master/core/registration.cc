@@ -131,7 +131,7 @@ Result<void> check_task(const proto::AgentTask& task) {
   if (Result<void> checked = check_resources(task.resources); !checked) return checked;
   if (!may_tell(task.state)) {
     return Error::invalid_argument(
-        text("an agent cannot say that a task is ", proto::to_text(task.state)));
+        text("an agent cannot report that a task is ", proto::to_text(task.state)));
   }
   if (task.unacknowledged.size() > kUpdatesPerTaskMax) {
     return Error::invalid_argument(text("a task has at most ", kUpdatesPerTaskMax,

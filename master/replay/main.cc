@@ -327,7 +327,7 @@ int run(int argc, char** argv) {
   app.add_option("--until", until,
                  "replay each life up to this time after its beginning, as in 90s or 2h");
   app.add_option("--steps", options.bounds.steps, "replay this many steps of each life");
-  app.add_option("--trace", options.trace, "-: print what happened, event by event")
+  app.add_option("--trace", options.trace, "-: print each event of the replay")
       ->check(CLI::IsMember({"-"}));
   app.add_option("--explain", options.explain,
                  "explain at the end: framework NAME, role PATH or task FRAMEWORK/TASK")

@@ -59,7 +59,7 @@ Result<std::optional<SecretKey>> SecretKey::read(const std::string& path) {
   if (file.get() < 0 && errno == ENOENT) return std::optional<SecretKey>();
   if (file.get() < 0) return cannot("open", path);
   struct stat found = {};
-  if (fstat(file.get(), &found) != 0) return cannot("look at", path);
+  if (fstat(file.get(), &found) != 0) return cannot("check", path);
   if ((found.st_mode & 077) != 0) {
     return Error::permission_denied(text("users other than its owner may read ", quoted(path)))
         .with_hint(

@@ -135,8 +135,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   if (at == executors_.end()) {
     if (is_tried_by_another()) {
       return LaunchRefusal{TaskReason::kAgentFull,
-                           "the agent could not start executors, and another task is the trial "
-                           "whether it can again"};
+                           "the agent could not start executors, and now tries another task first"};
     }
     if (executors_.size() - spares_.size() < options_.executors_max) return std::nullopt;
     return LaunchRefusal{TaskReason::kAgentFull,

@@ -352,7 +352,7 @@ void CommandExecutor::Impl::tell_not_ready(const TaskId& id) {
   Running& command = running.at(id);
   if (!command.ready.value_or(false)) return;
   command.ready = false;
-  tell_running(id, "a part of it has ended");
+  tell_running(id, "a part of the group has ended");
 }
 
 // What it does beside its state is said whole each time: a later update may be all that is heard.

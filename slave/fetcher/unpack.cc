@@ -41,7 +41,7 @@ Error refused(std::string_view entry, std::string_view why) {
 
 Error cannot_make(std::string_view entry, int error) {
   const std::string message =
-      text("the archive's entry ", quoted(entry), " cannot be made: ", std::strerror(error));
+      text("the archive's entry ", quoted(entry), " cannot be created: ", std::strerror(error));
   return error == ENOSPC || error == EDQUOT ? Error::resource_exhausted(message)
                                             : Error::unavailable(message);
 }

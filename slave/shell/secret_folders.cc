@@ -50,7 +50,7 @@ SecretFolders::SecretFolders(std::string shm, std::string_view work_dir)
 
 Result<void> SecretFolders::make_root() const {
   struct statfs system = {};
-  if (statfs(shm_.c_str(), &system) != 0) return cannot("look at", shm_);
+  if (statfs(shm_.c_str(), &system) != 0) return cannot("check", shm_);
   if (system.f_type != TMPFS_MAGIC) {
     return Error::failed_precondition(
         text(quoted(shm_),
@@ -59,7 +59,7 @@ Result<void> SecretFolders::make_root() const {
   }
   if (mkdir(root_.c_str(), kRootMode) != 0 && errno != EEXIST) return cannot("make", root_);
   struct stat found = {};
-  if (lstat(root_.c_str(), &found) != 0) return cannot("look at", root_);
+  if (lstat(root_.c_str(), &found) != 0) return cannot("check", root_);
   const bool is_ours = S_ISDIR(found.st_mode) && found.st_uid == geteuid();
   if (!is_ours) {
     return Error::failed_precondition(text(
