@@ -52,7 +52,7 @@ TEST(Keys, ATokenIsGoodForOneKey) {
   EXPECT_EQ(known->by, "ada");
   EXPECT_FALSE(known->is_token());
   // Also on the connection that is still open.
-  EXPECT_THAT(s.calls(JoinCluster{.by = thief, .key = key('m')}), HasSubstr("was used"));
+  EXPECT_THAT(s.calls(JoinCluster{.by = thief, .key = key('m')}), HasSubstr("was already used"));
   EXPECT_EQ(s.master->find_key(key('m'), s.now), nullptr);
 }
 
