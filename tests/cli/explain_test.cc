@@ -211,8 +211,7 @@ in it       eng/web 25.0%: cpus:2 used, entitled to cpus:4, wants more
 }
 
 TEST(ExplainLines, OfATaskSayWhatProtectsItAndWhatMayEndIt) {
-  proto::ExplainedTask all{.answer = "it runs on borrowed resources",
-                           .now = Time() + seconds(100)};
+  proto::ExplainedTask all{.answer = "it runs on borrowed resources", .now = Time() + seconds(100)};
   all.row.framework = FrameworkId("batch-1-1");
   all.row.task = TaskId("map-3");
   all.row.agent = AgentId("a1");
