@@ -23,7 +23,7 @@
 
 DEFINE_string(
     master, "",
-    "socket or host:port of each master, with commas; default: $PROFFER_MASTER, joined or local");
+    "sockets or host:port, with commas; default: $PROFFER_MASTER, the joined or local one");
 DEFINE_string(
     master_user, "",
     "user trusted to run the master (it sets the users of tasks), besides root and the agent's");
@@ -34,8 +34,9 @@ DEFINE_string(
 DEFINE_int32(
     http_port, proffer::kNoHttpPort,
     "HTTP port besides the agent's socket; token: WORK_DIR/http_token; 0: any free; -1: none");
-DEFINE_int32(https_port, proffer::kNoHttpPort,
-             "TLS port for files of tasks, by the master's tokens; 0: any; -1: none; if joined: 0");
+DEFINE_int32(
+    https_port, proffer::kNoHttpPort,
+    "TLS port for task files, by the master's tokens; 0: any; -1: none; default if joined: 0");
 DEFINE_string(https_host, "",
               "address or name of --https_port; default: this machine's address toward the master");
 DEFINE_string(operators_group, "",
