@@ -89,7 +89,7 @@ DEFINE_string(
     "period of --agent_loss_percent; lost agents beyond it are held back as disconnected");
 DEFINE_string(
     reclaim, "guarantee",
-    "guarantee: roles below it reclaim; fair_share: also below entitlement; off: nothing is lent");
+    "guarantee: roles below it reclaim; fair_share: also below entitlement; off: no lending");
 DEFINE_string(placement, "best_fit",
               "how an agent is chosen for a task: best_fit, spread, worst_fit, dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",

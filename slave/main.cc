@@ -23,7 +23,7 @@
 
 DEFINE_string(
     master, "",
-    "sockets or host:port, with commas; default: $PROFFER_MASTER, the joined or local one");
+    "masters: socket or host:port,...; default: $PROFFER_MASTER, the joined or the local one");
 DEFINE_string(
     master_user, "",
     "user trusted to run the master (it sets the users of tasks), besides root and the agent's");
