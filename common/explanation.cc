@@ -121,10 +121,11 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kConstraint:
       return text("not ", quoted(hindered.constraint), values_of(hindered));
     case Hindrance::kTotal:
-      return text("too little ", kind_of(hindered), " in all", amounts_of(hindered, "there"));
+      return text("not enough ", kind_of(hindered), " in total",
+                  amounts_of(hindered, "on one agent"));
     case Hindrance::kPortsTotal:
-      return text("too few ports in all: a task takes ", hindered.wanted, ", at most ",
-                  hindered.most, " there");
+      return text("not enough ports in total: a task takes ", hindered.wanted, ", at most ",
+                  hindered.most, " on one agent");
     case Hindrance::kStaticPortTotal:
       return text("without port ", hindered.wanted, " among its ports");
     case Hindrance::kDeclinedForTime:
@@ -134,7 +135,7 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kDeclinedAttributes:
       return "declined by the framework itself, until its attributes change";
     case Hindrance::kAlreadyOffered:
-      return "offered to the framework already";
+      return "already offered to the framework";
     case Hindrance::kLimit:
       return text("above the limit of role ", quoted(hindered.role.str()), left_of(hindered),
                   holders_of(hindered, "; room is kept for "));
@@ -144,34 +145,33 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kGuarantees:
       return text("held for the guarantees of other roles", left_of(hindered));
     case Hindrance::kEntitlement:
-      return text("above what role ", quoted(hindered.role.str()),
-                  " is entitled to, and the ask may not borrow", left_of(hindered),
+      return text("above the entitlement of role ", quoted(hindered.role.str()),
+                  ", and the ask may not borrow", left_of(hindered),
                   holders_of(hindered, "; the rest is used or wanted by "));
     case Hindrance::kMaxPer:
-      return text("has as many tasks of the ask as may be together by ",
-                  quoted(hindered.constraint));
+      return text("has the maximum number of tasks of the ask per ", quoted(hindered.constraint));
     case Hindrance::kNotPreferred:
-      return "not where it would rather be, for which it waits";
+      return "not a preferred host, and the locality wait has not ended";
     case Hindrance::kUsed:
-      return text("too little ", kind_of(hindered), " free", amounts_of(hindered, "free"),
+      return text("not enough ", kind_of(hindered), " free", amounts_of(hindered, "free"),
                   holders_of(hindered, "; used by "));
     case Hindrance::kPortsUsed:
-      return text("too few ports free: a task takes ", hindered.wanted, ", at most ", hindered.most,
-                  " free");
+      return text("not enough ports free: a task takes ", hindered.wanted, ", at most ",
+                  hindered.most, " free");
     case Hindrance::kStaticPortUsed:
-      return text("port ", hindered.wanted, " is used by a task there");
+      return text("port ", hindered.wanted, " is in use by a task");
     case Hindrance::kOffered:
       return text("held by outstanding offers", holders_of(hindered, " to "));
     case Hindrance::kReserved:
-      return text("has ", kind_of(hindered), " that is reserved for other roles",
-                  amounts_of(hindered, "for this one"));
+      return text("not enough ", kind_of(hindered), " outside reservations of other roles",
+                  amounts_of(hindered, "for this role"));
     case Hindrance::kOwed:
       return text("held for ", owed_text(hindered.holders));
     case Hindrance::kGang:
-      return text("would do for a task, but ", hindered.wanted,
+      return text("has room for a task, but ", hindered.wanted,
                   " tasks must start together, and at most ", hindered.most, " fit now");
     case Hindrance::kClaimed:
-      return text("set aside", holders_of(hindered, " for "), ", which has waited longer");
+      return text("claimed", holders_of(hindered, " for "), ", which has waited longer");
   }
   LOG(FATAL) << "hindrance " << static_cast<int>(hindered.why);
   return {};
@@ -203,14 +203,15 @@ std::string changes_text(const AskExplanation& ask) {
       out += text("no agent has port ", change.wanted, " among its ports (--resources of agents)");
     } else if (change.kind) {
       out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
-                  ", but the most that an agent has is ", print_milli(change.most));
+                  ", but no agent has more than ", print_milli(change.most));
     } else {
-      out += text("it takes ", change.wanted, " ports, but the most that an agent has is ",
-                  change.most);
+      out += text("it takes ", change.wanted, " ports, but no agent has more than ", change.most);
     }
   }
-  if (out.empty()) return "no single agent has all of it together";
-  return out + (meets_constraints && ask.constrained ? ", of those that meet its constraints" : "");
+  if (out.empty()) return "no single agent has all of these resources";
+  return out + (meets_constraints && ask.constrained
+                    ? ", counting only agents that meet its constraints"
+                    : "");
 }
 
 }  // namespace proffer

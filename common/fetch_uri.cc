@@ -42,7 +42,7 @@ std::optional<std::string> percent_decoded(std::string_view text) {
 
 Error wrong(std::string_view uri, std::string_view why) {
   return Error::invalid_argument(text("the URI ", quoted(shown_uri(uri)), " ", why))
-      .with_hint("it is file:///path, http://host/path or https://host/path");
+      .with_hint("a URI must be file:///path, http://host/path or https://host/path");
 }
 
 Result<FetchUri> parse_file(std::string_view uri) {
@@ -51,7 +51,7 @@ Result<FetchUri> parse_file(std::string_view uri) {
   if (rest.starts_with(kThisHost)) rest.remove_prefix(kThisHost.size() - 1);
   if (!rest.starts_with('/')) return wrong(uri, "must name a file of the agent's machine");
   const std::optional<std::string> path = percent_decoded(rest);
-  if (!path) return wrong(uri, "has a wrong %XX");
+  if (!path) return wrong(uri, "has an invalid %XX escape");
   return FetchUri{
       .scheme = FetchUri::Scheme::kFile, .path = *path, .name = path->substr(path->rfind('/') + 1)};
 }
@@ -60,13 +60,13 @@ Result<FetchUri> parse_web(std::string_view uri, FetchUri::Scheme scheme, std::s
   const std::string_view authority = rest.substr(0, rest.find_first_of("/?"));
   const size_t at = authority.rfind('@');
   const std::string_view host = at == std::string_view::npos ? authority : authority.substr(at + 1);
-  if (host.empty() || host.front() == ':') return wrong(uri, "names no host");
+  if (host.empty() || host.front() == ':') return wrong(uri, "has no host");
   std::string_view path = rest.substr(authority.size());
   path = path.substr(0, path.find('?'));
   const size_t slash = path.rfind('/');
   std::string_view last = slash == std::string_view::npos ? "" : path.substr(slash + 1);
   const std::optional<std::string> name = percent_decoded(last);
-  if (!name) return wrong(uri, "has a wrong %XX");
+  if (!name) return wrong(uri, "has an invalid %XX escape");
   return FetchUri{.scheme = scheme, .has_credentials = at != std::string_view::npos, .name = *name};
 }
 
@@ -78,9 +78,9 @@ Result<FetchUri> parse_fetch_uri(std::string_view uri) {
   }
   const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
   if (!std::all_of(uri.begin(), uri.end(), is_printable)) {
-    return wrong(uri, "has other characters than printable ASCII: write them as %XX");
+    return wrong(uri, "has characters that are not printable ASCII: write them as %XX");
   }
-  if (uri.find('#') != std::string_view::npos) return wrong(uri, "has a part behind '#'");
+  if (uri.find('#') != std::string_view::npos) return wrong(uri, "has a fragment ('#')");
   if (uri.starts_with(kFilePrefix)) return parse_file(uri);
   if (uri.starts_with(kHttpsPrefix)) {
     return parse_web(uri, FetchUri::Scheme::kHttps, uri.substr(kHttpsPrefix.size()));
@@ -88,7 +88,7 @@ Result<FetchUri> parse_fetch_uri(std::string_view uri) {
   if (uri.starts_with(kHttpPrefix)) {
     return parse_web(uri, FetchUri::Scheme::kHttp, uri.substr(kHttpPrefix.size()));
   }
-  return wrong(uri, "has no scheme that is known here");
+  return wrong(uri, "has an unknown scheme");
 }
 
 std::string shown_uri(std::string_view uri) {
@@ -105,15 +105,15 @@ std::string shown_uri(std::string_view uri) {
 Result<void> check_fetched_name(std::string_view name) {
   const auto wrong_name = [&](std::string_view why) {
     return Error::invalid_argument(text("a fetched file cannot be named ", quoted(name), ": ", why))
-        .with_hint("give it another name; it is one name in the sandbox of the task");
+        .with_hint("use another name: one file name in the sandbox of the task");
   };
   if (name.empty()) return wrong_name("the name is empty");
   if (name.size() > kFileNameBytesMax) {
     return wrong_name(text("the name has more than ", kFileNameBytesMax, " bytes"));
   }
-  if (name == "." || name == "..") return wrong_name("that is a directory");
+  if (name == "." || name == "..") return wrong_name("it is a directory");
   if (name == "stdout" || name == "stderr" || name == ".fetch") {
-    return wrong_name("the agent needs that name");
+    return wrong_name("the agent uses that name");
   }
   if (name.find('/') != std::string_view::npos) return wrong_name("it has a '/'");
   if (std::any_of(name.begin(), name.end(), is_control)) {

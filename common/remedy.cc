@@ -99,7 +99,7 @@ std::string to_text(const Remedy& remedy) {
     case RemedyKind::kWithoutConstraint:
       return text("without the constraint ", quoted(remedy.constraint));
     case RemedyKind::kWithoutMaxPer:
-      return text("without a maximum by ", quoted(remedy.constraint));
+      return text("without the maximum per ", quoted(remedy.constraint));
     case RemedyKind::kMayBorrow:
       return "if the ask may borrow";
     case RemedyKind::kTasksEnd:
@@ -111,23 +111,23 @@ std::string to_text(const Remedy& remedy) {
       return text("the guarantee of ", role, " would have to be lowered to ",
                   to_text(remedy.quota));
     case RemedyKind::kDeclineLifted:
-      return text("when the framework declines ", agent, " no more");
+      return text("when the framework's decline of ", agent, " ends");
     case RemedyKind::kWaitEnds:
-      return "when it waits no longer for where it would rather be";
+      return "when its locality wait ends";
     case RemedyKind::kUndrained:
       return text("when ", agent, " is undrained",
                   remedy.trouble.empty() ? "" : " and takes tasks again: ", remedy.trouble);
     case RemedyKind::kConnected:
       return text("when ", agent, " is back");
     case RemedyKind::kUnreserved:
-      return text("without what is reserved for ", role, " on ", agent);
+      return text("without the reservation for ", role, " on ", agent);
     case RemedyKind::kUnclaimed:
-      return text("when ", agent, " is not set aside for ", remedy.framework.str(), " any more");
+      return text("when ", agent, " is not claimed for ", remedy.framework.str(), " any more");
     case RemedyKind::kTroubleOver:
       return text("when ", agent, " takes tasks again: ", remedy.trouble);
     case RemedyKind::kShorterLimit:
-      return text("with a time limit of at most ", to_text(remedy.time_limit), ", beside what ",
-                  remedy.framework.str(), " waits for on ", agent);
+      return text("with a time limit of at most ", to_text(remedy.time_limit),
+                  ", to backfill what ", remedy.framework.str(), " waits for on ", agent);
   }
   LOG(FATAL) << "remedy " << static_cast<int>(remedy.kind);
   return {};

@@ -382,7 +382,7 @@ Result<ResourceVector> parse_shape(std::string_view whole) {
   if (!parsed) return std::move(parsed).error();
   if (!parsed->ports.empty()) {
     return Error::invalid_argument(
-        text("a task's resources cannot name ports, as ", quoted(whole), " does"));
+        text("a task's resources cannot include ports, as ", quoted(whole), " does"));
   }
   if (Result<void> checked = check_shape(parsed->amounts); !checked) {
     return std::move(checked).error();

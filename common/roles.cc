@@ -86,7 +86,7 @@ Result<Quota> parse_quota(std::string_view whole) {
     const std::string_view name = trimmed(part.substr(0, part.find(':')));
     const std::optional<ResourceKind> kind = parse_resource_kind(name);
     if (!kind) {
-      return Error::invalid_argument(text("a quota is of cpus, mem, disk and gpus, not of ",
+      return Error::invalid_argument(text("a quota can have cpus, mem, disk and gpus, not ",
                                           quoted(name), " as in ", quoted(whole)));
     }
     if (quota[*kind]) {
@@ -166,11 +166,11 @@ Result<void> check_roles(const RoleTable& table) {
       const std::optional<int64_t> own = settings.guarantee[kind];
       if (!own || children[kind] <= *own) continue;
       return Error::invalid_argument(
-                 text("the guarantees of the roles in ", quoted(role.str()), " are together ",
+                 text("the guarantees of the roles in ", quoted(role.str()), " add up to ",
                       to_text(kind), ":", print_milli(children[kind]),
                       ", more than its own guarantee of ", to_text(kind), ":", print_milli(*own)))
           .with_hint(text("raise the guarantee of ", quoted(role.str()),
-                          " first, or lower one of those in it"));
+                          " first, or lower the guarantee of a role in it"));
     }
     const ResourceVector counted = settings.guarantee.amounts(children);
     ResourceVector& above = of_children[parent_of(role)];

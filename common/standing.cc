@@ -45,21 +45,21 @@ std::string to_text(const HeldAsks& held) {
       return text("the limit of ", role, left_of(held),
                   holders_text(held.rivals, "; room is kept for "));
     case RoleHindrance::kGuarantees:
-      return text("what is free is held for the guarantees of other roles", left_of(held));
+      return text("free resources are held for the guarantees of other roles", left_of(held));
     case RoleHindrance::kEntitlement:
-      return text(role, " has what it is entitled to, and they may not borrow", left_of(held),
+      return text(role, " has reached its entitlement, and the asks may not borrow", left_of(held),
                   holders_text(held.rivals, "; the rest is used or wanted by "));
     case RoleHindrance::kComing:
-      return "tasks of others have been told to end for them";
+      return "tasks of others are being preempted for these asks";
     case RoleHindrance::kSetAside:
-      return "agents are set aside for them until they fit";
+      return "agents are claimed for these asks until they fit";
     case RoleHindrance::kLent:
-      return text("others have borrowed what the role is entitled to",
-                  held.back.empty() ? "" : text("; it does not come back now: ", held.back));
+      return text("others have borrowed the entitlement of the role",
+                  held.back.empty() ? "" : text("; it cannot be reclaimed now: ", held.back));
     case RoleHindrance::kOwed:
-      return text("what becomes free is held for ", owed_text(held.rivals));
+      return text("resources that become free are held for ", owed_text(held.rivals));
     case RoleHindrance::kTooLittle:
-      return "nothing that is free fits";
+      return "no free resources fit";
   }
   LOG(FATAL) << "role hindrance " << static_cast<int>(held.why);
   return {};

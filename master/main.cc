@@ -20,85 +20,87 @@
 #include "net/users.h"
 
 DEFINE_string(socket, "/run/proffer/master.sock",
-              "Unix socket for agents, schedulers and the CLI; the kernel says who each peer is");
-DEFINE_bool(insecure_tcp, false,
-            "serve on TCP without keys, for development, on the loopback interface only: each peer "
-            "there has all the rights of the user that runs the master");
-DEFINE_string(bind, "",
-              "the address of this machine to serve other machines on; default: all of them, with "
-              "--insecure_tcp 127.0.0.1");
-DEFINE_int32(port, 5050,
-             "serve other machines on this port, by the key that `proffer keys init` makes, to "
-             "agents and users that have joined; 0: any free one");
-DEFINE_string(advertise, "",
-              "where other machines find this one, for join tokens: HOST[:PORT],...; default: the "
-              "addresses of this machine. With --zk: where they find each master, this one first");
-DEFINE_string(key_file, "", "the master's key; default: DATA_DIR/master.key");
-DEFINE_string(http_address, "127.0.0.1", "the loopback address of --http_port");
-DEFINE_string(http_names, "",
-              "host names, besides those of loopback, by which browsers and tools may ask for it, "
-              "such as \"cluster.example\"");
-DEFINE_int32(http_port, proffer::kNoHttpPort,
-             "serve HTTP on this port too, beside the socket SOCKET-http.sock, to those that have "
-             "the token of DATA_DIR/http_token; 0: any free one; -1: none");
-DEFINE_string(operators_group, "",
-              "members of this group may do what root may: drain, set roles, kill tasks of others");
-DEFINE_string(agent_users, "", "users that may register agents, beside root and its own: NAME,...");
-DEFINE_string(data_dir, "/var/lib/proffer/master", "the registry and address.json");
+              "Unix socket for agents, schedulers and the CLI; the kernel identifies local peers");
+DEFINE_bool(
+    insecure_tcp, false,
+    "development only: loopback TCP without keys; each peer has the rights of the master's user");
+DEFINE_string(
+    bind, "",
+    "bind address for other machines; default: all addresses, 127.0.0.1 with --insecure_tcp");
+DEFINE_int32(
+    port, 5050,
+    "port for agents and users that joined, with the key of `proffer keys init`; 0: any free");
+DEFINE_string(
+    advertise, "",
+    "HOST[:PORT],... for join tokens; default: own addresses; with --zk: all masters, own first");
+DEFINE_string(key_file, "", "file with the master's key; default: DATA_DIR/master.key");
+DEFINE_string(http_address, "127.0.0.1", "loopback address that --http_port is bound to");
+DEFINE_string(
+    http_names, "",
+    "host names that HTTP requests may use, besides those of loopback, as in cluster.example");
+DEFINE_int32(
+    http_port, proffer::kNoHttpPort,
+    "HTTP port besides SOCKET-http.sock; token: DATA_DIR/http_token; 0: any free one; -1: none");
+DEFINE_string(
+    operators_group, "",
+    "group of the operators: its members may drain, set roles and kill tasks of other users");
+DEFINE_string(agent_users, "",
+              "users that may register agents, besides root and the master's own user: NAME,...");
+DEFINE_string(data_dir, "/var/lib/proffer/master", "directory of the registry and address.json");
 DEFINE_string(
     zk, "",
-    "several masters share the registry in this ZooKeeper ensemble, and one of them leads: "
-    "HOST:PORT,.../PATH, loopback addresses; empty: this master is alone, and its registry "
-    "is in --data_dir");
+    "registry of several masters: ZooKeeper's loopback HOST:PORT,.../PATH; default: --data_dir");
 DEFINE_string(zk_secret_file, "",
-              "a file of mode 0600; the nodes in ZooKeeper are for those who know its first line. "
-              "All masters of --zk need the same one");
+              "file (mode 0600) whose first line is the ZooKeeper password that all masters share");
 DEFINE_string(zk_session_timeout, "4s",
-              "how long ZooKeeper waits for a leader that says nothing until another is elected");
-DEFINE_bool(accept_older_registry, false,
-            "go on from a registry that lacks its latest commits: it was put back from a copy, or "
-            "is damaged; what only they knew begins anew");
-DEFINE_int64(history_mib, 256,
-             "so much is kept of which tasks ended and what roles used, in MiB: the last part; 0: "
-             "nothing");
-DEFINE_string(history_age, "720h", "how long it and the event log are kept at most");
-DEFINE_int64(events_mib, 64, "so much is kept of the event log, in MiB: the last part; 0: nothing");
-DEFINE_string(record, "",
-              "write down in this directory what the master is told, for proffer replay; it has "
-              "what peers send, so keep it from others; empty: nothing is recorded");
-DEFINE_int64(record_mib, 1'024, "so much of recordings is kept, in MiB; the oldest lives go first");
+              "ZooKeeper session timeout: a silent leader is replaced after this time");
+DEFINE_bool(
+    accept_older_registry, false,
+    "accept a damaged or restored registry that lacks its latest commits; their content is lost");
+DEFINE_int64(
+    history_mib, 256,
+    "maximum size of the history of tasks and roles, in MiB; the oldest go first; 0: no history");
+DEFINE_string(history_age, "720h", "maximum age of entries of the history and the event log");
+DEFINE_int64(events_mib, 64,
+             "maximum size of the event log, in MiB; the oldest events go first; 0: no event log");
+DEFINE_string(
+    record, "",
+    "directory to record the master's input in, for proffer replay; keep it private; empty: off");
+DEFINE_int64(record_mib, 1'024,
+             "maximum size of all recordings, in MiB; the oldest lives go first");
 DEFINE_string(log_format, "text",
-              "of the log on standard error: text, or json, one object per line");
-DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
-DEFINE_string(offer_timeout, "30s", "how long an offer may stay unanswered");
-DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted from each peer");
-DEFINE_string(agent_timeout, "30s", "silence after which a peer is taken for lost");
+              "format of the log on standard error: text, or json (one object per line)");
+DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; the weight of other roles is 1");
+DEFINE_string(offer_timeout, "30s",
+              "lease of an offer: it expires if it is not answered within this time");
+DEFINE_string(heartbeat, "5s", "heartbeat interval, in both directions, for each peer");
+DEFINE_string(agent_timeout, "30s",
+              "timeout without any message after which a peer counts as lost");
 DEFINE_string(reregistration_timeout, "10m",
-              "how long an unreachable agent is waited for before its tasks are gone");
-DEFINE_string(task_start_timeout, "10m",
-              "a task is lost if its connected agent says nothing of it for so long; at least 2m");
-DEFINE_int64(agent_loss_percent, 10,
-             "the brake: of the agents at most so many percent are given up as unreachable in "
-             "--agent_loss_period, and always up to 5; further ones are held back as disconnected; "
-             "100: no brake");
-DEFINE_string(agent_loss_period, "10m", "the period of --agent_loss_percent");
-DEFINE_string(reclaim, "guarantee",
-              "what is lent goes back to: guarantee, roles below their guarantee; fair_share, also "
-              "roles below what they are entitled to; off: nothing is lent");
+              "an agent that is unreachable for this long is removed, and its tasks are gone");
+DEFINE_string(
+    task_start_timeout, "10m",
+    "a launched task is lost if its connected agent does not report it in this time; min. 2m");
+DEFINE_int64(
+    agent_loss_percent, 10,
+    "brake: percent of agents (at least 5) that are given up per --agent_loss_period; 100: off");
+DEFINE_string(
+    agent_loss_period, "10m",
+    "period of --agent_loss_percent; lost agents beyond it are held back as disconnected");
+DEFINE_string(
+    reclaim, "guarantee",
+    "guarantee: roles below it reclaim; fair_share: also below entitlement; off: no lending");
 DEFINE_string(placement, "best_fit",
-              "which of the agents that an ask fits gets its task: best_fit, spread, worst_fit, "
-              "dot_product or fgd");
+              "how an agent is chosen for a task: best_fit, spread, worst_fit, dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",
-              "from the notice that a task is to end until it is killed; also of drains that name "
-              "no other");
-DEFINE_string(minimum_runtime, "30s",
-              "how long a task runs at least before what it uses goes back");
+              "grace between a revoke notice and the kill; also the default of drains");
+DEFINE_string(minimum_runtime, "30s", "a task is not preempted before it has run this long");
 DEFINE_int64(revokes_per_minute, 10,
-             "at most so many tasks are ended in a minute for what goes back, or a tenth of all");
+             "maximum tasks preempted per minute; or a tenth of all tasks, if that is more");
 DEFINE_string(claim_after, "30s",
-              "how long the ask that is first by share waits before something is kept for it");
+              "time after which the waiting ask with the least share gets a claim");
 DEFINE_string(min_offer, "cpus:0.01;mem:32",
-              "open offers have at least so much of each kind that the agent has");
+              "minimum amounts of an open offer, for each resource kind that the agent has");
 
 namespace {
 
@@ -134,22 +136,22 @@ master::PolicyOptions policy_from_flags() {
 std::optional<ZooKeeperOptions> zookeeper_from_flags() {
   if (FLAGS_zk.empty()) {
     if (FLAGS_zk_secret_file.empty()) return std::nullopt;
-    exit_with(Error::invalid_argument("--zk_secret_file is used with --zk only"), 2);
+    exit_with(Error::invalid_argument("--zk_secret_file requires --zk"), 2);
   }
   ZooKeeperOptions options = flag_value("zk", parse_zookeeper("--zk", FLAGS_zk));
   if (FLAGS_zk_secret_file.empty()) {
     exit_with(
         Error::invalid_argument("--zk needs --zk_secret_file: without a secret, every user of "
                                 "this machine could write the registry")
-            .with_hint("make it with: (umask 077; head -c 24 /dev/urandom | base64 > FILE); "
-                       "every master needs the same one"),
+            .with_hint("create it: (umask 077; head -c 24 /dev/urandom | base64 > FILE); every "
+                       "master needs the same file"),
         2);
   }
   options.secret = flag_value("zk_secret_file", read_zookeeper_secret(FLAGS_zk_secret_file));
   if (FLAGS_accept_older_registry) {
     exit_with(
-        Error::invalid_argument("--accept_older_registry is of a registry in --data_dir; with "
-                                "--zk there is none"),
+        Error::invalid_argument(
+            "--accept_older_registry is for a registry in --data_dir; with --zk there is none"),
         2);
   }
   options.session_timeout = flag_duration("zk_session_timeout", FLAGS_zk_session_timeout);
@@ -171,11 +173,12 @@ void tcp_from_flags(master::MasterShellOptions& options) {
   if (FLAGS_insecure_tcp) {
     const std::string host = FLAGS_bind.empty() ? "127.0.0.1" : FLAGS_bind;
     if (!is_loopback(host)) {
-      exit_with(Error::unsupported(
-                    text("--insecure_tcp serves only on this machine, not on ", quoted(host)))
-                    .with_hint("other machines are served by keys: proffer keys init, and leave "
-                               "--insecure_tcp out"),
-                2);
+      exit_with(
+          Error::unsupported(
+              text("--insecure_tcp serves only on this machine, not on ", quoted(host)))
+              .with_hint(
+                  "serve other machines with keys: run proffer keys init, and omit --insecure_tcp"),
+          2);
     }
     options.tcp = {host, port};
     return;
@@ -185,20 +188,21 @@ void tcp_from_flags(master::MasterShellOptions& options) {
       FLAGS_key_file.empty() ? text(options.data_dir, "/", kMasterKeyFile) : FLAGS_key_file;
   Result<KeyPair> keys = read_key_file(path);
   if (!keys && keys.error().code() == ErrorCode::kNotFound) {
-    exit_with(Error::failed_precondition(text("other machines are served by keys, and there is no "
-                                              "key in ",
-                                              quoted(path)))
-                  .with_hint("proffer keys init makes one; or leave --port, --bind and "
-                             "--advertise out: this machine uses --socket"),
-              2);
+    exit_with(
+        Error::failed_precondition(
+            text("serving other machines requires a key, and there is no key in ", quoted(path)))
+            .with_hint("make one with proffer keys init; or omit --port, --bind and --advertise: "
+                       "this machine uses --socket"),
+        2);
   }
   if (!keys) exit_with(std::move(keys).error(), 1);
   options.keys = *std::move(keys);
   options.tcp = {FLAGS_bind.empty() ? "0.0.0.0" : FLAGS_bind, port};
   if (FLAGS_advertise.empty() && !FLAGS_zk.empty()) {
     exit_with(
-        Error::invalid_argument("masters that serve other machines need --advertise with --zk")
-            .with_hint("--advertise=HOST,HOST,HOST says where each master is, this one first"),
+        Error::invalid_argument("with --zk, masters that serve other machines need --advertise")
+            .with_hint(
+                "use --advertise=HOST,HOST,HOST with the address of each master, this one first"),
         2);
   }
   if (FLAGS_advertise.empty()) return;
@@ -228,7 +232,7 @@ master::MasterShellOptions options_from_flags() {
   tcp_from_flags(options);
   if (options.socket.empty() && !options.tcp) {
     exit_with(Error::invalid_argument("--socket must name a Unix socket, not ''")
-                  .with_hint("or serve on TCP alone with --port and keys, or --insecure_tcp"),
+                  .with_hint("or serve only TCP with --port and keys, or --insecure_tcp"),
               2);
   }
   options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);

@@ -45,7 +45,7 @@ bool is_ipv6(const std::string& text) {
 
 Error not_an_address(std::string_view what, std::string_view text_given) {
   return Error::invalid_argument(
-             text(what, " ", quoted(text_given), " is not an address, as host:port"))
+             text(what, " ", quoted(text_given), " is not an address of the form host:port"))
       .with_hint("for example 127.0.0.1:5050, master.example:5050 or [::1]:5050");
 }
 
@@ -157,7 +157,7 @@ Result<std::string> dev_directory() {
     return text(below, "/proffer-dev-", static_cast<int64_t>(getuid()));
   }
   return Error::failed_precondition(text("there is no directory ", quoted(below), " for files"))
-      .with_hint("make it, or say with $TMPDIR where they may go");
+      .with_hint("make it, or set $TMPDIR to another directory");
 }
 
 bool has_listener(const std::string& socket) {

@@ -27,7 +27,7 @@ Result<std::string> find_program_file(std::string_view file) {
   const std::string path = folder / file;
   if (::access(path.c_str(), X_OK) == 0) return path;
   return Error::not_found(text("there is no program ", quoted(path)))
-      .with_hint("build all of Proffer, or say with $PROFFER_BIN_DIR where its programs are");
+      .with_hint("build all of Proffer, or set $PROFFER_BIN_DIR to the directory of its programs");
 }
 
 Result<pid_t> start_child(std::vector<std::string> command, int output) {

@@ -98,7 +98,7 @@ void ConnectionWatch::shut(int fd, uint64_t& count, const std::string& why) {
   if (!on_shut_) return;
   const bool has_user = connection != nullptr && connection->user;
   on_shut_(text("a connection", has_user ? text(" of the user ", *connection->user) : std::string(),
-                " was shut: ", why));
+                " was closed: ", why));
 }
 
 void ConnectionWatch::check() {
@@ -149,7 +149,7 @@ bool ConnectionWatch::look_for_unfinished() {
     if (!is_endless) continue;
     connection.at_message = received;
     if (connection.user) charge_arrivals(*connection.user, kMisusedArrivals);
-    shut(fd, counts_.unfinished, "it sends parts of a message without end");
+    shut(fd, counts_.unfinished, "it sends an endless multi-part message");
     trim_at_ = loop_.now() + kFreedAfter;
   }
   if (was_all_read) {

@@ -42,7 +42,7 @@ Result<KeyPair> key_pair_of(std::string_view secret_key) {
   Z85Key public_key{};
   if (!is_valid_public_key(secret) || zmq_curve_public(public_key.data(), secret.c_str()) != 0) {
     return Error::invalid_argument(
-        text("a secret key is ", kPublicKeyBytes, " characters of Z85, which this is not"));
+        text("a secret key must be ", kPublicKeyBytes, " characters of Z85"));
   }
   return KeyPair{.public_key = PublicKey(text_of(public_key)), .secret_key = secret};
 }
@@ -57,18 +57,18 @@ Result<std::string> read_secret_file(const std::string& path) {
   }
   if (fd.get() < 0) return failed("open");
   struct stat found = {};
-  if (fstat(fd.get(), &found) != 0) return failed("look at");
+  if (fstat(fd.get(), &found) != 0) return failed("check");
   if (!S_ISREG(found.st_mode)) {
     return Error::failed_precondition(text(quoted(path), " is not a regular file"));
   }
   if ((found.st_mode & 077) != 0) {
     return Error::failed_precondition(
-               text("others may read or write ", quoted(path), ", which holds a secret key"))
-        .with_hint(text("if nobody has read it: chmod 600 ", path));
+               text("other users may read or write ", quoted(path), ", which holds a secret key"))
+        .with_hint(text("if no other user has read it: chmod 600 ", path));
   }
   if (found.st_uid != geteuid() && found.st_uid != 0) {
-    return Error::failed_precondition(text(
-        quoted(path), " belongs to another user, who could put another secret key in its place"));
+    return Error::failed_precondition(
+        text(quoted(path), " belongs to another user, who could replace the secret key"));
   }
   std::string bytes(kSecretFileBytesMax + 1, '\0');
   const ssize_t got = pread(fd.get(), bytes.data(), bytes.size(), 0);
@@ -86,7 +86,7 @@ Result<void> write_key_file(const std::string& path, const KeyPair& keys) {
       kOnlyItsOwner);
   if (made || made.error().code() != ErrorCode::kAlreadyExists) return made;
   return Error::already_exists(text("there is a key in ", quoted(path), " already"))
-      .with_hint("every machine that joined knows it: another one would shut them out");
+      .with_hint("a new key would lock out every machine that joined with this one");
 }
 
 Result<KeyPair> read_key_file(const std::string& path) {
@@ -98,11 +98,10 @@ Result<KeyPair> read_key_file(const std::string& path) {
     Result<KeyPair> keys = key_pair_of(lines[2].substr(kSecret.size()));
     if (keys && lines[1] == text("public ", keys->public_key.str())) return keys;
   }
-  return Error::corruption(
-             text(quoted(path), bytes->empty() ? " is empty" : " is not a file of a key"))
+  return Error::corruption(text(quoted(path), bytes->empty() ? " is empty" : " is not a key file"))
       .with_hint(
-          "proffer keys init makes one; put this one back from a copy if machines have "
-          "joined with it");
+          "restore it from a copy if machines have joined with it; else make one with proffer keys "
+          "init");
 }
 
 }  // namespace proffer

@@ -26,7 +26,7 @@ std::optional<uint32_t> flag_group(std::string_view flag, const std::string& nam
   const std::optional<uint32_t> group = find_group(name);
   if (group) return group;
   exit_with(Error::invalid_argument(text("--", flag, ": there is no group ", quoted(name)))
-                .with_hint("make it with: groupadd --system " + name),
+                .with_hint("create it: groupadd --system " + name),
             2);
 }
 

@@ -53,8 +53,8 @@ void print_help(std::string_view name, std::string_view what, std::string_view s
     if (flag.filename != source) continue;
     all += text("  ", shown(flag), "\n", paragraph(flag.description));
   }
-  all += text("  --flagfile=…\n", paragraph("reads flags from this file, one to a line"),
-              "\n--helpfull shows the flags of the libraries too, such as those of the log.\n");
+  all += text("  --flagfile=…\n", paragraph("file with flags, one per line"),
+              "\n--helpfull also shows the flags of the libraries, such as those of the log.\n");
   print_lines(all);
 }
 

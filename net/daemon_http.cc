@@ -34,11 +34,11 @@ Result<std::string> kept_token(const std::string& path) {
     return std::move(written).error();
   }
   if (was_there) {
-    LOG(WARNING) << proffer::quoted(path)
-                 << " was damaged: it has a new token, and copies of the former one open nothing "
-                    "any more";
+    LOG(WARNING)
+        << proffer::quoted(path)
+        << " was damaged: it has a new token, and copies of the old token are not valid any more";
   } else {
-    LOG(INFO) << "there was no " << proffer::quoted(path) << ": it was made";
+    LOG(INFO) << "there was no " << proffer::quoted(path) << ": it was created";
   }
   return token;
 }
@@ -108,10 +108,11 @@ std::string DaemonHttp::port() const {
 std::optional<Address> http_port_from_flags(const std::string& host, int port) {
   if (port == kNoHttpPort) return std::nullopt;
   if (!is_loopback(host)) {
-    exit_with(Error::unsupported(text("--http_address must be an address of this machine, as in ",
-                                      "127.0.0.1, not ", quoted(host)))
-                  .with_hint("other machines are served by TLS only: --https_port of the agents"),
-              2);
+    exit_with(
+        Error::unsupported(text("--http_address must be an address of this machine, as in ",
+                                "127.0.0.1, not ", quoted(host)))
+            .with_hint("other machines are served only by TLS: use --https_port of the agents"),
+        2);
   }
   return Address{.host = host, .port = flag_port("http_port", port)};
 }

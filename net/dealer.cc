@@ -169,11 +169,11 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
         return;
       case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
         return end_soon(
-            text(options.endpoint, " ", kRefusesKey, ": it was revoked, or never known"), false);
+            text(options.endpoint, " ", kRefusesKey, ": it was revoked, or was never registered"),
+            false);
       case ZMQ_EVENT_DISCONNECTED:
         if (state == State::kConnecting && is_keyed()) return end_soon(handshake_failed(), false);
-        return end_soon(text("connection to ", options.endpoint, " was closed by the other end"),
-                        false);
+        return end_soon(text("connection to ", options.endpoint, " was closed by the peer"), false);
       case ZMQ_EVENT_CLOSED:
         return end_soon(not_reached(), false);
       default:
@@ -191,16 +191,17 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     if (options.endpoint.starts_with(kUnixSocket)) {
       const std::string path = options.endpoint.substr(kUnixSocket.size());
       if (::access(path.c_str(), W_OK) != 0 && errno == EACCES) {
-        return text("user ", quoted(user_name(geteuid())), " may not reach ", options.endpoint);
+        return text("user ", quoted(user_name(geteuid())), " may not connect to ",
+                    options.endpoint);
       }
     }
-    return text("nobody listens at ", options.endpoint);
+    return text("no process listens at ", options.endpoint);
   }
 
   std::string handshake_failed() const {
     if (!is_keyed()) {
       return text("handshake with ", options.endpoint,
-                  " failed: it may want a key (proffer join), or be no master");
+                  " failed: it may require a key (proffer join), or is not a master");
     }
     return text("handshake with ", options.endpoint, " failed: it does not have the key ",
                 options.keys->server.str(), ", or serves without keys");

@@ -60,7 +60,7 @@ Result<void> write_file_durably(const std::string& path, std::string_view bytes,
   const std::string beside = path + ".new";
   if (Result<void> written = write_beside(beside, bytes, mode); !written) return written;
   if (::rename(beside.c_str(), path.c_str()) != 0) return cannot("rename to", path);
-  if (!sync_folder_of(path)) return cannot("flush the folder of", path);
+  if (!sync_folder_of(path)) return cannot("flush the directory of", path);
   return {};
 }
 
@@ -76,7 +76,7 @@ Result<void> make_file_durably(const std::string& path, std::string_view bytes, 
     return Error::already_exists(text(quoted(path), " is there already"));
   }
   if (!is_made) return cannot("make", path);
-  if (!sync_folder_of(path)) return cannot("flush the folder of", path);
+  if (!sync_folder_of(path)) return cannot("flush the directory of", path);
   return {};
 }
 

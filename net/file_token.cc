@@ -42,7 +42,8 @@ std::string seal(const FileToken& token, const Secret& key) {
 
 Result<FileToken> unseal(std::string_view sealed, const Secret& key, Time now) {
   const Error strange = Error::permission_denied(
-      "this token is not of the master for this life of this agent: forged, or of another agent");
+      "this token is invalid: it is forged, of another agent, or from before a restart of this "
+      "agent");
   if (!sealed.starts_with(kVersion) || sealed.size() > kTokenBytesMax) return strange;
   sealed.remove_prefix(kVersion.size());
   const size_t dot = std::min(sealed.find('.'), sealed.size());
@@ -65,10 +66,11 @@ Result<FileToken> unseal(std::string_view sealed, const Secret& key, Time now) {
                   .is_operator = lines[1] == "operator",
                   .prefix = std::string(lines[3])};
   if (token.until <= now) {
-    return Error::permission_denied("the time of this token is over");
+    return Error::permission_denied("this token has expired");
   }
   if (token.until > now + kFileTokenAge + kClocksDiffer) {
-    return Error::permission_denied("this token ends too late: the clock of this agent was set");
+    return Error::permission_denied(
+        "this token is valid for too long: the clock of this agent was changed");
   }
   return token;
 }

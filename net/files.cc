@@ -38,7 +38,7 @@ Error world_error(std::string_view path, int error) {
     case EPERM:
       return Error::permission_denied(text(quoted(path), " may not be read"));
     case ELOOP:
-      return Error::permission_denied(text(quoted(path), " goes through too many links"));
+      return Error::permission_denied(text(quoted(path), " has too many symbolic links"));
     case ENAMETOOLONG:
       return Error::invalid_argument(text("path ", quoted(path), " is too long"));
     default:
@@ -147,8 +147,7 @@ class Walk {
 
  private:
   Error leads_out() const {
-    return Error::permission_denied(
-        text(quoted(relative_), " leads out of the directory that is served"));
+    return Error::permission_denied(text(quoted(relative_), " leads out of the served directory"));
   }
 
   // Before what is still to do; an empty last part stands for "is a directory".

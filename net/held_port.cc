@@ -40,8 +40,8 @@ Result<HeldPort> HeldPort::take(const Address& at) {
   wanted.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (getaddrinfo(at.host.c_str(), text(at.port).c_str(), &wanted, &found) != 0) {
-    return Error::invalid_argument(text(
-        "an address to serve at is numeric, as 10.0.0.1 or fd00::1 is, not ", quoted(at.host)));
+    return Error::invalid_argument(
+        text("a bind address must be numeric, as in 10.0.0.1 or fd00::1, not ", quoted(at.host)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   Fd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));

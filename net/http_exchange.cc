@@ -78,7 +78,7 @@ MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view m
 
 MHD_Result queue_no_room(MHD_Connection* connection) {
   return queue_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                    "too many streams and large files are being read here; try again later");
+                    "too many streams and large files are being read; try again later");
 }
 
 bool has_hung_up(MHD_Connection* connection) {

@@ -190,7 +190,7 @@ Result<HttpAnswer> http_get(const HttpPlace& place, std::string_view target, Htt
     if (*whole) return HttpAnswer{answer.status(), answer.reason()};
     const int64_t until = std::min(answer.status() == 0 ? to_begin : kNever, to_end);
     const int64_t now = now_millis();
-    if (now >= until) return Error::timeout(text(place.address, " does not answer in time"));
+    if (now >= until) return Error::timeout(text(place.address, " did not answer in time"));
     pollfd ready{.fd = get->fd(), .events = get->events(), .revents = 0};
     poll(&ready, 1,
          until == kNever ? -1 : static_cast<int>(std::min<int64_t>(until - now, 60'000)));

@@ -37,18 +37,18 @@ std::optional<HttpRefusal> refuse_strangers(const HttpRequest& request, std::str
     if (!address) return HttpRefusal{400, address.error().message()};
     if (!is_loopback(address->host) && address->host != bound &&
         std::find(names.begin(), names.end(), address->host) == names.end()) {
-      return HttpRefusal{
-          421, text("the Host header names ", quoted(address->host),
-                    ", which is not this server; ask for 127.0.0.1 or localhost, or start it with "
-                    "--http_names=",
-                    address->host)};
+      return HttpRefusal{421, text("the Host header names ", quoted(address->host),
+                                   ", which is not this server; use 127.0.0.1 or localhost, or "
+                                   "start the server with --http_names=",
+                                   address->host)};
     }
   }
   const std::optional<std::string_view> origin = request.header("origin");
   if (!origin) return std::nullopt;
   const std::string from = in_lower_case(host_of_origin(*origin));
   if (!from.empty() && from == host) return std::nullopt;
-  return HttpRefusal{403, text("pages of ", quoted(*origin), " may not ask this server")};
+  return HttpRefusal{403,
+                     text("pages of ", quoted(*origin), " may not send requests to this server")};
 }
 
 Result<std::vector<std::string>> parse_http_names(std::string_view text_given) {
@@ -58,8 +58,8 @@ Result<std::vector<std::string>> parse_http_names(std::string_view text_given) {
     const std::string lower = in_lower_case(trimmed(name));
     const Result<Address> address = parse_address("host name", lower, 80);
     if (!address || address->host != lower) {
-      return Error::invalid_argument(
-          text(quoted(name), " is no host name; give names without a port, as in cluster.example"));
+      return Error::invalid_argument(text(
+          quoted(name), " is not a host name; use names without a port, as in cluster.example"));
     }
     names.push_back(lower);
   }

@@ -34,7 +34,7 @@ Result<HttpListener> listen_on_tcp(const Address& address) {
     size = sizeof *v6;
   } else {
     return Error::invalid_argument(text("HTTP address ", quoted(address.host),
-                                        " must be numeric, as 127.0.0.1, or localhost"));
+                                        " must be numeric, as in 127.0.0.1, or localhost"));
   }
   const auto failed = [&](int error) -> Error {
     if (error == EADDRINUSE) {
@@ -44,7 +44,7 @@ Result<HttpListener> listen_on_tcp(const Address& address) {
           .with_hint("stop that program, or choose another --http_port; 0 takes any free one");
     }
     if (error == EADDRNOTAVAIL) {
-      return Error::failed_precondition(text(quoted(host), " is no address of this machine"))
+      return Error::failed_precondition(text(quoted(host), " is not an address of this machine"))
           .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
     }
     return Error::unavailable(
@@ -72,10 +72,10 @@ Result<HttpListener> listen_at_path(const std::string& path) {
   struct stat found {};
   if (lstat(path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
     return Error::failed_precondition(
-        text("something else than a socket is at ", quoted(path), ", where HTTP is to be served"));
+        text("a file that is not a socket is at ", quoted(path), ", where HTTP is to be served"));
   }
   Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (fd.get() < 0) return failed("make a socket for");
+  if (fd.get() < 0) return failed("create a socket for");
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed("replace");
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return failed("bind");

@@ -56,7 +56,7 @@ Result<void> HttpReader::take(std::string_view bytes) {
       return no_answer("its head is too long");
     }
     if (!is_end) break;
-    if (!line_.ends_with("\r\n")) return no_answer("a line does not end in CR LF");
+    if (!line_.ends_with("\r\n")) return no_answer("a line does not end with CR LF");
     line_.resize(line_.size() - 2);
     if (Result<void> read = read_line(line_); !read) return read;
     line_.clear();
@@ -84,7 +84,7 @@ Result<void> HttpReader::read_line(std::string_view line) {
     case State::kChunkSize:
       return read_chunk_size(line);
     case State::kChunkEnd:
-      if (!line.empty()) return no_answer("a chunk is longer than it says");
+      if (!line.empty()) return no_answer("a chunk is longer than its size says");
       state_ = State::kChunkSize;
       return {};
     default:  // trailers, which say nothing that we need

@@ -523,10 +523,10 @@ struct HttpServer::Impl {
       exchange->request.principal = principal_of_peer(*exchange);
       if (!options.token.empty() && exchange->request.principal == nullptr &&
           exchange->request.path != kHttpOpenPath && !is_of_collector(*exchange)) {
-        return refuse(
-            connection, MHD_HTTP_UNAUTHORIZED,
-            Error::permission_denied(text("this port answers requests with a token only: ",
-                                          "Authorization: Bearer TOKEN", options.token_hint)));
+        return refuse(connection, MHD_HTTP_UNAUTHORIZED,
+                      Error::permission_denied(
+                          text("this port requires a token: ", "Authorization: Bearer TOKEN",
+                               options.token_hint)));
       }
       return MHD_YES;
     }
@@ -572,8 +572,9 @@ struct HttpServer::Impl {
       if (shared->options.tls) guest->peer = address_of_peer(connection);
       *context = guest;
       if (!shared->guests.comes(*guest, shared->loop.now())) {
-        LOG_EVERY_N(WARNING, 100) << "a user has too many HTTP connections; more are shut user=\""
-                                  << (guest->uid ? user_name(*guest->uid) : guest->peer) << '"';
+        LOG_EVERY_N(WARNING, 100)
+            << "a user has too many HTTP connections; further ones are closed user=\""
+            << (guest->uid ? user_name(*guest->uid) : guest->peer) << '"';
       }
       return shared->watch();
     }
@@ -616,7 +617,7 @@ HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options options) {
   if (options.address.socket.empty() && !options.tls && !is_loopback(options.address.host)) {
     return Error::unsupported(
-        text("HTTP without TLS is served on this machine only, not on ", to_text(options.address)));
+        text("HTTP without TLS is served only on this machine, not on ", to_text(options.address)));
   }
   Result<HttpListener> listener = open_http_listener(options.address);
   if (!listener) return listener.error();

@@ -18,7 +18,7 @@ Result<sockaddr_un> local_address(const std::string& path) {
         .with_hint("use a shorter directory");
   }
   if (path.empty() || path.find('\0') != std::string::npos) {
-    return Error::invalid_argument(text(quoted(path), " is no path of a socket"));
+    return Error::invalid_argument(text(quoted(path), " is not a socket path"));
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;

@@ -68,8 +68,8 @@ struct LocalClient::Impl : std::enable_shared_from_this<LocalClient::Impl> {
              [this](FrameSocket::End why) {
                const auto self = shared_from_this();
                end(why == FrameSocket::End::kMalformed
-                       ? text(options.path, " sent what is no frame")
-                       : text("connection to ", options.path, " was closed by the other end"),
+                       ? text(options.path, " sent data that is not a frame")
+                       : text("connection to ", options.path, " was closed by the peer"),
                    state == State::kConnected);
              }});
     later([](Impl& self) {

@@ -67,7 +67,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
           text("cannot ", what, " ", quoted(path), ": ", std::strerror(errno)));
     };
     listening = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (listening.get() < 0) return refused("make a socket for");
+    if (listening.get() < 0) return refused("create a socket for");
     if (unlink(path.c_str()) != 0 && errno != ENOENT) return refused("replace");
     if (::bind(listening.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
         0) {
@@ -88,8 +88,8 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
         if (errno == ECONNABORTED) continue;
         ++counts.unaccepted;
-        LOG_EVERY_N(ERROR, 50) << "connections wait because none can be accepted; raise the limit "
-                                  "of open descriptors if there are too many socket="
+        LOG_EVERY_N(ERROR, 50) << "connections wait because accept fails; if there are too many "
+                                  "open descriptors, raise their limit socket="
                                << path << " reason=\"" << std::strerror(errno) << '"';
         watcher->want({});
         accept_timer.arm(loop.now() + kAcceptAgain);

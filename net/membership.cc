@@ -33,8 +33,9 @@ Result<std::string> folder_of(KeyKind kind) {
   if (kind == KeyKind::kAgent) return std::string("/etc/proffer");
   if (std::string config = variable("XDG_CONFIG_HOME"); !config.empty()) return config + "/proffer";
   if (std::string home = variable("HOME"); !home.empty()) return home + "/.config/proffer";
-  return Error::failed_precondition("neither $HOME nor $XDG_CONFIG_HOME says where keys are")
-      .with_hint("say it with $PROFFER_CONFIG_DIR");
+  return Error::failed_precondition(
+             "neither $HOME nor $XDG_CONFIG_HOME is set, so the place of keys is unknown")
+      .with_hint("set $PROFFER_CONFIG_DIR");
 }
 
 // A master on this machine would be asked by its socket; port 0 is nowhere.
@@ -103,10 +104,9 @@ Result<std::optional<Membership>> read_membership(KeyKind kind) {
   if (lines.empty() || lines[0] != kHeader || !is_sum_right(*bytes) ||
       !are_master_addresses(masters) || !own || !successor || !is_valid_public_key(master_key) ||
       !is_valid_name(name)) {
-    return Error::corruption(text(quoted(*path), bytes->empty()
-                                                     ? " is empty"
-                                                     : " is not what proffer join writes"))
-        .with_hint("put it back from a copy; or remove it and join again, with a new join token");
+    return Error::corruption(
+               text(quoted(*path), bytes->empty() ? " is empty" : " is not a file of proffer join"))
+        .with_hint("restore it from a copy, or remove it and join again with a new join token");
   }
   return std::optional<Membership>(
       Membership{.kind = kind,
@@ -127,7 +127,7 @@ Result<void> prepare_membership(KeyKind kind) {
   Error error =
       Error::unavailable(text("cannot write in ", quoted(*folder), ": ", strerror(errno)));
   if (!is_agent) return error;
-  return std::move(error).with_hint("an agent of this machine joins as root");
+  return std::move(error).with_hint("run proffer join as root for an agent of this machine");
 }
 
 Result<void> write_membership(const Membership& membership) {
@@ -161,8 +161,8 @@ std::string to_text(const JoinToken& token) {
 
 Result<JoinToken> parse_join_token(std::string_view given) {
   const auto wrong = [](std::string_view what) {
-    return Error::invalid_argument(text("this is no join token: ", what))
-        .with_hint("it is the one line that proffer join-token prints, whole");
+    return Error::invalid_argument(text("this is not a join token: ", what))
+        .with_hint("use the whole line that proffer join-token prints");
   };
   if (given.size() > kTokenBytesMax) return wrong("it is too long");
   const std::string_view line = trimmed(given);
@@ -173,13 +173,13 @@ Result<JoinToken> parse_join_token(std::string_view given) {
   }
   JoinToken token;
   const std::optional<KeyKind> kind = parse_key_kind(words[1]);
-  if (!kind || !is_valid_name(words[2])) return wrong("it does not say for whom it is");
+  if (!kind || !is_valid_name(words[2])) return wrong("the agent or user name is missing");
   token.kind = *kind;
   token.name = std::string(words[2]);
   token.several = words[3].starts_with(kSeveral);
   Result<Masters> masters = parse_masters(
       "the masters", words[3].substr(token.several ? kSeveral.size() : 0), kMasterPort);
-  if (!are_master_addresses(masters)) return wrong("it does not say where the masters are");
+  if (!are_master_addresses(masters)) return wrong("the addresses of the masters are missing");
   token.masters = *std::move(masters);
   if (!is_valid_public_key(words[4])) return wrong("the master's key is incomplete");
   if (!key_pair_of(words[5])) return wrong("its own key is incomplete");
@@ -240,11 +240,11 @@ Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters)
   }
   if (far == masters.end()) return std::optional<ClientKeys>();
   if (!joined) return joined.error();
-  return Error::failed_precondition(text("a master on another machine, as ", to_text(*far),
-                                         " is, wants a key, and this ",
+  return Error::failed_precondition(text("a master on another machine, such as ", to_text(*far),
+                                         ", requires a key, and this ",
                                          kind == KeyKind::kAgent ? "machine" : "user", " has none"))
       .with_hint(
-          "proffer join registers one, with the line that an operator gets from proffer "
+          "register one: proffer join, with the line that an operator gets from proffer "
           "join-token");
 }
 

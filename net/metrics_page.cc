@@ -12,17 +12,17 @@ void write_process(const ProcessFigures& process, int64_t descriptors, MetricsTe
   page.family(MetricType::kCounter, "process_cpu_seconds_total",
               "CPU time of this process, user and system.");
   page.sample_seconds(process.cpu);
-  page.gauge("process_resident_memory_bytes", "Memory of this process that is in RAM.",
+  page.gauge("process_resident_memory_bytes", "Resident memory of this process.",
              process.resident_bytes);
   page.gauge("process_virtual_memory_bytes", "Address space of this process.",
              process.virtual_bytes);
   page.gauge("process_threads", "Threads of this process.", process.threads);
   page.gauge("process_open_fds", "Open file descriptors of this process.", descriptors);
   page.family(MetricType::kGauge, "process_max_fds",
-              "Most file descriptors that this process may open; none: without limit.");
+              "Maximum open file descriptors of this process; absent: no limit.");
   if (process.descriptors_max) page.sample(*process.descriptors_max);
   page.gauge_seconds("process_start_time_seconds",
-                     "When this process started, in seconds since the Unix epoch.",
+                     "Start time of this process, in seconds since the Unix epoch.",
                      process.started_at - Time());
 }
 
@@ -37,12 +37,12 @@ Duration clock_step(const Loop& loop) {
 
 void respond_metrics(Loop& loop, MetricsText page, HttpResponder responder) {
   page.family(MetricType::kHistogram, "proffer_loop_turn_seconds",
-              "How long a turn of the main loop was busy: while it is, nobody else is served.");
+              "Busy time of a turn of the main loop, during which no other request is served.");
   page.sample(loop.turns());
-  page.gauge_seconds("proffer_clock_step_seconds",
-                     "How far the wall clock has been moved since this process began; its own time "
-                     "goes on as before.",
-                     clock_step(loop));
+  page.gauge_seconds(
+      "proffer_clock_step_seconds",
+      "Change of the wall clock since this process started; its own clock is not affected.",
+      clock_step(loop));
   write_process(read_process_figures(), open_descriptors(loop), page);
   responder.respond(200, content_type(page.format()), page.take());
 }

@@ -177,7 +177,7 @@ void MetricsText::sample_amount(ResourceKind kind, int64_t milli, Labels labels)
 }
 
 void MetricsText::events(const TraceLog& log, const ExemplarOf& exemplar_of) {
-  family(MetricType::kCounter, "proffer_events_total", "What happened, by kind of event.");
+  family(MetricType::kCounter, "proffer_events_total", "Events by kind.");
   for (const auto& [what, count] : log.counts()) {
     line("", std::to_string(count), {{"event", std::string(what)}},
          exemplar_of ? exemplar_of(what) : std::nullopt);

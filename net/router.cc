@@ -87,7 +87,7 @@ Error bind_error(const std::string& endpoint, int error) {
     }
     case EADDRNOTAVAIL:
     case ENODEV:
-      return Error::failed_precondition(text(quoted(place), " is no address of this machine"))
+      return Error::failed_precondition(text(quoted(place), " is not an address of this machine"))
           .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
     case EINVAL:
     case EPROTONOSUPPORT:

@@ -70,7 +70,7 @@ Library load() {
       find(from, "gnutls_x509_crt_import", tls.import) &&
       find(from, "gnutls_x509_crt_get_key_id", tls.key_id) &&
       find(from, "gnutls_base64_encode2", tls.to_base64);
-  if (!has_all) tls.missing = text(kName, " lacks a function that is needed");
+  if (!has_all) tls.missing = text(kName, " lacks a required function");
   return tls;
 }
 
@@ -127,10 +127,11 @@ Result<std::unique_ptr<TlsClient>> TlsClient::start(int fd, const std::string& p
   const Library& tls = library();
   if (!tls.missing.empty()) {
     return Error::unavailable(
-               text("GnuTLS, which other machines are read with, cannot be loaded: ", tls.missing))
+               text("GnuTLS, which is needed to read files from other machines, cannot be loaded: ",
+                    tls.missing))
         .with_hint("apt-get install libgnutls30");
   }
-  if (pin.empty()) return Error::invalid_argument("a TLS server is to be known by a pin");
+  if (pin.empty()) return Error::invalid_argument("a TLS server must have a pin");
   auto impl = std::make_unique<Impl>();
   impl->pin = pin;
   int failed = tls.allocate_credentials(&impl->credentials);
@@ -154,12 +155,12 @@ Result<bool> TlsClient::shake_hands() {
   const int done = tls.handshake(impl_->session);
   if (done < 0) {
     if (tls.is_fatal(done) == 0) return false;
-    return Error::unavailable(text("no TLS connection: ", tls.words(done)));
+    return Error::unavailable(text("the TLS connection failed: ", tls.words(done)));
   }
   if (impl_->pin_of_server() != impl_->pin) {
     return Error::permission_denied(
-               "the server has another certificate than the one that the master named")
-        .with_hint("somebody may be in its place: nothing was sent");
+               "the certificate of the server is not the one that the master named")
+        .with_hint("another server may impersonate it: no data was sent");
   }
   impl_->is_trusted = true;
   return true;

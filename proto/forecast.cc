@@ -18,14 +18,14 @@ struct Words {
 constexpr Words kWords[] = {
     {NoEta::kNotYet, "not_yet", "the first forecast is being made; ask again in a few seconds"},
     {NoEta::kNoDurations, "no_durations",
-     "it may wait for tasks of unknown duration: none of their kind has ended yet"},
+     "it may wait for tasks of unknown duration: no similar task has ended yet"},
     {NoEta::kBeyond, "beyond", "later than a forecast reaches"},
     {NoEta::kImpossible, "impossible", "no agent could run it"},
     {NoEta::kAway, "away", "its scheduler is not connected"},
     {NoEta::kSuppressed, "suppressed", "its scheduler has suppressed offers"},
     {NoEta::kTooLarge, "too_large", "the cluster is too large for a forecast"},
     {NoEta::kFailed, "failed", "the last forecast failed; the master's log says why"},
-    {NoEta::kNotYours, "not_yours", "only its user and operators are told"},
+    {NoEta::kNotYours, "not_yours", "only its user and operators may see it"},
 };
 
 const Words& words_of(NoEta why) {

@@ -41,7 +41,7 @@ void advise(ShapeUsage& shape) {
       why.push_back("it waited for CPUs");
       cpus = std::max(cpus, wanted);
     } else if (wanted != cpus && (wanted < cpus || is_short)) {
-      why.push_back(wanted < cpus ? "fewer CPUs do" : "it uses more CPUs than it asks for");
+      why.push_back(wanted < cpus ? "fewer CPUs are enough" : "it uses more CPUs than it asks for");
       cpus = wanted;
     }
   }
@@ -53,7 +53,7 @@ void advise(ShapeUsage& shape) {
       mem = std::max(wanted, mem + mem / 2);
     } else if (wanted < mem) {
       // A peak near the limit says nothing: cached files fill free memory.
-      why.push_back("less memory does");
+      why.push_back("less memory is enough");
       mem = wanted;
     }
   }

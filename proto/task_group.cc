@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kTag = "proffer-group-1 ";
 
 Error no_group() {
-  return Error::invalid_argument("the data of the task begins as a group of commands and is none");
+  return Error::invalid_argument(
+      "the data of the task begins like a group of commands, but is not one");
 }
 
 // Numbers have a ';' behind, texts their length before.

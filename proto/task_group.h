@@ -23,7 +23,7 @@ inline constexpr std::string_view kGroupVariable = "PROFFER_GROUP";
 // At the beginning of the command of a task with a group: an executor of a version before, which
 // knows no groups and would run the command alone, fails the task with these words.
 inline constexpr std::string_view kGroupCommand =
-    ": \"${PROFFER_GROUP?the agent is of a version before init steps and sidecars; upgrade it}\"\n";
+    ": \"${PROFFER_GROUP?the agent is too old for init steps and sidecars; upgrade it}\"\n";
 
 struct GroupCommand {
   std::string name = {};     // for people, and of a sidecar for the app file

@@ -21,84 +21,79 @@
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
 
-DEFINE_string(master, "",
-              "socket of the master, or host:port; of several masters, a list with commas; default "
-              "$PROFFER_MASTER, the one that was joined, or the one of this machine");
-DEFINE_string(master_user, "",
-              "a user that may run the master, beside root and the user of this agent: the master "
-              "says as which user tasks run");
-DEFINE_string(http_address, "127.0.0.1", "the loopback address of --http_port");
-DEFINE_string(http_names, "",
-              "host names, besides those of loopback, by which browsers and tools may ask for it, "
-              "such as \"cluster.example\"");
-DEFINE_int32(http_port, proffer::kNoHttpPort,
-             "serve HTTP (status, metrics, files) on this port too, beside its socket, to those "
-             "that have the token of WORK_DIR/http_token; 0: any free one; -1: none");
+DEFINE_string(
+    master, "",
+    "masters: socket or host:port,...; default: $PROFFER_MASTER, the joined or the local one");
+DEFINE_string(
+    master_user, "",
+    "user trusted to run the master (it sets the users of tasks), besides root and the agent's");
+DEFINE_string(http_address, "127.0.0.1", "loopback address that --http_port is bound to");
+DEFINE_string(
+    http_names, "",
+    "host names that HTTP requests may use, besides those of loopback, as in cluster.example");
+DEFINE_int32(
+    http_port, proffer::kNoHttpPort,
+    "HTTP port besides the agent's socket; token: WORK_DIR/http_token; 0: any free; -1: none");
 DEFINE_int32(
     https_port, proffer::kNoHttpPort,
-    "serve the files of tasks on this port to other machines, by TLS, to those whom the "
-    "master gives a token; 0: any free one, which the master is told; -1: do not. Default: "
-    "0 on a machine that joined, else -1");
+    "TLS port for task files, by the master's tokens; 0: any; -1: none; default if joined: 0");
 DEFINE_string(https_host, "",
-              "name or address by which other machines reach --https_port; default: the address by "
-              "which this machine reaches its master, or its name");
+              "address or name of --https_port; default: this machine's address toward the master");
 DEFINE_string(operators_group, "",
-              "members of this group may read what root may: the files of all tasks");
+              "group of the operators: its members may read the files of all tasks, as root may");
 DEFINE_string(sandbox_age, "168h",
-              "how long the sandbox of an executor is kept after its end; shorter if the disk is "
-              "short");
+              "how long the sandbox of an ended executor is kept; shorter if the disk is short");
 DEFINE_int64(
     disk_reserve, 256,
-    "if less is free on the disk of the work directory, in MiB, no tasks are taken (at most "
-    "a 16th of the disk for this), and sandboxes that nobody uses are removed, the oldest "
-    "first");
-DEFINE_int64(sandboxes_max, 100'000,
-             "most sandboxes of ended executors that are kept; beyond it the oldest are removed, "
-             "from a minute after their end; 0: any number");
-DEFINE_int64(sandboxes_mib, -1,
-             "most that sandboxes of ended executors hold together, in MiB, likewise; 0: any; -1: "
-             "half of the disk");
+    "free MiB (at most 1/16 of the disk) below which old sandboxes go and no tasks are accepted");
+DEFINE_int64(
+    sandboxes_max, 100'000,
+    "maximum kept sandboxes of ended executors; the oldest go first, after 1m; 0: no maximum");
+DEFINE_int64(
+    sandboxes_mib, -1,
+    "maximum size of sandboxes of ended executors, in MiB; 0: no maximum; -1: half of the disk");
 DEFINE_int64(sandbox_files_max, 1'000'000,
-             "most files and directories of ended executors, likewise; 0: any number");
-DEFINE_int64(output_max, 1024,
-             "so much of a task's stdout, and of its stderr, is kept while it runs, in MiB: the "
-             "last part; 0: all");
+             "maximum files and directories in sandboxes of ended executors; 0: no maximum");
+DEFINE_int64(
+    output_max, 1024,
+    "maximum size of a running task's stdout and of its stderr, in MiB: the last part; 0: all");
 DEFINE_int64(fetch_max, 16'384,
-             "so much may be fetched and unpacked for one task before it starts, in MiB");
-DEFINE_string(fetch_timeout, "1h", "how long fetching the files of a task may take");
-DEFINE_int64(cache_max, 4'096,
-             "so much of what was fetched by its sha256 is kept for other tasks, in MiB; less if "
-             "the disk is short; 0: nothing");
-DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
-DEFINE_string(name, "",
-              "the agent's name, unique in the cluster; default: the one under which the machine "
-              "joined, or the host's name");
-DEFINE_string(resources, "",
-              "such as \"cpus:2;mem:2048;gpus:2;ports:[31000-32000]\", with GPUs 0 and 1, or "
-              "\"gpus:[0,2-3]\"; default: detected");
+             "maximum size of the files that are fetched and unpacked for one task, in MiB");
+DEFINE_string(fetch_timeout, "1h", "timeout to fetch the files of a task");
+DEFINE_int64(
+    cache_max, 4'096,
+    "maximum cache of fetched files with a sha256, in MiB; less if the disk is short; 0: none");
+DEFINE_string(work_dir, "/var/lib/proffer/agent",
+              "directory of the checkpoint, sandboxes and address.json");
+DEFINE_string(
+    name, "",
+    "the agent's name, unique in the cluster; default: the name of its key, or the host's name");
+DEFINE_string(
+    resources, "",
+    "as in cpus:2;mem:2048;gpus:2;ports:[31000-32000], or gpus:[0,2-3]; default: detected");
 DEFINE_string(reserved, "",
-              "what of it only one role may use, such as \"ads=cpus:1;mem:1GiB,batch=cpus:2\"");
-DEFINE_string(attributes, "", "such as \"rack:r1;disk:ssd\"");
+              "resources reserved for one role each, as in ads=cpus:1;mem:1GiB,batch=cpus:2");
+DEFINE_string(attributes, "",
+              "attributes that constraints of asks can name, as in rack:r1;disk:ssd");
 DEFINE_string(log_format, "text",
-              "of the log on standard error: text, or json, one object per line");
+              "format of the log on standard error: text, or json (one object per line)");
 DEFINE_string(heartbeat, "5s",
-              "how often a sign of life goes to the master, until it says another");
-DEFINE_string(master_timeout, "30s",
-              "silence of the master after which a new session is begun, until it says another");
-DEFINE_string(executor_timeout, "1m", "how long an executor may take to say hello");
+              "heartbeat interval toward the master, until the master sets another one");
+DEFINE_string(
+    master_timeout, "30s",
+    "silence of the master after which a new session begins; the master may set another time");
+DEFINE_string(executor_timeout, "1m", "timeout for the first message of a new executor");
 DEFINE_string(executor_reregister_timeout, "10s",
-              "how long an executor of an earlier life of this agent may take to come back");
+              "timeout for executors to come back after the agent restarted");
 DEFINE_string(
     tasks_on_exit, "keep",
     "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
 DEFINE_string(limits, "auto",
-              "whether the kernel holds tasks to their cpus and memory: auto (where this process "
-              "may make cgroups), required (the agent does not start without), none");
-DEFINE_string(cgroup_parent, "proffer",
-              "cgroup below which the agent makes those of its tasks, in each hierarchy");
-DEFINE_bool(cpu_cap, false, "tasks get no more than their cpus also while others are idle");
+              "cgroup limits of tasks: auto (if permitted), required (or the agent ends), none");
+DEFINE_string(cgroup_parent, "proffer", "parent cgroup of the cgroups of tasks, in each hierarchy");
+DEFINE_bool(cpu_cap, false, "tasks never use more than their cpus, even if CPUs are idle");
 DEFINE_int32(task_processes_max, 4096,
-             "processes and threads that an executor and its tasks may have");
+             "maximum processes and threads of an executor and its tasks");
 
 namespace {
 
@@ -120,7 +115,7 @@ std::string name_from_flags(const std::optional<ClientKeys>& keys) {
                                          ", and this machine "
                                          "joined as agent ",
                                          quoted((*joined)->name)))
-                .with_hint("leave --name out, or join again with a token for that name"),
+                .with_hint("omit --name, or join again with a token for that name"),
             2);
 }
 
@@ -231,11 +226,11 @@ agent::AgentShellOptions options_from_flags() {
   }
   for (const Address& master : options.masters) {
     if (geteuid() != 0 || !master.socket.empty() || options.keys) continue;
-    exit_with(Error::unsupported(text("an agent that is root takes tasks only from the Unix socket "
-                                      "of a master, or by keys, not from ",
+    exit_with(Error::unsupported(text("an agent that runs as root takes tasks only from a master's "
+                                      "Unix socket or by keys, not from ",
                                       to_text(master)))
-                  .with_hint("over plain TCP nothing says which user is at the other end: use the "
-                             "socket, join with a token, or run the agent as another user"),
+                  .with_hint("plain TCP does not identify the user of the master: use the socket, "
+                             "join with a token, or run the agent as another user"),
               2);
   }
   return options;
@@ -244,7 +239,7 @@ agent::AgentShellOptions options_from_flags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  read_daemon_flags("Runs a cluster's tasks on this machine.", __FILE__, argc, argv);
+  read_daemon_flags("Runs tasks of a cluster on this machine.", __FILE__, argc, argv);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   if (Result<void> chosen = choose_log_format(FLAGS_log_format, "proffer-agent"); !chosen) {

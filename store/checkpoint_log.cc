@@ -230,7 +230,7 @@ Error set_aside(const std::string& path) {
   return Error::corruption(text("checkpoint log ", quoted(path), " is damaged; it was renamed to ",
                                 quoted(aside)))
       .with_hint(
-          "tasks that only it names are lost; the agent makes a new log when it starts again");
+          "tasks that only it names are lost; the agent creates a new log at its next start");
 }
 
 // False with errno. A file is found after a loss of power only if its directory names it.
@@ -264,7 +264,7 @@ Result<CheckpointLog::Opened> CheckpointLog::open(const std::string& path) {
   if (found.outcome == Outcome::kOtherVersion) {
     return Error::unsupported(text("checkpoint log ", quoted(path), " has version ",
                                    get_u32(*bytes, 8), ", this program knows version ", kVersion))
-        .with_hint("start the agent of the version that wrote it");
+        .with_hint("start an agent of the version that wrote it");
   }
   if (::ftruncate(file.get(), static_cast<off_t>(found.valid_bytes)) != 0) {
     return failure("cut", path, errno);

@@ -81,7 +81,7 @@ bool has_ended(const std::string& id) {
 Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   if (Result<void> made = make_directory(directory, 0700); !made) return std::move(made).error();
   return lock(directory + "/lock", "directory " + proffer::quoted(directory),
-              "give this one a directory of its own");
+              "use another directory for this one");
 }
 
 Result<DirectoryLock> DirectoryLock::take_socket(const std::string& socket) {
@@ -92,10 +92,10 @@ Result<DirectoryLock> DirectoryLock::take_socket(const std::string& socket) {
   struct stat found = {};
   if (::lstat(socket.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
     return Error::failed_precondition(
-        text("something else than a socket is at ", proffer::quoted(socket)));
+        text("a file that is not a socket is at ", proffer::quoted(socket)));
   }
   return lock(socket + ".lock", "socket " + proffer::quoted(socket),
-              "give this one a socket of its own");
+              "use another socket for this one");
 }
 
 Result<DirectoryLock> DirectoryLock::lock(const std::string& path, const std::string& what,

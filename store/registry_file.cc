@@ -46,8 +46,7 @@ constexpr const char* kSecondSchema =
     "PRAGMA user_version = 2;";
 
 constexpr const char* kDamagedHint =
-    "restore a dump with `proffer registry restore --replace`, or put back a copy of all files of "
-    "the "
+    "restore a dump with `proffer registry restore --replace`, or a copy of all files of the "
     "directory";
 
 // In SQL: row_crc(kind, key, value).
@@ -74,10 +73,10 @@ bool is_reached(const RegistryProgress& known, const RegistryProgress& now) {
 }
 
 Error lacks(const std::string& path, const RegistryProgress& now, const RegistryProgress& known) {
-  return Error::corruption(
-      text("registry ", quoted(path), " lacks what was written last: it is at epoch ", now.epoch,
-           " and commit ", now.commits, ", and has been at epoch ", known.epoch, " and commit ",
-           known.commits, " (", quoted("registry.seal"), ")"));
+  return Error::corruption(text("registry ", quoted(path),
+                                " lacks its latest commits: it is at epoch ", now.epoch,
+                                " and commit ", now.commits, ", and was at epoch ", known.epoch,
+                                " and commit ", known.commits, " (", quoted("registry.seal"), ")"));
 }
 
 std::string set_aside_of(const std::string& directory, int n) {
@@ -243,14 +242,14 @@ Result<void> RegistryFile::refuse_if_gone(const RegistryFileOptions& options) co
   if (is_there || traces.empty() || options.accepts_older || seal_->found()) return {};
   std::string names;
   for (const std::string& name : traces) names += text(names.empty() ? "" : ", ", quoted(name));
-  return Error::corruption(text("registry ", quoted(path_), " is gone: a master has been here, as ",
-                                names, " beside it ", traces.size() == 1 ? "says" : "say"))
+  return Error::corruption(text("registry ", quoted(path_),
+                                " is missing: a master has run here, as ", names, " beside it ",
+                                traces.size() == 1 ? "says" : "say"))
       .with_hint(
-          "restore a dump with `proffer registry restore`, or put back the newest copy of all "
-          "files "
-          "of the directory; if the registry is in ZooKeeper, start with --zk; or start once with "
-          "--accept_older_registry to begin an empty one: what runs now belongs to another cluster "
-          "then");
+          "restore a dump with `proffer registry restore`, or the newest copy of all files of the "
+          "directory; if the registry is in ZooKeeper, start with --zk; or start once with "
+          "--accept_older_registry to create an empty registry: running tasks then belong to "
+          "another cluster");
 }
 
 // Parsing the statements of a commit took longer than the rest of it, but for the disk.
@@ -311,7 +310,7 @@ Result<RegistrySnapshot> RegistryFile::read_directory(const std::string& directo
   Result<RegistrySnapshot> found = read(database_of(directory));
   if (found && *seal && !is_reached(**seal, found->progress)) {
     return lacks(database_of(directory), found->progress, **seal)
-        .with_hint("put back the newest copy of all files of the directory");
+        .with_hint("restore the newest copy of all files of the directory");
   }
   return found;
 }
@@ -320,8 +319,8 @@ Result<RegistrySnapshot> RegistryFile::read_dump(const std::string& file) {
   Result<RegistrySnapshot> found = read(file);
   if (found || found.error().code() != ErrorCode::kCorruption) return found;
   return std::move(found).error().with_hint(
-      "name a file that `proffer registry dump` or `proffer backup` made; if this is one, it was "
-      "damaged afterwards: take another one");
+      "use a file of `proffer registry dump` or `proffer backup`; if it is one, it was damaged "
+      "afterwards: use another one");
 }
 
 Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
@@ -338,13 +337,13 @@ Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
   if (!version) return version.error();
   if (*version == 0) {
     return Error::not_found(text("registry ", quoted(file), " is empty"))
-        .with_hint("if a restore was ended before it was done, start it again");
+        .with_hint("if a restore was interrupted, run it again");
   }
   if (*version != kSchemaVersion) {
     return Error::unsupported(text("registry ", quoted(file), " has schema ", *version,
                                    ", and only schema ", kSchemaVersion, " can be read"))
         .with_hint(*version < kSchemaVersion
-                       ? "a master of this version brings an older one up to date when it starts"
+                       ? "start a master of this version: it upgrades an older registry"
                        : "use the newer Proffer that wrote it");
   }
   Result<void> checked = database.check_pages();
@@ -363,7 +362,7 @@ Result<RegistrySnapshot> RegistryFile::write_dump(const RegistrySnapshot& snapsh
   std::error_code error;
   if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
     return Error::already_exists(text("there is a file ", quoted(file)))
-        .with_hint("name another, or remove it");
+        .with_hint("use another file, or remove it");
   }
   const std::string unfinished = file + ".unfinished";
   Result<void> made = make_private_file(unfinished);
@@ -446,14 +445,14 @@ Result<void> RegistryFile::check_rows() {
   const int code = wrong.step();
   if (code == SQLITE_ROW) {
     return damaged(text("the checksum of ", wrong.bytes(0), " ", quoted(wrong.bytes(1)),
-                        " does not match what is there"));
+                        " does not match its content"));
   }
   if (code != SQLITE_DONE) return failure(code);
   const Result<int64_t> is_whole = number(
       "SELECT records = (SELECT count(*) FROM record)"
       "  AND crcs = (SELECT coalesce(sum(crc), 0) FROM record) FROM leader WHERE id = 1");
   if (!is_whole) return is_whole.error();
-  if (*is_whole == 0) return damaged("there are not the rows that were written");
+  if (*is_whole == 0) return damaged("rows are missing or too many");
   return {};
 }
 
@@ -468,23 +467,22 @@ Result<void> RegistryFile::check_progress(const RegistryFileOptions& options) {
   const bool has_begun = now->epoch > 0 || now->commits > 0;
   if (!seal_->found() && has_begun) {
     remark_ = text("the registry ", quoted(path_),
-                   " is taken as it is: without \"registry.seal\" beside it nothing says whether "
-                   "it has all that was written");
+                   " is accepted as it is: without \"registry.seal\" beside it, missing commits "
+                   "cannot be detected");
     if (options.accepts_older) floor_.epoch += kEpochMargin;
   }
   if (is_reached(known, *now) && is_reached(traced, *now)) return {};
   floor_ = further(floor_, further(known, traced));
   if (options.accepts_older) return {};
-  Error error =
-      is_reached(known, *now)
-          ? Error::corruption(text("registry ", quoted(path_),
-                                   " lacks what was written last: it is at epoch ", now->epoch,
-                                   ", and the event log beside it at epoch ", traced.epoch))
-          : lacks(path_, *now, known);
+  Error error = is_reached(known, *now)
+                    ? Error::corruption(text(
+                          "registry ", quoted(path_), " lacks its latest commits: it is at epoch ",
+                          now->epoch, ", and the event log beside it at epoch ", traced.epoch))
+                    : lacks(path_, *now, known);
   return std::move(error).with_hint(
-      "put back the newest copy of all files of the directory; or start once with "
+      "restore the newest copy of all files of the directory; or start once with "
       "--accept_older_registry: frameworks and agents that only the lost part knew have to "
-      "begin anew");
+      "register as new ones");
 }
 
 Result<RegistryProgress> RegistryFile::stored_progress() {

@@ -80,12 +80,13 @@ Result<void> RegistrySeal::read() {
     newest_ = line;
   }
   if (!found_ || bytes.size() > kLines * line_bytes()) {
-    return Error::corruption(text(quoted(path_), ", which says how far the registry has come, is ",
+    return Error::corruption(text(quoted(path_),
+                                  ", which has the registry's last epoch and commit, is ",
                                   size == 0 ? "empty" : "damaged"))
         .with_hint(
-            "put back the newest copy of all files of the directory; or start once with "
-            "--accept_older_registry, and the registry beside it is taken as it is: what it may "
-            "lack has to begin anew");
+            "restore the newest copy of all files of the directory; or start once with "
+            "--accept_older_registry, and the registry beside it is accepted as it is: what it may "
+            "lack is lost");
   }
   return {};
 }

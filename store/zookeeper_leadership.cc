@@ -93,7 +93,7 @@ void ZooKeeperLeadership::make_node(size_t next) {
     if (written.status == Status::kNoAuth) return lose(wrong_zookeeper_secret(options_.root));
     if (written.status != Status::kOk && written.status != Status::kNodeExists) {
       return lose(Error::unavailable(
-          text("ZooKeeper refused to make ", quoted(options_.root), ": ", written.error)));
+          text("ZooKeeper refused to create ", quoted(options_.root), ": ", written.error)));
     }
     make_node(next + 1);
   });
@@ -172,7 +172,7 @@ void ZooKeeperLeadership::check_deadline() {
   lose(Error::unavailable(text("ZooKeeper has not answered for ",
                                to_text(session_->timeout() * 9 / 10),
                                ": the session may have expired, and another master may lead"))
-           .with_hint("start it again: it waits as a standby until ZooKeeper answers"));
+           .with_hint("restart this master: it waits as a standby until ZooKeeper answers"));
 }
 
 void ZooKeeperLeadership::lose(Error why) {

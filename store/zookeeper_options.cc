@@ -38,7 +38,8 @@ Result<void> check_root(std::string_view what, std::string_view root) {
   }
   if (names.front() == "zookeeper") {
     return Error::invalid_argument(
-               text("path of ", what, " must not begin with /zookeeper, which is the servers' own"))
+               text("path of ", what,
+                    " must not begin with /zookeeper, which is reserved for the servers"))
         .with_hint(kForm);
   }
   return {};
@@ -63,10 +64,10 @@ Result<ZooKeeperOptions> parse_zookeeper(std::string_view what, std::string_view
       return Error::invalid_argument(text("port of ", what, " must be from 1 to 65535, not 0"));
     }
     if (!is_loopback_number(address->host)) {
-      return Error::unsupported(text(what, " takes loopback addresses, such as 127.0.0.1, not ",
+      return Error::unsupported(text(what, " requires loopback addresses, such as 127.0.0.1, not ",
                                      quoted(address->host),
-                                     ": ZooKeeper's client speaks no TLS, and its secret and the "
-                                     "registry would be in clear on the network"))
+                                     ": ZooKeeper's client has no TLS, so its secret and the "
+                                     "registry would cross the network unencrypted"))
           .with_hint(
               "run a ZooKeeper server or a TLS tunnel (stunnel4) on each master's machine; see "
               "docs/guides/cluster.md");
@@ -78,8 +79,8 @@ Result<ZooKeeperOptions> parse_zookeeper(std::string_view what, std::string_view
 
 Result<std::string> read_zookeeper_secret(const std::string& path) {
   constexpr const char* kMake =
-      "make it with: (umask 077; head -c 24 /dev/urandom | base64 > FILE); every master needs the "
-      "same one";
+      "create it: (umask 077; head -c 24 /dev/urandom | base64 > FILE); every master needs the "
+      "same file";
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     return Error::not_found(
@@ -92,8 +93,8 @@ Result<std::string> read_zookeeper_secret(const std::string& path) {
         .with_hint(kMake);
   }
   if ((found.st_mode & 077) != 0 || (found.st_uid != geteuid() && found.st_uid != 0)) {
-    return Error::failed_precondition(
-               text("others may read or write the secret ", quoted(path), ", which makes it none"))
+    return Error::failed_precondition(text("other users may read or write the secret ",
+                                           quoted(path), ", so it is not secret"))
         .with_hint("it must belong to the user of the master and have mode 0600: chmod 600 FILE");
   }
   std::string bytes(kAuthBytesMax + 2, '\0');
@@ -116,7 +117,7 @@ Result<std::string> read_zookeeper_secret(const std::string& path) {
 
 Error wrong_zookeeper_secret(const std::string& root) {
   return Error::failed_precondition(
-             text("ZooKeeper's nodes at ", quoted(root), " were made with another secret"))
+             text("ZooKeeper's nodes at ", quoted(root), " were created with another secret"))
       .with_hint("all masters of a cluster need the same --zk_secret_file");
 }
 

@@ -21,8 +21,8 @@ constexpr size_t kReadsUnderWayMax = 64;
 }  // namespace
 
 Error not_written_by_masters(const std::string& root, const std::string& path) {
-  return Error::corruption(text("what ZooKeeper has at ", quoted(path), " below ", quoted(root),
-                                " is not what a master writes, or cannot be read"))
+  return Error::corruption(text("the data in ZooKeeper at ", quoted(path), " below ", quoted(root),
+                                " was not written by a master, or cannot be read"))
       .with_hint(kZooKeeperDamagedHint);
 }
 

@@ -43,9 +43,9 @@ class Command {
 };
 
 Error out_of_reach(const ZooKeeperOptions& options, Duration patience) {
-  return Error::unavailable(text("ZooKeeper at ", quoted(options.servers), " was out of reach for ",
+  return Error::unavailable(text("ZooKeeper at ", quoted(options.servers), " did not answer for ",
                                  to_text(patience)))
-      .with_hint("does it run, with most of its servers? `echo ruok | nc HOST PORT` asks one");
+      .with_hint("check that most of its servers run: `echo ruok | nc HOST PORT` asks one");
 }
 
 // Only `proffer registry` leads without a place of its own.
@@ -54,8 +54,8 @@ Error held_by_command(const ZooKeeperOptions& options, Duration patience) {
                                          quoted(options.servers + options.root),
                                          ", and did not end in ", to_text(patience)))
       .with_hint(
-          "wait until it has ended, or end it, and try again; ZooKeeper notices the end of one "
-          "that was killed after its session timeout");
+          "wait until it has ended, or end it, then try again; if it was killed, ZooKeeper notices "
+          "this after its session timeout");
 }
 
 // The rows between two looks at ROOT/epoch that say the same.
@@ -114,9 +114,9 @@ class Reading {
     }
     if (++reads_ < kSnapshotReadsMax) return begin();
     command_.answer(
-        Error::unavailable(text("the registry at ", quoted(options_.root), " changed each of ",
-                                kSnapshotReadsMax, " times while it was read"))
-            .with_hint("try again when fewer frameworks come and go"));
+        Error::unavailable(text("the registry at ", quoted(options_.root), " changed in each of ",
+                                kSnapshotReadsMax, " attempts to read it"))
+            .with_hint("try again when fewer frameworks subscribe and end"));
   }
 
   const ZooKeeperOptions& options_;
@@ -195,7 +195,8 @@ Result<RegistrySnapshot> ZooKeeperRegistry::change(int64_t epoch, const Edit& ed
                  command.answer(
                      Error::failed_precondition(text("the master at ", quoted(leader->address),
                                                      " leads with this registry"))
-                         .with_hint("stop all masters of the cluster first, and start them after"));
+                         .with_hint(
+                             "stop all masters of the cluster first, and start them afterwards"));
                },
            .lost = [&](Error why) { command.answer(std::move(why)); }});
   return command.wait();

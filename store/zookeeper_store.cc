@@ -72,33 +72,32 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
   // ----------------------------------------------------------------------
 
   void raise_epoch(int64_t at_least, int attempts_left, TakeOverDone done) {
-    session.get(
-        root + "/epoch", if_alive([=, this](const ZooKeeperSession::Node& node) {
-          const std::optional<ZooKeeperEpoch> found = parse_zookeeper_epoch(node.data);
-          if (node.status != Status::kOk || !found)
-            return done(not_written_by_masters(root, "epoch"));
-          // An attempt whose answer was lost.
-          if (found->writer == state.writer) return begun(*found, node.version, done);
-          if (attempts_left == 0) {
-            return done(Error::failed_precondition("other masters begin epochs all the time"));
-          }
-          const ZooKeeperEpoch next{.epoch = std::max(found->epoch + 1, at_least),
-                                    .commits = found->commits + 1,
-                                    .writer = state.writer};
-          session.write({{.kind = Write::Kind::kSet,
-                          .path = root + "/epoch",
-                          .data = to_text(next),
-                          .version = node.version}},
-                        if_alive([=, this](const ZooKeeperSession::Written& written) {
-                          if (written.status == Status::kOk) {
-                            return begun(next, node.version + 1, done);
-                          }
-                          if (written.status == Status::kBadVersion) {
-                            return raise_epoch(at_least, attempts_left - 1, done);
-                          }
-                          done(failure(written));
-                        }));
-        }));
+    session.get(root + "/epoch", if_alive([=, this](const ZooKeeperSession::Node& node) {
+                  const std::optional<ZooKeeperEpoch> found = parse_zookeeper_epoch(node.data);
+                  if (node.status != Status::kOk || !found)
+                    return done(not_written_by_masters(root, "epoch"));
+                  // An attempt whose answer was lost.
+                  if (found->writer == state.writer) return begun(*found, node.version, done);
+                  if (attempts_left == 0) {
+                    return done(Error::failed_precondition("other masters keep starting epochs"));
+                  }
+                  const ZooKeeperEpoch next{.epoch = std::max(found->epoch + 1, at_least),
+                                            .commits = found->commits + 1,
+                                            .writer = state.writer};
+                  session.write({{.kind = Write::Kind::kSet,
+                                  .path = root + "/epoch",
+                                  .data = to_text(next),
+                                  .version = node.version}},
+                                if_alive([=, this](const ZooKeeperSession::Written& written) {
+                                  if (written.status == Status::kOk) {
+                                    return begun(next, node.version + 1, done);
+                                  }
+                                  if (written.status == Status::kBadVersion) {
+                                    return raise_epoch(at_least, attempts_left - 1, done);
+                                  }
+                                  done(failure(written));
+                                }));
+                }));
   }
 
   void begun(const ZooKeeperEpoch& epoch, int32_t at, TakeOverDone done) {
@@ -324,7 +323,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
       case Status::kNoNode:
       case Status::kNodeExists:
         return Error::corruption(text("ZooKeeper lacks nodes below ", quoted(root),
-                                      ", or has some, that this master did not erase or make"))
+                                      ", or has some, that this master did not erase or create"))
             .with_hint(kZooKeeperDamagedHint);
       default:
         return Error::internal(text("ZooKeeper refused a write: ", written.error));

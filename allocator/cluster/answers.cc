@@ -96,8 +96,9 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
       if (entry.unmet() == 0) settled.met.push_back(&entry);
       if (entry.leaf != &l) update_demand(*entry.leaf, true);
     }
-    CHECK(contains(rest, task.claim.slices)) << to_text(sum_of(task.claim.slices)) << " is used of "
-                                             << to_text(sum_of(rest)) << ", by reservation state";
+    CHECK(contains(rest, task.claim.slices))
+        << to_text(sum_of(task.claim.slices)) << " exceeds the offered " << to_text(sum_of(rest))
+        << ", by reservation state";
     for (const Slice& slice : task.claim.slices) {
       remove_slice(rest, slice);
       taken += slice.resources.amounts;

@@ -18,12 +18,12 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
     for (const auto& [ref, task] : a->tasks) sums.allocate(task.booked());
     for (const OfferId& offer : offers_of(*a)) sums.offer(*outstanding.find(offer));
     if (!(sums.allocated == a->allocated) || !(sums.offered == a->offered)) {
-      wrong("what is unreserved is not the sum over its tasks and offers");
+      wrong("its unreserved resources are not the sum over its tasks and offers");
     }
     for (const Part& part : a->parts) {
       const Part& sum = sums.part(part.reserved_for, part.revocable);
       if (!(sum.allocated == part.allocated) || !(sum.offered == part.offered)) {
-        wrong("what is reserved or estimated is not the sum over its tasks and offers");
+        wrong("its reserved or estimated resources are not the sum over its tasks and offers");
       }
     }
     for (const Part& sum : sums.parts) {
@@ -31,16 +31,16 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
         return p.reserved_for == sum.reserved_for && p.revocable == sum.revocable;
       });
       const bool is_zero = sum.allocated.is_zero() && sum.offered.is_zero();
-      if (!known && !is_zero) wrong("a reservation that is used is not noted");
+      if (!known && !is_zero) wrong("a used reservation is not recorded");
     }
     PortSet free_ports = a->ports;
     for (const auto& [ref, task] : a->tasks) free_ports -= *task.ports;
     if (!(free_ports == a->free_ports) || a->free_port_count != a->free_ports.size()) {
-      wrong("its free ports are not those that no task takes");
+      wrong("its free ports are not the ports without a task");
     }
-    if (a->is_offered_beyond_total()) wrong("more is offered of a state than it has");
+    if (a->is_offered_beyond_total()) wrong("more is offered in a reservation state than it has");
     if ((a->estimate() != nullptr) != (estimating.count(a.get()) > 0)) {
-      wrong("its estimate is not noted");
+      wrong("its estimate is not recorded");
     }
     // Devices: of the reserved and unreserved together, and free ones add up.
     std::map<int32_t, int64_t> left;
@@ -62,7 +62,7 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
     }
     for (const GpuDevice& device : a->counted_free().gpus) {
       if (device.milli > left[device.index]) {
-        wrong(text("gpu device ", device.index, " is free and taken"));
+        wrong(text("gpu device ", device.index, " is both free and in use"));
       }
     }
   }
@@ -78,10 +78,10 @@ void Cluster::check_gangs(std::vector<Violation>& found) const {
       found.push_back({text("gang ", gang, " of ", framework.str(), ": ", what)});
     };
     auto& [l, fills] = gangs[gang];
-    if (l != nullptr && l != offer.leaf) wrong("it is offered to several");
+    if (l != nullptr && l != offer.leaf) wrong("it is offered to several frameworks");
     l = offer.leaf;
     for (const AskFill& fill : offer.grant->offer.fills) fills[fill.ask] += fill.count;
-    if (outstanding.of_gang(gang).count(id) == 0) wrong("an offer of it is not noted");
+    if (outstanding.of_gang(gang).count(id) == 0) wrong("an offer of it is not recorded");
   }
   for (const auto& [gang, offered] : gangs) {
     const auto& [l, fills] = offered;
@@ -92,7 +92,8 @@ void Cluster::check_gangs(std::vector<Violation>& found) const {
       if (ask == l->owner->asks.end() || dirty) continue;
       if (outstanding.of_gang(gang).begin()->value() <= offers_before) continue;
       if (count == ask->second->ask.gang && fills.size() == 1) continue;
-      found.push_back({text("gang ", gang, " of ", l->framework.str(), " is offered in part")});
+      found.push_back(
+          {text("gang ", gang, " of ", l->framework.str(), " is offered only in part")});
     }
   }
 }
@@ -119,14 +120,15 @@ void Cluster::check_places(std::vector<Violation>& found) const {
         found.push_back({text("ask ", ask_name, " of ", framework, ": ", what)});
       };
       if (ask->alarm ? alarms_.count({*ask->alarm, ask.get()}) == 0 : false) {
-        wrong("its alarm is not noted");
+        wrong("its alarm is not recorded");
       }
       if (!ask->counts.counts_any()) continue;
       AskEntry from_ground;
       from_ground.leaf = ask->leaf;
       from_ground.ask = ask->ask;
       count_all_tasks(from_ground);
-      if (!(from_ground.counts == ask->counts)) wrong("it miscounts where its tasks are");
+      if (!(from_ground.counts == ask->counts))
+        wrong("its count of the places of its tasks is wrong");
       if (dirty) continue;
       for (const OfferId& offer_id : offers_of(*ask->leaf)) {
         const OutstandingOffer& offer = *outstanding.find(offer_id);
@@ -136,7 +138,8 @@ void Cluster::check_places(std::vector<Violation>& found) const {
             std::any_of(offer.grant->offer.fills.begin(), offer.grant->offer.fills.end(),
                         [&, ask_name = name](const AskFill& fill) { return fill.ask == ask_name; });
         if (fills && is_beyond_all(*f, *ask, *offer.agent)) {
-          wrong(text("more than max_per are on or offered of agent ", offer.agent->id.str()));
+          wrong(
+              text("more tasks than max_per are on, or offered on, agent ", offer.agent->id.str()));
         }
       }
     }

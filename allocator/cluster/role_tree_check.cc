@@ -24,13 +24,13 @@ std::vector<std::string> RoleTree::broken() const {
     });
     if (!(allocated == role.allocated)) wrong("allocated is not the sum of its children's");
     if (!(offered == role.offered)) wrong("offered is not the sum of its children's");
-    if (wanting != role.wanting) wrong("miscounts who wants offers");
+    if (wanting != role.wanting) wrong("its count of nodes that want offers is wrong");
     for (int order = 0; order < kOrders; ++order) {
       for (const std::string& what : broken_order(role, order)) wrong(what);
     }
     if (&role != &root_ && role.roles.empty() && role.leaves.empty() &&
         role.settings == RoleSettings()) {
-      wrong("nobody needs it");
+      wrong("it is not needed");
     }
   };
   check(root_);
@@ -49,26 +49,26 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
     if (!child.is_leaf) {
       const bool some_are = !static_cast<const Role&>(child).in_orders[order].empty();
       if (child.in_order[order] != some_are)
-        found.push_back("a role is wrongly in an order, or not");
+        found.push_back("a role is in an order where it should not be, or is missing");
     }
     if (!(child.share == dominant_share(child.use(), total_, child.weight))) {
       found.push_back(text("the share of ", *child.label, " is wrong"));
     }
     if (!child.in_order[order]) return;
     ++in_order;
-    if (*child.element[order] != &child) found.push_back("a child is not where it is noted to be");
+    if (*child.element[order] != &child) found.push_back("a child is not at its recorded place");
   });
   if (promise_turn_of(role, order) != role.promise_turn[order]) {
-    found.push_back("has the wrong turn among guarantees");
+    found.push_back("has the wrong place among guarantees");
   }
   const bool is_below = role.has_guarantee() && role.promise_turn[0].has_value();
   if (is_below != (below_guarantee_.count(const_cast<Role*>(&role)) > 0)) {
-    found.push_back("is wrongly below its guarantee, or not");
+    found.push_back("its state \"below its guarantee\" is wrong");
   }
   if (role.promise_turns[order].size() > role.promised.size()) {
-    found.push_back("has a turn among guarantees that nobody has");
+    found.push_back("has a place among guarantees, but no guarantee");
   }
-  if (in_order != nodes.size()) found.push_back("miscounts who is in an order");
+  if (in_order != nodes.size()) found.push_back("its count of nodes in an order is wrong");
   return found;
 }
 

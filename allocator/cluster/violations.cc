@@ -35,7 +35,7 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
       found.push_back({text("agent ", name, ": ", what)});
     };
     if (a->draining != (draining.count(a.get()) > 0)) {
-      wrong("is not noted as it is drained");
+      wrong("its drain is not recorded");
     }
     Held allocated;
     std::map<const Framework*, ResourceVector> by_framework;  // looked up only
@@ -50,14 +50,14 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
           return there != by_framework.end() && there->second == use.amounts;
         });
     if (!is_noted || by_framework.size() != a->allocated_to.size()) {
-      wrong("what frameworks hold is not the sum over their tasks");
+      wrong("the resources of frameworks are not the sum over their tasks");
     }
     Held offered;
     int64_t ports = 0;
     for (const OfferId& offer_id : offers_of(*a)) {
       const OutstandingOffer* offer = outstanding.find(offer_id);
       if (offer == nullptr || offer->agent != a.get()) {
-        wrong("an offer is noted that is not outstanding here");
+        wrong("a recorded offer is not outstanding here");
         continue;
       }
       offered.add(offer->resources);
@@ -78,9 +78,9 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
     for (const ResourceKind kind : kResourceKinds) {
       const int64_t all = a->counted_total()[kind];
       const int64_t free = a->counted_free_of(kind) + a->kept.amounts[kind];
-      if (free < 0) wrong(text("less than nothing is free of ", to_text(kind)));
+      if (free < 0) wrong(text("negative free amount of ", to_text(kind)));
       if (offered.amounts()[kind] > 0 && used[kind] > all) {
-        wrong(text("more is offered than is there of ", to_text(kind)));
+        wrong(text("more is offered than it has of ", to_text(kind)));
       }
       if (kind != ResourceKind::kGpus && free != std::max<int64_t>(all - used[kind], 0)) {
         wrong(text("free + offered + allocated is not total of ", to_text(kind)));
@@ -119,10 +119,10 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
     };
     if (!l.owner->active) wrong("offered while inactive");
     if (l.mode == OfferMode::kOpen && l.open_on.count(offer.agent) == 0) {
-      wrong("an open offer is not noted");
+      wrong("an open offer is not recorded");
     }
-    if (!OutstandingOffers::is_at_leaf(offer)) wrong("it is not noted at its leaf");
-    if (!OutstandingOffers::is_at_agent(offer)) wrong("it is not noted at its agent");
+    if (!OutstandingOffers::is_at_leaf(offer)) wrong("it is not recorded at its leaf");
+    if (!OutstandingOffers::is_at_agent(offer)) wrong("it is not recorded at its agent");
     if (offer.grant->role != l.role->name) wrong("offered in another role");
   }
   for (const auto& [id, l] : leaves) {
@@ -134,21 +134,21 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
     const auto& [allocated, tasks, offered] = known == sums.end() ? Sums() : known->second;
     if (!(allocated == l->allocated)) wrong("allocated is not the sum over tasks");
     if (!(offered == l->offered)) wrong("offered is not the sum over offers");
-    if (tasks != l->tasks) wrong("miscounts its tasks");
+    if (tasks != l->tasks) wrong("its count of tasks is wrong");
     if (demanding.contains(*l) != l->wants_offers() || l->wants != l->wants_offers()) {
-      wrong("what it wants and its asks disagree");
+      wrong("its wanted resources and its asks disagree");
     }
     if (owed_leaves.contains(*l) != (l->wants && may_be_owed(*l))) {
-      wrong("what it is owed and its asks disagree");
+      wrong("its owed resources and its asks disagree");
     }
-    if (!dirty && !l->is_needed()) wrong("nobody needs it");
+    if (!dirty && !l->is_needed()) wrong("it is not needed");
   }
   for (const auto& [id, f] : frameworks) {
     for (const auto& [name, ask] : f->asks) {
       const auto offered = fills.find({id, name});
       if (ask->offered != (offered == fills.end() ? 0 : offered->second)) {
         found.push_back(
-            {text("framework ", id.str(), ": ask ", name.str(), " miscounts its offers")});
+            {text("framework ", id.str(), ": ask ", name.str(), " counts its offers wrong")});
       }
     }
   }
@@ -167,11 +167,11 @@ void Cluster::check_notices(std::vector<Violation>& found) const {
       }
     }
     if (noticed == a->noticed) continue;
-    found.push_back({text("agent ", id.str(), " miscounts what has had notice")});
+    found.push_back({text("agent ", id.str(), " counts tasks with a notice wrong")});
   }
   const auto check_node = [&](const Node& node) {
     if (sums[&node] == node.noticed) return;
-    found.push_back({text(*node.label, " miscounts its notices")});
+    found.push_back({text(*node.label, " counts its notices wrong")});
   };
   check_node(tree.root());
   for (const auto& [name, role] : tree.roles()) check_node(*role);
@@ -192,7 +192,7 @@ void Cluster::check_gang_tasks(std::vector<Violation>& found) const {
   }
   size_t known = 0;
   for (const auto& [gang, tasks] : gang_tasks_) known += tasks.size();
-  if (known != running) found.push_back({"tasks of gangs are known that do not run"});
+  if (known != running) found.push_back({"known tasks of gangs do not run"});
 }
 
 // What is set aside is for somebody's good, and known on both sides.
@@ -203,16 +203,16 @@ void Cluster::check_set_aside(std::vector<Violation>& found) const {
     ++count;
     const AskEntry& ask = *a->claimant;
     if (std::find(ask.set_aside.begin(), ask.set_aside.end(), a.get()) == ask.set_aside.end()) {
-      found.push_back({text("agent ", id.str(), ": it is set aside on one side only")});
+      found.push_back({text("agent ", id.str(), ": its claim is recorded on one side only")});
     }
     if (!a->serves() || ask.unmet() == 0 || !ask.leaf->wants_offers()) {
-      found.push_back({text("agent ", id.str(), ": it is set aside for nobody's good")});
+      found.push_back({text("agent ", id.str(), ": it is claimed without a claimant")});
     }
   }
   for (const auto& [id, f] : frameworks) {
     for (const auto& [name, ask] : f->asks) count -= ask->set_aside.size();
   }
-  if (count != 0) found.push_back({"agents are set aside on one side only"});
+  if (count != 0) found.push_back({"claims of agents are recorded on one side only"});
 }
 
 void Cluster::check_tree(std::vector<Violation>& found) const {

@@ -35,21 +35,21 @@ std::string words_of(const ReclaimOutlook& outlook) {
     case Why::kOff:
       return "nothing is reclaimed (--reclaim=off)";
     case Why::kRefused:
-      return "it did not use what came back for it before";
+      return "it did not use resources that were reclaimed for it before";
     case Why::kTasksUnknown:
-      return "not all tasks that run are known again yet";
+      return "the new master does not know all running tasks yet";
     case Why::kNoRight:
       return "no guarantee covers the ask";
     case Why::kNobodyBorrows:
-      return "nobody else has borrowed what it needs";
+      return "no others have borrowed what it needs";
     case Why::kWouldNotFit:
-      return "it would fit on no agent even if all ended that may have to";
+      return "it would fit on no agent even if all possible victims ended";
     case Why::kTooEarly:
       return "it had its fair share a short while ago, and tasks of others may end by themselves";
     case Why::kTooYoung:
-      return "the tasks that would have to end are younger than the minimum runtime";
+      return "the possible victims are younger than the minimum runtime";
     case Why::kCap:
-      return "as many tasks as may be were told to end within the last minute";
+      return "the maximum number of tasks was preempted within the last minute";
   }
   return "";
 }

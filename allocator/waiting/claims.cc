@@ -399,7 +399,7 @@ void Claims::check(std::vector<Violation>& found) const {
                     [&, on = a.get()](const Claimed& one) { return one.agent == on; }) &&
         claimed_in(*ask.leaf) == &ask && claimed_.count(wait.order) == 1 &&
         claimed_.at(wait.order) == &ask;
-    if (!is_mutual) wrong(*a, "its claim is noted on one side only");
+    if (!is_mutual) wrong(*a, "its claim is recorded on one side only");
     if (!cluster_.dirty && denial(cluster_, ask).is_none() &&
         fits_now(cluster_, ask, *a, cluster_.decided_at)) {
       wrong(*a, "its claimant fits and was not served");

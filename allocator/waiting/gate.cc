@@ -405,7 +405,7 @@ void Gate::check(std::vector<Violation>& found) const {
       if (ask->is_owed != is_noted ||
           (!is_new && cluster_.some_lack && is_owed(*ask, cluster_.decided_at) && !is_noted)) {
         found.push_back({text("ask ", ask->ask.name.str(), " of framework ", id.framework.str(),
-                              ": what it is owed is not noted")});
+                              ": its owed resources are not recorded")});
       }
     }
   }
@@ -414,14 +414,14 @@ void Gate::check(std::vector<Violation>& found) const {
       found.push_back({text("agent ", a->id.str(), ": ", what)});
     };
     if (a->claimant == nullptr || a->purpose != Purpose::kOwed) {
-      wrong("it is noted that something is kept there, and nothing is");
+      wrong("it is recorded as kept for an ask, and is not");
       continue;
     }
-    if (!(a->keep == a->claimant->ask.shape)) wrong("more or less than a task is kept");
+    if (!(a->keep == a->claimant->ask.shape)) wrong("the kept amount is not one task");
     if (cluster_.dirty) continue;
     if (denial(cluster_, *a->claimant).is_none() &&
         is_usable(*a->claimant, *a, cluster_.decided_at)) {
-      wrong("the ask for which something is kept fits and was not served");
+      wrong("the ask for which it is kept fits and was not served");
     }
   }
 }

@@ -142,11 +142,11 @@ void Headroom::check(std::vector<Violation>& found) const {
           std::any_of(room.below.begin(), room.below.end(),
                       [&, &at = *role](const Kept& one) { return one.role == &at; });
       if (is_mutual && ask->unmet() > 0 && ask->leaf->wants_offers() && role->has_limit()) continue;
-      found.push_back({text("role ", name.str(), ": room is kept for nobody's good")});
+      found.push_back({text("role ", name.str(), ": headroom is kept without an ask")});
     }
   }
   for (const auto& [order, ask] : all_) count -= kept_[*ask].below.size();
-  if (count != 0) found.push_back({"room is kept below limits on one side only"});
+  if (count != 0) found.push_back({"headroom below limits is recorded on one side only"});
 }
 
 }  // namespace proffer::fair

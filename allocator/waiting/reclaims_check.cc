@@ -25,19 +25,19 @@ void Reclaims::check_set_aside(std::vector<Violation>& found) const {
       found.push_back({text("agent ", name, what)});
     };
     const std::vector<Reclaim>& reclaims = on(*a);
-    if (a->by_notice() == reclaims.empty()) wrong(" is not known as set aside by notices");
+    if (a->by_notice() == reclaims.empty()) wrong(" is not recorded as reserved by notices");
     for (const Reclaim& reclaim : reclaims) {
       const AskEntry& ask = *reclaim.ask;
       if (agents_of(ask).count(a.get()) == 0 || !a->serves() || !ask.leaf->wants_offers()) {
-        wrong(" is set aside by notices for nobody's good");
+        wrong(" is reserved by notices without a beneficiary");
       }
     }
     if (reclaims.empty()) continue;
     const AskEntry& first = *reclaims.front().ask;
-    if (a->claimant != &first) wrong(" is set aside for somebody else");
+    if (a->claimant != &first) wrong(" is reserved for another beneficiary");
     if (!cluster_.dirty && denial(cluster_, first).is_none() &&
         fits_now(cluster_, first, *a, cluster_.decided_at)) {
-      wrong(": who was given back fits and was not served");
+      wrong(": its beneficiary fits and was not served");
     }
   }
 }
@@ -59,12 +59,12 @@ void Reclaims::check_sums(std::vector<Violation>& found) const {
   if (sums.size() != awaited_.size()) found.push_back({"a node waits for nothing"});
   for (const auto& [node, amounts] : sums) {
     if (amounts == awaited(*node)) continue;
-    found.push_back({text(*node->label, " miscounts what it waits for")});
+    found.push_back({text(*node->label, " counts wrong what it waits for")});
   }
   for (const auto& [id, l] : cluster_.leaves) {
     for (const AskEntry* ask : l->order) {
       if (coming(*ask) == tasks[ask]) continue;
-      found.push_back({text("ask ", ask->ask.name.str(), " miscounts what it waits for")});
+      found.push_back({text("ask ", ask->ask.name.str(), " counts wrong what it waits for")});
     }
   }
 }
@@ -77,9 +77,9 @@ void Reclaims::check_victim(const Agent& a, const TaskRef& ref, const AskEntry& 
   const Task& task = a.tasks.at(ref);
   const auto wrong = [&](const std::string& why) {
     wrong_victims_.push_back(
-        {text("task ", ref.framework.str(), "/", ref.task.str(), " is told to end: ", why)});
+        {text("task ", ref.framework.str(), "/", ref.task.str(), " has a notice to end: ", why)});
   };
-  if (task.ends_by()) wrong("it has had its notice");
+  if (task.ends_by()) wrong("it already had its notice");
   if (cluster_.options.naive.eager_reclaim) return;
   if (now - task.since < cluster_.options.minimum_runtime) wrong("it is too young");
   std::set<const Node*> common;

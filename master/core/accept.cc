@@ -96,7 +96,8 @@ void Master::State::deny_hidden(const Framework& framework, const proto::Accept&
   for (const proto::Operation& operation : accept.operations) {
     for (const proto::TaskSpec& spec : proto::launched_by(operation)) {
       Task* task = tasks_.find({framework.id(), spec.id});
-      if (task != nullptr && task->hidden) disbelieve(*task, "it is launched elsewhere now", step);
+      if (task != nullptr && task->hidden)
+        disbelieve(*task, "its scheduler launches it again now", step);
     }
   }
 }

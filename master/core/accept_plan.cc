@@ -122,9 +122,9 @@ class AcceptPlanner {
                           new_roles_.count({wanted.agent, wanted.role}) == 0;
     const size_t roles = agent.reserved.size() + new_roles_.size();
     if (is_first && roles >= kReservationsPerAgentMax) {
-      return complain(
-          Error::resource_exhausted(text("agent ", quoted(wanted.agent.str()), " has ",
-                                         kReservationsPerAgentMax, " reservations, the most")));
+      return complain(Error::resource_exhausted(text("agent ", quoted(wanted.agent.str()), " has ",
+                                                     kReservationsPerAgentMax,
+                                                     " reservations, which is the maximum")));
     }
     const bool is_done = move(wanted.agent, wanted.role, wanted.amounts, RoleName(),
                               offered_on(wanted.agent, RoleName()), false);
@@ -208,13 +208,13 @@ class AcceptPlanner {
       return TaskRefusal{.reason = TaskReason::kTaskInvalid,
                          .message = text("framework ", from_.id().str(), " may not run tasks as ",
                                          quoted(spec.user),
-                                         ": it names only users that sent it requests, and only if "
-                                         "it subscribed to serve users")};
+                                         ": a framework may only run tasks as users that sent it "
+                                         "requests, if it subscribed to serve users")};
     }
     if (tasks_.is_used({from_.id(), spec.id}) || !ids_.insert(spec.id).second) {
       return TaskRefusal{.reason = TaskReason::kDuplicateTaskId,
                          .message = text("the task id ", quoted(spec.id.str()),
-                                         " was used before; each launch needs an id of its own")};
+                                         " was used before; each launch needs a new id")};
     }
     const Agent* agent = agents_.find(on);
     if (stores_ != nullptr) {
@@ -230,7 +230,7 @@ class AcceptPlanner {
     if (!spec.secrets.empty()) {
       const Result<void> checked = secrets_
                                        ? check_secrets(spec, from_.user_of(spec), *agent, *secrets_)
-                                       : Error::failed_precondition("this master keeps no secrets");
+                                       : Error::failed_precondition("this master has no secrets");
       if (!checked) {
         return TaskRefusal{.reason = TaskReason::kTaskInvalid,
                            .message = checked.error().message()};
@@ -247,7 +247,7 @@ class AcceptPlanner {
     if (agent->tasks.size() + launched_on_[on] >= kTasksPerAgentMax) {
       return TaskRefusal{.reason = TaskReason::kAgentFull,
                          .message = text("agent ", quoted(on.str()), " has ", kTasksPerAgentMax,
-                                         " tasks, which is the most")};
+                                         " tasks, which is the maximum")};
     }
     return std::nullopt;
   }
@@ -263,14 +263,14 @@ class AcceptPlanner {
           ask.empty() ? "it names no ask" : text("the ask ", quoted(ask.str()), " is not declared");
       std::vector<std::string> names;
       for (const auto& [name, declared] : from_.asks) names.push_back(name.str());
-      return refuse(text(which, ": a task names the ask that it fills, ",
-                         names.empty() ? "and none is declared" : text("here ", listed(names))));
+      return refuse(text(which, ": a task must name the ask that it fills, ",
+                         names.empty() ? "and none is declared" : text("one of ", listed(names))));
     }
     const auto launched = launched_of_.find(ask);
     const int64_t count = launched == launched_of_.end() ? 0 : launched->second;
     if (taken_.wanted.at(ask) > count) return std::nullopt;
     return refuse(text("the ask ", quoted(ask.str()),
-                       " wants no more tasks: ", "declare it with a greater count first"));
+                       " is already filled: ", "declare it with a greater count first"));
   }
 
   std::optional<TaskRefusal> remembered_refusal(const TaskId& task) const {
@@ -292,7 +292,7 @@ class AcceptPlanner {
     return TaskRefusal{
         .reason = TaskReason::kTaskInvalid,
         .message = text("the framework remembers its tasks, and ", checked.error().message(),
-                        ": erase ", kRememberedPrefix, "TASK of tasks that have ended")};
+                        ": erase the entries ", kRememberedPrefix, "TASK of ended tasks")};
   }
 
   static size_t bytes_of_launch(const TaskId& task, const Agent& on) {
@@ -303,7 +303,7 @@ class AcceptPlanner {
 
   std::string invalid_text() const {
     return text("offer ", taken_.invalid->value(),
-                " was answered before, rescinded, or its lease ended");
+                " is not valid any more: it was answered, rescinded, or its lease ended");
   }
 
   // The longest that the task runs: as it says, or as its ask does, whichever is less.
@@ -349,9 +349,10 @@ class AcceptPlanner {
       if (!take(spec.shape, rest)) continue;
       return TaskRefusal{
           .reason = TaskReason::kResourcesExceeded,
-          .message = text("the offer of agent ", quoted(on.str()), " is claimed for another ask ",
-                          "and is for tasks that run for at most ", to_text(pool.max_run_time),
-                          ": the task needs a max_run_time of no more than that")};
+          .message =
+              text("the offer of agent ", quoted(on.str()), " is claimed for another ask ",
+                   "and can only take tasks that run for at most ", to_text(pool.max_run_time),
+                   ": set the max_run_time of the task to at most that")};
     }
     return std::nullopt;
   }
@@ -373,12 +374,12 @@ class AcceptPlanner {
       const bool would_fit = take(spec.shape, rest_of_all).has_value();
       return TaskRefusal{
           .reason = TaskReason::kResourcesExceeded,
-          .message = text("it needs ", to_text(spec.shape), ", but of the offers of agent ",
-                          quoted(on.str()), gang != 0 ? " to its gang only " : " only ",
-                          quoted(rest), " is left",
-                          would_fit ? ", of which no role has so much: offers in different roles "
-                                      "are not mixed in one task"
-                                    : "")};
+          .message = text(
+              "it needs ", to_text(spec.shape), ", but of the offers of agent ", quoted(on.str()),
+              gang != 0 ? " to its gang only " : " only ", quoted(rest), " is left",
+              would_fit
+                  ? ", and no single role has enough: a task cannot use offers in different roles"
+                  : "")};
     }
     const auto count = static_cast<int64_t>(spec.port_names.size());
     PortSet& free_ports = free_ports_[on];
@@ -450,10 +451,10 @@ class AcceptPlanner {
       if (state.launched == 0 && state.why.empty()) continue;
       if (state.offers != all.offers) {
         state.why =
-            text("its gang has ", all.offers, " offers, of which the accept names ", state.offers);
+            text("its gang has ", all.offers, " offers, but the accept names ", state.offers);
       } else if (state.why.empty() && state.launched != all.tasks) {
-        state.why = text("its gang is of ", all.tasks, " tasks, of which the accept launches ",
-                         state.launched);
+        state.why =
+            text("its gang has ", all.tasks, " tasks, but the accept launches ", state.launched);
       }
     }
     std::erase_if(launched_, [&](const Launched& launched) {
@@ -463,7 +464,7 @@ class AcceptPlanner {
           {.operation = launched.launch.operation,
            .task = launched.launch.task,
            .reason = TaskReason::kGangIncomplete,
-           .message = text("a gang is launched as a whole or not at all; ", gangs_[gang].why)});
+           .message = text("a gang must be launched as a whole; ", gangs_[gang].why)});
       return true;
     });
   }
@@ -481,7 +482,7 @@ class AcceptPlanner {
     }
     if (wanted.role.empty() || !is_within(wanted.role, from_.record.role)) {
       return Error::invalid_argument(text("a framework in role ", quoted(from_.record.role.str()),
-                                          " reserves for that role or one below it, not for ",
+                                          " can reserve for that role or a role below it, not for ",
                                           quoted(wanted.role.str())));
     }
     if (Result<void> checked = check_shape(wanted.amounts); !checked) {

@@ -156,8 +156,8 @@ std::string Master::State::missing_hosts(const Ask& ask) const {
   if (missing.empty()) return "";
   const bool is_one = missing.size() == 1;
   return text("it prefers ", listed(missing),
-              is_one ? ", which is no agent" : ", which are no agents",
-              " of this cluster: preferred hosts are named as agents are");
+              is_one ? ", which is not an agent" : ", which are not agents",
+              " of this cluster: a preferred host must be the name of an agent");
 }
 
 // Whatever becomes free, its role or one above may not have so much.
@@ -224,7 +224,7 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
                 which.empty() ? "" : " that meet the constraints",
                 " have no room for all of them at once");
   }
-  return text("no single agent", which, " has all of ", to_text(ask.shape), " together");
+  return text("no single agent", which, " has all of ", to_text(ask.shape), " at once");
 }
 
 }  // namespace proffer::master

@@ -87,7 +87,7 @@ std::string Master::State::why_not_launched(const Agent& agent, const Framework&
                                             const proto::AgentTask& told) const {
   const std::string& user = told.user.empty() ? framework.record.user : told.user;
   if (user != framework.record.user && !framework.record.users.contains(user)) {
-    return text("framework ", framework.id().str(), " runs no tasks of user ", quoted(user));
+    return text("framework ", framework.id().str(), " does not run tasks of user ", quoted(user));
   }
   const bool is_root = agent.by == nullptr || (agent.by->uid == 0 && !agent.by->is_unproven);
   if (is_root || user == agent.by->user) return {};
@@ -166,7 +166,7 @@ void Master::State::on_hidden_due(const FrameworkId& id, Step& step) {
   const Time due = framework->subscribed_at + kConfirmPatience;
   if (framework->hidden > 0 && due > step.now) return deadlines_.arm(deadline_of(id), due);
   for (Task* task : tasks_.of(id)) {
-    if (task->hidden) disbelieve(*task, "its scheduler does not know it", step);
+    if (task->hidden) disbelieve(*task, "its scheduler does not know the task", step);
   }
 }
 

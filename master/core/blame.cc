@@ -30,7 +30,7 @@ std::string answer_of_task(const proto::Blame& blame) {
   const std::string whole = for_people(whole_of(blame.waited));
   const std::string_view verb = waits ? "it has waited for " : "it waited for ";
   if (blame.waited.size() == 1) return text(verb, whole, ": ", explained(most->reason));
-  return text(verb, whole, ", the most of it, ", for_people(most->spent), ", because ",
+  return text(verb, whole, ", mostly (", for_people(most->spent), ") because ",
               explained(most->reason));
 }
 
@@ -47,12 +47,13 @@ std::string answer_of_sums(const proto::Blame& blame) {
     if (most_time == nullptr || sum.millis > most_time->millis) most_time = &sum;
   }
   if (most_tasks != nullptr) {
-    return text(waiting, waiting == 1 ? " task waits" : " tasks wait", " now, ", most_tasks->tasks,
-                most_tasks->tasks == 1 ? " of them for this: " : " of them for this: ",
-                to_text(most_tasks->reason));
+    return text(
+        waiting, waiting == 1 ? " task waits" : " tasks wait", " now, ", most_tasks->tasks,
+        most_tasks->tasks == 1 ? " of them for this reason: " : " of them for this reason: ",
+        to_text(most_tasks->reason));
   }
-  if (most_time == nullptr) return "nothing of it waits or has waited";
-  return text("nothing of it waits now; its tasks have waited most for this: ",
+  if (most_time == nullptr) return "no task waits or has waited";
+  return text("no task waits now; the tasks waited longest for this reason: ",
               to_text(most_time->reason));
 }
 

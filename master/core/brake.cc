@@ -20,7 +20,7 @@ bool Brake::pass(size_t agents, Time now) {
 }
 
 Time Brake::next() const {
-  CHECK(!passed_.empty()) << "the brake holds agents back though none was given up";
+  CHECK(!passed_.empty()) << "the brake holds agents back, but none was given up";
   return passed_.front() + options_.period;
 }
 

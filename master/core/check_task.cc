@@ -42,7 +42,7 @@ Result<void> check_environment(const proto::Environment& environment) {
         name.find('\0') != std::string::npos || value.find('\0') != std::string::npos) {
       return Error::invalid_argument(
           text("the environment variable ", quoted(name),
-               " must have a name without '=' and no byte of zero in name or value"));
+               " must have a name without '=', and no NUL byte in its name or value"));
     }
   }
   return {};
@@ -68,13 +68,13 @@ Result<void> check_task(const proto::TaskSpec& spec) {
     return Error::invalid_argument("a task of the command executor needs a command");
   }
   if (spec.command.find('\0') != std::string::npos) {
-    return Error::invalid_argument("the command must have no byte of zero");
+    return Error::invalid_argument("the command must not have a NUL byte");
   }
   if (spec.kill_grace < Duration() || spec.kill_grace > kKillGraceMax) {
     return Error::invalid_argument("the kill grace must be from 0 to ten years");
   }
   if (spec.max_run_time < Duration() || spec.max_run_time > kDurationMax) {
-    return Error::invalid_argument("the longest time that a task runs must be from 0 to ten years");
+    return Error::invalid_argument("max_run_time must be from 0 to ten years");
   }
   if (Result<void> checked = proto::check_kill_signal(spec.kill_signal); !checked) return checked;
   if (Result<void> checked = proto::check_fetched_files(spec.fetch); !checked) return checked;
@@ -88,13 +88,14 @@ Result<void> check_task(const proto::TaskSpec& spec) {
   if (Result<void> checked = proto::check_secret_uses(spec.secrets); !checked) return checked;
   if (!spec.secrets.empty() &&
       (spec.executor != proto::kCommandExecutor || !spec.executor_id.empty())) {
-    return Error::invalid_argument(text("secrets are given to tasks of ", proto::kCommandExecutor,
-                                        " that have an executor of their own (no executor id)"));
+    return Error::invalid_argument(
+        text("only tasks of ", proto::kCommandExecutor,
+             " with an executor of their own (no executor id) can have secrets"));
   }
   if (spec.health) {
     if (spec.executor != proto::kCommandExecutor) {
-      return Error::invalid_argument(text("a health check is done by ", proto::kCommandExecutor,
-                                          ", not by the executor ", quoted(spec.executor)));
+      return Error::invalid_argument(text("a health check needs ", proto::kCommandExecutor,
+                                          ", not the executor ", quoted(spec.executor)));
     }
     if (Result<void> checked = proto::check_health_check(*spec.health, spec.port_names); !checked) {
       return checked;
@@ -102,8 +103,8 @@ Result<void> check_task(const proto::TaskSpec& spec) {
   }
   if (spec.readiness) {
     if (spec.executor != proto::kCommandExecutor) {
-      return Error::invalid_argument(text("readiness is seen by ", proto::kCommandExecutor,
-                                          ", not by the executor ", quoted(spec.executor)));
+      return Error::invalid_argument(text("readiness needs ", proto::kCommandExecutor,
+                                          ", not the executor ", quoted(spec.executor)));
     }
     if (Result<void> checked = proto::check_readiness(*spec.readiness, spec.port_names); !checked) {
       return checked;

@@ -14,8 +14,7 @@ namespace {
 // What keeps most agents out, of `agents`.
 std::string most_of(const std::vector<HinderedAgents>& hindered, int64_t agents) {
   const HinderedAgents& most = hindered.front();
-  return text("of ", agents, agents == 1 ? " agent " : " agents ", most.agents, ": ",
-              to_text(most));
+  return text(most.agents, " of ", agents, agents == 1 ? " agent: " : " agents: ", to_text(most));
 }
 
 // The allocator knows only that an agent is closed. Some reasons, if one of them is not a drain.
@@ -55,16 +54,16 @@ std::string why_unmet(const AskExplanation& ask, int64_t agents) {
   const std::string which = text("the ask ", quoted(ask.ask.str()), " of ", to_text(ask.shape));
   if (!ask.could_ever_fit) return text(which, " fits no agent: ", changes_text(ask));
   if (!ask.claimed.empty()) {
-    return text(which, " has waited long: what becomes free on agent ", ask.claimed.str(),
-                " is set aside for it");
+    return text(which, " has waited long: resources that become free on agent ", ask.claimed.str(),
+                " are claimed for it");
   }
   if (ask.usable > 0) {
     return text(which, " could use ", ask.usable, ask.usable == 1 ? " agent" : " agents",
-                ": it is offered with the next decision");
+                ": the next decision offers it");
   }
   std::string said = text(which, " is not met: ", most_of(ask.hindered, agents));
   if (!ask.first.empty() && ask.hindered.front().why != Hindrance::kOwed) {
-    said += text("; first comes ", owed_text(ask.first));
+    said += text("; before it comes ", owed_text(ask.first));
   }
   return said;
 }
@@ -84,7 +83,7 @@ std::string wait_text(const proto::Explanation& all) {
   std::string said = text(wait.ask.empty() ? "it" : text("its ask ", quoted(wait.ask.str())),
                           " launched nothing in ", wait.failures,
                           wait.failures == 1 ? " accept" : " accepts in a row",
-                          ", so nothing is offered for another ", time_left(wait.until - all.now));
+                          ", so no offers are made for another ", time_left(wait.until - all.now));
   if (all.refusals.count == 0) return said;
   said += text("; the last refused task is ", quoted(all.refusals.task.str()));
   return all.refusals.message.empty() ? said : text(said, ": ", all.refusals.message);
@@ -92,7 +91,7 @@ std::string wait_text(const proto::Explanation& all) {
 
 std::string answer_of_connected(const proto::Explanation& all) {
   const FrameworkExplanation& fair = all.fair;
-  if (fair.suppressed) return "it has suppressed offers: none come until it revives";
+  if (fair.suppressed) return "it has suppressed offers: it gets none until it revives";
   if (!all.waits.empty() && (all.waits.front().ask.empty() || fair.asks.empty())) {
     return wait_text(all);
   }
@@ -105,7 +104,7 @@ std::string answer_of_connected(const proto::Explanation& all) {
       }
       return all.offers.empty()
                  ? "it asks for nothing: it has declared no asks, or all of them are launched"
-                 : "all that it asks for is offered to it: it has to accept or decline";
+                 : "all its asks are in outstanding offers: it has to accept or decline them";
     }
     // One that can be met says more than one that never could.
     for (const AskExplanation& ask : fair.asks) {
@@ -114,15 +113,15 @@ std::string answer_of_connected(const proto::Explanation& all) {
     return why_unmet(fair.asks.front(), fair.agents);
   }
   if (fair.usable > 0) {
-    return text("it takes open offers and could have ", fair.usable,
+    return text("it takes open offers and could use ", fair.usable,
                 fair.usable == 1 ? " agent" : " agents",
-                ": they are offered with the next decision, as far as its share allows");
+                ": the next decision offers them, as far as its share allows");
   }
   if (!all.offers.empty()) {
     return text("it holds ", all.offers.size(), all.offers.size() == 1 ? " offer" : " offers",
                 ", which it has to accept or decline");
   }
-  return text("nothing is left for it: ", most_of(fair.hindered, fair.agents));
+  return text("no agent can be offered to it: ", most_of(fair.hindered, fair.agents));
 }
 
 std::string answer_of(const proto::Explanation& all) {
@@ -132,7 +131,7 @@ std::string answer_of(const proto::Explanation& all) {
   }
   std::string answer = answer_of_connected(all);
   if (all.unanswered_in_a_row > 1) {
-    answer += text("; its scheduler has not answered the last ", all.unanswered_in_a_row,
+    answer += text("; its scheduler did not answer the last ", all.unanswered_in_a_row,
                    " offers before their leases ended");
   }
   return answer;

@@ -29,14 +29,14 @@ std::string in_words(Time at, Time now) {
 
 std::string answer_of(const RoleExplanation& fair, Time now) {
   if (fair.asks_unmet == 0) {
-    if (fair.children_all == 0) return "nobody is in it, so nothing is asked for in it";
+    if (fair.children_all == 0) return "it has no frameworks, so it has no asks";
     return fair.place > 0 ? "it takes open offers as they come"
-                          : "all that is asked for in it is launched or offered";
+                          : "all its asks are launched or offered";
   }
   const HeldAsks& most = fair.held.front();
-  std::string said = text("of what is asked for in it ", fair.asks_unmet,
+  std::string said = text("in this role ", fair.asks_unmet,
                           fair.asks_unmet == 1 ? " ask is" : " asks are", " not met: ");
-  if (fair.held.size() > 1) said += text(most.asks, " because of this: ");
+  if (fair.held.size() > 1) said += text(most.asks, " of them for this reason: ");
   said += to_text(most);
   if (most.until) said += text(" (", in_words(*most.until, now), ")");
   if (most.why == RoleHindrance::kLent && !fair.borrowers.empty()) {
@@ -52,14 +52,15 @@ std::string answer_of(const proto::ExplainedNotice& notice, const AgentId& agent
       notice.beneficiary.empty() ? "" : text(" for role ", quoted(notice.beneficiary.str()));
   switch (notice.reason) {
     case RevokeReason::kReclaimed:
-      return text("it is to end ", when, ": what its role has borrowed goes back", whose);
+      return text("it must end ", when, ": resources that its role has borrowed are reclaimed",
+                  whose);
     case RevokeReason::kDraining:
-      return text("it is to end ", when, ": agent ", agent.str(), " is being drained");
+      return text("it must end ", when, ": agent ", agent.str(), " is being drained");
     case RevokeReason::kLent:
-      return text("it is to end ", when, ": it runs on what is set aside", whose);
+      return text("it must end ", when, ": it runs on resources that are claimed", whose);
     case RevokeReason::kEstimate:
-      return text("it is to end ", when, ": agent ", agent.str(),
-                  " has less than it had estimated");
+      return text("it must end ", when, ": agent ", agent.str(),
+                  " has fewer resources than it had estimated");
   }
   return "";
 }
@@ -67,24 +68,24 @@ std::string answer_of(const proto::ExplainedNotice& notice, const AgentId& agent
 std::string answer_of(const TaskStanding& standing, Time now) {
   if (!standing.victim_for.empty()) {
     const Beneficiary& first = standing.victim_for.front();
-    return text("it runs on what its role has borrowed, and is the next to end for the ask ",
+    return text("it runs on borrowed resources, and is the next victim for the ask ",
                 quoted(first.ask.str()), " of ", first.framework.str(),
                 first.from && *first.from > now ? text(", ", in_words(*first.from, now)) : "");
   }
-  if (standing.is_estimated) return "it runs on what its agent only estimates to be free";
-  if (standing.is_lent) return "it runs on what is set aside for others until these fit";
+  if (standing.is_estimated) return "it runs on resources that its agent only estimates to be free";
+  if (standing.is_lent) return "it runs on resources that are claimed for others, until those fit";
   if (!standing.guaranteed_by.empty()) {
     return text("it runs, and the guarantee of role ", quoted(standing.guaranteed_by.str()),
-                " covers it: it is not taken back");
+                " covers it: it is not preempted");
   }
   if (!standing.over.empty()) {
-    return text("it runs on what its role has borrowed; nobody claims it now",
+    return text("it runs on borrowed resources; no ask reclaims them now",
                 standing.protected_until
-                    ? text(", and nobody may before it is as old as the minimum runtime, ",
+                    ? text(", and none may before the task reaches the minimum runtime, ",
                            in_words(*standing.protected_until, now))
                     : std::string());
   }
-  return "it runs, within what its role is entitled to";
+  return "it runs within the entitlement of its role";
 }
 
 }  // namespace
@@ -168,7 +169,8 @@ proto::ExplainedTask Master::State::explain_known(proto::TaskRow row) const {
   } else if (all.notice) {
     all.answer = answer_of(*all.notice, task->agent, now_);
   } else if (task->state == proto::TaskState::kUnreachable) {
-    all.answer = text("its agent ", task->agent.str(), " is away: it may still run", why);
+    all.answer =
+        text("its agent ", task->agent.str(), " is unreachable: the task may still run", why);
   } else if (task->state == proto::TaskState::kStaging) {
     all.answer = text("it is being started on agent ", task->agent.str(), why);
   } else if (all.standing) {
@@ -187,7 +189,7 @@ Result<proto::ExplainedTask> Master::State::explain_unknown(const Framework& fra
     std::vector<std::string> names;
     for (const proto::TaskRow& row : tasks_.rows(query)) names.push_back(row.task.str());
     return Error::not_found(text("the master knows no task ", quoted(id.str()), " of ",
-                                 framework.id().str(), ", which asks for nothing more either"))
+                                 framework.id().str(), ", which has no unmet asks either"))
         .with_hint(hint_of(id.str(), names, text("tasks of ", framework.id().str())));
   }
   proto::ExplainedTask all{.now = now_, .is_known = false};
@@ -195,9 +197,9 @@ Result<proto::ExplainedTask> Master::State::explain_unknown(const Framework& fra
   all.row.task = id;
   all.asks = std::move(fair.asks);
   all.agents = fair.agents;
-  all.answer = text("the master knows no task ", quoted(id.str()), " of ", framework.id().str(),
-                    ": before its launch a task is one of an ask; ",
-                    why_unmet(all.asks.front(), all.agents));
+  all.answer =
+      text("the master knows no task ", quoted(id.str()), " of ", framework.id().str(),
+           ": a task has no id before its launch; ", why_unmet(all.asks.front(), all.agents));
   return all;
 }
 

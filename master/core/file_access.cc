@@ -35,11 +35,11 @@ Result<std::string> paths_for(const Agents& agents, const AgentId& id,
     return Error::permission_denied(text("agent ", quoted(id.str()), " runs ", what,
                                          " of framework ", quoted(wanted.framework.str()),
                                          " as user ", quoted(user)))
-        .with_hint("an agent may read files of others only for the tasks that it runs");
+        .with_hint("an agent may read files on other agents only for tasks that it runs");
   }
-  return Error::permission_denied(text("agent ", quoted(id.str()),
-                                       " runs tasks of several jobs of user ", quoted(user),
-                                       ", and does not say which needs the files"))
+  return Error::permission_denied(
+             text("agent ", quoted(id.str()), " runs tasks of several jobs of user ", quoted(user),
+                  ", and the call does not name the task that needs the files"))
       .with_hint("upgrade that agent");
 }
 
@@ -64,7 +64,7 @@ Result<FileGrant> Master::State::grant_files(const proto::FileAccessCall& wanted
   } else if (!is_operator(options_.policy, *by)) {
     return Error::permission_denied(
                text("user ", quoted(by->user), " may not read files as user ", quoted(grant.user)))
-        .with_hint("root, the user that runs the master and the operators' group may");
+        .with_hint("only root, the master's user and members of the operators' group may");
   }
   const Agent* agent = agents_.find(wanted.agent);
   if (agent == nullptr) {
@@ -73,12 +73,12 @@ Result<FileGrant> Master::State::grant_files(const proto::FileAccessCall& wanted
   if (!agent->connected()) {
     return Error::unavailable(
                text("agent ", quoted(wanted.agent.str()), " is not connected to the master"))
-        .with_hint("proffer agents shows when it is back");
+        .with_hint("see its state with proffer agents, and try again when it is connected");
   }
   if (agent->files.address.empty()) {
-    return Error::failed_precondition(text("agent ", quoted(wanted.agent.str()),
-                                           " serves the files of its tasks on its own machine "
-                                           "only"))
+    return Error::failed_precondition(
+               text("agent ", quoted(wanted.agent.str()),
+                    " serves the files of its tasks only on its own machine"))
         .with_hint("start it with --https_port=0, or read them on its machine");
   }
   grant.files = agent->files;

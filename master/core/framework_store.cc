@@ -68,7 +68,7 @@ Result<void> check_expected(const StoreOperation& operation, const StoreEntry* e
                                              ? std::string("not to be there")
                                              : text("to have version ", *operation.expected),
                                          ", but ", version_text(version)))
-      .with_hint("somebody else has written it: read it again and decide anew");
+      .with_hint("another writer changed it: read it again, then retry");
 }
 
 proto::StoreResult::Outcome list(const View& view, const StoreOperation& operation) {
@@ -101,7 +101,7 @@ Result<void> check_quota(const FrameworkId& framework, const FrameworkStores& st
   const size_t bytes_in_all = stores.bytes();
   const auto quota = [&](const auto&... parts) {
     return Error::resource_exhausted(text("the store of framework ", framework.str(), parts...))
-        .with_hint("erase what is not needed any more; the store is for state, not for data");
+        .with_hint("erase entries that are not needed; the store is for small state, not for data");
   };
   if (entries_then > store.entries.size() && entries_then > kStoreKeysPerFrameworkMax) {
     return quota(" has ", store.entries.size(), " entries and would have ", entries_then,
@@ -115,8 +115,8 @@ Result<void> check_quota(const FrameworkId& framework, const FrameworkStores& st
   if (bytes_in_all - store.bytes + bytes_then > kStoreBytesMax) {
     return Error::resource_exhausted(text("the stores of all frameworks have ", bytes_in_all,
                                           " bytes; at most ", kStoreBytesMax, " are allowed, and ",
-                                          bytes_then - store.bytes, " more are wanted"))
-        .with_hint("an operator can tear down frameworks that are not needed any more");
+                                          bytes_then - store.bytes, " more are needed"))
+        .with_hint("an operator can tear down unused frameworks: proffer teardown FRAMEWORK");
   }
   return {};
 }

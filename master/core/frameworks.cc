@@ -86,7 +86,7 @@ Result<Framework*> Frameworks::exactly(std::string_view word) {
   }
   return Error::not_found(text("no framework has the id or name ", quoted(word)))
       .with_hint(all.empty() ? std::string("there are none")
-                             : text("there are ", candidates(all), "; give the whole id or name"));
+                             : text("there are ", candidates(all), "; use the whole id or name"));
 }
 
 std::vector<Framework*> Frameworks::durable_of(const std::string& name, const std::string& user) {

@@ -28,7 +28,7 @@ void Master::State::on_declare_gone(const DeclareGone& message, Step& step) {
     return answer(
         message.call,
         Error::failed_precondition(text("agent ", quoted(id.str()), " is ",
-                                        proto::to_text(agent.state), ", so its machine is there"))
+                                        proto::to_text(agent.state), ", so its machine is running"))
             .with_hint(text("empty it with proffer drain ", id.str(),
                             ", or stop its machine first; then it is disconnected")),
         step);

@@ -70,12 +70,12 @@ Result<KnownKey> Master::State::token_wanted(const MakeJoinToken& message, Time 
                                         to_text(message.valid_for)));
   }
   if (registry_.find(message.key) != nullptr) {
-    return Error::already_exists("this key is known already");
+    return Error::already_exists("this key is already registered");
   }
   if (registry_.keys().size() >= kKeysMax) {
     return Error::resource_exhausted(
-               text("the cluster knows ", kKeysMax, " keys and join tokens, the most"))
-        .with_hint("revoke those that are of no use: proffer keys list");
+               text("the cluster knows ", kKeysMax, " keys and join tokens, which is the maximum"))
+        .with_hint("revoke unused ones: proffer keys list shows them");
   }
   return KnownKey{.key = message.key,
                   .kind = message.kind,
@@ -108,7 +108,7 @@ void Master::State::on_join(const JoinCluster& message, Step& step) {
       if (older.is_token() || older.kind != joined->kind || older.name != joined->name) continue;
       end_key(older,
               Error::permission_denied(
-                  text("agent ", quoted(older.name), " has joined anew, with another key")),
+                  text("agent ", quoted(older.name), " has joined again with another key")),
               false, step);
     }
   }
@@ -123,12 +123,12 @@ void Master::State::on_join(const JoinCluster& message, Step& step) {
 Result<KnownKey> Master::State::key_wanted(const JoinCluster& message, Time now) const {
   const KnownKey* token = find_key(message.by->key, now);
   if (token == nullptr || !token->is_token()) {
-    return Error::permission_denied("this join token was used, or its time is over")
-        .with_hint("an operator makes another with proffer join-token");
+    return Error::permission_denied("this join token was already used, or has expired")
+        .with_hint("ask an operator for a new one: proffer join-token");
   }
   if (!is_valid_public_key(message.key.str())) return bad_key(message.key);
   if (registry_.find(message.key) != nullptr) {
-    return Error::already_exists("this key is known already: each machine makes one of its own");
+    return Error::already_exists("this key is already registered: each machine must make its own");
   }
   if (message.runs_as.size() > kNameBytesMax) {
     return Error::invalid_argument(
@@ -166,7 +166,7 @@ void Master::State::on_rotate_key(const RotateKey& message, Step& step) {
 Result<KnownKey> Master::State::successor_wanted(const RotateKey& message, Time now) const {
   const PublicKey& own = message.by->key;
   if (own.empty()) {
-    return Error::failed_precondition("this call came without a key: the kernel named its user")
+    return Error::failed_precondition("this call used no key: the kernel identified its user")
         .with_hint("proffer keys rotate is for machines and users that joined with proffer join");
   }
   const KnownKey* known = registry_.find(own);
@@ -174,11 +174,11 @@ Result<KnownKey> Master::State::successor_wanted(const RotateKey& message, Time 
   if (!is_valid_public_key(message.key.str())) return bad_key(message.key);
   if (const KnownKey* other = registry_.find(message.key)) {
     if (other->replaces == own) return *other;  // It is asked again.
-    return Error::already_exists("this key is known already: a successor is a new one");
+    return Error::already_exists("this key is already registered: a successor must be a new key");
   }
   if (registry_.keys().size() >= kKeysMax) {
     return Error::resource_exhausted(
-        text("the cluster knows ", kKeysMax, " keys and join tokens, the most"));
+        text("the cluster knows ", kKeysMax, " keys and join tokens, which is the maximum"));
   }
   return KnownKey{.key = message.key,
                   .kind = known->kind,

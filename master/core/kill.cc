@@ -20,7 +20,7 @@ std::optional<Duration> bounded(std::optional<Duration> grace) {
 void Master::State::on_kill(Framework& framework, const proto::KillTask& message, Step& step) {
   Task* task = tasks_.find({framework.id(), message.task});
   if (task != nullptr && task->hidden) {
-    disbelieve(*task, "its scheduler kills what it has not named", step);
+    disbelieve(*task, "its scheduler killed the task before it confirmed it", step);
     task = nullptr;
   }
   // One that has ended, or that nobody knows: the truth is the answer.
@@ -39,13 +39,13 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   };
   if (message.task.empty() == message.framework.empty()) {
     return say(Error::invalid_argument(
-        "either a task is named, by FRAMEWORK/TASK or a unique prefix, or a framework"));
+        "name either a task (FRAMEWORK/TASK or a unique prefix) or a framework"));
   }
   if (!message.framework.empty()) return say(kill_all_of(message, step));
   const std::vector<const Task*> found = tasks_.matching(message.task, kNamesListedMax + 1);
   if (found.empty()) {
     return say(Error::not_found(text("no running task matches ", quoted(message.task)))
-                   .with_hint("proffer tasks lists those that run"));
+                   .with_hint("proffer tasks lists the running tasks"));
   }
   // The whole of a name is meant even if others begin with it.
   std::vector<Task*> exact;

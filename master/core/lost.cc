@@ -197,7 +197,8 @@ void Master::State::on_peer_silent(PeerId id, Step& step) {
   }
   const bool is_agent = peer->kind == PeerKind::kAgent;
   const AgentId agent_id = peer->agent;
-  end_session(id, Error::timeout(text("nothing was heard for ", to_text(options_.silence_max()))),
+  end_session(id,
+              Error::timeout(text("no message was received for ", to_text(options_.silence_max()))),
               true, step);
   // It has been away for as long as an agent may be.
   if (Agent* agent = is_agent ? agents_.find(agent_id) : nullptr) give_up_or_hold(*agent, step);

@@ -179,7 +179,8 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
   } else if (const auto* malformed = std::get_if<FrameMalformed>(&event)) {
     end_of_peer(malformed->peer, malformed->error, "malformed frame", step);
   } else if (const auto* shed = std::get_if<PeerShed>(&event)) {
-    end_of_peer(shed->peer, shed->error, "session shed: its user sends more than is served", step);
+    end_of_peer(shed->peer, shed->error,
+                "session shed: its user sends more than the master can serve", step);
   } else if (const auto* lost = std::get_if<PeerLost>(&event)) {
     on_peer_lost(lost->peer, step);
   } else if (const auto* kill = std::get_if<OperatorKill>(&event)) {

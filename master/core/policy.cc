@@ -43,13 +43,13 @@ constexpr std::array<Rule, kActionCount> kRules = {{
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }
 
 std::string who_may(const Rule& rule, std::string_view owner) {
-  if (rule.token) return "join with a token: an operator makes one with proffer join-token";
+  if (rule.token) return "use a join token: an operator makes one with proffer join-token";
   if (rule.master) {
-    return "masters do, by the cluster's key; or on this machine as root or the user that runs the "
-           "master";
+    return "only masters may: with the cluster's key, or on this machine as root or the master's "
+           "user";
   }
-  if (rule.everybody) return "every user that the kernel of this machine knows may";
-  std::string who = "root, the user that runs the master and the operators' group may";
+  if (rule.everybody) return "every user that the kernel of this machine identifies may";
+  std::string who = "root, the master's user and members of the operators' group may";
   if (rule.owner && !owner.empty()) return text("user ", quoted(owner), ", ", who);
   if (rule.agent_user) return text("the users of --agent_users, ", who);
   return who;
@@ -86,12 +86,12 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
   if (by != nullptr && by->may_only_join) {
     if (rule.token) return {};
     return Error::permission_denied(text("a join token may not ", rule.text))
-        .with_hint("proffer join registers a key with it");
+        .with_hint("use it to register a key: proffer join");
   }
   if (by != nullptr && by->is_master) {
     if (rule.master) return {};
     return Error::permission_denied(text("the key of the masters may not ", rule.text))
-        .with_hint("with it a master may stand by and nothing else");
+        .with_hint("a standby master may use it only to stand by");
   }
   if (by != nullptr && !by->agent.empty()) {
     if (action == Action::kRegisterAgent && owner == by->agent.str()) return {};
@@ -100,7 +100,7 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
                                          action == Action::kRegisterAgent
                                              ? text("register agent ", quoted(owner))
                                              : std::string(rule.text)))
-        .with_hint(text("it may be agent ", quoted(by->agent.str()), " and nothing else"));
+        .with_hint(text("this key may only be used by agent ", quoted(by->agent.str())));
   }
   if (by != nullptr && rule.master && may_stand_by(options, *by)) return {};
   if (by != nullptr && !rule.token && !rule.master) {
@@ -155,15 +155,15 @@ Result<void> check_method(const PolicyOptions& options, const Principal* by,
   switch (caller) {
     case Caller::kAgentKey:
       return refused(text("the key of agent ", quoted(by->agent.str())))
-          .with_hint(text("it may be agent ", quoted(by->agent.str()),
-                          " and nothing else: a user of this machine joins with a token of its "
-                          "own"));
+          .with_hint(text("this key may only be used by agent ", quoted(by->agent.str()),
+                          ": a user of this machine joins with a token of its own"));
     case Caller::kJoinToken:
-      return refused(to_text(caller)).with_hint("proffer join registers a key with it");
+      return refused(to_text(caller)).with_hint("use it to register a key: proffer join");
     case Caller::kMasterKey:
-      return refused(to_text(caller)).with_hint("with it a master may stand by and nothing else");
+      return refused(to_text(caller)).with_hint("a standby master may use it only to stand by");
     case Caller::kUnknown:
-      return refused(to_text(caller)).with_hint("the kernel or a key must say whose process it is");
+      return refused(to_text(caller))
+          .with_hint("the kernel or a key must identify the user of the process");
     case Caller::kOperator:
     case Caller::kUser:
     case Caller::kJoinedUser:
@@ -173,7 +173,7 @@ Result<void> check_method(const PolicyOptions& options, const Principal* by,
   for (const Caller other : kCallers) {
     if (method.callers.has(other)) who += text(who.empty() ? "" : ", ", to_text(other));
   }
-  return refused(text("user ", quoted(by->user))).with_hint(text("it is for ", who));
+  return refused(text("user ", quoted(by->user))).with_hint(text("allowed callers: ", who));
 }
 
 }  // namespace proffer::master

@@ -82,10 +82,8 @@ void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step)
   }
   if (handled) return;
   step.trace(MessageRefused{id, name});
-  end_session(
-      id,
-      Error::failed_precondition(text("the message ", name, " may not be sent to the master here")),
-      true, step);
+  end_session(id, Error::failed_precondition(text("the message ", name, " is not allowed here")),
+              true, step);
 }
 
 bool Master::State::on_new_peer_message(Peer& peer, proto::Message& message, Step& step) {
@@ -154,7 +152,7 @@ bool Master::State::on_scheduler_message(Framework& framework, proto::Message& m
     framework.suppressed = false;
     refresh_waits(framework, step.now);
   } else if (std::holds_alternative<proto::Teardown>(message)) {
-    tear_down(framework, "its scheduler said so", step);
+    tear_down(framework, "its scheduler asked for it", step);
   } else {
     return std::holds_alternative<proto::Heartbeat>(message);
   }

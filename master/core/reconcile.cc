@@ -55,7 +55,7 @@ std::optional<proto::TaskStatus> Master::State::truth_about_unknown(const Framew
                                                                     Step& step) {
   proto::TaskStatus status{.state = TaskState::kLost,
                            .reason = TaskReason::kTaskUnknown,
-                           .message = "nobody knows this task"};
+                           .message = "neither the master nor an agent knows this task"};
   const FrameworkStore* store = remembered_by(framework);
   std::optional<RememberedTask> known;
   if (store != nullptr) known = find_remembered(*store, task);
@@ -63,14 +63,14 @@ std::optional<proto::TaskStatus> Master::State::truth_about_unknown(const Framew
     if (awaited_ > 0) return std::nullopt;
     if (store != nullptr) {
       status.state = TaskState::kRefused;
-      status.message = "no launch of this task was ever accepted";
+      status.message = "the master never accepted a launch of this task";
     }
     return status;
   }
   status.agent = known->agent;
   if (known->end) {
     status.state = *known->end;
-    status.message = "the framework's store says so";
+    status.message = "the end is recorded in the framework's store";
     return status;
   }
   const Agent* agent = agents_.find(known->agent);
@@ -78,13 +78,13 @@ std::optional<proto::TaskStatus> Master::State::truth_about_unknown(const Framew
   if (is_same && agent->seen && agent->memory == known->memory) {
     forget_launch(framework, task, step);
     status.state = TaskState::kRefused;
-    status.message = "the launch was lost on its way: the task was never started";
+    status.message = "the launch did not reach the agent: the task was never started";
     return status;
   }
   if (awaited_ > 0) return std::nullopt;
   status.message = text("agent ", known->agent.str(),
                         is_same ? " has lost its memory" : " was removed from the cluster",
-                        ": nobody knows whether the task was started");
+                        ": it is unknown whether the task was started");
   return status;
 }
 

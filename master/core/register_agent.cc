@@ -89,10 +89,11 @@ std::optional<AgentRefusal> Master::State::refusal_of(Registration& registration
   most = most.max(held_by_tasks(registration).amounts);
   if (agents_.was_declared_gone(first.agent, first.secret)) {
     return AgentRefusal{
-        .error = Error::failed_precondition(text("agent ", quoted(first.agent.str()),
-                                                 " was declared gone, and its tasks were told so"))
-                     .with_hint("begin anew: start the agent with an empty --work_dir, under the "
-                                "same --name if no other agent has it"),
+        .error = Error::failed_precondition(
+                     text("agent ", quoted(first.agent.str()),
+                          " was declared gone, and its tasks were reported as gone"))
+                     .with_hint("start the agent with an empty --work_dir; it may keep its --name "
+                                "if no other agent has it"),
         .ends_tasks = true};
   }
   if (auto copied = refusal_of_copy(first)) return copied;
@@ -113,20 +114,18 @@ std::optional<AgentRefusal> Master::State::refusal_of_copy(
   const std::vector<uint64_t>& former = known->former_boots;
   if (std::find(former.begin(), former.end(), message.boot) != former.end()) {
     return AgentRefusal{
-        .error =
-            Error::failed_precondition(
-                text("another machine has gone on as agent ", name,
-                     " with a copy of this work directory, and the tasks here were told as lost"))
-                .with_hint("begin anew: start one of the two with an empty --work_dir and another "
-                           "--name"),
+        .error = Error::failed_precondition(text("another machine has become agent ", name,
+                                                 " with a copy of this work directory, and the "
+                                                 "tasks here were reported as lost"))
+                     .with_hint("start one of the two with an empty --work_dir and another --name"),
         .ends_tasks = true};
   }
   if (!known->connected() || known->boot == 0 || known->boot == message.boot) return {};
   return AgentRefusal{
       .error = Error::already_exists(text("agent ", name, " is connected from another machine"))
                    .with_hint("if this work directory is a copy, start the agent with an empty one "
-                              "and another --name; if this machine was started again, the agent is "
-                              "admitted when its connection from before has timed out"),
+                              "and another --name; if this machine was restarted, the agent is "
+                              "admitted when its old connection has timed out"),
       .retry = true};
 }
 
@@ -135,16 +134,18 @@ Result<void> Master::State::check_room(const proto::RegisterAgent& message,
   const Agent* known = agents_.find(message.agent);
   if (known != nullptr && known->secret != message.secret) {
     return Error::already_exists(text("another agent is named ", quoted(message.agent.str())))
-        .with_hint("start this one with another --name, or with the work directory of that one");
+        .with_hint(
+            "start this agent with another --name, or with the work directory of the other one");
   }
   if (known == nullptr && agents_.size() >= kPeersMax) {
-    return Error::resource_exhausted(text("the cluster has ", kPeersMax, " agents, the most"));
+    return Error::resource_exhausted(
+        text("the cluster has ", kPeersMax, " agents, which is the maximum"));
   }
   const ResourceVector others = known == nullptr ? most_ : most_ - known->most;
   for (const ResourceKind kind : kResourceKinds) {
     if (others[kind] + most[kind] <= kAmountMax) continue;
     return Error::resource_exhausted(text("with this agent the cluster would have more ",
-                                          to_text(kind), " than can be counted"));
+                                          to_text(kind), " than the master can count"));
   }
   return {};
 }
@@ -169,7 +170,8 @@ Result<void> Master::State::check_cluster(const ClusterId& told, const std::stri
                                          registry_.cluster().str()))
       .with_hint(
           "if the master's registry was lost, restore a backup with `proffer registry restore`; "
-          "else give up what it has there: an agent begins anew with an empty --work_dir");
+          "else give up what it has in the other cluster: start the agent with an empty "
+          "--work_dir");
 }
 
 void Master::State::complete_registration(PeerId peer_id, Registration&& registration, Step& step) {

@@ -131,7 +131,7 @@ Result<void> check_task(const proto::AgentTask& task) {
   if (Result<void> checked = check_resources(task.resources); !checked) return checked;
   if (!may_tell(task.state)) {
     return Error::invalid_argument(
-        text("an agent cannot say that a task is ", proto::to_text(task.state)));
+        text("an agent cannot report that a task is ", proto::to_text(task.state)));
   }
   if (task.unacknowledged.size() > kUpdatesPerTaskMax) {
     return Error::invalid_argument(text("a task has at most ", kUpdatesPerTaskMax,
@@ -184,7 +184,7 @@ Result<void> check_addresses(const Principal& by, proto::RegisterAgent& agent) {
   return Error::invalid_argument(text("agent ", quoted(agent.agent.str()), " connects from ",
                                       by.host.empty() ? "another machine" : by.host,
                                       ", and serves files at ", quoted(address),
-                                      ", which is not there for others"))
+                                      ", which other machines cannot reach"))
       .with_hint(
           "start it with --https_host, the name or address by which other machines reach it");
 }
@@ -199,7 +199,7 @@ Result<void> check_registration(Registration& registration) {
   if (Result<void> checked = check_files(agent.files); !checked) return checked;
   if (std::any_of(agent.limits.begin(), agent.limits.end(),
                   [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; })) {
-    return Error::invalid_argument("what it enforces holds a control character");
+    return Error::invalid_argument("its list of enforced limits has a control character");
   }
   if (Result<void> checked = check_attributes(agent.attributes); !checked) return checked;
   if (Result<void> checked = check_slices(agent); !checked) return checked;
@@ -215,7 +215,7 @@ Result<void> check_registration(Registration& registration) {
       return in_task(std::move(checked).error());
     }
     if (!seen.insert({task.framework, task.task}).second) {
-      return in_task(Error::invalid_argument("it is told twice"));
+      return in_task(Error::invalid_argument("it is listed twice"));
     }
     if (proto::is_terminal(task.state)) continue;
     if (Result<void> added = add_within_bounds(sum, task.resources); !added) {
@@ -224,7 +224,7 @@ Result<void> check_registration(Registration& registration) {
     for (const PortRange& range : task.resources.ports.ranges()) {
       for (int port = range.first; port <= range.last; ++port) {
         if (taken[static_cast<size_t>(port)]) {
-          return in_task(Error::invalid_argument(text("port ", port, " is taken twice")));
+          return in_task(Error::invalid_argument(text("port ", port, " is used twice")));
         }
         taken[static_cast<size_t>(port)] = true;
       }

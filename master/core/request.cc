@@ -14,8 +14,8 @@ namespace {
 constexpr Duration kTimeoutMin = milliseconds(1);
 constexpr Duration kTimeoutMax = hours(1);
 constexpr std::string_view kAskAgain =
-    "its tasks run on; ask again, and if you give ids, with the same id: what was done already is "
-    "not done twice";
+    "its tasks run on; send the request again, with the same id if it has one: it is not done "
+    "twice";
 
 Result<void> check_call(const FrameworkCall& call) {
   if (Result<void> checked = check_name("request id", call.id); !checked) return checked;
@@ -27,7 +27,7 @@ Result<void> check_call(const FrameworkCall& call) {
   if (call.data.size() > kRelayedBytesMax) {
     return Error::resource_exhausted(text("a request to a framework has at most ", kRelayedBytesMax,
                                           " bytes, not ", call.data.size()))
-        .with_hint("give it the path of a file that it can read");
+        .with_hint("put the data into a file that the framework can read, and send its path");
   }
   return {};
 }
@@ -80,7 +80,7 @@ Result<void> Master::State::may_call(const Framework& framework, const Framework
     return Error::invalid_argument(text("framework ", framework.id().str(), " is in role ",
                                         quoted(record.role.str()), ": it cannot charge ",
                                         quoted(call.role.str())))
-        .with_hint("name its role or one below it, or ask a framework of that role");
+        .with_hint("name its role or a role below it, or use a framework in that role");
   }
   const bool names_role = !call.role.empty();
   if (!record.serves_users || by == nullptr || !acts_for_a_user(*by)) {
@@ -93,8 +93,8 @@ Result<void> Master::State::may_call(const Framework& framework, const Framework
   }
   if (Result<void> may = agents_run_tasks_of(*by); !may) return may;
   if (record.users.size() < kFrameworkUsersMax || record.users.contains(by->user)) return {};
-  return Error::resource_exhausted(
-      text("framework ", framework.id().str(), " serves ", kFrameworkUsersMax, " users, the most"));
+  return Error::resource_exhausted(text("framework ", framework.id().str(), " serves ",
+                                        kFrameworkUsersMax, " users, which is the maximum"));
 }
 
 // The framework that is meant, if it can be asked now.
@@ -105,15 +105,16 @@ Result<Framework*> Master::State::find_relay_target(const FrameworkCall& call) {
   const FrameworkId& id = (*named)->id();
   if (!(*named)->connected()) {
     return Error::unavailable(text("the scheduler of framework ", id.str(), " is not connected"))
-        .with_hint(text("start it again, or wait until it is back; ", kAskAgain));
+        .with_hint(text("start the scheduler again, or wait until it is back; ", kAskAgain));
   }
   if (relays_.count(id) >= kRelaysPerFrameworkMax || relays_.size() >= kRelaysMax) {
     const bool own = relays_.count(id) >= kRelaysPerFrameworkMax;
-    return Error::resource_exhausted(
-               own ? text("framework ", id.str(), " has ", kRelaysPerFrameworkMax,
-                          " requests to answer, the most")
-                   : text("the master waits for ", kRelaysMax, " answers of frameworks, the most"))
-        .with_hint("ask again later");
+    return Error::resource_exhausted(own ? text("framework ", id.str(), " has ",
+                                                kRelaysPerFrameworkMax,
+                                                " unanswered requests, which is the maximum")
+                                         : text("the master waits for ", kRelaysMax,
+                                                " answers of frameworks, which is the maximum"))
+        .with_hint("try again later");
   }
   return frameworks_.find(id);
 }

@@ -120,7 +120,8 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
   Task* still = tasks_.find(key);
   if (has_ended && still != nullptr && !still->ended()) {
     tasks_.move(*still, TaskEvent::kLost, step.now);
-    tell(*still, TaskReason::kAgentForgot, "the agent has forgotten how the task ended", step);
+    tell(*still, TaskReason::kAgentForgot, "the agent does not know any more how the task ended",
+         step);
     end_if_told(*still);
   }
 }
@@ -269,7 +270,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Belief be
   ++framework.tasks;
   if (task.hidden) {
     ++framework.hidden;
-    task.report.set({.message = "its scheduler has not named it yet"});
+    task.report.set({.message = "its scheduler has not confirmed it yet"});
     if (told.sequence > 0) acknowledge_to_agent(agent, task.key(), told.sequence, step);
   } else {
     await_start(agent, task, step);

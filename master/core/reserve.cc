@@ -48,17 +48,18 @@ Result<ReservationChange> Master::State::plan_reserve(const ReserveForRole& mess
   }
   if (!agent.allocatable) {
     return Error::unavailable(
-        text("agent ", quoted(agent.id.str()), " is not there: what it has is not known"));
+        text("agent ", quoted(agent.id.str()), " is not connected: its resources are not known"));
   }
   if (!agent.reserved.contains(message.role) && agent.reserved.size() >= kReservationsPerAgentMax) {
     return Error::resource_exhausted(text("agent ", quoted(agent.id.str()), " has ",
-                                          kReservationsPerAgentMax, " reservations, the most"));
+                                          kReservationsPerAgentMax,
+                                          " reservations, which is the maximum"));
   }
   const Resources free = without(part_of(agent.slices, RoleName()), used_of(agent, RoleName()));
   if (!fits(message.amounts, free)) {
     return Error::failed_precondition(
                text("agent ", quoted(agent.id.str()), " has only ", quoted(to_text(free)),
-                    " that is neither reserved nor in use, not ", to_text(message.amounts)))
+                    " that are neither reserved nor in use, not ", to_text(message.amounts)))
         .with_hint("reserve less, or drain the agent first");
   }
   return ReservationChange{.agent = agent.id,
@@ -78,7 +79,9 @@ Result<ReservationChange> Master::State::plan_unreserve(const ReserveForRole& me
     return Error::failed_precondition(text("on agent ", quoted(agent.id.str()),
                                            " nothing is reserved for role ",
                                            quoted(message.role.str()), " by an operation"))
-        .with_hint(by_itself ? "its --reserved flag does: start it again without" : "");
+        .with_hint(by_itself
+                       ? "the agent's own --reserved flag reserves them: start the agent without it"
+                       : "");
   }
   // What the role's tasks use stays reserved, but for what the agent reserves by itself.
   Resources free = without(reserved->second, without(used_of(agent, message.role),
@@ -88,8 +91,8 @@ Result<ReservationChange> Master::State::plan_unreserve(const ReserveForRole& me
     return Error::failed_precondition(text("on agent ", quoted(agent.id.str()), " ",
                                            quoted(to_text(reserved->second)),
                                            " is reserved for role ", quoted(message.role.str()),
-                                           ", of which ", quoted(to_text(free)), " is not in use"))
-        .with_hint("give back less, or end the tasks that use it first");
+                                           ", and only ", quoted(to_text(free)), " is not in use"))
+        .with_hint("unreserve less, or end the tasks that use the reservation first");
   }
   return ReservationChange{.agent = agent.id,
                            .role = message.role,

@@ -29,13 +29,13 @@ std::string why_text(const Task& task) {
       mark.beneficiary.empty() ? "" : text(" for role ", quoted(mark.beneficiary.str()));
   switch (mark.reason) {
     case RevokeReason::kReclaimed:
-      return text("what its role had borrowed went back", whose);
+      return text("resources that its role had borrowed were reclaimed", whose);
     case RevokeReason::kDraining:
       return text("agent ", task.agent.str(), " was drained");
     case RevokeReason::kLent:
-      return text("it ran on what was set aside", whose);
+      return text("it ran on resources that were claimed", whose);
     case RevokeReason::kEstimate:
-      return text("agent ", task.agent.str(), " had less than it had estimated");
+      return text("agent ", task.agent.str(), " had fewer resources than it had estimated");
   }
   return "";
 }

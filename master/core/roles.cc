@@ -57,15 +57,17 @@ Result<RoleSettings> Master::State::settings_wanted(const SetRole& message) cons
   RoleSettings wanted = known == table.end() ? RoleSettings() : known->second;
   if (message.unset) {
     if (message.weight || message.guarantee || message.limit || message.users) {
-      return Error::invalid_argument("a role is either set or unset, not both");
+      return Error::invalid_argument("unset cannot be combined with other settings of the role");
     }
     wanted = settings_of_flags(message.role);
   } else if (!message.weight && !message.guarantee && !message.limit && !message.users) {
-    return Error::invalid_argument(text("nothing is said of role ", quoted(message.role.str())))
+    return Error::invalid_argument(
+               text("no setting is given for role ", quoted(message.role.str())))
         .with_hint("give a weight, a guarantee, a limit or users");
   }
   if (message.role == kGoneRole) {
-    return Error::invalid_argument(text("role ", quoted(kGoneRole.str()), " is the master's own"));
+    return Error::invalid_argument(
+        text("role ", quoted(kGoneRole.str()), " is reserved for the master"));
   }
   if (message.weight) wanted.weight = *message.weight;
   if (message.guarantee) wanted.guarantee = *message.guarantee;
@@ -112,8 +114,8 @@ Result<void> Master::State::may_use_role(const PrincipalPtr& by, const RoleName&
     step.trace(AuditRefused{.user = by->user, .action = "use a role", .of = role.str()});
     return Error::permission_denied(
                text("user ", quoted(by->user), " may not use role ", quoted(role.str())))
-        .with_hint(
-            text("the users of role ", quoted(at.str()), " may: ", joined(known->second.users)));
+        .with_hint(text("only the users of role ", quoted(at.str()),
+                        " may: ", joined(known->second.users)));
   }
   return {};
 }

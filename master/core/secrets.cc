@@ -15,7 +15,7 @@ namespace proffer::master {
 namespace {
 
 constexpr std::string_view kPlainConnection =
-    "a secret does not travel over a plain connection (--insecure_tcp)";
+    "secrets are not sent over a plain connection (--insecure_tcp)";
 
 const proto::SecretRecord* find_secret(const SecretTable& records, const std::string& owner,
                                        const std::string& name) {
@@ -30,7 +30,7 @@ int64_t secrets_of(const SecretTable& records, const std::string& owner) {
 
 Error not_there(const std::string& owner, const std::string& name) {
   return Error::not_found(text("user ", quoted(owner), " has no secret ", quoted(name)))
-      .with_hint("proffer secret list shows those that there are");
+      .with_hint("proffer secret list shows the existing ones");
 }
 
 }  // namespace
@@ -46,10 +46,10 @@ Result<void> check_secrets(const proto::TaskSpec& spec, const std::string& user,
                                    ": set it with proffer secret set ", use.name));
     }
     if (record->key_id != shelf.key_id) {
-      return Error::failed_precondition(
-          text("secret ", quoted(use.name), " was encrypted with another key file than ",
-               shelf.key_id.empty() ? "this master, which has none" : "that of this master",
-               ": copy secrets.key from the master where it was set, and start this one again"));
+      return Error::failed_precondition(text(
+          "secret ", quoted(use.name), " was encrypted with a key file other than that of ",
+          shelf.key_id.empty() ? "this master, which has none" : "this master",
+          ": copy secrets.key from the master where the secret was set, and restart this master"));
     }
     bytes += record->sealed.size();
   }
@@ -59,7 +59,8 @@ Result<void> check_secrets(const proto::TaskSpec& spec, const std::string& user,
   }
   if (!agent.takes_secrets) {
     return Error::failed_precondition(
-        text("agent ", quoted(agent.id.str()), " is of a version that does not know secrets"));
+        text("agent ", quoted(agent.id.str()),
+             " has a version without support for secrets: upgrade it"));
   }
   if (agent.by != nullptr && agent.by->is_unproven) {
     return Error::failed_precondition(
@@ -111,13 +112,14 @@ Result<void> Master::State::check_set_secret(const SetSecret& message) const {
   const SecretTable& records = registry_.secrets();
   if (find_secret(records, owner, message.name) != nullptr) return {};
   if (secrets_of(records, owner) >= static_cast<int64_t>(kSecretsPerUserMax)) {
-    return Error::resource_exhausted(
-               text("user ", quoted(owner), " has ", kSecretsPerUserMax, " secrets, the most"))
-        .with_hint("remove those that are of no use: proffer secret list");
+    return Error::resource_exhausted(text("user ", quoted(owner), " has ", kSecretsPerUserMax,
+                                          " secrets, which is the maximum"))
+        .with_hint("remove unused ones: proffer secret list shows them");
   }
   if (records.size() >= kSecretsMax) {
-    return Error::resource_exhausted(text("the cluster has ", kSecretsMax, " secrets, the most"))
-        .with_hint("operators may remove those of other users: proffer secret list");
+    return Error::resource_exhausted(
+               text("the cluster has ", kSecretsMax, " secrets, which is the maximum"))
+        .with_hint("operators may remove secrets of other users: proffer secret list shows them");
   }
   return {};
 }

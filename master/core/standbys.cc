@@ -87,8 +87,8 @@ void Master::State::on_stand_by(const StandBy& message, Step& step) {
   const bool is_new = standbys_.find(message.standby.master) == nullptr;
   if (!standbys_.put(message.standby, message.peer, step.now)) {
     return answer(message.call,
-                  Error::resource_exhausted(text("a leader knows at most ", proto::kStandbysMax,
-                                                 " masters that stand by")),
+                  Error::resource_exhausted(
+                      text("a leader accepts at most ", proto::kStandbysMax, " standby masters")),
                   step);
   }
   deadlines_.arm({.kind = DeadlineKind::kStandbySilent, .peer = message.peer, .id = {}},
@@ -108,7 +108,8 @@ Result<void> Master::State::check_standby(const StandBy& message, Step& step) {
     Result<void> may = permit(message.by, Action::kStandBy, message.standby.name, step);
     if (!may) return may;
   } else if (known->says.master != message.standby.master) {
-    return Error::invalid_argument(text("this connection is of master ", quoted(known->says.name)));
+    return Error::invalid_argument(
+        text("this connection belongs to master ", quoted(known->says.name)));
   }
   const bool is_leader = message.standby.master == options_.master;
   const Standby* const other = standbys_.find(message.standby.master);
@@ -119,7 +120,7 @@ Result<void> Master::State::check_standby(const StandBy& message, Step& step) {
                                     " is a copy of that of master ",
                                     quoted(is_leader ? options_.name : other->says.name)))
       .with_hint(
-          "of one of the two remove the file master_id and the folder history, and start it again");
+          "for one of the two, remove the file master_id and the folder history, then restart it");
 }
 
 void Master::State::on_standby_silent(PeerId peer, Step& step) {
@@ -196,11 +197,11 @@ Result<HistoryKeeper> Master::State::keeper_of(const proto::MasterId& master) co
     return keeper;
   }
   if (led == registry_.led().end()) {
-    return Error::not_found(text("no master is ", quoted(master.str())))
-        .with_hint("proffer status names the masters");
+    return Error::not_found(text("there is no master ", quoted(master.str())))
+        .with_hint("proffer status lists the masters");
   }
-  return Error::unavailable(text("master ", quoted(led->name), " is away"))
-      .with_hint("start it again: what it saw while it led is in its data directory");
+  return Error::unavailable(text("master ", quoted(led->name), " is not connected"))
+      .with_hint("start it again: the history of its time as leader is in its data directory");
 }
 
 }  // namespace proffer::master

@@ -21,8 +21,8 @@ bool Starts::note_missed(Duration timeout, Time now) {
       std::min(int64_t{1} << std::min<int64_t>(pauses_, 10), kMissedStartsPauseMax);
   ++pauses_;
   until_ = now + timeout * times;
-  why_ = text("it said nothing of the last ", missed_, " tasks that it was given, for ",
-              to_text(timeout), " each; it is tried again after ", to_text(timeout * times));
+  why_ = text("it did not report the last ", missed_, " tasks launched on it, for ",
+              to_text(timeout), " each; the next attempt is after ", to_text(timeout * times));
   return true;
 }
 
@@ -40,7 +40,7 @@ void Starts::end_pause() {
 bool Starts::note_launched() {
   if (!is_on_trial_ || is_tried_ || until_) return false;
   is_tried_ = true;
-  why_ = "it is tried with one task, since it said nothing of earlier ones";
+  why_ = "it gets one task as a trial, because it did not report earlier tasks";
   return true;
 }
 
@@ -103,7 +103,7 @@ void Master::State::give_up_start(Agent& agent, Task& task, Step& step) {
   send(agent.peer, proto::KillTask{.framework = key.framework, .task = key.task, .grace = {}},
        step);
   tell(task, proto::TaskReason::kNotStarted,
-       text("agent ", agent.id.str(), " took it and said nothing of it for ",
+       text("agent ", agent.id.str(), " received the task and did not report it for ",
             to_text(options_.task_start_timeout)),
        step);
   end_if_told(task);

@@ -17,7 +17,7 @@ void Master::State::on_store_request(Framework& framework, const proto::StoreReq
           : Result<StorePlan>(
                 Error::failed_precondition(
                     text("framework ", framework.id().str(),
-                         " has a failover timeout of 0, so nothing of it is durable"))
+                         " has a failover timeout of 0, so it has no durable state"))
                     .with_hint("subscribe with a failover timeout above zero to keep a store"));
   if (!plan) {
     const Error& error = plan.error();

@@ -106,7 +106,7 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   if (message.remembers_tasks && message.failover_timeout <= Duration()) {
     return Error::invalid_argument(
                "a framework that remembers its tasks needs a failover timeout above 0: without one "
-               "nothing of it is durable")
+               "it has no durable state")
         .with_hint("subscribe with a failover timeout, or without remembers_tasks");
   }
   if (Result<void> checked =
@@ -116,8 +116,8 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   }
   if (message.stands_by && message.failover_timeout <= Duration()) {
     return Error::invalid_argument(
-               "a scheduler that stands by needs a failover timeout above 0: without one there is "
-               "nothing to take over")
+               "a standby scheduler needs a failover timeout above 0: without one there is nothing "
+               "to take over")
         .with_hint("subscribe with a failover timeout");
   }
   Framework* known = nullptr;
@@ -132,15 +132,15 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     known = frameworks_.find(message.framework);
     if (known == nullptr || known->gone) {
       return Error::not_found(text("there is no framework ", quoted(message.framework.str()),
-                                   ": it was torn down, or did not come back in time"))
-          .with_hint("subscribe without an id to begin anew");
+                                   ": it was torn down, or did not reconnect in time"))
+          .with_hint("subscribe without an id to get a new framework");
     }
     if (known->record.secret != message.secret) {
       return Error::already_exists(
                  text("the secret is not that of framework ", quoted(message.framework.str())))
-          .with_hint(message.stands_by ? "another scheduler has taken it over; start this one "
-                                         "again, and it stands by"
-                                       : "");
+          .with_hint(message.stands_by
+                         ? "another scheduler has taken it over; restart this one, and it stands by"
+                         : "");
     }
   }
   if (known == nullptr) {
@@ -151,16 +151,16 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
       return std::move(may).error();
     }
     if (frameworks_.away_of(message.user) >= kAwayFrameworksPerUserMax) {
-      return Error::resource_exhausted(text("user ", quoted(message.user), " has ",
-                                            kAwayFrameworksPerUserMax,
-                                            " frameworks whose schedulers are away, the most"))
+      return Error::resource_exhausted(
+                 text("user ", quoted(message.user), " has ", kAwayFrameworksPerUserMax,
+                      " frameworks whose schedulers are not connected, which is the maximum"))
           .with_hint(
-              "end those that will not come back: proffer teardown FRAMEWORK; a scheduler that "
-              "keeps its session file comes back as the same framework");
+              "end those that will not come back: proffer teardown FRAMEWORK; a scheduler with a "
+              "session file reconnects as the same framework");
     }
     if (frameworks_.size() < kFrameworksMax) return known;
     return Error::resource_exhausted(
-        text("the cluster has ", kFrameworksMax, " frameworks, the most"));
+        text("the cluster has ", kFrameworksMax, " frameworks, which is the maximum"));
   }
   if (Result<void> may = permit(by, Action::kResume, known->id().str(), step, known->record.user);
       !may) {
@@ -168,16 +168,15 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   }
   if (known->record.role != message.role || known->record.mode != message.mode) {
     return Error::invalid_argument(text("framework ", quoted(known->id().str()),
-                                        " subscribed under the role ",
-                                        quoted(known->record.role.str()),
-                                        " and its way to take offers, and keeps both"))
-        .with_hint("tear it down and begin anew to change them");
+                                        " subscribed in role ", quoted(known->record.role.str()),
+                                        ": its role and offer mode cannot change"))
+        .with_hint("to change them, tear it down and subscribe again");
   }
   if (known->record.remembers_tasks != message.remembers_tasks) {
     return Error::invalid_argument(
-               text("framework ", quoted(known->id().str()), " subscribed to have its tasks ",
-                    known->record.remembers_tasks ? "" : "not ", "remembered, and keeps that"))
-        .with_hint("tear it down and begin anew to change it");
+               text("framework ", quoted(known->id().str()), " subscribed with its tasks ",
+                    known->record.remembers_tasks ? "" : "not ", "remembered: this cannot change"))
+        .with_hint("to change it, tear it down and subscribe again");
   }
   return known;
 }
@@ -191,19 +190,19 @@ Result<Framework*> Master::State::find_unattended(const proto::Subscribe& messag
     std::string ids;
     for (const Framework* one : all) ids += text(ids.empty() ? "" : ", ", one->id().str());
     return Error::invalid_argument(text("user ", quoted(message.user),
-                                        " has several frameworks of the name ",
-                                        quoted(message.name), ": ", ids))
-        .with_hint("end those that are not needed: proffer teardown FRAMEWORK");
+                                        " has several frameworks named ", quoted(message.name),
+                                        ": ", ids))
+        .with_hint("tear down the unused ones: proffer teardown FRAMEWORK");
   }
   const std::string& id = all.front()->id().str();
   if (all.front()->connected()) {
     return Error::failed_precondition(text("the scheduler of framework ", id, " is connected"));
   }
   if (now - all.front()->away_since < kStandbyPatience) {
-    return Error::failed_precondition(text("the scheduler of framework ", id, " is away since ",
-                                           to_text(now - all.front()->away_since),
-                                           "; another takes over after ",
-                                           to_text(kStandbyPatience)));
+    return Error::failed_precondition(
+        text("the scheduler of framework ", id, " has been disconnected for ",
+             to_text(now - all.front()->away_since), "; a standby takes over after ",
+             to_text(kStandbyPatience)));
   }
   return all.front();
 }
@@ -216,14 +215,15 @@ Result<void> Master::State::agents_run_tasks_of(const Principal& by) const {
     const bool is_root = agent.by->uid == 0 && !agent.by->is_unproven;
     if (is_root ? !by.is_unproven : agent.by->user == by.user) continue;
     if (is_root) {
-      return Error::permission_denied(text("over TCP no framework begins here: agent ",
-                                           quoted(id.str()),
-                                           " is root, and nothing says which user you are"))
+      return Error::permission_denied(
+                 text("no framework can subscribe over plain TCP here: agent ", quoted(id.str()),
+                      " runs as root, and plain TCP does not identify your user"))
           .with_hint("use the master's Unix socket");
     }
-    return Error::permission_denied(
-               text("user ", quoted(by.user), " may not run tasks here: agent ", quoted(id.str()),
-                    " is not root and runs those of user ", quoted(agent.by->user), " only"))
+    return Error::permission_denied(text("user ", quoted(by.user),
+                                         " may not run tasks here: agent ", quoted(id.str()),
+                                         " does not run as root, and runs tasks of user ",
+                                         quoted(agent.by->user), " only"))
         .with_hint(text("run it as that user, or start the agents as root"));
   }
   return {};

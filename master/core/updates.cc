@@ -27,7 +27,7 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
   if (status.state == TaskState::kUnreachable || status.state == TaskState::kGone) {
     step.trace(UpdateRefused{agent.id, status.state});
     return end_session(agent.peer,
-                       Error::invalid_argument(text("an agent cannot say that a task is ",
+                       Error::invalid_argument(text("an agent cannot report that a task is ",
                                                     proto::to_text(status.state))),
                        true, step);
   }

@@ -44,25 +44,27 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
     const bool listed = agent != nullptr && agent->tasks.contains(task);
     if (!task.ended() && !listed) wrong("is not in the list of its agent");
     if (&key != &task.key()) wrong("is at the wrong place");
-    if (tasks_.find_ended(key) != nullptr) wrong("lives and has ended");
+    if (tasks_.find_ended(key) != nullptr) wrong("is live and has ended");
     if (task.pending.size() > kUpdatesPerTaskMax) wrong("has too many updates");
     const bool runs = !task.ended() && task.state != proto::TaskState::kUnreachable;
-    if (task.held && !runs) wrong("holds resources though it does not run");
+    if (task.held && !runs) wrong("holds resources, but does not run");
     if (runs && !task.held) wrong("runs without resources");
     if (task.state == proto::TaskState::kUnreachable && agent != nullptr && agent->connected()) {
-      wrong("is unreachable though its agent is connected");
+      wrong("is unreachable, but its agent is connected");
     }
     if (framework->gone && (task.ended() || !task.pending.empty())) {
-      wrong("waits for an acknowledgement that nobody will give");
+      wrong("waits for an acknowledgement that cannot come");
     }
     if (task.hidden && (task.ended() || !task.pending.empty() || !task.unconfirmed)) {
-      wrong("is hidden, and has something to tell");
+      wrong("is hidden, and has an update to send");
     }
-    if (task.ended() && task.pending.empty()) wrong("has ended, but nobody was told");
-    if (task.acknowledged > task.agent_sequence) wrong("was acknowledged before it was told");
+    if (task.ended() && task.pending.empty())
+      wrong("has ended, but its scheduler has no update of it");
+    if (task.acknowledged > task.agent_sequence)
+      wrong("was acknowledged before its update was sent");
     const bool drains = agent != nullptr && agent->drained_by && agent->allocatable;
     if (drains && runs && !task.kill_asked && !task.ending->revoke) {
-      wrong("runs on an agent that is being drained, and is not to end");
+      wrong("runs on a draining agent without a notice");
     }
   }
   std::map<std::string, size_t> away;
@@ -209,7 +211,7 @@ void Master::State::check_frameworks_held(HeldSums& sums, std::vector<Violation>
     for (const LeafStatus& leaf : leaves) allocated += leaf.allocated;
     const ResourceVector held = sums.of_framework[id];
     if (!(allocated == held)) {
-      found.push_back({text("framework ", id.str(), " is said to hold ", to_text(allocated),
+      found.push_back({text("framework ", id.str(), " is recorded with ", to_text(allocated),
                             ", but holds ", to_text(held))});
     }
   }
@@ -264,7 +266,7 @@ void Master::State::check_sessions(std::vector<Violation>& found) const {
       found.push_back({text("agent ", id.str(), " may stay away for ever")});
     }
   }
-  if (awaited != awaited_) found.push_back({"the agents that are awaited are counted wrong"});
+  if (awaited != awaited_) found.push_back({"the expected agents are counted wrong"});
   for (const auto& [id, framework] : frameworks_.all()) {
     if (framework.connected() && sessions_.find(framework.peer) == nullptr) {
       found.push_back({text("framework ", id.str(), " has a connection that is not there")});
@@ -284,14 +286,14 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
         record->unreachable != (agent.state == AgentState::kUnreachable) ||
         record->drained_by != agent.drained_by || record->admission != agent.admission ||
         record->gone_at || record->gone_secrets != agent.gone_secrets) {
-      found.push_back({text("agent ", id.str(), " is not in the registry as it is")});
+      found.push_back({text("agent ", id.str(), " is in the registry with another content")});
     }
   }
   for (const auto& [id, gone] : agents_.gone()) {
     const proto::AgentRecord* record = registry_.find(id);
     if (agents_.find(id) != nullptr || record == nullptr || record->secret != gone.secret ||
         record->gone_at != gone.at || record->gone_secrets != gone.gone_secrets) {
-      found.push_back({text("agent ", id.str(), ", which is gone, is not in the registry so")});
+      found.push_back({text("agent ", id.str(), ", which is gone, is not gone in the registry")});
     }
   }
   if (registry_.agents().size() != agents_.size() + agents_.gone().size()) {
@@ -310,7 +312,7 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
     ++durable;
     const proto::FrameworkRecord* record = registry_.find(id);
     if (record == nullptr || !(*record == framework.record)) {
-      found.push_back({text("framework ", id.str(), " is not in the registry as it is")});
+      found.push_back({text("framework ", id.str(), " is in the registry with another content")});
     }
   }
   if (registry_.frameworks().size() != durable) {
@@ -326,7 +328,8 @@ void Master::State::check_stores(std::vector<Violation>& found) const {
   for (const auto& [id, store] : registry_.stores().all()) {
     const Framework* framework = frameworks_.find(id);
     if (framework == nullptr || !framework->durable()) {
-      found.push_back({text("there is a store of ", id.str(), ", which is no durable framework")});
+      found.push_back(
+          {text("there is a store of ", id.str(), ", which is not a durable framework")});
     }
     size_t own = 0;
     for (const auto& [key, entry] : store.entries) {
@@ -334,7 +337,7 @@ void Master::State::check_stores(std::vector<Violation>& found) const {
       if (entry.version == 0 || entry.version > store_version_ ||
           !versions.insert(entry.version).second) {
         found.push_back({text("the entry ", key, " of ", id.str(), " has version ", entry.version,
-                              ", which is another's or was never given")});
+                              ", which belongs to another entry or was never assigned")});
       }
     }
     if (own != store.bytes || store.entries.empty()) {
@@ -411,7 +414,8 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
       if (!framework.asks.contains(ask)) wrong("is of no ask");
       if (is_decided && wait.offered() != allocator_.offered(id, ask)) wrong("counts offers wrong");
       if (is_decided && wait.lacking() < allocator_.lacking(id, ask)) wrong("lacks tasks");
-      if (!wait.look_at || !looks_.contains({*wait.look_at, id, ask})) wrong("is not looked at");
+      if (!wait.look_at || !looks_.contains({*wait.look_at, id, ask}))
+        wrong("is not in the list of waiting asks");
     }
     for (const auto& [ask, declared] : framework.asks) {
       const bool wants = allocator_.lacking(id, ask) + allocator_.offered(id, ask) > 0;
@@ -421,7 +425,8 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
       }
     }
   }
-  if (entries != looks_.size()) found.push_back({"asks are looked at that do not wait"});
+  if (entries != looks_.size())
+    found.push_back({"the list of waiting asks has asks that do not wait"});
   for (const auto& [key, task] : tasks_.all()) {
     if (task.is_starting) count(key.framework, task.claim().role, WaitReason::kStart, 1);
   }
@@ -459,7 +464,7 @@ void Master::State::check_reservations(std::vector<Violation>& found) const {
       const auto record = registry_.reservations().find({id, role});
       if (record == registry_.reservations().end() || record->second.resources != resources) {
         found.push_back({text("what is reserved of agent ", id.str(), " for ", role.str(),
-                              " is not in the registry as it is")});
+                              " is in the registry with another content")});
       }
     }
     reserved += agent.reserved.size();

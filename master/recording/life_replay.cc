@@ -15,7 +15,7 @@ Result<bool> LifeReplay::take(const std::string& record) {
   if (!*read) return true;
   RecordedEntry& entry = **read;
   if (auto* begins = std::get_if<RecordingBegins>(&entry)) {
-    if (core_) return Error::corruption("the recording is damaged: it begins twice");
+    if (core_) return Error::corruption("the recording is damaged: it has two beginnings");
     version_ = begins->version;
     leader_ = begins->options.leader;
     began_ = now_ = begins->options.started_at;
@@ -23,7 +23,7 @@ Result<bool> LifeReplay::take(const std::string& record) {
     if (watcher_ != nullptr) watcher_->begins(begins->options, begins->snapshot);
     return true;
   }
-  if (!core_) return Error::corruption("the recording is damaged: it does not begin");
+  if (!core_) return Error::corruption("the recording is damaged: it has no beginning");
   if (const auto* sum = std::get_if<RecordedSum>(&entry)) return compare(*sum);
   if (const auto* ends = std::get_if<RecordingEnds>(&entry)) {
     why_ended_ = ends->why;
@@ -71,7 +71,7 @@ void LifeReplay::step(RecordedEvent& recorded) {
 Result<bool> LifeReplay::compare(const RecordedSum& sum) {
   if (sum.steps != steps_) {
     return Error::corruption(
-        text("the recording is damaged: ", steps_, " steps are there of the first ", sum.steps));
+        text("the recording is damaged: ", steps_, " steps are present of the first ", sum.steps));
   }
   ++sums_;
   if (sum.hash == hash_.value()) {

@@ -345,7 +345,7 @@ Result<MasterEvent> read_event(uint64_t index, ArchiveReader& archive) {
       frame.envelope = *std::move(envelope);
     }
   }
-  if (!archive.is_done()) return corrupt("an event is not whole");
+  if (!archive.is_done()) return corrupt("an event is incomplete");
   return event;
 }
 
@@ -362,7 +362,7 @@ Result<void> RecordingReader::read_begin(std::string_view bytes) {
   }
   RecordingBegins& begins = begins_.emplace();
   archive(begins.version)(begins.options);
-  if (!archive.is_done()) return corrupt("its beginning is not whole");
+  if (!archive.is_done()) return corrupt("its beginning is incomplete");
   if (Result<void> checked = check_roles(begins.options.allocator.roles); !checked) {
     return corrupt(checked.error().message());
   }
@@ -376,7 +376,7 @@ Result<void> RecordingReader::read_row(std::string_view bytes) {
   std::string key;
   std::string row_bytes;
   archive(table)(key)(row_bytes);
-  if (!archive.is_done()) return corrupt("a row of the registry is not whole");
+  if (!archive.is_done()) return corrupt("a row of the registry is incomplete");
   Result<proto::RegistryRow> row = proto::decode_row(table, key, row_bytes);
   if (!row) return corrupt(row.error().message());
   begins_->snapshot.rows.push_back(*std::move(row));
@@ -388,7 +388,7 @@ Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view reco
   uint64_t number = 0;
   ArchiveReader head(record.substr(1), principals_);
   head(number);
-  if (!head.ok()) return corrupt("a record is not whole");
+  if (!head.ok()) return corrupt("a record is incomplete");
   if (number != records_++) return corrupt("records are missing here");
   const std::string_view bytes = head.rest();
   ArchiveReader archive(bytes, principals_);
@@ -400,7 +400,7 @@ Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view reco
       return std::optional<RecordedEntry>();
     }
     case kBegun: {
-      if (!begins_ || !bytes.empty()) return corrupt("it does not begin");
+      if (!begins_ || !bytes.empty()) return corrupt("it has no beginning");
       RecordedEntry entry(*std::exchange(begins_, std::nullopt));
       return std::optional(std::move(entry));
     }
@@ -408,7 +408,7 @@ Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view reco
       bool begins_anew = false;
       Principal by;
       archive(begins_anew)(by);
-      if (!archive.is_done()) return corrupt("a principal is not whole");
+      if (!archive.is_done()) return corrupt("a principal is incomplete");
       if (begins_anew) principals_.clear();
       if (principals_.size() >= kPrincipalsMax) return corrupt("too many principals");
       principals_.push_back(std::make_shared<Principal>(std::move(by)));
@@ -418,7 +418,7 @@ Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view reco
       RecordedEvent recorded;
       uint64_t index = 0;
       archive(recorded.now)(index);
-      if (!archive.ok()) return corrupt("an event is not whole");
+      if (!archive.ok()) return corrupt("an event is incomplete");
       Result<MasterEvent> event = read_event(index, archive);
       if (!event) return std::move(event).error();
       recorded.event = *std::move(event);
@@ -427,13 +427,13 @@ Result<std::optional<RecordedEntry>> RecordingReader::read(std::string_view reco
     case kSum: {
       RecordedSum sum;
       archive(sum.steps)(sum.hash);
-      if (!archive.is_done()) return corrupt("a sum is not whole");
+      if (!archive.is_done()) return corrupt("a sum is incomplete");
       return std::optional<RecordedEntry>(sum);
     }
     case kEnd: {
       RecordingEnds ends;
       archive(ends.why);
-      if (!archive.is_done()) return corrupt("its end is not whole");
+      if (!archive.is_done()) return corrupt("its end is incomplete");
       return std::optional<RecordedEntry>(std::move(ends));
     }
     default:

@@ -55,9 +55,10 @@ Result<std::vector<RecordedLife>> find_lives(const std::vector<std::string>& pat
                                           return a.leader == b.leader && a.leader != LeaderEpoch();
                                         });
   if (twice != lives.end()) {
-    return Error::invalid_argument(text("two recordings are of leader ", twice->leader.value(),
-                                        ": ", twice->file, " and ", std::next(twice)->file))
-        .with_hint("name each life once, and masters of one cluster only");
+    return Error::invalid_argument(text("there are two recordings of leader ",
+                                        twice->leader.value(), ": ", twice->file, " and ",
+                                        std::next(twice)->file))
+        .with_hint("name each life once, and only masters of one cluster");
   }
   return lives;
 }
@@ -67,8 +68,8 @@ std::string to_text(const LivesGap& gap) {
                          to_text(milliseconds(gap.duration.millis())));
   const uint64_t first = gap.after.value() + 1;
   const uint64_t last = gap.before.value() - 1;
-  if (first == last) out += text("; nothing is here of leader ", first);
-  if (first < last) out += text("; nothing is here of leaders ", first, " to ", last);
+  if (first == last) out += text("; missing: leader ", first);
+  if (first < last) out += text("; missing: leaders ", first, " to ", last);
   return out;
 }
 

@@ -91,13 +91,11 @@ std::string words_of(const LifeReplay& life) {
     return out + text("\nit differs from what happened, between steps ", life.same_until(), " and ",
                       *life.differs_at());
   }
-  if (life.steps() == 0) return out + "\nnothing happened in it";
-  if (!life.is_compared())
-    return out + "\nno sum was recorded of them: they are compared with nothing";
+  if (life.steps() == 0) return out + "\nit has no steps";
+  if (!life.is_compared()) return out + "\nno sum was recorded for them: they are not compared";
   out += text("\nthe same as what happened, in ", life.sums(), life.sums() == 1 ? " sum" : " sums");
   if (life.same_until() < life.steps()) {
-    out +=
-        text("; the last ", life.steps() - life.same_until(), " steps are compared with nothing");
+    out += text("; the last ", life.steps() - life.same_until(), " steps are not compared");
   }
   if (!life.why_ended().empty()) out += text("; its end: ", life.why_ended());
   return out;
@@ -208,7 +206,7 @@ Result<void> answer(const LifeReplay& last, const Options& options) {
   if (options.save.empty()) return {};
   if (last.differs_at()) {
     return Error::failed_precondition(
-        "what differs is not saved: a test of it would only say that it differs");
+        "the replay differs from the recording and is not saved: as a test it would always fail");
   }
   if (fs::exists(options.save)) {
     return Error::already_exists(text(quoted(options.save), " is there already"))
@@ -276,7 +274,7 @@ int replay(const Options& options) {
       // What is wanted in the part that is left out is not known: no policy is tried behind it.
       if (last->is_cut() && !options.with.empty()) break;
     } else if (told) {
-      told = Error::corruption("no recording begins here");
+      told = Error::corruption("this file has no recording");
     }
     if (!told) {
       code = fail(Error(told.error()).in(recorded.file), options.json);
@@ -296,16 +294,15 @@ int replay(const Options& options) {
   if (!options.with.empty()) {
     if (!missing.empty()) {
       return fail(Error::failed_precondition(
-                      text("no policy is tried where a part of the work is not known: ", missing))
-                      .with_hint("name the recordings of leaders that follow each other"),
+                      text("--with needs all of the work, and a part is missing: ", missing))
+                      .with_hint("name the recordings of consecutive leaders"),
                   options.json);
     }
     if (differs) {
-      return fail(
-          Error::failed_precondition("no policy is tried on a recording that differs: it is "
-                                     "not known what was wanted behind that")
-              .with_hint("replay it with the version of Proffer that wrote it"),
-          options.json);
+      return fail(Error::failed_precondition("--with needs a recording that replays without a "
+                                             "difference: the work after it is not known")
+                      .with_hint("replay it with the version of Proffer that wrote it"),
+                  options.json);
     }
     if (const Result<void> tried = try_with(work.work(), options); !tried) {
       return fail(tried.error(), options.json);
@@ -320,29 +317,32 @@ int run(int argc, char** argv) {
   Options options;
   std::string until;
   CLI::App app{
-      "Tells the production core what recordings of masters say (proffer-master --record), and\n"
-      "compares what comes of it with what came of it then.",
+      "Replays recordings of masters (proffer-master --record) with the production core,\nand "
+      "compares the result with what happened.",
       "proffer replay"};
-  app.add_option("FILE", options.paths,
-                 "recordings, or directories of them: all lives, one after the other, in the order "
-                 "in which they led")
+  app.add_option(
+         "FILE", options.paths,
+         "recordings, or directories of recordings; all lives are replayed, in the order they led")
       ->required();
-  app.add_option("--until", until, "only so much time of each life, as in 90s or 2h");
-  app.add_option("--steps", options.bounds.steps, "only so many steps of each life");
-  app.add_option("--trace", options.trace, "-: print what happened, event by event")
+  app.add_option("--until", until,
+                 "replay each life up to this time after its beginning, as in 90s or 2h");
+  app.add_option("--steps", options.bounds.steps, "replay this many steps of each life");
+  app.add_option("--trace", options.trace, "-: print each event of the replay")
       ->check(CLI::IsMember({"-"}));
   app.add_option("--explain", options.explain,
-                 "then explain, as `proffer explain` would have: framework NAME, role PATH or "
-                 "task FRAMEWORK/TASK")
+                 "explain at the end: framework NAME, role PATH or task FRAMEWORK/TASK")
       ->expected(2);
-  app.add_option("--blame", options.blame, "the same of `proffer blame`")->expected(2);
+  app.add_option("--blame", options.blame,
+                 "show `proffer blame` at the end; arguments as of --explain")
+      ->expected(2);
   app.add_option("--save", options.save,
-                 "write what was replayed of the last life to a new file, as a test");
-  app.add_option("--with", options.with,
-                 "simulate the recorded work as it was and with other settings of a role, and "
-                 "compare, as in 'role eng weight=3'; may be repeated: weight, guarantee, limit")
+                 "write the replayed part of the last life to a new file, for a test");
+  app.add_option(
+         "--with", options.with,
+         "simulate with other role settings: 'role eng weight=3' (or guarantee, limit); repeatable")
       ->allow_extra_args(false);
-  app.add_flag("--json", options.json, "print one object for each life, and one of all of them");
+  app.add_flag("--json", options.json,
+               "print one JSON object for each life, and one for all lives");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -355,17 +355,17 @@ int run(int argc, char** argv) {
     if (words->empty()) continue;
     const std::string& kind = words->front();
     if (kind == "framework" || kind == "role" || kind == "task") continue;
-    return fail(Error::invalid_argument(
-                    text("a framework, a role or a task can be asked about, not a ", quoted(kind))),
-                options.json);
-  }
-  if (!options.with.empty() && options.bounds.steps) {
     return fail(
-        Error::invalid_argument("--with tries a policy on a time: give --until, not --steps"),
+        Error::invalid_argument(
+            text("--explain and --blame take a framework, a role or a task, not a ", quoted(kind))),
         options.json);
   }
+  if (!options.with.empty() && options.bounds.steps) {
+    return fail(Error::invalid_argument("--with takes a time, not steps: use --until, not --steps"),
+                options.json);
+  }
   if (!options.with.empty() && !options.trace.empty()) {
-    return fail(Error::invalid_argument("--with prints no --trace: give one of them"),
+    return fail(Error::invalid_argument("--with and --trace cannot be combined: use one of them"),
                 options.json);
   }
   // What is wrong in them is told before an hour is replayed.

@@ -24,7 +24,7 @@ Error wrong_arguments(const Api::Call& call, Error error) {
 }  // namespace
 
 Error no_events_kept() {
-  return Error::failed_precondition("this master keeps no events")
+  return Error::failed_precondition("this master has no event log")
       .with_hint("start proffer-master with --events_mib above 0");
 }
 
@@ -178,9 +178,9 @@ void Api::follow_events(const Call& call, Done done) {
   if (standby == nullptr) {
     process_.tell({AuditRefused{.user = audit_name(call.by.get()),
                                 .action = "follow the event log",
-                                .of = "as a master that does not stand by"}});
-    return done(Error::permission_denied("only a master that stands by may follow the event log")
-                    .with_hint("proffer events shows it"));
+                                .of = "as a master that is not a standby"}});
+    return done(Error::permission_denied("only a standby master may follow the event log")
+                    .with_hint("use proffer events"));
   }
   if (process_.events == nullptr) return done(no_events_kept());
   const Result<proto::FollowCall> follow = proto::parse_follow_call(call.arguments);

@@ -51,21 +51,21 @@ void look_at_master(const Circumstances& now, Findings& findings) {
         Condition::kRegistryStuck,
         {"registry",
          text("a write has waited for ", to_text(seconds(now.oldest_write.millis() / 1000)),
-              ": nothing that was decided since then is told to anybody"),
+              ": the master sends no decision made since then"),
          text("df -h ", now.data_dir)});
   }
   if (now.descriptors_max > 0 &&
       now.descriptors * 100 >= now.descriptors_max * kDescriptorsPercent) {
     findings.add(Condition::kDescriptorsShort,
                  {"master",
-                  text(now.descriptors, " descriptors are open, and ", now.descriptors_max,
-                       " are the most: beyond them nobody can connect"),
+                  text(now.descriptors, " descriptors are open of ", now.descriptors_max,
+                       " that are allowed: at that limit, new connections fail"),
                   text("prlimit --nofile --pid ", now.pid)});
   }
   const auto not_kept = [&](std::string_view log, const std::string& why) {
     if (why.empty()) return;
-    findings.add(Condition::kHistoryNotKept,
-                 {std::string(log), text("it is not kept: ", why), text("df -h ", now.data_dir)});
+    findings.add(Condition::kHistoryNotKept, {std::string(log), text("it cannot be written: ", why),
+                                              text("df -h ", now.data_dir)});
   };
   not_kept("history", now.status.history);
   not_kept("events", now.event_log);
@@ -79,8 +79,7 @@ void look_at_agents(const Circumstances& now, Findings& findings) {
     if (row.held_back) {
       findings.add(
           Condition::kAgentsHeldBack,
-          {name, "it is past its timeout; more agents are than the brake gives up in one period",
-           "proffer agents"});
+          {name, "timed out but held back: too many agents were lost at once", "proffer agents"});
     } else if (is_away(row.state)) {
       findings.add(
           Condition::kAgentLost,
@@ -99,8 +98,8 @@ void look_at_asks(const Circumstances& now, Findings& findings) {
     if (row.state == proto::FrameworkState::kDisconnected) {
       findings.add(Condition::kFrameworkDisconnected,
                    {name,
-                    text("its scheduler is away; its ", row.tasks, " tasks are killed after ",
-                         to_text(row.failover_timeout)),
+                    text("its scheduler is not connected; its ", row.tasks,
+                         " tasks are killed after ", to_text(row.failover_timeout)),
                     text("proffer events --framework=", name)});
     }
     int64_t impossible = 0;
@@ -128,7 +127,7 @@ void look_at_roles(const Circumstances& now, Findings& findings) {
     const std::string use = to_text(row.allocated);
     findings.add(Condition::kRoleBelowGuarantee,
                  {row.role.str(),
-                  text("it wants more, is promised ", to_text(row.guarantee), ", and uses ",
+                  text("it wants more, its guarantee is ", to_text(row.guarantee), ", and it uses ",
                        use.empty() ? "nothing" : use),
                   text("proffer explain role ", row.role.str())});
   }
@@ -155,8 +154,8 @@ void ConditionWatch::look_at_schedulers(const Circumstances& now, Findings& find
       const bool is_one = row.framework != "other";
       findings.add(Condition::kSchedulerSilent,
                    {row.framework,
-                    text("it leaves offers without an answer: ", row.figures.expired,
-                         " have expired, and nobody else had their resources meanwhile"),
+                    text("it does not answer offers: ", row.figures.expired,
+                         " have expired, and others could not use their resources meanwhile"),
                     is_one ? text("proffer explain framework ", row.framework) : "proffer offers"});
     }
     seen.emplace(row.framework, next);

@@ -94,7 +94,7 @@ EventFollower::~EventFollower() {
   if (batch_ != nullptr) {
     // A worker may be at it, may have done it, or may not have begun.
     const Result<Outcome> last = shared_->write(options_.log, *batch_, loop_.now());
-    if (!last) LOG(ERROR) << "events of the leader are not kept: " << last.error().message();
+    if (!last) LOG(ERROR) << "events of the leader cannot be written: " << last.error().message();
   }
   const std::lock_guard lock(shared_->writing);
   shared_->is_closed = true;
@@ -190,14 +190,14 @@ void EventFollower::on_written(Result<Outcome> result) {
     if (batch->connection != connection_) return go_on();
     return stop_following("they cannot be read");
   }
-  if (!trouble_.empty()) LOG(INFO) << "events of the leader are kept again";
+  if (!trouble_.empty()) LOG(INFO) << "events of the leader are written again";
   trouble_.clear();
   written_ += result->written;
   bytes_ = result->bytes;
   const proto::EventPlace before = std::exchange(*next_, result->next);
   if (*next_ < before) {
-    LOG(WARNING) << "the event log is set aside, since the leader's places are before its end: a "
-                    "registry was restored or made anew from="
+    LOG(WARNING) << "the event log is set aside, because the leader's places are before its end: a "
+                    "registry was restored or replaced from="
                  << to_text(before);
   }
   if (*next_ == before) return timer_.arm(loop_.now() + options_.pause);
@@ -207,7 +207,7 @@ void EventFollower::on_written(Result<Outcome> result) {
 // A disk that refuses has no page but this one to wait for it.
 void EventFollower::fail(const Error& error) {
   if (trouble_.empty()) {
-    LOG(ERROR) << "events of the leader are not kept: " << error.message()
+    LOG(ERROR) << "events of the leader cannot be written: " << error.message()
                << "; this standby tries again";
   }
   trouble_ = error.message();

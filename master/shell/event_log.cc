@@ -85,8 +85,8 @@ Result<void> EventLog::Shared::open(const HistoryLogOptions& options, Time now) 
     const std::optional<proto::EventPlace> last = last_place(**opened);
     if (last && *last >= proto::EventPlace{leader, 1}) {
       if (!set_aside) {
-        LOG(WARNING) << "the event log is set aside, since this leader's places are before its "
-                        "end: a registry was restored or made anew end="
+        LOG(WARNING) << "the event log is set aside, because this leader's places are before its "
+                        "end: a registry was restored or replaced end="
                      << to_text(*last) << " leader=" << leader.value();
       }
       set_aside = last;
@@ -247,13 +247,13 @@ void EventLog::write() {
 void EventLog::on_written(Result<void> result, Batch&& batch) {
   if (!result) {
     if (trouble_.empty()) {
-      LOG(ERROR) << "events are not kept: " << result.error().message()
-                 << "; the master goes on without it and tries again";
+      LOG(ERROR) << "events cannot be written: " << result.error().message()
+                 << "; the master continues without them and tries again";
     }
     trouble_ = result.error().message();
     return timer_.arm(loop_.now() + options_.retry);
   }
-  if (!trouble_.empty()) LOG(INFO) << "events are kept again";
+  if (!trouble_.empty()) LOG(INFO) << "events are written again";
   trouble_.clear();
   written_ += events_of(batch.blocks);
   {
@@ -337,7 +337,7 @@ void EventLog::follow(const proto::MasterId& standby, const proto::FollowCall& c
 
 // It asks again if it takes an answer for lost, so nobody waits for the one to its last call.
 void EventLog::end_calls_of(const proto::MasterId& standby) {
-  const auto error = [] { return Error::unavailable("this master has asked again"); };
+  const auto error = [] { return Error::unavailable("this standby has asked again"); };
   for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
     const auto wait = next_wait++;
     if (wait->reading.standby == standby) end_wait(wait, error());
@@ -393,7 +393,8 @@ void EventLog::read_recent(Reading&& reading) {
 Result<void> EventLog::check_may_wait(const Reading& reading, const std::string& user) const {
   if (reading.standby) {
     if (standby_waits_ < proto::kStandbysMax) return {};
-    return Error::resource_exhausted(text("events are awaited by ", standby_waits_, " standbys"));
+    return Error::resource_exhausted(
+        text("too many calls wait for events: ", standby_waits_, " standbys"));
   }
   const auto found = waits_of_user_.find(user);
   const size_t of_user = found == waits_of_user_.end() ? 0 : found->second;
@@ -404,7 +405,7 @@ Result<void> EventLog::check_may_wait(const Reading& reading, const std::string&
   return Error::resource_exhausted(text("too many calls wait for events: ", of_users, ", at most ",
                                         options_.waits_max, "; of user ", quoted(user), " ",
                                         of_user, ", at most ", of_user_max))
-      .with_hint("ask without waiting, or wait with one process for all");
+      .with_hint("use a call that does not wait, or one waiting process for all");
 }
 
 void EventLog::end_wait(std::list<Wait>::iterator wait, Result<Page> page) {
@@ -460,8 +461,8 @@ void EventLog::read_files(Reading&& reading) {
     return read_for_standbys();
   }
   if (reading.standby || reads_ >= kEventReadsMax) {
-    return reading.done(
-        Error::resource_exhausted("others read events, too").with_hint("try again"));
+    return reading.done(Error::resource_exhausted("too many event queries are running")
+                            .with_hint("try again in a moment"));
   }
   ++reads_;
   start_reading(std::move(reading));

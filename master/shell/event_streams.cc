@@ -57,11 +57,11 @@ Result<void> EventStreams::check_room(const Principal* by, bool is_operator) con
   const size_t users_max =
       is_operator ? options_.streams_per_operator_max : options_.streams_per_user_max;
   if (listeners_.size() < options_.streams_max && users < users_max) return {};
-  return Error::resource_exhausted(text("too many listen to events: ", listeners_.size(),
+  return Error::resource_exhausted(text("too many event streams are open: ", listeners_.size(),
                                         ", at most ", options_.streams_max, "; of user ",
                                         quoted(audit_name(by)), " ", users, ", at most ",
                                         users_max))
-      .with_hint("end streams that nobody reads, or ask for pages");
+      .with_hint("close unused streams, or read pages instead");
 }
 
 void EventStreams::add(proto::EventQuery query, PrincipalPtr by, bool is_operator,
@@ -260,7 +260,7 @@ Result<proto::EventQuery> event_stream_query(const std::string& arguments,
   for (const std::string_view name : {"wait_s", "limit"}) {
     if (!request.param(name)) continue;
     return Error::invalid_argument(text(name, ": a stream of events has no pages"))
-        .with_hint("leave it out, or ask without Accept: text/event-stream");
+        .with_hint("leave it out, or send the request without Accept: text/event-stream");
   }
   Result<proto::EventQuery> query = proto::parse_event_query(arguments);
   if (!query) return std::move(query).error().in("arguments of events");

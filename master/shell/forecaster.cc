@@ -83,7 +83,7 @@ void Forecaster::learn() {
 void Forecaster::on_history(const Result<FoundHistory>& found) {
   if (!found) {
     const bool is_last = --tries_left_ == 0;
-    LOG(WARNING) << "forecasts do not know all of the history again="
+    LOG(WARNING) << "forecasts know only a part of the history again="
                  << (is_last ? "never" : to_text(options_.history_retry))
                  << " error=" << log_value(found.error().message());
     if (!is_last) learns_again_.arm(loop_.now() + options_.history_retry);
@@ -212,7 +212,7 @@ void Forecaster::reap() {
 
 void Forecaster::on_answer(const Result<proto::Forecast>& answer) {
   if (!answer) return fail(answer.error().message());
-  if (answer->as_of == Time()) return fail("proffer-simulate does not say of when its forecast is");
+  if (answer->as_of == Time()) return fail("the forecast of proffer-simulate has no time");
   is_making_ = false;
   failed_rest_ = {};
   trouble_.reset();
@@ -233,7 +233,7 @@ void Forecaster::fail(std::string why) {
   // What fails once mostly fails again, and each time the loop takes a snapshot for it.
   failed_rest_ = std::min(std::max(failed_rest_, rest_) * 2, kForecastFailedRestMax);
   next_ = begun_ + failed_rest_;
-  LOG_EVERY_T(WARNING, 60) << "no forecast of starts is made error=" << log_value(why);
+  LOG_EVERY_T(WARNING, 60) << "starts cannot be forecast error=" << log_value(why);
 }
 
 // --- telling it ----------------------------------------------------------------------------------

@@ -21,11 +21,11 @@ void write_frameworks(const std::vector<FrameworkSeriesRow>& rows, MetricsText& 
   counters("proffer_framework_offers_total", "Offers made.", &FrameworkFigures::offers);
   counters("proffer_framework_accepted_total", "Offers accepted.", &FrameworkFigures::accepted);
   counters("proffer_framework_declined_total", "Offers declined.", &FrameworkFigures::declined);
-  counters("proffer_framework_rescinded_total", "Offers taken back, expired ones among them.",
+  counters("proffer_framework_rescinded_total", "Offers rescinded, including expired ones.",
            &FrameworkFigures::rescinded);
   counters("proffer_framework_expired_total", "Offers whose lease ended without an answer.",
            &FrameworkFigures::expired);
-  counters("proffer_framework_launches_total", "Tasks in accepts, refused ones among them.",
+  counters("proffer_framework_launches_total", "Tasks in accepts, including refused ones.",
            &FrameworkFigures::launches);
   text.family(MetricType::kCounter, "proffer_framework_refused_total",
               "Launches that the master or an agent refused.");
@@ -36,20 +36,19 @@ void write_frameworks(const std::vector<FrameworkSeriesRow>& rows, MetricsText& 
     }
   }
   text.family(MetricType::kSummary, "proffer_framework_wait_seconds",
-              "From when an ask wanted tasks that were not offered, or an open offer was "
-              "answered, until the next offer.");
+              "Time from an unmet ask, or from the answer to an open offer, until the next offer.");
   for (const FrameworkSeriesRow& row : rows) text.sample(row.figures.waits, label(row));
   const auto ages = [&](std::string_view name, std::string_view help,
                         Duration FrameworkSeriesRow::*age) {
     text.family(MetricType::kGauge, name, help);
     for (const FrameworkSeriesRow& row : rows) text.sample_seconds(row.*age, label(row));
   };
-  ages("proffer_framework_longest_wait_seconds", "The oldest wait that has not ended.",
+  ages("proffer_framework_longest_wait_seconds", "Age of the oldest wait that has not ended.",
        &FrameworkSeriesRow::longest_wait);
   ages("proffer_framework_oldest_offer_seconds", "Age of the oldest offer without an answer.",
        &FrameworkSeriesRow::oldest_offer);
   text.family(MetricType::kGauge, "proffer_framework_backing_off",
-              "Asks, or the framework as a whole, that get no offers after failures of their own.");
+              "Asks, or the whole framework, that are in back-off after their own failures.");
   for (const FrameworkSeriesRow& row : rows) text.sample(row.backing_off, label(row));
 }
 

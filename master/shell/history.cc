@@ -37,8 +37,8 @@ Result<Place> parse_place(std::string_view text) {
     const auto record = std::from_chars(file.ptr + 1, end, place.record);
     if (record.ec == std::errc() && record.ptr == end) return place;
   }
-  return Error::invalid_argument(
-      proffer::text("\"before\" must be as the page before said in \"next\", not ", quoted(text)));
+  return Error::invalid_argument(proffer::text(
+      "\"before\" must be the value of \"next\" in the previous page, not ", quoted(text)));
 }
 
 std::string to_text(const Place& place) { return text(place.file, ".", place.record); }
@@ -289,13 +289,13 @@ void History::write() {
 void History::on_written(Result<void> result, size_t count) {
   if (!result) {
     if (trouble_.empty()) {
-      LOG(ERROR) << "the history is not kept: " << result.error().message()
-                 << "; the master goes on without it and tries again";
+      LOG(ERROR) << "the history cannot be written: " << result.error().message()
+                 << "; the master continues without it and tries again";
     }
     trouble_ = result.error().message();
     return arm(options_.retry);
   }
-  if (!trouble_.empty()) LOG(INFO) << "the history is kept again";
+  if (!trouble_.empty()) LOG(INFO) << "the history is written again";
   trouble_.clear();
   written_ += count;
   const std::lock_guard lock(shared_->guard);
@@ -335,7 +335,7 @@ void History::read_past(proto::HistoryQuery query, HistoryReader::Done done) {
   }
   if (past) return reader_.read(*std::move(past), std::move(query), std::move(done));
   loop_.post([alive = alive_, done = std::move(done)] {
-    if (*alive) done(Error::unavailable("the history could not be opened yet"));
+    if (*alive) done(Error::unavailable("the history is not open yet"));
   });
 }
 
@@ -370,7 +370,8 @@ void HistoryReader::read(std::vector<HistoryLog::File> files, proto::HistoryQuer
                          Done done) {
   if (reads_ >= kReadsMax) {
     return loop_.post([done = std::move(done)] {
-      done(Error::resource_exhausted("others read the history, too").with_hint("try again"));
+      done(Error::resource_exhausted("too many history queries are running")
+               .with_hint("try again in a moment"));
     });
   }
   ++reads_;

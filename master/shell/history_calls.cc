@@ -51,12 +51,14 @@ void HistoryCalls::ask(PeerId standby, const std::string& user, const proto::His
   const auto of_user = std::count_if(waiting_.begin(), waiting_.end(),
                                      [&](const auto& one) { return one.second.user == user; });
   if (static_cast<size_t>(of_user) >= kStandbyPagesPerUserMax) {
-    return done(Error::resource_exhausted(text("user ", quoted(user), " waits for ", of_user,
-                                               " pages of the history of standbys, the most"))
-                    .with_hint("try again"));
+    return done(
+        Error::resource_exhausted(text("user ", quoted(user), " waits for ", of_user,
+                                       " pages of the history of standbys, which is the maximum"))
+            .with_hint("try again in a moment"));
   }
   if (waiting_.size() >= kStandbyPagesMax) {
-    return done(Error::resource_exhausted("others read the history, too").with_hint("try again"));
+    return done(Error::resource_exhausted("too many history queries are running")
+                    .with_hint("try again in a moment"));
   }
   waiting_[++asked_] = {.standby = standby,
                         .until = loop_.now() + kStandbyAnswersIn,
@@ -111,7 +113,7 @@ void HistoryCalls::end_late() {
   while (!waiting_.empty() && waiting_.begin()->second.until <= loop_.now()) {
     const auto done = std::move(waiting_.begin()->second.done);
     waiting_.erase(waiting_.begin());
-    done(Error::timeout(text("the standby has not answered in ", to_text(kStandbyAnswersIn))));
+    done(Error::timeout(text("the standby did not answer within ", to_text(kStandbyAnswersIn))));
   }
   if (!waiting_.empty()) timer_.arm(waiting_.begin()->second.until);
 }

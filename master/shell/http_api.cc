@@ -88,8 +88,8 @@ void HttpApi::read(HttpCall call, const HttpRequest& request, Tell tell) {
 // Of a route that the core answers at once.
 HttpReply HttpApi::page_now(const HttpCall& call, const PrincipalPtr& by) {
   if (!process_.may_serve()) {
-    return error_reply(Error::unavailable("this master does not lead any more")
-                           .with_hint("ask again: another one leads"));
+    return error_reply(Error::unavailable("this master is no longer the leader")
+                           .with_hint("try again: another master leads"));
   }
   HttpReply reply;
   process_.api.call({.route = *call.route, .arguments = call.arguments, .by = by},
@@ -100,8 +100,9 @@ HttpReply HttpApi::page_now(const HttpCall& call, const PrincipalPtr& by) {
 
 void HttpApi::change(const HttpCall& call, const HttpRequest& request, Tell tell) {
   if (process_.waits_for_disk()) {
-    return tell(error_reply(Error::unavailable("the registry's disk is slow or full: writes wait")
-                                .with_hint("try again in a few seconds")));
+    return tell(
+        error_reply(Error::unavailable("writes to the registry wait: its disk is slow or full")
+                        .with_hint("try again in a few seconds")));
   }
   const std::optional<std::string_view> key = request.header("idempotency-key");
   if (!key) return carry_out(call, request, tell);

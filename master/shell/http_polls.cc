@@ -32,8 +32,8 @@ Result<void> HttpPolls::add(Poll poll) {
   if (polls_.size() >= kPollsMax || static_cast<size_t>(of_user) >= kPollsPerUserMax) {
     return Error::resource_exhausted(text(polls_.size(), " requests wait for a change, ", of_user,
                                           " of user ", quoted(user), "; ", kPollsMax, " and ",
-                                          kPollsPerUserMax, " of one user are the most"))
-        .with_hint("ask without wait=");
+                                          kPollsPerUserMax, " of one user are allowed"))
+        .with_hint("send the request without wait=");
   }
   polls_.push_back({.poll = std::move(poll), .looked = loop_.now()});
   if (polls_.size() == 1) timer_.arm(std::max(loop_.now() + kPollEvery, rests_until_));

@@ -46,7 +46,7 @@ HttpReply no_such_path(const HttpRequest& request) {
   const std::string_view path = request.path;
   const std::string_view near =
       path.starts_with(kApiPrefix) ? nearest(path.substr(kApiPrefix.size()), known) : "";
-  return error_reply(Error::not_found(text("nothing is at ", quoted(path)))
+  return error_reply(Error::not_found(text("there is nothing at ", quoted(path)))
                          .with_hint(near.empty() ? text("there are ", known_paths())
                                                  : text("did you mean ", kApiPrefix, near, "?")));
 }
@@ -79,9 +79,9 @@ std::optional<HttpReply> check_type(const HttpRequest& request, const Route& rou
   HttpReply reply = error_reply(
       Error::invalid_argument(text("the body must be ", kJsonType,
                                    takes_bytes ? " or application/octet-stream" : "",
-                                   type.empty() ? std::string(", and its type is not said")
+                                   type.empty() ? std::string(", and the Content-Type is missing")
                                                 : text(", not ", quoted(type))))
-          .with_hint("curl --json '{…}' says what it sends"));
+          .with_hint("curl --json '{…}' sets the Content-Type"));
   reply.status = 415;
   return reply;
 }
@@ -96,8 +96,7 @@ Result<Duration> wait_of(const HttpRequest& request, const std::string& value) {
   if (!request.header("if-none-match")) {
     return Error::invalid_argument("wait: needs the header If-None-Match")
         .with_hint(
-            "give it the ETag of the answer that you have: the next one comes when it is "
-            "another");
+            "set it to the ETag of your answer: the reply comes when the answer has changed");
   }
   return wait;
 }

@@ -22,7 +22,7 @@ Result<bool> KeptAnswers::begin(const Name& name, std::string_view what, Time no
     if (kept.what != hash) {
       return Error::invalid_argument(
                  text("the Idempotency-Key ", quoted(name.key), " was used for another request"))
-          .with_hint("take a new key for each thing to be done");
+          .with_hint("use a new key for each operation");
     }
     if (kept.is_answered) {
       tell(kept.reply);
@@ -37,7 +37,7 @@ Result<bool> KeptAnswers::begin(const Name& name, std::string_view what, Time no
       use.keys >= kAnswersKeptMax / kUserPart || use.bytes >= kAnswersKeptBytesMax / kUserPart) {
     return Error::resource_exhausted(text("the answers to ", use.keys, " keys of user ",
                                           quoted(name.user), " and ", answers_.size() - use.keys,
-                                          " of others are kept, the most"))
+                                          " of others are kept, which is the maximum"))
         .with_hint(text("they are kept for ", to_text(kAnswersKept),
                         "; try again later, or without an Idempotency-Key"));
   }

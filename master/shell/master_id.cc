@@ -33,8 +33,7 @@ Result<OwnMasterId> own_master_id(const std::string& data_dir) {
   std::string line = bytes.substr(0, bytes.find('\n'));
   if (!is_valid_secret(line) || !is_sum_right(bytes)) {
     return Error::corruption(text(quoted(path), bytes.empty() ? " is empty" : " is damaged"))
-        .with_hint(
-            "put it back from a copy; or remove it: this master counts as a new one from then on");
+        .with_hint("restore it from a copy, or remove it: then this master counts as a new one");
   }
   return OwnMasterId{.id = proto::MasterId(std::move(line))};
 }

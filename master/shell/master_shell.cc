@@ -275,9 +275,9 @@ Result<void> MasterShell::Impl::open_registry() {
     if (::access(alone.c_str(), F_OK) == 0) {
       return Error::failed_precondition(
                  text(quoted(alone),
-                      " is the registry of a master that was alone; with --zk what "
-                      "is in it would be forgotten"))
-          .with_hint("name another --data_dir, or move that registry away to begin anew");
+                      " is the registry of a single master; with --zk its content would be lost"))
+          .with_hint(
+              "use another --data_dir, or move that registry away to start with an empty one");
     }
     leadership =
         std::make_unique<ZooKeeperLeadership>(loop, *options.zookeeper, random_secret().str());
@@ -296,7 +296,7 @@ Result<void> MasterShell::Impl::open_registry() {
   if (const std::string& remark = (*opened)->remark(); !remark.empty()) LOG(WARNING) << remark;
   leadership = std::make_unique<ElectedAtOnce>(*std::move(opened));
   if (options.accepts_older_registry) {
-    LOG(WARNING) << "--accept_older_registry is set: a registry that lacks commits is not refused; "
+    LOG(WARNING) << "--accept_older_registry is set: a registry that lacks commits is accepted; "
                     "leave it out at the next start";
   }
   return {};
@@ -327,7 +327,7 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
     if (opened) {
       recorder = *std::move(opened);
     } else {
-      LOG(ERROR) << "nothing is recorded: " << opened.error().message() << "; "
+      LOG(ERROR) << "the recording cannot begin: " << opened.error().message() << "; "
                  << opened.error().hint();
     }
   }
@@ -366,7 +366,7 @@ void MasterShell::Impl::begin_logs(const MasterSnapshot& snapshot) {
   log_check->start();
   if (is_id_new && has_been_here) {
     LOG(WARNING) << "there was no " << proffer::quoted(options.data_dir + "/master_id")
-                 << ": it was made, and this master counts as a new one beside that of before";
+                 << ": it was created, and this master counts as a new one";
   }
   if (const std::optional<Error> wrong = secrets.mismatch(*core)) {
     LOG(ERROR) << wrong->message() << "; " << wrong->hint();
@@ -504,7 +504,7 @@ Result<std::string> MasterShell::Impl::serve() {
         return std::move(listening).error();
       tcp = {options.tcp->host, router->port()};
       served = to_text(tcp);
-      LOG(WARNING) << "every user who reaches " << served << " has all the rights of user "
+      LOG(WARNING) << "each user that can reach " << served << " has all the rights of user "
                    << user_name(geteuid()) << " here (--insecure_tcp)";
     }
   }
@@ -513,7 +513,7 @@ Result<std::string> MasterShell::Impl::serve() {
   if (!taken) {
     Error error = std::move(taken).error();
     if (!error.hint().empty()) return error;
-    return std::move(error).with_hint("--socket names another place");
+    return std::move(error).with_hint("use another --socket");
   }
   socket_lock.emplace(*std::move(taken));
   socket = options.socket;
@@ -617,10 +617,8 @@ Result<std::string> MasterShell::Impl::join_token_reply() const {
                                          .addresses = reachable_at(tcp, advertised),
                                          .several = options.zookeeper.has_value()});
   }
-  return Error::failed_precondition("this master serves this machine only")
-      .with_hint(
-          "proffer keys init makes its key, proffer-master --port=5050 serves other machines "
-          "with it");
+  return Error::failed_precondition("this master serves only this machine")
+      .with_hint("make its key with proffer keys init, then start proffer-master --port=5050");
 }
 
 Circumstances MasterShell::Impl::circumstances() const {
@@ -657,8 +655,8 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   }
   if (!may_serve()) {
     return responder.respond_json(
-        503, proto::error_json(Error::unavailable("this master does not lead any more")
-                                   .with_hint("ask again: another one leads")));
+        503, proto::error_json(Error::unavailable("this master is no longer the leader")
+                                   .with_hint("try again: another master leads")));
   }
   if (request.path == "/metrics") {
     std::vector<proto::MasterRow> masters = core->masters();

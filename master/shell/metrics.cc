@@ -24,7 +24,7 @@ void write_by(std::string_view label, MetricType type, std::string_view name, st
 }
 
 void write_leads(bool leads, MetricsText& text) {
-  text.gauge("proffer_master_leads", "1: this master leads; 0: it stands by.", leads ? 1 : 0);
+  text.gauge("proffer_master_leads", "1: this master leads; 0: it is a standby.", leads ? 1 : 0);
 }
 
 void write_cluster(const proto::MasterStatus& status, MetricsText& text) {
@@ -38,8 +38,7 @@ void write_cluster(const proto::MasterStatus& status, MetricsText& text) {
           {"unreachable", status.agents_unreachable},
           {"gone", status.agents_gone},
           {"awaited", status.agents_awaited}});
-  text.gauge("proffer_agents_held_back",
-             "Agents past their timeout that the brake keeps from being given up.",
+  text.gauge("proffer_agents_held_back", "Agents that timed out and are held back by the brake.",
              status.agents_held_back);
   gauges("proffer_frameworks", "Frameworks by state.",
          {{"connected", status.frameworks_connected},
@@ -65,7 +64,7 @@ void write_cluster(const proto::MasterStatus& status, MetricsText& text) {
 
 void write_conditions(const ConditionWatch& conditions, MetricsText& text) {
   text.family(MetricType::kGauge, "proffer_conditions",
-              "What is wrong, by kind of condition: agents, roles, frameworks.");
+              "Objects in each kind of condition: agents, roles, frameworks.");
   for (const ConditionKind& kind : condition_kinds()) {
     text.sample(conditions.count(kind.condition),
                 {{"condition", std::string(kind.name)},
@@ -75,7 +74,7 @@ void write_conditions(const ConditionWatch& conditions, MetricsText& text) {
 
 void write_ends(const TaskCounts::Ends& ends, const EventLog* events, MetricsText& text) {
   text.family(MetricType::kCounter, "proffer_tasks_ended_total",
-              "Tasks that ended since this master led, by how they did.");
+              "Tasks that ended since this master became leader, by state and reason.");
   for (const auto& [how, count] : ends) {
     const auto& [state, reason] = how;
     text.sample(static_cast<int64_t>(count),
@@ -85,36 +84,36 @@ void write_ends(const TaskCounts::Ends& ends, const EventLog* events, MetricsTex
 }
 
 void write_history(const History& history, MetricsText& text) {
-  text.counter("proffer_history_entries_total", "Entries of the history that were written.",
+  text.counter("proffer_history_entries_total", "Entries written to the history.",
                history.written());
   text.counter("proffer_history_lost_total",
-               "Entries of the history that were lost: too many waited for the disk.",
+               "Entries of the history that were lost because too many waited for the disk.",
                history.lost());
-  text.gauge("proffer_history_bytes", "What the history takes on the disk.",
+  text.gauge("proffer_history_bytes", "Size of the history on the disk.",
              static_cast<int64_t>(history.bytes()));
-  text.gauge("proffer_history_kept", "1: the history is written; 0: its disk refuses.",
+  text.gauge("proffer_history_kept", "1: the history is written; 0: writes fail.",
              history.trouble().empty() ? 1 : 0);
 }
 
 void write_event_log(uint64_t written, uint64_t bytes, const std::string& trouble,
                      MetricsText& text) {
   text.counter("proffer_event_log_events_total",
-               "Events of the log that were written; of a standby, those of its leader.", written);
-  text.gauge("proffer_event_log_bytes", "What the event log takes on the disk.",
+               "Events written to the event log; on a standby, those of its leader.", written);
+  text.gauge("proffer_event_log_bytes", "Size of the event log on the disk.",
              static_cast<int64_t>(bytes));
-  text.gauge("proffer_event_log_kept", "1: events are written; 0: their disk refuses.",
+  text.gauge("proffer_event_log_kept", "1: events are written; 0: writes fail.",
              trouble.empty() ? 1 : 0);
 }
 
 void write_events(const EventLog& events, const std::vector<proto::MasterRow>& masters,
                   MetricsText& text) {
   write_event_log(events.written(), events.bytes(), events.trouble(), text);
-  text.counter("proffer_event_log_lost_total",
-               "Events of the log that were lost: too many waited for the disk. Followers are "
-               "told of each gap.",
-               events.lost());
+  text.counter(
+      "proffer_event_log_lost_total",
+      "Events that were lost because too many waited for the disk. Followers see each gap.",
+      events.lost());
   text.family(MetricType::kGauge, "proffer_standby_events_behind",
-              "Events of this leader that a standby has not asked for yet.");
+              "Events of this leader that a standby has not fetched yet.");
   for (const proto::MasterRow& row : masters) {
     if (row.events_behind) text.sample(*row.events_behind, {{"master", row.name}});
   }
@@ -124,24 +123,24 @@ void write_forecasts(const Forecaster& forecaster, MetricsText& text) {
   const auto count = [](uint64_t value) { return static_cast<int64_t>(value); };
   const ForecasterFigures& figures = forecaster.figures();
   write_by("outcome", MetricType::kCounter, "proffer_forecasts_total",
-           "Forecasts of starts, by what became of them.",
+           "Forecasts of starts, by outcome.",
            {{"made", count(figures.made)}, {"failed", count(figures.failed)}}, text);
   const proto::EtaFigures& told = forecaster.calibration();
   text.counter("proffer_forecast_starts_total", "Starts that were forecast.",
                static_cast<uint64_t>(told.starts));
   write_by("within", MetricType::kCounter, "proffer_forecast_starts_in_time_total",
-           "Of these, those that were not later than was told: half of them should not be later "
-           "than p50, nine of ten not later than p90.",
+           "Forecast starts that were not later than their p50 (should be half) or p90 (should be "
+           "nine of ten).",
            {{"p50", told.below_p50}, {"p90", told.below_p90}}, text);
 }
 
 void write_registry(const MasterParts& master, MetricsText& text) {
   text.family(MetricType::kHistogram, "proffer_registry_write_seconds",
-              "From when a step gave its records to the registry until they were on the disk; "
-              "steps without records that wait behind them among them.");
+              "Time from handing a step's records to the registry until they are on disk, "
+              "including steps without records that wait behind them.");
   text.sample(master.writes.took());
   text.gauge_seconds("proffer_registry_oldest_write_seconds",
-                     "How long the oldest write has waited for the registry; 0: none waits.",
+                     "Age of the oldest write that waits for the registry; 0: none waits.",
                      master.writes.oldest(master.now));
 }
 
@@ -170,12 +169,12 @@ void write_queues(const MasterParts& master, MetricsText& text) {
   if (const History* history = master.history) {
     items.push_back({"history", history->waiting(), history->waiting_max()});
   }
-  write("proffer_queue_items", "What waits in a queue.", "proffer_queue_items_max",
-        "The bound of the queue: of registry_writes, no frames are read from there on; of the "
-        "others, what comes is refused or lost.",
+  write("proffer_queue_items", "Items in a queue.", "proffer_queue_items_max",
+        "Maximum items of the queue. At the maximum, registry_writes stops reading frames; the "
+        "others refuse or lose items.",
         items);
-  write("proffer_queue_bytes", "Bytes of what waits in a queue.", "proffer_queue_bytes_max",
-        "The bound of the queue in bytes.", {{"frames", master.inbox.bytes(), kWaitingBytesMax}});
+  write("proffer_queue_bytes", "Bytes in a queue.", "proffer_queue_bytes_max",
+        "Maximum bytes of the queue.", {{"frames", master.inbox.bytes(), kWaitingBytesMax}});
   text.gauge("proffer_frames_waiting", "Frames that wait for their user's turn.",
              static_cast<int64_t>(master.inbox.frames()));
 }
@@ -184,12 +183,13 @@ void write_network(const MasterParts& master, MetricsText& text) {
   const Router::Counters& frames = master.router.counters();
   text.counter("proffer_frames_received_total", "Frames from peers.", frames.frames_received);
   text.counter("proffer_frames_sent_total", "Frames to peers.", frames.frames_sent);
-  text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
+  text.counter("proffer_frames_malformed_total",
+               "Received messages that were not exactly one frame.", frames.malformed);
   text.counter("proffer_peers_overflowed_total", "Peers dropped because they read too slowly.",
                frames.overflows);
   const auto count = [](uint64_t value) { return static_cast<int64_t>(value); };
   write_by("reason", MetricType::kCounter, "proffer_connections_refused_total",
-           "Connections that were refused or shut.",
+           "Connections that were refused or closed.",
            {{"silent", count(frames.connections_shut.silent)},
             {"unfinished", count(frames.connections_shut.unfinished)},
             {"over_user_max", count(frames.connections_shut.of_one_user)},
@@ -198,11 +198,10 @@ void write_network(const MasterParts& master, MetricsText& text) {
             {"over_peers_max", count(frames.peers_refused)}},
            text);
   text.counter("proffer_calls_shed_total",
-               "Calls that were refused because too much of their user, or connection, waited.",
+               "Calls refused because too many of their user, or connection, waited.",
                master.shed.calls);
   text.counter("proffer_sessions_shed_total",
-               "Sessions that ended because too much of their user waited, or answers were not "
-               "read.",
+               "Sessions ended because too much of their user waited, or answers were not read.",
                master.shed.sessions);
   text.gauge("proffer_peers", "Connections with a session.",
              static_cast<int64_t>(master.router.peers()));
@@ -221,14 +220,14 @@ void TaskCounts::count(const std::vector<TraceEvent>& events) {
 MetricsText master_metrics(const MasterParts& master, MetricsFormat format) {
   MetricsText text(format);
   write_leads(true, text);
-  text.gauge("proffer_leader_epoch", "The number of this master's life as leader.",
+  text.gauge("proffer_leader_epoch", "Leader epoch of this master.",
              static_cast<int64_t>(master.leader.value()));
   write_conditions(master.conditions, text);
   write_cluster(master.core.status(), text);
   write_ends(master.tasks.ends(), master.events, text);
   text.family(MetricType::kSummary, "proffer_decision_seconds",
-              "From the first event that called for a decision, a task's end for one, until an "
-              "offer of that decision was handed to the transport.");
+              "Time from the first event that required a decision, such as the end of a task, "
+              "until its offers were sent.");
   text.sample(master.decisions);
   write_roles(master.core.roles(), master.core.role_waits(master.now), text);
   write_frameworks(master.core.framework_series(master.now), text);

@@ -15,10 +15,10 @@ namespace {
 proto::JsonShape answer_of(const Route& route) {
   proto::JsonShape answer = route.answer == nullptr ? proto::no_arguments_shape() : route.answer();
   if (!route.page.empty()) {
-    answer.members.push_back(
-        {.name = "next",
-         .about = text("where the next page begins, for `", route.page, "`; left out: this is all"),
-         .type = proto::JsonShape::Type::kText});
+    answer.members.push_back({.name = "next",
+                              .about = text("start of the next page, for `", route.page,
+                                            "`; absent: this is the last page"),
+                              .type = proto::JsonShape::Type::kText});
   }
   return answer;
 }
@@ -51,7 +51,7 @@ proto::ApiOperation operation_of(const Route& route) {
 std::string who_may(const Route& route) {
   if (!route.action) return {};
   // The policy tells it in the hint of a refusal.
-  const Principal stranger{.user = "somebody else", .uid = kNoUid};
+  const Principal stranger{.user = "another user", .uid = kNoUid};
   const Result<void> may = check_permission({}, &stranger, *route.action, "OWNER");
   return may ? "every user may" : may.error().hint();
 }

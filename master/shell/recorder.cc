@@ -63,12 +63,12 @@ Result<void> make_own(const std::string& directory) {
   }
   struct stat found {};
   if (::stat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
-    return Error::failed_precondition(text(quoted(directory), " is no directory"));
+    return Error::failed_precondition(text(quoted(directory), " is not a directory"));
   }
   if (found.st_uid != ::geteuid() || (found.st_mode & 0077) != 0) {
     return Error::failed_precondition(
-               text(quoted(directory), " is another user's, or open to others"))
-        .with_hint(text("chmod 700 ", directory, ", or name another one"));
+               text(quoted(directory), " belongs to another user, or is open to others"))
+        .with_hint(text("chmod 700 ", directory, ", or use another directory"));
   }
   return {};
 }
@@ -96,7 +96,7 @@ Result<std::unique_ptr<Recorder>> Recorder::open(Loop& loop, RecorderOptions opt
   if (!opened) return std::move(opened).error();
   if (!opened->records.empty()) {
     return Error::already_exists(text(quoted(path), " is the recording of another master"))
-        .with_hint("--record names a directory that no other master writes to");
+        .with_hint("use a --record directory that no other master writes to");
   }
   std::unique_ptr<Recorder> made(new Recorder(loop, std::move(options)));
   made->file_ = std::make_shared<File>();
@@ -127,14 +127,14 @@ void Recorder::note_outcome(const MasterOutbox& out) {
         text("this life has filled its half of --record_mib, ", options_.bytes_max >> 21, " MiB"));
   }
   if (waiting_bytes_ > options_.waiting_max) {
-    end("the disk is too slow for what is to be recorded");
+    end("the disk is too slow for the recording");
   }
 }
 
 // What is kept until here can be replayed.
 void Recorder::end(std::string why) {
-  LOG(ERROR) << "nothing is recorded any more: " << why
-             << "; the master goes on, and its next life is recorded again";
+  LOG(ERROR) << "the recording has ended: " << why
+             << "; the master continues, and records again after its next start";
   keep(writer_.sum(steps_, hash_.value()));
   keep(writer_.end(why));
   ended_ = std::move(why);
@@ -174,8 +174,8 @@ void Recorder::write() {
 void Recorder::on_refused(const Error& error) {
   if (ended_.empty()) {
     ended_ = error.message();
-    LOG(ERROR) << "nothing is recorded any more: " << ended_
-               << "; the master goes on, and its next life is recorded again";
+    LOG(ERROR) << "the recording has ended: " << ended_
+               << "; the master continues, and records again after its next start";
   }
   waiting_ = {writer_.end(ended_)};
   waiting_bytes_ = waiting_.front().size();
@@ -196,7 +196,7 @@ void Recorder::finish() {
   }
   if (waiting_.empty()) return;
   if (const Result<void> written = file_->log->append(waiting_); !written) {
-    LOG(ERROR) << "the last of the recording is lost: " << written.error().message();
+    LOG(ERROR) << "the end of the recording is lost: " << written.error().message();
   }
   waiting_.clear();
 }

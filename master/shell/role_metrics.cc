@@ -87,10 +87,10 @@ void write_waits(const RoleSeries& roles, const std::vector<RoleWaitSums>& waits
     return MetricsText::Labels{{"role", of.first}, {"reason", std::string(to_text(of.second))}};
   };
   text.family(MetricType::kGauge, "proffer_role_waiting_tasks",
-              "Tasks that are wanted and do not run yet, by what they wait for.");
+              "Tasks that wait to run, by the reason of waiting.");
   for (const auto& [of, sum] : series) text.sample(sum.tasks, labels(of));
   text.family(MetricType::kCounter, "proffer_role_waited_seconds_total",
-              "How long tasks waited, all of them together, by what they waited for.");
+              "Total time that tasks waited, by the reason of waiting.");
   for (const auto& [of, sum] : series) text.sample_seconds(milliseconds(sum.millis), labels(of));
 }
 
@@ -100,27 +100,28 @@ void write_roles(const std::vector<proto::RoleRow>& rows, const std::vector<Role
                  MetricsText& text) {
   const RoleSeries roles(rows);
   write_amounts(roles, "proffer_role_resources_allocated",
-                "Resources that tasks of the role, and of those below it, use.",
+                "Resources used by tasks of the role and the roles below it.",
                 &proto::RoleRow::allocated, text);
   write_amounts(roles, "proffer_role_resources_offered", "Resources in outstanding offers to it.",
                 &proto::RoleRow::offered, text);
-  write_amounts(roles, "proffer_role_resources_entitlement", "Resources that it may count on.",
+  write_amounts(roles, "proffer_role_resources_entitlement", "Entitlement of the role.",
                 &proto::RoleRow::entitlement, text);
   write_amounts(roles, "proffer_role_resources_borrowed", "Its use above its entitlement.",
                 &proto::RoleRow::borrowed, text);
-  write_quota(roles, "proffer_role_resources_guarantee", "What it gets if it wants it.",
+  write_quota(roles, "proffer_role_resources_guarantee", "Guarantee of the role.",
               &proto::RoleRow::guarantee, text);
-  write_quota(roles, "proffer_role_resources_limit", "What it never exceeds.",
-              &proto::RoleRow::limit, text);
+  write_quota(roles, "proffer_role_resources_limit", "Limit of the role.", &proto::RoleRow::limit,
+              text);
   text.family(MetricType::kGauge, "proffer_role_dominant_share_ratio",
-              "The largest fraction of a kind of resource that it uses, from 0 to 1.");
+              "Dominant share: the largest fraction of a resource kind that it uses, from 0 to 1.");
   constexpr int64_t kMillionthsPerMilli = 1'000;
   for (const proto::RoleRow* row : roles.named) {
     text.sample_milli(row->dominant_share_millionths / kMillionthsPerMilli,
                       {{"role", row->role.str()}});
   }
-  text.family(MetricType::kGauge, "proffer_role_below_guarantee",
-              "1: the role wants more and has less than its guarantee; of other: how many roles.");
+  text.family(
+      MetricType::kGauge, "proffer_role_below_guarantee",
+      "1: the role wants more and has less than its guarantee; for other: number of such roles.");
   for (const proto::RoleRow* row : roles.named) {
     text.sample(row->guarantee_met ? 0 : 1, {{"role", row->role.str()}});
   }

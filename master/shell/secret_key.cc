@@ -59,10 +59,11 @@ Result<std::optional<SecretKey>> SecretKey::read(const std::string& path) {
   if (file.get() < 0 && errno == ENOENT) return std::optional<SecretKey>();
   if (file.get() < 0) return cannot("open", path);
   struct stat found = {};
-  if (fstat(file.get(), &found) != 0) return cannot("look at", path);
+  if (fstat(file.get(), &found) != 0) return cannot("check", path);
   if ((found.st_mode & 077) != 0) {
-    return Error::permission_denied(text("others than its owner may read ", quoted(path)))
-        .with_hint(text("chmod 600 ", path, ", and set the secrets again if somebody has read it"));
+    return Error::permission_denied(text("users other than its owner may read ", quoted(path)))
+        .with_hint(
+            text("chmod 600 ", path, ", and set the secrets again if another user has read it"));
   }
   std::array<char, 256> content = {};
   const ssize_t got = ::read(file.get(), content.data(), content.size());
@@ -78,8 +79,8 @@ Result<std::optional<SecretKey>> SecretKey::read(const std::string& path) {
   sodium_memzero(content.data(), content.size());
   if (!is_key) {
     return Error::corruption(
-               text(quoted(path), got == 0 ? " is empty" : " is no key file of secrets"))
-        .with_hint("copy it again from another master or from where it is kept");
+               text(quoted(path), got == 0 ? " is empty" : " is not a key file of secrets"))
+        .with_hint("copy it again from another master or from a backup");
   }
   return std::optional(SecretKey(key));
 }

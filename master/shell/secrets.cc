@@ -20,14 +20,13 @@ Result<void> Secrets::load(const std::string& data_dir) {
 std::optional<Error> Secrets::mismatch(const Master& core) const {
   const std::string wanted = core.key_of_secrets();
   if (wanted.empty() || wanted == key_id()) return std::nullopt;
-  return Error::failed_precondition(
-             text(quoted(path_),
-                  key_ ? " is not the key file with which the secrets were encrypted"
-                       : " is missing, with which the secrets were encrypted",
-                  ": tasks that want one are refused"))
+  return Error::failed_precondition(text(quoted(path_),
+                                         key_ ? " is not the key file that encrypted the secrets"
+                                              : " encrypted the secrets and is missing",
+                                         ": tasks that use secrets are refused"))
       .with_hint(
-          "copy it from another master or from where it is kept; if it is lost, remove all secrets "
-          "and set them again");
+          "copy it from another master or from a backup; if it is lost, remove all secrets and set "
+          "them again");
 }
 
 Result<SetSecret> Secrets::set(std::string_view arguments, uint64_t call, const PrincipalPtr& by,
@@ -50,7 +49,7 @@ Result<void> Secrets::find_key(const Master& core) {
   if (!found) return std::move(found).error();
   if (!*found && !core.key_of_secrets().empty()) {
     return Error::failed_precondition(
-               text("this master has no ", path_, ", with which the secrets were encrypted"))
+               text("this master has no ", path_, ", which encrypted the secrets"))
         .with_hint(
             "copy it from the master where the first secret was set; if it is lost, remove "
             "all secrets (proffer secret list, proffer secret remove) and set them again");

@@ -18,12 +18,12 @@ constexpr size_t kLookedIntoBytesMax = size_t{16} << 10;
 Error no_room(const std::string& user, bool is_user_full) {
   if (is_user_full) {
     return Error::resource_exhausted(
-        text("too much of user ", quoted(user), " waits already: ", kWaitingPerUserMax,
-             " frames or ", kWaitingBytesPerUserMax >> 20, " MiB are the most; try again in 1s"));
+        text("too many frames of user ", quoted(user), " wait already: ", kWaitingPerUserMax,
+             " frames or ", kWaitingBytesPerUserMax >> 20, " MiB are allowed; try again in 1s"));
   }
-  return Error::resource_exhausted(
-      text(kCallsPerPeerMax,
-           " calls of this connection wait already, the most; try again when one is answered"));
+  return Error::resource_exhausted(text(kCallsPerPeerMax,
+                                        " calls of this connection wait already, which is the "
+                                        "maximum; try again when one is answered"));
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ Result<Page> SnapshotPages::page(const Master& core, std::string_view arguments,
   const auto kept = std::find_if(kept_.begin(), kept_.end(),
                                  [&](const Kept& one) { return one.number == name->number; });
   if (kept == kept_.end()) {
-    return Error::not_found(text("the snapshot of page ", quoted(*after), " is not kept any more"))
-        .with_hint("take it again");
+    return Error::not_found(text("the snapshot of page ", quoted(*after), " has expired"))
+        .with_hint("take a new snapshot");
   }
   if (name->index >= kept->pages.size()) {
     return Error::invalid_argument(text("there is no page ", quoted(*after)));

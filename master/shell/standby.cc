@@ -16,8 +16,8 @@ Error not_leader(const std::optional<MasterPlace>& leader) {
              : std::string("this master is a standby, and no master leads at the moment"));
   return std::move(error).with_hint(
       leader ? text("ask the leader: --master=", leader->address)
-             : std::string("try again in a few seconds; `journalctl -u proffer-master` of the "
-                           "masters says what they wait for"));
+             : std::string("try again in a few seconds; if it persists, see `journalctl -u "
+                           "proffer-master` on the masters"));
 }
 
 std::string url_of(const HttpRequest& request, const std::string& place) {

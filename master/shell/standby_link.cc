@@ -115,7 +115,8 @@ void StandbyLink::on_call(const proto::Call& call) {
     reply({.id = id, .error = told(error)});
   };
   if (call.method != "history" || history_ == nullptr) {
-    return refuse(Error::not_found(text("a standby does not know ", quoted(call.method))));
+    return refuse(
+        Error::not_found(text("a standby does not have the method ", quoted(call.method))));
   }
   Result<proto::HistoryQuery> query = proto::parse_history_query(call.json);
   if (!query) return refuse(std::move(query).error().in("arguments of history"));
@@ -142,7 +143,7 @@ void StandbyLink::send(proto::BoxedMessage message) {
 void StandbyLink::complain(const std::string& why) {
   if (why == complaint_) return;
   complaint_ = why;
-  LOG(WARNING) << "the leader does not know this standby leader="
+  LOG(WARNING) << "the leader does not accept this standby leader="
                << (leader_ ? leader_->address : "unknown") << " reason=" << log_value(why);
 }
 

@@ -26,9 +26,9 @@ struct Free {
 
 Result<void> check_version(uint32_t version) {
   if (version >= kProtocolVersionMin && version <= kProtocolVersion) return {};
-  return Error::unsupported(text("protocol version ", version, " is not spoken here; spoken are ",
+  return Error::unsupported(text("protocol version ", version, " is not supported; supported are ",
                                  kProtocolVersionMin, " to ", kProtocolVersion))
-      .with_hint("run versions of Proffer that are at most one protocol version apart");
+      .with_hint("use versions of Proffer that are at most one protocol version apart");
 }
 
 }  // namespace

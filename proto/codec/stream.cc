@@ -31,7 +31,7 @@ Result<void> check_table(std::span<const std::byte> bytes) {
     return malformed(text(segments, " segments; at most ", kSegmentsMax, " are allowed"));
   }
   const uint64_t table_words = segments / 2 + 1;
-  if (table_words * 8 > bytes.size()) return malformed("the segment table is cut");
+  if (table_words * 8 > bytes.size()) return malformed("the segment table is truncated");
   uint64_t words = table_words;
   for (size_t i = 1; i <= segments; ++i) words += entry(i);
   if (words * 8 != bytes.size()) {

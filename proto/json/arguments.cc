@@ -83,9 +83,9 @@ Result<std::string> arguments_of_query(
 
 template <class F>
 void fields(F& f, typename F::template Of<RequestOptions>& options) {
-  f.about("seconds that the scheduler has to answer, at most 3600");
+  f.about("timeout for the scheduler's answer in seconds, at most 3600");
   f.seconds("timeout_s", options.timeout);
-  f.about("the role to be charged: the framework's or one below it");
+  f.about("role to charge: the framework's role or a role below it");
   if constexpr (F::kReads) {
     if (f.has("role")) f.as_text("role", parse_role, options.role);
   } else {
@@ -100,13 +100,13 @@ Result<RequestOptions> parse_request_options(std::string_view json) {
 
 template <class F>
 void fields(F& f, typename F::template Of<ServersQuery>& query) {
-  f.about("only these apps; left out: all");
+  f.about("only these apps; default: all");
   f.texts_if_any("app", query.apps);
-  f.about("`version` of an answer: the next one comes when it has changed, or `wait` is over");
+  f.about("`version` of an answer: the reply comes when the version changes or `wait` ends");
   f.text_if_any("version", query.seen);
-  f.about("how long at most, as in 30s; at most 1m");
+  f.about("maximum time to wait, as in 30s; at most 1m");
   f.as_text("wait", parse_duration, query.wait);
-  f.about("`next` of the page before");
+  f.about("`next` of the previous page");
   f.text_if_any("after", query.after);
   f.about("the scheduler's id or name");
   f.text("framework", query.framework);

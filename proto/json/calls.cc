@@ -21,9 +21,9 @@ struct UndrainCall {
 
 template <class F>
 void fields_of_page(F& f, typename F::template Of<TaskQuery>& query) {
-  f.about("`next` of the page before");
+  f.about("`next` of the previous page");
   f.text_if_any("after", query.after);
-  f.about("at most so many rows");
+  f.about("maximum rows");
   auto limit = static_cast<int64_t>(query.limit);
   f.whole("limit", 1, static_cast<int64_t>(kReplyRowsMax), limit);
   if constexpr (F::kReads) query.limit = static_cast<size_t>(limit);
@@ -69,16 +69,16 @@ void fields(F&, typename F::template Of<NoCall>&) {}
 
 template <class F>
 void fields(F& f, typename F::template Of<ListCall>& call) {
-  f.about("only rows whose name or id begins so");
+  f.about("only rows whose name or id has this prefix");
   f.text_if_any("prefix", call.query.prefix);
   fields_of_page(f, call.query);
 }
 
 template <class F>
 void fields(F& f, typename F::template Of<TaskQuery>& query) {
-  f.about("only FRAMEWORK/TASK or task ids that begin so");
+  f.about("only tasks whose FRAMEWORK/TASK or id has this prefix");
   f.text_if_any("prefix", query.prefix);
-  f.about("also tasks that have ended");
+  f.about("also show ended tasks");
   f.truth("ended", query.ended);
   fields_of_page(f, query);
 }
@@ -87,9 +87,9 @@ template <class F>
 void fields(F& f, typename F::template Of<KillCall>& call) {
   f.about("FRAMEWORK/TASK or a unique prefix of it");
   f.text_if_any("task", call.task);
-  f.about("in place of a task: all tasks of this framework, by its whole id or its name");
+  f.about("instead of a task: all tasks of this framework, by its whole id or its name");
   f.text_if_any("framework", call.framework);
-  f.about("seconds between the polite and the final signal; left out: the task's own");
+  f.about("seconds between the kill signal and SIGKILL; default: the task's own");
   f.seconds("grace_s", call.grace);
   if constexpr (F::kReads) {
     if (!f.has("framework")) f.require("task");
@@ -99,37 +99,37 @@ void fields(F& f, typename F::template Of<KillCall>& call) {
 template <class F>
 void fields(F& f, typename F::template Of<TeardownCall>& call) {
   f.require("framework");
-  f.about("its whole id, or its name if no other has it");
+  f.about("its whole id, or its name if that is unique");
   f.text("framework", call.framework);
 }
 
 template <class F>
 void fields(F& f, typename F::template Of<RoleSetCall>& call) {
   role_field(f, call.role);
-  f.about("multiplies its fair share, from 0.001 to 1000");
+  f.about("factor of its fair share, from 0.001 to 1000");
   if (is_there(f, "weight", call.weight)) {
     f.milli("weight", -kAmountMax, kAmountMax, *call.weight);
   }
-  f.about("the amounts that are promised to it, as in cpus:10;mem:1GiB; an empty text ends it");
+  f.about("guaranteed amounts, as in cpus:10;mem:1GiB; empty: no guarantee");
   if (is_there(f, "guarantee", call.guarantee)) {
     f.as_text("guarantee", parse_quota, *call.guarantee);
   }
-  f.about("the amounts that it never exceeds; an empty text ends it");
+  f.about("maximum amounts; empty: no limit");
   if (is_there(f, "limit", call.limit)) {
     f.as_text("limit", parse_quota, *call.limit);
   }
-  f.about("users that may begin frameworks in it and below it; an empty list: all");
+  f.about("users that may use it and roles below it; empty list: all users");
   if (is_there(f, "users", call.users)) {
     f.texts("users", *call.users);
   }
-  f.about("true: the role is as if it had never been set");
+  f.about("true: reset the role to the master's flags");
   f.truth("unset", call.unset);
 }
 
 template <class F>
 void fields(F& f, typename F::template Of<DrainCall>& call) {
   agent_field(f, call.agent);
-  f.about("seconds that its tasks have to leave; left out: the master's --revoke_grace");
+  f.about("seconds until its tasks are killed; default: the master's --revoke_grace");
   f.seconds("grace_s", call.grace);
 }
 
@@ -146,7 +146,7 @@ void fields(F& f, typename F::template Of<AgentGoneCall>& call) {
 
 template <class F>
 void fields(F& f, typename F::template Of<BrakeLiftCall>& call) {
-  f.about("seconds that no agent is held back; left out: the master's --agent_loss_period");
+  f.about("seconds for which no agent is held back; default: the master's --agent_loss_period");
   f.seconds("for_s", call.span);
 }
 
@@ -154,7 +154,7 @@ template <class F>
 void fields(F& f, typename F::template Of<ReserveCall>& call) {
   agent_field(f, call.agent);
   role_field(f, call.role);
-  f.about("as in cpus:2;mem:1GiB; to unreserve all that is reserved, left out");
+  f.about("as in cpus:2;mem:1GiB; to unreserve everything, leave it out");
   if constexpr (F::kReads) {
     std::string words;
     f.text("resources", words);
@@ -169,11 +169,11 @@ void fields(F& f, typename F::template Of<ReserveCall>& call) {
 
 template <class F>
 void fields(F& f, typename F::template Of<ExplainCall>& call) {
-  f.about("an id, a name or a unique prefix of an id: why it has no offer");
+  f.about("id, name or unique prefix of an id: explain why it has no offer");
   f.text_if_any("framework", call.framework);
-  f.about("a path: why it has no more");
+  f.about("path: explain why the role has no more");
   f.text_if_any("role", call.role);
-  f.about("FRAMEWORK/TASK or a unique prefix: what protects it, and what may end it");
+  f.about("FRAMEWORK/TASK or a unique prefix: explain what protects the task, and what may end it");
   f.text_if_any("task", call.task);
 }
 
@@ -183,14 +183,14 @@ void fields(F& f, typename F::template Of<RequestCall>& call) {
   f.require("id");
   f.about("its id, its name or a unique prefix of its id");
   f.text("framework", call.framework);
-  f.about("a name that the caller chooses; with the same one nothing is done twice");
+  f.about("an id that the caller chooses; a request with the same id is not done twice");
   f.text("id", call.id);
   f.ignored("principal");
-  f.about("seconds that the scheduler has to answer, at most 3600");
+  f.about("timeout for the scheduler's answer in seconds, at most 3600");
   f.seconds("timeout_s", call.timeout);
-  f.about("the request, as its scheduler reads it");
+  f.about("the request, in the format of the scheduler");
   f.text("data", call.data);
-  f.about("the role to be charged: the framework's or one below it");
+  f.about("role to charge: the framework's role or a role below it");
   if constexpr (F::kReads) {
     f.as_text("role", parse_role, call.role);
   } else {
@@ -257,7 +257,7 @@ Result<ExplainCall> parse_explain_call(std::string_view json) {
       int{!call->framework.empty()} + int{!call->role.empty()} + int{!call->task.empty()};
   if (named == 1) return call;
   return Error::invalid_argument(
-      text("one of framework, role and task is to be named, not ", named, " of them"));
+      text("name exactly one of framework, role and task, not ", named, " of them"));
 }
 
 JsonShape request_call_shape() { return shape_of<RequestCall>(); }

@@ -9,14 +9,14 @@ namespace proffer::proto {
 
 template <class F>
 void fields(F& f, typename F::template Of<Eta>& eta) {
-  f.about("the next task of the ask: half of the starts are at most so far from now");
+  f.about("seconds until the next task of the ask starts: median");
   f.seconds("p50_s", eta.p50);
-  f.about("likewise, nine of ten; left out: later than a forecast reaches");
+  f.about("the same, 90th percentile; absent: later than the end of the forecast");
   f.seconds("p90_s", eta.p90);
-  f.about("the last task of the ask");
+  f.about("seconds until the last task of the ask starts");
   f.seconds("all_p50_s", eta.all_p50);
   f.seconds("all_p90_s", eta.all_p90);
-  f.about("when the state was taken that the forecast began with");
+  f.about("time of the state on which the forecast is based");
   f.seconds("as_of_s", eta.as_of);
   f.whole("runs", eta.runs);
 }

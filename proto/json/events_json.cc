@@ -96,28 +96,27 @@ bool is_page_of(std::string_view json, const std::vector<std::string_view>& line
 template <class F>
 void fields(F& f, typename F::template Of<EventQuery>& query) {
   constexpr auto kRows = static_cast<int64_t>(kReplyRowsMax);
-  f.about(
-      "the place of the first event that is wanted: `next` of the page before; left out: `last`");
+  f.about("place of the first event: `next` of the previous page; default: see `last`");
   if constexpr (F::kReads) {
     if (f.has("from")) f.as_text("from", parse_event_place, query.from.emplace());
   } else {
     if (query.from) f.as_text("from", parse_event_place, *query.from);
   }
-  f.about("without `from`: so many, the newest");
+  f.about("without `from`: number of newest events");
   auto last = static_cast<int64_t>(query.last);
   f.whole("last", 0, kRows, last);
-  f.about("only of this framework, by its id or name");
+  f.about("only events of this framework, by its id or name");
   f.text_if_any("framework", query.framework);
-  f.about("only of this role and those below it");
+  f.about("only events of this role and roles below it");
   f.text_if_any("role", query.role);
-  f.about("only of this task, as FRAMEWORK/TASK");
+  f.about("only events of this task, as FRAMEWORK/TASK");
   f.text_if_any("task", query.task);
-  f.about("only of this agent");
+  f.about("only events of this agent");
   f.text_if_any("agent", query.agent);
-  f.about("at most so many");
+  f.about("maximum events");
   auto limit = static_cast<int64_t>(query.limit);
   f.whole("limit", 1, kRows, limit);
-  f.about("with `from`: seconds to wait until there is one, at most 60");
+  f.about("with `from`: seconds to wait for an event, at most 60");
   f.seconds("wait_s", query.wait);
   if constexpr (F::kReads) {
     query.last = static_cast<size_t>(last);
@@ -128,10 +127,10 @@ void fields(F& f, typename F::template Of<EventQuery>& query) {
       }
     }
     if (f.has("task") && query.task.find('/') == std::string::npos) {
-      f.refuse("task", text("a task is FRAMEWORK/TASK here, not ", quoted(query.task)));
+      f.refuse("task", text("a task must be FRAMEWORK/TASK, not ", quoted(query.task)));
     }
     if (query.wait > kEventsWaitMax) {
-      f.refuse("wait_s", text("at most ", to_text(kEventsWaitMax), " can be waited for"));
+      f.refuse("wait_s", text("the maximum is ", to_text(kEventsWaitMax)));
     }
   }
 }
@@ -143,7 +142,7 @@ void fields(F& f, typename F::template Of<FollowCall>& call) {
   f.seconds("wait_s", call.wait);
   if constexpr (F::kReads) {
     if (call.wait > kEventsWaitMax) {
-      f.refuse("wait_s", text("at most ", to_text(kEventsWaitMax), " can be waited for"));
+      f.refuse("wait_s", text("the maximum is ", to_text(kEventsWaitMax)));
     }
   }
 }
@@ -157,10 +156,11 @@ Result<EventQuery> parse_event_query(std::string_view json) {
 JsonShape event_page_shape() {
   using Type = JsonShape::Type;
   JsonShape row{.name = "events", .type = Type::kRows, .is_required = true, .is_open = true};
-  row.members = {{.name = "seq", .about = "its place: LEADER.NUMBER", .type = Type::kText},
-                 {.name = "time_s", .type = Type::kSeconds},
-                 {.name = "event", .about = "in words; gap: some are missing", .type = Type::kText},
-                 {.name = "level", .about = "info, detail, warning or error", .type = Type::kText}};
+  row.members = {
+      {.name = "seq", .about = "its place: LEADER.NUMBER", .type = Type::kText},
+      {.name = "time_s", .type = Type::kSeconds},
+      {.name = "event", .about = "name of the event; gap: events are missing", .type = Type::kText},
+      {.name = "level", .about = "info, detail, warning or error", .type = Type::kText}};
   JsonShape page;
   page.members = {std::move(row),
                   {.name = "next",
@@ -218,7 +218,7 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
     followed.next = *place;
   }
   if (!is_page_of(json, lines, followed.next)) {
-    return Error::invalid_argument("this is no page of events as a leader writes it");
+    return Error::invalid_argument("this is not a page of events of a leader");
   }
   EventPlace end = from;
   bool has_gap = false;
@@ -227,14 +227,14 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
   for (const std::string_view line : lines) {
     const bool is_plain = read_plain_line(line, event);
     if (!is_plain && !read_unusual_line(line, event)) {
-      return Error::invalid_argument("a page of events has what is no event of a log");
+      return Error::invalid_argument("a page of events has a line that is not an event");
     }
     const bool is_gap = event.what == kGapWords;
     has_gap = has_gap || is_gap;
     if (is_gap) continue;
     if (event.place < end || event.place.number == UINT64_MAX) {
-      return Error::invalid_argument(
-          text("in a page of events ", to_text(event.place), " is not behind those before it"));
+      return Error::invalid_argument(text("in a page of events, ", to_text(event.place),
+                                          " is not after the events before it"));
     }
     end = {event.place.leader, event.place.number + 1};
     ++followed.events;
@@ -247,7 +247,7 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
         text("next: ", to_text(followed.next), " is before ", to_text(from), ", without a gap"));
   }
   if (followed.events > 0 && followed.next != end) {
-    return Error::invalid_argument(text("next: must be ", to_text(end), ", behind the last event"));
+    return Error::invalid_argument(text("next: must be ", to_text(end), ", after the last event"));
   }
   return followed;
 }

@@ -11,9 +11,9 @@ void fields(F& f, typename F::template Of<FileAccessCall>& call) {
   f.text("agent", call.agent);
   f.about("the whole id of the framework");
   f.text("framework", call.framework);
-  f.about("for operators and agents: the user that the files are read for");
+  f.about("for operators and agents: the user for whom the files are read");
   f.text_if_any("user", call.user);
-  f.about("for agents: which of its tasks needs them");
+  f.about("for agents: the task that needs the files");
   f.text_if_any("task", call.task);
 }
 

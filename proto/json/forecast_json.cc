@@ -115,7 +115,7 @@ template <class F>
 void fields(F& f, typename F::template Of<PendingPage>& page) {
   f.seconds("now_s", page.now);
   f.rows("asks", page.asks);
-  f.about("of starts that were forecast, how many were not later");
+  f.about("number of forecast starts, and of those that were not later");
   f.value("calibration", page.calibration);
 }
 

@@ -66,27 +66,27 @@ void fields(F& f, typename F::template Of<HistoryPage>& page) {
 
 template <class F>
 void fields(F& f, typename F::template Of<HistoryQuery>& query) {
-  f.about("only of this framework, by its id or name");
+  f.about("only tasks of this framework, by its id or name");
   f.text_if_any("framework", query.framework);
-  f.about("only of this role and those below it");
+  f.about("only this role and roles below it");
   f.text_if_any("role", query.role);
-  f.about("only of this user");
+  f.about("only tasks of this user");
   f.text_if_any("user", query.user);
-  f.about("only FRAMEWORK/TASK or task ids that begin so");
+  f.about("only tasks whose FRAMEWORK/TASK or id has this prefix");
   f.text_if_any("task", query.task);
   f.about("only finished, failed, killed, lost, gone or refused");
   f.word("state", parse_task_state, query.state);
   f.about("only what ended after this time, in seconds since 1970");
   f.seconds("since_s", query.since);
-  f.about("the use of roles, in place of tasks");
+  f.about("show the use of roles instead of tasks");
   f.truth("roles", query.roles);
-  f.about("how long the tasks of roles waited for what, in place of tasks");
+  f.about("show how long the tasks of roles waited, by reason, instead of tasks");
   f.truth("waits", query.waits);
-  f.about("what the master with this id saw; left out: the leader");
+  f.about("read the history of the master with this id; default: the leader");
   f.text_if_any("master", query.master);
-  f.about("`next` of the page before");
+  f.about("`next` of the previous page");
   f.text_if_any("before", query.before);
-  f.about("at most so many rows");
+  f.about("maximum rows");
   auto limit = static_cast<int64_t>(query.limit);
   f.whole("limit", 1, static_cast<int64_t>(kReplyRowsMax), limit);
   if constexpr (F::kReads) {

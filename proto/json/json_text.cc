@@ -326,7 +326,7 @@ void JsonFields::each_value(std::map<std::string, JsonValue>& out) const {
       }
       out[at.key()] = std::move(texts);
     } else {
-      return refuse(at.key(), "must be a text, a number, a truth or a list of texts");
+      return refuse(at.key(), "must be a text, a number, a boolean or a list of texts");
     }
   }
 }

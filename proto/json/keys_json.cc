@@ -19,13 +19,13 @@ void fields(F& f, typename F::template Of<KnownKey>& row) {
 template <class F>
 void fields(F& f, typename F::template Of<JoinTokenCall>& call) {
   for (const char* name : {"key", "kind", "name", "valid_for_s"}) f.require(name);
-  f.about("the public half of the token's key: whoever has the other half may join");
+  f.about("public key of the token: a peer with its secret key may join");
   f.text("key", call.key);
   f.about("agent or user");
   f.word("kind", parse_key_kind, call.kind);
   f.about("the agent's or user's name");
   f.text("name", call.name);
-  f.about("seconds that the token may be used");
+  f.about("seconds for which the token is valid");
   f.seconds("valid_for_s", call.valid_for);
 }
 
@@ -39,7 +39,7 @@ void fields(F& f, typename F::template Of<JoinTokenReply>& reply) {
 template <class F>
 void fields(F& f, typename F::template Of<JoinCall>& call) {
   f.require("key");
-  f.about("the public half of the key to be registered");
+  f.about("public key to register");
   f.text("key", call.key);
   f.about("the user that runs the agent on its machine");
   f.text_if_any("runs_as", call.runs_as);
@@ -48,17 +48,17 @@ void fields(F& f, typename F::template Of<JoinCall>& call) {
 template <class F>
 void fields(F& f, typename F::template Of<KeyRotateCall>& call) {
   f.require("key");
-  f.about("the public half of the key that takes the place of the caller's");
+  f.about("public key that replaces the caller's key");
   f.text("key", call.key);
 }
 
 template <class F>
 void fields(F& f, typename F::template Of<KeyRevokeCall>& call) {
-  f.about("a unique beginning of the key or token");
+  f.about("a unique prefix of the key or token");
   f.text_if_any("key", call.key);
-  f.about("in place of a key: agent or user, with a name; all of its keys and tokens");
+  f.about("instead of a key: agent or user, with a name; revokes all its keys and tokens");
   f.word("kind", parse_key_kind, call.kind);
-  f.about("of the agent or user");
+  f.about("name of the agent or user");
   f.text_if_any("name", call.name);
 }
 
@@ -98,7 +98,7 @@ Result<KeyRevokeCall> parse_key_revoke_call(std::string_view json) {
   if (!call) return call;
   if (call->key.empty() == !call->kind.has_value() ||
       call->kind.has_value() == call->name.empty()) {
-    return Error::invalid_argument("either a key is to be named, or a kind and a name");
+    return Error::invalid_argument("name either a key, or a kind and a name");
   }
   return call;
 }

@@ -20,7 +20,7 @@ struct SnapshotCall {
 
 template <class F>
 void fields(F& f, typename F::template Of<SnapshotCall>& call) {
-  f.about("`next` of the page before; left out: a new snapshot is taken");
+  f.about("`next` of the previous page; default: take a new snapshot");
   f.text_if_any("after", call.after);
 }
 

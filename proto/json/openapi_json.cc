@@ -104,25 +104,25 @@ Json parameters_of(const ApiOperation& operation) {
     parameters.push_back(std::move(one));
   }
   if (operation.may_wait) {
-    parameters.push_back(parameter("query", "wait",
-                                   "how long the answer may wait to be another one than that of "
-                                   "If-None-Match, as in 30s; at most 1m",
-                                   false, {{"type", "string"}}));
+    parameters.push_back(parameter(
+        "query", "wait",
+        "how long to wait for an answer other than that of If-None-Match, as in 30s; at most 1m",
+        false, {{"type", "string"}}));
     parameters.push_back(parameter("header", "If-None-Match",
-                                   "the ETag of an answer: if it is still the same, 304 comes",
+                                   "the ETag of an answer: if it has not changed, the reply is 304",
                                    false, {{"type", "string"}}));
   }
   if (operation.may_stream) {
-    parameters.push_back(parameter("header", "Last-Event-ID",
-                                   "of a stream (Accept: text/event-stream): the id of the last "
-                                   "event that was seen; it goes on behind it, whatever `from` and "
-                                   "`last` say",
-                                   false, {{"type", "string"}}));
+    parameters.push_back(
+        parameter("header", "Last-Event-ID",
+                  "for a stream (Accept: text/event-stream): id of the last event received; the "
+                  "stream continues after it and ignores `from` and `last`",
+                  false, {{"type", "string"}}));
   }
   if (operation.is_post) {
     parameters.push_back(parameter("header", "Idempotency-Key",
-                                   "a new name for each thing to be done: with the same one the "
-                                   "same user gets the first answer again, for ten minutes",
+                                   "a new key for each operation: for ten minutes, the same key "
+                                   "returns the first answer again to the same user",
                                    false, {{"type", "string"}, {"maxLength", 128}}));
   }
   return parameters;
@@ -151,12 +151,12 @@ Json responses_of(const ApiOperation& operation) {
         {"schema",
          {{"type", "string"},
           {"description",
-           "server-sent events, without end: `data` is an event, `id` its place; the event `gap` "
-           "says that some are missing, and `end` is the last one, with an error. Without `limit` "
-           "and `wait_s`."}}}};
+           "server-sent events, without end: `data` is an event, `id` its place; `gap` means that "
+           "events are missing, `end` is the last event, with an error. Without `limit` and "
+           "`wait_s`."}}}};
   }
-  Json responses = {{"200", {{"description", "it worked"}, {"content", std::move(content)}}}};
-  if (operation.may_wait) responses["304"] = {{"description", "the answer is the same"}};
+  Json responses = {{"200", {{"description", "success"}, {"content", std::move(content)}}}};
+  if (operation.may_wait) responses["304"] = {{"description", "the answer has not changed"}};
   responses["default"] = {{"$ref", kErrorRef}};
   return responses;
 }
@@ -188,8 +188,8 @@ Json components() {
              {{"type", "http"},
               {"scheme", "bearer"},
               {"description",
-               "at the port of --http_port: what the file http_token of the master's directory "
-               "says. At the Unix socket the kernel says which user asks."}}}}}};
+               "at --http_port: the content of the file http_token in the master's directory. At "
+               "the Unix socket, the kernel identifies the user."}}}}}};
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ void fields(F& f, typename F::template Of<SecretRow>& row) {
 template <class F>
 void fields(F& f, typename F::template Of<HexCall>& call) {
   for (const char* name : {"name", "value_hex"}) f.require(name);
-  f.about("of the caller's secrets");
+  f.about("name of one of the caller's secrets");
   f.text("name", call.name);
-  f.about("its value, each byte as two digits of 0-9 a-f");
+  f.about("value of the secret, each byte as two digits of 0-9 a-f");
   f.text("value_hex", call.value_hex);
 }
 
@@ -38,7 +38,7 @@ void fields(F& f, typename F::template Of<SecretRemoveCall>& call) {
   f.require("name");
   f.about("the secret's name");
   f.text("name", call.name);
-  f.about("for operators: the user whose secret it is; left out: the caller");
+  f.about("for operators: the user that owns the secret; default: the caller");
   f.text_if_any("owner", call.owner);
 }
 
@@ -59,11 +59,11 @@ Result<SecretSetCall> parse_secret_set_call(std::string_view json) {
   if (!call) return std::move(call).error();
   std::optional<std::string> value = from_hex(call->value_hex);
   if (!value) {
-    return Error::invalid_argument("value_hex must be pairs of 0-9 a-f, and is not");
+    return Error::invalid_argument("value_hex must be pairs of digits 0-9 a-f");
   }
   if (value->empty() || value->size() > kSecretBytesMax) {
-    return Error::invalid_argument(
-        text("the value of a secret has 1 to ", kSecretBytesMax, " bytes, not ", value->size()));
+    return Error::invalid_argument(text("the value of a secret must have 1 to ", kSecretBytesMax,
+                                        " bytes, not ", value->size()));
   }
   return SecretSetCall{.name = std::move(call->name), .value = *std::move(value)};
 }

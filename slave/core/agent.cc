@@ -199,13 +199,13 @@ std::vector<Violation> Agent::State::violations() const {
   }
   if (ledger_.tasks().size() > kTasksPerAgentMax) found.push_back({"too many tasks"});
   if (recovered_ != (awaited_.empty() && leftovers_.empty())) {
-    found.push_back({"recovery waits for nothing, or did not wait"});
+    found.push_back({"recovery waits without an executor, or did not wait"});
   }
   for (const ExecutorKey& key : awaited_) {
     const auto at = executors_.find(key);
     if (at == executors_.end() ||
         (!at->second.away && !at->second.is_forgotten && at->second.forgotten.empty())) {
-      found.push_back({"recovery waits for an executor that is there"});
+      found.push_back({"recovery waits for an executor that is back"});
     }
   }
   if (!options_.total.contains(ledger_.used())) {
@@ -234,7 +234,7 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
   if (recorded == ledger_.executors().end() || recorded->second.run != executor.run) {
     report("is not the one of the ledger");
   } else if (recorded->second.fetching != executor.fetching) {
-    report("fetches files, or does not, other than the ledger says");
+    report("its state of fetching files is not that of the ledger");
   }
   for (const TaskId& task : executor.tasks) {
     const auto live = live_.find({key.first, task});
@@ -250,36 +250,36 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
       report("a wrong task waits for its next run");
   }
   for (const TaskId& task : executor.forgotten) {
-    if (executor.tasks.contains(task)) report("a task is named, and ended as if it were not");
+    if (executor.tasks.contains(task)) report("a named task has ended as if it were unknown");
   }
-  if (executor.is_forgotten && !executor.killed) report("is in no run that is named, and lives on");
+  if (executor.is_forgotten && !executor.killed) report("is in no named run, but is live");
   if (executor.own && executor.tasks.size() > 1) report("runs more than its own task");
-  if (executor.away && executor.peer) report("has a session, but is taken for away");
-  if (!executor.waiting.empty() && !executor.leaving) report("a task waits for no reason");
+  if (executor.away && executor.peer) report("has a session, but is recorded as away");
+  if (!executor.waiting.empty() && !executor.leaving) report("a task waits without a reason");
   if (executor.fetching) {
     if (executor.peer || executor.away) report("has a process, but its files are not there");
     if (!executor.killed &&
         !deadlines_.time_of({Deadline::Kind::kFetch, key.first, key.second.str()})) {
-      report("nobody waits for its files");
+      report("no deadline is set for its files");
     }
   } else if (executor.peer) {
     const auto peer = peers_.find(*executor.peer);
     if (peer == peers_.end() || peer->second != key) report("its peer is not known");
   } else if (!executor.killed &&
              !deadlines_.time_of({Deadline::Kind::kExecutorSession, key.first, key.second.str()})) {
-    report("nobody waits for its hello");
+    report("no deadline is set for its first message");
   }
   const bool is_listed = std::find(spares_.begin(), spares_.end(), key) != spares_.end();
-  if (executor.spare != is_listed) report("is a spare, or is not, other than the list says");
+  if (executor.spare != is_listed) report("its state as a spare is not that of the list of spares");
   if (executor.spare &&
       (!executor.own || !executor.leaving || !executor.peer || !executor.tasks.empty() ||
        !executor.waiting.empty() || executor.killed ||
        !deadlines_.time_of({Deadline::Kind::kSpare, key.first, key.second.str()}))) {
-    report("is no spare that waits for its next task");
+    report("is not a spare that waits for its next task");
   }
   if (executor.leaving && executor.tasks.empty() && !executor.killed && !executor.spare &&
       !deadlines_.time_of({Deadline::Kind::kExecutorKill, key.first, key.second.str()})) {
-    report("nobody waits for its end");
+    report("no deadline is set for its end");
   }
 }
 

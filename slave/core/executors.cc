@@ -43,7 +43,7 @@ bool is_machines_fault(const Error& error) {
 // The same, whichever process the kernel chose.
 std::string words_of(const OutOfMemory& memory) {
   return text("out of memory: its processes may use ", mebibytes(memory.limit_bytes),
-              ", those of its executor included, and used up to ", mebibytes(memory.peak_bytes));
+              ", including those of its executor, and used up to ", mebibytes(memory.peak_bytes));
 }
 
 }  // namespace
@@ -114,12 +114,12 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
     start_failed(
         {exited.framework, exited.executor}, *executor,
         is_ours(executor->program) && (!options_.is_root || exited.exit_code == kCannotBegin),
-        text(how, " before it said hello"), step);
+        text(how, " before its first message"), step);
     const bool has_begun = executor->sessions > 0 || executor->away;
     if (!has_begun && !is_ours(executor->program) && was_not_found(exited.exit_code)) {
       reason = proto::TaskReason::kLaunchFailed;
       how += text(": a program that ", quoted(executor->program.substr(0, kCommandShownBytes)),
-                  " names, or a library of it, was not found on agent ", options_.name.str());
+                  " needs, or a library of it, was not found on agent ", options_.name.str());
     }
   }
   executor_gone(
@@ -379,7 +379,7 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   }
   start_failed(
       key, executor, is_ours(executor.program) && !options_.is_root,
-      text("an executor did not say hello within ", to_text(options_.executor_start_timeout)),
+      text("an executor sent no first message within ", to_text(options_.executor_start_timeout)),
       step);
   const std::set<TaskId> tasks = std::exchange(executor.tasks, {});
   for (const TaskId& task : tasks) {
@@ -433,10 +433,10 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
                        step);
   }
   if (!is_executors_word(told.state)) {
-    return refuse_peer(
-        *executor.peer, ErrorCode::kInvalidArgument,
-        text("an executor may say running, finished, failed or killed, not ", to_text(told.state)),
-        true, step);
+    return refuse_peer(*executor.peer, ErrorCode::kInvalidArgument,
+                       text("an executor may report running, finished, failed or killed, not ",
+                            to_text(told.state)),
+                       true, step);
   }
   // Also what is not news is acknowledged: the executor keeps it until then.
   bool ended = false;

@@ -99,7 +99,7 @@ void Agent::State::run_overdue(const TaskKey& key, Step& step) {
             {.grace = task->record.spec.kill_grace,
              .reason = proto::TaskReason::kRanTooLong,
              .words = text("it ran for ", to_text(task->record.spec.max_run_time),
-                           ", the longest that it may")},
+                           ", its maximum run time")},
             step);
 }
 
@@ -111,7 +111,7 @@ void Agent::State::on(const OutOfDisk& over, Step& step) {
   step.trace(TaskHoldsTooMuchDisk{{key.first, key.second}});
   kill_task(key,
             {.reason = proto::TaskReason::kOutOfDisk,
-             .words = text("its sandbox holds ", mebibytes(over.bytes), ", and it may hold ",
+             .words = text("its sandbox holds ", mebibytes(over.bytes), ", and the maximum is ",
                            mebibytes(over.limit_bytes))},
             step);
 }

@@ -80,7 +80,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   }
   if (ledger_.tasks().size() >= kTasksPerAgentMax) {
     return LaunchRefusal{TaskReason::kAgentFull,
-                         text("the agent has ", kTasksPerAgentMax, " tasks, which is the most")};
+                         text("the agent has ", kTasksPerAgentMax, " tasks, which is the maximum")};
   }
   if (!is_known_program(spec.executor)) {
     return LaunchRefusal{
@@ -95,12 +95,13 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   if (!options_.user.empty() && (options_.is_root ? user.empty() : user != options_.user)) {
     return LaunchRefusal{TaskReason::kTaskInvalid,
                          user.empty()
-                             ? std::string("its master does not say which user it runs as")
-                             : text("this agent is not root and runs tasks of user ",
+                             ? std::string("the master did not name the user of the task")
+                             : text("this agent does not run as root, and runs tasks of user ",
                                     quoted(options_.user), " only, not of ", quoted(user))};
   }
   if (!gpus_are_named(run.assignment.resources)) {
-    return LaunchRefusal{TaskReason::kTaskInvalid, "the gpu devices are not the amount of gpus"};
+    return LaunchRefusal{TaskReason::kTaskInvalid,
+                         "the gpu devices do not add up to the amount of gpus"};
   }
   Resources with_it = ledger_.used();
   bool exceeds = with_it.ports.intersects(run.assignment.resources.ports);
@@ -124,7 +125,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
       continue;
     }
     return LaunchRefusal{TaskReason::kTaskInvalid,
-                         text("the master sent no value of secret ", quoted(use.name))};
+                         text("the master sent no value for secret ", quoted(use.name))};
   }
   if (Result<void> files = proto::check_fetched_files(spec.fetch); !files) {
     return LaunchRefusal{TaskReason::kTaskInvalid, files.error().message()};
@@ -134,29 +135,28 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   if (at == executors_.end()) {
     if (is_tried_by_another()) {
       return LaunchRefusal{TaskReason::kAgentFull,
-                           "the agent could not start executors, and tries with another task first "
-                           "whether it can again"};
+                           "the agent could not start executors, and now tries another task first"};
     }
     if (executors_.size() - spares_.size() < options_.executors_max) return std::nullopt;
     return LaunchRefusal{TaskReason::kAgentFull,
                          text("the agent has ", executors_.size(),
-                              " executors; it may open so many descriptors for ",
+                              " executors; its limit of open descriptors is enough for ",
                               options_.executors_max, " (ulimit -n)")};
   }
   const LiveExecutor& there = at->second;
   const bool own = spec.executor_id.empty();
   if (!there.leaving &&
       (own || there.own || there.program != spec.executor || !is_same_user(there.user, user))) {
-    return LaunchRefusal{TaskReason::kTaskInvalid,
-                         text("executor id ", quoted(executor.str()), " is in use by another")};
+    return LaunchRefusal{TaskReason::kTaskInvalid, text("executor id ", quoted(executor.str()),
+                                                        " is in use by another program or user")};
   }
   for (const TaskId& task : there.waiting) {
     const proto::TaskRecord& waiting = ledger_.find({run.framework, task})->record;
     const proto::TaskSpec& other = waiting.spec;
     if (own || other.executor_id.empty() || other.executor != spec.executor ||
         !is_same_user(waiting.assignment.user, user)) {
-      return LaunchRefusal{TaskReason::kTaskInvalid,
-                           text("executor id ", quoted(executor.str()), " is in use by another")};
+      return LaunchRefusal{TaskReason::kTaskInvalid, text("executor id ", quoted(executor.str()),
+                                                          " is in use by another program or user")};
     }
   }
   return files_refusal(run, executor);
@@ -173,10 +173,10 @@ std::optional<LaunchRefusal> Agent::State::files_refusal(const proto::RunTask& r
     has_others |= !waiting.fetch.empty() && waiting.fetch != files;
   }
   if (files.empty() || !has_others) return std::nullopt;
-  return LaunchRefusal{proto::TaskReason::kTaskInvalid,
-                       text("executor ", quoted(executor.str()),
-                            " is started with other files: tasks that share an executor must name "
-                            "the same ones")};
+  return LaunchRefusal{
+      proto::TaskReason::kTaskInvalid,
+      text("executor ", quoted(executor.str()),
+           " is started with other files: tasks that share an executor must name the same files")};
 }
 
 // A refused launch is a task that ended at once: its update is kept until acknowledged like any

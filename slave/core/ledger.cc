@@ -183,11 +183,11 @@ std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run) {
     }
   }
   if (missing > 0) {
-    return text("the checkpoint was cut amid what it had been compacted to missing=", missing);
+    return text("the checkpoint was cut inside its compacted part missing=", missing);
   }
   if (newest_run <= last_run) return {};
   return text(
-      "the checkpoint is of an older state than the sandboxes: it was put back, or cut newest_run=",
+      "the checkpoint is older than the sandboxes: it was restored from a copy, or cut newest_run=",
       newest_run, " last_run=", last_run);
 }
 
@@ -204,7 +204,7 @@ std::vector<Violation> Ledger::violations() const {
       if (!task.is_over) used += task.record.assignment.resources.amounts;
       ++live;
     } else if (task.unacknowledged.empty()) {
-      report(key, "ended and acknowledged, but not forgotten");
+      report(key, "ended and acknowledged, but not removed");
     }
     waiting += task.unacknowledged.size();
     size_t bytes = 0;
@@ -220,12 +220,12 @@ std::vector<Violation> Ledger::violations() const {
     if (!task.unacknowledged.empty() && task.unacknowledged.back().state != task.state) {
       report(key, "its state is not that of its last update");
     }
-    if (bytes != task.unacknowledged_bytes) report(key, "bytes of updates are miscounted");
+    if (bytes != task.unacknowledged_bytes) report(key, "bytes of updates are counted wrong");
     if (task.unacknowledged.size() > kUpdatesPerTaskMax) report(key, "too many updates wait");
   }
   if (!(used == used_.amounts)) found.push_back({"used is not the sum of the live tasks"});
-  if (live != live_tasks_) found.push_back({"live tasks are miscounted"});
-  if (waiting != unacknowledged_) found.push_back({"unacknowledged updates are miscounted"});
+  if (live != live_tasks_) found.push_back({"live tasks are counted wrong"});
+  if (waiting != unacknowledged_) found.push_back({"unacknowledged updates are counted wrong"});
   return found;
 }
 

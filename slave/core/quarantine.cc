@@ -41,7 +41,7 @@ bool Quarantine::on_tick(Time now) {
 
 std::string Quarantine::why() const {
   if (!ends_at_) return {};
-  return text("executors cannot be started here: ", last_, "; tried again ", to_text(wait_),
+  return text("executors cannot be started here: ", last_, "; the next attempt is ", to_text(wait_),
               " after the last failure");
 }
 

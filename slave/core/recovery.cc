@@ -180,10 +180,11 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
       key,
       {.state = proto::TaskState::kLost,
        .reason = proto::TaskReason::kAgentRestarted,
-       .message = task.record.run == 0 ? "the agent restarted before the task was started"
-                  : options_.remembered == Remembered::kWithGaps || has_noted_loss_
-                      ? "the agent's checkpoint has gaps and does not name its executor in full"
-                      : "the machine restarted"},
+       .message =
+           task.record.run == 0 ? "the agent restarted before the task was started"
+           : options_.remembered == Remembered::kWithGaps || has_noted_loss_
+               ? "the agent's checkpoint has gaps, and the record of its executor is incomplete"
+               : "the machine restarted"},
       step, 0, kUnsyncedMax));
 }
 
@@ -230,7 +231,7 @@ void Agent::State::offer_less(Step& step) {
   cover_what_runs();
   if (options_.total == before || stopping_) return;
   if (session_ == Session::kRegistering || session_ == Session::kRegistered) {
-    reset_master("the agent has less to offer", step);
+    reset_master("the agent has fewer resources than before", step);
   }
 }
 
@@ -261,7 +262,7 @@ proto::TaskStatus Agent::State::lost_with(const ExecutorKey& key, const LiveExec
     status.message = "the agent restarted while the executor was started";
   } else {
     status.reason = TaskReason::kExecutorEnded;
-    status.message = "the executor ended while the agent was away";
+    status.message = "the executor ended while the agent was not running";
   }
   return status;
 }

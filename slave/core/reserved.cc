@@ -12,7 +12,7 @@ Result<ReservedByRole> parse_reserved(std::string_view whole) {
     const size_t equals = part.find('=');
     if (equals == std::string_view::npos) {
       return Error::invalid_argument(
-          text("what is reserved must be ROLE=RESOURCES separated by ',', as in "
+          text("reservations must be ROLE=RESOURCES separated by ',', as in "
                "ads=cpus:1;mem:1GiB,batch=cpus:2, not ",
                quoted(part)));
     }

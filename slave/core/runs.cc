@@ -73,12 +73,11 @@ void Agent::State::end_forgotten_run(const ExecutorKey& key, const proto::Execut
         std::find_if(hello.runs.begin(), hello.runs.end(), [&](const proto::ExecutorRun& run) {
           return run.task == task && run.run == executor.run && run.ended && run.status;
         });
-    proto::TaskStatus status{
-        .state = proto::TaskState::kLost,
-        .reason = proto::TaskReason::kExecutorEnded,
-        .message =
-            "its executor has run another task since; how it ended was lost with a part of "
-            "the agent's checkpoint"};
+    proto::TaskStatus status{.state = proto::TaskState::kLost,
+                             .reason = proto::TaskReason::kExecutorEnded,
+                             .message =
+                                 "its executor has run another task since; its end was lost with a "
+                                 "part of the agent's checkpoint"};
     uint64_t sequence = 0;
     if (told != hello.runs.end()) {
       status = what_is_told(*told->status);
@@ -127,11 +126,11 @@ void Agent::State::take_forgotten_updates(const ExecutorKey& key, const proto::E
     live->second.executor_sequence = run.acknowledged;
     const bool is_known = run.status && is_executors_word(run.status->state);
     if (run.ended) {
-      proto::TaskStatus status{.state = proto::TaskState::kLost,
-                               .reason = proto::TaskReason::kExecutorEnded,
-                               .message =
-                                   "it has ended; how was lost with a part of the agent's "
-                                   "checkpoint"};
+      proto::TaskStatus status{
+          .state = proto::TaskState::kLost,
+          .reason = proto::TaskReason::kExecutorEnded,
+          .message =
+              "it has ended; its exit status was lost with a part of the agent's checkpoint"};
       if (is_known && proto::is_terminal(run.status->state)) status = what_is_told(*run.status);
       take_end(key, run.task, std::move(status), run.acknowledged, step);
       if (executor.own) shut_down(key, kLeaveGrace, step);

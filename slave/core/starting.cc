@@ -37,11 +37,11 @@ std::string Agent::State::what_it_waits_for(const TaskKey& key, const LiveTask& 
   const ExecutorId& id = ledger_.find(key)->record.executor;
   const auto at = executors_.find({key.first, id});
   if (at == executors_.end() || !at->second.tasks.contains(key.second)) {
-    return text("the executor ", quoted(id.str()), " of before has not ended yet");
+    return text("the former executor ", quoted(id.str()), " has not ended yet");
   }
   if (at->second.fetching) return "its files are being fetched";
   if (!live.delivered) return "its executor is being started";
-  return "its executor has it, and has not said that it runs";
+  return "its executor received it, and has not reported that it runs";
 }
 
 }  // namespace proffer::agent

@@ -20,10 +20,10 @@ void Agent::State::on(const DiskSpace& space, Step& step) {
   disk_trouble_.clear();
   if (space.is_low) {
     disk_trouble_ = text("its disk is full: ", space.free_bytes / kBytesPerMib, " MiB are free, ",
-                         space.reserve_bytes / kBytesPerMib, " MiB are to stay free");
+                         space.reserve_bytes / kBytesPerMib, " MiB must stay free");
   } else if (space.is_low_on_files) {
     disk_trouble_ = text("its disk is full: only ", space.free_files, " more files fit, ",
-                         space.reserve_files, " are to stay free");
+                         space.reserve_files, " must stay free");
   }
   step.trace(DiskRoomChanged{.agent = options_.name,
                              .free_mib = space.free_bytes / kBytesPerMib,

@@ -149,7 +149,7 @@ std::vector<std::string> missing_programs(const std::string& bin_dir) {
 MasterFacts look_at_master(const Address& address) {
   MasterFacts facts{.address = to_text(address)};
   if (address.socket.empty()) {
-    facts.failed = "only sockets of this machine are looked at";
+    facts.failed = "only sockets of this machine are checked";
     return facts;
   }
   const FolderFacts folder = look_at_folder(fs::path(address.socket).parent_path().string());

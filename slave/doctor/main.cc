@@ -21,13 +21,12 @@
 
 DEFINE_bool(json, false, "print one JSON object");
 DEFINE_string(master, "",
-              "socket of the master, or a list with commas; default as of an agent: "
-              "$PROFFER_MASTER, the one that was joined, or the one of this machine");
-DEFINE_string(work_dir, "",
-              "where the agent would keep its files; default /var/lib/proffer/agent for root, else "
-              "the folder for temporary files");
-DEFINE_string(ports, "[31000-32000]", "the ports that it would offer");
-DEFINE_int64(disk_reserve, 256, "what is to stay free on its disk, in MiB");
+              "socket or host:port of each master, with commas; default: as for the agent");
+DEFINE_string(
+    work_dir, "",
+    "the agent's work directory; default: /var/lib/proffer/agent for root, else $TMPDIR or /tmp");
+DEFINE_string(ports, "[31000-32000]", "ports that the agent would offer");
+DEFINE_int64(disk_reserve, 256, "space to keep free on the agent's disk, in MiB");
 
 namespace {
 
@@ -93,8 +92,9 @@ void print_as_text(const std::vector<Finding>& findings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  read_daemon_flags("Looks at this machine: what will work here, what not, and what to do.",
-                    __FILE__, argc, argv);
+  read_daemon_flags(
+      "Checks this machine for running an agent: what works, what does not, and what to do.",
+      __FILE__, argc, argv);
   const std::vector<Finding> findings = doctor::examine(options_from_flags());
   const bool is_well = std::none_of(findings.begin(), findings.end(), [](const Finding& one) {
     return one.verdict == Verdict::kFails;

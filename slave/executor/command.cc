@@ -67,7 +67,7 @@ Result<pid_t> start_shell(ShellCommand shell) {
       // Not its value, which may be a secret.
       return Error::invalid_argument(text("the environment variable ",
                                           quoted(variable.substr(0, variable.find('='))),
-                                          " must have no byte of zero in its value"));
+                                          " must not have a NUL byte in its value"));
     }
     envp.push_back(variable.data());
   }

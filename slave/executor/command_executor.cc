@@ -352,7 +352,7 @@ void CommandExecutor::Impl::tell_not_ready(const TaskId& id) {
   Running& command = running.at(id);
   if (!command.ready.value_or(false)) return;
   command.ready = false;
-  tell_running(id, "a part of it has ended");
+  tell_running(id, "a part of the group has ended");
 }
 
 // What it does beside its state is said whole each time: a later update may be all that is heard.
@@ -608,7 +608,7 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
     status.state = proto::TaskState::kFailed;
     status.reason = proto::TaskReason::kExecutorEnded;
     status.message = text("its executor was sent ", words_of_signal(*command.executor_signal),
-                          " by something on its machine, and ended it");
+                          " by another process on its machine, and ended it");
   }
   // A shared executor's words may be those of another task.
   if (status.state == proto::TaskState::kFailed && command.own) {

@@ -22,7 +22,7 @@ bool Health::on_tick(Time now) {
 }
 
 std::optional<HealthNews> Health::on_looked(const Looked& looked, Time now) {
-  CHECK(!due_) << "the end of a look that never began";
+  CHECK(!due_) << "the end of a check that never began";
   due_ = now + check_.interval;
   if (looked.is_good()) {
     was_good_ = true;

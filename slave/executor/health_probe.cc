@@ -54,7 +54,7 @@ HealthProbe::~HealthProbe() {
 }
 
 void HealthProbe::look() {
-  CHECK(!looking_) << "two looks at once";
+  CHECK(!looking_) << "two checks at once";
   looking_ = true;
   timeout_.arm(loop_.now() + options_.check.timeout);
   if (options_.check.kind == Kind::kCommand) return run_command();
@@ -152,7 +152,7 @@ void HealthProbe::receive_answer() {
 
 void HealthProbe::run_command() {
   // Nothing ends a process that waits for a broken disk; no further ones join it.
-  if (command_ != 0) return finish({"its command of the last time cannot be ended"});
+  if (command_ != 0) return finish({"the command of the last check cannot be ended"});
   const Result<pid_t> started = start_shell({.command = options_.check.command,
                                              .environment = options_.environment,
                                              .directory = options_.sandbox,

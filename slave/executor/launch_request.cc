@@ -83,7 +83,7 @@ Result<std::string> encode_launch(const LaunchRequest& request) {
   for (const std::string& variable : request.environment) {
     if (!is_variable(variable) || variable.find('\0') != std::string::npos) {
       return Error::invalid_argument(
-          text("the environment holds what is no variable: ", quoted(variable)));
+          text("the environment has an entry that is not a variable: ", quoted(variable)));
     }
     bytes.append(variable.c_str(), variable.size() + 1);
   }

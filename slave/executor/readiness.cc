@@ -34,7 +34,7 @@ ReadinessWatch::ReadinessWatch(const proto::Readiness& readiness,
 }
 
 std::optional<ReadyNews> ReadinessWatch::on_looked(const std::vector<PortSeen>& seen, Time now) {
-  CHECK(!ready_) << "a look at what is ready";
+  CHECK(!ready_) << "the check of readiness";
   std::string why = why_not_ready(seen);
   if (why.empty()) {
     ready_ = true;
@@ -64,8 +64,8 @@ std::string why_not_ready(const std::vector<PortSeen>& seen) {
   };
   say("does not listen on port ", named(Listener::kNobody), "");
   say("another process listens on port ", named(Listener::kAnother), "");
-  say("cannot see whether it listens on port ", named(Listener::kHidden),
-      ": a process of it does not show its descriptors; use a health check");
+  say("cannot check whether it listens on port ", named(Listener::kHidden),
+      ": the descriptors of one of its processes are not readable; use a health check");
   return why;
 }
 

@@ -42,14 +42,14 @@ Result<void> give_secrets(const proto::RunTask& run, const Surroundings& around)
                                     [&](const auto& one) { return one.name == use.name; });
     if (value == run.secrets.end()) {
       return Error::failed_precondition(
-          text("its agent was started again before it handed the task over, and keeps no value of "
+          text("the agent restarted before it handed over the task, and does not keep the value of "
                "secret ",
-               quoted(use.name), " on the disk: launch it again"));
+               quoted(use.name), " on disk: launch the task again"));
     }
     if (use.file.empty()) continue;
     if (around.secrets.empty()) {
       return Error::failed_precondition(
-          text("its agent gave no directory in memory for secret ", quoted(use.name)));
+          text("the agent gave no in-memory directory for secret ", quoted(use.name)));
     }
     if (Result<void> written = write_file(text(around.secrets, "/", use.file), value->value);
         !written) {

@@ -104,7 +104,7 @@ class Fetching {
     unlinkat(work_.get(), name.c_str(), 0);
     Fd fd(openat(work_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                  kFileMode));
-    if (fd.get() < 0) return failed("its file cannot be made", errno);
+    if (fd.get() < 0) return failed("its file cannot be created", errno);
     return fd;
   }
 
@@ -115,7 +115,7 @@ class Fetching {
     if (from.get() < 0 || fstat(from.get(), &status) != 0) {
       return failed(text("user ", static_cast<int64_t>(geteuid()), " cannot read it"), errno);
     }
-    if (!S_ISREG(status.st_mode)) return Error::invalid_argument("it is no regular file");
+    if (!S_ISREG(status.st_mode)) return Error::invalid_argument("it is not a regular file");
     Result<Fd> to = make(name);
     if (!to) return std::move(to).error();
     const auto buffer = std::make_unique<char[]>(kCopyBytes);
@@ -167,7 +167,7 @@ class Fetching {
     if (lseek(file.get(), 0, SEEK_SET) != 0) return failed("it cannot be read", errno);
     if (item.name.empty()) return unpack(file.get(), sandbox_, room_);
     if (mkdirat(sandbox_, item.name.c_str(), kProgramMode) != 0 && errno != EEXIST) {
-      return failed(text("the folder ", quoted(item.name), " cannot be made"), errno);
+      return failed(text("the folder ", quoted(item.name), " cannot be created"), errno);
     }
     const Fd into(openat(sandbox_, item.name.c_str(), kEnter));
     if (into.get() < 0) return failed(text("the folder ", quoted(item.name)), errno);

@@ -20,8 +20,8 @@ Result<void> Room::take(size_t bytes) {
   const auto size = static_cast<int64_t>(bytes);
   if (size > left_) {
     return Error::resource_exhausted(text("it is larger than the ", bytes_max_ / kBytesPerMib,
-                                          " MiB that all files of a task may have here"))
-        .with_hint("--fetch_max of the agent says how much");
+                                          " MiB that are allowed for all files of a task here"))
+        .with_hint("the limit is --fetch_max of the agent");
   }
   until_look_ -= size;
   if (until_look_ < 0) {
@@ -32,7 +32,7 @@ Result<void> Room::take(size_t bytes) {
       if (free_bytes - size < reserve_) {
         return Error::resource_exhausted(
             text("the disk of the agent is full: ", free_bytes / kBytesPerMib, " MiB are free, ",
-                 reserve_ / kBytesPerMib, " MiB are to stay free"));
+                 reserve_ / kBytesPerMib, " MiB must stay free"));
       }
     }
     until_look_ = kLookEvery;

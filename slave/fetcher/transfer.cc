@@ -51,7 +51,7 @@ class Transfer {
     // Of a range the server has nothing, or another file: all of it is asked for.
     if (code_ == CURLE_RANGE_ERROR || (before > 0 && status == kRangeNotSatisfiable)) {
       validator_.clear();
-      why_ = "the server has another file now";
+      why_ = "the file on the server has changed";
       return Trial::kAgain;
     }
     if (code_ == CURLE_HTTP_RETURNED_ERROR || code_ == CURLE_OK) {

@@ -41,7 +41,7 @@ Error refused(std::string_view entry, std::string_view why) {
 
 Error cannot_make(std::string_view entry, int error) {
   const std::string message =
-      text("the archive's entry ", quoted(entry), " cannot be made: ", std::strerror(error));
+      text("the archive's entry ", quoted(entry), " cannot be created: ", std::strerror(error));
   return error == ENOSPC || error == EDQUOT ? Error::resource_exhausted(message)
                                             : Error::unavailable(message);
 }
@@ -59,7 +59,7 @@ Result<Parts> parts_of(std::string_view entry, std::string_view path) {
     if (part.size() > kFileNameBytesMax) return refused(entry, "has a name that is too long");
     parts.emplace_back(part);
   }
-  if (parts.size() > kPartsMax) return refused(entry, "is too deep");
+  if (parts.size() > kPartsMax) return refused(entry, "is nested too deeply");
   if (!parts.empty()) {
     if (Result<void> top = check_fetched_name(parts.front()); !top) {
       return refused(entry, text("is not unpacked: ", top.error().message()));
@@ -70,7 +70,7 @@ Result<Parts> parts_of(std::string_view entry, std::string_view path) {
 
 // Of a link that lies `depth` directories below the one that is unpacked to.
 Result<void> check_target(std::string_view entry, std::string_view target, size_t depth) {
-  if (target.empty()) return refused(entry, "is a link to nothing");
+  if (target.empty()) return refused(entry, "is a link without a target");
   if (target.starts_with('/')) return refused(entry, "is a link to an absolute path");
   size_t up = 0;
   bool has_name = false;
@@ -79,7 +79,7 @@ Result<void> check_target(std::string_view entry, std::string_view target, size_
     if (part != "..") {
       has_name = true;
     } else if (has_name) {
-      return refused(entry, "is a link with '..' behind a name");
+      return refused(entry, "is a link with '..' after a name");
     } else if (++up > depth) {
       return refused(entry, "is a link that leads out of the sandbox");
     }
@@ -123,7 +123,7 @@ class Unpacking {
   Error damaged() const {
     const char* why = archive_error_string(archive_.get());
     return Error::invalid_argument(
-        text("it is no archive of tar or zip, or is damaged: ", why == nullptr ? "" : why));
+        text("it is not a tar or zip archive, or is damaged: ", why == nullptr ? "" : why));
   }
 
   Result<void> take(archive_entry* entry) {
@@ -171,7 +171,7 @@ class Unpacking {
         const int why = errno;
         if (why == ELOOP || why == ENOTDIR) {
           return {.error = refused(
-                      entry, text("lies behind ", quoted(parts[i]), ", which is no directory"))};
+                      entry, text("is below ", quoted(parts[i]), ", which is not a directory"))};
         }
         return {.error = cannot_make(entry, why)};
       }
@@ -240,13 +240,13 @@ class Unpacking {
   Result<void> make_hard_link(std::string_view path, const Parts& parts, const char* target) const {
     Result<Parts> source = parts_of(path, target);
     if (!source) return std::move(source).error();
-    if (source->empty()) return refused(path, "is a link to nothing");
+    if (source->empty()) return refused(path, "is a link without a target");
     Entered from = enter(path, *source, source->size() - 1);
     if (from.error) return *std::move(from.error);
     struct stat status {};
     if (fstatat(from.fd.get(), source->back().c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(status.st_mode)) {
-      return refused(path, text("is a link to ", quoted(target), ", which is no file"));
+      return refused(path, text("is a link to ", quoted(target), ", which is not a file"));
     }
     if (*source == parts) return {};
     Entered at = make_place(path, parts);

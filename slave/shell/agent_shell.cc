@@ -175,8 +175,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
 
   reserve = std::make_unique<DiskReserve>(options.work_dir, options.housekeeping.disk_reserve);
   if (reserve->look().is_low && reserve->give_up()) {
-    LOG(WARNING) << "the disk of the work directory is full; what was held for the checkpoint is "
-                    "given up, so that the agent can start";
+    LOG(WARNING) << "the disk of the work directory is full; the space reserved for the checkpoint "
+                    "is released, so that the agent can start";
   }
   disk_timer = std::make_unique<Timer>(loop, [this] { look_at_disk(); });
   sandboxes = std::make_unique<Sandboxes>(options.work_dir);
@@ -194,9 +194,9 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
     const auto* identity = std::get_if<proto::AgentIdentity>(&record);
     if (identity == nullptr || identity->agent == options.core.name) continue;
     return Error::failed_precondition(text("the work directory ", quoted(options.work_dir),
-                                           " is that of agent ", quoted(identity->agent.str()),
-                                           ", not of ", quoted(options.core.name.str())))
-        .with_hint(text("give --name=", identity->agent.str(), " or another --work_dir"));
+                                           " belongs to agent ", quoted(identity->agent.str()),
+                                           ", not to ", quoted(options.core.name.str())))
+        .with_hint(text("use --name=", identity->agent.str(), " or another --work_dir"));
   }
 
   options.core.user = user_name(geteuid());
@@ -342,7 +342,8 @@ void AgentShell::Impl::know_resources() {
   for (const GpuDevice& device : total.gpus) {
     const bool is_new = gpus.try_emplace(device.index).second;
     if (is_new && are_known) {
-      LOG(WARNING) << "--resources names a GPU that is not on this machine index=" << device.index;
+      LOG(WARNING) << "--resources names a GPU that this machine does not have index="
+                   << device.index;
     }
   }
 }
@@ -511,7 +512,7 @@ void AgentShell::Impl::look_at_disk() {
   const bool has_waited = checkpoint->is_waiting();
   if (has_waited) {
     if (!is_written(checkpoint->retry())) return;
-    LOG(WARNING) << "the disk has room again, the agent goes on";
+    LOG(WARNING) << "the disk has room again, the agent continues";
     stepping = true;
     carry_out();
     stepping = false;
@@ -675,7 +676,7 @@ void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder resp
   }
   responder.respond_json(
       404,
-      proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
+      proto::error_json(Error::not_found(text("there is nothing at ", quoted(request.path)))
                             .with_hint("try /v1/status, /v1/usage/<framework>, /healthz, /metrics, "
                                        "/v1/files/<framework>/<task>/<path>, /v1/access/…")));
 }

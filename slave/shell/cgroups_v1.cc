@@ -404,7 +404,7 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
     });
     if (!cgroups::group_in(own, options).empty()) {
       return Error::failed_precondition(
-          text("this process is in the cgroup ", own, ", which is of this agent's tasks"));
+          text("this process is in the cgroup ", own, ", which belongs to this agent's tasks"));
     }
     if (!one.has("cpu")) continue;
     // All groups of the agent together have the weight of its CPUs, beside other groups.

@@ -229,7 +229,7 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>&
       cgroups::path_of(getpid(), [](std::string_view controllers) { return controllers.empty(); });
   if (!cgroups::group_in(own, options).empty()) {
     return Error::failed_precondition(
-        text("this process is in the cgroup ", own, ", which is of this agent's tasks"));
+        text("this process is in the cgroup ", own, ", which belongs to this agent's tasks"));
   }
   const std::string there = cgroups::read_value(mount->path + "/cgroup.controllers").value_or("");
   const std::vector<std::string_view> words = split(trimmed(there), ' ');
@@ -239,7 +239,7 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>&
   const std::string parent = text(mount->path, "/", options.parent);
   const std::string folder = text(parent, "/", options.agent);
   if (!is_bare && !is_there("cpu") && !is_there("memory") && !is_there("pids")) {
-    return Error::unsupported("cgroups v2 have no controller of cpu, memory or pids here");
+    return Error::unsupported("cgroups v2 have no cpu, memory or pids controller here");
   }
   Result<Fd> lock = cgroups::lock_folder(folder);
   if (!lock) return std::move(lock).error();

@@ -42,8 +42,8 @@ Result<void> open_log(const std::string& path, Checkpoint& checkpoint) {
     }
     return read_records(opened->records, false, path, checkpoint.snapshot);
   }
-  LOG(ERROR) << "the checkpoint is damaged; the agent goes on with what is left of it, the damaged "
-                "file is kept for you to look at: "
+  LOG(ERROR) << "the checkpoint is damaged; the agent continues with the readable part, and the "
+                "damaged file is kept for inspection: "
              << opened.error().message();
   checkpoint.remembered = Remembered::kWithGaps;
   opened = CheckpointLog::open(path);
@@ -76,7 +76,9 @@ Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
                  << path;
     // The checkpoint has it, so a full disk does not keep the agent from its tasks.
     const Result<void> kept = keep_identity(*checkpoint.identity, known);
-    if (!kept) LOG(ERROR) << "the agent's identity has no second file: " << kept.error().message();
+    if (!kept)
+      LOG(ERROR) << "the second file of the agent's identity cannot be written: "
+                 << kept.error().message();
     return {};
   }
   for (const std::string& bytes : opened->records) {
@@ -102,12 +104,12 @@ Result<void> refuse_copy(const AgentSnapshot& snapshot, const std::string& work_
     if (const auto* identity = std::get_if<proto::AgentIdentity>(&record)) known = identity->place;
   }
   if (known.empty() || known == place || boot_of(known) != boot_of(place)) return {};
-  return Error::failed_precondition(
-             text("the work directory ", quoted(work_dir),
-                  " is a copy of that of an agent which has run since this machine was started"))
+  return Error::failed_precondition(text("the work directory ", quoted(work_dir),
+                                         " is a copy of the work directory of another agent that "
+                                         "has run since this machine was started"))
       .with_hint(
-          "start the agent in the directory that was copied; or remove checkpoint.log and identity "
-          "from this one, and the agent begins anew, with another --name if the other goes on");
+          "start the agent in the original directory; or remove checkpoint.log and identity from "
+          "this one, and start the agent as a new one, with another --name if the original runs");
 }
 
 Result<void> renew(Checkpoint& checkpoint) {
@@ -121,7 +123,8 @@ Result<void> renew(Checkpoint& checkpoint) {
   const bool is_full = !renewed && renewed.error().code() == ErrorCode::kResourceExhausted;
   if (!is_full || checkpoint.remembered == Remembered::kWithGaps) return renewed;
   // What a crash cut had not been acted on, and the agent is wanted on a full disk, too.
-  LOG(WARNING) << "the cut checkpoint keeps its mark: " << renewed.error().message();
+  LOG(WARNING) << "the cut checkpoint cannot be renewed and stays marked: "
+               << renewed.error().message();
   return {};
 }
 
@@ -136,7 +139,8 @@ Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_
   AgentSnapshot& snapshot = checkpoint.snapshot;
   const std::string gap = take_gap(snapshot, newest_run);
   if (checkpoint.remembered != Remembered::kWithGaps && !gap.empty()) {
-    LOG(ERROR) << gap << "; the agent ends what it does not name file=" << work_dir
+    LOG(ERROR) << gap
+               << "; the agent ends tasks and executors that it does not name file=" << work_dir
                << "/checkpoint.log";
     checkpoint.remembered = Remembered::kWithGaps;
   }

@@ -38,15 +38,15 @@ Result<bool> CheckpointWriter::write(const std::vector<proto::CheckpointRecord>&
 Result<bool> CheckpointWriter::retry() {
   Result<void> written = log_->append(records_);
   if (is_disk_full(written) && reserve_.give_up()) {
-    LOG(WARNING) << "the disk is full; the checkpoint goes on with what was held for it bytes="
+    LOG(WARNING) << "the disk is full; the checkpoint uses its reserved space bytes="
                  << reserve_.held_bytes();
     written = log_->append(records_);
   }
   is_waiting_ = is_disk_full(written);
   if (is_waiting_) {
-    LOG_EVERY_N(ERROR, 60) << "the disk is full and the agent stands still; make room on the disk "
-                              "of the work directory: "
-                           << written.error().message();
+    LOG_EVERY_N(ERROR, 60)
+        << "the disk is full, and the agent waits; make room on the disk of the work directory: "
+        << written.error().message();
     return false;
   }
   if (written && sync_) written = log_->sync();
@@ -69,7 +69,8 @@ Result<void> CheckpointWriter::compact(const std::function<AgentSnapshot()>& sna
   Result<void> done = log_->rewrite(records);
   if (!is_disk_full(done)) return done;
   // It is as it was, and only longer than it need be.
-  LOG(WARNING) << "the checkpoint is rewritten later: " << done.error().message();
+  LOG(WARNING) << "the checkpoint cannot be rewritten now, it is tried later: "
+               << done.error().message();
   compact_after_ = now + kCompactAgain;
   return {};
 }

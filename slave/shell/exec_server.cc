@@ -57,7 +57,7 @@ Result<ExecRequest> parse_exec_request(std::string_view json) {
         "a request to run a command needs framework, task, command and terminal");
   }
   if (request.command.empty() || request.command.find('\0') != std::string::npos) {
-    return Error::invalid_argument("the command must have at least one byte and no NUL");
+    return Error::invalid_argument("the command must not be empty, and must not have a NUL byte");
   }
   request.framework = FrameworkId(std::move(framework));
   request.task = TaskId(std::move(task));
@@ -88,7 +88,7 @@ Result<void> ExecServer::listen() {
         text("cannot ", what, " ", quoted(path_), ": ", std::strerror(errno)));
   };
   listening_ = Fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (listening_.get() < 0) return refused("make a socket for");
+  if (listening_.get() < 0) return refused("create a socket for");
   if (unlink(path_.c_str()) != 0 && errno != ENOENT) return refused("replace");
   if (::bind(listening_.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
       0) {
@@ -169,7 +169,7 @@ void ExecServer::on_request(uint64_t id, std::string_view json, const std::vecto
   if (!request) return refuse(request.error());
   const size_t wanted = request->is_terminal ? kTerminalStreams : kStreams;
   if (streams.size() != wanted) {
-    return refuse(Error::invalid_argument(text("a request to run a command comes with ", wanted,
+    return refuse(Error::invalid_argument(text("a request to run a command must have ", wanted,
                                                " descriptors, not ", streams.size())));
   }
   std::vector<int> fds;

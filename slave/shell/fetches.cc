@@ -163,9 +163,9 @@ std::string Fetches::problem_of(const Fetch& fetch, const ExecutorExited& exited
   }
   std::string told = told_problem(fetch.place);
   if (!told.empty()) return told;
-  if (exited.signal) return text("what fetched its files was ended by signal ", *exited.signal);
-  return text("what fetches its files ended with exit code ", exited.exit_code.value_or(0),
-              "; stderr in the sandbox may say why");
+  if (exited.signal) return text("the fetcher of its files was ended by signal ", *exited.signal);
+  return text("the fetcher of its files ended with exit code ", exited.exit_code.value_or(0),
+              "; see stderr in the sandbox");
 }
 
 }  // namespace proffer::agent

@@ -29,7 +29,7 @@ void FileAccess::ask(const proto::FileAccessCall& call, Answer answer) {
     known_.erase(known);
   }
   if (waiting_ >= kWaitingMax) {
-    return answer(Error::resource_exhausted("too many tasks ask for files of other machines"));
+    return answer(Error::resource_exhausted("too many tasks request files of other machines"));
   }
   ++waiting_;
   const auto [at, is_new] = questions_.try_emplace(key);
@@ -105,7 +105,7 @@ void FileAccess::on_time() {
     const auto late = std::find_if(questions_.begin(), questions_.end(),
                                    [now](const auto& one) { return one.second.until <= now; });
     if (late == questions_.end()) break;
-    answer(late, Error::unavailable("the master does not answer"));
+    answer(late, Error::unavailable("the master did not answer"));
   }
   if (questions_.empty() && idle_until_ && now >= *idle_until_) dealer_.reset();
   arm();

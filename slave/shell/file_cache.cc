@@ -82,7 +82,7 @@ FileCache::FileCache(const std::string& work_dir, Options options) : options_(op
     folder_ = Fd(open(path.c_str(), kEnter));
   }
   if (folder_.get() < 0) {
-    LOG(WARNING) << "fetched files are not kept: no folder " << quoted(path) << " reason=\""
+    LOG(WARNING) << "fetched files are not cached: no folder " << quoted(path) << " reason=\""
                  << std::strerror(errno) << '"';
     return;
   }

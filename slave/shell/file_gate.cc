@@ -35,14 +35,13 @@ std::variant<PrincipalPtr, HttpRefusal> FileGate::admit(std::string_view token,
   };
   if (token.empty()) {
     return refuse(kUnauthorized, "?",
-                  "files are served to other machines with a token of the master only; proffer "
-                  "logs gets one");
+                  "other machines need a token of the master to read files: use proffer logs");
   }
   const Result<FileToken> bearer = unseal(token, key_, now_());
   if (!bearer) return refuse(kUnauthorized, "?", bearer.error().message());
   if (!opens(bearer->prefix, path)) {
     return refuse(kForbidden, bearer->user,
-                  text("this token opens ", quoted(bearer->prefix), " and nothing else"));
+                  text("this token is only valid for ", quoted(bearer->prefix)));
   }
   const std::optional<Account> account = find_account(bearer->user);
   if (!account && !bearer->is_operator) {

@@ -36,14 +36,14 @@ Result<void> permit(const FilePolicy& policy, const Principal* by, uint32_t owne
   const std::string user = by == nullptr ? "an unknown user" : text("user ", quoted(by->user));
   return Error::permission_denied(text(user, " may not ", action))
       .with_hint(text("user ", quoted(user_name(owner)),
-                      ", root, the user that runs the agent and the operators' group may"));
+                      ", root, the agent's user and members of the operators' group may"));
 }
 
 Result<ServedPath> serve_to(const FilePolicy& policy, const PrincipalPtr& by, ServedPath served,
                             std::string_view what) {
   struct stat sandbox {};
   if (fstat(served.root.directory.get(), &sandbox) != 0) {
-    return Error::internal(text("the sandbox cannot be looked at: ", std::strerror(errno)));
+    return Error::internal(text("the sandbox cannot be checked: ", std::strerror(errno)));
   }
   if (Result<void> may =
           permit(policy, by.get(), sandbox.st_uid, "read files of a task of another user", what);

@@ -120,8 +120,8 @@ executor::Gpus find_gpus(Duration within, const std::string& devices) {
   const Result<std::string> printed = ask_tool(within);
   if (printed) return parse_gpu_list(*printed);
   executor::Gpus counted = count_devices(devices);
-  LOG(WARNING) << "nvidia-smi -L does not say which GPUs there are reason=\""
-               << printed.error().message() << "\" counted_in_dev=" << counted.size();
+  LOG(WARNING) << "nvidia-smi -L does not list the GPUs reason=\"" << printed.error().message()
+               << "\" counted_in_dev=" << counted.size();
   return counted;
 }
 

@@ -465,7 +465,7 @@ void Housekeeping::empty_trash() {
     }
     if (!found) return;
     if (is_stuck) {
-      LOG_EVERY_N(WARNING, 60) << "what is in " << quoted(work_dir_ + "/trash")
+      LOG_EVERY_N(WARNING, 60) << "the content of " << quoted(work_dir_ + "/trash")
                                << " cannot be removed reason=\"" << std::strerror(errno) << '"';
       return;
     }

@@ -125,7 +125,7 @@ void Isolator::update(uint64_t run, const ResourceVector& resources) {
   if (group == nullptr) return;
   const Result<bool> set = cgroups_->set_limits(*group, limits_of(resources));
   if (set) return;
-  LOG_EVERY_N(WARNING, 30) << "limits stay as they were: " << set.error().message();
+  LOG_EVERY_N(WARNING, 30) << "limits cannot be changed: " << set.error().message();
 }
 
 std::optional<GroupUsage> Isolator::used(uint64_t run) const {

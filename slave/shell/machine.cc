@@ -137,14 +137,15 @@ std::string name_of_users_folder() {
 Result<std::string> folder_of_user() {
   std::string folder = name_of_users_folder();
   if (Result<void> made = make_folder(folder, 0700); !made) {
-    return std::move(made).error().with_hint("$XDG_RUNTIME_DIR or $TMPDIR say where it is made");
+    return std::move(made).error().with_hint(
+        "set $XDG_RUNTIME_DIR or $TMPDIR to use another directory");
   }
   struct stat status = {};
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
       status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
     return Error::failed_precondition(
                text(quoted(folder), " must be a directory that only this user may enter"))
-        .with_hint(text("remove it, or correct it: chmod 700 ", folder));
+        .with_hint(text("remove it, or correct its mode: chmod 700 ", folder));
   }
   return folder;
 }
@@ -198,9 +199,9 @@ Result<void> let_others_pass(const std::string& work_dir) {
   for (std::filesystem::path above = std::filesystem::path(work_dir).parent_path();
        above.has_relative_path(); above = above.parent_path()) {
     if (stat(above.c_str(), &status) != 0 || (status.st_mode & kPass) == kPass) continue;
-    LOG(WARNING) << "tasks of other users cannot start, since " << quoted(above.string())
-                 << " does not let them pass to their sandboxes: chmod a+x, or give another "
-                    "--work_dir";
+    LOG(WARNING)
+        << "tasks of other users cannot start, because " << quoted(above.string())
+        << " does not let them reach their sandboxes: chmod a+x, or use another --work_dir";
   }
   return {};
 }
@@ -216,7 +217,7 @@ Result<std::string> executor_socket(const std::string& work_dir) {
   if (path.size() > kPathMax) {
     return Error::failed_precondition(
                text("the socket's path ", quoted(path), " is longer than ", kPathMax, " bytes"))
-        .with_hint("give a shorter --work_dir, $XDG_RUNTIME_DIR or $TMPDIR");
+        .with_hint("use a shorter --work_dir, $XDG_RUNTIME_DIR or $TMPDIR");
   }
   return path;
 }

@@ -255,9 +255,9 @@ Result<ServedPath> Sandboxes::resolve(std::string_view rest) const {
     return Error::not_found(
                text("this agent has no sandbox of task ", quoted(text(framework, "/", task))))
         .with_hint(
-            "sandboxes are removed when they are old, a minute after their end if they hold no "
+            "sandboxes are removed when they are old, a minute after their end if they have no "
             "output and no file, or when their framework releases them: batch does so at the end "
-            "of a job, and keeps the output of tasks that failed");
+            "of a job, and keeps the output of failed tasks");
   }
   return ServedPath{
       .root = {.directory = std::move(sandbox),

@@ -50,20 +50,20 @@ SecretFolders::SecretFolders(std::string shm, std::string_view work_dir)
 
 Result<void> SecretFolders::make_root() const {
   struct statfs system = {};
-  if (statfs(shm_.c_str(), &system) != 0) return cannot("look at", shm_);
+  if (statfs(shm_.c_str(), &system) != 0) return cannot("check", shm_);
   if (system.f_type != TMPFS_MAGIC) {
     return Error::failed_precondition(
         text(quoted(shm_),
-             " of this machine is no tmpfs, and secrets are given as files in memory "
-             "only: mount a tmpfs there, or give them as variables"));
+             " of this machine is not a tmpfs, and files of secrets must be in memory: mount a "
+             "tmpfs there, or use variables for secrets"));
   }
   if (mkdir(root_.c_str(), kRootMode) != 0 && errno != EEXIST) return cannot("make", root_);
   struct stat found = {};
-  if (lstat(root_.c_str(), &found) != 0) return cannot("look at", root_);
+  if (lstat(root_.c_str(), &found) != 0) return cannot("check", root_);
   const bool is_ours = S_ISDIR(found.st_mode) && found.st_uid == geteuid();
   if (!is_ours) {
-    return Error::failed_precondition(
-        text(quoted(root_), " is there already and is not of the agent's user: remove it"));
+    return Error::failed_precondition(text(
+        quoted(root_), " exists already and belongs to another user than the agent's: remove it"));
   }
   // Whatever the umask is, and whatever it was.
   if (chmod(root_.c_str(), kRootMode) != 0) return cannot("change the mode of", root_);

@@ -34,7 +34,7 @@ Result<pid_t> Stem::fork(const executor::LaunchRequest& launch, std::span<const 
   }
   Result<pid_t> forked = ask(*request, passed, launch.run_as.has_value());
   if (!forked && forked.error().code() == ErrorCode::kTimeout) {
-    LOG(WARNING) << "the stem of executors does not answer, it is ended pid=" << pid_;
+    LOG(WARNING) << "the fork server of executors does not answer, it is ended pid=" << pid_;
     end();
   }
   return forked;

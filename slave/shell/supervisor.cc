@@ -129,7 +129,7 @@ Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolato
       leftover_timer_(loop, [this] { end_leftovers(); }),
       tidy_timer_(loop, [this] { tidy_up(); }) {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
-    LOG(WARNING) << "not a subreaper, so daemons that tasks leave may be missed: "
+    LOG(WARNING) << "the agent is not a subreaper, so daemons left by tasks may be missed: "
                  << std::strerror(errno);
   }
   loop_.on_signal(SIGCHLD, [this] { reap(); });
@@ -343,7 +343,7 @@ Result<executor::RunAs> Supervisor::find_user(const std::string& user) {
   const std::optional<Account> account = find_account(user);
   if (!account) {
     return Error::failed_precondition(text("this machine has no user ", quoted(user)))
-        .with_hint("the task would run as that user: make it, or use another agent");
+        .with_hint("the task would run as that user: create it, or use another agent");
   }
   if (users_.size() >= kUsersKept) users_.clear();
   const executor::RunAs found{account->uid, account->gid, groups_of(account->uid)};
@@ -465,7 +465,7 @@ void Supervisor::sweep() {
       continue;
     }
     if (any) {
-      LOG(ERROR) << "processes of an executor cannot be ended; look at what they wait for"
+      LOG(ERROR) << "processes of an executor cannot be ended; check what they wait for"
                  << " framework=" << one.exited.framework.str()
                  << " executor=" << one.exited.executor.str();
     }
@@ -569,8 +569,9 @@ void Supervisor::end_unnamed() {
     ++ended;
   }
   if (ended > 0) {
-    LOG(ERROR) << "processes of an earlier life that the checkpoint does not name are ended count="
-               << ended;
+    LOG(ERROR)
+        << "processes from before the restart that the checkpoint does not name are ended count="
+        << ended;
   }
 }
 
@@ -695,7 +696,7 @@ void Supervisor::end_leftovers() {
     // As in sweep(). Those of a damaged checkpoint are waited for, which the core reports.
     const bool given_up = any && leftover.adopted && now >= *leftover.since + kSweepMax;
     if (given_up) {
-      LOG(ERROR) << "processes of an executor cannot be ended; look at what they wait for"
+      LOG(ERROR) << "processes of an executor cannot be ended; check what they wait for"
                  << " framework=" << executor.framework.str()
                  << " executor=" << executor.executor.str();
     }

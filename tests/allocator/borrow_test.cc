@@ -59,13 +59,13 @@ TEST(MayNotBorrow, LeavesToOthersWhatTheyAreEntitledToAndWant) {
   ASSERT_EQ(why.asks.size(), 1u);
   ASSERT_EQ(why.asks[0].hindered.size(), 1u);
   EXPECT_EQ(to_text(why.asks[0].hindered[0]),
-            "above what role 'a' is entitled to, and the ask may not borrow: it takes 6 cpus, 5 "
-            "are left; the rest is used or wanted by b (cpus:5)");
+            "above the entitlement of role 'a', and the ask may not borrow: it takes 6 cpus, 5 are "
+            "left; the rest is used or wanted by b (cpus:5)");
   const auto role = s.allocator().explain_role(RoleName("a"), s.now());
   ASSERT_EQ(role->held.size(), 1u);
   EXPECT_EQ(to_text(role->held[0]),
-            "role 'a' has what it is entitled to, and they may not borrow: it takes 6 cpus, 5 are "
-            "left; the rest is used or wanted by b (cpus:5)");
+            "role 'a' has reached its entitlement, and the asks may not borrow: it takes 6 cpus, 5 "
+            "are left; the rest is used or wanted by b (cpus:5)");
 }
 
 // As soon as they want it no more, it is its own.

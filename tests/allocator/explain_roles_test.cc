@@ -97,8 +97,7 @@ TEST(ExplainRole, SaysWhoHasBorrowedAndWhatComesBackByWhen) {
   RoleExplanation eng = role(s, "eng");
   ASSERT_EQ(eng.held.size(), 1u);
   EXPECT_EQ(eng.held[0].why, RoleHindrance::kLent);
-  EXPECT_EQ(eng.held[0].back,
-            "the tasks that would have to end are younger than the minimum runtime");
+  EXPECT_EQ(eng.held[0].back, "the possible victims are younger than the minimum runtime");
   EXPECT_EQ(eng.held[0].until, young + kMinimumRuntime);
   ASSERT_EQ(eng.borrowers.size(), 1u);
   EXPECT_EQ(eng.borrowers[0].name, "ops");
@@ -164,8 +163,9 @@ TEST(ExplainRole, NamesThoseThatAreOwedATaskAndComeFirst) {
   const RoleExplanation lab = role(s, "lab");
   ASSERT_EQ(lab.held.size(), 1u);
   EXPECT_EQ(lab.held[0].why, RoleHindrance::kOwed);
-  EXPECT_EQ(to_text(lab.held[0]),
-            "what becomes free is held for eng/web/web, which is entitled to 6 cpus and has 0");
+  EXPECT_EQ(
+      to_text(lab.held[0]),
+      "resources that become free are held for eng/web/web, which is entitled to 6 cpus and has 0");
   // A place that becomes free is kept for it, until there is a second.
   s.framework("batch").ends(1);
   s.advance(seconds(1));

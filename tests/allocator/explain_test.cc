@@ -65,11 +65,11 @@ TEST(Explain, CountsEachAgentUnderItsFirstReason) {
     }
     if (row.why == Hindrance::kUsed) {
       EXPECT_EQ(to_text(row),
-                "too little mem free: a task takes 4096, at most 1024 free; used by other "
+                "not enough mem free: a task takes 4096, at most 1024 free; used by other "
                 "(cpus:1;mem:7168)");
     }
     if (row.kind == ResourceKind::kCpus) {
-      EXPECT_EQ(to_text(row), "too little cpus in all: a task takes 3, at most 2 there");
+      EXPECT_EQ(to_text(row), "not enough cpus in total: a task takes 3, at most 2 on one agent");
     }
   }
   EXPECT_EQ(found.agents, 6);
@@ -84,18 +84,19 @@ TEST(Explain, SaysWhatWouldHaveToChangeIfNothingCouldEverFit) {
     std::string changes;
   };
   const Row rows[] = {
-      {"cpus:16", "", 0, "it takes 16 cpus, but the most that an agent has is 8"},
+      {"cpus:16", "", 0, "it takes 16 cpus, but no agent has more than 8"},
       {"cpus:16;mem:64GiB", "", 0,
-       "it takes 16 cpus, but the most that an agent has is 8; it takes 65536 mem, but the most "
-       "that an agent has is 8192"},
+       "it takes 16 cpus, but no agent has more than 8; it takes 65536 mem, but no agent has more "
+       "than 8192"},
       {"cpus:6", "disk == ssd", 0,
-       "it takes 6 cpus, but the most that an agent has is 4, of those that meet its constraints"},
+       "it takes 6 cpus, but no agent has more than 4, counting only agents that meet its "
+       "constraints"},
       {"cpus:1", "disk == tape", 0, "no agent meets 'disk == tape': there are hdd, ssd"},
       {"cpus:1", "zone == z1", 0, "no agent meets 'zone == z1': none has this attribute"},
       {"cpus:1", "host =~ b.*", 0, "no agent meets 'host =~ b.*': there are a1, a2"},
-      {"cpus:8;mem:8GiB", "", 0, "no single agent has all of it together"},
-      {"cpus:1", "", 3, "it takes 3 ports, but the most that an agent has is 2"},
-      {"cpus:1;gpus:1", "", 0, "it takes 1 gpus, but the most that an agent has is 0"},
+      {"cpus:8;mem:8GiB", "", 0, "no single agent has all of these resources"},
+      {"cpus:1", "", 3, "it takes 3 ports, but no agent has more than 2"},
+      {"cpus:1;gpus:1", "", 0, "it takes 1 gpus, but no agent has more than 0"},
   };
   for (const Row& row : rows) {
     AllocatorScenario s;
@@ -172,7 +173,7 @@ TEST(Explain, GangIsToldHowManyOfItsTasksCouldStartNow) {
   const AskExplanation ask = explain(s, "f").asks.at(0);
   ASSERT_EQ(reasons(ask), (Texts{"3 gang", "1 used cpus"}));
   EXPECT_EQ(to_text(ask.hindered[0]),
-            "would do for a task, but 4 tasks must start together, and at most 2 fit now");
+            "has room for a task, but 4 tasks must start together, and at most 2 fit now");
 }
 
 // A part of a device is one device's, and whole ones are whole.
@@ -187,10 +188,10 @@ TEST(Explain, GpusThatAreFreeAreCountedByDevice) {
     std::string why;
   };
   const Row rows[] = {
-      {"0.5", "too little gpus free: a task takes 0.5 of one device, at most 0.3 free"},
-      {"0.8", "too little gpus free: a task takes 0.8 of one device, at most 0.3 free"},
-      {"1", "too little gpus free: a task takes 1 whole device, at most 0 free"},
-      {"2", "too little gpus free: a task takes 2 whole devices, at most 0 free"},
+      {"0.5", "not enough gpus free: a task takes 0.5 of one device, at most 0.3 free"},
+      {"0.8", "not enough gpus free: a task takes 0.8 of one device, at most 0.3 free"},
+      {"1", "not enough gpus free: a task takes 1 whole device, at most 0 free"},
+      {"2", "not enough gpus free: a task takes 2 whole devices, at most 0 free"},
   };
   for (const Row& row : rows) {
     s.framework("f").asks("gpus:" + row.gpus, 1);
@@ -202,7 +203,7 @@ TEST(Explain, GpusThatAreFreeAreCountedByDevice) {
   s.framework("f").asks("gpus:4", 1);
   s.decide();
   EXPECT_EQ(changes_text(explain(s, "f").asks.at(0)),
-            "it takes 4 gpus, but the most that an agent has is 2");
+            "it takes 4 gpus, but no agent has more than 2");
 }
 
 TEST(Explain, ADeclineIsToldUntilWhenOrUntilWhat) {
@@ -301,7 +302,7 @@ TEST(Explain, WhatIsHeldForAnAskThatIsOwedATaskIsToldSo) {
   const AskExplanation both = explain(s, "both").asks.at(0);
   ASSERT_EQ(reasons(both), Texts{"1 used cpus"});
   EXPECT_EQ(to_text(both.hindered[0]),
-            "too little cpus free: a task takes 2, at most 1 free; used by cpus (cpus:11)");
+            "not enough cpus free: a task takes 2, at most 1 free; used by cpus (cpus:11)");
   EXPECT_TRUE(both.first.empty());
 }
 

@@ -131,7 +131,7 @@ TEST(Gang, CouldEverFitIsOfAllItsTasks) {
   const AskExplanation ask = s.allocator().explain(FrameworkId("f"), s.now()).asks.at(0);
   ASSERT_EQ(ask.hindered.size(), 1u);
   EXPECT_EQ(to_text(ask.hindered[0]),
-            "would do for a task, but 3 tasks must start together, and at most 2 fit now");
+            "has room for a task, but 3 tasks must start together, and at most 2 fit now");
 }
 
 TEST(Gang, NumbersBeginAboveThoseThatRun) {

@@ -94,7 +94,7 @@ TEST(Remedies, OfWhatIsKeptForAnotherIsThatItsClaimEnds) {
   s.advance(kClaimAfter);
   s.framework("late").asks("cpus:1;mem:1GiB", 1);
   s.decide();
-  EXPECT_THAT(said(s, "late"), Contains("when agent a1 is not set aside for big any more"));
+  EXPECT_THAT(said(s, "late"), Contains("when agent a1 is not claimed for big any more"));
 }
 
 TEST(Remedies, OfOffersToOthersSayWhenTheyExpire) {
@@ -123,7 +123,7 @@ TEST(Remedies, NameTheAgentThatItDeclinedOrThatIsAway) {
   s.allocator().set_agent_active(AgentId("a2"), false);
   s.allocator().set_agent_draining(AgentId("a3"), true);
   s.decide();
-  EXPECT_THAT(said(s, "f"), ElementsAre("when the framework declines agent a1 no more"));
+  EXPECT_THAT(said(s, "f"), ElementsAre("when the framework's decline of agent a1 ends"));
   EXPECT_EQ(remedies(s, "f")[0].until, s.now() + seconds(60));
   s.framework("g").asks("cpus:4", 1, "task", "host == a2");
   s.framework("h").asks("cpus:3", 1, "task", "host == a3");

@@ -63,7 +63,8 @@ TEST(Reserved, IsNeverLent) {
   ASSERT_EQ(ask.hindered.size(), 1u);
   EXPECT_EQ(ask.hindered[0].why, Hindrance::kReserved);
   EXPECT_EQ(to_text(ask.hindered[0]),
-            "has cpus that is reserved for other roles: a task takes 1, at most 0 for this one");
+            "not enough cpus outside reservations of other roles: a task takes 1, at most 0 for "
+            "this role");
 }
 
 TEST(Reserved, IsPartOfOpenOffersToItsRole) {

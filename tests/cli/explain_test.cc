@@ -86,7 +86,7 @@ place       2 of 3 with demand; less has batch-1-1 (3.1%)
 offers      17: cpus:0.5 of a1, for another 12s
 declined    1 of 3 agents for now
 ask         'web' wants 3 of cpus:4;mem:512 and 1 port; 1 offered
-            2 of 3 agents: too little cpus free: a task takes 4, at most 1.5 free)"
+            2 of 3 agents: not enough cpus free: a task takes 4, at most 1.5 free)"
                        R"(; used by batch-1-1 (cpus:2.5) [a1]
             1 of 3 agents: declined by the framework itself, for a while)"
                        R"(, the first for another 4s [a3]
@@ -94,10 +94,10 @@ first       eng/ads-1-3, which is entitled to 33 cpus and has 19
 would fit   if cpus ≤ 1.5
             after 2 tasks of role 'batch' (batch-1-1: map-1, map-7) end on agent a1, )"
                        R"(unless taken first by ads-1-3, batch-1-1
-            when the framework declines agent a3 no more, within 4s
+            when the framework's decline of agent a3 ends, within 4s
 ask         'big' wants 1 of cpus:16; 0 offered
-            fits no agent: it takes 16 cpus, but the most that an agent has is 4
-            3 of 3 agents: too little cpus in all: a task takes 16, at most 4 there [a1]
+            fits no agent: it takes 16 cpus, but no agent has more than 4
+            3 of 3 agents: not enough cpus in total: a task takes 16, at most 4 on one agent [a1]
             and 2 more that are not met
 )");
 }
@@ -175,7 +175,7 @@ TEST(ExplainLines, OfARoleSayWhatItHasAndWhatItWaitsFor) {
                     .tasks = 4,
                     .framework = FrameworkId("web-1-2"),
                     .ask = AskName("web"),
-                    .back = "the tasks that would have to end are younger than the minimum runtime",
+                    .back = "the possible victims are younger than the minimum runtime",
                     .until = Time() + seconds(112)},
                    {.why = RoleHindrance::kLimit,
                     .role = RoleName("eng"),
@@ -199,8 +199,8 @@ entitled    to cpus:4; borrowed nothing
 place       1 of 2 beside each other with demand, at 12.5%
 limits      eng: cpus:2 of cpus:6
 headroom    cpus:2 promised and not used, lent meanwhile
-held back   2 asks for 4 tasks: others have borrowed what the role is entitled to; it does not )"
-                       R"(come back now: the tasks that would have to end are younger than the )"
+held back   2 asks for 4 tasks: others have borrowed the entitlement of the role; it cannot )"
+                       R"(be reclaimed now: the possible victims are younger than the )"
                        R"(minimum runtime, within 12s [web-1-2 'web']
             1 ask for 1 task: the limit of role 'eng': it takes 5 cpus, 4 are left [web-1-2 'big']
 borrowers   ops 75.0%: cpus:6 used, entitled to cpus:4, borrowed cpus:2
@@ -211,8 +211,7 @@ in it       eng/web 25.0%: cpus:2 used, entitled to cpus:4, wants more
 }
 
 TEST(ExplainLines, OfATaskSayWhatProtectsItAndWhatMayEndIt) {
-  proto::ExplainedTask all{.answer = "it runs on what its role has borrowed",
-                           .now = Time() + seconds(100)};
+  proto::ExplainedTask all{.answer = "it runs on borrowed resources", .now = Time() + seconds(100)};
   all.row.framework = FrameworkId("batch-1-1");
   all.row.task = TaskId("map-3");
   all.row.agent = AgentId("a1");
@@ -234,7 +233,7 @@ TEST(ExplainLines, OfATaskSayWhatProtectsItAndWhatMayEndIt) {
       proto::ExplainedNotice{RevokeReason::kReclaimed, RoleName("eng"), Time() + seconds(105)};
   all.drained_by = Time() + seconds(300);
   EXPECT_EQ(said(all), R"(
-answer      it runs on what its role has borrowed
+answer      it runs on borrowed resources
 task        batch-1-1/map-3 on agent a1, running for 15s, launched 20s ago
 takes       cpus:1;mem:512 in role ops, band batch, priority 2, in gang 7, of what is set aside )"
                        R"(for others

@@ -56,12 +56,12 @@ TEST(RoleTables, HoldTogetherOrSayWhy) {
   EXPECT_EQ(error_of({{RoleName("eng"), guaranteed("cpus:10")},
                       {RoleName("eng/ads"), guaranteed("cpus:4")},
                       {RoleName("eng/web"), guaranteed("cpus:6.5")}}),
-            "the guarantees of the roles in 'eng' are together cpus:10.5, more than its own "
+            "the guarantees of the roles in 'eng' add up to cpus:10.5, more than its own "
             "guarantee of cpus:10");
   // A role between that names nothing counts with what is in it.
   EXPECT_EQ(error_of({{RoleName("eng"), guaranteed("cpus:1")},
                       {RoleName("eng/ads/train"), guaranteed("cpus:2")}}),
-            "the guarantees of the roles in 'eng' are together cpus:2, more than its own "
+            "the guarantees of the roles in 'eng' add up to cpus:2, more than its own "
             "guarantee of cpus:1");
   EXPECT_EQ(
       error_of({{RoleName("eng"), limited("cpus:1")}, {RoleName("eng/ads"), guaranteed("cpus:2")}}),

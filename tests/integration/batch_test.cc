@@ -98,7 +98,7 @@ TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
   scheduler.wait();
   const Exit away = cluster.proffer({"batch", "list"});
   EXPECT_EQ(away.code, 3);
-  EXPECT_NE(away.err.find("start it again"), std::string::npos) << away.err;
+  EXPECT_NE(away.err.find("start the scheduler again"), std::string::npos) << away.err;
   Process successor(command);
   ASSERT_TRUE(eventually([&] { return status(cluster).map.done >= 5; }));
   for (const auto& [map, attempts] : attempts_of_maps(cluster)) EXPECT_EQ(attempts, 1) << map;

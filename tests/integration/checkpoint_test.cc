@@ -162,7 +162,7 @@ TEST_F(Checkpoints, OfACopiedWorkDirectoryAreNotTaken) {
   Process second(agent_command(copy));
   const Exit refused = second.wait();
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("is a copy of that of an agent"));
+  EXPECT_THAT(refused.err, HasSubstr("is a copy of the work directory of another agent"));
   EXPECT_TRUE(one.lives());
   end(one);
   EXPECT_EQ(begun(), "one\n");

@@ -609,7 +609,7 @@ TEST(Master, RefusesARegistryThatIsOlderThanItHasBeenUnlessTold) {
 
   const Exit refused = run(master);
   EXPECT_EQ(refused.code, 1);
-  EXPECT_NE(refused.err.find("lacks what was written last"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("lacks its latest commits"), std::string::npos) << refused.err;
   EXPECT_NE(refused.err.find("--accept_older_registry"), std::string::npos) << refused.err;
 
   Words accepting = master;

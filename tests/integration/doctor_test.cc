@@ -70,7 +70,7 @@ TEST_F(Doctor, FailsWithWhatIsMissingAndTheFix) {
 
 TEST_F(Doctor, FindsTheMasterAndWhoServesIt) {
   EXPECT_THAT(doctor({}, {{"PROFFER_MASTER", home_ / "none.sock"}}).out,
-              HasSubstr("none can be reached at"));
+              HasSubstr("no master can be reached at"));
   const Cluster cluster;
   const Exit exit = doctor({}, {{"PROFFER_MASTER", cluster.master()}});
   EXPECT_EQ(exit.code, 0) << exit.out;

@@ -135,7 +135,7 @@ TEST_F(Events, OfAStreamGoOnBehindTheLastIdAfterAKillOfTheMaster) {
   EXPECT_EQ(events, places.size());
   EXPECT_EQ(count(told, "event: gap\n"), 1u);
   const Exit wrong = listen("?task=t1", "")->wait();
-  EXPECT_THAT(wrong.out, HasSubstr("a task is FRAMEWORK/TASK here, not 't1'"));
+  EXPECT_THAT(wrong.out, HasSubstr("a task must be FRAMEWORK/TASK, not 't1'"));
 }
 
 TEST_F(Events, AreChosenAndShownAsLines) {

@@ -151,7 +151,7 @@ TEST_F(Groups, AnExecutorOfAVersionBeforeFailsTheTask) {
   const Exit exit = run({"/bin/sh", "-c", text(proto::kGroupCommand, "echo ran")});
   EXPECT_NE(exit.code, 0);
   EXPECT_EQ(exit.out, "");
-  EXPECT_THAT(exit.err, HasSubstr("of a version before init steps and sidecars"));
+  EXPECT_THAT(exit.err, HasSubstr("too old for init steps and sidecars"));
   EXPECT_EQ(
       run({"/bin/sh", "-c", text(proto::kGroupCommand, "echo ran")}, {{"PROFFER_GROUP", "1"}}).out,
       "ran\n");

@@ -189,7 +189,7 @@ TEST_F(HistoryOf, ATaskHasWhatItUsed) {
         history().tasks[0].framework.str() + "/" + history().tasks[0].status.task.str()}) {
     const Exit exit = proffer({"usage", name});
     EXPECT_EQ(exit.code, 0) << name << exit.err;
-    EXPECT_THAT(exit.out, HasSubstr("less memory does")) << name;
+    EXPECT_THAT(exit.out, HasSubstr("less memory is enough")) << name;
   }
   EXPECT_THAT(proffer({"usage", "default", "--json"}).out, HasSubstr("\"counted\":1"));
   EXPECT_EQ(proffer({"usage", "nothing-of-this-name"}).code, 1);

@@ -123,7 +123,7 @@ TEST_F(Leaders, AMasterRefusesWhatItCannotKeepSecretOrWouldForget) {
   ::chmod(secret().c_str(), 0600);
   const Exit far = refusal({"--zk=192.0.2.1:2181/proffer"});
   EXPECT_EQ(far.code, 2);
-  EXPECT_THAT(far.err, HasSubstr("speaks no TLS"));
+  EXPECT_THAT(far.err, HasSubstr("has no TLS"));
   EXPECT_EQ(refusal({"--zk_secret_file="}).code, 2);
   EXPECT_EQ(refusal({"--zk_session_timeout=100ms"}).code, 2);
   EXPECT_EQ(refusal({"--accept_older_registry"}).code, 2);
@@ -131,7 +131,7 @@ TEST_F(Leaders, AMasterRefusesWhatItCannotKeepSecretOrWouldForget) {
   write_file(dir(1) + "/registry.db", "");
   const Exit forgetful = refusal({});
   EXPECT_EQ(forgetful.code, 1);
-  EXPECT_THAT(forgetful.err, HasSubstr("the registry of a master that was alone"));
+  EXPECT_THAT(forgetful.err, HasSubstr("the registry of a single master"));
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ TEST_F(Misbehaving, WhoHoldsMoreOfTheDiskThanItAskedForFails) {
                                {"--disk", "8", "--name", "filler"});
   EXPECT_NE(filler.code, 0);
   EXPECT_THAT(filler.err, HasSubstr("out_of_disk"));
-  EXPECT_THAT(filler.err, HasSubstr("and it may hold 8 MiB"));
+  EXPECT_THAT(filler.err, HasSubstr("and the maximum is 8 MiB"));
   EXPECT_EQ(run_task("head -c 4000000 /dev/zero > file; sleep 1.5", {"--disk", "8"}).code, 0);
   EXPECT_EQ(printer->wait().code, 9) << printer->err();
 }

@@ -85,7 +85,7 @@ TEST_F(Operators, DeclareAnAgentGoneWhichEndsItsTasksWhenItComesBack) {
   EXPECT_THAT(asked.err, HasSubstr("proffer agent gone agent-1 --yes"));
   const Exit there = proffer({"agent", "gone", "agent-1", "--yes"});
   EXPECT_EQ(there.code, 1);
-  EXPECT_THAT(there.err, HasSubstr("agent 'agent-1' is connected, so its machine is there"));
+  EXPECT_THAT(there.err, HasSubstr("agent 'agent-1' is connected, so its machine is running"));
   EXPECT_THAT(proffer({"agent", "gone", "agent-11", "--yes"}).err,
               HasSubstr("did you mean 'agent-1'?"));
 
@@ -146,7 +146,8 @@ TEST_F(Operators, GuaranteeWhatIsLentMeanwhileAndComesBack) {
   EXPECT_EQ(cluster_.running_tasks("borrowers"), 2);
   borrowers->kill(SIGINT);
   const Exit ended = borrowers->wait();
-  EXPECT_THAT(ended.err, HasSubstr("what its role had borrowed went back for role 'eng'"));
+  EXPECT_THAT(ended.err,
+              HasSubstr("resources that its role had borrowed were reclaimed for role 'eng'"));
 }
 
 TEST_F(Operators, ReserveWhichHoldsOverRestartsOfMasterAndAgent) {

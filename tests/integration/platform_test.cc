@@ -125,7 +125,7 @@ TEST_F(Platform, OffersAndExplainShowWhatAFrameworkHasAndWhyItHasNoMore) {
   ASSERT_EQ(rows->size(), 1u);
   EXPECT_EQ(rows->front().expires - rows->front().made, kOfferTimeout);
   EXPECT_EQ(cluster_.proffer({"offers", "nobody"}).out.find("store"), std::string::npos);
-  EXPECT_THAT(explain(), HasSubstr("all that it asks for is offered to it"));
+  EXPECT_THAT(explain(), HasSubstr("all its asks are in outstanding offers"));
 
   // Somebody else waits for what it holds.
   const auto waiting = cluster_.start({"run", "--name", "late", "--cpus", "2", "--", "true"});
@@ -140,8 +140,9 @@ TEST_F(Platform, OffersAndExplainShowWhatAFrameworkHasAndWhyItHasNoMore) {
 
   ask("ask 16");
   ASSERT_TRUE(eventually([&] { return explain().find("16 cpus") != std::string::npos; }));
-  EXPECT_THAT(explain(), HasSubstr("'one' of cpus:16 fits no agent: it takes 16 cpus, but the most "
-                                   "that an agent has is 4"));
+  EXPECT_THAT(
+      explain(),
+      HasSubstr("'one' of cpus:16 fits no agent: it takes 16 cpus, but no agent has more than 4"));
   const auto parsed =
       proto::parse_explanation(cluster_.proffer({"explain", "framework", "store", "--json"}).out);
   ASSERT_TRUE(parsed);
@@ -175,7 +176,7 @@ TEST_F(Platform, ExplainOfRolesAndTasksSaysWhatWouldHaveToEnd) {
   EXPECT_THAT(told, HasSubstr("after 1 task of role 'ops' (batch-1-1: "));
 
   const std::string eng = cluster_.proffer({"explain", "role", "eng"}).out;
-  EXPECT_THAT(eng, HasSubstr("others have borrowed what the role is entitled to"));
+  EXPECT_THAT(eng, HasSubstr("others have borrowed the entitlement of the role"));
   EXPECT_THAT(eng, HasSubstr("borrowers   ops"));
   const auto role =
       proto::parse_explained_role(cluster_.proffer({"explain", "role", "eng", "--json"}).out);

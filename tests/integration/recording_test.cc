@@ -129,7 +129,7 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   EXPECT_GT(life["steps"], 20);
   // What an operator asks for afterwards.
   const Exit why = replay({recordings()[1], "--explain", "framework", "large"});
-  EXPECT_THAT(why.out, HasSubstr("but the most that an agent has is 2"));
+  EXPECT_THAT(why.out, HasSubstr("but no agent has more than 2"));
   const Exit blame = replay({recordings()[1], "--blame", "framework", "large"});
   EXPECT_THAT(blame.out, HasSubstr("\"impossible\""));
   const Exit trace = replay({recordings()[0], "--steps", "40", "--trace", "-"});
@@ -190,11 +190,11 @@ TEST_F(Recordings, OfSeveralMastersAreToldAsOne) {
 
   const Exit some = replay({home_ / "other", home_ / "first"});
   EXPECT_THAT(some.out, HasSubstr("between leaders 1 and 3: "));
-  EXPECT_THAT(some.out, HasSubstr("; nothing is here of leader 2\n"));
+  EXPECT_THAT(some.out, HasSubstr("; missing: leader 2\n"));
   EXPECT_THAT(some.out, HasSubstr("2 lives: "));
-  expect_nothing_is_tried({home_ / "other", home_ / "first"}, "nothing is here of leader 2");
+  expect_nothing_is_tried({home_ / "other", home_ / "first"}, "missing: leader 2");
   expect_nothing_is_tried({home_ / "other", home_ / "other/renamed.rec"},
-                          "two recordings are of leader 3");
+                          "there are two recordings of leader 3");
 }
 
 // Three masters of a ZooKeeper server, each recorded to a directory of its own; the leader is
@@ -344,7 +344,7 @@ TEST_F(Recordings, AreNotMadeInADirectoryOfOthersAndTheMasterLeads) {
   master_->kill(SIGTERM);
   const Exit ended = master_->wait();
   EXPECT_EQ(ended.code, 0);
-  EXPECT_THAT(ended.err, HasSubstr("nothing is recorded: "));
+  EXPECT_THAT(ended.err, HasSubstr("the recording cannot begin: "));
   EXPECT_THAT(ended.err, HasSubstr("chmod 700"));
   master_.reset();
 }

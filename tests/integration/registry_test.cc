@@ -236,7 +236,7 @@ TEST_F(LostRegistry, IsNamedInOnePlace) {
   const std::vector<std::pair<Words, std::string>> wrong = {
       {{"check", "--zk=127.0.0.1:2181/p"}, "--zk needs --zk-secret-file"},
       {{"check", "--zk-secret-file=" + zk_secret()}, "is used with --zk only"},
-      {{"check", "--zk=10.0.0.7:2181/p", "--zk-secret-file=" + zk_secret()}, "takes loopback"},
+      {{"check", "--zk=10.0.0.7:2181/p", "--zk-secret-file=" + zk_secret()}, "requires loopback"},
       {{"check", "--zk=" + zk(), "--zk-secret-file=" + zk_secret(), "--data-dir=" + data()},
        "not in both"}};
   for (auto [words, reason] : wrong) {

@@ -174,7 +174,7 @@ TEST_F(Secrets, ArePutBackByAMasterWithTheirKeyFileAndRefusedByOneWithout) {
   EXPECT_THAT(listed.out, HasSubstr("the master lacks its key file"));
   const Exit set = cluster_.proffer({"secret", "set", "other", "--file", home_ / "value"});
   EXPECT_EQ(set.code, 1);
-  EXPECT_THAT(set.err, HasSubstr("with which the secrets were encrypted"));
+  EXPECT_THAT(set.err, HasSubstr("which encrypted the secrets"));
   EXPECT_FALSE(fs::exists(key));
   ASSERT_TRUE(eventually([&] {
     return cluster_.proffer({"service", "scale", "db", "2"}).code == 0;

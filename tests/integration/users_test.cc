@@ -163,7 +163,7 @@ TEST_F(OtherUser, HearsThatItMayNotReachAMasterAndNotThatThereIsNone) {
   fs::permissions(home_ / "locked", fs::perms::owner_all);
   const Exit status = as_nobody({"proffer", "status", "--master=" + (home_ / "locked/m.sock")});
   EXPECT_NE(status.code, 0);
-  EXPECT_THAT(status.err, HasSubstr("user 'nobody' may not reach ipc://"));
+  EXPECT_THAT(status.err, HasSubstr("user 'nobody' may not connect to ipc://"));
 }
 
 // Its files are fetched with its rights, whatever root has had fetched before.
@@ -504,7 +504,7 @@ TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
   const Exit refused = proffer(true, {"proffer", "run", "--", "id -un"});
   EXPECT_NE(refused.code, 0);
   EXPECT_THAT(refused.err,
-              HasSubstr("agent 'own' is not root and runs those of user 'nobody' only"));
+              HasSubstr("agent 'own' does not run as root, and runs tasks of user 'nobody' only"));
   for (const auto& daemon_ : {agent.get(), master.get()}) {
     daemon_->kill(SIGTERM);
     EXPECT_EQ(daemon_->wait().code, 0) << daemon_->err();
@@ -546,7 +546,7 @@ TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
   const Exit tcp = run({program("proffer-agent"), "--master=127.0.0.1:5050", "--name=a3",
                         "--work_dir=" + (home_ / "third")});
   EXPECT_EQ(tcp.code, 2);
-  EXPECT_THAT(tcp.err, HasSubstr("takes tasks only from the Unix socket of a master"));
+  EXPECT_THAT(tcp.err, HasSubstr("takes tasks only from a master's Unix socket"));
 }
 
 // What a user's sandbox links to is opened as that user, also for operators.
@@ -629,7 +629,7 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
   const Exit third = run({program("proffer-master"), "--data_dir=" + (home_ / "third"),
                           "--socket=" + (home_ / "letter")});
   EXPECT_EQ(third.code, 1);
-  EXPECT_THAT(third.err, HasSubstr("something else than a socket is at"));
+  EXPECT_THAT(third.err, HasSubstr("a file that is not a socket is at"));
   EXPECT_EQ(read_file(home_ / "letter"), "dear");
 }
 
@@ -640,7 +640,7 @@ TEST(InsecureTcp, IsForThoseThatAskForIt) {
                        "--socket=", "--port=0"};
   const Exit refused = run(plain);
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("other machines are served by keys, and there is no key"));
+  EXPECT_THAT(refused.err, HasSubstr("serving other machines requires a key, and there is no key"));
 
   Words command = plain;
   command.push_back("--insecure_tcp");

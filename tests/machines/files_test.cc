@@ -275,7 +275,7 @@ TEST_F(Files, AnAgentThatServesItsOwnMachineOnlySaysSo) {
   const Exit ran = operates({"run", "--name", "hidden", "--", "echo hello"});
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err,
-              HasSubstr("agent 'a2' serves the files of its tasks on its own machine only"));
+              HasSubstr("agent 'a2' serves the files of its tasks only on its own machine"));
   EXPECT_THAT(operates({"logs", "hidden-1"}).err, HasSubstr("--https_port=0"));
 }
 

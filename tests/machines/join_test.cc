@@ -91,12 +91,12 @@ TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   // No key.
   const Exit none = user_machine_->runs({home_ / "proffer", "status", "--master=10.231.2.1:5050"});
   EXPECT_EQ(none.code, 1) << none.out;
-  EXPECT_THAT(none.err, HasSubstr("wants a key"));
+  EXPECT_THAT(none.err, HasSubstr("requires a key"));
   // Plain, where a client would speak it: on the master's own machine.
   const Exit plain =
       master_machine_->runs({home_ / "proffer", "status", "--master=127.0.0.1:5050"});
   EXPECT_EQ(plain.code, 3);
-  EXPECT_THAT(plain.err, HasSubstr("may want a key"));
+  EXPECT_THAT(plain.err, HasSubstr("may require a key"));
 
   // A key that nobody registered; then a master that is not the one that was joined.
   join_user("nobody");

@@ -173,7 +173,7 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
   const int standby = (first + 1) % kMasters;
   const Exit closed = user_runs({"status", text("--master=", host(standby), ":5050")});
   EXPECT_EQ(closed.code, 3);
-  EXPECT_THAT(closed.err, HasSubstr("nobody listens"));
+  EXPECT_THAT(closed.err, HasSubstr("no process listens"));
   const Exit told = operates(standby, {"status"});
   EXPECT_EQ(told.code, 3);
   EXPECT_THAT(told.err, HasSubstr(text("the leader is at ", host(first), ":5050")));

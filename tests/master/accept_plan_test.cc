@@ -520,12 +520,12 @@ TEST(AcceptPlan, RefusesAGangWithoutAllItsOffersOrTasks) {
   const AcceptPlan fewer_offers = desk.plan(accept, desk.all(3, 3));
   EXPECT_EQ(reasons_of(fewer_offers),
             (std::vector{TaskReason::kGangIncomplete, TaskReason::kGangIncomplete}));
-  EXPECT_NE(fewer_offers.refusals[0].message.find("has 3 offers, of which the accept names 2"),
+  EXPECT_NE(fewer_offers.refusals[0].message.find("has 3 offers, but the accept names 2"),
             std::string::npos);
   const AcceptPlan fewer_tasks = desk.plan(accept, desk.all(2, 3));
   EXPECT_EQ(reasons_of(fewer_tasks),
             (std::vector{TaskReason::kGangIncomplete, TaskReason::kGangIncomplete}));
-  EXPECT_NE(fewer_tasks.refusals[0].message.find("of 3 tasks, of which the accept launches 2"),
+  EXPECT_NE(fewer_tasks.refusals[0].message.find("has 3 tasks, but the accept launches 2"),
             std::string::npos);
 }
 
@@ -564,8 +564,8 @@ TEST(AcceptPlan, ReservesOnlyForARoleWithinTheFrameworksAndOnlyWhatThereIs) {
   };
   EXPECT_EQ(reserve("eng", "cpus:4"), "done");
   EXPECT_EQ(reserve("eng/a/b", "cpus:4"), "done");
-  EXPECT_NE(reserve("engineering", "cpus:1").find("or one below it"), std::string::npos);
-  EXPECT_NE(reserve("batch", "cpus:1").find("or one below it"), std::string::npos);
+  EXPECT_NE(reserve("engineering", "cpus:1").find("or a role below it"), std::string::npos);
+  EXPECT_NE(reserve("batch", "cpus:1").find("or a role below it"), std::string::npos);
   EXPECT_NE(reserve("eng", "cpus:5").find("not reserved"), std::string::npos);
 }
 

@@ -228,7 +228,7 @@ TEST(Careless, ATaskOfADeclaredAskCountsAgainstIt) {
   s.settle();
   EXPECT_TRUE(f.offers.empty());
   EXPECT_THAT(s.master->explain("f", f.by.get())->refusals.message,
-              HasSubstr("the ask 't' wants no more tasks: declare it with a greater count first"));
+              HasSubstr("the ask 't' is already filled: declare it with a greater count first"));
 }
 
 TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {
@@ -239,7 +239,7 @@ TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {
   s.advance(minutes(2));
   const proto::Explanation all = *s.master->explain("f", nullptr);
   EXPECT_GE(all.unanswered_in_a_row, 3);
-  EXPECT_THAT(all.answer, HasSubstr("its scheduler has not answered the last"));
+  EXPECT_THAT(all.answer, HasSubstr("its scheduler did not answer the last"));
   while (f.offers.empty()) s.advance(seconds(1));
   f.declines(f.offers.back());
   EXPECT_EQ(s.master->explain("f", nullptr)->unanswered_in_a_row, 0);

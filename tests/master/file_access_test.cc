@@ -104,7 +104,7 @@ TEST_F(FileAccess, AnAgentAsksForTheTasksThatItRunsAndForNoOthers) {
 TEST_F(FileAccess, SaysWhyThereIsNone) {
   const PrincipalPtr bob = user("bob", 1002);
   EXPECT_THAT(asks(bob, "a9").error().message(), HasSubstr("no agent 'a9'"));
-  EXPECT_THAT(asks(bob, "a1").error().message(), HasSubstr("on its own machine only"));
+  EXPECT_THAT(asks(bob, "a1").error().message(), HasSubstr("only on its own machine"));
   EXPECT_THAT(asks(bob, "a1").error().hint(), HasSubstr("--https_port=0"));
   EXPECT_FALSE(asks(bob, "a2", "", "../x"));
   a2_->lose();

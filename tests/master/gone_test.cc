@@ -63,7 +63,7 @@ TEST(Gone, ThatComesBackIsToldToEndWhatItRuns) {
     const auto refusal = a.take_one<proto::ErrorMessage>();
     EXPECT_TRUE(refusal.ends_tasks);
     EXPECT_FALSE(refusal.retry);
-    EXPECT_EQ(refusal.message, "agent 'a1' was declared gone, and its tasks were told so");
+    EXPECT_EQ(refusal.message, "agent 'a1' was declared gone, and its tasks were reported as gone");
     EXPECT_NE(refusal.hint.find("empty --work_dir"), std::string::npos);
     EXPECT_EQ(s.agent_row("a1").state, AgentState::kGone);
     EXPECT_EQ(s.task(f.id, "t1").has_value(), !restarts);
@@ -97,7 +97,7 @@ TEST(Gone, IsRefusedForAnAgentThatIsThere) {
   TestAgent& a = s.registered_agent("a1");
   const Result<void> refused = s.operates(gone("a1"));
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message(), "agent 'a1' is connected, so its machine is there");
+  EXPECT_EQ(refused.error().message(), "agent 'a1' is connected, so its machine is running");
   EXPECT_NE(refused.error().hint().find("proffer drain a1"), std::string::npos);
   EXPECT_TRUE(a.is_connected());
 }

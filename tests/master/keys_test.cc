@@ -52,7 +52,7 @@ TEST(Keys, ATokenIsGoodForOneKey) {
   EXPECT_EQ(known->by, "ada");
   EXPECT_FALSE(known->is_token());
   // Also on the connection that is still open.
-  EXPECT_THAT(s.calls(JoinCluster{.by = thief, .key = key('m')}), HasSubstr("was used"));
+  EXPECT_THAT(s.calls(JoinCluster{.by = thief, .key = key('m')}), HasSubstr("was already used"));
   EXPECT_EQ(s.master->find_key(key('m'), s.now), nullptr);
 }
 
@@ -64,7 +64,7 @@ TEST(Keys, ATokenIsOfNoUseWhenItsTimeIsOver) {
   EXPECT_NE(s.master->find_key(key('t'), s.now), nullptr);
   s.advance(seconds(1));
   EXPECT_EQ(s.master->find_key(key('t'), s.now), nullptr);
-  EXPECT_THAT(s.calls(JoinCluster{.by = late, .key = key('k')}), HasSubstr("its time is over"));
+  EXPECT_THAT(s.calls(JoinCluster{.by = late, .key = key('k')}), HasSubstr("has expired"));
   EXPECT_EQ(s.master->find_key(key('k'), s.now), nullptr);
   // Old tokens do not fill the table.
   ASSERT_EQ(token(s, key('u'), KeyKind::kUser, "ada"), "done");
@@ -95,9 +95,9 @@ TEST(Keys, WhatATokenSaysIsChecked) {
   EXPECT_THAT(token(s, key('t'), KeyKind::kUser, "ada", hours(24 * 8)), HasSubstr("valid for"));
   EXPECT_THAT(token(s, key('t'), KeyKind::kUser, "ada", Duration()), HasSubstr("valid for"));
   ASSERT_EQ(token(s, key('t'), KeyKind::kUser, "ada"), "done");
-  EXPECT_THAT(token(s, key('t'), KeyKind::kUser, "bob"), HasSubstr("known already"));
+  EXPECT_THAT(token(s, key('t'), KeyKind::kUser, "bob"), HasSubstr("already registered"));
   EXPECT_THAT(s.calls(JoinCluster{.by = holder(s, key('t')), .key = key('t')}),
-              HasSubstr("known already"));
+              HasSubstr("already registered"));
   EXPECT_THAT(s.calls(JoinCluster{.by = holder(s, key('t')), .key = PublicKey("x")}),
               HasSubstr("40 characters"));
   EXPECT_EQ(s.master->keys(user_with_all_rights().get()).size(), 1u)
@@ -292,16 +292,16 @@ TEST(Rotation, IsForHoldersOfKeysOfTheirOwn) {
   joined(s, key('l'), KeyKind::kUser, "eve");
   const PrincipalPtr bob = holder(s, key('k'));
   ASSERT_EQ(token(s, key('t'), KeyKind::kUser, "ada"), "done");
-  EXPECT_THAT(s.calls(RotateKey{.key = key('m')}), HasSubstr("came without a key"));
+  EXPECT_THAT(s.calls(RotateKey{.key = key('m')}), HasSubstr("used no key"));
   EXPECT_THAT(s.calls(RotateKey{.by = holder(s, key('t')), .key = key('m')}),
               HasSubstr("a join token may not rotate its key"));
   for (const char taken : {'k', 'l', 't'}) {
-    EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = key(taken)}), HasSubstr("known already"));
+    EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = key(taken)}), HasSubstr("already registered"));
   }
   EXPECT_THAT(s.calls(RotateKey{.by = bob, .key = PublicKey("short")}), HasSubstr("40 characters"));
   ASSERT_EQ(s.calls(RotateKey{.by = bob, .key = key('m')}), "done");
   EXPECT_THAT(s.calls(RotateKey{.by = holder(s, key('l')), .key = key('m')}),
-              HasSubstr("known already"))
+              HasSubstr("already registered"))
       << "another's successor";
 }
 

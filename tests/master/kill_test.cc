@@ -129,8 +129,8 @@ TEST(OperatorKill, EndsAllTasksOfAFramework) {
   EXPECT_TRUE(web.is_connected());
   EXPECT_THAT(s.calls(OperatorKill{.framework = "nobody"}), testing::HasSubstr("'nobody'"));
   EXPECT_THAT(s.calls(OperatorKill{.task = "t1", .framework = "web"}),
-              testing::HasSubstr("either a task is named"));
-  EXPECT_THAT(s.calls(OperatorKill{}), testing::HasSubstr("either a task is named"));
+              testing::HasSubstr("name either a task"));
+  EXPECT_THAT(s.calls(OperatorKill{}), testing::HasSubstr("name either a task"));
 }
 
 TEST(OperatorKill, ListsTheCandidatesOfAnAmbiguousName) {

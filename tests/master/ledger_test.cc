@@ -51,7 +51,7 @@ TEST(Ledger, ATasksReasonsAddUpToItsWholeWait) {
   EXPECT_EQ(words(of_task(s, f, "t1").waited), "start 5s, scheduler 3s, impossible 20s");
   EXPECT_EQ(of_task(s, f, "t1").asked_at, asked);
   EXPECT_THAT(of_task(s, f, "t1").answer,
-              HasSubstr("it has waited for 28s, the most of it, 20s, because no agent could"));
+              HasSubstr("it has waited for 28s, mostly (20s) because no agent could"));
   a.updates(f.id, "t1", TaskState::kRunning);
   s.advance(seconds(9));
 
@@ -85,7 +85,7 @@ TEST(Ledger, AReasonIsSeenWithinASecond) {
   s.advance(seconds(4));
   const proto::Blame blame = of_framework(s, f);
   EXPECT_EQ(words(blame.sums), "offers 1000 ms, borrowed 4000 ms 1 now");
-  EXPECT_THAT(blame.answer, HasSubstr("1 task waits now, 1 of them for this: borrowed"));
+  EXPECT_THAT(blame.answer, HasSubstr("1 task waits now, 1 of them for this reason: borrowed"));
 }
 
 TEST(Ledger, TasksThatAreWantedNoLongerStayInTheSums) {

@@ -212,8 +212,8 @@ TEST(AskReport, NamesPreferredHostsThatAreNoAgents) {
   ASSERT_EQ(report.rows.size(), 1u);
   EXPECT_TRUE(report.rows[0].could_ever_fit);
   EXPECT_EQ(report.rows[0].why,
-            "it prefers a1.example.org, which is no agent of this cluster: preferred hosts are "
-            "named as agents are");
+            "it prefers a1.example.org, which is not an agent of this cluster: a preferred host "
+            "must be the name of an agent");
   EXPECT_FALSE(s.master->explain("f", nullptr)->remarks.at(0).rejected);
   s.registered_agent("a1.example.org");
   s.advance(seconds(2));

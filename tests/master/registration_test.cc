@@ -282,7 +282,7 @@ TEST(AgentRegistration, RefusesTasksThatDoNotAddUp) {
     void (*spoil)(std::vector<proto::AgentTask>&);
   };
   const Row rows[] = {
-      {"told twice", [](std::vector<proto::AgentTask>& t) { t.push_back(t[0]); }},
+      {"listed twice", [](std::vector<proto::AgentTask>& t) { t.push_back(t[0]); }},
       {"no id", [](std::vector<proto::AgentTask>& t) { t[0].task = TaskId(""); }},
       {"no framework", [](std::vector<proto::AgentTask>& t) { t[0].framework = {}; }},
       {"unreachable",

@@ -89,7 +89,7 @@ TEST(Request, EndsWithTheSchedulersSession) {
   f.lose();
   EXPECT_THAT(*s.answer_to(lost), HasSubstr("unavailable: the connection to the scheduler"));
   EXPECT_THAT(*s.answer_to(s.request("f", "r")), HasSubstr("is not connected"));
-  EXPECT_THAT(s.answers.back().result.error().hint(), HasSubstr("start it again"));
+  EXPECT_THAT(s.answers.back().result.error().hint(), HasSubstr("start the scheduler again"));
 
   f.subscribes();
   f.sends(proto::FrameworkResponse{.relay = relay, .data = "of the session before"});
@@ -169,14 +169,14 @@ TEST(Explain, SaysInOneSentenceWhyThereIsNoOffer) {
   s.settle();
   f.asks("cpus:16", 1, "big");
   s.settle();
-  EXPECT_EQ(answer(),
-            "the ask 'big' of cpus:16 fits no agent: it takes 16 cpus, but the most that an agent "
-            "has is 4");
+  EXPECT_EQ(
+      answer(),
+      "the ask 'big' of cpus:16 fits no agent: it takes 16 cpus, but no agent has more than 4");
   f.asks("cpus:3", 1, "third");
   s.settle();
   EXPECT_EQ(
       answer(),
-      "the ask 'third' of cpus:3 is not met: of 1 agent 1: too little cpus free: a task takes "
+      "the ask 'third' of cpus:3 is not met: 1 of 1 agent: not enough cpus free: a task takes "
       "3, at most 2 free; used by f-1-1 (cpus:2)");
   f.sends(proto::Suppress{});
   EXPECT_THAT(answer(), HasSubstr("suppressed"));
@@ -206,12 +206,11 @@ TEST(Explain, OfARoleSaysWhatHoldsItsAsksBackOrWhichRolesThereAre) {
   f.asks("cpus:1", 1);
   s.settle();
   const std::string role = s.master->explain("f", nullptr)->fair.role.str();
-  EXPECT_EQ(s.master->explain_role(role)->answer,
-            "all that is asked for in it is launched or offered");
+  EXPECT_EQ(s.master->explain_role(role)->answer, "all its asks are launched or offered");
   f.asks("cpus:16", 2, "big");
   s.settle();
   const proto::ExplainedRole all = *s.master->explain_role(role);
-  EXPECT_EQ(all.answer, "of what is asked for in it 1 ask is not met: nothing that is free fits");
+  EXPECT_EQ(all.answer, "in this role 1 ask is not met: no free resources fit");
   EXPECT_EQ(all.fair.children.at(0).name, "f-1-1");
 
   const auto unknown = s.master->explain_role(role + "x");

@@ -153,7 +153,7 @@ TEST(Reservations, AFrameworkReservesOfWhatItWasOffered) {
       .refusal = {}});
   const proto::ErrorMessage error = f.take_one<proto::ErrorMessage>();
   EXPECT_FALSE(error.ends_session);
-  EXPECT_NE(error.message.find("or one below it, not for 'batch'"), std::string::npos);
+  EXPECT_NE(error.message.find("or a role below it, not for 'batch'"), std::string::npos);
   EXPECT_TRUE(f.is_connected());
 }
 

@@ -56,7 +56,7 @@ TEST(Roles, WhatTheTableDoesNotAllowIsRefusedWithTheNumbers) {
   SetRole weight = set("eng");
   weight.weight = 0;
   EXPECT_NE(s.calls(weight).find("between 0.001 and 1000, not 0"), std::string::npos);
-  EXPECT_EQ(s.calls(set("eng")), "nothing is said of role 'eng'");
+  EXPECT_EQ(s.calls(set("eng")), "no setting is given for role 'eng'");
   EXPECT_EQ(to_text(s.role_row("eng").guarantee), "cpus:10");
   EXPECT_EQ(s.master->roles().size(), 1u);
 }

@@ -77,7 +77,7 @@ TEST(Secrets, AUserHasABoundedNumber) {
   for (size_t i = 0; i < kSecretsPerUserMax; ++i) {
     ASSERT_EQ(s.calls(set(text("s", i), "x", bob())), "done");
   }
-  EXPECT_THAT(s.calls(set("more", "x", bob())), HasSubstr("has 256 secrets, the most"));
+  EXPECT_THAT(s.calls(set("more", "x", bob())), HasSubstr("has 256 secrets, which is the maximum"));
   EXPECT_EQ(s.calls(set("s0", "new", bob())), "done");
   EXPECT_EQ(s.calls(set("db", "x")), "done");
 }
@@ -145,7 +145,7 @@ TEST_F(SecretLaunch, IsRefusedIfThisMasterCannotDecrypt) {
   ASSERT_EQ(s.calls(set("db", "x", bob(), "key of before")), "done");
   ASSERT_EQ(s.calls(set("own", "x", bob())), "done");
   EXPECT_THAT(launches("t1", "bob", {{.name = "db", .variable = "DB"}}),
-              HasSubstr("copy secrets.key from the master where it was set"));
+              HasSubstr("copy secrets.key from the master where the secret was set"));
   EXPECT_EQ(launches("t2", "bob", {{.name = "own", .variable = "DB"}}), "");
 }
 
@@ -161,7 +161,7 @@ TEST_F(SecretLaunch, IsRefusedOnAnAgentThatDoesNotKnowThem) {
   begin();
   ASSERT_EQ(s.calls(set("db", "x", bob())), "done");
   EXPECT_THAT(launches("t1", "bob", {{.name = "db", .variable = "DB"}}),
-              HasSubstr("a version that does not know secrets"));
+              HasSubstr("a version without support for secrets"));
   EXPECT_EQ(launches("t2", "bob", {}), "");
 }
 

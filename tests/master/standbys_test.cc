@@ -174,7 +174,7 @@ TEST(Masters, OnlyAMasterStandsBy) {
                       user({.user = "master", .uid = kNoUid, .key = key, .is_master = true})),
             "done");
   // And one connection is of one master.
-  EXPECT_THAT(stands_by(s, 'c', PeerId(502)), HasSubstr("this connection is of master 'mb'"));
+  EXPECT_THAT(stands_by(s, 'c', PeerId(502)), HasSubstr("this connection belongs to master 'mb'"));
 }
 
 TEST(Masters, ACopyOfADataDirectoryIsToldAsSuch) {
@@ -194,7 +194,7 @@ TEST(Masters, StandbysAreBounded) {
   for (size_t i = 0; i < proto::kStandbysMax; ++i) {
     ASSERT_EQ(stands_by(s, static_cast<char>('b' + i), PeerId(500 + i)), "done");
   }
-  EXPECT_THAT(stands_by(s, 'z', PeerId(600)), HasSubstr("a leader knows at most 16"));
+  EXPECT_THAT(stands_by(s, 'z', PeerId(600)), HasSubstr("a leader accepts at most 16"));
 }
 
 TEST(Masters, WhoKeepsTheHistoryOfAMaster) {

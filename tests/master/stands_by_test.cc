@@ -46,8 +46,8 @@ TEST_F(StandsBy, WhileTheOtherIsConnectedAndForSomeSecondsMore) {
   first.lose();
   s.advance(kStandbyPatience - seconds(1));
   EXPECT_EQ(subscribes(second),
-            "for now: the scheduler of framework f-1-1 is away since 2s; another takes over after "
-            "3s");
+            "for now: the scheduler of framework f-1-1 has been disconnected for 2s; a standby "
+            "takes over after 3s");
   s.advance(seconds(1));
   EXPECT_EQ(subscribes(second), "");
   EXPECT_EQ(second.id.str(), "f-1-1");
@@ -100,7 +100,7 @@ TEST_F(StandsBy, ANewMasterWaitsForTheOneThatServed) {
   ASSERT_EQ(subscribes(first), "");
   s.advance(minutes(1));
   s.restart_master();
-  EXPECT_THAT(subscribes(second), HasSubstr("is away since 0s"));
+  EXPECT_THAT(subscribes(second), HasSubstr("has been disconnected for 0s"));
   s.advance(seconds(1));
   EXPECT_EQ(subscribes(first), "");
   s.advance(kStandbyPatience);
@@ -133,12 +133,11 @@ TEST_F(StandsBy, ForItsOwnUserAndNameOnly) {
 TEST_F(StandsBy, NotWithoutAFailoverTimeoutNorForOneOfSeveralFrameworks) {
   TestScheduler& brief = process();
   brief.subscribe.failover_timeout = Duration();
-  EXPECT_THAT(subscribes(brief),
-              HasSubstr("for good: a scheduler that stands by needs a failover"));
+  EXPECT_THAT(subscribes(brief), HasSubstr("for good: a standby scheduler needs a failover"));
   s.subscribed("f");
   s.subscribed("f");
   EXPECT_EQ(subscribes(process()),
-            "for good: user 'ada' has several frameworks of the name 'f': f-1-1, f-1-2");
+            "for good: user 'ada' has several frameworks named 'f': f-1-1, f-1-2");
 }
 
 // Whichever of them are killed, cut off and started again, at most one serves, and it is the same

@@ -46,7 +46,8 @@ TEST(Starts, ATaskOfWhichItsAgentSaysNothingIsLost) {
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kStaging);
   s.advance(seconds(1));
   EXPECT_EQ(f.told(), (Lines{"t1 lost not_started"}));
-  EXPECT_EQ(s.task(f.id, "t1")->message, "agent a1 took it and said nothing of it for 10m");
+  EXPECT_EQ(s.task(f.id, "t1")->message,
+            "agent a1 received the task and did not report it for 10m");
   EXPECT_EQ(a.take_one<proto::KillTask>().task, TaskId("t1"));
 
   // It may be started yet, so its resources are not given to another.
@@ -129,15 +130,14 @@ TEST(Starts, AnAgentThatStartsNothingIsClosedAndThenTriedWithOneTask) {
   launches_in_turn(s, f, {"t3"});
   s.advance(s.options.task_start_timeout);
   EXPECT_EQ(f.told(), (Lines{"t3 lost not_started"}));
-  EXPECT_EQ(
-      s.agent_row("a1").trouble,
-      "it said nothing of the last 3 tasks that it was given, for 10m each; it is tried again "
-      "after 10m");
+  EXPECT_EQ(s.agent_row("a1").trouble,
+            "it did not report the last 3 tasks launched on it, for 10m each; the next attempt is "
+            "after 10m");
   f.asks("cpus:1;mem:256MiB", 3);
   s.settle();
   EXPECT_TRUE(f.offers.empty());
   EXPECT_THAT(s.master->explain(f.id.str(), nullptr)->answer,
-              ::testing::HasSubstr("it said nothing of the last 3 tasks"));
+              ::testing::HasSubstr("it did not report the last 3 tasks"));
 
   // After its time it gets one task, and no other until it has answered for that.
   s.advance(s.options.task_start_timeout);
@@ -146,12 +146,12 @@ TEST(Starts, AnAgentThatStartsNothingIsClosedAndThenTriedWithOneTask) {
   f.accepts({f.offers.front()}, {TestScheduler::spec("t4", "cpus:1;mem:256MiB")});
   s.settle();
   EXPECT_TRUE(f.offers.empty());
-  EXPECT_THAT(s.agent_row("a1").trouble, ::testing::HasSubstr("it is tried with one task"));
+  EXPECT_THAT(s.agent_row("a1").trouble, ::testing::HasSubstr("it gets one task as a trial"));
 
   // Nothing again: twice as long.
   s.advance(s.options.task_start_timeout);
   EXPECT_EQ(f.told(), (Lines{"t4 lost not_started"}));
-  EXPECT_THAT(s.agent_row("a1").trouble, ::testing::EndsWith("tried again after 20m"));
+  EXPECT_THAT(s.agent_row("a1").trouble, ::testing::EndsWith("the next attempt is after 20m"));
   s.advance(s.options.task_start_timeout * 2);
   ASSERT_FALSE(f.offers.empty());
   f.accepts({f.offers.front()}, {TestScheduler::spec("t5", "cpus:1;mem:256MiB")});
@@ -185,7 +185,7 @@ TEST(Starts, ATrialOfWhichNothingWillBeHeardIsOver) {
   s.advance(s.options.task_start_timeout * 2);
   f.told();
   launches_in_turn(s, f, {"t4"});
-  EXPECT_THAT(s.agent_row("a1").trouble, ::testing::HasSubstr("it is tried with one task"));
+  EXPECT_THAT(s.agent_row("a1").trouble, ::testing::HasSubstr("it gets one task as a trial"));
   f.sends(proto::KillTask{.framework = {}, .task = TaskId("t4"), .grace = {}});
   a.sends(proto::Update{f.id,
                         {.task = TaskId("t4"),

@@ -50,7 +50,7 @@ TEST_F(StaticPorts, ATaskGetsItAndTheNextOneWaitsForItsEnd) {
   EXPECT_EQ(a1.take_one<proto::RunTask>().assignment.ports,
             (std::map<std::string, uint16_t>{{"http", 80}}));
   EXPECT_TRUE(web.offers.empty());
-  EXPECT_THAT(answer(), HasSubstr("port 80 is used by a task there"));
+  EXPECT_THAT(answer(), HasSubstr("port 80 is in use by a task"));
   EXPECT_THAT(answer(), HasSubstr("without port 80 among its ports"));
 
   a1.updates(web.id, "t1", TaskState::kRunning);

@@ -120,7 +120,7 @@ TEST(DamagedPairs, ARegistryThatIsGoneIsToldByEachOtherFile) {
         SqliteStore::open(damaged, worker.run_off_loop(), {.traces = traces_in(damaged)});
     ASSERT_FALSE(store) << left;
     EXPECT_EQ(store.error().code(), ErrorCode::kCorruption);
-    EXPECT_NE(store.error().message().find(text("is gone: a master has been here, as '", left)),
+    EXPECT_NE(store.error().message().find(text("is missing: a master has run here, as '", left)),
               std::string::npos)
         << store.error();
     EXPECT_NE(store.error().hint().find("--accept_older_registry"), std::string::npos);

@@ -377,7 +377,7 @@ TEST_F(Followers, APageThatHasArrivedIsWrittenBeforeTheLogIsHandedOver) {
 TEST_F(Followers, ALeaderThatDoesNotKnowTheCallIsAskedOnceForEachConnection) {
   for (const Error& error :
        {Error::not_found("there is no method"), Error::permission_denied("the key"),
-        Error::failed_precondition("this master keeps no events")}) {
+        Error::failed_precondition("this master has no event log")}) {
     begin_to_follow(2);
     until([&] { return !calls_.empty(); });
     follower_->on_answer({.error = told(error)});
@@ -464,12 +464,14 @@ TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
   EXPECT_EQ(read({gap, one, two}, place(1, 4)), "2 to 1.4");
   EXPECT_EQ(read({}, place(1, 1)), "0 to 1.1");
   EXPECT_EQ(read({gap}, place(0, 7)), "0 to 0.7");
-  EXPECT_THAT(read({two, one}, place(1, 3)), HasSubstr("1.2 is not behind"));
-  EXPECT_THAT(read({one, one}, place(1, 3)), HasSubstr("1.2 is not behind"));
-  EXPECT_THAT(read({one}, place(1, 3), place(1, 3)), HasSubstr("1.2 is not behind"));
+  EXPECT_THAT(read({two, one}, place(1, 3)), HasSubstr("1.2 is not after"));
+  EXPECT_THAT(read({one, one}, place(1, 3)), HasSubstr("1.2 is not after"));
+  EXPECT_THAT(read({one}, place(1, 3), place(1, 3)), HasSubstr("1.2 is not after"));
   EXPECT_THAT(read({one}, place(1, 9)), HasSubstr("next"));
-  EXPECT_THAT(read({"{ \"seq\":\"1.2\",\"event\":\"x\"}"}, place(1, 3)), HasSubstr("no event"));
-  EXPECT_THAT(read({"{\"seq\":\"1.2\",\n\"event\":\"x\"}"}, place(1, 3)), HasSubstr("no event"));
+  EXPECT_THAT(read({"{ \"seq\":\"1.2\",\"event\":\"x\"}"}, place(1, 3)),
+              HasSubstr("is not an event"));
+  EXPECT_THAT(read({"{\"seq\":\"1.2\",\n\"event\":\"x\"}"}, place(1, 3)),
+              HasSubstr("is not an event"));
   const std::string head = R"({"seq":"1.2","time_s":1.250,"event":"x","level":"info")";
   for (const char* good :
        {"}", R"(,"a":"\"\u001f\n","b":-5})", ",\"a\":\"\xc3\xa9\"}", R"(,"a":0})"}) {
@@ -489,10 +491,10 @@ TEST(FollowedEvents, ArePagesOfWholeEventsInOrder) {
   EXPECT_EQ(read_list(text(one, ",", two), "1.4"), "taken");
   for (const std::string& bad : {text(",", one), text(one, ","), text("[", one, "]"),
                                  text("1,", one), text(one, ",1"), text(" ", one)}) {
-    EXPECT_THAT(read_list(bad, "1.3"), HasSubstr("no page of events")) << bad;
+    EXPECT_THAT(read_list(bad, "1.3"), HasSubstr("not a page of events")) << bad;
   }
   for (const std::string& bad : {text(one, ",,", two), text(one, " ,", two), text(one, two)}) {
-    EXPECT_THAT(read_list(bad, "1.4"), HasSubstr("no page of events")) << bad;
+    EXPECT_THAT(read_list(bad, "1.4"), HasSubstr("not a page of events")) << bad;
   }
   EXPECT_FALSE(proto::parse_followed_events("{}", place(1, 1)));
   EXPECT_FALSE(proto::parse_followed_events("", place(1, 1)));

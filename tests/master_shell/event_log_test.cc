@@ -695,7 +695,7 @@ TEST(EventQuery, SaysWhatIsWrong) {
   EXPECT_EQ(wrong(""), "");
   EXPECT_THAT(wrong(R"({"from":"17"})"), HasSubstr("LEADER.NUMBER, as in 17.4021, not '17'"));
   EXPECT_THAT(wrong(R"({"from":"1.2.3"})"), HasSubstr("1.2.3"));
-  EXPECT_THAT(wrong(R"({"task":"t1"})"), HasSubstr("a task is FRAMEWORK/TASK here, not 't1'"));
+  EXPECT_THAT(wrong(R"({"task":"t1"})"), HasSubstr("a task must be FRAMEWORK/TASK, not 't1'"));
   EXPECT_THAT(wrong(R"({"role":"//"})"), HasSubstr("role"));
   EXPECT_THAT(wrong(R"({"wait_s":61})"), HasSubstr("at most 1m"));
   EXPECT_THAT(wrong(R"({"limit":0})"), HasSubstr("limit"));

@@ -296,7 +296,7 @@ TEST(EventStreams, HaveABound) {
   life.until_listening(4);
   Listener more(life.socket, "/v1/events");
   life.until([&] { return more.is_ended(); });
-  EXPECT_THAT(more.read(), HasSubstr("too many listen to events: 4, at most 4"));
+  EXPECT_THAT(more.read(), HasSubstr("too many event streams are open: 4, at most 4"));
   // Who leaves makes room.
   bobs.clear();
   life.until_listening(2);
@@ -326,7 +326,7 @@ TEST(EventStreams, RefuseWhatTheyDoNotUnderstandBeforeTheyBegin) {
               testing::AllOf(HasSubstr("Last-Event-ID"), HasSubstr("LEADER.NUMBER")));
   EXPECT_THAT(refusal("", {{"limit", "5"}}, {}), HasSubstr("limit: a stream of events"));
   EXPECT_THAT(refusal("", {{"wait_s", "5"}}, {}), HasSubstr("wait_s: a stream of events"));
-  EXPECT_THAT(refusal(R"({"task":"t1"})", {}, {}), HasSubstr("a task is FRAMEWORK/TASK"));
+  EXPECT_THAT(refusal(R"({"task":"t1"})", {}, {}), HasSubstr("a task must be FRAMEWORK/TASK"));
   const auto wants = [](const std::string& accept) {
     return wants_event_stream({.method = "GET", .headers = {{"accept", accept}}});
   };

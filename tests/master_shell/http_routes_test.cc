@@ -114,7 +114,7 @@ TEST(HttpRoutes, RefusalsHaveTheirStatus) {
       {post("/v1/kill", "{}"), 0, ""},
       {post("/v1/kill", "{}", "Application/JSON; charset=utf-8"), 0, ""},
       {post("/v1/kill", "{}", "text/plain"), 415, "must be application/json, not 'text/plain'"},
-      {post("/v1/kill", "{}", ""), 415, "its type is not said"},
+      {post("/v1/kill", "{}", ""), 415, "the Content-Type is missing"},
       {post("/v1/kill", "{}", "application/octet-stream"), 415, ""},
       {post("/v1/frameworks/batch/requests", "x", "application/octet-stream"), 0, ""},
       {post("/v1/frameworks/batch/requests", "x", "application/x-www-form-urlencoded"), 415, ""},

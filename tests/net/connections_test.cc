@@ -117,7 +117,7 @@ TEST_P(PartsWithoutEnd, AreShutBeforeTheyTakeAllMemory) {
   }
   ASSERT_FALSE(told_.empty());
   EXPECT_EQ(told_[0], text("a connection of the user ", geteuid(),
-                           " was shut: it sends parts of a message without end"));
+                           " was closed: it sends an endless multi-part message"));
 }
 INSTANTIATE_TEST_SUITE_P(Of, PartsWithoutEnd, testing::Values(4, 64 * 1024),
                          [](const auto& size) { return text(size.param, "Bytes"); });
@@ -199,7 +199,7 @@ TEST_F(Connections, OfOneUserAreBounded) {
   EXPECT_TRUE(run_until(loop_, [&] { return waitpid(other, &status, WNOHANG) == other; }));
   EXPECT_EQ(status, 0);
   EXPECT_TRUE(is_healthy());
-  EXPECT_NE(told_.at(0).find("of the user 65534 was shut: its user has 3 connections already"),
+  EXPECT_NE(told_.at(0).find("of the user 65534 was closed: its user has 3 connections already"),
             std::string::npos);
   // They may come again when others have gone.
   EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 1; }));

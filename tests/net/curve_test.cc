@@ -183,7 +183,7 @@ TEST_F(Curve, AClientThatPinnedAnotherServersKeyDoesNotTalkToThisOne) {
 
 TEST_F(Curve, PlainPeersAreRefused) {
   Client client(loop_, {.endpoint = tcp_, .keep_connected = false});
-  EXPECT_THAT(is_refused(client), HasSubstr("may want a key"));
+  EXPECT_THAT(is_refused(client), HasSubstr("may require a key"));
   EXPECT_TRUE(asked_.empty());
   serves_a_known_key();
 }

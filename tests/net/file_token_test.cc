@@ -57,7 +57,7 @@ TEST(FileToken, IsOverAtItsTime) {
   EXPECT_TRUE(unseal(sealed, kKey, end - milliseconds(1)));
   const Result<FileToken> over = unseal(sealed, kKey, end);
   ASSERT_FALSE(over);
-  EXPECT_NE(over.error().message().find("is over"), std::string::npos);
+  EXPECT_NE(over.error().message().find("has expired"), std::string::npos);
   // One that would be good for longer than any is made, though it has the key.
   EXPECT_FALSE(unseal(sealed, kKey, kNow - minutes(2)));
 }

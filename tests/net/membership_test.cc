@@ -265,7 +265,7 @@ TEST_F(MembershipFiles, AnotherMachineIsReachedWithKeysOrNotAtAll) {
   EXPECT_EQ(*keys_for(KeyKind::kUser, {near}), std::nullopt);
   const auto none = keys_for(KeyKind::kUser, {near, far});
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().message(), HasSubstr("wants a key"));
+  EXPECT_THAT(none.error().message(), HasSubstr("requires a key"));
   EXPECT_THAT(none.error().hint(), HasSubstr("proffer join"));
 
   Membership joined = member(KeyKind::kUser);

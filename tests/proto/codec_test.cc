@@ -288,7 +288,7 @@ TEST(Codec, RefusesVersionsThatItDoesNotSpeakAndNamesBoth) {
     ASSERT_FALSE(decoded) << version;
     EXPECT_EQ(decoded.error().code(), ErrorCode::kUnsupported);
     EXPECT_EQ(decoded.error().message(), "protocol version " + std::to_string(version) +
-                                             " is not spoken here; spoken are 1 to 3");
+                                             " is not supported; supported are 1 to 3");
     EXPECT_FALSE(decoded.error().hint().empty());
   }
 }

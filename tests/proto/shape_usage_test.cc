@@ -32,7 +32,7 @@ TEST(Usage, OfTasksThatUseLessAdvisesAFifthAboveTheMost) {
   EXPECT_EQ(shape.cpus_most, 1500);
   EXPECT_EQ(shape.memory_peak_bytes, 200 * kMebi);
   EXPECT_EQ(to_text(*shape.advised), "cpus:1.8;mem:240");
-  EXPECT_EQ(shape.why, "fewer CPUs do, less memory does");
+  EXPECT_EQ(shape.why, "fewer CPUs are enough, less memory is enough");
 }
 
 TEST(Usage, NeverAdvisesMoreMemoryUnlessItRanOut) {

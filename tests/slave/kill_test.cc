@@ -107,7 +107,7 @@ TEST(MaxRunTime, KillsATaskSoLongAfterItsStart) {
   const std::vector<proto::Update> told = s.told_master<proto::Update>();
   ASSERT_EQ(told.size(), 1u);
   EXPECT_EQ(AgentScenario::line_of(told[0].status), "t1 3 killed ran_too_long");
-  EXPECT_EQ(told[0].status.message, "it ran for 3s, the longest that it may: ended by signal 15");
+  EXPECT_EQ(told[0].status.message, "it ran for 3s, its maximum run time: ended by signal 15");
 }
 
 TEST(MaxRunTime, GoesOnOverARestartOfTheAgent) {

@@ -222,7 +222,7 @@ TEST(OutOfDisk, EndsTheTaskAtOnceAndIsTold) {
   const proto::TaskStatus told = told_at_last(s);
   EXPECT_EQ(AgentScenario::line_of(told), "t1 2 failed out_of_disk");
   EXPECT_EQ(told.message,
-            "its sandbox holds 150.5 MiB, and it may hold 100 MiB: ended by signal 9");
+            "its sandbox holds 150.5 MiB, and the maximum is 100 MiB: ended by signal 9");
   s.step(over);  // It has ended.
 }
 

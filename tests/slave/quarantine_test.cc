@@ -125,8 +125,8 @@ TEST(QuarantinedAgent, TakesNoTasksForAWhileThenOneAndThenAll) {
   s.registered();
   const PeerId runs = s.running("t0");
   for (const char* id : {"t1", "t2", "t3"}) cannot_start(s, id, no_processes());
-  EXPECT_EQ(troubles(s), Lines{"executors cannot be started here: no more processes; tried again "
-                               "10s after the last failure"});
+  EXPECT_EQ(troubles(s), Lines{"executors cannot be started here: no more processes; the next "
+                               "attempt is 10s after the last failure"});
   EXPECT_EQ(s.core->trouble().empty(), false);
   EXPECT_EQ(s.core->status().trouble, s.core->trouble());
   s.updates();
@@ -217,7 +217,7 @@ TEST(QuarantinedAgent, IsOneWhoseGroupsCannotBeEntered) {
     s.run(task);
     s.exits(id, kCannotBegin);
   }
-  EXPECT_THAT(troubles(s).at(0), HasSubstr("exit code 126 before it said hello"));
+  EXPECT_THAT(troubles(s).at(0), HasSubstr("exit code 126 before its first message"));
 }
 
 TEST(QuarantinedAgent, IsNotOneWhoseTasksAreKilledWhileTheyStart) {
@@ -246,7 +246,7 @@ TEST(QuarantinedAgent, IsOneWhoseExecutorsNeverSayHello) {
   s.registered();
   for (const char* id : {"t1", "t2", "t3"}) s.run(command_task(id));
   s.pass_with_master(s.options.executor_start_timeout + seconds(1));
-  EXPECT_THAT(troubles(s).at(0), HasSubstr("did not say hello within 1m"));
+  EXPECT_THAT(troubles(s).at(0), HasSubstr("sent no first message within 1m"));
 }
 
 }  // namespace

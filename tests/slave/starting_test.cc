@@ -58,7 +58,7 @@ TEST(Starting, ItsExecutorHasItForLong) {
   s.pass_with_master(seconds(20));
   s.from_executor(peer, proto::Heartbeat{});
   s.pass_with_master(kStartingReport - seconds(50));
-  EXPECT_EQ(words(s), (Lines{"t1: its executor has it, and has not said that it runs"}));
+  EXPECT_EQ(words(s), (Lines{"t1: its executor received it, and has not reported that it runs"}));
   s.tell(peer, "t1", TaskState::kRunning, 1);
   EXPECT_EQ(s.updates(), (Lines{"t1 1 running none"}));
   for (int i = 0; i < 20; ++i) {

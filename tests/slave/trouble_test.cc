@@ -24,7 +24,7 @@ TEST(Trouble, OfTheDiskIsToldOnceAndKeepsTasksAway) {
   s.step(kFull);
   const auto told = s.told_master<proto::AgentTrouble>();
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].why, "its disk is full: 3 MiB are free, 256 MiB are to stay free");
+  EXPECT_EQ(told[0].why, "its disk is full: 3 MiB are free, 256 MiB must stay free");
 
   // A refusal is kept nowhere: it would be one more record on a full disk.
   const size_t before = s.log.size();
@@ -51,7 +51,7 @@ TEST(Trouble, OfFilesIsToldAsSuch) {
   s.step(few);
   const auto told = s.told_master<proto::AgentTrouble>();
   ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].why, "its disk is full: only 12 more files fit, 10000 are to stay free");
+  EXPECT_EQ(told[0].why, "its disk is full: only 12 more files fit, 10000 must stay free");
   s.step(kRoom);
   EXPECT_EQ(s.told_master<proto::AgentTrouble>(), std::vector<proto::AgentTrouble>(1));
 }

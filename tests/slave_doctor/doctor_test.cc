@@ -39,7 +39,7 @@ TEST(Doctor, SaysWhichLimitsHold) {
   some.missing = {{"io", "not mounted"}};
   expect(judge_limits(some, true), Verdict::kWarning, "not enforced: io (not mounted)");
   const Finding none = judge_limits(Error::unsupported("permission denied"), false);
-  expect(none, Verdict::kWarning, "none is enforced: permission denied");
+  expect(none, Verdict::kWarning, "limits are not enforced: permission denied");
   EXPECT_THAT(none.fix, HasSubstr("root"));
 }
 
@@ -112,10 +112,10 @@ TEST(Doctor, SaysWhoseTheRunFolderAndTheMasterAre) {
   expect(judge_run_folder(folder, 1000), Verdict::kOk, "/run/proffer");
   FolderFacts open = folder;
   open.mode = 0777;
-  expect(judge_run_folder(open, 1000), Verdict::kFails, "may be written by others");
+  expect(judge_run_folder(open, 1000), Verdict::kFails, "is writable for other users");
   FolderFacts none = folder;
   none.is_there = false;
-  expect(judge_run_folder(none, 1000), Verdict::kOk, "not there yet");
+  expect(judge_run_folder(none, 1000), Verdict::kOk, "does not exist yet");
   FolderFacts file = folder;
   file.is_folder = false;
   expect(judge_run_folder(file, 1000), Verdict::kFails, "not a folder");

@@ -60,7 +60,7 @@ TEST_F(Folders, WhatIsNotTheAgentsIsRefused) {
   fs::create_symlink(shm_ + "/elsewhere", root);
   const Result<std::string> made = folders.make(2, std::nullopt);
   ASSERT_FALSE(made);
-  EXPECT_THAT(made.error().message(), HasSubstr("is not of the agent's user"));
+  EXPECT_THAT(made.error().message(), HasSubstr("belongs to another user than the agent's"));
   EXPECT_TRUE(fs::is_empty(shm_ + "/elsewhere"));
 }
 
@@ -68,7 +68,7 @@ TEST_F(Folders, AreInMemoryOnly) {
   const SecretFolders folders("/proc", "/var/lib/a1");
   const Result<std::string> made = folders.make(1, std::nullopt);
   ASSERT_FALSE(made);
-  EXPECT_THAT(made.error().message(), HasSubstr("no tmpfs"));
+  EXPECT_THAT(made.error().message(), HasSubstr("not a tmpfs"));
 }
 
 }  // namespace

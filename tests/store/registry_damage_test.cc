@@ -208,10 +208,9 @@ TEST(RegistryDamage, AnOlderCopyIsRefusedAndGoneOnFromByAFlagWithALaterEpoch) {
   const Registry refused(path);
   ASSERT_TRUE(refused.error());
   EXPECT_EQ(refused.error()->code(), ErrorCode::kCorruption);
-  EXPECT_NE(
-      refused.error()->message().find("it is at epoch 1 and commit 2, and has been at epoch 2 "
-                                      "and commit 4"),
-      std::string::npos)
+  EXPECT_NE(refused.error()->message().find(
+                "it is at epoch 1 and commit 2, and was at epoch 2 and commit 4"),
+            std::string::npos)
       << *refused.error();
   EXPECT_NE(refused.error()->hint().find("--accept_older_registry"), std::string::npos);
 
@@ -311,7 +310,7 @@ TEST(RegistryDamage, ARegistryBeforeTheEpochOfTheEventsIsRefused) {
   const RegistryFileOptions options = {.traces = {.files = {"events"}, .epoch = 3}};
   const Registry refused(directory.path(), options);
   ASSERT_TRUE(refused.error());
-  EXPECT_NE(refused.error()->message().find("lacks what was written last: it is at epoch 1, and "
+  EXPECT_NE(refused.error()->message().find("lacks its latest commits: it is at epoch 1, and "
                                             "the event log beside it at epoch 3"),
             std::string::npos)
       << *refused.error();

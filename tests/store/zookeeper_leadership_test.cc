@@ -86,7 +86,7 @@ TEST_F(Election, MastersWithAnotherSecretAreToldSo) {
   other.secret = "another secret than theirs";
   auto second = start("/run/second.sock", other);
   until([&] { return second->lost.has_value(); });
-  EXPECT_THAT(second->lost->message(), HasSubstr("made with another secret"));
+  EXPECT_THAT(second->lost->message(), HasSubstr("created with another secret"));
   EXPECT_TRUE(first->leads());
 }
 
@@ -190,7 +190,7 @@ TEST_F(Interrupted, ALeaderStopsServingBeforeItsSessionCanHaveExpired) {
   EXPECT_LT(loop_.now() - killed, seconds(2));
   until([&] { return master->lost.has_value(); });
   EXPECT_EQ(master->lost->code(), ErrorCode::kUnavailable);
-  EXPECT_THAT(master->lost->hint(), HasSubstr("start it again"));
+  EXPECT_THAT(master->lost->hint(), HasSubstr("restart this master"));
 }
 
 // A server that has lost the others answers what it is asked to read for some seconds, and does not

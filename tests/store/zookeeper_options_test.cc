@@ -28,12 +28,12 @@ TEST(ZooKeeperFlag, RefusesWhatItCannotBeWithTheReason) {
       {"127.0.0.1:2181/", "path of --zk"},
       {"127.0.0.1:2181/a//b", "path of --zk"},
       {"127.0.0.1:2181/../b", "path of --zk"},
-      {"127.0.0.1:2181/zookeeper", "the servers' own"},
+      {"127.0.0.1:2181/zookeeper", "reserved for the servers"},
       {"127.0.0.1:0/proffer", "from 1 to 65535"},
-      {"10.0.0.1:2181/proffer", "speaks no TLS"},
-      {"zk.example:2181/proffer", "speaks no TLS"},
-      {"localhost:2181/proffer", "speaks no TLS"},
-      {"127.0.0.1:2181,10.0.0.1:2181/proffer", "speaks no TLS"},
+      {"10.0.0.1:2181/proffer", "has no TLS"},
+      {"zk.example:2181/proffer", "has no TLS"},
+      {"localhost:2181/proffer", "has no TLS"},
+      {"127.0.0.1:2181,10.0.0.1:2181/proffer", "has no TLS"},
   };
   for (const auto& [given, words] : cases) {
     const auto options = parse_zookeeper("--zk", given);

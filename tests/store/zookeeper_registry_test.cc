@@ -92,7 +92,7 @@ TEST_F(RegistryInZooKeeper, OfAnotherSecretIsRefused) {
        {theirs.read(), theirs.change(1, answer(Batch{}))}) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::kFailedPrecondition);
-    EXPECT_THAT(refused.error().message(), HasSubstr("made with another secret"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("created with another secret"));
   }
 }
 
@@ -105,7 +105,7 @@ TEST_F(RegistryInZooKeeper, OutOfReachIsSaidWhenThePatienceIsOver) {
        {registry.read(), registry.change(1, answer(Batch{}))}) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
-    EXPECT_THAT(refused.error().message(), HasSubstr("out of reach for 200ms"));
+    EXPECT_THAT(refused.error().message(), HasSubstr("did not answer for 200ms"));
   }
 }
 
@@ -188,7 +188,7 @@ TEST_F(RegistryInZooKeeper, IsOfOneMomentWhileALeaderWrites) {
   while (!is_over) {
     const Result<RegistrySnapshot> found = registry_.read();
     if (!found) {
-      EXPECT_THAT(found.error().message(), HasSubstr("changed each of"));
+      EXPECT_THAT(found.error().message(), HasSubstr("changed in each of"));
       continue;
     }
     EXPECT_EQ(found->records.at(0).value, found->records.at(1).value);

@@ -38,8 +38,10 @@ TEST_P(RefusedUpgrade, ASchedulerOfBeforeIsToldWhyItMayNotBeginBesideAnAgentThat
   ASSERT_TRUE(eventually([&] { return cluster.has_agent(Of::kToday); })) << cluster.agent().err();
   const Exit refused = cluster.proffer(Of::kBefore, {"run", "--", "true"});
   EXPECT_EQ(refused.code, 1) << refused.err;
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("over TCP no framework begins here: agent 'a1' is root"),
-                                 HasSubstr("use the master's Unix socket")));
+  EXPECT_THAT(
+      refused.err,
+      AllOf(HasSubstr("no framework can subscribe over plain TCP here: agent 'a1' runs as root"),
+            HasSubstr("use the master's Unix socket")));
   EXPECT_TRUE(cluster.master().complains("framework refused"));
   // At the socket it may.
   EXPECT_EQ(cluster.proffer(Of::kToday, {"run", "--", "true"}).code, 0);
@@ -52,8 +54,8 @@ TEST_P(RefusedUpgrade, AnAgentThatIsRootDoesNotBeginAtAMasterThatHasNoSocket) {
   const Exit refused = cluster.start_agent(Of::kToday, "a1")->wait();
   EXPECT_EQ(refused.code, 2) << refused.out;
   EXPECT_THAT(refused.err,
-              AllOf(HasSubstr("takes tasks only from the Unix socket of a master, or by keys"),
-                    HasSubstr("over plain TCP nothing says which user is at the other end")));
+              AllOf(HasSubstr("takes tasks only from a master's Unix socket or by keys"),
+                    HasSubstr("plain TCP does not identify the user of the master")));
 }
 
 // The schema of the registry goes one way.

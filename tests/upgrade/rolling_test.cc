@@ -68,7 +68,7 @@ TEST_P(RollingUpgrade, ASchedulerOfBeforeHearsOfEndsThatItsVersionDidNotKnow) {
       Of::kBefore, {"run", "--disk=1MiB", "--", "head -c 3000000 /dev/zero > filled; sleep 1000"});
   EXPECT_NE(ended.code, 0);
   EXPECT_EQ(ended.signal, 0) << ended.err;
-  EXPECT_THAT(ended.err, HasSubstr("and it may hold 1 MiB"));
+  EXPECT_THAT(ended.err, HasSubstr("and the maximum is 1 MiB"));
 }
 
 class SocketUpgrade : public LongUpgrade {};

@@ -127,7 +127,7 @@ TEST(Job, ThatIsImpossibleFailsIfItSaysSoBeforeItHasBegun) {
   const auto tell = [](JobScenario& s) {
     proto::AskReport report;
     report.rows.push_back(
-        {.ask = AskName("job-1.map"), .could_ever_fit = false, .why = "too little gpus"});
+        {.ask = AskName("job-1.map"), .could_ever_fit = false, .why = "not enough gpus"});
     s.notify(report);
   };
   JobOrder order = JobScenario::order(2, 0);
@@ -136,7 +136,7 @@ TEST(Job, ThatIsImpossibleFailsIfItSaysSoBeforeItHasBegun) {
   never.subscribe();
   tell(never);
   EXPECT_EQ(never.status().phase, proto::BatchPhase::kFailed);
-  EXPECT_THAT(never.error(), HasSubstr("too little gpus"));
+  EXPECT_THAT(never.error(), HasSubstr("not enough gpus"));
   // The agents of a job that runs may only be away.
   JobScenario begun(order);
   begun.begins_on({{"a", 1}});
@@ -299,7 +299,7 @@ TEST(TimeLimit, ThatIsExceededCountsAsAFailureAndNamesItself) {
   for (int attempt = 1; attempt <= 4; ++attempt) {
     EXPECT_FALSE(s.over()) << attempt;
     s.end(text("map-00000-", attempt), State::kKilled, Reason::kRanTooLong,
-          "it ran for 90s, the longest that it may",
+          "it ran for 90s, its maximum run time",
           encode_failure({.blame = Blame::kCommand, .stderr_tail = "step 17"}));
     EXPECT_EQ(s.status().map.failed, attempt);
     s.advance(seconds(2));
@@ -551,9 +551,9 @@ TEST(Job, SaysWhyNothingCouldRunIt) {
   s.subscribe();
   proto::AskReport report;
   report.rows.push_back(
-      {.ask = AskName("job-1.map"), .could_ever_fit = false, .why = "too little cpus"});
+      {.ask = AskName("job-1.map"), .could_ever_fit = false, .why = "not enough cpus"});
   s.notify(report);
-  EXPECT_THAT(s.status().note, HasSubstr("too little cpus"));
+  EXPECT_THAT(s.status().note, HasSubstr("not enough cpus"));
   report.rows[0].could_ever_fit = true;
   s.notify(report);
   EXPECT_EQ(s.status().note, "");

@@ -259,7 +259,7 @@ TEST(Service, ALossIsNoFailureThoughTheAgentTellsTheEndAfterwards) {
     s.settle();  // No time passes.
     ASSERT_EQ(s.row().ready, 1) << "round " << round << ": " << s.row().why;
     s.end(lost, State::kLost, Reason::kExecutorEnded,
-          "the executor ended while the agent was away");
+          "the executor ended while the agent was not running");
     s.returns(agent);
     s.settle();
     EXPECT_EQ(s.row().ready, 1);
