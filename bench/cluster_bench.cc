@@ -310,8 +310,8 @@ std::string compare(const Variant& variant) {
     return text("| ", name, " | ", percentile(rates[with], 50), " | ",
                 tenths(percentile(cpus[with], 50), 1'000), " |\n");
   };
-  return text(FLAGS_pairs, " pairs of floods of ", FLAGS_tasks, " tasks, ", variant.with, " and ",
-              variant.without, " in turn; medians.\n\n",
+  return text(FLAGS_pairs, " alternating pairs of floods of ", FLAGS_tasks, " tasks, ",
+              variant.with, " and ", variant.without, "; medians.\n\n",
               "| | launches/s | master CPU µs/task |\n|---|---|---|\n", row_of(variant.with, 1),
               row_of(variant.without, 0), "| ratio, thousandths, of each pair | ",
               thousandths(rate_ratios), " | ", thousandths(cpu_ratios), " |\n",
@@ -395,11 +395,12 @@ int main(int argc, char** argv) {
   std::string body = text(
       FLAGS_agents, " simulated agents of ", FLAGS_slots, " slots in ", phase.agent_processes,
       " process(es), ", FLAGS_frameworks, " frameworks in ", phase.framework_processes,
-      "; the master is a process of its own, over tcp on loopback; every update was acknowledged "
-      "and every task finished. CPU in microseconds per task, resident memory in MiB (most), "
-      "latencies in milliseconds as p50 and p99, as the frameworks see them. free → offer: from "
-      "the agent's sending that a task ended to the framework's reading the offer, so with both "
-      "ways through the sockets. Of the paced phases the first second is left out.\n\n"
+      "; the master is a separate process, over TCP on loopback. Every update was acknowledged and "
+      "every task finished. CPU in microseconds per task, maximum resident memory in MiB, "
+      "latencies in milliseconds as p50 and p99, measured at the frameworks. free → offer: from "
+      "the time when the agent sends the end of a task until the framework reads the offer, so it "
+      "includes both paths through the sockets. The first second of the paced phases is not "
+      "counted.\n\n"
       "| phase | tasks | launches/s | master CPU | agents CPU | frameworks CPU | master RSS | "
       "ask → offer p50 | p99 | launch → running p50 | p99 | free → offer p50 | p99 | load |\n"
       "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");

@@ -99,13 +99,13 @@ int main(int argc, char** argv) {
   CHECK_GT(seeds, 0);
   std::string body = text(
       "Starts that were forecast at random instants in ", lasts, " simulated hours, ", seeds,
-      " seeds of each, 20 runs a forecast: how many were not later than was told. *from seed to "
-      "seed*: the least and the most of one life; *first third*: of these, in which the master "
-      "learns; *spread*: how far p90 is behind p50, and *p90 of wait*: p90 divided by what it "
-      "took, "
-      "both medians of lives' medians; *raw*: as the runs say, before the correction, of next "
-      "tasks. tests/support/eta has the three kinds of work, with so many percent of the agents "
-      "and jobs. Virtual time, so other runs of a seed give the same.\n\n"
+      " seeds of each, 20 runs a forecast: how many were not later than forecast. *from seed to "
+      "seed*: minimum and maximum of one life; *first third*: of each life, in which the master "
+      "learns; *spread*: how far p90 is behind p50, and *p90 of wait*: p90 divided by the real "
+      "wait, both medians of the lives' medians; *raw*: the result of the runs before the "
+      "correction, for next tasks. tests/support/eta has the three kinds of work; *size* is the "
+      "percentage of its agents and jobs. Virtual time, so further runs of a seed give the "
+      "same.\n\n"
       "| work, size | forecast each | starts | below p50 | below p90 | from seed to seed | first "
       "third: p90 | spread | p90 of wait | raw: p90 |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n");

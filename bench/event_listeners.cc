@@ -172,15 +172,15 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
   }
   const std::string body = text(
-      "From the time of an event (whole milliseconds of the master's clock) to its arrival at a "
+      "The time from an event (whole milliseconds of the master's clock) to its arrival at a "
       "listener of server-sent events, in milliseconds. A task of `true` is launched each 50 ms; "
-      "events are written to the disk in batches of 100 ms before they are told. ",
-      pairs, " pairs in turn of ", span_s, " s: one listener alone, and ", count,
+      "events are written to disk in batches of 100 ms before they are sent. ",
+      pairs, " alternating pairs of ", span_s, " s: one listener alone, and ", count,
       "; one of them never reads, and ", kMeasuredMax, " are measured.\n\n| | p50 | p99 |\n",
       "|---|---|---|\n", bench::latency_row("one alone", alone),
       bench::latency_row(text("among ", count), beside),
       "\nRatio of the p99 in each pair, median: ", bench::hundredths(bench::percentile(ratios, 50)),
-      ". Gaps told: ", gaps, "; readers cut off: ", ended,
+      ". Reported gaps: ", gaps, "; readers cut off: ", ended,
       ". Memory of the master: ", memory_alone / 1'024, " MiB with one, at most ",
       memory_beside / 1'024, " MiB with all.\n");
   std::fputs(body.c_str(), stdout);

@@ -148,14 +148,13 @@ int main(int argc, char** argv) {
   if (path.empty()) return 0;
   bench::write_section(
       path, "flood", text("build/bin/flood_bench ", pairs, " ", count),
-      text("From when a framework of one task leaves its client to `running` heard there, while "
-           "another user floods from so many connections (tests/integration/flood): a process that "
-           "only reads, or the master; ",
-           pairs, " pairs in turn of ", count,
-           " launches each, from a second after its begin; milliseconds. Ratio: of the p99 in each "
-           "pair, median. Memory of the "
-           "master in MiB: idle, and the most. Shed: calls, sessions, connections with unfinished "
-           "messages.\n\n"
+      text("The time from the request for a framework of one task until its client gets `running`, "
+           "while another user floods from many connections (tests/integration/flood): the sink, a "
+           "process that only reads, or the master; ",
+           pairs, " alternating pairs of ", count,
+           " launches each, counted from one second after the start of the flood; milliseconds. "
+           "Ratio: the median, over the pairs, of the ratio of p99. Memory of the master in MiB: "
+           "idle, and maximum. Shed: calls, sessions, connections with unfinished messages.\n\n"
            "| flood | sink p50 | p99 | master p50 | p99 | ratio p99 | idle | most | shed |\n"
            "|---|---|---|---|---|---|---|---|---|\n",
            rows));

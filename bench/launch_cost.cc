@@ -61,10 +61,10 @@ int main(int argc, char** argv) {
   }
   const std::string body = text(
       tasks, " × `true`, ", kAtOnce,
-      " at a time, on one agent. Off: tasks of the agent's own user, `--limits=none`. On: tasks of "
-      "another user, `--limits=required`. Microseconds per task: elapsed, and CPU in all (of it "
-      "the master's, the agent's, that of executors with their commands, and the "
-      "scheduler's).\n\n"
+      " at a time, on one agent. Off: tasks run as the agent's user, `--limits=none`. On: tasks "
+      "run "
+      "as another user, `--limits=required`. Microseconds per task: elapsed, and total CPU (in "
+      "brackets: the master, the agent, executors with their commands, and the scheduler).\n\n"
       "| pair | off, elapsed | CPU | on, elapsed | CPU | elapsed, on by off | CPU, on by off |\n"
       "|---|---|---|---|---|---|---|\n",
       rows, "\nMedians of the ratios: elapsed ", ratio(bench::percentile(time_ratios, 50), 10'000),

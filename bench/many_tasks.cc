@@ -111,16 +111,16 @@ int main(int argc, char** argv) {
   }
   const int64_t removal = micros_since(begin);
 
-  const std::string body = text(
-      tasks, " × `true`, 8 at a time, through one agent. KiB but for the last column, MiB.\n\n",
-      "| tasks | tasks/s | agent's memory | its descriptors | master's memory | checkpoint | "
-      "files in sandboxes | their MiB |\n|---|---|---|---|---|---|---|---|\n",
-      rows, "\nAll sandboxes were removed ", removal / 1'000'000,
-      " s after the agent was told to keep them for a second; /healthz answered meanwhile in ",
-      bench::millis(bench::percentile(answers, 50)), " ms (p50), ",
-      bench::millis(bench::percentile(answers, 99)), " ms (p99), ",
-      bench::millis(bench::percentile(answers, 100)), " ms (at most), asked ", answers.size(),
-      " times.\n");
+  const std::string body =
+      text(tasks, " × `true`, 8 at a time, on one agent. KiB; the last column is in MiB.\n\n",
+           "| tasks | tasks/s | agent's memory | its descriptors | master's memory | checkpoint | "
+           "files in sandboxes | their MiB |\n|---|---|---|---|---|---|---|---|\n",
+           rows, "\nAll sandboxes were removed ", removal / 1'000'000,
+           " s after the agent got a sandbox age of one second; meanwhile /healthz answered in ",
+           bench::millis(bench::percentile(answers, 50)), " ms (p50), ",
+           bench::millis(bench::percentile(answers, 99)), " ms (p99), ",
+           bench::millis(bench::percentile(answers, 100)), " ms (maximum) of ", answers.size(),
+           " requests.\n");
   bench::write_section(path, "many_tasks", text("build/bin/many_tasks ", tasks), body);
   return 0;
 }

@@ -192,25 +192,24 @@ int main(int argc, char** argv) {
   shared->frameworks_stop = true;
   wait_for_end(frameworks);
 
-  const std::string body =
-      text(FLAGS_agents, " simulated agents in ", phase.agent_processes, " processes, ",
-           phase.tasks, " running tasks of ", FLAGS_frameworks,
-           " frameworks, over tcp on loopback. The master (SQLite) is killed (SIGKILL) and started "
-           "again ",
-           FLAGS_down_millis, " ms later, ", FLAGS_restarts,
-           " times; a scheduler asks for one task more meanwhile. Milliseconds from its start.\n\n"
-           "| | p50 | least to most |\n|---|---|---|\n",
-           row(restarts, "the task that waits is offered a place", &Restart::offered),
-           row(restarts, "it runs", &Restart::running),
-           row(restarts, "all agents are back", &Restart::all_back),
-           row(restarts, "CPU of the loop's thread until then", &Restart::loop_cpu),
-           row(restarts, "CPU of all threads until then", &Restart::cpu),
-           "\nResident memory: ", (with_agents - empty) * 1'024 / phase.agents,
-           " bytes for each agent (", bare_peer,
-           " of them are a bare Router's for a connected peer) and ",
-           (with_tasks - with_agents) * 1'024 / phase.tasks, " for each running task; ",
-           with_tasks / 1'024, " MiB in all before the first kill, ", restarts.back().rss / 1'024,
-           " after the last.\n");
+  const std::string body = text(
+      FLAGS_agents, " simulated agents in ", phase.agent_processes, " processes, ", phase.tasks,
+      " running tasks of ", FLAGS_frameworks,
+      " frameworks, over tcp on loopback. The master (SQLite) is killed (SIGKILL) and started "
+      "again ",
+      FLAGS_down_millis, " ms later, ", FLAGS_restarts,
+      " times; meanwhile a scheduler asks for one more task. Milliseconds from the restart.\n\n"
+      "| | p50 | least to most |\n|---|---|---|\n",
+      row(restarts, "the task that waits is offered a place", &Restart::offered),
+      row(restarts, "it runs", &Restart::running),
+      row(restarts, "all agents are back", &Restart::all_back),
+      row(restarts, "CPU of the loop's thread until then", &Restart::loop_cpu),
+      row(restarts, "CPU of all threads until then", &Restart::cpu),
+      "\nResident memory: ", (with_agents - empty) * 1'024 / phase.agents,
+      " bytes for each agent (", bare_peer, " of them for the connection in a bare Router) and ",
+      (with_tasks - with_agents) * 1'024 / phase.tasks, " for each running task; ",
+      with_tasks / 1'024, " MiB in all before the first kill, ", restarts.back().rss / 1'024,
+      " after the last.\n");
   if (FLAGS_results.empty()) {
     std::fputs(body.c_str(), stdout);
   } else {

@@ -104,17 +104,17 @@ int main(int argc, char** argv) {
   wait_for_end({frameworks});
 
   const auto lines = static_cast<size_t>(std::count(page.begin(), page.end(), '\n'));
-  const std::string body =
-      text(FLAGS_agents, " simulated agents and ", FLAGS_frameworks, " frameworks, ", FLAGS_rounds,
-           " rounds of ", FLAGS_pages,
-           " pages, one every 200 ms, each beside the same time without pages. The page has ",
-           page.size() / 1'024, " KiB in ", lines,
-           " lines. Milliseconds; the time to answer is with a shell and its socket around it.\n\n"
-           "| | p50 | least to most |\n|---|---|---|\n| CPU of the loop's thread for one page | ",
-           millis(percentile(extra, 50)), " | ", millis(percentile(extra, 0)), " to ",
-           millis(percentile(extra, 100)), " |\n| from the request to the end of the page | ",
-           millis(percentile(took, 50)), " | ", millis(percentile(took, 0)), " to ",
-           millis(percentile(took, 100)), " |\n");
+  const std::string body = text(
+      FLAGS_agents, " simulated agents and ", FLAGS_frameworks, " frameworks, ", FLAGS_rounds,
+      " rounds of ", FLAGS_pages,
+      " pages, one every 200 ms, each compared with the same time without pages. The page has ",
+      page.size() / 1'024, " KiB in ", lines,
+      " lines. Milliseconds; the time to answer includes a shell and its socket.\n\n"
+      "| | p50 | least to most |\n|---|---|---|\n| CPU of the loop's thread for one page | ",
+      millis(percentile(extra, 50)), " | ", millis(percentile(extra, 0)), " to ",
+      millis(percentile(extra, 100)), " |\n| from the request to the end of the page | ",
+      millis(percentile(took, 50)), " | ", millis(percentile(took, 0)), " to ",
+      millis(percentile(took, 100)), " |\n");
   if (FLAGS_results.empty()) {
     std::fputs(body.c_str(), stdout);
   } else {

@@ -88,8 +88,8 @@ int main(int argc, char** argv) {
 
   std::string body =
       text(tasks,
-           " × `true` as a shell command, two at a time where nothing else is said. CPU: "
-           "user and system of all processes that took part, in milliseconds per task.\n\n"
+           " × `true` as a shell command, two at a time unless stated otherwise. CPU: user "
+           "and system time of all processes involved, in milliseconds per task.\n\n"
            "| | tasks/s | CPU | tasks/s by those of the first row | of the CPU |\n"
            "|---|---|---|---|---|\n");
   for (const Cost& cost : costs) body += row(cost, base, tasks);

@@ -28,11 +28,11 @@ int main(int argc, char** argv) {
   const std::string results = argc > 2 ? argv[2] : "bench/RESULTS.md";
   CHECK_GT(seeds, 0);
   std::string body = text(
-      "Mean wait of each role with the change: the forecast from the recording beside a rerun of "
-      "the workload in the simulator, by how much it is off; and the simulation without the change "
-      "beside the recording, of all tasks. ",
+      "Mean wait of each role with the change: the error of the forecast from the recording, "
+      "compared with a rerun of the workload in the simulator. Last column: the error of the "
+      "simulation without the change, compared with the recording, over all tasks. ",
       seeds,
-      " seeds of each; virtual time, so other runs of a seed give the same.\n\n"
+      " seeds of each, in virtual time, so further runs of a seed give the same.\n\n"
       "| workload and change | median | least | most | without the change, most |\n"
       "|---|---|---|---|---|\n");
   for (sim::TrialCase one : sim::trial_cases()) {

@@ -133,11 +133,11 @@ int main(int argc, char** argv) {
 
   std::string body = text("An hour of simulated time: ", kAgents, " agents of 16 CPUs, ",
                           kFrameworks, " frameworks in 4 roles, ", kTasks,
-                          " tasks launched, a master that ends after 30 min and "
-                          "another one that leads 5 s later; both recorded. ",
+                          " tasks launched. A master ends after 30 min, and another "
+                          "leads 5 s later; both are recorded. ",
                           number_in(total, "steps"), " steps in ", bytes >> 20,
-                          " MiB. `proffer replay`, ", runs, " times, all to the hash ", hash,
-                          "; s.\n\n| | median | least | most |\n|---|---|---|---|\n",
+                          " MiB. `proffer replay`, ", runs, " times, all with the hash ", hash,
+                          "; seconds.\n\n| | median | least | most |\n|---|---|---|---|\n",
                           "| replay of both lives | ", seconds_text(bench::percentile(micros, 50)),
                           " | ", seconds_text(bench::percentile(micros, 0)), " | ",
                           seconds_text(bench::percentile(micros, 100)),

@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   bench::write_section(
       path, "run_latency", text("build/bin/run_latency ", rounds),
       text("`proffer run -- true` on an idle local cluster of one agent, ", rounds,
-           " rounds in turn; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
+           " alternating rounds; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
            bench::latency_row("request leaves the client → `running` heard there", running),
            bench::latency_row("request leaves the client → `finished` heard there", finished),
            bench::latency_row("whole command `proffer run -- true`, output streamed", whole),

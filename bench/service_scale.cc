@@ -201,7 +201,7 @@ void run(const Size& size, ScaleFigures& figures) {
 int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   std::string body = text(
-      "One service scheduler, whose instances have a port each; the CPU of its core alone. Medians "
+      "One service scheduler; each instance has a port. CPU of the scheduler's core only. Medians "
       "of ",
       FLAGS_runs,
       " runs.\n\n| apps × instances | apply and launch all, each offer of one task | a minute in "

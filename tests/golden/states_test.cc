@@ -31,9 +31,8 @@ std::string states_document() {
       "Made from `proto/task_state.h` by `tests/golden`; `GOLDEN_UPDATE=1 "
       "build/tests/golden_tests` "
       "rewrites it.\n"
-      "What is not in the table means nothing in that state: a duplicate, or a message overtaken "
-      "by "
-      "another.\n\n";
+      "An event without a row is ignored in that state: it is a duplicate, or a message that "
+      "another has overtaken.\n\n";
   out += table_of(kTaskTransitions, "staging", is_terminal);
   out += "\n## Reasons\n\n";
   for (size_t i = 0; i < kTaskReasonCount; ++i) {
@@ -41,12 +40,12 @@ std::string states_document() {
   }
   out +=
       "\n\n# The life of an agent\n\n"
-      "As its master sees it. Made from `proto/agent_state.h`. An agent begins when it registers. "
-      "A "
-      "lost connection makes it disconnected; after `--agent_timeout` it has timed out, if the "
-      "brake ([ADR 0061](adr/0061-a-brake-on-lost-agents.md)) lets it pass; after "
-      "`--reregistration_timeout` it is forgotten. `proffer agent gone` declares it gone "
-      "([ADR 0062](adr/0062-an-agent-that-is-gone.md)); it is remembered as gone for a week.\n\n";
+      "These are the states of an agent at its master. Made from `proto/agent_state.h`. An agent "
+      "is connected when it registers. A lost connection makes it disconnected. After "
+      "`--agent_timeout` it times out, unless the brake "
+      "([ADR 0061](adr/0061-a-brake-on-lost-agents.md)) holds it back. After "
+      "`--reregistration_timeout` the master forgets it. `proffer agent gone` declares it gone "
+      "([ADR 0062](adr/0062-an-agent-that-is-gone.md)); the master remembers this for a week.\n\n";
   return out + table_of(kAgentTransitions, "connected",
                         [](AgentState state) { return state == AgentState::kRemoved; });
 }

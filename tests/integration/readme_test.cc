@@ -89,8 +89,7 @@ TEST(Readme, TheGuideToMpiWorksAsWritten) {
   if (const std::string why = why_no_mpi(); !why.empty()) GTEST_SKIP() << why;
   const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/batch.md");
   std::string script = "set -e\n";
-  for (const std::string& line :
-       commands_between(guide, "## MPI", "## What was called otherwise")) {
+  for (const std::string& line : commands_between(guide, "## MPI", "## The same in Slurm")) {
     script += line + "\n";
   }
   const Cluster cluster({.agents = 2, .batch = true});
@@ -107,8 +106,7 @@ TEST(Readme, TheGuideToServicesWorksAsWritten) {
   const std::string guide = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/guides/service.md");
   // What it leaves in the background ends with it, even if something fails.
   std::string script = "set -e\ntrap 'kill $! $(cat haproxy.pid) 2>/dev/null || true' EXIT\n";
-  for (const std::string& line :
-       commands_between(guide, "## An app", "## What was called otherwise")) {
+  for (const std::string& line : commands_between(guide, "## An app", "## The same in Marathon")) {
     script += line + "\n";
   }
   Cluster cluster({.agents = 2, .service = true});
