@@ -94,7 +94,8 @@ void Agent::State::end_forgotten_run(const ExecutorKey& key, const proto::Execut
 void Agent::State::take_end(const ExecutorKey& key, const TaskId& task, proto::TaskStatus status,
                             uint64_t executor_sequence, Step& step) {
   const TaskKey task_key{key.first, task};
-  say_why_killed(task_key, status);
+  // An end that its executor reports was acknowledged before, so no kill of this life caused it.
+  if (status.state == proto::TaskState::kLost) say_why_killed(task_key, status);
   CHECK(make_update(task_key, std::move(status), step, executor_sequence, kUnsyncedMax));
   executors_.at(key).tasks.erase(task);
   task_ended(task_key, step);

@@ -118,6 +118,25 @@ TEST_F(Forgotten, WhereverTheCheckpointIsCutNothingRunsTwiceAndNothingIsLostAndA
   EXPECT_GE(taken_for_the_first, 6u);
 }
 
+// Found by the simulator (--liars, seed 28007): t1 had been told as finished, then as killed.
+TEST_F(Forgotten, AnEndOfBeforeIsNoKillOfAnAgentThatStops) {
+  restart_with(4);
+  is_found_as(s_.take<AdoptExecutor>().at(0));
+  s_.step(StopAsked{.kill_tasks = true});
+  s_.hello_with("t9", truth());
+  s_.step(ExecutorExited{.framework = kBatch, .executor = ExecutorId("t1"), .run = 1});
+  for (const std::string& line : registered_tasks(s_)) {
+    EXPECT_FALSE(line.starts_with("t1 killed")) << line;
+  }
+  s_.crash_and_restart();
+  s_.tick();
+  s_.connect();
+  const Lines after = registered_tasks(s_);
+  EXPECT_TRUE(std::any_of(after.begin(), after.end(), [](const std::string& line) {
+    return line.starts_with("t1 finished ");
+  })) << testing::PrintToString(after);
+}
+
 TEST_F(Forgotten, TheMasterDoesNotSendAgainWhatWasForgottenInThisLifeNorInTheNext) {
   s_.crash_and_restart();
   s_.tick();
