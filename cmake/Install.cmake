@@ -106,15 +106,39 @@ else()
   message(STATUS "no doxygen: no reference of the public headers")
 endif()
 
+# The manual: one site of all documents, with search. Without MkDocs there is none.
+find_program(MKDOCS mkdocs)
+if(MKDOCS)
+  file(GLOB_RECURSE documents CONFIGURE_DEPENDS *.md docs/*.md docs/images/* bench/*.md examples/*.md)
+  list(FILTER documents EXCLUDE REGEX "^${CMAKE_BINARY_DIR}/")
+  add_custom_command(OUTPUT ${made}/manual/stamp
+    COMMAND ${packaging}/manual/stage.py ${CMAKE_SOURCE_DIR} ${made}/manual ${PROJECT_VERSION}
+    COMMAND ${MKDOCS} build --quiet --strict --config-file ${made}/manual/mkdocs.yml
+    COMMAND ${CMAKE_COMMAND} -E touch ${made}/manual/stamp
+    DEPENDS ${documents} ${packaging}/manual/stage.py
+    VERBATIM)
+  add_custom_target(manual ALL DEPENDS ${made}/manual/stamp)
+  install(DIRECTORY ${made}/manual/html/ DESTINATION share/doc/proffer-doc/manual COMPONENT doc)
+else()
+  message(STATUS "no mkdocs: no manual as a site")
+endif()
+
 # --- all -----------------------------------------------------------------------------------------
 
 set(packages proffer proffer-dev proffer-doc)
 set(components runtime dev doc)
+configure_file(${packaging}/debian/changelog.in ${scripts}/changelog @ONLY)
+execute_process(COMMAND gzip -9nc ${scripts}/changelog OUTPUT_FILE ${scripts}/changelog.gz
+                COMMAND_ERROR_IS_FATAL ANY)
 foreach(package component IN ZIP_LISTS packages components)
   install(FILES ${packaging}/debian/copyright DESTINATION share/doc/${package}
           COMPONENT ${component})
-  install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md DESTINATION share/doc/${package}
-          COMPONENT ${component})
+  install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${scripts}/changelog.gz
+          DESTINATION share/doc/${package} COMPONENT ${component})
+  if(EXISTS ${packaging}/debian/${package}.lintian-overrides)
+    install(FILES ${packaging}/debian/${package}.lintian-overrides
+            DESTINATION share/lintian/overrides RENAME ${package} COMPONENT ${component})
+  endif()
 endforeach()
 
 # What `cmake --install` needs, and no tests.
@@ -123,9 +147,11 @@ add_custom_target(installable DEPENDS ${programs} from_help sdk_archive sdk_test
 if(TARGET reference)
   add_dependencies(installable reference)
 endif()
+if(TARGET manual)
+  add_dependencies(installable manual)
+endif()
 add_custom_target(debs
-  COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/packages
-  COMMAND ${CMAKE_CPACK_COMMAND} -G DEB --config ${CMAKE_BINARY_DIR}/CPackConfig.cmake
+  COMMAND ${packaging}/pack.sh ${CMAKE_CPACK_COMMAND} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}
   DEPENDS installable WORKING_DIRECTORY ${CMAKE_BINARY_DIR} USES_TERMINAL)
 
 set(CPACK_GENERATOR DEB)
@@ -137,6 +163,8 @@ set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_COMPONENTS_ALL ${components})
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${packaging}/same_times.cmake)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 # Files outside the prefix, as those in /etc, are installed by DESTDIR.
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
@@ -150,7 +178,7 @@ A master computes fair shares and offers resources to the schedulers of
 frameworks, which run tasks on agents. This package has the master, the
 agent, the schedulers of batch and service, and the command proffer.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "passwd, init-system-helpers, tzdata")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "passwd, tzdata")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "proffer-doc")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA
@@ -172,6 +200,7 @@ set(CPACK_DEBIAN_DOC_PACKAGE_NAME proffer-doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_COMPONENT_DOC_DESCRIPTION "documentation of Proffer
-Guides, concepts, the architecture and its decisions, as text in Markdown, and
-the reference of the public headers, as pages of HTML.")
+Guides, concepts, the architecture and its decisions, as text in Markdown and
+as a site with search, and the reference of the public headers, as pages of
+HTML.")
 include(CPack)
