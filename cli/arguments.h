@@ -28,7 +28,7 @@ class Arguments {
   void option(const std::string& names, std::vector<std::string>* target, const std::string& help);
   // --master, which most commands take.
   void master(std::string* target) {
-    option("--master", target, "the master's socket, or HOST:PORT");
+    option("--master", target, "master's socket or HOST:PORT (default: see proffer --help)");
   }
   void required(const std::string& name, std::string* target, const std::string& help);
   // Behind those; left as it is if it is not given.
