@@ -22,7 +22,13 @@ class HelpText : public CLI::Formatter {
 struct Arguments::Impl {
   CLI::App app;
   std::string usage;
+  std::string group;
+  std::string footer;
   std::vector<std::string>* command = nullptr;
+
+  void in_group(CLI::Option* option) const {
+    if (!group.empty()) option->group(group);
+  }
 };
 
 Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_unique<Impl>()) {
@@ -33,26 +39,26 @@ Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_uniq
 Arguments::~Arguments() = default;
 
 void Arguments::flag(const std::string& names, bool* target, const std::string& help) {
-  impl_->app.add_flag(names, *target, help);
+  impl_->in_group(impl_->app.add_flag(names, *target, help));
 }
 
 void Arguments::option(const std::string& names, std::string* target, const std::string& help) {
-  impl_->app.add_option(names, *target, help);
+  impl_->in_group(impl_->app.add_option(names, *target, help));
 }
 
 void Arguments::option(const std::string& names, std::optional<std::string>* target,
                        const std::string& help) {
-  impl_->app.add_option_function<std::string>(
-      names, [target](const std::string& value) { *target = value; }, help);
+  impl_->in_group(impl_->app.add_option_function<std::string>(
+      names, [target](const std::string& value) { *target = value; }, help));
 }
 
 void Arguments::option(const std::string& names, int64_t* target, const std::string& help) {
-  impl_->app.add_option(names, *target, help);
+  impl_->in_group(impl_->app.add_option(names, *target, help));
 }
 
 void Arguments::option(const std::string& names, std::vector<std::string>* target,
                        const std::string& help) {
-  impl_->app.add_option(names, *target, help)->allow_extra_args(false);
+  impl_->in_group(impl_->app.add_option(names, *target, help)->allow_extra_args(false));
 }
 
 void Arguments::required(const std::string& name, std::string* target, const std::string& help) {
@@ -65,8 +71,18 @@ void Arguments::optional(const std::string& name, std::string* target, const std
 
 void Arguments::command_line(std::vector<std::string>* target, const std::string& help) {
   impl_->app.prefix_command();
-  impl_->app.footer("CMD…  " + help);
+  impl_->footer = "CMD…  " + help;
+  impl_->app.footer(impl_->footer);
   impl_->command = target;
+}
+
+void Arguments::group(std::string name) { impl_->group = std::move(name); }
+
+void Arguments::examples(std::initializer_list<std::string_view> lines) {
+  if (!impl_->footer.empty()) impl_->footer += "\n\n";
+  impl_->footer += "Examples:";
+  for (const std::string_view line : lines) impl_->footer.append("\n  ").append(line);
+  impl_->app.footer(impl_->footer);
 }
 
 std::optional<int> Arguments::parse(const std::vector<std::string>& words) {

@@ -2,6 +2,7 @@
 
 // What a command takes from its command line. CLI11 stays behind this.
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,10 @@ class Arguments {
   void optional(const std::string& name, std::string* target, const std::string& help);
   // Everything from the first word that is no option, or behind "--".
   void command_line(std::vector<std::string>* target, const std::string& help);
+  // Heads the options that are added after it, in the help.
+  void group(std::string name);
+  // Command lines that end the help.
+  void examples(std::initializer_list<std::string_view> lines);
 
   // None to go on; else the exit status: 0 after --help, 2 after an error was printed.
   std::optional<int> parse(const std::vector<std::string>& words);

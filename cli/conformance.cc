@@ -267,6 +267,8 @@ int run_conformance(const Words& words) {
   arguments.flag("--keep", &options.keep, "keep logs and sandboxes");
   arguments.flag("--json", &options.json, "print one JSON object per item");
   arguments.command_line(&options.command, "the scheduler and its arguments");
+  arguments.examples({"proffer conformance -- ./my_scheduler {master}",
+                      "proffer conformance --only agent_lost --keep -- ./my_scheduler {master}"});
   if (const auto status = arguments.parse(words)) return *status;
   if (Result<void> checked = check(options); !checked) {
     return usage_error(checked.error(), options.json);

@@ -353,10 +353,11 @@ int bundle_command(const Words& words) {
   arguments.optional("FILE", &options.file,
                      "archive to write (default: proffer-debug-TIME.tar.gz)");
   arguments.master(&options.master);
-  arguments.option("--data-dir", &options.data_dir,
-                   text("data directory of the master on this machine [", options.data_dir, "]"));
+  arguments.option(
+      "--data-dir", &options.data_dir,
+      text("data directory of the master on this machine (default ", options.data_dir, ")"));
   arguments.option("--settings", &options.settings,
-                   text("directory of the .flags and .env files [", options.settings, "]"));
+                   text("directory of the .flags and .env files (default ", options.settings, ")"));
   arguments.option("--log", &options.logs, "log file to add; can be repeated");
   if (const auto status = arguments.parse(words)) return *status;
   const std::string name = default_name();

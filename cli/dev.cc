@@ -557,6 +557,8 @@ int run_dev(const Words& words) {
                  "do not start the scheduler of `proffer service`");
   arguments.flag("--no-batch", &options.no_batch, "do not start the scheduler of `proffer batch`");
   arguments.flag("--json", &options.json, "print one JSON object per line");
+  arguments.examples({"proffer dev --agents 3 --resources 'cpus:2;mem:2048'",
+                      "proffer dev --weights ads=2,batch=0.5 --keep"});
   if (const auto status = arguments.parse(words)) return *status;
   const bool is_default = options.dir.empty();
   if (is_default) {

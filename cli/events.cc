@@ -120,6 +120,8 @@ int run_events(const Words& words) {
   arguments.option("--last", &last, "start with the newest N events, 0 to 1000 (default 100)");
   arguments.option("--from", &from, "start at this position, as in \"seq\" of --json");
   arguments.flag("--json", &json, "print one JSON object per line");
+  arguments.examples(
+      {"proffer events -f --role eng", "proffer events --task web-17-3/web.1 --last 20"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -94,7 +94,7 @@ TEST(Autoscale, FollowsANumberThatInstancesTell) {
   const std::string path = home / "app.yaml";
   write_file(path, app_file(load));
   ASSERT_EQ(scheduler.ask({"apply", path, "--wait"}).code, 0);
-  EXPECT_THAT(scheduler.ask({"status", "app"}).out, HasSubstr("scaled by http: no figures"));
+  EXPECT_THAT(scheduler.ask({"status", "app"}).out, HasSubstr("scaled by http: no measurements"));
   const auto measures = cluster.start({"service", "autoscale", "--every", "1s"});
   ASSERT_TRUE(measures->line_with("app: stays at 1: http 10, target 10"));
   write_file(load, "20");
@@ -131,7 +131,7 @@ TEST(Autoscale, EachSchedulerHasItsAppsMeasured) {
   ASSERT_EQ(other.ask({"apply", path, "--wait"}).code, 0);
   EXPECT_TRUE(eventually([&] { return other.has(4); }));
   EXPECT_THAT(cluster.proffer({"service", "logs", "app"}).err,
-              HasSubstr("several frameworks have the name 'service'"));
+              HasSubstr("several frameworks are named 'service'"));
 
   // What is killed is started again.
   const pid_t killed = other.measuring();

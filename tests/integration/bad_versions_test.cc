@@ -108,7 +108,7 @@ class Lane {
     const Exit applied = apply({.env = env, .has_health = has_health});
     EXPECT_EQ(applied.code, 1) << applied.out;
     EXPECT_THAT(applied.err, ContainsRegex(has_health ? fault.cause : fault.plain_cause));
-    EXPECT_THAT(applied.err, HasSubstr(text("goes back to version ", before.version)));
+    EXPECT_THAT(applied.err, HasSubstr(text("rolls back to version ", before.version)));
     proto::ServiceAppRow row;
     const bool is_back = eventually([&] {
       row = status().app;

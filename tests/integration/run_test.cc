@@ -303,7 +303,7 @@ TEST_F(RunCommand, ATaskThatFitsNowhereWaitsAndSaysWhy) {
   const auto large = cluster_->start({"run", "--cpus", "64", "--", "true"});
   ASSERT_TRUE(eventually([&] {
     large->line_with("nothing is printed", Seconds(0));
-    return large->err().find("this cannot run: it takes 64 cpus") != std::string::npos;
+    return large->err().find("the task can never run: it takes 64 cpus") != std::string::npos;
   }));
   large->kill(SIGINT);
   EXPECT_EQ(large->wait().code, 130);

@@ -226,7 +226,7 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
   EXPECT_EQ(bad.code, 1) << bad.out;
   EXPECT_THAT(bad.err, HasSubstr("version 3 failed: instance 0: "));
   EXPECT_THAT(bad.err, HasSubstr(", and wrote: cannot greet\n"));
-  EXPECT_THAT(bad.err, HasSubstr("3 times in a row; app 'web' goes back to version 2"));
+  EXPECT_THAT(bad.err, HasSubstr("3 times in a row; app 'web' rolls back to version 2"));
   ASSERT_TRUE(eventually([&] {
     const proto::ServiceAppRow row = status(cluster).app;
     return row.version == 2 && row.state == "running" && row.ready == 3;
@@ -293,7 +293,7 @@ TEST_F(Apps, APlanSaysWhetherItFitsAndWhoseTasksItWouldCost) {
                           "\nresources: 'cpus:1;mem:64'\ncommand: sleep 1000\n"));
     return cluster.proffer({"service", "plan", path}).out;
   };
-  EXPECT_THAT(plan(2), HasSubstr("it would fit\nwould be taken back: 2 tasks of borrower "
+  EXPECT_THAT(plan(2), HasSubstr("it would fit\nwould be preempted: 2 tasks of borrower "
                                  "(role research) for role default: reclaimed\n"));
   const std::string too_many = plan(5);
   EXPECT_THAT(too_many, ContainsRegex("would wait: [0-9] service/two.1: "));
