@@ -22,13 +22,8 @@ class HelpText : public CLI::Formatter {
 struct Arguments::Impl {
   CLI::App app;
   std::string usage;
-  std::string group;
   std::string footer;
   std::vector<std::string>* command = nullptr;
-
-  void in_group(CLI::Option* option) const {
-    if (!group.empty()) option->group(group);
-  }
 };
 
 Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_unique<Impl>()) {
@@ -39,26 +34,26 @@ Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_uniq
 Arguments::~Arguments() = default;
 
 void Arguments::flag(const std::string& names, bool* target, const std::string& help) {
-  impl_->in_group(impl_->app.add_flag(names, *target, help));
+  impl_->app.add_flag(names, *target, help);
 }
 
 void Arguments::option(const std::string& names, std::string* target, const std::string& help) {
-  impl_->in_group(impl_->app.add_option(names, *target, help));
+  impl_->app.add_option(names, *target, help);
 }
 
 void Arguments::option(const std::string& names, std::optional<std::string>* target,
                        const std::string& help) {
-  impl_->in_group(impl_->app.add_option_function<std::string>(
-      names, [target](const std::string& value) { *target = value; }, help));
+  impl_->app.add_option_function<std::string>(
+      names, [target](const std::string& value) { *target = value; }, help);
 }
 
 void Arguments::option(const std::string& names, int64_t* target, const std::string& help) {
-  impl_->in_group(impl_->app.add_option(names, *target, help));
+  impl_->app.add_option(names, *target, help);
 }
 
 void Arguments::option(const std::string& names, std::vector<std::string>* target,
                        const std::string& help) {
-  impl_->in_group(impl_->app.add_option(names, *target, help)->allow_extra_args(false));
+  impl_->app.add_option(names, *target, help)->allow_extra_args(false);
 }
 
 void Arguments::required(const std::string& name, std::string* target, const std::string& help) {
@@ -76,7 +71,7 @@ void Arguments::command_line(std::vector<std::string>* target, const std::string
   impl_->command = target;
 }
 
-void Arguments::group(std::string name) { impl_->group = std::move(name); }
+void Arguments::group(const std::string& name) { impl_->app.option_defaults()->group(name); }
 
 void Arguments::examples(std::initializer_list<std::string_view> lines) {
   if (!impl_->footer.empty()) impl_->footer += "\n\n";

@@ -37,7 +37,7 @@ class Arguments {
   // Everything from the first word that is no option, or behind "--".
   void command_line(std::vector<std::string>* target, const std::string& help);
   // Heads the options that are added after it, in the help.
-  void group(std::string name);
+  void group(const std::string& name);
   // Command lines that end the help.
   void examples(std::initializer_list<std::string_view> lines);
 

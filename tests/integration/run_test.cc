@@ -282,7 +282,7 @@ TEST_F(RunCommand, SaysWhatIsWrongWithWhichValueAndWhatIsAllowed) {
       {{"run", "--role", "a//b", "--", "true"}, 2, "'a//b'"},
       {{"run", "--constraint", "rack ~ r1", "--", "true"}, 2, "rack ~ r1"},
       {{"run", "--constraint", "host =~ (", "--", "true"}, 2, "host =~ ("},
-      {{"run"}, 2, "no command"},
+      {{"run"}, 2, "the command is missing"},
       {{"run", "--nonsense", "--", "true"}, 2, "--help"},
       {{"stauts"}, 2, "did you mean `proffer status`"},
       {{"logs", "nothing-like-it"}, 1, "'nothing-like-it'"},
