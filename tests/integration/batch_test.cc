@@ -98,7 +98,7 @@ TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
   scheduler.wait();
   const Exit away = cluster.proffer({"batch", "list"});
   EXPECT_EQ(away.code, 3);
-  EXPECT_NE(away.err.find("start it again"), std::string::npos) << away.err;
+  EXPECT_NE(away.err.find("start the scheduler again"), std::string::npos) << away.err;
   Process successor(command);
   ASSERT_TRUE(eventually([&] { return status(cluster).map.done >= 5; }));
   for (const auto& [map, attempts] : attempts_of_maps(cluster)) EXPECT_EQ(attempts, 1) << map;
@@ -189,8 +189,9 @@ TEST_F(WordCount, AMapperThatExceedsItsTimeLimitIsEndedAndTheJobNamesTheLimit) {
   const Exit array = cluster.proffer({"batch", "map", "--output", home_ / "results", "--time-limit",
                                       "300ms", "--", "sleep", "{}", ":::", "0", "1000"});
   EXPECT_EQ(array.code, 1);
-  EXPECT_NE(array.err.find("1 of 2 elements failed; element 2 exited with 124, as an element that "
-                           "exceeds its time limit of 300ms"),
+  EXPECT_NE(array.err.find(
+                "1 of 2 elements failed; element 2 exited with 124, which usually means that it "
+                "exceeded its time limit of 300ms"),
             std::string::npos)
       << array.err;
 }
@@ -271,7 +272,7 @@ TEST_F(WordCount, RunsItsMapsOnTheAgentsThatHaveTheirInputNear) {
   EXPECT_EQ(job_near.map.far + job_near.reduce.near + job_near.reduce.far, 0);
   const Exit told = cluster.proffer({"batch", "status", "wc-1"});
   EXPECT_NE(told.out.find(text(job_near.map.total, " of ", job_near.map.total,
-                               " tasks ran on hosts that they prefer")),
+                               " tasks ran on their preferred hosts")),
             std::string::npos)
       << told.out;
 
