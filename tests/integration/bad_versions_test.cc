@@ -34,7 +34,7 @@ struct Fault {
 const Fault kFaults[] = {
     {"exit", false, "exit code 7"},
     {"hang", false, "connection refused",
-     "no further instance was ready for 8s.*not listen on port"},
+     "no further instance became ready within 8s.*not listen on port"},
     {"404", true, "status 404"},
     {"slow", true, "no answer within 300ms"},
     {"crash", false, "exit code 9"},
