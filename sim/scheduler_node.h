@@ -78,7 +78,7 @@ class SchedulerNode final : public Node, public Caller {
   std::unique_ptr<sdk::Driver> driver_;
   AuthorLaws laws_;
   std::map<TaskId, Heard> heard_;  // in this life
-  std::set<TaskId> asked_;  // named by its own reconcile: of an unknown task it hears `lost`
+  std::set<TaskId> asked_;         // named by its own reconcile: of an unknown task it hears `lost`
   std::map<TaskId, proto::Labels> labels_;  // that its tasks were launched with
   bool begun_ = false;                      // ever
   bool over_ = false;
