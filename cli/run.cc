@@ -404,10 +404,8 @@ int run_run(const Words& words) {
   arguments.flag("--json", &options.json, "print one JSON object per line");
   arguments.command_line(
       &command, "one word is a shell command line; several are a program and its arguments");
-  arguments.examples(
-      {"proffer run --cpus 2 --mem 4GiB -- make test",
-       "proffer run --count 8 --spread host --fetch https://host/tool.tar.gz,extract "
-       "-- tool/run"});
+  arguments.examples({"proffer run --cpus 2 --mem 4GiB -- make test",
+                      "proffer run --count 8 --fetch https://host/tool.tgz,extract -- tool/run"});
   if (const auto status = arguments.parse(words)) return *status;
 
   const auto usage = [&](Error error) { return usage_error(error, options.json); };

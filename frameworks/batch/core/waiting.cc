@@ -160,7 +160,7 @@ Result<Waiting> decode_waiting(std::string_view bytes) {
   waiting.is_planned = (flags & 2) != 0;
   waiting.schedule = in.bytes(kNameBytesMax);
   waiting.model = in.bytes(kPathBytesMax);
-  if (!in.ended_well()) return corrupt("what a job waits for");
+  if (!in.ended_well()) return corrupt("the dependencies of a job");
   return waiting;
 }
 
