@@ -470,7 +470,7 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"run", nullptr, "run the apps of a file until Ctrl-C"},
+    {"run", nullptr, "run the app of a file until Ctrl-C"},
     {"apply", apply, "create or update the apps of a file"},
     {"list", list, "list apps and their states"},
     {"status", show, "show an app and each of its instances"},

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
   CLI::App app("Keep instances of long-lived apps running.", "proffer service");
   app.require_subcommand(1);
   CLI::App* run_command =
-      app.add_subcommand("run", "run the apps of a file until Ctrl-C, which stops them");
+      app.add_subcommand("run", "run the app of a file until Ctrl-C, which stops it");
   run_command->footer(
       "Example of an app file:\n"
       "  name: web\n"
