@@ -218,7 +218,7 @@ int pause_or_resume(const Words& words, const char* verb, const char* usage, con
   ServiceFlags common;
   std::string app;
   Arguments arguments(usage, what);
-  arguments.required("NAME", &app, "the app");
+  arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, true);
   if (const auto status = arguments.parse(words)) return *status;
   return change(common, {.verb = verb, .app = app}, done);
