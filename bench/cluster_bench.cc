@@ -33,20 +33,21 @@
 #include "common/text.h"
 #include "tests/integration/processes.h"
 
-DEFINE_int32(agents, 100, "simulated agents");
-DEFINE_int32(frameworks, 10, "simulated frameworks");
-DEFINE_int64(tasks, 200'000, "tasks of the flood, by all frameworks");
-DEFINE_int64(seconds, 10, "how long each paced phase takes");
+DEFINE_int32(agents, 100, "number of simulated agents");
+DEFINE_int32(frameworks, 10, "number of simulated frameworks");
+DEFINE_int64(tasks, 200'000, "tasks of the flood, over all frameworks");
+DEFINE_int64(seconds, 10, "duration of each paced phase");
 DEFINE_int64(rate, 5'000, "tasks per second of the paced phases; lower if the flood was too slow");
-DEFINE_int64(slots, 16, "tasks that an agent holds");
-DEFINE_int32(agent_processes, 1, "processes that share the agents");
-DEFINE_int32(framework_processes, 1, "processes that share the frameworks");
-DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
+DEFINE_int64(slots, 16, "tasks per agent");
+DEFINE_int32(agent_processes, 1, "number of processes that share the agents");
+DEFINE_int32(framework_processes, 1, "number of processes that share the frameworks");
+DEFINE_string(results, "bench/RESULTS.md", "file whose section is replaced; empty: none");
 DEFINE_string(phases, "flood,full,asks,echo",
-              "which; echo needs full; history, event_log, standbys and curve stand alone");
-DEFINE_int32(pairs, 7, "of floods with and without history, events, standbys or CURVE");
-DEFINE_string(profile, "", "perf's samples of a master go to this file; see bench/profile");
-DEFINE_string(profiled, "flood", "in which phase");
+              "phases to run; echo needs full; history, event_log, standbys and curve run alone");
+DEFINE_int32(pairs, 7,
+             "number of pairs of floods with and without history, events, standbys or CURVE");
+DEFINE_string(profile, "", "file for perf's samples of a master; see bench/profile");
+DEFINE_string(profiled, "flood", "phase to profile");
 
 namespace {
 

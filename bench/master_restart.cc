@@ -20,13 +20,13 @@
 #include "common/text.h"
 #include "net/descriptors.h"
 
-DEFINE_int32(agents, 1'000, "simulated agents");
-DEFINE_int64(tasks, 10'000, "tasks that run all the while");
-DEFINE_int32(frameworks, 10, "simulated frameworks that share them");
-DEFINE_int32(agent_processes, 4, "processes that share the agents");
-DEFINE_int64(down_millis, 100, "from the kill to the next start");
-DEFINE_int32(restarts, 5, "how often");
-DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
+DEFINE_int32(agents, 1'000, "number of simulated agents");
+DEFINE_int64(tasks, 10'000, "number of running tasks");
+DEFINE_int32(frameworks, 10, "number of simulated frameworks that share them");
+DEFINE_int32(agent_processes, 4, "number of processes that share the agents");
+DEFINE_int64(down_millis, 100, "time from the kill to the next start");
+DEFINE_int32(restarts, 5, "number of restarts");
+DEFINE_string(results, "bench/RESULTS.md", "file whose section is replaced; empty: none");
 
 namespace {
 

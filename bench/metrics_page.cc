@@ -17,11 +17,11 @@
 #include "common/text.h"
 #include "net/descriptors.h"
 
-DEFINE_int32(agents, 1'000, "simulated agents");
-DEFINE_int32(frameworks, 100, "simulated frameworks");
-DEFINE_int32(pages, 50, "how many pages of each round");
-DEFINE_int32(rounds, 5, "rounds with pages, each beside one without");
-DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
+DEFINE_int32(agents, 1'000, "number of simulated agents");
+DEFINE_int32(frameworks, 100, "number of simulated frameworks");
+DEFINE_int32(pages, 50, "pages per round");
+DEFINE_int32(rounds, 5, "number of rounds with pages, each beside one without");
+DEFINE_string(results, "bench/RESULTS.md", "file whose section is replaced; empty: none");
 
 namespace {
 

@@ -21,9 +21,9 @@
 #include "frameworks/service/core/records.h"
 #include "frameworks/service/core/service_core.h"
 
-DEFINE_int64(agents, 100, "that take turns");
-DEFINE_int32(runs, 5, "how often; medians are told");
-DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
+DEFINE_int64(agents, 100, "number of agents that take turns");
+DEFINE_int32(runs, 5, "number of runs; the medians are reported");
+DEFINE_string(results, "bench/RESULTS.md", "file whose section is replaced; empty: none");
 
 namespace {
 

@@ -69,7 +69,7 @@ int64_t whole_seconds(Time time) { return time.nanos() / 1'000'000'000; }
 Result<Month> parse_month(std::string_view text) {
   const auto wrong = [&] {
     return Error::invalid_argument(
-        proffer::text("a month is YYYY-MM from 1970-01 to 2200-12, not ", quoted(text)));
+        proffer::text("a month must be YYYY-MM from 1970-01 to 2200-12, not ", quoted(text)));
   };
   if (text.size() != 7 || text[4] != '-') return wrong();
   const Result<int64_t> year = parse_whole("year", text.substr(0, 4), 1970, 2200);
@@ -150,17 +150,18 @@ int run_accounting(const Words& words) {
   bool csv = false;
   bool json = false;
   Arguments arguments("proffer accounting YYYY-MM [--csv | --json]",
-                      "what roles used in a month (UTC), of the history");
+                      "show the resources that roles used in a month (UTC), from the history");
   arguments.master(&master_flag);
   arguments.flag("--csv", &csv, "print comma-separated values");
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.required("YYYY-MM", &month_name, "as in 2026-11");
+  arguments.required("YYYY-MM", &month_name, "month, as in 2026-11");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<Month> month = parse_month(month_name);
   if (!month) return usage_error(month.error(), json);
-  if (csv && json) return usage_error(Error::invalid_argument("--csv or --json, not both"), json);
+  if (csv && json)
+    return usage_error(Error::invalid_argument("--csv and --json exclude each other"), json);
 
   Accounting accounting{.month = *month};
   const Result<std::vector<proto::MasterRow>> missing =
@@ -186,14 +187,14 @@ int run_accounting(const Words& words) {
   // What a bill must not hide goes beside it.
   const auto warn = [](const std::string& words_of_it) { print_warning_text(words_of_it); };
   for (const proto::HistoryGap& gap : accounting.gaps) {
-    warn(text("a gap from ", local_time(gap.from), " to ", local_time(gap.until),
-              ": use in it may be missing"));
+    warn(text("the history has a gap from ", local_time(gap.from), " to ", local_time(gap.until),
+              ": use in the gap may be missing"));
   }
   if (!accounting.known_from || *accounting.known_from > month->from) {
-    warn(text("no use is known",
-              accounting.known_from ? " from before " + local_time(*accounting.known_from) : "",
-              ": either there was none, or the history has forgotten it (--history_age and "
-              "--history_mib of the master)"));
+    warn(text("no use is recorded",
+              accounting.known_from ? " before " + local_time(*accounting.known_from) : "",
+              ": either nothing ran, or the history has expired (the master's --history_age and "
+              "--history_mib)"));
   }
   for (const proto::MasterRow& one : *missing) warn(missing_words(one));
   return 0;

@@ -26,7 +26,7 @@ std::string question_about(const std::string& agent, const std::vector<proto::Ag
   const std::string state = row == rows.end() ? "unknown" : std::string(to_text(row->state));
   const int64_t tasks = row == rows.end() ? 0 : row->tasks;
   return text("agent ", agent, " is ", state, ", with ", tasks, tasks == 1 ? " task" : " tasks",
-              ". They end as gone, and it cannot come back with its work directory. "
+              ". Its tasks end as gone, and the agent cannot come back with its work directory. "
               "Declare it gone? [y/N] ");
 }
 
@@ -43,13 +43,13 @@ int gone(const Words& words) {
   bool yes = false;
   bool json = false;
   Arguments arguments("proffer agent gone AGENT [--yes]",
-                      "say that the machine of an agent never comes back: its tasks end as gone at "
-                      "once, and if it does come back with its work directory, it ends what it "
-                      "runs. For an agent that is disconnected or unreachable");
+                      "declare that an agent's machine never comes back. Its tasks end as gone at "
+                      "once. If the machine does come back with its work directory, the agent ends "
+                      "its tasks. The agent must be disconnected or unreachable.");
   arguments.master(&master_flag);
-  arguments.flag("--yes", &yes, "without asking; needed where nobody can be asked");
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.required("AGENT", &agent, "the agent's name");
+  arguments.flag("--yes", &yes, "do not ask for confirmation; needed without a terminal");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.required("AGENT", &agent, "agent name");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -58,15 +58,17 @@ int gone(const Words& words) {
   }
   if (!yes) {
     if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) {
-      return usage_error(Error::invalid_argument("this cannot be undone, and nobody can be asked")
-                             .with_hint(text("proffer agent gone ", agent, " --yes")),
-                         json);
+      return usage_error(
+          Error::invalid_argument(
+              "gone cannot be undone, and without a terminal no confirmation is possible")
+              .with_hint(text("proffer agent gone ", agent, " --yes")),
+          json);
     }
     const Result<std::vector<proto::AgentRow>> rows =
         call_list<proto::AgentRow>(*master, "agents", {}, proto::parse_agents);
     if (!rows) return print_error(rows.error(), json);
     if (!is_confirmed(question_about(agent, *rows))) {
-      return print_error(Error::failed_precondition("nothing was done"), json);
+      return print_error(Error::failed_precondition("not confirmed: nothing was changed"), json);
     }
   }
   const Result<CallResult> answer =
@@ -81,14 +83,14 @@ int lift_brake(const Words& words) {
   std::string span;
   bool json = false;
   Arguments arguments("proffer agent lift-brake [--for DURATION]",
-                      "give up the agents that the brake holds back, and hold back no others for a "
-                      "while: their tasks are told as unreachable, and are replaced. For when the "
-                      "machines have failed, and not a switch");
+                      "release the agents that the brake holds back, and hold back no others for a "
+                      "while. Their tasks become unreachable and are replaced. Use it when the "
+                      "machines have failed, not when a network switch has.");
   arguments.master(&master_flag);
-  arguments.option("--for", &span,
-                   "how long no agent is held back (the master's --agent_loss_period); 0s: the "
-                   "brake is on again");
-  arguments.flag("--json", &json, "errors as JSON");
+  arguments.option(
+      "--for", &span,
+      "how long the brake stays off (default: the master's --agent_loss_period); 0s: on again now");
+  arguments.flag("--json", &json, "print errors as JSON");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -22,6 +22,7 @@ class HelpText : public CLI::Formatter {
 struct Arguments::Impl {
   CLI::App app;
   std::string usage;
+  std::string footer;
   std::vector<std::string>* command = nullptr;
 };
 
@@ -65,8 +66,18 @@ void Arguments::optional(const std::string& name, std::string* target, const std
 
 void Arguments::command_line(std::vector<std::string>* target, const std::string& help) {
   impl_->app.prefix_command();
-  impl_->app.footer("CMD…  " + help);
+  impl_->footer = "CMD…  " + help;
+  impl_->app.footer(impl_->footer);
   impl_->command = target;
+}
+
+void Arguments::group(const std::string& name) { impl_->app.option_defaults()->group(name); }
+
+void Arguments::examples(std::initializer_list<std::string_view> lines) {
+  if (!impl_->footer.empty()) impl_->footer += "\n\n";
+  impl_->footer += "Examples:";
+  for (const std::string_view line : lines) impl_->footer.append("\n  ").append(line);
+  impl_->app.footer(impl_->footer);
 }
 
 std::optional<int> Arguments::parse(const std::vector<std::string>& words) {

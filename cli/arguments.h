@@ -2,6 +2,7 @@
 
 // What a command takes from its command line. CLI11 stays behind this.
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,13 +29,17 @@ class Arguments {
   void option(const std::string& names, std::vector<std::string>* target, const std::string& help);
   // --master, which most commands take.
   void master(std::string* target) {
-    option("--master", target, "the master's socket, or HOST:PORT");
+    option("--master", target, "master's socket or HOST:PORT (default: see proffer --help)");
   }
   void required(const std::string& name, std::string* target, const std::string& help);
   // Behind those; left as it is if it is not given.
   void optional(const std::string& name, std::string* target, const std::string& help);
   // Everything from the first word that is no option, or behind "--".
   void command_line(std::vector<std::string>* target, const std::string& help);
+  // Heads the options that are added after it, in the help.
+  void group(const std::string& name);
+  // Command lines that end the help.
+  void examples(std::initializer_list<std::string_view> lines);
 
   // None to go on; else the exit status: 0 after --help, 2 after an error was printed.
   std::optional<int> parse(const std::vector<std::string>& words);

@@ -55,7 +55,7 @@ void add_spans(const proto::Blame& blame, std::vector<std::string>& lines) {
                percent(millionths(span.spent.nanos(), whole.nanos())),
                std::string(explained(span.reason))});
   }
-  table.row({"in all", exact(whole), percent(1'000'000), ""});
+  table.row({"total", exact(whole), percent(1'000'000), ""});
   append(lines, table);
 }
 
@@ -72,7 +72,7 @@ void add_sums(const proto::Blame& blame, std::vector<std::string>& lines) {
     table.row({std::string(to_text(sum.reason)), std::to_string(sum.tasks), task_time(sum.millis),
                percent(millionths(sum.millis, whole)), std::string(explained(sum.reason))});
   }
-  table.row({"in all", std::to_string(tasks), task_time(whole), percent(1'000'000), ""});
+  table.row({"total", std::to_string(tasks), task_time(whole), percent(1'000'000), ""});
   append(lines, table);
 }
 
@@ -94,14 +94,14 @@ std::string subject_of(const proto::Blame& blame) {
     std::string said = text("task ", blame.framework.str(), "/", blame.task.str(), ", ",
                             to_text(*blame.state), ", role ", blame.role.str());
     if (!blame.ask.empty()) said += text(", ask ", quoted(blame.ask.str()));
-    if (blame.asked_at) said += text(", wanted at ", local_time(*blame.asked_at));
+    if (blame.asked_at) said += text(", asked at ", local_time(*blame.asked_at));
     return said;
   }
   if (!blame.task.empty()) {
     return text("task ", blame.framework.str(), "/", blame.task.str(), ", not launched");
   }
   std::string said = blame.framework.empty()
-                         ? text("role ", blame.role.str(), " and those below it")
+                         ? text("role ", blame.role.str(), " and the roles below it")
                          : text("framework ", blame.framework.str(), ", role ", blame.role.str());
   if (blame.since) said += text(", since ", local_time(*blame.since));
   return said;
@@ -164,7 +164,7 @@ proto::Blame blame_of(const proto::EndedTask& ended, Time now) {
     if (span.reason != WaitReason::kStart) before = before + span.spent;
   }
   if (!ended.waited.empty()) blame.asked_at = ended.launched_at - before;
-  blame.answer = ended.waited.empty() ? "its master did not see it wait"
+  blame.answer = ended.waited.empty() ? "its master recorded no waiting time for it"
                                       : text("it waited for ", exact(whole_of(ended.waited)));
   return blame;
 }
@@ -187,8 +187,8 @@ proto::Blame blame_of(const RoleName& role, const std::vector<proto::RoleWait>& 
     blame.sums.push_back(sum);
   }
   blame.answer = most == nullptr
-                     ? "nothing of it has waited"
-                     : text("its tasks have waited most for this: ", to_text(most->reason));
+                     ? "no task of this role has waited"
+                     : text("its tasks waited longest for this reason: ", to_text(most->reason));
   return blame;
 }
 
@@ -206,17 +206,17 @@ int run_blame(const Words& words) {
   std::string name;
   std::string since;
   bool json = false;
-  Arguments arguments(std::string(kBlameUsage), "for what it waited, and for how long");
+  Arguments arguments(std::string(kBlameUsage),
+                      "show why a task, framework or role waited, and for how long");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("--since", &since,
-                   "of a role: what the history says of this time, as in 2h or 7d; left out: what "
-                   "the master says since it started");
+                   "for a role: read the history of this time, as in 2h or 7d (default: since the "
+                   "master started)");
   arguments.required("KIND", &kind, "framework, role or task");
   arguments.required(
       "NAME", &name,
-      "of a framework: its id, its name or a unique prefix of its id; of a role: its "
-      "path; of a task: FRAMEWORK/TASK or a unique prefix of that");
+      "framework id, name or id prefix; role path; or FRAMEWORK/TASK or a unique prefix of it");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> masters = master_address(master_flag);
   if (!masters) return usage_error(masters.error(), json);
@@ -228,18 +228,18 @@ int run_blame(const Words& words) {
   } else if (kind == "task") {
     asked.task = name;
   } else {
-    return usage_error(Error::invalid_argument(text("a framework, a role or a task has waited, "
-                                                    "not a ",
-                                                    quoted(kind)))
+    return usage_error(
+        Error::invalid_argument(text("KIND must be framework, role or task, not ", quoted(kind)))
+            .with_hint(std::string(kBlameUsage)),
+        json);
+  }
+  if (name.empty()) {
+    return usage_error(Error::invalid_argument(text("NAME is empty: name a ", kind))
                            .with_hint(std::string(kBlameUsage)),
                        json);
   }
-  if (name.empty()) {
-    return usage_error(
-        Error::invalid_argument(text("name a ", kind)).with_hint(std::string(kBlameUsage)), json);
-  }
   if (!since.empty() && kind != "role") {
-    return usage_error(Error::invalid_argument("--since is of roles only"), json);
+    return usage_error(Error::invalid_argument("--since applies to roles only"), json);
   }
   const Result<proto::Blame> blame = fetch(*masters, asked, since);
   if (!blame) return print_error(blame.error(), json);

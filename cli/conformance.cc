@@ -82,8 +82,8 @@ class Conformance {
     if (!options_.json) {
       print_line(tally.to_text());
       print_line(
-          "never tested here: messages to executors, the store; SimCluster (sdk/testing) tests "
-          "them");
+          "never tested here: messages to executors, the store; test these with SimCluster "
+          "(sdk/testing)");
       if (options_.keep) print_line("files in " + dir_);
     }
     return tally.failed > 0 ? kExitRefused : 0;
@@ -170,11 +170,11 @@ class Conformance {
       outcomes_[trial.item] = *std::move(outcome);
     } else if (line.starts_with(kError)) {
       error_ = Error::unavailable(std::string(line.substr(kError.size())))
-                   .with_hint("--keep keeps its logs");
+                   .with_hint("keep its logs with --keep");
     } else {
       error_ =
-          Error::internal(text("the trial ", items_[trial.item]->name, " ended before its verdict"))
-              .with_hint("--keep keeps its logs");
+          Error::internal(text("the trial ", items_[trial.item]->name, " ended without a verdict"))
+              .with_hint("keep its logs with --keep");
     }
     running_.erase(fd);
   }
@@ -222,11 +222,12 @@ std::optional<std::string> find_in_path(const std::string& name) {
 // The options as they are to be used. Errors say which is wrong.
 Result<void> check(ConformanceOptions& options) {
   if (options.command.empty()) {
-    return Error::invalid_argument("a command is needed: which scheduler to run")
-        .with_hint("as in: proffer conformance -- ./my_scheduler");
+    return Error::invalid_argument("the command of the scheduler is missing")
+        .with_hint("for example: proffer conformance -- ./my_scheduler");
   }
   const std::optional<std::string> program = find_in_path(options.command[0]);
-  if (!program) return Error::not_found(text("there is no program ", quoted(options.command[0])));
+  if (!program)
+    return Error::not_found(text("cannot find the program ", quoted(options.command[0])));
   options.command[0] = *program;
   std::string list;
   bool is_item = options.only.empty();
@@ -235,8 +236,8 @@ Result<void> check(ConformanceOptions& options) {
     is_item |= options.only == item.name;
   }
   if (!is_item) {
-    return Error::invalid_argument(text("--only: there is no item ", quoted(options.only)))
-        .with_hint("there are " + list);
+    return Error::invalid_argument(text("--only: unknown item ", quoted(options.only)))
+        .with_hint("the items are " + list);
   }
   if (const Result<Resources> parsed = parse_agent_resources(options.resources); !parsed) {
     return Error(parsed.error()).in("--resources");
@@ -248,25 +249,26 @@ Result<void> check(ConformanceOptions& options) {
 
 int run_conformance(const Words& words) {
   ConformanceOptions options;
-  Arguments arguments("proffer conformance [options] -- CMD…",
-                      "run a framework's scheduler against real clusters, with a list of faults; "
-                      "in CMD, {master} is the "
-                      "master, as in $PROFFER_MASTER, and {dir} a directory of each cluster");
+  Arguments arguments(
+      "proffer conformance [options] -- CMD…",
+      "test a framework's scheduler on real clusters, with a list of faults. In CMD, {master} is "
+      "the master's address (also in $PROFFER_MASTER) and {dir} is a directory of the cluster.");
   arguments.option("--restart-with", &options.restart_with,
-                   "the command that starts a scheduler that was killed again, as the same "
-                   "framework");
-  arguments.option("--work", &options.work,
-                   "a command that gives the scheduler work, run once in each cluster when it has "
-                   "subscribed");
+                   "command that starts a killed scheduler again, as the same framework");
+  arguments.option(
+      "--work", &options.work,
+      "command that gives the scheduler work; runs once per cluster, after it has subscribed");
   arguments.flag("--may-stay-idle", &options.may_stay_idle,
-                 "it is right for the scheduler to launch nothing");
+                 "pass if the scheduler launches nothing");
   arguments.flag("--tasks-may-fail", &options.tasks_may_fail,
-                 "it is right for its tasks to fail, and not to be replaced");
-  arguments.option("--only", &options.only, "one item of the list");
-  arguments.option("--resources", &options.resources, "of each of the two agents");
+                 "pass if its tasks fail and are not replaced");
+  arguments.option("--only", &options.only, "run only this item of the list");
+  arguments.option("--resources", &options.resources, "resources of each of the two agents");
   arguments.flag("--keep", &options.keep, "keep logs and sandboxes");
-  arguments.flag("--json", &options.json, "one JSON object per item");
+  arguments.flag("--json", &options.json, "print one JSON object per item");
   arguments.command_line(&options.command, "the scheduler and its arguments");
+  arguments.examples({"proffer conformance -- ./my_scheduler {master}",
+                      "proffer conformance --only agent_lost --keep -- ./my_scheduler {master}"});
   if (const auto status = arguments.parse(words)) return *status;
   if (Result<void> checked = check(options); !checked) {
     return usage_error(checked.error(), options.json);

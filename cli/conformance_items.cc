@@ -32,7 +32,7 @@ bool is_running(To to, const proto::Message& message) {
 Outcome not_tested(std::string why) {
   return {.verdict = Verdict::kNotTested, .seen = std::move(why)};
 }
-Outcome no_work() { return not_tested("it launched nothing that could be interrupted"); }
+Outcome no_work() { return not_tested("it launched no task that could be interrupted"); }
 
 // Holds everything behind the first update that says that a task runs; none: nothing runs.
 std::optional<proto::TaskStatus> hold_at_running_task(Trial& trial) {
@@ -71,9 +71,9 @@ std::vector<std::string> unanswered_ends(Trial& trial, const Before& before,
   // It may wait for those that run.
   if (!witness.open_tasks().empty()) return {};
   if (witness.remembers_tasks() || trial.options().tasks_may_fail) return {};
-  return {text(fault, ", it was told that ", count_of(ends, "task"),
-               " ended, and it did nothing about that: it launched none, asked for none, has none "
-               "and did not end")};
+  return {text(
+      fault, "; then ", count_of(ends, "task"),
+      " ended, and it did not react: it launched none, asked for none, has none and did not end")};
 }
 
 // --- the items -----------------------------------------------------------------------------------
@@ -90,19 +90,19 @@ std::vector<std::string> failures(const Trial& trial) {
   const size_t failed = most_that_failed(witness);
   if (failed == 0 || trial.options().tasks_may_fail) return {};
   return {text(failed, " of its ", witness.tasks(), " tasks failed (", witness.last_failure(),
-               "); if that is as it should be: --tasks-may-fail")};
+               "); if its tasks may fail, add --tasks-may-fail")};
 }
 
 std::vector<std::string> idleness(Trial& trial) {
   const ConformanceWitness& witness = trial.witness();
   if (witness.launches() > 0 || witness.sessions() == 0 || trial.options().may_stay_idle) return {};
   if (!witness.never_fits().empty()) {
-    return {
-        text("it launched nothing: ", witness.never_fits(), "; --resources makes agents larger")};
+    return {text("it launched nothing: ", witness.never_fits(),
+                 "; make agents larger with --resources")};
   }
-  return {text("it launched nothing, although ", witness.offers(),
-               " offers were made to it; if it waits for requests: --work \"CMD\" makes one, and "
-               "--may-stay-idle allows it")};
+  return {text("it launched nothing, although it received ", witness.offers(),
+               " offers. If it waits for requests, send one with --work \"CMD\", or allow this "
+               "with --may-stay-idle")};
 }
 
 Outcome baseline(Trial& trial) {
@@ -147,7 +147,7 @@ Outcome agent_drained(Trial& trial) {
       trial.judge(text(agent, " was drained, ", count_of(trial.witness().notices(), "notice")),
                   unanswered_ends(trial, before, text(agent, " was drained")));
   if (outcome.verdict == Verdict::kPassed && trial.witness().notices() == 0) {
-    return not_tested("its tasks had ended before it was told to leave an agent");
+    return not_tested("its tasks had ended before the agent was drained");
   }
   return outcome;
 }
@@ -161,12 +161,11 @@ Outcome revoked(Trial& trial) {
   }
   trial.wait(seconds(8), [&] { return trial.witness().notices() > 0 || trial.has_ended(); });
   if (trial.witness().notices() > 0) trial.settle(trial.times().revoke_grace + seconds(2));
-  Outcome outcome =
-      trial.judge(text("another role took back what it is guaranteed, ",
-                       count_of(trial.witness().notices(), "notice")),
-                  unanswered_ends(trial, before, "another role took back what it is guaranteed"));
+  Outcome outcome = trial.judge(
+      text("another role reclaimed its guarantee, ", count_of(trial.witness().notices(), "notice")),
+      unanswered_ends(trial, before, "another role reclaimed its guarantee"));
   if (outcome.verdict == Verdict::kPassed && trial.witness().notices() == 0) {
-    return not_tested("it had nothing that another role could take back");
+    return not_tested("it had no resources that another role could reclaim");
   }
   return outcome;
 }
@@ -177,10 +176,10 @@ Outcome executor_killed(Trial& trial) {
   const Before before(trial.witness());
   const bool is_killed = trial.kill_executor(running->task);
   trial.proxy().go_on();
-  if (!is_killed) return not_tested("the executor of its first task had ended already");
+  if (!is_killed) return not_tested("the executor of its first task had already ended");
   trial.settle(seconds(4));
   Outcome outcome = trial.judge(
-      text("kill -9 of an executor, ",
+      text("an executor was killed with SIGKILL, ",
            count_of(trial.witness().bad_ends() - before.bad_ends, "task"), " ended with it"),
       unanswered_ends(trial, before, "an executor was killed"));
   if (outcome.verdict == Verdict::kPassed && trial.witness().bad_ends() == before.bad_ends) {
@@ -193,7 +192,7 @@ Outcome offer_rescinded(Trial& trial) {
   trial.proxy().hold_offers_until_rescinded();
   if (!trial.wait(seconds(20), [&] { return trial.proxy().rescinded() || trial.has_ended(); }) ||
       !trial.proxy().rescinded()) {
-    return not_tested("it was offered nothing that could be taken back");
+    return not_tested("it received no offer that could be rescinded");
   }
   trial.settle(kDeclineFilter + seconds(1));
   std::vector<std::string> wrong;
@@ -201,10 +200,9 @@ Outcome offer_rescinded(Trial& trial) {
   const ConformanceWitness& witness = trial.witness();
   if (witness.wanted() > 0 && !trial.has_ended() &&
       witness.told(proto::TaskState::kRefused) == witness.launches()) {
-    wrong.push_back(
-        "an offer was taken back, and it launched nothing on those that were made after it");
+    wrong.push_back("after an offer was rescinded it launched nothing on later offers");
   }
-  return trial.judge("offers came together with their rescinds", std::move(wrong));
+  return trial.judge("offers arrived together with their rescinds", std::move(wrong));
 }
 
 Outcome update_duplicated(Trial& trial) {
@@ -215,9 +213,9 @@ Outcome update_duplicated(Trial& trial) {
   trial.proxy().cut();
   trial.settle(seconds(4));
   Outcome outcome =
-      trial.judge(text(count_of(trial.witness().heard_twice(), "update"), " came twice"));
+      trial.judge(text(count_of(trial.witness().heard_twice(), "update"), " arrived twice"));
   if (outcome.verdict == Verdict::kPassed && trial.witness().heard_twice() == 0) {
-    return not_tested("it ended before an update came twice");
+    return not_tested("it ended before an update arrived twice");
   }
   return outcome;
 }
@@ -229,15 +227,16 @@ Outcome connection_broken(Trial& trial) {
   if (trial.has_ended()) return no_work();
   trial.proxy().cut();
   trial.settle(seconds(4));
-  return trial.judge(had_work ? "cut behind an accept" : "cut while idle");
+  return trial.judge(had_work ? "disconnected after an accept" : "disconnected while idle");
 }
 
 Outcome network_slow(Trial& trial) {
   trial.await_work();
   trial.settle(seconds(4));
   if (trial.witness().launches() == 0 && !trial.witness().is_wrong()) return no_work();
-  return trial.judge(text("each message took ", to_text(trial.times().delay), " each way"),
-                     failures(trial));
+  return trial.judge(
+      text("each message was delayed by ", to_text(trial.times().delay), " in each direction"),
+      failures(trial));
 }
 
 Outcome master_restarted(Trial& trial) {
@@ -253,10 +252,10 @@ Outcome master_restarted(Trial& trial) {
     return trial.witness().sessions() > sessions || trial.has_ended();
   });
   if (!is_back) {
-    return trial.failed(text("it did not subscribe again in ", to_text(kSubscribeTimeout)));
+    return trial.failed(text("it did not subscribe again within ", to_text(kSubscribeTimeout)));
   }
   trial.settle(trial.times().reregistration + seconds(2));
-  return trial.judge("kill -9 and a new one on the same registry");
+  return trial.judge("the master was killed with SIGKILL and restarted on the same registry");
 }
 
 // By --restart-with, after its end; what is wrong with how it comes back.
@@ -268,11 +267,11 @@ std::optional<std::string> come_back(Trial& trial, const FrameworkId& framework)
   trial.wait(kSubscribeTimeout,
              [&] { return trial.witness().sessions() > sessions || trial.has_ended(); });
   if (trial.witness().sessions() == sessions) {
-    return text("started again it did not subscribe",
+    return text("after its restart it did not subscribe",
                 trial.how() ? ": it ended with " + *trial.how() : "");
   }
   if (trial.witness().framework() != framework) {
-    return text("started again it is ", trial.witness().framework().str(), ", not ",
+    return text("after its restart it is ", trial.witness().framework().str(), ", not ",
                 framework.str(), ": it has lost its tasks");
   }
   return std::nullopt;
@@ -294,7 +293,7 @@ Outcome scheduler_killed(Trial& trial) {
   }
   if (failover > kFailoverTestedMax || framework.empty()) {
     return not_tested(text("its tasks outlive it for ", to_text(failover),
-                           "; --restart-with \"CMD\" says how it is started again"));
+                           "; give the command that restarts it: --restart-with \"CMD\""));
   }
   const bool is_gone = trial.wait(failover + seconds(15), [&] {
     const std::optional<std::vector<TaskId>> living = trial.living_tasks();
@@ -309,7 +308,7 @@ Outcome scheduler_killed(Trial& trial) {
 // for what does not run.
 Outcome master_and_scheduler_killed(Trial& trial) {
   if (trial.options().restart_with.empty()) {
-    return not_tested("--restart-with \"CMD\" says how it is started again");
+    return not_tested("give the command that restarts it: --restart-with \"CMD\"");
   }
   if (!hold_at_running_task(trial)) return no_work();
   trial.proxy().go_on();
@@ -333,38 +332,38 @@ Outcome master_and_scheduler_killed(Trial& trial) {
   const std::optional<std::vector<TaskId>> living = trial.living_tasks();
   if (most && living && std::ssize(*living) > *most) {
     wrong.push_back(text("it has ", living->size(), " tasks, but never wanted more than ", *most,
-                         ": what ran already was launched again"));
+                         ": it launched tasks again that were already running"));
   }
   return trial.judge(text("came back as ", framework.str(), " before the agents did"),
                      std::move(wrong));
 }
 
 constexpr ConformanceItem kItems[] = {
-    {"baseline", "does its work, without a fault", baseline, {}},
-    {"agent_lost", "the agent of its first running task dies and never comes back", agent_lost, {}},
+    {"baseline", "no fault: the scheduler does its work", baseline, {}},
+    {"agent_lost", "the agent of its first running task is lost for good", agent_lost, {}},
     {"agent_drained", "the agent of its first running task is drained", agent_drained, {}},
-    {"revoked", "another role takes back what it is guaranteed: the whole cluster", revoked, {}},
+    {"revoked", "another role reclaims its guarantee, the whole cluster", revoked, {}},
     {"executor_killed", "the executor of its first running task dies", executor_killed, {}},
     {"offer_rescinded",
-     "an offer is taken back before the answer arrives",
+     "an offer is rescinded before the answer arrives",
      offer_rescinded,
      {.lease = seconds(2)}},
     {"update_duplicated",
-     "an update comes again, since its acknowledgement was lost",
+     "an acknowledgement is lost, so an update arrives again",
      update_duplicated,
      {}},
-    {"connection_broken", "the connection breaks behind its first accept", connection_broken, {}},
+    {"connection_broken", "the connection breaks after its first accept", connection_broken, {}},
     {"network_slow",
-     "each message takes its time, each way",
+     "each message is delayed in each direction",
      network_slow,
      {.delay = milliseconds(200)}},
     {"master_restarted",
-     "the master is killed amid its work and started again",
+     "the master is killed and restarted while tasks run",
      master_restarted,
      {}},
-    {"scheduler_killed", "it is killed itself", scheduler_killed, {}},
+    {"scheduler_killed", "the scheduler is killed", scheduler_killed, {}},
     {"both_killed",
-     "it and the master are killed, and the agents come back last",
+     "scheduler and master are killed, and the agents come back last",
      master_and_scheduler_killed,
      {.reregistration = seconds(30)}},
 };

@@ -65,7 +65,7 @@ Result<Outcome> parse_outcome(std::string_view line) {
       outcome.took = seconds(*whole);
     }
   }
-  if (!has_verdict) return Error::invalid_argument("there is no result");
+  if (!has_verdict) return Error::invalid_argument("the result is missing");
   return outcome;
 }
 
@@ -74,7 +74,7 @@ std::vector<std::string> outcome_lines(std::string_view item, std::string_view w
   std::vector<std::string> lines = {
       text(padded(item, 18), padded(to_text(outcome.verdict), 11), outcome.seen)};
   if (outcome.verdict != Verdict::kFailed) return lines;
-  lines.push_back(text("      (", what, "; its last output:)"));
+  lines.push_back(text("      (", what, "; last output:)"));
   for (const std::string& line : outcome.output) lines.push_back(text("      | ", line));
   return lines;
 }

@@ -285,8 +285,8 @@ std::string Trial::lost_tasks() {
         lost, [&](const TaskId& task) { return is_gone(open, task) || !is_gone(*living, task); });
     if (lost.empty()) break;
     if (loop_.now() - began >= kOnItsWay) {
-      return text("was not told how ", lost.size(), " of its tasks ended (", lost.front().str(),
-                  lost.size() > 1 ? ", …)" : ")");
+      return text("received no final update of ", lost.size(), " of its tasks (",
+                  lost.front().str(), lost.size() > 1 ? ", …)" : ")");
     }
     wait(kLookAgain, [this] { return has_ended(); });
     if (has_ended()) break;

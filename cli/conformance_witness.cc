@@ -110,15 +110,15 @@ void ConformanceWitness::on_accept(const proto::Accept& accept, Time now) {
   for (const OfferId offer : accept.offers) {
     const auto void_since = rescinded_.find(offer);
     if (answered_.count(offer) > 0) {
-      wrong(text("accepted offer ", offer.value(), ", which it had answered before"));
+      wrong(text("accepted offer ", offer.value(), ", which it had already answered"));
     } else if (void_since != rescinded_.end()) {
       const Duration late = now - void_since->second;
       if (late > kSoon) {
-        wrong(text("accepted offer ", offer.value(), ", which was taken back ", to_text(late),
+        wrong(text("accepted offer ", offer.value(), ", which was rescinded ", to_text(late),
                    " before"));
       }
     } else if (offers_.erase(offer) == 0) {
-      wrong(text("accepted offer ", offer.value(), ", which was not made to it in this session"));
+      wrong(text("accepted offer ", offer.value(), ", which it did not receive in this session"));
     }
     answered_.insert(offer);
   }
@@ -136,7 +136,7 @@ void ConformanceWitness::on_launch(const proto::TaskSpec& task) {
     if (!before || !proto::is_terminal(*before)) {
       --open_;
       wrong(text("launched task ", task.id.str(),
-                 " twice: it had not been told how the first one ended"));
+                 " twice: it had received no final update of the first one"));
     } else if (*before == TaskState::kFinished || *before == TaskState::kFailed ||
                *before == TaskState::kKilled) {
       wrong(text("launched task ", task.id.str(), " again, which is ", to_text(*before)));
@@ -155,7 +155,7 @@ void ConformanceWitness::on_launch(const proto::TaskSpec& task) {
   }
   Wanted& ask = wanted_[task.ask];
   if (--ask.count + ask.refused < 0) {
-    wrong(text("launched more tasks of the ask ", quoted(task.ask.str()), " than it asked for"));
+    wrong(text("launched more tasks of the ask ", quoted(task.ask.str()), " than the ask wanted"));
   }
 }
 
@@ -190,7 +190,7 @@ void ConformanceWitness::to_scheduler(const proto::Message& message, Time now) {
     never_fits_.clear();
     for (const proto::AskReport::Row& row : report->rows) {
       if (row.could_ever_fit || !never_fits_.empty()) continue;
-      never_fits_ = text("its ask ", quoted(row.ask.str()), " fits no agent: ", row.why);
+      never_fits_ = text("its ask ", quoted(row.ask.str()), " fits on no agent: ", row.why);
     }
   } else if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) {
     if (torn_down_at_) return;  // the answer to that
@@ -288,15 +288,15 @@ std::string ConformanceWitness::unacknowledged(Time now, bool again) const {
     }
   }
   if (missing == 0) return "";
-  return text(missing, missing == 1 ? " update" : " updates", again ? " that came again (" : " (",
-              names, missing > kTasksNamed ? ", …)" : ")");
+  return text(missing, missing == 1 ? " update" : " updates",
+              again ? " that arrived again (" : " (", names, missing > kTasksNamed ? ", …)" : ")");
 }
 
 std::vector<std::string> ConformanceWitness::complaints(Time now) const {
   std::vector<std::string> found = wrong_;
   if (sessions_ == 0) found.push_back("never subscribed");
   if (alive_ && !torn_down_at_ && sessions_ > 0 && !is_subscribed_) {
-    found.push_back("did not subscribe again after its connection ended");
+    found.push_back("did not subscribe again after its connection was lost");
   }
   for (const bool again : {false, true}) {
     const std::string missing = unacknowledged(now, again);

@@ -219,7 +219,7 @@ void add_processes(Bundle& bundle) {
         program.ends_with("proffer-service") || program.ends_with("proffer-batch");
     if (is_daemon) all += text(pid, " ", line, "\n");
   }
-  if (all.empty()) return bundle.misses("processes.txt", "no daemon of Proffer runs here");
+  if (all.empty()) return bundle.misses("processes.txt", "no Proffer daemon runs on this machine");
   bundle.add("processes.txt", all);
 }
 
@@ -234,7 +234,7 @@ void add_settings(const Options& options, Bundle& bundle) {
     found += name.ends_with(".flags") || name.ends_with(".env");
   }
   if (found == 0)
-    bundle.misses("settings", text("no .flags or .env in ", quoted(options.settings)));
+    bundle.misses("settings", text("no .flags or .env files in ", quoted(options.settings)));
 }
 
 void add_logs(const Options& options, Bundle& bundle) {
@@ -244,7 +244,7 @@ void add_logs(const Options& options, Bundle& bundle) {
                                    unit, "-n", std::to_string(kLogLines)},
                                   bundle.scratch());
     if (said.code != 0 || said.text.empty()) {
-      bundle.misses(file, said.text.empty() ? text("the journal has nothing of ", unit)
+      bundle.misses(file, said.text.empty() ? text("the journal has no entries of ", unit)
                                             : said.text.substr(0, said.text.find('\n')));
     } else {
       bundle.add(file, said.text);
@@ -280,7 +280,7 @@ bool add_answer(const Masters& master, const std::string& method, const std::str
     next = page->next;
   }
   bundle.add(file, all);
-  if (!next.empty()) bundle.misses(file + ", the rest", "it is longer than what a file may have");
+  if (!next.empty()) bundle.misses(file + ", the rest", "the file has reached its maximum size");
   return true;
 }
 
@@ -347,17 +347,18 @@ int bundle_command(const Words& words) {
   Options options;
   Arguments arguments(
       "proffer debug bundle [FILE.tar.gz]",
-      "one archive for a person who looks for the cause of a problem: status, agents, frameworks, "
-      "roles, metrics, events, logs, settings, versions and a check of the registry, without "
-      "secrets. "
-      "What cannot be had, of a master that is away for one, is named in manifest.txt");
-  arguments.optional("FILE", &options.file, "default: proffer-debug-TIME.tar.gz");
+      "collect one archive for support: status, agents, frameworks, roles, metrics, events, logs, "
+      "settings, versions and a check of the registry, without secrets. Parts that are not "
+      "available, for example because the master does not answer, are listed in manifest.txt.");
+  arguments.optional("FILE", &options.file,
+                     "archive to write (default: proffer-debug-TIME.tar.gz)");
   arguments.master(&options.master);
-  arguments.option("--data-dir", &options.data_dir,
-                   text("of the master of this machine [", options.data_dir, "]"));
+  arguments.option(
+      "--data-dir", &options.data_dir,
+      text("data directory of the master on this machine (default ", options.data_dir, ")"));
   arguments.option("--settings", &options.settings,
-                   text("where .flags and .env files are [", options.settings, "]"));
-  arguments.option("--log", &options.logs, "a log file that goes in, too; may be repeated");
+                   text("directory of the .flags and .env files (default ", options.settings, ")"));
+  arguments.option("--log", &options.logs, "log file to add; can be repeated");
   if (const auto status = arguments.parse(words)) return *status;
   const std::string name = default_name();
   if (options.file.empty()) options.file = name + ".tar.gz";
@@ -406,13 +407,13 @@ int run_debug(const Words& words) {
   }
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) {
     print_lines(
-        "usage: proffer debug bundle [FILE.tar.gz]\n\n  bundle     status, metrics, events, logs "
-        "and settings in one archive, without secrets");
+        "usage: proffer debug bundle [FILE.tar.gz]\n\n  bundle     collect status, metrics, "
+        "events, logs and settings in one archive, without secrets");
     return 0;
   }
   return usage_error(
-      Error::invalid_argument(words.empty() ? std::string("proffer debug needs a verb")
-                                            : text("unknown verb ", quoted(words[0])))
+      Error::invalid_argument(words.empty() ? std::string("a subcommand is missing")
+                                            : text("unknown subcommand ", quoted(words[0])))
           .with_hint("proffer debug bundle"),
       false);
 }

@@ -288,7 +288,7 @@ Result<void> Dev::start_scheduler(const std::string& name) {
   });
   if (!turned || !ended) return turned;
   return Error::failed_precondition(text("the ", name, " scheduler did not start; see ", log))
-      .with_hint(text("--keep keeps its log; --no-", name, " leaves it out"));
+      .with_hint(text("add --keep to keep its log, or --no-", name, " to start without it"));
 }
 
 Result<void> Dev::turn_until(const std::string& what, const std::function<bool()>& ready) {
@@ -298,7 +298,7 @@ Result<void> Dev::turn_until(const std::string& what, const std::function<bool()
     if (asked_to_end_) return Error::failed_precondition("interrupted");
     if (loop_.now() >= deadline) {
       return Error::timeout(text(what, " did not start in ", to_text(kStartTimeout)))
-          .with_hint(text("its log is in ", options_.dir, ", kept with --keep"));
+          .with_hint(text("see its log in ", options_.dir, ", kept with --keep"));
     }
     timer.arm(loop_.now() + kPoll);
     loop_.run();
@@ -421,7 +421,7 @@ void Dev::on_ended(const std::string& name, const std::string& how) {
   }
   say(text(
       name, " ended: ", how,
-      starts_again ? text("; its tasks run on, and it is started again in ", to_text(pause)) : ""));
+      starts_again ? text("; its tasks run on, and it is restarted in ", to_text(pause)) : ""));
   loop_.stop();
 }
 
@@ -469,16 +469,16 @@ Result<void> prepare_dir(const DevOptions& options, bool is_default) {
     const auto at = running->find("pid");
     const auto* pid = at == running->end() ? nullptr : std::get_if<int64_t>(&at->second);
     if (pid != nullptr && ::kill(static_cast<pid_t>(*pid), 0) == 0) {
-      return Error::failed_precondition(text("a cluster is running already in ",
-                                             quoted(options.dir), " (process ", *pid, ")"))
-          .with_hint("use it, end it, or give this one its own --dir");
+      return Error::failed_precondition(
+                 text("a cluster already runs in ", quoted(options.dir), " (process ", *pid, ")"))
+          .with_hint("use it, end it, or choose another directory with --dir");
     }
   }
   if (is_default) fs::remove_all(options.dir, error);
   if (fs::exists(options.dir, error) && !fs::is_empty(options.dir, error) &&
       !fs::exists(options.dir + "/master", error)) {
-    return Error::already_exists(text("directory ", quoted(options.dir), " holds something else"))
-        .with_hint("give a new or empty directory with --dir");
+    return Error::already_exists(text("directory ", quoted(options.dir), " contains other files"))
+        .with_hint("choose a new or empty directory with --dir");
   }
   fs::create_directories(options.dir, error);
   if (error) {
@@ -531,30 +531,34 @@ Result<void> check(const DevOptions& options) {
 int run_dev(const Words& words) {
   DevOptions options;
   Arguments arguments("proffer dev [--agents N] [options]",
-                      "start a local cluster: a master and agents as processes on this machine");
-  arguments.option("--agents", &options.agents, "how many agents (1)");
+                      "start a local cluster: a master and agents as processes on this machine. "
+                      "The agents divide the ports in --resources among them.");
+  arguments.option("--agents", &options.agents, "number of agents (default 1)");
   arguments.option(
       "--resources", &options.resources,
-      "of each agent, as in 'cpus:2;mem:2048' (an even part of this machine); ports are "
-      "divided between the agents");
-  arguments.option("--attributes", &options.attributes, "of each agent, as in 'rack:r1;disk:ssd'");
-  arguments.option("--weights", &options.weights, "of roles, as in ads=2,batch=0.5");
+      "resources of each agent, as in 'cpus:2;mem:2048' (default: an even part of this machine)");
+  arguments.option("--attributes", &options.attributes,
+                   "attributes of each agent, as in 'rack:r1;disk:ssd'");
+  arguments.option("--weights", &options.weights, "weights of roles, as in ads=2,batch=0.5");
   arguments.option(
       "--port", &options.port,
-      "serve TCP too, without knowing who connects, on this port; 0: any free one (none)");
-  arguments.option("--http-port", &options.http_port,
-                   "serve HTTP on this port too, to those that have its token; 0: any free one "
-                   "(none)");
-  arguments.option("--offer-timeout", &options.offer_timeout, "lease of offers (30s)");
+      "serve TCP without authentication on this port; 0: any free port (default: no TCP)");
+  arguments.option(
+      "--http-port", &options.http_port,
+      "serve HTTP on this port, with a token; 0: any free port (default: no HTTP port)");
+  arguments.option("--offer-timeout", &options.offer_timeout, "lease of offers (default 30s)");
   arguments.option("--claim-after", &options.claim_after,
-                   "wait before an agent is set aside for an ask (30s)");
-  arguments.option("--dir", &options.dir,
-                   "where its files go (proffer-dev-<uid> in the temporary "
-                   "directory)");
+                   "time after which a waiting ask gets a claim (default 30s)");
+  arguments.option(
+      "--dir", &options.dir,
+      "directory for its files (default: proffer-dev-<uid> in the temporary directory)");
   arguments.flag("--keep", &options.keep, "keep the files at the end");
-  arguments.flag("--no-service", &options.no_service, "without the scheduler of `proffer service`");
-  arguments.flag("--no-batch", &options.no_batch, "without the scheduler of `proffer batch`");
-  arguments.flag("--json", &options.json, "one JSON object per line");
+  arguments.flag("--no-service", &options.no_service,
+                 "do not start the scheduler of `proffer service`");
+  arguments.flag("--no-batch", &options.no_batch, "do not start the scheduler of `proffer batch`");
+  arguments.flag("--json", &options.json, "print one JSON object per line");
+  arguments.examples({"proffer dev --agents 3 --resources 'cpus:2;mem:2048'",
+                      "proffer dev --weights ads=2,batch=0.5 --keep"});
   if (const auto status = arguments.parse(words)) return *status;
   const bool is_default = options.dir.empty();
   if (is_default) {

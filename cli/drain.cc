@@ -44,13 +44,13 @@ int run_drain(const Words& words) {
   bool wait = false;
   bool json = false;
   Arguments arguments("proffer drain AGENT [--grace DURATION] [--wait]",
-                      "empty an agent: nothing new comes to it, its tasks are told to leave, and "
-                      "killed when the grace is over");
+                      "drain an agent: it gets no new tasks, its tasks are notified to end, and "
+                      "are killed after the grace period");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.option("--grace", &grace, "how long its tasks have to leave, as in 10m (10s)");
-  arguments.flag("--wait", &wait, "until nothing runs there any more");
-  arguments.required("AGENT", &agent, "the agent's name");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.option("--grace", &grace, "grace period of its tasks, as in 10m (default 10s)");
+  arguments.flag("--wait", &wait, "wait until no task runs on it");
+  arguments.required("AGENT", &agent, "agent name");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -76,10 +76,10 @@ int run_undrain(const Words& words) {
   std::string master_flag;
   std::string agent;
   bool json = false;
-  Arguments arguments("proffer undrain AGENT", "an agent that was drained is of use again");
+  Arguments arguments("proffer undrain AGENT", "cancel a drain: the agent may run tasks again");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.required("AGENT", &agent, "the agent's name");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.required("AGENT", &agent, "agent name");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -109,16 +109,19 @@ int run_events(const Words& words) {
   Arguments arguments(
       "proffer events [-f] [--framework F] [--role R] [--task F/T] [--agent A] [--last N | --from "
       "SEQ] [--json]",
-      "what happened in the cluster: tasks, offers, agents, frameworks, roles, operators' actions");
+      "list or follow what happens in the cluster: tasks, offers, agents, frameworks, roles, "
+      "operators' actions");
   arguments.master(&master_flag);
-  arguments.flag("-f,--follow", &follow, "go on with what happens from now on");
-  arguments.option("--framework", &query.framework, "only of this framework, by its id or name");
-  arguments.option("--role", &query.role, "only of this role and those below it");
-  arguments.option("--task", &query.task, "only of this task: FRAMEWORK/TASK");
-  arguments.option("--agent", &query.agent, "only of this agent");
-  arguments.option("--last", &last, "at first the newest N, 0 to 1000; default 100");
-  arguments.option("--from", &from, "from this place on, as in the \"seq\" of --json");
+  arguments.flag("-f,--follow", &follow, "follow new events");
+  arguments.option("--framework", &query.framework, "only this framework, by id or name");
+  arguments.option("--role", &query.role, "only this role and the roles below it");
+  arguments.option("--task", &query.task, "only this task: FRAMEWORK/TASK");
+  arguments.option("--agent", &query.agent, "only this agent");
+  arguments.option("--last", &last, "start with the newest N events, 0 to 1000 (default 100)");
+  arguments.option("--from", &from, "start at this position, as in \"seq\" of --json");
   arguments.flag("--json", &json, "print one JSON object per line");
+  arguments.examples(
+      {"proffer events -f --role eng", "proffer events --task web-17-3/web.1 --last 20"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -38,7 +38,7 @@ Result<std::string> events_on_disk(const std::string& directory, size_t bytes_ma
   if (failed && failed != std::errc::no_such_file_or_directory) {
     return Error::unavailable(text("cannot read ", quoted(directory), ": ", failed.message()));
   }
-  if (files.empty()) return Error::not_found(text("no event log at ", quoted(directory)));
+  if (files.empty()) return Error::not_found(text("no event log in ", quoted(directory)));
   std::sort(files.begin(), files.end());
   std::string all;
   while (!files.empty() && all.size() < bytes_max) {

@@ -59,7 +59,7 @@ Result<Fd> connect_to(const std::string& path) {
   struct stat folder {};
   if (getsockopt(connection.get(), SOL_SOCKET, SO_PEERCRED, &other, &size) != 0 ||
       stat(path.substr(0, path.rfind('/') + 1).c_str(), &folder) != 0) {
-    return failed(text("see who listens at ", path));
+    return failed(text("check which process listens at ", path));
   }
   if (other.uid != 0 && other.uid != geteuid() && other.uid != folder.st_uid) {
     return Error::permission_denied(
@@ -157,8 +157,8 @@ Result<void> Exec::begin(const proto::TaskRow& task, const std::string& agent_so
                                            quoted(task.agent.str()),
                                            ", which runs no commands for this machine"))
         .with_hint(
-            "proffer exec asks an agent on its own machine only: run it there, with "
-            "--agent-dir if the agent's --work_dir is not the default");
+            "run proffer exec on the agent's machine; if the agent's --work_dir is not the "
+            "default, add --agent-dir");
   }
   Result<Fd> connection = connect_to(path);
   if (!connection) return std::move(connection).error();
@@ -260,7 +260,8 @@ Result<int> Exec::hear_answer() {
   std::string bytes(kAnswerBytes, '\0');
   const ssize_t got = recv(agent_.get(), bytes.data(), bytes.size(), 0);
   if (got <= 0) {
-    return Error::unavailable("the agent went away, and with it how the command ended");
+    return Error::unavailable(
+        "the agent closed the connection, so the exit code of the command is unknown");
   }
   bytes.resize(static_cast<size_t>(got));
   const auto members = proto::parse_json_line(bytes);
@@ -315,21 +316,22 @@ int run_exec(const Words& words) {
   bool is_terminal = false;
   std::string agent_dir = "/var/lib/proffer/agent";
   Words command;
-  Arguments arguments("proffer exec [-t] TASK -- CMD…",
-                      "run one more command in a task: as its user, in its sandbox, within its "
-                      "limits");
+  Arguments arguments(
+      "proffer exec [-t] TASK -- CMD…",
+      "run one more command in a running task: as its user, in its sandbox, within its limits");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.flag("-t,--terminal", &is_terminal, "with a terminal, as for: proffer exec -t TASK sh");
-  arguments.option("--agent-dir", &agent_dir,
-                   "the --work_dir of the agent of this machine, if the master is on another one "
-                   "(/var/lib/proffer/agent)");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.flag("-t,--terminal", &is_terminal,
+                 "allocate a terminal, as for a shell: proffer exec -t TASK sh");
+  arguments.option(
+      "--agent-dir", &agent_dir,
+      "--work_dir of this machine's agent, for a remote master (default /var/lib/proffer/agent)");
   arguments.command_line(&command,
                          "TASK is FRAMEWORK/TASK or a unique prefix; one word after it is a shell "
-                         "command line, several are arguments");
+                         "command line, several are a program and its arguments");
   if (const auto status = arguments.parse(words)) return *status;
   if (command.size() < 2) {
-    return usage_error(Error::invalid_argument("a task and a command are needed")
+    return usage_error(Error::invalid_argument("TASK and CMD are required")
                            .with_hint("proffer exec TASK -- ls -l"),
                        json);
   }
@@ -341,7 +343,7 @@ int run_exec(const Words& words) {
     return print_error(
         Error::failed_precondition(text("task ", task->framework.str(), "/", task->task.str(),
                                         " has ended: ", proto::to_text(task->state)))
-            .with_hint("proffer tasks lists those that run"),
+            .with_hint("list running tasks with: proffer tasks"),
         json);
   }
   command.erase(command.begin());

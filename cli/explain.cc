@@ -41,7 +41,7 @@ void add_reasons(const std::vector<HinderedAgents>& hindered, int64_t usable, in
   }
   for (const HinderedAgents& row : hindered) {
     std::string said = text(agents_text(row.agents, agents), ": ", to_text(row));
-    if (row.until) said += text(", the first for another ", age(*row.until - now));
+    if (row.until) said += text(", the first one ends in ", age(*row.until - now));
     if (!row.example.empty()) said += text(" [", row.example.str(), "]");
     lines.push_back(line("", said));
   }
@@ -51,10 +51,10 @@ void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<st
   std::string said = text(quoted(ask.ask.str()), " wants ", ask.wanted, " of ", to_text(ask.shape));
   if (ask.ports > 0) said += text(" and ", ask.ports, ask.ports == 1 ? " port" : " ports");
   said += text("; ", ask.offered, " offered");
-  if (!ask.claimed.empty()) said += text("; agent ", ask.claimed.str(), " is set aside for it");
+  if (!ask.claimed.empty()) said += text("; agent ", ask.claimed.str(), " has a claim for it");
   if (ask.claim_complete_at) {
-    said += text(", with room in ", age(*ask.claim_complete_at - now),
-                 " if tasks run as long as they say");
+    said +=
+        text(", with room in ", age(*ask.claim_complete_at - now), " if tasks end when they say");
   }
   lines.push_back(line("ask", said));
   if (!ask.could_ever_fit) lines.push_back(line("", text("fits no agent: ", changes_text(ask))));
@@ -133,7 +133,7 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
   } else {
     std::string place = text(fair.place, " of ", fair.with_demand, " with demand");
     for (size_t i = 0; i < fair.before.size(); ++i) {
-      place += text(i == 0 ? "; less has " : ", ", fair.before[i].framework.str(), " (",
+      place += text(i == 0 ? "; lower shares: " : ", ", fair.before[i].framework.str(), " (",
                     percent(fair.before[i].share_millionths), ")");
     }
     if (fair.place > static_cast<int64_t>(fair.before.size()) + 1) place += ", …";
@@ -156,7 +156,7 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
   add_behaviour(all, lines);
   for (const AskExplanation& ask : fair.asks) add_ask(ask, fair.agents, all.now, lines);
   if (const int64_t rest = fair.asks_unmet - static_cast<int64_t>(fair.asks.size()); rest > 0) {
-    lines.push_back(line("", text("and ", rest, " more that are not met")));
+    lines.push_back(line("", text("and ", rest, " more unmet")));
   }
   return lines;
 }
@@ -202,8 +202,8 @@ void add_standing(const TaskStanding& standing, Time now, std::vector<std::strin
                            ", band ", to_text(standing.band));
   if (standing.priority != 0) takes += text(", priority ", standing.priority);
   if (standing.gang != 0) takes += text(", in gang ", standing.gang);
-  if (standing.is_lent) takes += ", of what is set aside for others";
-  if (standing.is_estimated) takes += ", of what its agent only estimates to be free";
+  if (standing.is_lent) takes += ", lent from what is kept for others";
+  if (standing.is_estimated) takes += ", from resources that its agent estimates to be free";
   lines.push_back(line("takes", takes));
   std::string head = "borrowed";
   for (const OverStanding& over : standing.over) {
@@ -221,7 +221,7 @@ void add_standing(const TaskStanding& standing, Time now, std::vector<std::strin
   }
   head = "victim";
   for (const Beneficiary& one : standing.victim_for) {
-    std::string said = text("would be told to end for the ask ", quoted(one.ask.str()), " of ",
+    std::string said = text("would be preempted for the ask ", quoted(one.ask.str()), " of ",
                             one.framework.str(), " in role ", one.role.str());
     if (one.from && *one.from > now) said += text(", in ", age(*one.from - now));
     lines.push_back(line(head, said));
@@ -246,12 +246,13 @@ std::vector<std::string> explain_lines(const proto::ExplainedRole& all) {
   lines.push_back(line("entitled", text("to ", amounts_or_nothing(fair.entitlement), "; borrowed ",
                                         amounts_or_nothing(fair.borrowed))));
   if (fair.place == 0) {
-    lines.push_back(line("place", text("it wants nothing now; ", fair.with_demand, " beside it ",
-                                       fair.with_demand == 1 ? "does" : "do")));
+    lines.push_back(
+        line("place", text("it wants nothing now; ", fair.with_demand, " of its siblings ",
+                           fair.with_demand == 1 ? "does" : "do")));
   } else {
-    lines.push_back(line(
-        "place", text(fair.place, " of ", fair.with_demand, " beside each other with demand, at ",
-                      percent(fair.place_share_millionths))));
+    lines.push_back(
+        line("place", text(fair.place, " of ", fair.with_demand, " siblings with demand, at ",
+                           percent(fair.place_share_millionths))));
     add_nodes("before it", fair.before, lines);
   }
   std::string head = "limits";
@@ -262,16 +263,16 @@ std::vector<std::string> explain_lines(const proto::ExplainedRole& all) {
   }
   if (!fair.headroom.is_zero()) {
     lines.push_back(
-        line("headroom", text(to_text(fair.headroom), " promised and not used, ",
-                              fair.headroom_is_held ? "held for it" : "lent meanwhile")));
+        line("headroom", text(to_text(fair.headroom), " guaranteed and not used, ",
+                              fair.headroom_is_held ? "held for it" : "lent to others for now")));
   }
   add_held(all, lines);
   add_nodes("borrowers", fair.borrowers, lines);
   head = "coming";
   for (const ComingTask& task : fair.coming) {
-    lines.push_back(line(
-        head, text(task.framework.str(), "/", task.task.str(), " of role ", task.role.str(),
-                   " is to end on ", task.agent.str(), " within ", age(task.deadline - all.now))));
+    lines.push_back(
+        line(head, text(task.framework.str(), "/", task.task.str(), " of role ", task.role.str(),
+                        " ends on ", task.agent.str(), " within ", age(task.deadline - all.now))));
     head.clear();
   }
   add_nodes("in it", fair.children, lines);
@@ -300,7 +301,7 @@ std::vector<std::string> explain_lines(const proto::ExplainedTask& all) {
   if (row.signal) lines.push_back(line("exit", text("signal ", *row.signal)));
   if (all.standing) add_standing(*all.standing, all.now, lines);
   if (all.notice) {
-    std::string said = text("to end within ", age(all.notice->deadline - all.now), ": ",
+    std::string said = text("must end within ", age(all.notice->deadline - all.now), ": ",
                             to_text(all.notice->reason));
     if (!all.notice->beneficiary.empty()) {
       said += text(" for role ", all.notice->beneficiary.str());
@@ -346,15 +347,13 @@ int run_explain(const Words& words) {
   std::string what;
   std::string name;
   bool json = false;
-  Arguments arguments(std::string(kExplainUsage),
-                      "why a framework has no offer, why a role has no more, what of a task");
+  Arguments arguments(std::string(kExplainUsage), "explain why a framework, role or task waits");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.required("WHAT", &what, "framework, role or task");
   arguments.required(
       "NAME", &name,
-      "of a framework: its id, its name or a unique prefix of its id; of a role: its "
-      "path; of a task: FRAMEWORK/TASK or a unique prefix of that");
+      "framework id, name or id prefix; role path; or FRAMEWORK/TASK or a unique prefix of it");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -366,15 +365,16 @@ int run_explain(const Words& words) {
   } else if (what == "task") {
     asked.task = name;
   } else {
-    print_error(Error::invalid_argument(
-                    text("a framework, a role or a task can be explained, not a ", quoted(what)))
-                    .with_hint(std::string(kExplainUsage)),
-                json);
+    print_error(
+        Error::invalid_argument(text("KIND must be framework, role or task, not ", quoted(what)))
+            .with_hint(std::string(kExplainUsage)),
+        json);
     return kExitUsage;
   }
   if (name.empty()) {
-    print_error(
-        Error::invalid_argument(text("name a ", what)).with_hint(std::string(kExplainUsage)), json);
+    print_error(Error::invalid_argument(text("NAME is empty: name a ", what))
+                    .with_hint(std::string(kExplainUsage)),
+                json);
     return kExitUsage;
   }
   Result<CallResult> answer = CallResult();

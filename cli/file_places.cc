@@ -18,8 +18,8 @@ Result<HttpPlace> FilePlaces::find(const FrameworkId& framework, const AgentId& 
       // Whatever an agent says of itself, its socket has this name.
       if (http_address.starts_with('/') && exec_socket_beside(http_address).empty()) {
         return Error::failed_precondition(text("agent ", quoted(agent.str()),
-                                               " says that it is at ", quoted(http_address),
-                                               ", which is no socket of an agent"));
+                                               " states the address ", quoted(http_address),
+                                               ", which is not a socket of an agent"));
       }
       return HttpPlace{.address = http_address};
     }

@@ -70,7 +70,7 @@ std::string missing_words(const proto::MasterRow& master) {
               master.role == proto::MasterRole::kAway ? "and is away"
               : master.keeps_history                  ? "and does not answer"
                                                       : "and keeps no history",
-              ": what it saw is missing");
+              ": its part of the history is missing");
 }
 
 std::vector<RoleHour> by_hour(const std::vector<proto::RoleUse>& uses) {
@@ -133,17 +133,21 @@ int run_history(const Words& words) {
   Arguments arguments(
       "proffer history [PREFIX] [--framework F] [--role R] [--user U] [--state S] [--since D] "
       "[--roles] [--json]",
-      "ended tasks, the newest last, as all masters of the cluster saw them");
+      "list ended tasks under all masters of the cluster, the newest last");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.option("--framework", &query.framework, "only of this framework, by its id or name");
-  arguments.option("--role", &role, "only of this role and those below it");
-  arguments.option("--user", &query.user, "only of this user");
-  arguments.option("--state", &state, "only finished, failed, killed, lost, gone or refused");
+  arguments.option("--framework", &query.framework, "only this framework, by id or name");
+  arguments.option("--role", &role, "only this role and the roles below it");
+  arguments.option("--user", &query.user, "only this user");
+  arguments.option("--state", &state,
+                   "only this state: finished, failed, killed, lost, gone or refused");
   arguments.option("--since", &since, "only tasks that ended within this time, as in 2h or 7d");
-  arguments.flag("--roles", &query.roles, "the use of roles by the hour, in place of tasks");
-  arguments.option("--limit", &limit, "at most so many, the newest; default 100");
-  arguments.option("PREFIX", &query.task, "only FRAMEWORK/TASK or task ids that begin so");
+  arguments.flag("--roles", &query.roles, "show the hourly use of roles instead of tasks");
+  arguments.option("--limit", &limit, "show at most this many of the newest (default 100)");
+  arguments.option("PREFIX", &query.task,
+                   "only tasks whose FRAMEWORK/TASK or task id begins with this");
+  arguments.examples(
+      {"proffer history --state failed --since 2h", "proffer history --roles --since 7d"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -187,11 +191,11 @@ int run_history(const Words& words) {
     role_hours_table(hours).print();
   } else {
     history_table(found->page).print();
-    if (found->more) print_line(text("older ones: --limit above ", limit));
+    if (found->more) print_line(text("for older ones, set --limit above ", limit));
   }
   for (const proto::MasterRow& one : found->page.missing) print_line(missing_words(one));
   if (found->page.damaged_bytes > 0) {
-    print_line(text("damaged, and skipped: ", found->page.damaged_bytes, " bytes"));
+    print_line(text("skipped damaged history: ", found->page.damaged_bytes, " bytes"));
   }
   return 0;
 }

@@ -72,8 +72,8 @@ Result<Address> register_key(const JoinToken& token, const KeyPair& own) {
     if (is_known({master}, {.own = own, .server = token.master_key}, seconds(2))) return master;
   }
   if (is_refused) {
-    return Error::permission_denied("the join token was used, or its time is over")
-        .with_hint("an operator makes another with proffer join-token");
+    return Error::permission_denied("the join token has been used or has expired")
+        .with_hint("ask an operator for a new one: proffer join-token");
   }
   return *last;
 }
@@ -87,16 +87,19 @@ int run_join_token(const Words& words) {
   std::string ttl = "10m";
   bool json = false;
   Arguments arguments("proffer join-token --agent NAME|--user NAME [--ttl DURATION]",
-                      "print one line with which another machine or user joins the cluster, once: "
-                      "give it to `proffer join` there, and to nobody else");
+                      "print a join token, one line with which another machine or user joins the "
+                      "cluster once. Pass it to `proffer join` there, and keep it secret.");
   arguments.master(&master_flag);
-  arguments.option("--agent", &agent, "for an agent of this name");
-  arguments.option("--user", &user, "for this user, with the rights that it has in the cluster");
-  arguments.option("--ttl", &ttl, "how long it may be used (10m)");
-  arguments.flag("--json", &json, "errors as JSON");
+  arguments.option("--agent", &agent, "create a token for the agent of this name");
+  arguments.option("--user", &user,
+                   "create a token for this user, with the rights that it has in the cluster");
+  arguments.option("--ttl", &ttl, "time after which the token expires (default 10m)");
+  arguments.flag("--json", &json, "print errors as JSON");
   if (const auto status = arguments.parse(words)) return *status;
   if (agent.empty() == user.empty()) {
-    return usage_error(Error::invalid_argument("say for whom: one of --agent and --user"), json);
+    return usage_error(
+        Error::invalid_argument("the token's subject is missing: give either --agent or --user"),
+        json);
   }
   const KeyKind kind = agent.empty() ? KeyKind::kUser : KeyKind::kAgent;
   const std::string& name = agent.empty() ? user : agent;
@@ -119,8 +122,9 @@ int run_join_token(const Words& words) {
   if (!made) return print_error(made.error(), json);
   if (made->addresses.empty()) {
     return print_error(
-        Error::failed_precondition("the master does not know where other machines find it")
-            .with_hint("start it with --advertise=HOST, and revoke this token: proffer keys list"),
+        Error::failed_precondition("the master does not know its address for other machines")
+            .with_hint(
+                "start the master with --advertise=HOST, and revoke this token: proffer keys list"),
         json);
   }
   JoinToken token{.kind = kind,
@@ -143,11 +147,11 @@ int run_join(const Words& words) {
   bool replace = false;
   bool json = false;
   Arguments arguments("proffer join [--join-file FILE] < TOKEN",
-                      "join a cluster with the line that `proffer join-token` printed: this "
-                      "machine as an agent (run it as root), or this user");
-  arguments.option("--join-file", &file, "the file that has the line; else standard input");
-  arguments.flag("--replace", &replace, "in place of the cluster that was joined before");
-  arguments.flag("--json", &json, "errors as JSON");
+                      "join a cluster with the token of `proffer join-token`: either this machine "
+                      "as an agent (run it as root), or this user");
+  arguments.option("--join-file", &file, "file with the token (default: standard input)");
+  arguments.flag("--replace", &replace, "replace the membership in another cluster");
+  arguments.flag("--json", &json, "print errors as JSON");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> given = read_token(file);
   if (!given) return print_error(given.error(), json);
@@ -158,8 +162,8 @@ int run_join(const Words& words) {
   const Result<std::string> path = membership_file(token->kind);
   if (!path) return print_error(path.error(), json);
   if (!replace && access(path->c_str(), F_OK) == 0) {
-    return print_error(Error::already_exists(text("a cluster was joined before: ", *path))
-                           .with_hint("--replace forgets it"),
+    return print_error(Error::already_exists(text("already joined another cluster: ", *path))
+                           .with_hint("to leave it, add --replace"),
                        json);
   }
   if (Result<void> ready = prepare_membership(token->kind); !ready) {
@@ -173,11 +177,12 @@ int run_join(const Words& words) {
                           .masters = masters_after_joining(*token, *master),
                           .keys = {.own = own, .server = token->master_key}};
   if (Result<void> written = write_membership(joined); !written) {
-    return print_error(Error(written.error())
-                           .with_hint(text("the key is registered and lost: "
-                                           "proffer keys revoke ",
-                                           own.public_key.str().substr(0, 8))),
-                       json);
+    return print_error(
+        Error(written.error())
+            .with_hint(
+                text("the new key is registered but could not be saved: proffer keys revoke ",
+                     own.public_key.str().substr(0, 8))),
+        json);
   }
   if (json) {
     print_json("{}");

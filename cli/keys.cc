@@ -47,9 +47,9 @@ int init(const Words& words) {
   std::string path;
   bool json = false;
   Arguments arguments("proffer keys init [--data-dir DIR]",
-                      "make the key by which a master serves other machines; run it on the "
-                      "master's machine, once, then start the master with --port");
-  arguments.option("--data-dir", &data_dir, "the master's --data_dir (" + data_dir + ")");
+                      "create the key with which a master serves other machines. Run it once, on "
+                      "the master's machine, then start the master with --port.");
+  arguments.option("--data-dir", &data_dir, "the master's --data_dir (default " + data_dir + ")");
   arguments.option("--key-file", &path, "the master's --key_file, if it has one");
   arguments.flag("--json", &json, "print one JSON object");
   if (const auto status = arguments.parse(words)) return *status;
@@ -70,24 +70,25 @@ int init(const Words& words) {
     print_json(proto::join_token_reply_json({.master_key = keys.public_key, .addresses = {}}));
   } else {
     print_line(
-        text("the master's key is in ", path, "; its public half is ", keys.public_key.str()));
+        text("the master's key is in ", path, "; its public key is ", keys.public_key.str()));
     print_line("next: proffer-master --port=5050, then proffer join-token --agent NAME");
   }
   return 0;
 }
 
 std::string state_of(const KnownKey& key, Time now) {
-  if (!key.replaces.empty()) return "to replace " + beginning_of(key.replaces);
+  if (!key.replaces.empty()) return "replacing " + beginning_of(key.replaces);
   if (!key.is_token()) return "joined";
-  return *key.token_until < now ? "token, over" : text("token for ", age(*key.token_until - now));
+  return *key.token_until < now ? "token, expired"
+                                : text("token for ", age(*key.token_until - now));
 }
 
 int list(const Words& words) {
   std::string master_flag;
   bool json = false;
-  Arguments arguments(
-      "proffer keys list [--json]",
-      "the keys of this user and its join tokens; of all agents and users for operators");
+  Arguments arguments("proffer keys list [--json]",
+                      "list keys and join tokens: those of this user, or for operators those of "
+                      "all agents and users");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   if (const auto status = arguments.parse(words)) return *status;
@@ -118,7 +119,7 @@ Result<Fd> lock_folder(const std::string& folder) {
   Fd held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (held.get() >= 0 && flock(held.get(), LOCK_EX | LOCK_NB) == 0) return held;
   if (errno == EWOULDBLOCK) {
-    return Error::failed_precondition("another proffer keys rotate is under way here")
+    return Error::failed_precondition("another proffer keys rotate is running")
         .with_hint("try again when it has ended");
   }
   return Error::unavailable(text("cannot lock ", quoted(folder), ": ", std::strerror(errno)));
@@ -131,10 +132,10 @@ Result<Membership> read_member(KeyKind kind) {
   return Error::failed_precondition(text(kind == KeyKind::kAgent
                                              ? "this machine has not joined as an agent"
                                              : "this user has not joined a cluster",
-                                         ": there is no key to rotate"))
+                                         ": no key to rotate"))
       .with_hint(kind == KeyKind::kAgent
                      ? "run it on the agent's machine, as the user that joined it"
-                     : "--agent rotates the key of the agent of this machine");
+                     : "to rotate the key of this machine's agent, add --agent");
 }
 
 // `member` has the successor in the key's place afterwards. Errors: the former key is good still.
@@ -160,20 +161,20 @@ int rotate(const Words& words) {
   bool of_agent = false;
   bool of_masters = false;
   bool json = false;
-  Arguments arguments("proffer keys rotate [--agent]",
-                      "replace the key of this user, or of the agent of this machine, by a new "
-                      "one; the former ends when the new one is first used. Programs that run take "
-                      "the new one by themselves");
+  Arguments arguments(
+      "proffer keys rotate [--agent]",
+      "replace the key of this user, or of the agent of this machine, with a new one. The old key "
+      "ends when the new one is first used. Running programs switch to the new key by themselves.");
   arguments.master(&master_flag);
-  arguments.flag("--agent", &of_agent, "the key of the agent of this machine (run it as root)");
-  arguments.flag("--masters-key", &of_masters, "not possible yet");
+  arguments.flag("--agent", &of_agent, "rotate the key of this machine's agent (run it as root)");
+  arguments.flag("--masters-key", &of_masters, "not supported yet");
   arguments.flag("--json", &json, "print one JSON object");
   if (const auto status = arguments.parse(words)) return *status;
   if (of_masters) {
     return print_error(
-        Error::unsupported("the key of the masters cannot be rotated: agents and users know the "
-                           "masters by it, and there is no way yet to tell them its successor")
-            .with_hint("for a new one stop the masters, remove master.key, run proffer keys init, "
+        Error::unsupported(
+            "the masters' key cannot be rotated yet: agents and users identify the masters by it")
+            .with_hint("for a new key, stop the masters, remove master.key, run proffer keys init, "
                        "and let agents and users join again with proffer join --replace"),
         json);
   }
@@ -200,9 +201,8 @@ int rotate(const Words& words) {
     print_json(proto::key_rotate_call_json({.key = now}));
   } else {
     print_line(text("the key of ", to_text(kind), " ", member->name, " is ", now.str(),
-                    used ? "; the former, " : "; it takes the place of the former, ",
-                    beginning_of(former),
-                    used ? ", has ended" : ", when a master is reached with it"));
+                    used ? "; the old key, " : "; it replaces the old key, ", beginning_of(former),
+                    used ? ", has ended" : ", when it is first used"));
   }
   return 0;
 }
@@ -214,18 +214,19 @@ int revoke(const Words& words) {
   std::string user;
   bool json = false;
   Arguments arguments("proffer keys revoke KEY|--agent NAME|--user NAME",
-                      "end the connections of a key, and let it connect no more; at once, and for "
-                      "good. The tasks that run on a revoked agent go on until it is given up");
+                      "revoke a key: end its connections and refuse new ones, at once and for "
+                      "good. Tasks on a revoked agent run until the agent becomes unreachable.");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.option("KEY", &key, "a key of proffer keys list, or its beginning");
-  arguments.option("--agent", &agent, "all keys and tokens of this agent");
-  arguments.option("--user", &user, "all keys and tokens of this user");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.option("KEY", &key, "a key in proffer keys list, or its beginning");
+  arguments.option("--agent", &agent, "revoke all keys and tokens of this agent");
+  arguments.option("--user", &user, "revoke all keys and tokens of this user");
   if (const auto status = arguments.parse(words)) return *status;
   if (int{key && !key->empty()} + int{!agent.empty()} + int{!user.empty()} != 1) {
-    return usage_error(Error::invalid_argument("say which keys: one of KEY, --agent and --user")
-                           .with_hint("proffer keys list shows all"),
-                       json);
+    return usage_error(
+        Error::invalid_argument("the key is missing: give one of KEY, --agent and --user")
+            .with_hint("list all with: proffer keys list"),
+        json);
   }
   proto::KeyRevokeCall call_of;
   if (key) {
@@ -256,10 +257,11 @@ int run_keys(const Words& words) {
     print_line(text("usage: ", kKeysUsage, "; each has its own --help"));
     return 0;
   }
-  return usage_error(Error::invalid_argument(verb.empty() ? std::string("there is no verb")
-                                                          : text("unknown verb ", quoted(verb)))
-                         .with_hint(std::string(kKeysUsage)),
-                     false);
+  return usage_error(
+      Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
+                                           : text("unknown subcommand ", quoted(verb)))
+          .with_hint(std::string(kKeysUsage)),
+      false);
 }
 
 }  // namespace proffer::cli

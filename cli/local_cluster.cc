@@ -92,7 +92,7 @@ Result<void> LocalCluster::start_master() {
                   }) ||
       !address) {
     return Error::timeout(text("the master did not start; see ", dir_of("master.log")))
-        .with_hint("--keep keeps its log");
+        .with_hint("keep its log with --keep");
   }
   Result<Address> parsed = parse_socket_or_address("the address of the master", *address);
   if (!parsed) return parsed.error();
@@ -127,7 +127,7 @@ Result<void> LocalCluster::start() {
   });
   if (is_whole) return {};
   return Error::timeout(text("the agents did not register; see ", options_.dir))
-      .with_hint("--keep keeps their logs");
+      .with_hint("keep their logs with --keep");
 }
 
 bool LocalCluster::kill(const std::string& name) {

@@ -17,12 +17,12 @@ int run_logs(const Words& words) {
   bool json = false;
   bool follow = false;
   bool use_stderr = false;
-  Arguments arguments("proffer logs TASK [-f] [--stderr]", "the output of a task");
+  Arguments arguments("proffer logs TASK [-f] [--stderr]", "print the output of a task");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.flag("-f,--follow", &follow, "go on until the task has ended");
-  arguments.flag("--stderr", &use_stderr, "standard error instead of standard output");
-  arguments.option("--file", &file, "another file of its sandbox");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.flag("-f,--follow", &follow, "follow the output until the task ends");
+  arguments.flag("--stderr", &use_stderr, "print standard error instead of standard output");
+  arguments.option("--file", &file, "print this file of the sandbox instead");
   arguments.required("TASK", &word, "FRAMEWORK/TASK or a unique prefix");
   if (const auto status = arguments.parse(words)) return *status;
   if (use_stderr) file = "stderr";

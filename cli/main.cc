@@ -27,48 +27,47 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
-    {"dev", run_dev, "start a local cluster: a master and some agents"},
+    {"dev", run_dev, "start a local cluster: a master and agents"},
     {"run", run_run, "run a command on the cluster and stream its output"},
-    {"batch", nullptr, "run arrays of commands, and MapReduce jobs: proffer batch --help", true},
+    {"batch", nullptr, "run arrays of commands and MapReduce jobs: proffer batch --help", true},
     {"service", run_service, "keep apps running: proffer service run APP.yaml", true},
-    {"status", run_status, "what is wrong, and the cluster in a few lines"},
-    {"top", run_top, "the cluster, live"},
-    {"ui", nullptr, "the cluster as a page for a browser"},
-    {"agents", run_agents, "the machines and what they have"},
-    {"frameworks", run_frameworks, "the tenants and their shares"},
-    {"role", run_role, "what roles are owed and use: proffer role list|tree|set|unset", true},
-    {"drain", run_drain, "empty an agent, for maintenance"},
-    {"undrain", run_undrain, "an agent that was drained is of use again"},
-    {"reserve", run_reserve, "a part of an agent for one role only"},
-    {"unreserve", run_unreserve, "what was reserved is everybody's again"},
-    {"snapshot", run_snapshot, "the live cluster as a scenario for `proffer simulate`"},
-    {"offers", run_offers, "what is offered to whom, since when"},
-    {"explain", run_explain,
-     "why a framework has no offer, why a role has no more, what of a task"},
-    {"blame", run_blame, "for what tasks waited: of a task, a framework, a role"},
-    {"tasks", run_tasks, "what runs, and with --all what ran"},
-    {"history", run_history, "ended tasks, also of earlier masters"},
-    {"events", run_events, "what happens, and what happened: proffer events -f"},
-    {"accounting", run_accounting, "what roles used in a month: proffer accounting 2026-11"},
-    {"usage", run_usage, "use of tasks beside their asks"},
-    {"logs", run_logs, "the output of a task"},
-    {"exec", run_exec, "one more command in a running task"},
-    {"kill", run_kill, "end a task"},
+    {"status", run_status, "show problems and a summary of the cluster"},
+    {"top", run_top, "show the cluster live in the terminal"},
+    {"ui", nullptr, "show the cluster as a web page"},
+    {"agents", run_agents, "list agents and their resources"},
+    {"frameworks", run_frameworks, "list frameworks and their shares"},
+    {"role", run_role, "show and set quotas and weights: proffer role list|tree|set|unset", true},
+    {"drain", run_drain, "drain an agent, for maintenance"},
+    {"undrain", run_undrain, "cancel a drain"},
+    {"reserve", run_reserve, "reserve a part of an agent for one role"},
+    {"unreserve", run_unreserve, "remove a reservation"},
+    {"snapshot", run_snapshot, "write the live cluster as a scenario for `proffer simulate`"},
+    {"offers", run_offers, "list offers: to which framework, since when"},
+    {"explain", run_explain, "explain why a framework, role or task waits"},
+    {"blame", run_blame, "show the waiting time of a task, framework or role by reason"},
+    {"tasks", run_tasks, "list running tasks; with --all also ended ones"},
+    {"history", run_history, "list ended tasks, also those under earlier masters"},
+    {"events", run_events, "list or follow events: proffer events -f"},
+    {"accounting", run_accounting, "show the use of roles in a month: proffer accounting 2026-11"},
+    {"usage", run_usage, "compare the use of tasks with their asks"},
+    {"logs", run_logs, "print the output of a task"},
+    {"exec", run_exec, "run one more command in a running task"},
+    {"kill", run_kill, "kill a task"},
     {"teardown", run_teardown, "end a framework and all of its tasks"},
-    {"keys", run_keys, "keys of the cluster: proffer keys init|list|rotate|revoke", true},
-    {"secret", run_secret, "secrets for tasks: proffer secret set|list|remove", true},
-    {"join-token", run_join_token, "a line with which another machine or user joins"},
-    {"join", run_join, "join a cluster with such a line"},
+    {"keys", run_keys, "manage keys of the cluster: proffer keys init|list|rotate|revoke", true},
+    {"secret", run_secret, "manage secrets for tasks: proffer secret set|list|remove", true},
+    {"join-token", run_join_token, "create a join token for another machine or user"},
+    {"join", run_join, "join a cluster with a join token"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
-    {"debug", run_debug, "the state of the cluster in one archive: proffer debug bundle", true},
-    {"doctor", nullptr, "checks whether an agent would work on this machine"},
-    {"registry", nullptr, "read, copy and mend what a master keeps", true},
-    {"backup", run_backup, "copy what a master keeps to a file, while it runs"},
-    {"master", nullptr, "run a master"},
-    {"agent", run_agent, "run an agent; of those that are away: proffer agent gone|lift-brake",
+    {"debug", run_debug, "collect the state of the cluster in one archive: proffer debug bundle",
      true},
-    {"replay", nullptr, "what a master did, once more: proffer replay RECORDING", true},
-    {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},
+    {"doctor", nullptr, "check whether an agent would work on this machine"},
+    {"registry", nullptr, "check, copy and restore a master's registry", true},
+    {"backup", run_backup, "copy the registry of a running master to a file"},
+    {"master", nullptr, "run a master"},
+    {"agent", run_agent, "run an agent; for lost agents: proffer agent gone|lift-brake", true},
+    {"replay", nullptr, "replay what a master did: proffer replay RECORDING", true},
+    {"simulate", nullptr, "simulate a scenario: proffer simulate SCENARIO.yaml"},
     {"sim", nullptr, "run simulations of the cluster from a seed"},
 };
 
@@ -78,11 +77,11 @@ void print_usage(std::FILE* where) {
     print_lines(help_row(command.name, command.what, 12), where);
   }
   print_lines(
-      "\nproffer COMMAND --help says more. Options may stand before the command too, as in\n"
-      "proffer --json tasks; except for --master, write those that take a value as "
-      "--OPTION=VALUE.\n"
-      "The master is at --master=SOCKET or --master=HOST:PORT, else $PROFFER_MASTER, else the one\n"
-      "that you joined, else that of your own `proffer dev`, else /run/proffer/master.sock.\n",
+      "\nproffer COMMAND --help shows the options of a command. Options may stand before the "
+      "command\ntoo, as in proffer --json tasks. There, write an option with a value as "
+      "--OPTION=VALUE, except\nfor --master. The master's address is the first of these: "
+      "--master=SOCKET or\n--master=HOST:PORT; $PROFFER_MASTER; the cluster that you joined; your "
+      "own `proffer dev`;\n/run/proffer/master.sock.\n",
       where);
 }
 

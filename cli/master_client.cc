@@ -79,7 +79,7 @@ Result<proto::TaskRow> find_task(const Masters& master, const std::string& word)
   if (!rows) return std::move(rows).error().in("the master's answer");
   if (rows->empty()) {
     return Error::not_found(text("no task begins with ", quoted(word)))
-        .with_hint("proffer tasks --all lists them as FRAMEWORK/TASK");
+        .with_hint("list tasks as FRAMEWORK/TASK with: proffer tasks --all");
   }
   if (rows->size() == 1) return std::move(rows->front());
   for (proto::TaskRow& row : *rows) {
@@ -89,7 +89,7 @@ Result<proto::TaskRow> find_task(const Masters& master, const std::string& word)
   for (const proto::TaskRow& row : *rows) names.push_back(name_of(row));
   return Error::invalid_argument(
              text("several tasks begin with ", quoted(word), ": ", listed(names)))
-      .with_hint("give more of the name");
+      .with_hint("give a longer prefix");
 }
 
 }  // namespace proffer::cli

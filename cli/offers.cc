@@ -14,10 +14,10 @@ int run_offers(const Words& words) {
   std::string framework;
   bool json = false;
   Arguments arguments("proffer offers [FRAMEWORK] [--json]",
-                      "what is offered to whom, since when, and for how long");
+                      "list offers: to which framework, since when, and for how long");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.option("FRAMEWORK", &framework, "only to frameworks whose id begins so");
+  arguments.option("FRAMEWORK", &framework, "only offers to frameworks whose id begins with this");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

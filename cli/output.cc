@@ -70,9 +70,8 @@ void Table::print() const {
 
 int after_output(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  print_error(Error::unavailable("what was to be printed could not all be written to standard "
-                                 "output")
-                  .with_hint("is it closed, or its disk full?"),
+  print_error(Error::unavailable("cannot write all of the output to standard output")
+                  .with_hint("check whether it was closed or its disk is full"),
               false);
   return code == 0 ? kExitRefused : code;
 }

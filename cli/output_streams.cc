@@ -132,7 +132,7 @@ void OutputStreams::Impl::go_on() {
     if (!whole) {
       give_up_or_wait(std::move(transfer), whole.error().message());
     } else if (status >= 300) {
-      give_up_or_wait(std::move(transfer), text("its agent answered ", status));
+      give_up_or_wait(std::move(transfer), text("its agent answered with status ", status));
     } else {
       close(*transfer);
     }

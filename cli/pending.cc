@@ -26,7 +26,7 @@ std::string why_none(const proto::PendingRow& row) {
   if (!row.no_eta) return "";
   if (row.unknown.empty()) return std::string(explained(*row.no_eta));
   return text("it may wait for tasks of framework ", quoted(row.unknown),
-              " of unknown duration: none of their kind has ended yet");
+              " of unknown duration: no task of their kind has ended yet");
 }
 
 std::string part(int64_t of, int64_t whole) { return percent(of * 1'000'000 / whole); }
@@ -40,11 +40,11 @@ std::string start_text(const proto::PendingRow& row) {
   std::string said = is_soon ? "now" : text("in ", span(eta.p50));
   said += eta.p90 ? text(", in nine of ten cases ",
                          *eta.p90 < seconds(1) ? "within 1s" : text("within ", span(eta.p90)))
-                  : ", or later than a forecast reaches";
+                  : ", or beyond the forecast's horizon";
   if (row.wanted > 1) {
     said += eta.all_p50 ? text("; all ", row.wanted, " in ", span(eta.all_p50),
                                eta.all_p90 ? text(", within ", span(eta.all_p90)) : ", or later")
-                        : text("; all ", row.wanted, " later than a forecast reaches");
+                        : text("; all ", row.wanted, " beyond the forecast's horizon");
   }
   return said;
 }
@@ -103,9 +103,8 @@ int print_pending(const Masters& master, const std::string& prefix, bool json) {
   table.print();
   if (const proto::EtaFigures& of = page.calibration; of.starts > 0) {
     print_line(text("of ", of.starts, of.starts == 1 ? " start" : " starts",
-                    " that were forecast, ", part(of.below_p50, of.starts),
-                    " were not later than p50 and ", part(of.below_p90, of.starts),
-                    " not later than p90"));
+                    " that were forecast, ", part(of.below_p50, of.starts), " happened by p50 and ",
+                    part(of.below_p90, of.starts), " by p90"));
   }
   return 0;
 }

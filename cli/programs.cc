@@ -130,8 +130,9 @@ Result<std::string> temporary_directory() {
   const std::string path = variable == nullptr || *variable == '\0' ? "/tmp" : variable;
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return path;
-  return Error::failed_precondition(text("there is no directory ", quoted(path), " for files"))
-      .with_hint("make it, or say with $TMPDIR where they may go");
+  return Error::failed_precondition(
+             text("the directory ", quoted(path), " for temporary files is missing"))
+      .with_hint("create it, or name another one with $TMPDIR");
 }
 
 }  // namespace proffer::cli

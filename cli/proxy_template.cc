@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMark = "#!";
 constexpr std::string_view kAsIn =
-    "as in: #! each web http: server ~{instance} ~{host}:~{port} check";
+    "for example: #! each web http: server ~{instance} ~{host}:~{port} check";
 
 std::string_view without_blanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\r");
@@ -69,8 +69,8 @@ Result<ProxyTemplate> ProxyTemplate::parse(std::string_view text) {
     const std::string_view words = without_blanks(line.text);
     if (words.starts_with(kMark)) {
       if (!parse_line(line)) {
-        return Error::invalid_argument(
-                   proffer::text("line ", number, ": ", quoted(words), " is no line for servers"))
+        return Error::invalid_argument(proffer::text("line ", number, ": ", quoted(words),
+                                                     " is not a valid #! each line"))
             .with_hint(std::string(kAsIn));
       }
       made.apps_.insert(line.app);

@@ -21,17 +21,18 @@ int change(const Words& words, bool is_unreserve) {
   Arguments arguments(
       is_unreserve ? "proffer unreserve AGENT ROLE [RESOURCES]"
                    : "proffer reserve AGENT ROLE RESOURCES",
-      is_unreserve ? "what was reserved of an agent and is not in use is everybody's again"
-                   : "of an agent, only tasks of this role and those below it may use so much; "
-                     "what is in use is not reserved");
+      is_unreserve
+          ? "remove a reservation: any role may use the resources again; those in use stay reserved"
+          : "reserve resources of an agent for a role and the roles below it; resources in use "
+            "cannot be reserved");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.required("AGENT", &agent, "the agent's name");
-  arguments.required("ROLE", &role, "a role, as in eng/ads");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.required("AGENT", &agent, "agent name");
+  arguments.required("ROLE", &role, "role, as in eng/ads");
   if (is_unreserve) {
-    arguments.option("RESOURCES", &resources, "as in 'cpus:4;mem:8GiB'; else all");
+    arguments.option("RESOURCES", &resources, "resources, as in 'cpus:4;mem:8GiB' (default: all)");
   } else {
-    arguments.required("RESOURCES", &needed, "as in 'cpus:4;mem:8GiB'");
+    arguments.required("RESOURCES", &needed, "resources, as in 'cpus:4;mem:8GiB'");
   }
   if (const auto status = arguments.parse(words)) return *status;
   if (!is_unreserve) resources = needed;
@@ -45,8 +46,9 @@ int change(const Words& words, bool is_unreserve) {
   if (resources) {
     if (trimmed(*resources).empty()) {  // As a variable that is not set.
       Error error = Error::invalid_argument("RESOURCES is empty");
-      return usage(is_unreserve ? std::move(error).with_hint("leave it out to mean all")
-                                : std::move(error).with_hint("say how much: 'cpus:4;mem:8GiB'"));
+      return usage(is_unreserve
+                       ? std::move(error).with_hint("leave it out to mean all")
+                       : std::move(error).with_hint("give the amounts, as in 'cpus:4;mem:8GiB'"));
     }
     const Result<ResourceVector> amounts = parse_shape(*resources);
     if (!amounts) return usage(amounts.error());

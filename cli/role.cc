@@ -28,11 +28,11 @@ int show(const Words& words, bool as_tree) {
   bool json = false;
   Arguments arguments(
       as_tree ? "proffer role tree [ROLE] [--json]" : "proffer role list [ROLE] [--json]",
-      as_tree ? "the roles as a tree: what each is owed, uses and borrows"
-              : "the roles and what is set for them");
+      as_tree ? "show roles as a tree: their entitlement, use and borrowed resources"
+              : "list roles with their settings");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.option("ROLE", &within, "only this role and those below it");
+  arguments.option("ROLE", &within, "only this role and the roles below it");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -45,8 +45,8 @@ int show(const Words& words, bool as_tree) {
                 [&](const proto::RoleRow& row) { return !is_within(row.role, RoleName(within)); });
   if (rows->empty() && !within.empty()) {
     return print_error(
-        Error::not_found(text("nobody is in role ", quoted(within), ", and nothing is set for it"))
-            .with_hint("proffer role list lists those that there are"),
+        Error::not_found(text("role ", quoted(within), " has no framework and no settings"))
+            .with_hint("list the known roles with: proffer role list"),
         json);
   }
   if (json) {
@@ -93,16 +93,19 @@ int set(const Words& words) {
   Arguments arguments(
       "proffer role set ROLE [--weight W] [--guarantee RESOURCES] [--limit RESOURCES]\n"
       "                      [--users NAMES]",
-      "what is not named stays as it is; --guarantee none, --limit none and --users all end them");
+      "set the weight, quota or users of a role. Settings that are not given stay as they are. "
+      "`none` or `all` removes one: --guarantee none, --limit none, --users all.");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.option("--weight", &weight, "its part among its siblings: 0.001 to 1000, else 1");
-  arguments.option("--guarantee", &guarantee,
-                   "what it gets if it wants it, as in 'cpus:100;mem:400GiB'");
-  arguments.option("--limit", &limit, "what it and those below it never exceed");
-  arguments.option("--users", &users,
-                   "who may begin frameworks in it and below, as in ada,bob; operators always");
-  arguments.required("ROLE", &role, "a role, as in eng/ads");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.option("--weight", &weight, "weight among its siblings, 0.001 to 1000 (default 1)");
+  arguments.option("--guarantee", &guarantee, "guarantee, as in 'cpus:100;mem:400GiB', or none");
+  arguments.option("--limit", &limit, "limit for the role and the roles below it, or none");
+  arguments.option(
+      "--users", &users,
+      "users allowed in the role and below, as in ada,bob, or all; operators always are");
+  arguments.required("ROLE", &role, "role, as in eng/ads");
+  arguments.examples({"proffer role set eng --weight 2 --guarantee 'cpus:100;mem:400GiB'",
+                      "proffer role set eng --limit none"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<RoleName> name = parse_role(role);
   if (!name) return usage_error(name.error(), json);
@@ -129,7 +132,7 @@ int set(const Words& words) {
     }
   }
   if (!setting.weight && !setting.guarantee && !setting.limit && !setting.users) {
-    return usage_error(Error::invalid_argument("there is nothing to set")
+    return usage_error(Error::invalid_argument("no setting is given")
                            .with_hint("give --weight, --guarantee, --limit or --users"),
                        json);
   }
@@ -140,11 +143,12 @@ int unset(const Words& words) {
   std::string master_flag;
   std::string role;
   bool json = false;
-  Arguments arguments("proffer role unset ROLE",
-                      "no guarantee, no limit, and the weight that the master's flags say");
+  Arguments arguments(
+      "proffer role unset ROLE",
+      "remove the quota and users of a role, and reset its weight to the master's default");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.required("ROLE", &role, "a role, as in eng/ads");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.required("ROLE", &role, "role, as in eng/ads");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<RoleName> name = parse_role(role);
   if (!name) return usage_error(name.error(), json);
@@ -164,10 +168,11 @@ int run_role(const Words& words) {
     print_line(text("usage: ", kRoleUsage, "; each has its own --help"));
     return 0;
   }
-  return usage_error(Error::invalid_argument(verb.empty() ? std::string("there is no verb")
-                                                          : text("unknown verb ", quoted(verb)))
-                         .with_hint(std::string(kRoleUsage)),
-                     false);
+  return usage_error(
+      Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
+                                           : text("unknown subcommand ", quoted(verb)))
+          .with_hint(std::string(kRoleUsage)),
+      false);
 }
 
 }  // namespace proffer::cli

@@ -119,7 +119,7 @@ int Run::go() {
     if (connected_) return;
     finish(Error::unavailable(text("cannot reach a master at ", to_text(options_.master), " in ",
                                    to_text(kConnectTimeout)))
-               .with_hint("start a local cluster with `proffer dev`, or say where the master is "
+               .with_hint("start a local cluster with `proffer dev`, or give the master's address "
                           "with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"));
   });
   declare();
@@ -166,7 +166,7 @@ void Run::on_update(const proto::TaskStatus& status) {
   if (!proto::is_terminal(status.state) || live_.erase(status.task) == 0) {
     if (status.state == proto::TaskState::kUnreachable) {
       print_warning_text(text("agent ", status.agent.str(), " of task ", status.task.str(),
-                              " is unreachable, waiting for it"));
+                              " is unreachable; waiting for the agent"));
     }
     return;
   }
@@ -196,7 +196,7 @@ void Run::on_update(const proto::TaskStatus& status) {
 void Run::on_ask_report(const proto::AskReport& report) {
   for (const proto::AskReport::Row& row : report.rows) {
     if (row.could_ever_fit) continue;
-    print_line(text("waiting: this cannot run: ", row.why), stderr);
+    print_line(text("waiting: the task can never run: ", row.why), stderr);
   }
 }
 
@@ -359,46 +359,59 @@ int run_run(const Words& words) {
   Arguments arguments("proffer run [options] -- CMD…",
                       "run a command on the cluster, stream its output, return its exit code");
   arguments.master(&master_flag);
-  arguments.option("--cpus", &cpus, "CPUs of each task (1)");
-  arguments.option("--mem", &mem, "memory of each task, in MiB or with a unit (128)");
-  arguments.option("--disk", &disk, "disk of each task, in MiB or with a unit");
-  arguments.option("--gpus", &gpus, "GPUs of each task: a part of one, or whole ones");
-  arguments.option("--count", &count, "how many tasks (1)");
-  arguments.option("--env", &environment, "NAME=VALUE; can be repeated");
-  arguments.option("--fetch", &files,
-                   "URI[,sha256=SUM][,name=NAME][,executable][,extract]: a file:///, http:// or "
-                   "https:// file that is in the sandbox before it starts; can be repeated");
+  arguments.group("Resources");
+  arguments.option("--cpus", &cpus, "CPUs of each task (default 1)");
+  arguments.option("--mem", &mem, "memory of each task, in MiB or with a unit (default 128)");
+  arguments.option("--disk", &disk, "disk of each task, in MiB or with a unit (default none)");
+  arguments.option("--gpus", &gpus,
+                   "GPUs of each task: a fraction of one, or a whole number (default none)");
+  arguments.group("Task");
+  arguments.option("--count", &count, "number of tasks (default 1)");
+  arguments.option("--env", &environment, "environment variable, NAME=VALUE; can be repeated");
+  arguments.option(
+      "--fetch", &files,
+      "file to fetch: URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated");
+  arguments.group("Placement");
   arguments.option("--constraint", &constraints,
-                   "where it may run, as in 'rack == r1'; can be repeated");
-  arguments.option("--gang", &options.ask.gang, "so many of the tasks at a time, or none (1)");
+                   "attributes that an agent must have, as in 'rack == r1'; can be repeated");
+  arguments.option("--gang", &options.ask.gang,
+                   "launch this many tasks together, or none (default 1)");
   arguments.option("--spread", &options.ask.spread,
-                   "as evenly as possible over an attribute, as in rack or host");
-  arguments.option("--max-per", &max_per,
-                   "ATTRIBUTE=COUNT: at most so many on agents with one value; can be repeated");
-  arguments.option("--prefer", &options.ask.prefer.hosts,
-                   "an agent on which it would rather run; can be repeated");
+                   "spread the tasks evenly over an attribute, as in rack or host");
+  arguments.option(
+      "--max-per", &max_per,
+      "ATTRIBUTE=COUNT: at most COUNT tasks per value of the attribute; can be repeated");
+  arguments.option("--prefer", &options.ask.prefer.hosts, "preferred agent; can be repeated");
   arguments.option("--prefer-rack", &options.ask.prefer.racks,
-                   "a value of the attribute rack; can be repeated");
-  arguments.option("--prefer-wait", &prefer_wait, "how long it waits for these (10s)");
-  arguments.option("--band", &band,
-                   "free, batch, production or monitoring: the lower are taken back first (batch)");
-  arguments.flag("--no-borrow", &no_borrow, "only within what its role is entitled to");
+                   "preferred value of the attribute rack; can be repeated");
+  arguments.option("--prefer-wait", &prefer_wait,
+                   "time to wait for preferred agents and racks (default 10s)");
+  arguments.option(
+      "--band", &band,
+      "free, batch, production or monitoring; lower bands are preempted first (default batch)");
+  arguments.flag("--no-borrow", &no_borrow, "use only resources within the role's entitlement");
   arguments.flag("--revocable", &options.ask.revocable_ok,
-                 "also on what is set aside for others, and may be taken back");
-  arguments.option("--name", &name, "the framework's name (run)");
-  arguments.option("--role", &role, "the role to run under (default)");
-  arguments.option("--grace", &grace, "between the polite and the final signal (5s)");
-  arguments.option("--kill-signal", &kill_signal, "the polite signal, as in SIGINT (SIGTERM)");
+                 "also use resources kept for others, and be preempted when they need them");
+  arguments.group("Framework");
+  arguments.option("--name", &name, "framework name (default run)");
+  arguments.option("--role", &role, "role of the framework (default: default)");
+  arguments.group("Task");
+  arguments.option("--grace", &grace, "time between the polite signal and SIGKILL (default 5s)");
+  arguments.option("--kill-signal", &kill_signal, "polite signal, as in SIGINT (default SIGTERM)");
   arguments.option("--max-run-time", &max_run_time,
-                   "it is killed if it runs for longer (no bound)");
-  arguments.flag("--json", &options.json, "one JSON object per line");
-  arguments.command_line(&command, "one word is a shell command line; several are arguments");
+                   "kill a task that runs longer than this (default no limit)");
+  arguments.group("Output");
+  arguments.flag("--json", &options.json, "print one JSON object per line");
+  arguments.command_line(
+      &command, "one word is a shell command line; several are a program and its arguments");
+  arguments.examples({"proffer run --cpus 2 --mem 4GiB -- make test",
+                      "proffer run --count 8 --fetch https://host/tool.tgz,extract -- tool/run"});
   if (const auto status = arguments.parse(words)) return *status;
 
   const auto usage = [&](Error error) { return usage_error(error, options.json); };
   if (command.empty()) {
-    return usage(Error::invalid_argument("there is no command to run")
-                     .with_hint("proffer run -- echo hello"));
+    return usage(Error::invalid_argument("the command is missing")
+                     .with_hint("for example: proffer run -- echo hello"));
   }
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage(master.error());

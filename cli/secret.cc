@@ -48,8 +48,8 @@ class WithoutEcho {
 
 Error too_large() {
   return Error::resource_exhausted(
-             text("the value of a secret has at most ", kSecretBytesMax, " bytes"))
-      .with_hint("encrypt large files yourself, and make the key a secret");
+             text("the value of a secret may have at most ", kSecretBytesMax, " bytes"))
+      .with_hint("encrypt large files yourself, and store the encryption key as the secret");
 }
 
 // Until its end, or of a terminal one line.
@@ -95,13 +95,13 @@ int set_secret(const Words& words) {
   std::string name;
   std::string path;
   bool json = false;
-  Arguments arguments("proffer secret set NAME [--file FILE]",
-                      "set a secret of yours, or give it another value: tasks that are launched "
-                      "from now on get it. The value is standard input, without the newline at its "
-                      "end");
+  Arguments arguments(
+      "proffer secret set NAME [--file FILE]",
+      "set one of your secrets, or change its value. Tasks launched from now on get the new value. "
+      "The value is read from standard input, without the newline at its end.");
   arguments.master(&master_flag);
-  arguments.required("NAME", &name, "letters, digits, '.', '_' or '-'");
-  arguments.option("--file", &path, "the value is all of this file");
+  arguments.required("NAME", &name, "secret name: letters, digits, '.', '_' or '-'");
+  arguments.option("--file", &path, "read the value from this file, all of it");
   arguments.flag("--json", &json, "print one JSON object");
   if (const auto status = arguments.parse(words)) return *status;
   if (Result<void> checked = proto::check_secret_name(name); !checked) {
@@ -112,7 +112,7 @@ int set_secret(const Words& words) {
   Result<std::string> value = path.empty() ? value_of_input() : value_of_file(path);
   if (!value) return print_error(value.error(), json);
   if (value->empty()) {
-    return usage_error(Error::invalid_argument("the value of a secret is not empty")
+    return usage_error(Error::invalid_argument("the value of a secret cannot be empty")
                            .with_hint("give it on standard input, or name a file with --file"),
                        json);
   }
@@ -129,8 +129,8 @@ int list_secrets(const Words& words) {
   std::string master_flag;
   bool json = false;
   Arguments arguments("proffer secret list [--json]",
-                      "the names of your secrets; operators see those of all users. Nobody sees "
-                      "values");
+                      "list the names of your secrets; operators see the names of all users' "
+                      "secrets. Values are never shown.");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   if (const auto status = arguments.parse(words)) return *status;
@@ -149,7 +149,7 @@ int list_secrets(const Words& words) {
   Table table({"NAME", "OWNER", "SET", "STATE"});
   for (const proto::SecretRow& row : *rows) {
     table.row({row.name, row.owner, age(now - row.since) + " ago",
-               row.is_readable ? "ready" : "the master lacks its key file"});
+               row.is_readable ? "ready" : "the master has no key file"});
   }
   table.print();
   return 0;
@@ -160,11 +160,11 @@ int remove_secret(const Words& words) {
   proto::SecretRemoveCall removed;
   bool json = false;
   Arguments arguments("proffer secret remove NAME",
-                      "forget a secret of yours. Tasks that have it keep it; apps that name it "
-                      "start no further instances");
+                      "remove one of your secrets. Running tasks keep it. Apps that use it start "
+                      "no more instances.");
   arguments.master(&master_flag);
-  arguments.required("NAME", &removed.name, "as proffer secret list shows it");
-  arguments.option("--user", &removed.owner, "a secret of this user (operators)");
+  arguments.required("NAME", &removed.name, "secret name, as in proffer secret list");
+  arguments.option("--user", &removed.owner, "owner of the secret, for operators (default: you)");
   arguments.flag("--json", &json, "print one JSON object");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
@@ -188,10 +188,11 @@ int run_secret(const Words& words) {
     print_line(text("usage: ", kSecretUsage, "; each has its own --help"));
     return 0;
   }
-  return usage_error(Error::invalid_argument(verb.empty() ? std::string("there is no verb")
-                                                          : text("unknown verb ", quoted(verb)))
-                         .with_hint(std::string(kSecretUsage)),
-                     false);
+  return usage_error(
+      Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
+                                           : text("unknown subcommand ", quoted(verb)))
+          .with_hint(std::string(kSecretUsage)),
+      false);
 }
 
 }  // namespace proffer::cli

@@ -43,11 +43,11 @@ struct ServiceFlags {
 
 void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
   arguments.master(&common->master);
-  arguments.option("--framework", &common->framework, "the scheduler's name or id (service)");
+  arguments.option("--framework", &common->framework, "framework name or id (default service)");
   arguments.flag("--json", &common->json, "print one JSON object");
   if (!waits) return;
-  arguments.flag("--wait", &common->wait, "return when it is done");
-  arguments.option("--timeout", &common->timeout, "how long to wait at most (5m)");
+  arguments.flag("--wait", &common->wait, "wait until it is done");
+  arguments.option("--timeout", &common->timeout, "maximum wait (default 5m)");
 }
 
 // Whether an app is as it was asked to be. Errors: it never will be.
@@ -86,9 +86,10 @@ Result<void> wait_until(const ServiceClient& client, const ServiceFlags& common,
     if (apps.empty()) return {};
     if (std::chrono::steady_clock::now() >= deadline) {
       const std::string& why = told[apps.front()];
-      return Error::timeout(text("app ", quoted(apps.front()), " is not there after ",
-                                 common.timeout, why.empty() ? "" : text(": ", why),
-                                 is_one ? "" : text("; ", apps.size(), " apps are waited for")))
+      return Error::timeout(text("app ", quoted(apps.front()),
+                                 " has not reached its target state after ", common.timeout,
+                                 why.empty() ? "" : text(": ", why),
+                                 is_one ? "" : text("; ", apps.size(), " apps have not")))
           .with_hint(text("see more with: proffer service status ", apps.front()));
     }
     std::this_thread::sleep_for(kPollEvery);
@@ -113,13 +114,13 @@ Result<bool> is_updated(const Result<proto::ServiceStatusPage>& page) {
   const proto::ServiceAppRow& app = page->app;
   if (!app.rolled_back.empty()) {
     return Error::failed_precondition(text(app.rolled_back, "; app ", quoted(app.app),
-                                           " goes back to version ", app.version))
-        .with_hint(text("what its instances wrote: proffer service logs ", app.app));
+                                           " rolls back to version ", app.version))
+        .with_hint(text("see the output of its instances: proffer service logs ", app.app));
   }
   if (!app.failed.empty()) {
     return Error::failed_precondition(
                text("app ", quoted(app.app), " makes no progress: ", app.failed))
-        .with_hint(text("it is tried on; see proffer service status ", app.app));
+        .with_hint(text("the update is retried; see proffer service status ", app.app));
   }
   if (app.state == "canary") return app.why.empty();
   return is_as_wanted(page);
@@ -174,15 +175,14 @@ Result<std::string> read_app_file(const std::string& path) {
   file.read(content.data(), static_cast<std::streamsize>(content.size()));
   content.resize(static_cast<size_t>(file.gcount()));
   if (content.size() <= kFileBytesMax) return content;
-  return Error::invalid_argument(text(quoted(path), " is larger than an app file may be"));
+  return Error::invalid_argument(text(quoted(path), " exceeds the maximum size of an app file"));
 }
 
 int apply(const Words& words) {
   ServiceFlags common;
   std::string path;
-  Arguments arguments("proffer service apply FILE [--wait]",
-                      "create the apps of a file, or roll them to what the file says now");
-  arguments.required("FILE", &path, "app file (YAML); several apps are separated by ---");
+  Arguments arguments("proffer service apply FILE [--wait]", "create or update the apps of a file");
+  arguments.required("FILE", &path, "app file (YAML); --- separates several apps");
   add_common(arguments, &common, true);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> file = read_app_file(path);
@@ -203,9 +203,9 @@ int rollback(const Words& words) {
   std::string app;
   std::string version;
   Arguments arguments("proffer service rollback NAME [VERSION] [--wait]",
-                      "go back to a version of before: the last one that was ready as a whole");
-  arguments.required("NAME", &app, "the app");
-  arguments.optional("VERSION", &version, "as in proffer service history");
+                      "roll back to an earlier version (default: the last one that became ready)");
+  arguments.required("NAME", &app, "app name");
+  arguments.optional("VERSION", &version, "version number, as in proffer service history");
   add_common(arguments, &common, true);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<uint64_t> number = parse_version(version);
@@ -218,25 +218,25 @@ int pause_or_resume(const Words& words, const char* verb, const char* usage, con
   ServiceFlags common;
   std::string app;
   Arguments arguments(usage, what);
-  arguments.required("NAME", &app, "the app");
+  arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, true);
   if (const auto status = arguments.parse(words)) return *status;
   return change(common, {.verb = verb, .app = app}, done);
 }
 
 int pause_update(const Words& words) {
-  return pause_or_resume(words, "pause", "proffer service pause NAME", "stop an update where it is",
+  return pause_or_resume(words, "pause", "proffer service pause NAME", "pause an update",
                          is_paused);
 }
 
 int resume_update(const Words& words) {
   return pause_or_resume(words, "resume", "proffer service resume NAME [--wait]",
-                         "go on with a paused update", is_updated);
+                         "resume a paused update", is_updated);
 }
 
 int promote(const Words& words) {
   return pause_or_resume(words, "resume", "proffer service promote NAME [--wait]",
-                         "roll the version of the canary out to all instances", is_updated);
+                         "roll out the canary's version to all instances", is_updated);
 }
 
 // What the scheduler says to `what`, printed as it is with --json.
@@ -281,8 +281,8 @@ int show_history(const Words& words) {
   ServiceFlags common;
   std::string app;
   Arguments arguments("proffer service history NAME [--json]",
-                      "the versions of an app that are kept, and how they went");
-  arguments.required("NAME", &app, "the app");
+                      "list the kept versions of an app and their results");
+  arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, false);
   if (const auto status = arguments.parse(words)) return *status;
   return picture(common, {.verb = "history", .app = app}, proto::parse_service_versions,
@@ -300,7 +300,7 @@ void print_plan(const proto::ServicePlan& plan) {
     }
     table.print();
   }
-  if (plan.further > 0) print_line(text("and ", plan.further, " further keys"));
+  if (plan.further > 0) print_line(text("and ", plan.further, " more keys"));
 }
 
 // And what a simulation of the cluster says of them.
@@ -311,7 +311,7 @@ void print_plans(const ServiceFlags& common, const std::vector<proto::ServicePla
                                         : Result<FrameworkId>(master.error());
   const auto lines = id ? forecast(*master, *id, plans) : Error(id.error());
   if (!lines) {
-    return print_line(text("whether it fits cannot be said: ", lines.error().message()));
+    return print_line(text("cannot forecast whether it fits: ", lines.error().message()));
   }
   for (const std::string& line : *lines) print_line(line);
 }
@@ -321,9 +321,9 @@ int show_plan(const Words& words) {
   std::string what;
   std::string version;
   Arguments arguments("proffer service plan FILE | plan NAME VERSION",
-                      "what applying a file, or going back to a version, would change and how");
-  arguments.required("FILE", &what, "app file (YAML), or with a version the app's name");
-  arguments.optional("VERSION", &version, "as in proffer service history");
+                      "show what applying a file, or a rollback, would change");
+  arguments.required("FILE", &what, "app file (YAML), or the app name if VERSION is given");
+  arguments.optional("VERSION", &version, "version number, as in proffer service history");
   add_common(arguments, &common, false);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<uint64_t> number = parse_version(version);
@@ -345,8 +345,8 @@ int scale(const Words& words) {
   std::string app;
   std::string count;
   Arguments arguments("proffer service scale NAME N [--wait]", "run N instances of an app");
-  arguments.required("NAME", &app, "the app");
-  arguments.required("N", &count, "how many instances");
+  arguments.required("NAME", &app, "app name");
+  arguments.required("N", &count, "number of instances");
   add_common(arguments, &common, true);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<int64_t> instances = parse_whole("N", count, 0, 10'000);
@@ -358,8 +358,8 @@ int stop(const Words& words) {
   ServiceFlags common;
   std::string app;
   Arguments arguments("proffer service stop NAME [--wait]",
-                      "end all instances of an app, with their grace, and forget it");
-  arguments.required("NAME", &app, "the app");
+                      "stop all instances of an app gracefully, and remove the app");
+  arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, true);
   if (const auto status = arguments.parse(words)) return *status;
   return change(common, {.verb = "stop", .app = app}, is_gone);
@@ -379,8 +379,8 @@ std::optional<Rows> or_unattended(Result<Rows> asked, auto&& ask_master, bool js
     return std::nullopt;
   }
   print_warning_text(text(asked.error().message(),
-                          "; this is what the master knows. Instances run on; none is started, "
-                          "replaced or stopped meanwhile"));
+                          "; showing what the master knows. Instances keep running, but none is "
+                          "started, replaced or stopped until the scheduler is back"));
   *status = kExitUnreachable;
   return *std::move(unattended);
 }
@@ -392,7 +392,7 @@ std::string wanted(const proto::ServiceAppRow& row) {
 
 int list(const Words& words) {
   ServiceFlags common;
-  Arguments arguments("proffer service list [--json]", "the apps and how they stand");
+  Arguments arguments("proffer service list [--json]", "list apps and their states");
   add_common(arguments, &common, false);
   if (const auto parsed = arguments.parse(words)) return *parsed;
   const Result<Masters> master = master_address(common.master);
@@ -418,8 +418,9 @@ int list(const Words& words) {
 int show(const Words& words) {
   ServiceFlags common;
   std::string app;
-  Arguments arguments("proffer service status NAME [--json]", "an app and each of its instances");
-  arguments.required("NAME", &app, "the app");
+  Arguments arguments("proffer service status NAME [--json]",
+                      "show an app and each of its instances");
+  arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, false);
   if (const auto parsed = arguments.parse(words)) return *parsed;
   const Result<Masters> master = master_address(common.master);
@@ -443,12 +444,12 @@ int show(const Words& words) {
   if (row.scale) {
     print_line(text("  scaled by ", row.scale->source, ": ",
                     row.scale->said.empty()
-                        ? "no figures; if it stays so, see the log of the service scheduler"
+                        ? "no measurements; if this persists, see the log of the service scheduler"
                         : row.scale->said));
   }
   if (row.state == "canary") {
-    print_line(text("  a canary: `proffer service promote ", row.app,
-                    "` rolls it out, `proffer service rollback ", row.app, "` ends it"));
+    print_line(text("  a canary: roll it out with `proffer service promote ", row.app,
+                    "`, or end it with `proffer service rollback ", row.app, "`"));
   }
   Table table({"INSTANCE", "AGENT", "STATE", "READY", "ADDRESS"});
   for (const proto::ServiceInstanceRow& one : page->instances) {
@@ -469,29 +470,30 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"run", nullptr, "keep the app of a file running until Ctrl-C"},
-    {"apply", apply, "create the apps of a file, or roll them to what the file says now"},
-    {"list", list, "the apps and how they stand"},
-    {"status", show, "an app and each of its instances"},
-    {"servers", run_service_servers, "the instances that clients may use, and where they are"},
-    {"proxy", run_service_proxy, "keep the configuration of a proxy current"},
-    {"autoscale", run_service_autoscale, "measure the apps that are scaled by their load"},
-    {"logs", run_service_logs, "what the instance that failed last has written; -f: all that run"},
-    {"history", show_history, "the versions of an app, and how they went"},
-    {"plan", show_plan, "what applying a file or going back would change, and how"},
-    {"rollback", rollback, "go back to a version of before"},
-    {"pause", pause_update, "stop an update where it is"},
-    {"resume", resume_update, "go on with a paused update"},
-    {"promote", promote, "roll a canary's version out"},
-    {"scale", scale, "run another number of instances"},
-    {"stop", stop, "end an app"},
-    {"scheduler", nullptr, "run the scheduler that the other verbs ask; proffer dev does"},
+    {"run", nullptr, "run the app of a file until Ctrl-C"},
+    {"apply", apply, "create or update the apps of a file"},
+    {"list", list, "list apps and their states"},
+    {"status", show, "show an app and each of its instances"},
+    {"servers", run_service_servers, "list ready instances and their addresses"},
+    {"proxy", run_service_proxy, "keep the configuration of a proxy up to date"},
+    {"autoscale", run_service_autoscale, "measure the apps that scale by load"},
+    {"logs", run_service_logs,
+     "print the output of the last failed instance; -f: of all running ones"},
+    {"history", show_history, "list the versions of an app and their results"},
+    {"plan", show_plan, "show what applying a file, or a rollback, would change"},
+    {"rollback", rollback, "roll back to an earlier version"},
+    {"pause", pause_update, "pause an update"},
+    {"resume", resume_update, "resume a paused update"},
+    {"promote", promote, "roll out a canary's version"},
+    {"scale", scale, "change the number of instances"},
+    {"stop", stop, "stop and remove an app"},
+    {"scheduler", nullptr, "run the service scheduler (proffer dev starts it)"},
 };
 
 void print_usage(std::FILE* where) {
   print_lines("usage: proffer service VERB …\n\n", where);
   for (const Verb& verb : kVerbs) print_lines(help_row(verb.name, verb.what, 10), where);
-  print_lines("\nproffer service VERB --help says more.\n", where);
+  print_lines("\nproffer service VERB --help shows the options of a subcommand.\n", where);
 }
 
 }  // namespace
@@ -514,8 +516,8 @@ int run_service(const Words& words) {
     known.push_back(verb.name);
   }
   const std::string_view near = nearest(words[0], known);
-  print_error(Error::invalid_argument(text("unknown verb ", quoted(words[0])))
-                  .with_hint(near.empty() ? std::string("proffer service --help lists the verbs")
+  print_error(Error::invalid_argument(text("unknown subcommand ", quoted(words[0])))
+                  .with_hint(near.empty() ? std::string("list them with: proffer service --help")
                                           : text("did you mean `proffer service ", near, "`?")),
               false);
   return kExitUsage;

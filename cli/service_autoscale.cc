@@ -287,14 +287,16 @@ int run_service_autoscale(const Words& words) {
   bool json = false;
   bool once = false;
   bool quiet = false;
-  Arguments arguments("proffer service autoscale [--every D] [--once] [--quiet]",
-                      "measure the apps that have scale in their files, and tell their scheduler");
+  Arguments arguments(
+      "proffer service autoscale [--every D] [--once] [--quiet]",
+      "measure the apps that have `scale` in their files, and report to their scheduler");
   arguments.master(&master_flag);
-  arguments.option("--framework", &framework, "the scheduler's name or id (service)");
-  arguments.option("--every", &every_text, "between two rounds, 1s to 20s (5s)");
-  arguments.flag("--json", &json, "one JSON object in a line for each change");
-  arguments.flag("--once", &once, "measure one round and end");
+  arguments.option("--framework", &framework, "framework name or id (default service)");
+  arguments.option("--every", &every_text, "time between two rounds, 1s to 20s (default 5s)");
+  arguments.flag("--json", &json, "print one JSON object per line for each change");
+  arguments.flag("--once", &once, "measure once and exit");
   arguments.flag("--quiet", &quiet, "print errors only");
+  arguments.examples({"proffer service autoscale --every 2s"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -83,8 +83,8 @@ Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows
     });
   }
   if (of_name.size() == 1) return of_name.front()->framework;
-  return Error::invalid_argument(text("several frameworks have the name ", quoted(word),
-                                      "; give the scheduler's id: --framework ID"));
+  return Error::invalid_argument(
+      text("several frameworks are named ", quoted(word), "; give the id: --framework ID"));
 }
 
 proto::TaskQuery instances_query(const FrameworkId& framework, const std::string& app, bool ended) {
@@ -218,8 +218,8 @@ Result<proto::ServersPage> ServiceClient::servers(const std::vector<std::string>
   // Something may change between two pages: then they are read again, without waiting.
   for (int tries = 0; !is_one_version; ++tries) {
     if (tries == kPagesTries) {
-      return Error::unavailable("the servers change faster than their pages can be read")
-          .with_hint("ask for fewer apps");
+      return Error::unavailable("the list of servers changes too fast to be read page by page")
+          .with_hint("name fewer apps");
     }
     all = {};
     const bool is_first = tries == 0;

@@ -53,7 +53,7 @@ std::vector<std::string> answers(const std::string& report,
       lines.push_back(text("would wait: ", line.substr(kWaits.size())));
     } else if (line.starts_with(kRevoked) &&
                line.find(text(" for role ", role.str(), ":")) != line.npos) {
-      lines.push_back(text("would be taken back: ", line.substr(kRevoked.size())));
+      lines.push_back(text("would be preempted: ", line.substr(kRevoked.size())));
     }
   }
   if (fits) lines.insert(lines.begin(), "it would fit");

@@ -113,7 +113,7 @@ int follow_all(const Masters& master, const FrameworkId& framework, const std::s
         lines.write(task, stream, bytes);
       },
       [](const FrameworkId&, const TaskId& task, const std::string& why) {
-        print_note_text(text("the output of ", task.str(), " cannot be read: ", printable(why)));
+        print_note_text(text("cannot read the output of ", task.str(), ": ", printable(why)));
       });
   std::set<TaskId> followed;
   while (true) {
@@ -148,12 +148,12 @@ int run_service_logs(const Words& words) {
   std::string app;
   bool follow = false;
   Arguments arguments("proffer service logs NAME [-f]",
-                      "what the instance that failed last has written, and how it ended; with -f "
-                      "what all that run write");
+                      "print the output of the instance that failed last, and how it ended; with "
+                      "-f the output of all running instances");
   arguments.master(&master_flag);
-  arguments.option("--framework", &framework, "the scheduler's name or id (service)");
-  arguments.flag("-f,--follow", &follow, "all instances that run, as they write");
-  arguments.required("NAME", &app, "the app");
+  arguments.option("--framework", &framework, "framework name or id (default service)");
+  arguments.flag("-f,--follow", &follow, "follow the output of all running instances");
+  arguments.required("NAME", &app, "app name");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), false);
@@ -165,7 +165,7 @@ int run_service_logs(const Words& words) {
   if (rows->empty()) {
     return print_error(
         Error::not_found(text("app ", quoted(app), " has no instance that the master knows"))
-            .with_hint("proffer service list shows the apps; one that waits has written nothing"),
+            .with_hint("list apps with: proffer service list; an app that waits has no output yet"),
         false);
   }
   return follow ? follow_all(*master, *id, app) : show_last(*master, *rows);

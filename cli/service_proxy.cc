@@ -61,8 +61,7 @@ class ProxyFile {
       must_tell_ = !command_.empty();
     }
     if (must_tell_ && !run_command(command_, path_)) {
-      return Error::failed_precondition(
-          proffer::text(quoted(command_), " failed; it is tried again"));
+      return Error::failed_precondition(proffer::text(quoted(command_), " failed; it is retried"));
     }
     must_tell_ = false;
     is_behind_ = false;
@@ -101,7 +100,7 @@ class ProxyFile {
 
   Error refusal(const std::string& next) const {
     return Error::failed_precondition(proffer::text(quoted(check_), " refused ", quoted(next)))
-        .with_hint("the template is wrong, or the check");
+        .with_hint("check the template, or the command of --check");
   }
 
   const std::string path_;
@@ -115,11 +114,13 @@ class ProxyFile {
 };
 
 Result<ProxyTemplate> read_template(const std::string& path, const std::string& output) {
-  if (output.empty()) return Error::invalid_argument("--output names the proxy's file");
+  if (output.empty())
+    return Error::invalid_argument("--output is missing: give the proxy's configuration file");
   std::error_code error;
   if (std::filesystem::equivalent(path, output, error)) {
-    return Error::invalid_argument(
-        proffer::text("--output is the template itself, ", quoted(path), "; it would be replaced"));
+    return Error::invalid_argument(proffer::text("--output must not be the template itself, ",
+                                                 quoted(path),
+                                                 "; the template would be overwritten"));
   }
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -152,17 +153,20 @@ int run_service_proxy(const Words& words) {
   std::string command;
   bool once = false;
   Arguments arguments("proffer service proxy TEMPLATE --output FILE [--check CMD] [--exec CMD]",
-                      "keep the configuration of a proxy current: a line `#! each APP PORT: TEXT` "
-                      "of the template is followed by TEXT for each server, with ~{host}, "
-                      "~{port}, ~{instance} and ~{slot}");
+                      "keep the configuration of a proxy up to date. A line `#! each APP PORT: "
+                      "TEXT` of the template is followed by TEXT for each server of the app, with "
+                      "~{host}, ~{port}, ~{instance} and ~{slot} filled in.");
   arguments.master(&master_flag);
-  arguments.option("--framework", &framework, "the scheduler's name or id (service)");
-  arguments.option("--output", &output, "the proxy's file, replaced when servers change");
+  arguments.option("--framework", &framework, "framework name or id (default service)");
+  arguments.option("--output", &output, "proxy's configuration file, replaced when servers change");
   arguments.option("--check", &check,
-                   "is to accept the new file, $PROFFER_PROXY_FILE, before it is put in place");
-  arguments.option("--exec", &command, "afterwards, as to reload the proxy");
-  arguments.flag("--once", &once, "write it once and end");
-  arguments.required("TEMPLATE", &source_path, "the template");
+                   "command that must accept the new file, $PROFFER_PROXY_FILE, before it is used");
+  arguments.option("--exec", &command, "command to run after a change, to reload the proxy");
+  arguments.flag("--once", &once, "write it once and exit");
+  arguments.required("TEMPLATE", &source_path, "template file");
+  arguments.examples(
+      {"proffer service proxy haproxy.tmpl --output haproxy.cfg --exec 'systemctl reload "
+       "haproxy'"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), false);
@@ -177,7 +181,7 @@ int run_service_proxy(const Words& words) {
     const Result<proto::ServersPage> page = follower.next(file.is_behind() ? kTryAgain : kWatchFor);
     if (!page) {
       if (once) return print_error(page.error(), false);
-      warn(proffer::text(page.error().message(), "; ", output, " stays as it is"), told);
+      warn(proffer::text(page.error().message(), "; ", output, " stays unchanged"), told);
       continue;
     }
     const std::string text = source->fill(page->servers);

@@ -43,12 +43,13 @@ int run_service_servers(const Words& words) {
   bool json = false;
   bool follows = false;
   Arguments arguments("proffer service servers [NAME] [-f]",
-                      "the instances of an app, or of all, that clients may use, and where");
+                      "list ready instances of an app, or of all apps, with their addresses");
   arguments.master(&master_flag);
-  arguments.option("--framework", &framework, "the scheduler's name or id (service)");
+  arguments.option("--framework", &framework, "framework name or id (default service)");
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.flag("-f,--follow", &follows, "a JSON object in a line now and for each change");
-  arguments.optional("NAME", &app, "the app");
+  arguments.flag("-f,--follow", &follows,
+                 "follow: print a JSON object per line, now and for each change");
+  arguments.optional("NAME", &app, "app name");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -59,7 +60,7 @@ int run_service_servers(const Words& words) {
   if (!page) return print_error(page.error(), json);
   if (!page->unknown.empty()) {
     return print_error(Error::not_found(text("there is no app ", quoted(app)))
-                           .with_hint("proffer service list shows the apps"),
+                           .with_hint("list apps with: proffer service list"),
                        json);
   }
   if (json) {

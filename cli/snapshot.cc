@@ -29,14 +29,14 @@ int run_snapshot(const Words& words) {
   std::string master_flag;
   std::string until;
   bool json = false;
-  Arguments arguments("proffer snapshot [--until TIME] > live.yaml",
-                      "the live cluster as a scenario: its agents, roles and frameworks, what "
-                      "runs and what is asked for. Change it, and `proffer simulate live.yaml` "
-                      "says what would come of it");
+  Arguments arguments(
+      "proffer snapshot [--until TIME] > live.yaml",
+      "print the live cluster as a scenario: its agents, roles, frameworks, running tasks and "
+      "asks. Edit the scenario, and simulate the effect with `proffer simulate live.yaml`.");
   arguments.master(&master_flag);
   arguments.option("--until", &until,
-                   text("the end of the scenario, as in 1h (", to_text(sim::kLiveUntil), ")"));
-  arguments.flag("--json", &json, "errors as JSON");
+                   text("end of the scenario, as in 1h (default ", to_text(sim::kLiveUntil), ")"));
+  arguments.flag("--json", &json, "print errors as JSON");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -42,10 +42,10 @@ std::string brake_of(const proto::MasterStatus& status) {
   }
   if (status.agents_held_back == 0) return {};
   const Duration next = status.agents_lost_next.value_or(status.now) - status.now;
-  return text(status.agents_held_back, " of the disconnected agents are held back: at most ",
-              status.agents_lost_max, " are given up in ", to_text(status.agents_lost_period),
-              ", the next in ", age(next),
-              "; if they will not come back: proffer agent lift-brake");
+  return text(
+      status.agents_held_back, " of the disconnected agents are held back by the brake: at most ",
+      status.agents_lost_max, " become unreachable per ", to_text(status.agents_lost_period),
+      ", the next in ", age(next), "; if they will not come back: proffer agent lift-brake");
 }
 
 // "leads in epoch 3", "stands by, 12 events behind", "is away; it led in epoch 2, until 4m ago"
@@ -87,8 +87,7 @@ std::string reserved_of(const proto::AgentRow& row) {
 int run_status(const Words& words) {
   Common common;
   Arguments arguments("proffer status [--json]",
-                      "what is wrong in the cluster, the gravest first, and the cluster in a few "
-                      "lines");
+                      "show problems in the cluster, the most severe first, and a summary");
   add_common(arguments, &common);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
@@ -120,9 +119,9 @@ int run_status(const Words& words) {
     print_line(text("brake       ", brake));
   }
   if (status->agents_awaited > 0) {
-    print_line(text("awaited     ", status->agents_awaited,
-                    " agents have not come back to this leader yet: it does not know what runs on "
-                    "them"));
+    print_line(
+        text("awaited     ", status->agents_awaited,
+             " agents have not registered with this leader yet: it does not know their tasks"));
   }
   print_line(text("frameworks  ", status->frameworks_connected, " connected, ",
                   status->frameworks_disconnected, " disconnected"));
@@ -137,7 +136,7 @@ int run_status(const Words& words) {
 
 int run_agents(const Words& words) {
   Common common;
-  Arguments arguments("proffer agents [--json]", "the machines and what they have");
+  Arguments arguments("proffer agents [--json]", "list agents and their resources");
   add_common(arguments, &common);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
@@ -162,7 +161,7 @@ int run_agents(const Words& words) {
 
 int run_frameworks(const Words& words) {
   Common common;
-  Arguments arguments("proffer frameworks [--json]", "the tenants and their shares");
+  Arguments arguments("proffer frameworks [--json]", "list frameworks and their shares");
   add_common(arguments, &common);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
@@ -182,9 +181,10 @@ int run_frameworks(const Words& words) {
       wanted += ask.wanted;
       impossible |= !ask.could_ever_fit && ask.wanted > 0;
     }
-    const std::string wants = row.mode == OfferMode::kOpen
-                                  ? "open offers"
-                                  : text(wanted, " tasks", impossible ? " (some fit nowhere)" : "");
+    const std::string wants =
+        row.mode == OfferMode::kOpen
+            ? "open offers"
+            : text(wanted, " tasks", impossible ? " (some fit on no agent)" : "");
     table.row({row.framework.str(), row.role.str(), std::string(to_text(row.state)),
                std::to_string(row.tasks), percent(row.dominant_share_millionths),
                total_text(row.allocated), wants, row.user});

@@ -11,7 +11,7 @@ std::string file_target(const FrameworkId& framework, const TaskId& task, std::s
 
 Result<HttpPlace> find_files(FilePlaces& places, const proto::TaskRow& task) {
   if (task.agent.empty()) {
-    return Error::failed_precondition(text("task ", quoted(task.task.str()), " is on no agent"));
+    return Error::failed_precondition(text("task ", quoted(task.task.str()), " has no agent"));
   }
   return places.find(task.framework, task.agent, task.http_address);
 }

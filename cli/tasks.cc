@@ -39,21 +39,23 @@ int run_tasks(const Words& words) {
   bool all = false;
   bool pending = false;
   Arguments arguments("proffer tasks [PREFIX] [--all | --pending] [--json]",
-                      "tasks that run, with --all also ended ones; with --pending asks that wait, "
-                      "and when they will probably start");
+                      "list running tasks; with --all also ended ones; with --pending waiting asks "
+                      "and their estimated start");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.flag("--all", &all, "also tasks that have ended");
-  arguments.flag("--pending", &pending, "asks with tasks that are not launched yet");
-  arguments.option("PREFIX", &prefix,
-                   "only FRAMEWORK/TASK or task ids that begin so; with --pending FRAMEWORK/ASK");
+  arguments.flag("--all", &all, "also show ended tasks");
+  arguments.flag("--pending", &pending, "show asks with tasks that are not launched yet");
+  arguments.option(
+      "PREFIX", &prefix,
+      "only FRAMEWORK/TASK or task ids that begin with this; with --pending FRAMEWORK/ASK");
+  arguments.examples({"proffer tasks --all", "proffer tasks --pending web-17-3/web"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (all && pending) {
     return usage_error(
-        Error::invalid_argument("--all shows what has ended, and --pending what waits")
-            .with_hint("name one of them"),
+        Error::invalid_argument("--all shows ended tasks, and --pending waiting asks")
+            .with_hint("give one of them"),
         json);
   }
   if (pending) return print_pending(*master, prefix, json);
@@ -81,20 +83,20 @@ int run_kill(const Words& words) {
   bool json = false;
   std::string framework;
   Arguments arguments("proffer kill TASK | --framework FRAMEWORK",
-                      "end a task, or all tasks of a framework: its scheduler may launch others, "
-                      "unless it is ended first (proffer teardown ends both)");
+                      "kill a task, or all tasks of a framework. The scheduler may launch others; "
+                      "proffer teardown ends the scheduler, too.");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
-  arguments.option("--grace", &grace, "time between the polite and the final signal, as in 5s");
-  arguments.option("--framework", &framework, "its whole id, or its name if no other has it");
+  arguments.flag("--json", &json, "print errors as JSON");
+  arguments.option("--grace", &grace, "time between the polite signal and SIGKILL, as in 5s");
+  arguments.option("--framework", &framework,
+                   "kill all tasks of this framework: its whole id, or its name if unique");
   arguments.option("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (task.empty() == framework.empty()) {
-    return usage_error(Error::invalid_argument("either a task is needed, or --framework")
-                           .with_hint("as in: proffer "
-                                      "kill web/web-1"),
+    return usage_error(Error::invalid_argument("give either a task or --framework")
+                           .with_hint("for example: proffer kill web/web-1"),
                        json);
   }
   proto::KillCall kill{.task = task, .framework = framework};

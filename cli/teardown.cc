@@ -12,14 +12,13 @@ int run_teardown(const Words& words) {
   std::string master_flag;
   proto::TeardownCall teardown;
   bool json = false;
-  Arguments arguments(
-      "proffer teardown FRAMEWORK",
-      "end a framework for good: its tasks are killed, its store is erased, and its "
-      "scheduler cannot come back");
+  Arguments arguments("proffer teardown FRAMEWORK",
+                      "end a framework for good: its tasks are killed, its store is erased, and "
+                      "its scheduler cannot come back");
   arguments.master(&master_flag);
-  arguments.flag("--json", &json, "errors as JSON");
+  arguments.flag("--json", &json, "print errors as JSON");
   arguments.required("FRAMEWORK", &teardown.framework,
-                     "its whole id, or its name if no other framework has it");
+                     "framework's whole id, or its name if unique");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -184,9 +184,8 @@ int run_top(const Words& words) {
   std::string master_flag;
   Arguments arguments(
       "proffer top",
-      "the cluster, live: arrows left and right choose frameworks, roles, agents or "
-      "tasks, up and down scroll, q quits. If the output is no terminal, it is "
-      "printed once");
+      "show the cluster live. Left and right choose frameworks, roles, agents or tasks; up and "
+      "down scroll; q quits. If the output is not a terminal, print once.");
   arguments.master(&master_flag);
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);

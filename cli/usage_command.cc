@@ -119,8 +119,8 @@ Result<Named> find_named(const Masters& master, const std::vector<proto::Framewo
     if (found && *found) return Named{.task = (*found)->task};
   }
   if (!found) return std::move(found).error();
-  return Error::not_found(text("no framework, role or task is called ", quoted(word)))
-      .with_hint("proffer frameworks, proffer role list and proffer history name them");
+  return Error::not_found(text("unknown framework, role or task: ", quoted(word)))
+      .with_hint("list names with: proffer frameworks, proffer role list or proffer history");
 }
 
 std::string cpus_text(const std::optional<int64_t>& milli) {
@@ -135,7 +135,7 @@ void print_shapes(const std::vector<ShapeUsage>& shapes) {
                std::to_string(shape.running + shape.ended), to_text(shape.asked),
                cpus_text(shape.cpus_mean), cpus_text(shape.cpus_most),
                bytes_text(shape.memory_peak_bytes), shape.advised ? to_text(*shape.advised) : "-",
-               shape.advised ? shape.why : "nothing was counted"});
+               shape.advised ? shape.why : "no use was recorded"});
   }
   table.print();
 }
@@ -176,10 +176,10 @@ int run_usage(const Words& words) {
   std::string since = "24h";
   bool json = false;
   Arguments arguments("proffer usage TASK|FRAMEWORK|ROLE [--since D] [--json]",
-                      "use of tasks beside their asks, and the shape that would be enough");
+                      "compare the use of tasks with their asks, and suggest a sufficient shape");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.option("--since", &since, "also tasks that ended in this time until now; default 24h");
+  arguments.option("--since", &since, "also tasks that ended within this time (default 24h)");
   arguments.required("NAME", &name,
                      "FRAMEWORK/TASK or a unique prefix, a framework's id or name, or a role");
   if (const auto status = arguments.parse(words)) return *status;

@@ -90,14 +90,14 @@ SchedulerOptions options_from(int argc, char** argv, std::string_view name,
     Result<Masters> masters = parse_masters(from, *master, kMasterPort);
     if (!masters) {
       exit_with(std::move(masters).error().with_hint(
-          "as in --master=/run/proffer/master.sock or --master=127.0.0.1:5050"));
+          "for example --master=/run/proffer/master.sock or --master=127.0.0.1:5050"));
     }
     options.master = to_text(*masters);
   }
   if (std::optional<std::string> role = flag(argc, argv, "role")) {
     Result<RoleName> parsed = parse_role(*role);
     if (!parsed) {
-      exit_with(std::move(parsed).error().in("--role").with_hint("as in --role=ads/batch"));
+      exit_with(std::move(parsed).error().in("--role").with_hint("for example --role=ads/batch"));
     }
     options.role = *std::move(parsed);
   }
@@ -110,7 +110,7 @@ SchedulerOptions options_from(int argc, char** argv, std::string_view name,
   if (std::optional<std::string> path = flag(argc, argv, "session_file")) {
     if (path->empty()) {
       exit_with(Error::invalid_argument("--session_file must name a file, not ''")
-                    .with_hint("leave it out to be a new framework each time"));
+                    .with_hint("leave it out to start as a new framework each time"));
     }
     options.session_file = *std::move(path);
   }

@@ -44,7 +44,7 @@ class StoreLoader {
 // Traced by a scheduler if take() is false.
 struct StoreAnsweredSomethingElse {
   static constexpr TraceKind kind() {
-    return {TraceLevel::kMisbehaved, "the store answered something else"};
+    return {TraceLevel::kMisbehaved, "the store gave an answer of another kind"};
   }
   void fields(TraceFields&) const {}
 };

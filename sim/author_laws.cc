@@ -50,7 +50,7 @@ std::vector<Violation> AuthorLaws::heard(const sdk::Notification& notification) 
     check_notice(*status, found);
   } else if (const auto* refused = std::get_if<sdk::Refused>(&notification)) {
     if (failover_timeout_ >= kLong && !ended_by_itself_) {
-      found.push_back({text("it is refused, though it may stay away for ",
+      found.push_back({text("it is refused, though it may be disconnected for ",
                             to_text(failover_timeout_), ": ", refused->error.message())});
     }
   }
@@ -79,7 +79,7 @@ void AuthorLaws::check_notice(const proto::TaskStatus& status,
     return;
   if (!launched_here_.contains(status.task) || noticed_.contains(status.task)) return;
   found.push_back({text("task ", status.task.str(), " is ", proto::to_text(status.reason),
-                        ", and nobody was told that it has to go")});
+                        ", but no notice announced that it must end")});
 }
 
 void AuthorLaws::check_accept(const proto::TaskStatus& status, std::vector<Violation>& found) {
@@ -91,7 +91,7 @@ void AuthorLaws::check_accept(const proto::TaskStatus& status, std::vector<Viola
   }
   if (void_.contains(accept->second) && launched_.contains(accept->second)) {
     found.push_back({text("task ", status.task.str(), " is ", proto::to_text(status.state),
-                          ", but not all of its accept was launched: an offer was not valid")});
+                          ", but only a part of its accept was launched: an offer was not valid")});
   }
 }
 

@@ -344,7 +344,7 @@ void BatchWorkload::check_copies(const proto::Accept& accept, Time now) {
 void BatchWorkload::on_answer(const batch::Answer& answer) {
   const auto asked = asked_.extract(answer.relay);
   if (asked.empty()) {
-    found_.push_back({text("request ", answer.relay, " was answered and not asked")});
+    found_.push_back({text("request ", answer.relay, " was answered without a request")});
     return;
   }
   waiting_.erase(asked.mapped());
@@ -447,15 +447,15 @@ void BatchWorkload::look(Time now) {
       } else if (job->second != *wish.ended && wish.is_retry_asked && wish.wants_retry) {
         note_retry(wish);
       } else if (job->second != *wish.ended) {
-        found_.push_back({text("job ", wish.job, " was told as ", to_text(wish.ended->phase),
-                               " and is ", to_text(job->second.phase))});
+        found_.push_back({text("job ", wish.job, " was reported as ", to_text(wish.ended->phase),
+                               " but is ", to_text(job->second.phase))});
       }
     } else if (proto::has_ended(job->second.phase)) {
       wish.ended = job->second;
       check_ended(wish, job->second);
     } else if (wish.is_cancel_answered && job->second.phase != proto::BatchPhase::kRemoving &&
                job->second.phase != proto::BatchPhase::kCommitting) {
-      found_.push_back({text("job ", wish.job, " was cancelled and goes on")});
+      found_.push_back({text("job ", wish.job, " was cancelled but goes on")});
     }
   }
 }
@@ -534,7 +534,7 @@ void BatchWorkload::check_ended(const Wish& wish, const proto::BatchJob& job) {
     if (!job.array || job.array->failed < least || job.array->failed > most ||
         job.array->done != total - job.array->failed) {
       found_.push_back({text("of ", total, " elements ", least, " to ", most, " fail; ", job.job,
-                             " tells ", job.array ? job.array->failed : 0, " and ",
+                             " reports ", job.array ? job.array->failed : 0, " and ",
                              job.array ? job.array->done : 0, " done")});
     }
     return;
@@ -561,7 +561,7 @@ void BatchWorkload::check_arrays(const Wish& wish, const proto::BatchJob& job) {
       job.array->failed + job.array->skipped == unfinished) {
     return;
   }
-  found_.push_back({text("array ", job.job, " tells ", job.array ? job.array->done : 0, " done, ",
+  found_.push_back({text("array ", job.job, " reports ", job.array ? job.array->done : 0, " done, ",
                          job.array ? job.array->skipped : 0, " skipped; these are ", done, " and ",
                          wish.skipped)});
 }

@@ -35,7 +35,8 @@ std::vector<Violation> disagreements(const Cluster& cluster) {
   none("agents disconnected", master.agents_disconnected);
   none("agents unreachable", master.agents_unreachable);
   if (!master.allocated.is_zero()) {
-    found.push_back({text("the master has ", to_text(master.allocated), " allocated to nobody")});
+    found.push_back(
+        {text("the master has ", to_text(master.allocated), " allocated without a task")});
   }
 
   int64_t up = 0;
@@ -47,14 +48,15 @@ std::vector<Violation> disagreements(const Cluster& cluster) {
     if (!status.registered) found.push_back({text(agent->name(), " is not registered")});
     if (status.tasks != 0) found.push_back({text(agent->name(), " has ", status.tasks, " tasks")});
     if (status.updates_unacknowledged != 0) {
-      found.push_back({text(agent->name(), " has ", status.updates_unacknowledged,
-                            " updates that nobody acknowledged")});
+      found.push_back(
+          {text(agent->name(), " has ", status.updates_unacknowledged, " unacknowledged updates")});
     }
     if (!status.trouble.empty()) {
       found.push_back({text(agent->name(), " takes no tasks: ", status.trouble)});
     }
     if (!status.used.is_zero()) {
-      found.push_back({text(agent->name(), " has ", to_text(status.used), " in use by nobody")});
+      found.push_back(
+          {text(agent->name(), " has ", to_text(status.used), " in use without a task")});
     }
     total += status.total.amounts;
   }

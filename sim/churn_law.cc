@@ -144,7 +144,7 @@ std::vector<Violation> ChurnLaw::look(const MasterWord& word, int64_t notices, T
   for (const RoleName& role : outlast(below_, below, below_max, now)) {
     const proto::RoleRow& row = *row_of(word, role);
     found.push_back({text("role ", role.str(), " is entitled to ", to_text(row.entitlement),
-                          ", wants it, and has had less by more than a task for ",
+                          ", wants more, and has had less by more than a task for ",
                           to_text(below_max), ": it has ", to_text(row.allocated))});
   }
   const auto note_room = [&](Since<AskKey>& since, const std::set<AskKey>& holds, Duration most) {

@@ -68,7 +68,7 @@ Result<void> read_csv(std::string_view table, const std::vector<CsvColumn>& colu
     table.remove_prefix(std::min(end + 1, table.size()));
     if (line.empty()) continue;
     if (line.find('"') != std::string_view::npos) {
-      return at_line(Error::invalid_argument("values stand without quotes, and have no commas"));
+      return at_line(Error::invalid_argument("values must not have quotes or commas"));
     }
     const std::vector<std::string_view> parts = split(line, ',');
     if (!places) {
@@ -88,8 +88,8 @@ Result<void> read_csv(std::string_view table, const std::vector<CsvColumn>& colu
     if (Result<void> ok = read(values); !ok) return at_line(std::move(ok).error());
   }
   if (places) return {};
-  return Error::invalid_argument("there is no line that names the columns")
-      .with_hint(text("the first line is ", names_of(columns)));
+  return Error::invalid_argument("no line names the columns")
+      .with_hint(text("the first line must be ", names_of(columns)));
 }
 
 }  // namespace proffer::sim

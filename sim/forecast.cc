@@ -82,7 +82,7 @@ class Forecaster {
     }
     if (!asks_.empty() && out_.runs < std::min(options_.runs, options_.runs_least)) {
       return Error::resource_exhausted(text("only ", out_.runs, " of ", options_.runs_least,
-                                            " runs were possible in the time that there is"));
+                                            " runs were possible in the available time"));
     }
     for (size_t i = 0; i < asks_.size(); ++i) {
       const auto& [f, g] = asks_[i];

@@ -178,7 +178,7 @@ std::vector<Violation> Journal::heard(const FrameworkId& framework,
   if (!proto::is_terminal(status.state)) return {};
   const TaskKey task(framework, status.task);
   std::vector<Violation> found;
-  const std::string name = text(to_text(task), " is told to be ", proto::to_text(status.state),
+  const std::string name = text(to_text(task), " is reported as ", proto::to_text(status.state),
                                 " (", proto::to_text(status.reason), ")");
   const auto before = heard_.find(task);
   const auto entry = entries_.find(task);
@@ -224,7 +224,7 @@ std::vector<Violation> Journal::unsettled() const {
   }
   for (const auto& [task, given_up_before] : accepted_) {
     if (torn_down_.count(task.first) == 0 && heard_.count(task) == 0) {
-      found.push_back({text(to_text(task), " was launched, and nobody heard of its end")});
+      found.push_back({text(to_text(task), " was launched, but its end was not reported")});
     }
   }
   return found;

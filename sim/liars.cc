@@ -334,7 +334,7 @@ void LyingScheduler::hears(const proto::Message& message) {
   } else if (const auto* update = std::get_if<proto::Update>(&message)) {
     const proto::TaskStatus& status = update->status;
     if (!launched_.contains(status.task) && !status.agent.empty()) {
-      world().violated(name(), {text("the liar is told of task ", status.task.str())});
+      world().violated(name(), {text("the liar hears of task ", status.task.str())});
     }
     if (!status.agent.empty() && status.agent != kLiar && !proto::is_terminal(status.state)) {
       world().violated(name(), {text("a task of the liar is on agent ", status.agent.str())});

@@ -170,8 +170,9 @@ void Maker::add_agents() {
     }
     free_[agent.agent] = *slices;
   }
-  note_if_any(unreachable, "not in here, with what they ran, because nobody can reach them");
-  note_if_any(disconnected, "connected in here, but not when this was taken: agents");
+  note_if_any(unreachable, "left out, with their tasks, because they are unreachable: agents");
+  note_if_any(disconnected,
+              "connected in this scenario, but disconnected when the snapshot was taken: agents");
 }
 
 // --- frameworks ----------------------------------------------------------------------------------
@@ -194,10 +195,11 @@ void Maker::place_tasks() {
     }
   }
   note_if_any(homeless,
-              "not in here, because they run on more than their agent has by its own account");
+              "left out, because the resources that their agent reports are too small: tasks");
   if (ending > 0) {
-    note(text("of what runs, ", ending, ending == 1 ? " task was" : " tasks were",
-              " being killed: in here they end after ", to_text(kKillGrace)));
+    note(text("of the running tasks, ", ending, ending == 1 ? " task was" : " tasks were",
+              " being killed when the snapshot was taken: in this scenario they end after ",
+              to_text(kKillGrace)));
   }
 }
 
@@ -411,16 +413,15 @@ void Maker::add_frameworks() {
     }
     add_framework(framework, name);
   }
-  note_if_any(away, "not connected, so that nobody knows what they want: frameworks");
+  note_if_any(away, "left out or without new tasks, because they are disconnected: frameworks");
   note_if_any(open,
-              "wants no more than it runs in here, because it takes open offers and says not "
-              "what for: framework");
+              "wants no more tasks than it runs, because it takes open offers and declares no "
+              "asks: framework");
   note_if_any(suppressed_,
-              "wants no more than it runs in here, because it has suppressed offers: "
-              "framework");
-  note_if_any(cut_, "wants fewer in here, but as many as all agents could run at once: ask");
-  note_if_any(with_ports, "wants no ports of any number in here: ask");
-  note_if_any(expiring, "does not expire in here: ask");
+              "wants no more tasks than it runs, because it has suppressed offers: framework");
+  note_if_any(cut_, "reduced to as many tasks as all agents could run at once: ask");
+  note_if_any(with_ports, "without its ports: ask");
+  note_if_any(expiring, "without its expiry: ask");
 }
 
 }  // namespace
@@ -428,8 +429,8 @@ void Maker::add_frameworks() {
 Result<LiveScenario> scenario_of(const proto::LiveSnapshot& live, Duration until) {
   LiveScenario made = Maker(live).make(until);
   if (made.scenario.agents.empty()) {
-    return Error::failed_precondition("there is no agent that could be simulated")
-        .with_hint("proffer agents lists those that the master knows");
+    return Error::failed_precondition("no agent can be simulated")
+        .with_hint("list the agents that the master knows with: proffer agents");
   }
   if (Result<void> checked = check_scenario(made.scenario); !checked) {
     return std::move(checked).error().in("the cluster as a scenario");
@@ -439,9 +440,9 @@ Result<LiveScenario> scenario_of(const proto::LiveSnapshot& live, Duration until
 
 std::string to_yaml(const LiveScenario& live) {
   std::string out =
-      "# A live cluster, as `proffer snapshot` found it. Change what you like, and see what comes "
-      "of it:\n#   proffer simulate FILE\n"
-      "# How long its tasks run nobody knows: in here all of them run to the end.\n";
+      "# A live cluster, as `proffer snapshot` found it. Edit it, and simulate the effect with:\n# "
+      "  proffer simulate FILE\n# The remaining durations of its tasks are unknown: here all of "
+      "them run to the end.\n";
   for (const std::string& note : live.notes) out += text("# - ", note, "\n");
   return out + to_yaml(live.scenario);
 }

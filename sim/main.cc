@@ -33,24 +33,25 @@ constexpr std::string_view kUsage =
     "usage: proffer-sim [--seed N] [--seeds K] [--workload W] [--faults LIST] [--agents A]\n"
     "                   [--tasks T] [--skip-faults LIST] [--shrink] [--until-failure]\n"
     "                   [--liars] [--trace] [--record DIR] [--json]\n"
-    "Runs K simulated clusters (1 by default) with the seeds N, N+1, ... (1 by default).\n"
-    "  --workload     many_small, open_offers, kills, mixed, batch, steady or tenants; else\n"
-    "                 the seed chooses; service, churn, once and masters (three\n"
-    "                 of them) only by name\n"
-    "  --faults       all, none, or some of those below, as in lost,clog,agent_crash; else the\n"
-    "                 seed chooses\n"
-    "  --liars        beside the faults, an agent and a scheduler that lie\n"
-    "  --agents       how many machines, 1 to 1000; else the seed chooses\n"
-    "  --tasks        at most so many tasks of each framework\n"
-    "  --skip-faults  numbers of faults that do not happen, as in 3,7-12; a failing run numbers "
-    "them\n"
-    "  --shrink       makes a run that fails smaller and prints the command of the smallest\n"
-    "  --until-failure  stops after the first run that fails\n"
-    "  --trace        prints every event\n"
-    "  --record       writes each life of a master into DIR, for proffer replay; of one seed\n"
-    "  --json         prints one object for each seed\n"
-    "Exit code: 0 all ran well, 1 a law was broken, 2 wrong usage or output that cannot be "
-    "written.\n"
+    "Run K simulated clusters (default 1) with the seeds N, N+1, ... (default 1).\n"
+    "  --workload     many_small, open_offers, kills, mixed, batch, steady or tenants (default:\n"
+    "                 the seed chooses); by name only: service, churn, once and masters (with\n"
+    "                 three masters)\n"
+    "  --faults       all, none, or some of those below, as in lost,clog,agent_crash (default:\n"
+    "                 the seed chooses)\n"
+    "  --liars        add an agent and a scheduler that lie\n"
+    "  --agents       number of agents, 1 to 1000 (default: the seed chooses)\n"
+    "  --tasks        maximum number of tasks of each framework\n"
+    "  --skip-faults  numbers of faults to skip, as in 3,7-12; a failing run prints the numbers\n"
+    "  --shrink       shrink a failing run, and print the command of the smallest one\n"
+    "  --until-failure  stop after the first failing run\n"
+    "  --trace        print every event\n"
+    "  --record       write each life of a master to DIR, for proffer replay; with one seed\n"
+    "  --json         print one JSON object per seed\n"
+    "Exit code: 0 all runs passed, 1 a run violated a law, 2 wrong usage or a write error.\n"
+    "Examples:\n"
+    "  proffer-sim --seeds 100 --until-failure\n"
+    "  proffer-sim --seed 7 --workload batch --faults clog,agent_crash --trace\n"
     "Faults:\n";
 
 constexpr size_t kShrinkRunsMax = 1'000;
@@ -77,8 +78,8 @@ class RecordingFiles {
     }
     for (const auto& entry : std::filesystem::directory_iterator(directory_, error)) {
       if (entry.path().extension() != kSuffix) continue;
-      return Error::already_exists(text("there are recordings in ", quoted(directory_)))
-          .with_hint("--record names a new directory, or one without any");
+      return Error::already_exists(text("recordings are already in ", quoted(directory_)))
+          .with_hint("give --record a new directory, or one without recordings");
     }
     return {};
   }
@@ -189,8 +190,9 @@ Result<Arguments> parse(int argc, char** argv) {
     if (!taken) return taken.error();
   }
   if (!arguments.record.empty() && (arguments.seeds > 1 || arguments.shrink)) {
-    return Error::invalid_argument("--record is of one run, and --seeds and --shrink make several")
-        .with_hint("give --seed alone");
+    return Error::invalid_argument(
+               "--record records one run, but --seeds and --shrink make several")
+        .with_hint("give --seed only");
   }
   return arguments;
 }
@@ -236,16 +238,16 @@ void print(const SimOptions& options, const SimReport& report) {
   for (const std::string& event : report.last_events) std::cout << "  " << event << '\n';
   std::cout << "violations:\n";
   for (const Violation& violation : report.violations) std::cout << "  " << violation.what << '\n';
-  std::cout << "see it again: " << replay_command(report.options) << " --trace\n"
-            << "make it smaller: " << replay_command(options) << " --shrink\n";
+  std::cout << "reproduce it: " << replay_command(report.options) << " --trace\n"
+            << "shrink it: " << replay_command(options) << " --shrink\n";
 }
 
 // For a CHECK of a core that fails: the run in progress, which only this function needs globally.
 const SimOptions* running = nullptr;
 __attribute__((noreturn)) void tell_and_abort() {  // As glog and clang want it.
   if (running != nullptr) {
-    std::cout << "a CHECK failed; see it again: " << replay_command(*running) << " --trace\n"
-              << "make it smaller: " << replay_command(*running) << " --shrink" << std::endl;
+    std::cout << "a CHECK failed; reproduce it: " << replay_command(*running) << " --trace\n"
+              << "shrink it: " << replay_command(*running) << " --shrink" << std::endl;
   }
   std::abort();
 }

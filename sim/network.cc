@@ -72,7 +72,7 @@ Duration Network::extra(const Connection& connection, To to) const {
 // --- the listening end -------------------------------------------------------------------------
 
 void Network::listen(Place place, Listener* listener) {
-  CHECK(places_[place.value() - 1].listener == nullptr) << "somebody listens there already";
+  CHECK(places_[place.value() - 1].listener == nullptr) << "the address is already in use";
   places_[place.value() - 1].listener = listener;
 }
 

@@ -24,7 +24,7 @@ constexpr std::string_view kSettings = "weight=NUMBER, guarantee=AMOUNTS or limi
 
 Error wrong_change(std::string_view change, const std::string& what) {
   return Error::invalid_argument(text("--with ", quoted(change), ": ", what))
-      .with_hint("as in --with 'role eng weight=3 limit=cpus:20;mem:64GiB'");
+      .with_hint("for example --with 'role eng weight=3 limit=cpus:20;mem:64GiB'");
 }
 
 Result<void> set_setting(RoleChange& change, std::string_view name, std::string_view value) {
@@ -40,7 +40,7 @@ Result<void> set_setting(RoleChange& change, std::string_view name, std::string_
     return {};
   }
   if (name != "guarantee" && name != "limit") {
-    return Error::invalid_argument(text("a role has ", kSettings, ", and no ", quoted(name)));
+    return Error::invalid_argument(text("a role has ", kSettings, ", but no ", quoted(name)));
   }
   const Result<Quota> quota = parse_quota(value);
   if (!quota) return quota.error();
@@ -120,8 +120,10 @@ void Planner::add_agents() {
     made_.scenario.agents.push_back(std::move(made));
   }
   if (!came_back.empty()) {
-    note(text("agents that came back, or with other resources, are others in here, named NAME.2: ",
-              listed(came_back)));
+    note(
+        text("agents that came back, or changed their resources, are separate agents here, named "
+             "NAME.2: ",
+             listed(came_back)));
   }
 }
 
@@ -222,8 +224,8 @@ void Planner::add_frameworks() {
   }
   if (!open.empty()) {
     note(
-        text("these frameworks take open offers and do not say what they want: in here their tasks "
-             "are wanted when they were launched: ",
+        text("these frameworks take open offers and declare no asks; here each of their tasks is "
+             "wanted from its launch: ",
              listed(open)));
   }
 }
@@ -237,10 +239,12 @@ Result<WorkScenario> Planner::plan(const std::vector<RoleChange>& changes) {
   measure_durations();
   add_frameworks();
   if (made_.scenario.agents.empty()) {
-    return Error::failed_precondition("the recording has no agents: nothing can be tried on it");
+    return Error::failed_precondition(
+        "the recording has no agents, so no change can be tried on it");
   }
   if (made_.scenario.frameworks.empty()) {
-    return Error::failed_precondition("the recording has no tasks: nothing can be tried on it");
+    return Error::failed_precondition(
+        "the recording has no tasks, so no change can be tried on it");
   }
   for (const auto& [at, event] : work_.operations) {
     master::MasterEvent operation = event;
@@ -258,26 +262,26 @@ Result<WorkScenario> Planner::plan(const std::vector<RoleChange>& changes) {
     made_.gaps.emplace_back(since_zero(from), since_zero(to));
   }
   if (work_.withdrawn > 0) {
-    note(text("tasks that were wanted no more before they were launched are left out: ",
-              work_.withdrawn));
+    note(text("left out because they were withdrawn before their launch: tasks ", work_.withdrawn));
   }
   if (!work_.is_over()) {
-    note("tasks waited or ran when the recording ended: all is compared over the recorded time");
+    note(
+        "tasks waited or ran when the recording ended, so the comparison covers the recorded time "
+        "only");
   }
   if (work_.cut > 0) {
-    note(text("of each ask, at most ", kWorkPendingKept,
-              " tasks that still wait at the end are in here; left out are ", work_.cut));
+    note(
+        text("at most ", kWorkPendingKept,
+             " tasks of each ask that still wait at the end are simulated; left out: ", work_.cut));
   }
   if (guessed_ > 0) {
-    note(
-        text("tasks whose end is not in the recording run as long as others of their ask in here: ",
-             guessed_));
+    note(text("tasks whose end is not recorded run as long as others of their ask: ", guessed_));
   }
   if (work_.inherited > 0) {
-    note(text("tasks that ran before the recording began are launched at its beginning in here: ",
+    note(text("tasks that ran before the recording began start with the simulation: ",
               work_.inherited));
   }
-  if (trimmed_ > 0) note(text("tasks that are no whole gang are left out: ", trimmed_));
+  if (trimmed_ > 0) note(text("left out because their gang is incomplete: tasks ", trimmed_));
   if (Result<void> ok = check_scenario(made_.scenario); !ok) {
     return std::move(ok).error().in("the work of the recording");
   }
@@ -319,7 +323,7 @@ Result<void> check_known(const Work& work, const RoleChange& change) {
     known.push_back(kind.role.str());
   }
   const std::string_view near = nearest(change.role.str(), known);
-  return Error::not_found(text("in the recording no task is in role ", quoted(change.role.str())))
+  return Error::not_found(text("the recording has no task in role ", quoted(change.role.str())))
       .with_hint(near.empty() ? std::string("name a role of the recording, or one above it")
                               : text("did you mean ", quoted(near), "?"));
 }
@@ -457,16 +461,16 @@ void add_lines(std::string& out, std::string_view name, const proto::PolicyTrial
 std::string trial_tables(const proto::PolicyTrial& trial) {
   std::string out = text("the work of ", to_text(milliseconds(trial.span.millis())), ", ",
                          trial.tasks, trial.tasks == 1 ? " task" : " tasks",
-                         ", simulated as it was and with another policy:\n");
+                         ", simulated unchanged and with another policy:\n");
   for (const std::string& with : trial.with) out += text("  ", with, "\n");
   out += fmt::format("\n{:<20}  {:<13}{:>13}{:>13}{:>13}{:>11}\n", "ROLE", "", "RECORDED",
                      "AS IT WAS", "CHANGED", "CHANGE");
   add_lines(out, "all", trial.all);
   for (const auto& [name, role] : trial.roles) add_lines(out, name, role);
   const proto::PolicyTrial::Role& all = trial.all;
-  out += text("\nhow far this resembles the recording: without a change, waiting is simulated as ",
-              in_seconds(all.again.wait_mean), " s on average, and was ",
-              in_seconds(all.recorded.wait_mean), " s");
+  out += text(
+      "\nhow well the simulation matches the recording: unchanged, the mean wait is simulated as ",
+      in_seconds(all.again.wait_mean), " s, and was ", in_seconds(all.recorded.wait_mean), " s");
   const std::string off = change_text(all.recorded.wait_mean.nanos(), all.again.wait_mean.nanos());
   out += off.empty() ? std::string("\n") : text(" (", off, ")\n");
   for (const std::string& note : trial.notes) out += text("note: ", note, "\n");

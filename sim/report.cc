@@ -233,13 +233,13 @@ std::string answers_text(const Report::Picture& picture) {
     }
     out += text("waits        ", names, row.why.empty() ? "" : ": ", row.why, "\n");
   }
-  if (picture.revoked.empty()) out += "revoked      nobody\n";
+  if (picture.revoked.empty()) out += "revoked      none\n";
   for (const Report::Revoked& row : picture.revoked) {
     out += text("revoked      ", row.told, row.told == 1 ? " task of " : " tasks of ",
                 row.framework, " (role ", row.role.str(), ")",
                 row.beneficiary.empty() ? "" : text(" for role ", row.beneficiary.str()), ": ",
                 to_text(row.reason));
-    out += row.ended == row.told ? "\n" : text("; ", row.ended, " of them ended by it\n");
+    out += row.ended == row.told ? "\n" : text("; ", row.ended, " of them ended because of it\n");
   }
   return out;
 }
@@ -295,10 +295,11 @@ std::string report_tables(const Report& report) {
               fmt::format("{:016x}", report.trace_hash), "\n", picture_text(report.end));
   if (report.compact) {
     const Report::Compact& compact = *report.compact;
-    out = text("compact      ", compact.agents, " of ", compact.of, " agents hold the work (",
-               percent(thousandths(compact.agents, compact.of)), "); at least ", compact.at_least,
-               compact.at_least == 1 ? " is" : " are", " needed by its volume; ", compact.replays,
-               " replays. With these agents:\n", out);
+    out =
+        text("compact      ", compact.agents, " of ", compact.of, " agents suffice for the work (",
+             percent(thousandths(compact.agents, compact.of)), "); at least ", compact.at_least,
+             compact.at_least == 1 ? " is" : " are", " needed by its total resources; ",
+             compact.replays, " replays. With these agents:\n", out);
   }
   for (const std::string& violation : report.violations) {
     out += text("violated: ", violation, "\n");

@@ -176,8 +176,9 @@ Result<void> set_option(std::string_view name, std::string_view value,
   return Error::invalid_argument(
              text("the master has no option ", quoted(name),
                   near.empty() ? std::string() : text("; did you mean ", quoted(near), "?")))
-      .with_hint(name == "weights" ? "say weights in roles, as in roles: [{name: eng, weight: 2}]"
-                                   : text("the options are ", all));
+      .with_hint(name == "weights"
+                     ? "put weights into roles, for example: roles: [{name: eng, weight: 2}]"
+                     : text("the options are ", all));
 }
 
 std::optional<std::vector<Slice>> take_for(const RoleName& role, const ResourceVector& shape,
@@ -226,10 +227,10 @@ Result<void> ScenarioChecker::add(const ScenarioAgent& agent) {
   }
   if (agent.drains && *agent.drains < agent.joins) return wrong("it drains before it joins");
   if (agent.leaves && *agent.leaves <= agent.joins) {
-    return wrong("it leaves before it has joined");
+    return wrong("it leaves before it joins");
   }
   if (agent.returns && (!agent.leaves || *agent.returns <= *agent.leaves)) {
-    return wrong("it returns before it has left");
+    return wrong("it returns before it leaves");
   }
   return {};
 }
@@ -247,7 +248,7 @@ Result<void> ScenarioChecker::add(const ScenarioFramework& framework) {
                       " frameworks that can be simulated"));
   }
   if (framework.leaves && *framework.leaves <= framework.joins) {
-    return wrong("it leaves before it has joined");
+    return wrong("it leaves before it joins");
   }
   const auto wanting = static_cast<size_t>(std::count_if(
       framework.tasks.begin(), framework.tasks.end(),
@@ -255,7 +256,7 @@ Result<void> ScenarioChecker::add(const ScenarioFramework& framework) {
   if (wanting > kScenarioTaskGroupsMax || framework.tasks.size() > kScenarioEntriesMax) {
     return wrong(text("it has ", framework.tasks.size(), " entries of tasks; at most ",
                       kScenarioTaskGroupsMax, " are allowed, and ", kScenarioEntriesMax,
-                      " with those whose tasks all run at 0s"));
+                      " for those whose tasks all run at 0s"));
   }
   std::set<std::string> names;
   for (const ScenarioTasks& tasks : framework.tasks) {
@@ -286,12 +287,12 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
                       " millionths"));
   }
   if (tasks.declared_duration && framework.takes != Takes::kAsks) {
-    return wrong(text("declared_duration is said in asks, and a framework that takes ",
+    return wrong(text("declared_duration belongs to asks, but a framework that takes ",
                       to_text(framework.takes), " has none"))
         .with_hint("takes: asks");
   }
   if (tasks.every && *tasks.every <= Duration()) {
-    return wrong("what arrives every so often must do so after more than zero");
+    return wrong("the interval between arrivals must be more than zero");
   }
   if (Result<void> ok = check_waves(tasks); !ok) return ok;
   tasks_ += tasks.count;
@@ -303,7 +304,8 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
   if (!ask.role.empty() && !is_within(ask.role, framework.role)) {
     return wrong(text("its role ", quoted(ask.role.str()), " is not within that of the framework, ",
                       quoted(framework.role.str())))
-        .with_hint(text("give the framework a role above both, or leave the tasks' role out"));
+        .with_hint(
+            text("give the framework a role above both, or leave out the role of the tasks"));
   }
   if (tasks.count % ask.gang != 0) {
     return wrong(text("its count, ", tasks.count, ", must be a multiple of gang, ", ask.gang));
@@ -317,9 +319,9 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
                      .constraints = ask.constraints,
                      .priority = ask.priority};
   if (framework.takes != Takes::kAsks && ask != plain) {
-    return wrong(text("role, spread, max_per, group, prefer, gang, band, borrow, revocable_ok "
-                      "and time_limit are said in asks, which a framework that takes ",
-                      to_text(framework.takes), " has none of"))
+    return wrong(text("role, spread, max_per, group, prefer, gang, band, borrow, revocable_ok and "
+                      "time_limit belong to asks, but a framework that takes ",
+                      to_text(framework.takes), " has none"))
         .with_hint("takes: asks");
   }
   return check_running(framework, tasks);
@@ -328,12 +330,12 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
 Result<void> ScenarioChecker::check_waves(const ScenarioTasks& tasks) {
   if (tasks.waves.empty()) return {};
   if (tasks.declared_duration) {
-    return Error::invalid_argument("an ask declares one duration, and waves have each their own")
+    return Error::invalid_argument("an ask declares one duration, but each wave has its own")
         .with_hint("leave declared_duration out");
   }
   if (!tasks.running.empty()) {
-    return Error::invalid_argument("tasks that come in waves do not run at 0s")
-        .with_hint("give what runs an entry of its own");
+    return Error::invalid_argument("tasks in waves cannot run at 0s")
+        .with_hint("give the running tasks their own entry");
   }
   for (const ScenarioWave& wave : tasks.waves) {
     if (wave.duration && *wave.duration <= Duration()) {
@@ -349,13 +351,14 @@ Result<void> ScenarioChecker::check_running(const ScenarioFramework& framework,
   const auto wrong = [](const std::string& what) {
     return Error::invalid_argument(text("running: ", what));
   };
-  if (framework.joins > Duration()) return wrong("only frameworks that join at 0s run something");
+  if (framework.joins > Duration())
+    return wrong("only frameworks that join at 0s can have running tasks");
   if (tasks.running_count() > tasks.count) {
     return wrong(text(tasks.running_count(), " tasks run, but count is ", tasks.count));
   }
   if (tasks.running_count() % tasks.ask.gang != 0) {
-    return wrong(
-        text(tasks.running_count(), " tasks run, which is no multiple of gang, ", tasks.ask.gang));
+    return wrong(text(tasks.running_count(), " tasks run, which is not a multiple of gang, ",
+                      tasks.ask.gang));
   }
   if (tasks.arrival(tasks.running_count() - 1) > Duration() && !tasks.every) {
     return wrong("they run at 0s, but arrive later");
@@ -364,13 +367,13 @@ Result<void> ScenarioChecker::check_running(const ScenarioFramework& framework,
     const auto machine = free_.find(one.agent);
     if (machine == free_.end()) {
       return wrong(text("there is no agent ", quoted(one.agent.str())))
-          .with_hint("with count above 1, agents are named NAME-0, NAME-1, ...");
+          .with_hint("agents with count above 1 are named NAME-0, NAME-1, ...");
     }
     if (machine->second.joins > Duration()) {
-      return wrong(text("agent ", quoted(one.agent.str()), " is not there at 0s"));
+      return wrong(text("agent ", quoted(one.agent.str()), " has not joined at 0s"));
     }
     if (tasks.duration && one.since >= *tasks.duration - tasks.duration_width()) {
-      return wrong(text("they run for ", to_text(one.since), " already, but end after ",
+      return wrong(text("they have run for ", to_text(one.since), " already, but end after ",
                         to_text(*tasks.duration - tasks.duration_width())));
     }
     for (int64_t i = 0; i < one.count; ++i) {

@@ -61,7 +61,7 @@ Result<void> read_rate(std::string_view key, const yaml::Node& node, uint32_t mo
   if (!value) return value.error();
   const auto wrong = [&] {
     return at(node, text(key, " must be a fraction from 0 to ", print_milli(most / 1'000),
-                         " with at most 6 decimals, as in 0.01, not ", quoted(*value)));
+                         " with at most 6 decimals, for example 0.01, not ", quoted(*value)));
   };
   const size_t point = std::min(value->find('.'), value->size());
   std::string digits = value->substr(0, point);
@@ -223,7 +223,8 @@ Result<void> read_task_duration(const yaml::Node& node, ScenarioTasks& tasks) {
         return read_rate(key, value, kScenarioSpreadMax, tasks.duration_spread);
       });
   if (read && !tasks.duration) {
-    return at(node, "a duration has no mean").with_hint("as in duration: {mean: 60s, spread: 0.5}");
+    return at(node, "a duration needs a mean")
+        .with_hint("for example duration: {mean: 60s, spread: 0.5}");
   }
   return read;
 }
@@ -241,7 +242,7 @@ Result<void> read_arrives(const yaml::Node& node, ScenarioTasks& tasks) {
   }
   if (!parsed) {
     return at(node, "arrives", std::move(parsed).error())
-        .with_hint("as in arrives: 10s, or arrives: every 5s");
+        .with_hint("for example arrives: 10s, or arrives: every 5s");
   }
   if (repeats) {
     tasks.every = *parsed;
@@ -336,16 +337,16 @@ Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   if (tasks.name.empty()) return at(node, "tasks have no name");
   if (tasks.resources.is_zero()) return at(node, "tasks have no resources");
   if (!tasks.waves.empty() && !not_with_waves.empty()) {
-    return at(node, text("tasks have waves and ", not_with_waves, "; each wave says its own"));
+    return at(node, text("tasks have waves and ", not_with_waves, "; each wave has its own"));
   }
   const Duration limit = tasks.ask.max_run_time;
   if (limit > Duration() && tasks.duration && *tasks.duration + tasks.duration_width() >= limit) {
     return at(node, text("tasks may run for ", to_text(*tasks.duration + tasks.duration_width()),
-                         ", and their time_limit must be longer than that, not ", to_text(limit)));
+                         ", so their time_limit must be longer than that, not ", to_text(limit)));
   }
   if (!has_duration && tasks.waves.empty()) {
     return at(node, "tasks have no duration")
-        .with_hint("as in duration: 60s, or duration: forever");
+        .with_hint("for example duration: 60s, or duration: forever");
   }
   return {};
 }

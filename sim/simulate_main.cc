@@ -35,20 +35,23 @@ namespace {
 constexpr std::string_view kUsage =
     "usage: proffer simulate [FILE] [--csv FILE] [--openb-nodes FILE] [--openb-pods FILE]\n"
     "                        [--seed N] [--until TIME] [--json] [--trace FILE] [--compact]\n"
-    "Runs the cluster and the work that FILE describes (YAML or JSON; - reads standard input)\n"
-    "through the production cores under virtual time, and reports what happened.\n"
-    "  --csv FILE    adds work: arrive_s,framework,role,cpus,mem_mib,duration_s,count\n"
+    "Run the cluster and the work that FILE describes (YAML or JSON; - reads standard input)\n"
+    "through the production cores under virtual time, and report what happened.\n"
+    "  --csv FILE    add work: arrive_s,framework,role,cpus,mem_mib,duration_s,count\n"
     "  --openb-nodes FILE, --openb-pods FILE\n"
     "                add the machines and the work of the trace openb (nodes.csv and pods.csv)\n"
-    "  --seed N      in place of the file's; the same file and seed give the same trace_hash\n"
-    "  --until TIME  ends then, as in 90s, 2h; else at the file's until, or when nothing is\n"
-    "                pending or running, at most after 24h of virtual time\n"
-    "  --json        one object in place of tables\n"
-    "  --trace FILE  writes every event there; - is standard error\n"
-    "  --compact     removes agents for as long as the work still fits, and reports the fewest\n"
-    "  --forecast    FILE is what a master writes; says when asks will probably start\n"
-    "Exit code: 0 it ran, 1 an invariant was violated, 2 wrong usage or a wrong file.\n"
-    "docs/concepts/simulate.md says what a file may describe and what the report means.\n";
+    "  --seed N      seed, instead of the file's; equal files and seeds give equal trace_hash\n"
+    "  --until TIME  end of the simulation, as in 90s or 2h (default: the file's until, or when\n"
+    "                no task is pending or running, at most 24h of virtual time)\n"
+    "  --json        print one JSON object instead of tables\n"
+    "  --trace FILE  write every event to FILE; - is standard error\n"
+    "  --compact     remove agents as long as the work still fits, and report the fewest\n"
+    "  --forecast    read a master's forecast request from FILE, and estimate when asks start\n"
+    "Exit code: 0 success, 1 an invariant was violated, 2 wrong usage or a wrong file.\n"
+    "Examples:\n"
+    "  proffer simulate cluster.yaml --until 2h\n"
+    "  proffer snapshot > live.yaml; proffer simulate live.yaml --compact\n"
+    "docs/concepts/simulate.md describes the file and the report.\n";
 
 // A table that adds to the scenario.
 struct Import {
@@ -101,7 +104,7 @@ Result<Arguments> parse(int argc, char** argv) {
     if (word.size() < 2 || !word.starts_with("-")) {
       if (!arguments.file.empty()) {
         return usage(
-            text("one FILE is simulated, not ", quoted(arguments.file), " and ", quoted(word)));
+            text("give one FILE only, not ", quoted(arguments.file), " and ", quoted(word)));
       }
       arguments.file = word;
       continue;
@@ -147,14 +150,14 @@ Result<Arguments> parse(int argc, char** argv) {
     }
   }
   if (arguments.compact && !arguments.trace.empty()) {
-    return usage("--compact replays the work many times, so it writes no --trace");
+    return usage("--compact and --trace exclude each other: --compact replays the work many times");
   }
   if (arguments.forecast && (arguments.compact || arguments.until || !arguments.trace.empty() ||
                              arguments.imports_any())) {
-    return usage("--forecast takes FILE and --seed only");
+    return usage("--forecast takes only FILE and --seed");
   }
   if (arguments.file.empty() && !arguments.imports_any() && !arguments.help) {
-    return usage("no FILE is given");
+    return usage("FILE is missing");
   }
   return arguments;
 }
@@ -207,10 +210,10 @@ Result<void> import_into(Scenario& scenario, const Arguments& arguments) {
     }
   }
   if (scenario.agents.empty()) {
-    return Error::invalid_argument("there are no agents for the work to run on")
+    return Error::invalid_argument("the scenario has no agents")
         .with_hint(
-            "describe them in FILE, as in agents: [{name: a, count: 10, resources: "
-            "\"cpus:16;mem:64GiB\"}], or give --openb-nodes");
+            "describe them in FILE, for example: agents: [{name: a, count: 10, resources: "
+            "\"cpus:16;mem:64GiB\"}], or add --openb-nodes");
   }
   return check_scenario(scenario);
 }
@@ -253,7 +256,7 @@ int run_forecast(const Arguments& arguments) {
   if (!lines) return fail_json(lines.error());
   if (lines->size() > kForecastBytesMax) {
     return fail_json(Error::resource_exhausted(
-        text("a forecast is made of at most ", kForecastBytesMax, " bytes")));
+        text("a forecast request may have at most ", kForecastBytesMax, " bytes")));
   }
   const Result<proto::ForecastRequest> request = proto::parse_forecast_request(*lines);
   if (!request) return fail_json(Error(request.error()).in(arguments.file));
@@ -307,7 +310,7 @@ int run(int argc, char** argv) {
     return 1;
   }
   if (std::cout.good()) return 0;
-  std::cerr << "error: the report could not be written\n";
+  std::cerr << "error: cannot write the report\n";
   return 1;
 }
 

@@ -58,7 +58,7 @@ class Groups {
     ScenarioFramework& of = scenario_.frameworks[at->second.place];
     if (of.role != role) {
       return Error::invalid_argument(text("framework ", quoted(framework), " is in role ",
-                                          quoted(of.role.str()), " above, and here in ",
+                                          quoted(of.role.str()), " above, but here in ",
                                           quoted(role.str()), "; a framework has one role"));
     }
     if (kind.shape.is_zero()) return Error::invalid_argument("a task must take some resources");
@@ -92,7 +92,7 @@ class Groups {
     if (of.tasks.size() == kScenarioTaskGroupsMax) {
       return Error::invalid_argument(text("framework ", quoted(of.name), " has more than ",
                                           kScenarioTaskGroupsMax, " different shapes of tasks"))
-          .with_hint("round what tasks take, or give the lines to several frameworks");
+          .with_hint("round the resources of tasks, or spread the lines over several frameworks");
     }
     ScenarioTasks& tasks = of.tasks.emplace_back();
     tasks.name = text("t", of.tasks.size() - 1);

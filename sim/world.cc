@@ -138,7 +138,7 @@ void World::tick(const std::vector<size_t>& ready) {
     if (node.ticked_at_ != now_) node.ticks_ = 0;
     node.ticked_at_ = now_;
     if (++node.ticks_ > kTicksPerInstantMax) {
-      violated(node.name_, Violation{"asks to be ticked again and again at one instant"});
+      violated(node.name_, Violation{"asks for ticks again and again at one instant"});
       return;
     }
     node.tick();

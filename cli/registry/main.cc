@@ -66,7 +66,7 @@ void print_found(const std::string& where, const RegistrySnapshot& found, const 
                                         {"commits", found.progress.commits},
                                         {"rows", rows}}));
   }
-  print_line(text(where, " is whole: ", text_of(found.progress), ", ", rows, " rows"));
+  print_line(text(where, " is intact: ", text_of(found.progress), ", ", rows, " rows"));
 }
 
 // The epoch of the next master, too.
@@ -92,10 +92,11 @@ int inspect(const Words& words) {
   Common common;
   std::string file;
   bool lists_rows = false;
-  Arguments arguments("proffer registry inspect",
-                      "what a registry or a dump of one holds; a master may be using it");
-  arguments.option("--dump", &file, "a dump in place of the registry itself");
-  arguments.flag("--rows", &lists_rows, "each row with its size in bytes");
+  Arguments arguments(
+      "proffer registry inspect",
+      "show what a registry, or a dump of one, contains. A master may be using it.");
+  arguments.option("--dump", &file, "dump to read instead of the registry");
+  arguments.flag("--rows", &lists_rows, "show each row with its size in bytes");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
   if (!found) return print_error(found.error(), common.json);
@@ -129,9 +130,10 @@ int inspect(const Words& words) {
 int check(const Words& words) {
   Common common;
   std::string file;
-  Arguments arguments("proffer registry check",
-                      "whether a registry or a dump of one is whole; a master may be using it");
-  arguments.option("--dump", &file, "a dump in place of the registry itself");
+  Arguments arguments(
+      "proffer registry check",
+      "check whether a registry, or a dump of one, is intact. A master may be using it.");
+  arguments.option("--dump", &file, "dump to check instead of the registry");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
   if (!found) return print_error(found.error(), common.json);
@@ -143,9 +145,9 @@ int dump(const Words& words) {
   Common common;
   std::string file;
   Arguments arguments("proffer registry dump FILE",
-                      "copy a registry as of one moment to a new file, which holds secrets of "
-                      "frameworks; a master may be using it");
-  arguments.required("FILE", &file, "the file to make");
+                      "copy a registry, consistent at one moment, to a new file. The file contains "
+                      "secrets of frameworks. A master may be using the registry.");
+  arguments.required("FILE", &file, "file to create");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = common.place.read();
   if (!found) return print_error(found.error(), common.json);
@@ -161,11 +163,11 @@ int restore(const Words& words) {
   bool replaces = false;
   Arguments arguments(
       "proffer registry restore FILE",
-      "make a registry of a dump, while no master uses the place. The next master leads in an "
-      "epoch far above those that are known, so agents follow it; what began after the dump was "
-      "made is not known to it: agents end such tasks, and their frameworks begin anew");
+      "create a registry from a dump, while no master uses the place. The next master leads in an "
+      "epoch far above all known ones, so agents follow it. It does not know what began after the "
+      "dump: agents end such tasks, and their frameworks start anew.");
   arguments.flag("--replace", &replaces,
-                 "move the registry that is there to set-aside-N in the directory, damaged or not");
+                 "move an existing registry, damaged or not, to set-aside-N in the directory");
   arguments.required("FILE", &file, "the dump");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = RegistryFile::read_dump(file);
@@ -179,15 +181,14 @@ int set_epoch(const Words& words) {
   std::string cluster;
   bool accepts_older = false;
   Arguments arguments("proffer registry set-epoch EPOCH",
-                      "have the next master lead in an epoch above EPOCH, while none uses the "
-                      "registry: agents refuse an epoch below the one that they know and tell in "
-                      "their logs");
-  arguments.flag("--accept-older", &accepts_older,
-                 "also if the registry lacks what was written last");
-  arguments.option("--cluster", &cluster,
-                   "the id of the cluster that the registry is to be of, as agents tell it: what "
-                   "they run that the registry does not know ends");
-  arguments.required("EPOCH", &typed, "the highest one that agents know");
+                      "make the next master lead in an epoch above EPOCH, while no master uses the "
+                      "registry. Agents refuse an epoch below the highest one that they know, and "
+                      "name that epoch in their logs.");
+  arguments.flag("--accept-older", &accepts_older, "accept a registry that lacks the last writes");
+  arguments.option(
+      "--cluster", &cluster,
+      "cluster id for the registry, from the agents' logs; tasks that it does not know will end");
+  arguments.required("EPOCH", &typed, "the highest epoch that agents know");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);
   if (!epoch) return usage_error(epoch.error(), common.json);
@@ -208,17 +209,17 @@ struct Verb {
 };
 
 constexpr Verb kVerbs[] = {
-    {"inspect", inspect, "what it holds"},
-    {"check", check, "whether it is whole"},
+    {"inspect", inspect, "show what it contains"},
+    {"check", check, "check whether it is intact"},
     {"dump", dump, "copy it to a file, also while a master uses it"},
-    {"restore", restore, "make a registry of a dump"},
-    {"set-epoch", set_epoch, "have the next master lead in an epoch above this one"},
+    {"restore", restore, "create a registry from a dump"},
+    {"set-epoch", set_epoch, "make the next master lead in an epoch above this one"},
 };
 
 void print_usage(std::FILE* where) {
   print_lines("usage: proffer registry VERB …\n\n", where);
   for (const Verb& verb : kVerbs) print_lines(help_row(verb.name, verb.what, 10), where);
-  print_lines("\nproffer registry VERB --help says more.\n", where);
+  print_lines("\nproffer registry VERB --help shows the options of a subcommand.\n", where);
 }
 
 int main(const Words& words) {
@@ -237,8 +238,8 @@ int main(const Words& words) {
   }
   const std::string_view near = nearest(words[0], known);
   return usage_error(
-      Error::invalid_argument(text("unknown verb ", quoted(words[0])))
-          .with_hint(near.empty() ? std::string("proffer registry --help lists them")
+      Error::invalid_argument(text("unknown subcommand ", quoted(words[0])))
+          .with_hint(near.empty() ? std::string("list them with: proffer registry --help")
                                   : text("did you mean `proffer registry ", near, "`?")),
       false);
 }

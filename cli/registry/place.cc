@@ -20,14 +20,14 @@ constexpr const char* kDirectory = "/var/lib/proffer/master";
 constexpr int64_t kEpochMargin = 1'000'000;
 
 Error has_registry(const std::string& where, const RegistryProgress& progress) {
-  return Error::already_exists(
-      text(where, " has a registry, epoch ", progress.epoch, ", commit ", progress.commits));
+  return Error::already_exists(text(where, " already has a registry, epoch ", progress.epoch,
+                                    ", commit ", progress.commits));
 }
 
 Error goes_back(int64_t now, int64_t epoch) {
-  return Error::failed_precondition(text("the registry is at epoch ", now,
-                                         " already, and an epoch never goes back to ", epoch))
-      .with_hint("agents that know a later epoch say so in their logs");
+  return Error::failed_precondition(text("the registry is already at epoch ", now,
+                                         ", and an epoch cannot go back to ", epoch))
+      .with_hint("if agents know a later epoch, their logs name it");
 }
 
 // The row that makes a registry one of a cluster; nothing if none is named.
@@ -48,30 +48,29 @@ Result<RegistrySnapshot> held_by(RegistryFile& registry) {
 
 void RegistryPlace::declare(Arguments& arguments) {
   arguments.option("--data-dir,--data_dir", &directory_,
-                   text("directory of the registry [", kDirectory, "]"));
-  arguments.option("--zk", &zk_,
-                   "servers and path of the registry, as in the masters' --zk, in place of a "
-                   "directory");
+                   text("directory of the registry (default ", kDirectory, ")"));
+  arguments.option(
+      "--zk", &zk_,
+      "servers and path of the registry, as in the masters' --zk, instead of a directory");
   arguments.option("--zk-secret-file,--zk_secret_file", &zk_secret_file_,
-                   "the masters' file with their secret for --zk");
+                   "file with the masters' shared ZooKeeper password");
 }
 
 Result<void> RegistryPlace::settle() {
   if (zk_.empty()) {
     if (!zk_secret_file_.empty()) {
-      return Error::invalid_argument("--zk-secret-file is used with --zk only");
+      return Error::invalid_argument("--zk-secret-file needs --zk");
     }
     if (directory_.empty()) directory_ = kDirectory;
     return {};
   }
   if (!directory_.empty()) {
     return Error::invalid_argument(
-        "a registry is in a directory (--data-dir) or in ZooKeeper "
-        "(--zk), not in both");
+        "--data-dir and --zk exclude each other: a registry is in a directory or in ZooKeeper");
   }
   if (zk_secret_file_.empty()) {
     return Error::invalid_argument("--zk needs --zk-secret-file")
-        .with_hint("it is the file of the masters' --zk_secret_file");
+        .with_hint("name the file of the masters' --zk_secret_file");
   }
   Result<ZooKeeperOptions> options = parse_zookeeper("--zk", zk_);
   if (!options) return std::move(options).error();
@@ -97,8 +96,8 @@ Result<RegistrySnapshot> RegistryPlace::read_or_empty() const {
 Result<RegistrySnapshot> RegistryPlace::restore(const RegistrySnapshot& dump, bool replaces) const {
   if (!zookeeper_) return restore_in_directory(dump, replaces);
   if (replaces) {
-    return Error::unsupported("a registry in ZooKeeper is not replaced")
-        .with_hint("restore it at a path that has none, and start all masters with that --zk");
+    return Error::unsupported("a registry in ZooKeeper cannot be replaced")
+        .with_hint("restore to a path without a registry, and start all masters with that --zk");
   }
   return restore_in_zookeeper(dump);
 }
@@ -111,7 +110,7 @@ Result<RegistrySnapshot> RegistryPlace::restore_in_directory(const RegistrySnaps
   const RegistryProgress& before = (*registry)->progress();
   if (!replaces && before != RegistryProgress()) {
     return has_registry(directory_, before)
-        .with_hint("give --replace to set it aside, or another --data-dir");
+        .with_hint("add --replace to set the registry aside, or choose another --data-dir");
   }
   const int64_t epoch = std::max(before.epoch, dump.progress.epoch) + kEpochMargin;
   if (Result<void> done = (*registry)->replace(dump.records, epoch); !done) {
@@ -125,7 +124,7 @@ Result<RegistrySnapshot> RegistryPlace::restore_in_zookeeper(const RegistrySnaps
   if (!before) return before;
   const auto refused = [&] {
     return has_registry(name(), before->progress)
-        .with_hint("restore it at a path that has none, and start all masters with that --zk");
+        .with_hint("restore to a path without a registry, and start all masters with that --zk");
   };
   if (!before->records.empty()) return refused();
   const int64_t epoch = std::max(before->progress.epoch, dump.progress.epoch) + kEpochMargin;

@@ -80,7 +80,7 @@ class Ui {
     const bool is_of_master = request.path.starts_with("/v1/");
     if (!is_of_master && request.path != "/logs") {
       return respond_error(responder,
-                           Error::not_found(text("nothing is at ", quoted(request.path))));
+                           Error::not_found(text("nothing is served at ", quoted(request.path))));
     }
     constexpr std::string_view kBearer = "Bearer ";
     std::string_view token = request.header("authorization").value_or("");
@@ -89,7 +89,7 @@ class Ui {
       return responder.respond_json(
           401,
           proto::error_json(Error::permission_denied("this tab has no session of this `proffer ui`")
-                                .with_hint("open the newest link that `proffer ui` has printed")));
+                                .with_hint("open the newest link printed by `proffer ui`")));
     }
     if (is_of_master) return relay_.to_master(request, std::move(responder), token);
     relay_.to_output(request, std::move(responder), token);
@@ -106,7 +106,7 @@ class Ui {
       return respond_error(responder, begun.error());
     }
     responder.respond_json(200, proto::json_line({{"token", token}}));
-    print_line("a browser has used the link; for another one:");
+    print_line("the link has been used; for another browser:");
     offer();
   }
 
@@ -152,7 +152,7 @@ void open_browser(const std::string& file) {
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0) {
     print_error(Error::unavailable(text("cannot start xdg-open: ", std::strerror(failed)))
-                    .with_hint("open the link in a browser"),
+                    .with_hint("open the link in a browser yourself"),
                 false);
   }
 }
@@ -161,11 +161,12 @@ int run_ui(const std::vector<std::string>& words) {
   std::string master_flag;
   int64_t port = 0;
   bool opens = false;
-  Arguments arguments("proffer ui [--open] [--port N]",
-                      "the page of the cluster, for a browser on this machine, with your rights");
+  Arguments arguments(
+      "proffer ui [--open] [--port N]",
+      "serve the web page of the cluster to a browser on this machine, with your rights");
   arguments.master(&master_flag);
-  arguments.flag("--open", &opens, "open it in the browser, by xdg-open");
-  arguments.option("--port", &port, "of 127.0.0.1; 0, the default, takes any free one");
+  arguments.flag("--open", &opens, "open it in the browser, with xdg-open");
+  arguments.option("--port", &port, "port of 127.0.0.1 (default 0: any free port)");
   if (const auto status = arguments.parse(words)) return *status;
   if (port < 0 || port > 65'535) {
     return usage_error(Error::invalid_argument(text("--port must be from 0 to 65535, not ", port)),
@@ -179,9 +180,8 @@ int run_ui(const std::vector<std::string>& words) {
   }
   if (sockets.empty()) {
     return print_error(
-        Error::unsupported(
-            text("the page is shown beside a master's socket, not at ", to_text(*masters)))
-            .with_hint("run it on a master's machine, and reach it by ssh: `ssh -L "
+        Error::unsupported(text("proffer ui needs a master's socket, not ", to_text(*masters)))
+            .with_hint("run it on a master's machine, and connect with ssh: `ssh -L "
                        "8080:127.0.0.1:8080 MACHINE proffer ui --port=8080`"),
         false);
   }
@@ -195,7 +195,8 @@ int run_ui(const std::vector<std::string>& words) {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
   });
-  print_line("the page of the cluster; the link works once, within 10 minutes; Ctrl-C ends it");
+  print_line(
+      "the web page of the cluster; the link works once, within 10 minutes; press Ctrl-C to end");
   const std::string link = ui.offer();
   std::optional<LinkFile> file;
   if (opens) {

@@ -82,8 +82,8 @@ UiRelay::Turn UiRelay::take_turn(std::string_view session, HttpResponder& respon
   // One is our own.
   if (static_cast<size_t>(at->second.use_count()) <= kRelayedCallsPerSessionMax) return at->second;
   const Error error =
-      Error::resource_exhausted(text("this session has ", kRelayedCallsPerSessionMax,
-                                     " requests that are not answered yet, or follow something"))
+      Error::resource_exhausted(
+          text("this session has ", kRelayedCallsPerSessionMax, " open requests, the maximum"))
           .with_hint("close tabs that follow events or the output of tasks");
   responder.respond_json(http_status(error.code()), proto::error_json(error));
   return nullptr;
@@ -123,11 +123,12 @@ void UiRelay::to_output(const HttpRequest& request, HttpResponder responder,
     const auto row = std::find_if(rows->begin(), rows->end(), [&](const proto::TaskRow& one) {
       return text(one.framework.str(), "/", one.task.str()) == task;
     });
-    if (row == rows->end()) return refuse_it(Error::not_found(text("no task ", quoted(task))));
+    if (row == rows->end()) return refuse_it(Error::not_found(text("unknown task ", quoted(task))));
     if (!row->http_address.starts_with('/')) {
-      return refuse_it(Error::unsupported(text("the output of ", quoted(task),
-                                               " is on another machine, or its agent is away"))
-                           .with_hint(text("`proffer logs ", task, "` reads it")));
+      return refuse_it(
+          Error::unsupported(text("cannot show the output of ", quoted(task),
+                                  ": its agent is on another machine, or disconnected"))
+              .with_hint(text("read it with `proffer logs ", task, "`")));
     }
     follow_output(turn, row->http_address, task, file_target(row->framework, row->task, file),
                   held);
@@ -152,8 +153,8 @@ void UiRelay::follow_output(const Turn& turn, const std::string& place, const st
               .places = {place},
               .has_limit = false};
     if (offset > 0) {
-      call.note = text("[", offset, " bytes before this are left out; `proffer logs ", task,
-                       "` shows all]\n");
+      call.note = text("[", offset, " bytes before this are omitted; show all with `proffer logs ",
+                       task, "`]\n");
     }
     begin(std::move(call));
   };
@@ -171,7 +172,7 @@ void UiRelay::begin(Call call) {
 
 void UiRelay::try_place(uint64_t id) {
   Call& call = calls_.at(id);
-  Error why = Error::unavailable("there is nobody to be asked");
+  Error why = Error::unavailable("no server is known");
   while (!call.places.empty()) {
     const auto gone = [this, id](auto then) {
       return [this, id, then](auto&&... given) {
@@ -191,9 +192,8 @@ void UiRelay::try_place(uint64_t id) {
     why = std::move(started).error();
     call.places.erase(call.places.begin());
   }
-  refuse(id, call.is_of_masters
-                 ? std::move(why).in("no master answers").with_hint("it is asked again")
-                 : std::move(why));
+  refuse(id, call.is_of_masters ? std::move(why).in("no master answers").with_hint("retrying")
+                                : std::move(why));
 }
 
 // Not from within the function of the one before.
@@ -219,7 +219,7 @@ void UiRelay::on_late(uint64_t id) {
   }
   // What changes something may have been done.
   if (call.request.starts_with("GET ") && call.places.size() > 1) return try_next(id);
-  refuse(id, Error::timeout(text("nothing is answered at ", quoted(place), " within ",
+  refuse(id, Error::timeout(text("no answer from ", quoted(place), " within ",
                                  to_text(call.waits + head_wait_))));
 }
 
@@ -251,8 +251,8 @@ void UiRelay::on_body(uint64_t id, std::string_view bytes) {
   }
   call.body += bytes;
   if (call.body.size() > kRelayedAnswerBytesMax) {
-    refuse(id, Error::unavailable(
-                   text("the answer has more than ", kRelayedAnswerBytesMax >> 20, " MiB")));
+    refuse(id,
+           Error::unavailable(text("the answer exceeds ", kRelayedAnswerBytesMax >> 20, " MiB")));
   }
 }
 

@@ -15,13 +15,14 @@ void UiSessions::offer(std::string key, Time now) {
 Result<void> UiSessions::begin(std::string_view key, std::string token, Time now) {
   const bool is_right = !key_.empty() && is_same_key(key, key_) && now - offered_ <= kLinkAgeMax;
   if (!is_right) {
-    return Error::permission_denied(text("this link was used already, or is older than ",
-                                         to_text(kLinkAgeMax), ", or is of another `proffer ui`"))
-        .with_hint("open the newest link that `proffer ui` has printed, or start it again");
+    return Error::permission_denied(text("the link is no longer valid: it was used, is older than ",
+                                         to_text(kLinkAgeMax),
+                                         ", or belongs to another `proffer ui`"))
+        .with_hint("open the newest link printed by `proffer ui`, or start it again");
   }
   if (tokens_.size() >= kUiSessionsMax) {
     return Error::resource_exhausted(
-               text(kUiSessionsMax, " sessions have begun, the most of one `proffer ui`"))
+               text(kUiSessionsMax, " sessions have begun, the maximum of one `proffer ui`"))
         .with_hint("start `proffer ui` again");
   }
   key_.clear();

@@ -60,8 +60,9 @@ Result<std::unique_ptr<Upstream>> Upstream::start(Loop& loop, const std::string&
   Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (fd.get() < 0 ||
       ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) != 0) {
-    return Error::unavailable(text("nobody answers at ", quoted(socket_path), ": ",
-                                   errno == EAGAIN ? "too many wait there" : std::strerror(errno)));
+    return Error::unavailable(
+        text("no process listens at ", quoted(socket_path), ": ",
+             errno == EAGAIN ? "too many connections are waiting there" : std::strerror(errno)));
   }
   return std::unique_ptr<Upstream>(
       new Upstream(loop, std::move(fd), std::move(request), std::move(heard)));
@@ -119,7 +120,7 @@ void Upstream::receive() {
   }
   if (got > 0) return take({room.data(), static_cast<size_t>(got)});
   if (!has_head_ || (length_ && got_ < *length_)) {
-    return finish(Error::unavailable("the connection was closed before the answer was whole"));
+    return finish(Error::unavailable("the connection was closed before the answer was complete"));
   }
   finish({});
 }
@@ -130,19 +131,19 @@ void Upstream::take(std::string_view bytes) {
     const size_t end = head_.find("\r\n\r\n");
     if (end == head_.npos) {
       if (head_.size() > kUpstreamHeadBytesMax) {
-        finish(Error::unavailable("the answer's head is too long"));
+        finish(Error::unavailable("the header of the answer is too long"));
       }
       return;
     }
     const std::optional<UpstreamHead> head =
         parse_upstream_head(std::string_view(head_).substr(0, end));
-    if (!head) return finish(Error::unavailable("what answers is no HTTP server"));
+    if (!head) return finish(Error::unavailable("the answer is not HTTP"));
     has_head_ = true;
     if (const std::string_view length = head->header("content-length"); !length.empty()) {
       size_t bytes_told = 0;
       for (const char c : length) {
         if (c < '0' || c > '9' || bytes_told > (size_t{1} << 40)) {
-          return finish(Error::unavailable("the answer has no length that is a number"));
+          return finish(Error::unavailable("the answer has no numeric length"));
         }
         bytes_told = bytes_told * 10 + static_cast<size_t>(c - '0');
       }

@@ -46,7 +46,7 @@ class RunOnce {
       }
       if (got->front().more) return list(got->front().entries.back().key);
       is_listed_ = true;
-      out_ << begun_.size() << " of " << commands_.size() << " commands were begun before"
+      out_ << begun_.size() << " of " << commands_.size() << " commands had already been started"
            << std::endl;
       look();
     });
@@ -86,7 +86,7 @@ class RunOnce {
   // nobody knows how far it came; a person decides. An invalid one would be refused for ever.
   void hear(const proffer::proto::TaskStatus& task) {
     if (task.reason == proffer::proto::TaskReason::kTaskInvalid) {
-      return fail(task.task.str() + " cannot be begun: " + task.message);
+      return fail(task.task.str() + " cannot be started: " + task.message);
     }
     if (task.state == proffer::proto::TaskState::kRefused) {
       begun_.erase(task.task);

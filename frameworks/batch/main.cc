@@ -66,47 +66,48 @@ class Verbs {
  public:
   Verbs()
       : app_(
-            "Runs batch jobs on the cluster: a command for each of many arguments or indices, or "
+            "Run batch jobs on the cluster: a command for each of many arguments or indices, or "
             "MapReduce with any command as mapper and reducer, lines in, key<TAB>value out.",
             "proffer batch") {
     app_.require_subcommand(1);
-    CLI::App* run_command = verb("run", "Submit a job and show its progress until it ends",
+    CLI::App* run_command = verb("run", "submit a job and show its progress until it ends",
                                  [this] { return run(job_, options_); });
     add_job(run_command);
-    CLI::App* submit_command =
-        verb("submit", "Submit a job, print its id, and leave it to the scheduler",
-             [this] { return submit(job_, options_); });
+    CLI::App* submit_command = verb("submit", "submit a job, print its id, and return",
+                                    [this] { return submit(job_, options_); });
     add_job(submit_command);
-    add_array("map", "Run a command for each of many arguments");
-    add_array("array", "Run a command for each of many indices");
+    add_array("map", "run a command for each of many arguments");
+    add_array("array", "run a command for each of many indices");
     add_results();
-    CLI::App* history_command = verb("history", "The jobs that have ended, the latest first",
+    CLI::App* history_command = verb("history", "list ended jobs, the latest first",
                                      [this] { return history(limit_, options_); });
-    history_command->add_option("--limit", limit_, "At most so many")->capture_default_str();
-    CLI::App* logs_command = verb("logs", "The output of a job's tasks",
+    history_command->add_option("--limit", limit_, "show at most this many jobs")
+        ->capture_default_str();
+    CLI::App* logs_command = verb("logs", "print the output of a job's tasks",
                                   [this] { return show_logs(id_, logs_, options_); });
-    logs_command->add_option("JOB", id_, "The job's id, as in words-7")->required();
-    logs_command->add_option("TASK", logs_.task,
-                             "As in map-3, or map-3-2 for its second attempt [the attempt that "
-                             "failed last]");
-    logs_command->add_flag("-f,--follow", logs_.follow, "Go on until the task has ended");
+    logs_command->footer("Example:\n  proffer batch logs words-7 map-3 -f");
+    logs_command->add_option("JOB", id_, "job id, as in words-7")->required();
+    logs_command->add_option(
+        "TASK", logs_.task,
+        "task, as in map-3, or attempt, as in map-3-2 (default: the attempt that failed last)");
+    logs_command->add_flag("-f,--follow", logs_.follow, "follow the output until the task ends");
     logs_command->add_flag("--stdout", logs_.use_stdout,
-                           "Standard output instead of standard error");
+                           "print standard output instead of standard error");
     CLI::App* report_command =
-        verb("report", "What the attempts of a job took, beside what they asked for",
+        verb("report", "compare the use of a job's attempts with their resources",
              [this] { return report(id_, html_, options_); });
-    report_command->add_option("JOB", id_, "The job's id, as in words-7")->required();
-    report_command->add_option("--html", html_,
-                               "Write it to this file, with a timeline of the attempts");
-    CLI::App* list_command = verb("list", "The jobs of all users, or the stages of a pipeline",
+    report_command->add_option("JOB", id_, "job id, as in words-7")->required();
+    report_command->add_option(
+        "--html", html_, "write the report to this HTML file, with a timeline of the attempts");
+    CLI::App* list_command = verb("list", "list the jobs of all users, or the stages of a pipeline",
                                   [this] { return list(id_, with_ended_, options_); });
-    list_command->add_option("PIPELINE", id_, "Only its stages, as in etl-7");
-    list_command->add_flag("--all", with_ended_, "Those that have ended, too");
-    of_job("status", "How a job stands", &show_status);
-    of_job("watch", "Show the progress of a job until it ends", &watch);
-    of_job("wait", "Return when a job has ended, with 0 if it has finished", &wait);
-    of_job("cancel", "End a job and take its output away; an array keeps it", &cancel);
-    of_job("retry", "Do what is missing of a job that failed or was cancelled", &retry);
+    list_command->add_option("PIPELINE", id_, "show only the stages of this pipeline, as in etl-7");
+    list_command->add_flag("--all", with_ended_, "also show ended jobs");
+    of_job("status", "show the state of a job", &show_status);
+    of_job("watch", "show the progress of a job until it ends", &watch);
+    of_job("wait", "wait until a job ends; the exit code is 0 if it finished", &wait);
+    of_job("cancel", "cancel a job and remove its output; an array keeps its output", &cancel);
+    of_job("retry", "run the missing parts of a failed or cancelled job", &retry);
     add_cron();
     add_scheduler();
   }
@@ -117,12 +118,11 @@ class Verbs {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
       if (e.get_exit_code() == 0) return app_.exit(e);  // --help
-      return print_error(
-          Error::invalid_argument(e.what()).with_hint(
-              lacks_dashes_ ? "the command stands behind --: proffer batch map [OPTIONS] "
-                              "-- COMMAND {} ::: ARGUMENTS"
-                            : "see: proffer batch --help"),
-          options_.json);
+      return print_error(Error::invalid_argument(e.what()).with_hint(
+                             lacks_dashes_ ? "write the command after --: proffer batch map "
+                                             "[OPTIONS] -- COMMAND {} ::: ARGUMENTS"
+                                           : "see: proffer batch --help"),
+                         options_.json);
     }
     if (Result<void> ok = read_env(env_, job_.flags); !ok) {
       return print_error(ok.error(), options_.json);
@@ -150,11 +150,11 @@ class Verbs {
                  std::function<int()> action) {
     CLI::App* command = parent.add_subcommand(name, what);
     command->add_option("--master", options_.master,
-                        "The master's socket, or HOST:PORT [$PROFFER_MASTER, the one joined, "
-                        "or that of this machine]");
+                        "master's socket or HOST:PORT (default: see proffer --help)");
     if (name != "scheduler") {
-      command->add_option("--framework", options_.framework, "The scheduler's name or id [batch]");
-      command->add_flag("--json", options_.json, "Print JSON, one object per line");
+      command->add_option("--framework", options_.framework,
+                          "framework name or id (default batch)");
+      command->add_flag("--json", options_.json, "print one JSON object per line");
     }
     command->callback([this, action = std::move(action)] { chosen_ = action; });
     return command;
@@ -163,129 +163,142 @@ class Verbs {
   void of_job(const std::string& name, const std::string& what,
               int (*action)(const std::string&, const CommandOptions&)) {
     CLI::App* command = verb(name, what, [this, action] { return action(id_, options_); });
-    command->add_option("JOB", id_, "The job's id, as in words-7, or that of a pipeline")
-        ->required();
+    command->add_option("JOB", id_, "job or pipeline id, as in words-7")->required();
   }
 
   void add_cron() {
-    CLI::App* cron = app_.add_subcommand("cron", "Jobs that are started again and again");
+    CLI::App* cron = app_.add_subcommand("cron", "manage schedules, which start jobs at set times");
     cron->require_subcommand(1);
     cron->footer(
-        "A job or pipeline whose file has a `schedule` becomes one with "
-        "`proffer batch submit FILE`; submitted\nagain it replaces that of its name.");
-    verb(*cron, "list", "The schedules of all users", [this] { return list_schedules(options_); });
-    CLI::App* next = verb(*cron, "next", "The last firings of a schedule, and fire times to come",
+        "To create a schedule, submit a job or pipeline whose file has a `schedule`:\n  proffer "
+        "batch submit FILE\nSubmitting again replaces the schedule of the same name.");
+    verb(*cron, "list", "list the schedules of all users",
+         [this] { return list_schedules(options_); });
+    CLI::App* next = verb(*cron, "next", "show the last and the next fire times of a schedule",
                           [this] { return show_fire_times(id_, count_, options_); });
-    next->add_option("NAME", id_, "The schedule's name")->required();
-    next->add_option("--count", count_, "So many to come")->capture_default_str();
+    next->add_option("NAME", id_, "schedule name")->required();
+    next->add_option("--count", count_, "number of next fire times")->capture_default_str();
     const std::pair<std::string, std::string> changes[] = {
-        {"pause", "Start nothing until it is resumed; fire times until then are passed over"},
-        {"resume", "Start jobs again"},
-        {"remove", "Forget the schedule; its jobs stay"}};
+        {"pause", "pause a schedule; fire times until it is resumed are skipped"},
+        {"resume", "resume a paused schedule"},
+        {"remove", "remove a schedule; its jobs stay"}};
     for (const auto& [name, what] : changes) {
       CLI::App* command = verb(
           *cron, name, what, [this, name = name] { return change_schedule(id_, name, options_); });
-      command->add_option("NAME", id_, "The schedule's name")->required();
+      command->add_option("NAME", id_, "schedule name")->required();
     }
   }
 
   void add_job(CLI::App* command) {
     command->footer(
-        "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
+        "A job file has these options as keys, with _ for -: name, role, band, priority, map, "
         "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
-        "sort, sort_memory, input, input_format, decompress, output,\nreducers, split, "
-        "speculation, by_file, allow_empty, fail_if_impossible, resources, time_limit, "
-        "prefer_hosts, locality, locality_wait, files, fetch, env; or "
-        "of an array: command, "
-        "array, arguments, each_line, each_file, at_once, retries,\nretry_on, ok, max_failed, "
-        "directory; or run. Of a pipeline it has stages, each with these keys. Flags "
-        "say more than the file. Example:\n"
+        "sort, sort_memory, input, input_format,\ndecompress, output, reducers, split, "
+        "speculation, by_file, allow_empty, fail_if_impossible, resources,\ntime_limit, "
+        "prefer_hosts, locality, locality_wait, files, fetch, env. The file of an array has: "
+        "command, array,\narguments, each_line, each_file, at_once, retries, retry_on, ok, "
+        "max_failed, directory; or run. The file of a\npipeline has stages, each with these keys. "
+        "Options override the file.\n\nExamples:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
-        "/tmp/words");
+        "/tmp/words\n"
+        "  proffer batch submit job.yaml --parameter day=2026-11-27");
     JobText& flags = job_.flags;
-    command->add_option("JOB", job_.job_file, "Job file (YAML), or the file of a pipeline");
+    command->add_option("JOB", job_.job_file, "job file or pipeline file (YAML)");
     command
         ->add_option("-p,--parameter", parameters_,
-                     "NAME=value for ~{NAME} in the job file, which declares it; can be repeated")
+                     "NAME=VALUE: value of a parameter that the job file declares; can be repeated")
         ->allow_extra_args(false);
-    command->add_option("--map", flags.map, "Mapper: a shell command line");
-    command->add_option("--reduce", flags.reduce, "Reducer: a shell command line");
+    command->option_defaults()->group("Task");
+    command->add_option("--map", flags.map, "mapper: a shell command line");
+    command->add_option("--reduce", flags.reduce, "reducer: a shell command line");
     command
-        ->add_option("--map-accepts", flags.map_accepts,
-                     "Exit code of the mapper that is as good as 0, as 1 of grep; can be repeated")
+        ->add_option(
+            "--map-accepts", flags.map_accepts,
+            "exit code of the mapper that counts as success, as 1 of grep; can be repeated")
         ->allow_extra_args(false);
     command
         ->add_option("--reduce-accepts", flags.reduce_accepts,
-                     "The same of the reducer; can be repeated")
+                     "exit code of the reducer that counts as success; can be repeated")
         ->allow_extra_args(false);
-    command->add_option("--input", flags.inputs, "File or directory to read; can be repeated")
+    command->option_defaults()->group("Input and output");
+    command->add_option("--input", flags.inputs, "file or directory to read; can be repeated")
         ->allow_extra_args(false);
-    command->add_option("--output", flags.output, "Directory to make for the result");
-    command->add_option("--reducers", flags.reducers, "Number of parts, 0 for mappers only [1]");
-    command->add_option("--split", flags.split, "Bytes of input for each map task [8MiB]");
+    command->add_option("--output", flags.output, "directory to create for the result");
+    command->add_option("--reducers", flags.reducers,
+                        "number of reducers and output parts, 0 for mappers only (default 1)");
+    command->add_option("--split", flags.split, "bytes of input for each map task (default 8MiB)");
     command->add_option("--input-format", flags.input_format,
-                        "Records of the input: lines, nul or fixed:BYTES [lines]");
+                        "record format of the input: lines, nul or fixed:BYTES (default lines)");
     command->add_flag_callback(
         "--no-decompress", [&flags] { flags.decompress = "false"; },
-        "Mappers read .gz and .zst files as they stand, not unpacked");
-    command->add_option("--combine", flags.combine,
-                        "Combiner: a shell command line that shortens the sorted lines of a map "
-                        "task, and writes lines as the mapper does");
-    command->add_option("--sort-memory", flags.sort_memory,
-                        "Of each task, for sorting [a quarter of its memory]");
-    command->add_option("--key-fields", flags.key_fields, "Fields of a line that are its key [1]");
-    command->add_option("--partition-fields", flags.partition_fields,
-                        "Of these, the first ones that choose the reducer [all]");
-    command->add_option("--separator", flags.separator, "Between fields [tab]");
-    command->add_option("--sort", flags.sort,
-                        "How keys are sorted, as in '-k1,1 -k2,2nr' [by their bytes]");
-    command->add_option("--speculation", flags.speculation,
-                        "on or off: a slow task gets a second attempt elsewhere [on]");
+        "do not unpack .gz and .zst input files");
+    command->option_defaults()->group("Task");
     command->add_option(
-        "--locality", flags.locality,
-        "File with lines of HOST[,HOST] PATH: the agents that have each input near");
+        "--combine", flags.combine,
+        "combiner: a shell command line that reduces the sorted output of one map task");
+    command->option_defaults()->group("Sorting");
+    command->add_option("--sort-memory", flags.sort_memory,
+                        "memory for sorting in each task (default: a quarter of its memory)");
+    command->add_option("--key-fields", flags.key_fields,
+                        "number of leading fields that are the key (default 1)");
+    command->add_option("--partition-fields", flags.partition_fields,
+                        "number of leading key fields that choose the reducer (default: all)");
+    command->add_option("--separator", flags.separator, "field separator (default: tab)");
+    command->add_option("--sort", flags.sort,
+                        "sort order of keys, as in '-k1,1 -k2,2nr' (default: by bytes)");
+    command->option_defaults()->group("Placement");
+    command->add_option(
+        "--speculation", flags.speculation,
+        "on or off: start a second attempt of a slow task on another agent (default on)");
+    command->add_option("--locality", flags.locality,
+                        "file with lines HOST[,HOST] PATH: the agents near each input");
+    command->option_defaults()->group("Input and output");
     truth(command, "--by-file", flags.by_file,
-          "No map task reads of more than one file, which $mapreduce_map_input_file names");
-    truth(command, "--allow-empty", flags.allow_empty,
-          "Input without a byte is no error: one map task reads nothing");
+          "give each map task one file only; $mapreduce_map_input_file names it");
+    truth(command, "--allow-empty", flags.allow_empty, "accept empty input");
     add_common(command);
   }
 
   // Options of jobs of all kinds.
   void add_common(CLI::App* command) {
     JobText& flags = job_.flags;
+    command->option_defaults()->group("Dependencies");
     add_dependencies(command);
-    command->add_option("--name", flags.name, "Name of the job, which its id begins with [job]");
+    command->option_defaults()->group("Job");
+    command->add_option("--name", flags.name, "job name, the first part of its id (default job)");
     command->add_option(
         "--role", flags.role,
-        "Role that is charged: the scheduler's or one below it [your own below it]");
-    command->add_option("--band", flags.band,
-                        "free, batch, production or monitoring: lower ones are taken back first "
-                        "[batch]");
+        "role of the job: the scheduler's or one below it (default: your own below it)");
+    command->add_option(
+        "--band", flags.band,
+        "free, batch, production or monitoring; lower bands are preempted first (default batch)");
     command->add_option("--priority", flags.priority,
-                        "Among your jobs, from -100 to 100: higher ones first [0]");
+                        "priority among your jobs, -100 to 100; higher ones run first (default 0)");
     truth(command, "--fail-if-impossible", flags.fail_if_impossible,
-          "Fail, instead of waiting, if no agent of the cluster could ever run a task");
+          "fail instead of waiting if no agent could ever run a task");
+    command->option_defaults()->group("Resources");
     command->add_option("--resources", flags.resources,
-                        text("Of each task [", kDefaultResources, "]"));
-    command->add_option("--time-limit", flags.time_limit,
-                        "Of one attempt of a task or element, as in 90s or 2h; one that exceeds it "
-                        "has failed [none]");
-    command
-        ->add_option("--prefer-hosts", flags.prefer_hosts,
-                     "Agent on which the tasks had better run; can be repeated")
+                        text("resources of each task (default ", kDefaultResources, ")"));
+    command->add_option(
+        "--time-limit", flags.time_limit,
+        "time limit of one attempt of a task or element, as in 90s or 2h (default none)");
+    command->option_defaults()->group("Placement");
+    command->add_option("--prefer-hosts", flags.prefer_hosts, "preferred agent; can be repeated")
         ->allow_extra_args(false);
     command->add_option(
         "--locality-wait", flags.locality_wait,
-        text("How long tasks wait for the agents that they prefer [", to_text(kLocalityWait), "]"));
-    command->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
+        text("time to wait for preferred agents (default ", to_text(kLocalityWait), ")"));
+    command->option_defaults()->group("Task");
+    command
+        ->add_option("--files", flags.files,
+                     "file to copy to the sandbox of each task; can be repeated")
         ->allow_extra_args(false);
     command
-        ->add_option("--fetch", flags.fetch,
-                     "URI[,sha256=SUM][,name=NAME][,executable][,extract]: a file:///, http:// or "
-                     "https:// file that agents put where the tasks run; can be repeated")
+        ->add_option(
+            "--fetch", flags.fetch,
+            "file to fetch: URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated")
         ->allow_extra_args(false);
-    command->add_option("--env", env_, "NAME=value for the tasks; can be repeated")
+    command->add_option("--env", env_, "environment variable, NAME=VALUE; can be repeated")
         ->allow_extra_args(false);
   }
 
@@ -296,13 +309,15 @@ class Verbs {
                           const std::string& what) {
       command->add_option(name, place, what)->allow_extra_args(false);
     };
-    jobs("--after", flags.after, "Begin when this job has finished; can be repeated");
+    jobs("--after", flags.after, "start after this job has finished; can be repeated");
     jobs("--after-failure", flags.after_failure,
-         "Begin when this job has failed or was cancelled; can be repeated");
-    jobs("--after-any", flags.after_any, "Begin when this job has ended; can be repeated");
-    command->add_option("--after-each", flags.after_each,
-                        "Of an array: begin each element when that of this array is done");
-    command->add_option("--when", flags.when, "all or any: how many of these must be met [all]");
+         "start after this job has failed or was cancelled; can be repeated");
+    jobs("--after-any", flags.after_any, "start after this job has ended; can be repeated");
+    command->add_option(
+        "--after-each", flags.after_each,
+        "of an array: start each element after the same element of this array is done");
+    command->add_option("--when", flags.when,
+                        "whether all or any of these dependencies must be met (default all)");
   }
 
   static void truth(CLI::App* command, const std::string& name, std::optional<std::string>& place,
@@ -322,58 +337,69 @@ class Verbs {
     JobText& flags = job_.flags;
     if (name == "map") {
       command->footer(
-          "Behind -- stands the command, and behind ::: its arguments; without ::: they are read "
-          "from standard input,\none a line. In the command {} is the argument, {.} the argument "
-          "without its extension, {/} without its\ndirectory, {//} its directory, {/.} without "
-          "both, {#} its number. A command without any of them gets the\nargument as its last "
-          "word. No shell is involved. Example:\n"
-          "  proffer batch map -- gzip -9 {} ::: *.log");
+          "The command follows --, and its arguments follow :::. Without ::: the arguments are "
+          "read from standard\ninput, one per line. In the command, {} is the argument, {.} the "
+          "argument without its extension, {/}\nwithout its directory, {//} its directory, {/.} "
+          "without both, {#} its number. A command without any of\nthem gets the argument as its "
+          "last word. No shell is involved.\n\nExamples:\n  proffer batch map -- gzip -9 {} ::: "
+          "*.log\n  ls *.wav | proffer batch map --at-once 20 --retries 2 -- flac {}");
       command->add_flag("-0,--null", ends_with_nul_,
-                        "Arguments on standard input end with NUL bytes, not newlines");
+                        "arguments on standard input end with NUL bytes instead of newlines");
     } else {
       command->footer(
-          "Behind -- stands the command, which finds its index in $PROFFER_ARRAY_INDEX; {} in its "
-          "words is the index, too.\nNo shell is involved. Example:\n"
-          "  proffer batch array 1-1000%50 -- ./simulate --seed {}");
+          "The command follows --. {} in it is the index, which is also in $PROFFER_ARRAY_INDEX. "
+          "No shell is involved.\n\nExample:\n  proffer batch array 1-1000%50 -- ./simulate --seed "
+          "{}");
       command
           ->add_option("INDICES", flags.array,
-                       "1-10, 0-20:5 or 1,3,7-9; with %N behind it at most N at a time")
+                       "1-10, 0-20:5 or 1,3,7-9; add %N to run at most N at a time")
           ->required();
     }
+    command->option_defaults()->group("Output");
     command->add_flag("--detach", is_detached_,
-                      "Print the job's id, and leave the job to the scheduler");
+                      "print the job's id and return, without waiting for the job");
     command->add_option("--output", flags.output,
-                        "Directory to make for the results [NAME-xxxxxxxx, where you are]");
+                        "directory to create for the results (default: ./NAME-xxxxxxxx)");
     command->add_flag("--as-ended", job_.as_ended,
-                      "Print what elements write in the order of their ends, not in theirs");
-    command->add_option("--at-once", flags.at_once, "At most so many elements run at a time");
-    command->add_option("--retries", flags.retries, "Attempts of an element after its first [0]");
+                      "print the output of elements in the order in which they end");
+    command->option_defaults()->group("Elements");
+    command->add_option("--at-once", flags.at_once,
+                        "maximum number of elements that run at a time");
+    command->add_option("--retries", flags.retries,
+                        "retries of a failed element (default 0, or 3 with --retry-on)");
     command->add_option("--retry-on", flags.retry_on,
-                        "Exit codes that are tried again, as in 75,111 [all but 126 and 127]; "
-                        "with it --retries is 3 unless given");
-    command->add_option("--ok", flags.ok, "Exit codes of an element that has done its work [0]");
-    command->add_option("--max-failed", flags.max_failed,
-                        "Failed elements with which the job succeeds, as in 10 or 5%; more end it "
-                        "at once [0, and all elements run]");
-    command->add_option("--timeout", flags.timeout, "Another name for --time-limit");
-    command->add_option("--directory", flags.directory,
-                        "Where the command runs, the same on all agents [where you are]");
+                        "exit codes that are retried, as in 75,111 (default: all but 126 and 127)");
+    command->add_option("--ok", flags.ok,
+                        "exit codes of an element that count as success (default 0)");
+    command->add_option(
+        "--max-failed", flags.max_failed,
+        "tolerated failed elements, as in 10 or 5%; one more ends the job (default: 0, all run)");
+    command->add_option("--timeout", flags.timeout, "another name for --time-limit");
+    command->option_defaults()->group("Task");
+    command->add_option(
+        "--directory", flags.directory,
+        "working directory of the command, on all agents (default: the current directory)");
     add_common(command);
   }
 
   void add_results() {
-    CLI::App* command = verb("results", "What the elements of an array wrote, in their order",
+    CLI::App* command = verb("results", "print the output of an array's elements, in their order",
                              [this] { return show_results(results_, options_); });
-    command->add_option("JOB", results_.job, "The job's id, as in gzip-7")->required();
-    command->add_option("INDEX", results_.index, "Of this element only");
+    command->add_option("JOB", results_.job, "job id, as in gzip-7")->required();
+    command->footer(
+        "Examples:\n  proffer batch results gzip-7 -f\n  proffer batch results gzip-7 --failed "
+        "--table");
+    command->add_option("INDEX", results_.index, "only the element with this index");
     command->add_flag("--failed", results_.only_failed,
-                      "Only elements with another exit code than 0");
-    command->add_flag("--stderr", results_.of_stderr, "Standard error in place of standard output");
-    command->add_flag("-f,--follow", results_.follow, "Of an array that runs: until it has ended");
+                      "only elements with an exit code other than 0");
+    command->add_flag("--stderr", results_.of_stderr,
+                      "print standard error instead of standard output");
+    command->add_flag("-f,--follow", results_.follow, "follow the output until the array ends");
     command->add_flag("--as-ended", results_.as_ended,
-                      "Of an array that runs: in the order in which elements end");
-    command->add_flag("--table", results_.as_table,
-                      "How elements ended: exit code, seconds, and where their output is");
+                      "of a running array: print elements in the order in which they end");
+    command->add_flag(
+        "--table", results_.as_table,
+        "print a table instead: exit code, seconds and place of the output per element");
   }
 
   // The words behind "--" are the command of an array and are not parsed. Returns how many words
@@ -397,7 +423,7 @@ class Verbs {
     const auto sources = std::find(words_.begin(), words_.end(), ":::");
     flags.command.assign(words_.begin(), verb_ == "map" ? sources : words_.end());
     if (flags.command.empty()) {
-      return Error::invalid_argument("there is no command")
+      return Error::invalid_argument("the command is missing")
           .with_hint(verb_ == "map" ? "proffer batch map [OPTIONS] -- COMMAND {} ::: ARGUMENTS"
                                     : "proffer batch array 1-10 [OPTIONS] -- COMMAND");
     }
@@ -412,33 +438,37 @@ class Verbs {
     flags.arguments.emplace(sources + 1, words_.end());
     if (std::find(flags.arguments->begin(), flags.arguments->end(), ":::") !=
         flags.arguments->end()) {
-      return Error::invalid_argument("::: can stand once")
-          .with_hint("combine the arguments before, and give them on standard input");
+      return Error::invalid_argument("::: may be given only once")
+          .with_hint("combine the arguments first, and give them on standard input");
     }
     return {};
   }
 
   void add_scheduler() {
-    CLI::App* command = verb("scheduler", "Run the scheduler that the other verbs ask", [this] {
-      scheduler_.master = options_.master;
-      if (Result<void> chosen = choose_log_format(log_format_, "proffer-batch"); !chosen) {
-        return print_error(std::move(chosen).error().in("--log-format"), false);
-      }
-      return run_scheduler(scheduler_);
-    });
+    CLI::App* command =
+        verb("scheduler", "run the batch scheduler, which serves the other subcommands", [this] {
+          scheduler_.master = options_.master;
+          if (Result<void> chosen = choose_log_format(log_format_, "proffer-batch"); !chosen) {
+            return print_error(std::move(chosen).error().in("--log-format"), false);
+          }
+          return run_scheduler(scheduler_);
+        });
     command->parse_complete_callback([this] { is_scheduler_ = true; });
-    command->add_option("--role", scheduler_.role, "Role that it is in [default]");
-    command->add_option("--name", scheduler_.name, "Name of the framework [batch]");
+    command->add_option("--role", scheduler_.role, "role of the framework (default: default)");
+    command->add_option("--name", scheduler_.name, "framework name (default batch)");
     CLI::Option_group* identity = command->add_option_group("identity");
-    identity->add_option("--session-file", scheduler_.session_file,
-                         "Keeps its identity: started again with it, it finds its jobs");
-    identity->add_flag("--standby", scheduler_.stands_by,
-                       "Of several schedulers of this name and user, on any machines, one serves; "
-                       "the others take over when it is away");
+    identity->add_option(
+        "--session-file", scheduler_.session_file,
+        "file for the framework's identity; restart with the same file to keep the jobs");
+    identity->add_flag(
+        "--standby", scheduler_.stands_by,
+        "run as leader or standby: of several schedulers of this name and user, one serves");
     identity->require_option(1);
     command->add_flag("--serve-users", scheduler_.serves_users,
-                      "Run each job as the user that submitted it; for operators only");
-    command->add_option("--log-format", log_format_, "Of the log: text or json [text]");
+                      "run each job as the user that submitted it; for operators only");
+    command->footer(
+        "Example:\n  proffer batch scheduler --session-file /var/lib/proffer/batch/session");
+    command->add_option("--log-format", log_format_, "log format, text or json (default text)");
   }
 
   CLI::App app_;

@@ -18,44 +18,46 @@ namespace {
 int main(int argc, char** argv) {
   RunOptions run;
   SchedulerOptions scheduler;
-  CLI::App app("Keeps instances of long-lived apps running.", "proffer service");
+  CLI::App app("Keep instances of long-lived apps running.", "proffer service");
   app.require_subcommand(1);
   CLI::App* run_command =
-      app.add_subcommand("run", "Keep the app of a file running until Ctrl-C, which ends it");
+      app.add_subcommand("run", "run the app of a file until Ctrl-C, which stops it");
   run_command->footer(
       "Example of an app file:\n"
       "  name: web\n"
       "  instances: 3\n"
       "  command: \"exec python3 -m http.server $PORT_http --bind 127.0.0.1\"\n"
       "  ports: [http]");
-  run_command->add_option("FILE", run.app_file, "App file (YAML)")->required();
+  run_command->add_option("FILE", run.app_file, "app file (YAML)")->required();
   run_command->add_option("--master", run.master,
-                          "The master's socket, or HOST:PORT [$PROFFER_MASTER, the one joined, or "
-                          "that of this machine]");
-  run_command->add_option("--role", run.role, "Role that is charged [default]");
-  run_command->add_flag("--json", run.json, "One JSON object per line");
+                          "master's socket or HOST:PORT (default: see proffer --help)");
+  run_command->add_option("--role", run.role, "role of the framework (default: default)");
+  run_command->add_flag("--json", run.json, "print one JSON object per line");
   CLI::App* scheduler_command = app.add_subcommand(
-      "scheduler", "Serve apply, list, status, scale and stop of `proffer service`");
+      "scheduler", "run the service scheduler, which serves the other subcommands");
   scheduler_command->add_option("--master", scheduler.master,
-                                "The master's socket, or HOST:PORT [$PROFFER_MASTER, the one "
-                                "joined, or that of this machine]");
-  scheduler_command->add_option("--role", scheduler.role, "Role that is charged [default]");
-  scheduler_command->add_option("--name", scheduler.name, "Name of the framework [service]");
+                                "master's socket or HOST:PORT (default: see proffer --help)");
+  scheduler_command->add_option("--role", scheduler.role,
+                                "role of the framework (default: default)");
+  scheduler_command->add_option("--name", scheduler.name, "framework name (default service)");
   CLI::Option_group* identity = scheduler_command->add_option_group("identity");
-  identity->add_option("--session-file", scheduler.session_file,
-                       "Keeps its identity: started again with it, it finds its apps");
-  identity->add_flag("--standby", scheduler.stands_by,
-                     "Of several schedulers of this name and user, on any machines, one serves; "
-                     "the others take over when it is away");
+  identity->add_option(
+      "--session-file", scheduler.session_file,
+      "file for the framework's identity; restart with the same file to keep the apps");
+  identity->add_flag(
+      "--standby", scheduler.stands_by,
+      "run as leader or standby: of several schedulers of this name and user, one serves");
   identity->require_option(1);
   scheduler_command->add_flag("--serve-users", scheduler.serves_users,
-                              "Run each app as the user that created it; for operators only");
+                              "run each app as the user that created it; for operators only");
   scheduler_command->add_option(
       "--autoscale-every", scheduler.autoscale_every,
-      "How often apps that are scaled by their load are measured, by a process that the scheduler "
-      "starts, 1s to 20s; 0s: another one measures them [5s]");
+      "interval for measuring apps that scale by load, 1s to 20s; 0s: do not measure (default 5s)");
+  scheduler_command->footer(
+      "Example:\n  proffer service scheduler --session-file /var/lib/proffer/service/session");
   std::string log_format = "text";
-  scheduler_command->add_option("--log-format", log_format, "Of the log: text or json [text]");
+  scheduler_command->add_option("--log-format", log_format,
+                                "log format, text or json (default text)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -50,7 +50,7 @@ AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
     } else if (!tasks.may_launch(task.id) || here.count(task.id) > 0) {
       refusal.reason = TaskReason::kDuplicateTaskId;
       refusal.message = text("task id ", quoted(task.id.str()),
-                             " is in use or was; a framework uses each id once");
+                             " is in use or was used before; a framework uses each id once");
     } else if (is_full || bytes + bytes_of(task) > kSendableBytesMax) {
       refusal.message =
           text("the tasks of one accept must fit in one message: ", kSendableBytesMax / 1024,

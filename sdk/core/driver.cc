@@ -101,7 +101,7 @@ class Driver::State {
     for (Violation& violation : store_.violations()) found.push_back(std::move(violation));
     for (Violation& violation : requests_.violations()) found.push_back(std::move(violation));
     if (session_ != Session::kSubscribed && offers_.size() > 0) {
-      found.push_back({text(offers_.size(), " offers held without a session")});
+      found.push_back({text(offers_.size(), " offers are held without a session")});
     }
     std::set<AskName> names;
     for (const Ask& ask : asks_) {
@@ -156,7 +156,7 @@ class Driver::State {
       case proto::Channel::Verdict::kDuplicate:
         return;
       case proto::Channel::Verdict::kBroken:
-        return reset(step, "frames were lost on the way");
+        return reset(step, "frames were lost");
       case proto::Channel::Verdict::kDeliver:
         break;
     }
@@ -440,14 +440,15 @@ class Driver::State {
   Error refusal_of(const proto::ErrorMessage& message) const {
     std::string hint = message.hint;
     if (message.code == ErrorCode::kNotFound && was_subscribed_) {
-      hint = text("it was torn down, or away for longer than its failover timeout of ",
-                  to_text(options_.failover_timeout), "; its tasks have ended; start it again");
+      hint = text(
+          "the framework was torn down, or disconnected for longer than its failover timeout of ",
+          to_text(options_.failover_timeout), "; its tasks have ended; start it again");
     } else if (message.code == ErrorCode::kNotFound && !options_.framework.empty()) {
       // Of another cluster, most likely: what is in the session file may be alive there.
       hint = text(
-          "is this the framework's cluster? --master or $PROFFER_MASTER names another. If it is, "
-          "the framework was torn down, or away for longer than its failover timeout; to start as "
-          "a new one name another session file than ",
+          "check whether this is the framework's cluster; choose another with --master or "
+          "$PROFFER_MASTER. If it is, the framework was torn down, or disconnected for longer than "
+          "its failover timeout; to start a new framework, use another session file than ",
           options_.session_file.empty() ? "this one" : quoted(options_.session_file));
     }
     return Error(message.code, message.message).with_hint(std::move(hint));
@@ -493,7 +494,7 @@ class Driver::State {
         why = text("its role must be ", quoted(options_.role.str()), " or below it, not ",
                    quoted(ask.role.str()));
       } else if (names.count(ask.name) > 0) {
-        why = "another ask of this name was declared with it";
+        why = "another ask of this name is in the same declaration";
       } else if (asks_.size() == kAsksMax || bytes + bytes_of(ask) > kSendableBytesMax) {
         why = text("a framework declares at most ", kAsksMax, " asks and ",
                    kSendableBytesMax / 1024, " KiB");
@@ -534,7 +535,7 @@ class Driver::State {
       end_gangs(step, gangs_.end(valid), "another offer of it was not valid");
       const std::string why = session_ != Session::kSubscribed
                                   ? "there is no session with the master"
-                              : named.empty() ? "no offer was named"
+                              : named.empty() ? "the accept names no offer"
                               : named.size() > kOperationsMax
                                   ? text("an accept names at most ", kOperationsMax, " offers")
                                   : "an offer was rescinded, has expired, or was answered before";
@@ -550,8 +551,7 @@ class Driver::State {
     AcceptPlan plan = plan_accept(command, tasks_);
     plan.accept.offers = valid;
     if (channel_.version() < 2 && has_reservations(plan.accept)) {
-      plan.complaints.push_back(
-          Error::unsupported("this master is of a version that cannot reserve"));
+      plan.complaints.push_back(Error::unsupported("this master is too old to reserve"));
     }
 
     // Apply.

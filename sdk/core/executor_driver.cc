@@ -264,7 +264,7 @@ void ExecutorDriver::State::on_run_task(const proto::RunTask& run, Step& step) {
                            .state = proto::TaskState::kFailed,
                            .reason = proto::TaskReason::kExecutorEnded,
                            .sequence = 1,
-                           .message = "it has ended, and its executor has forgotten how"},
+                           .message = "the task has ended, but its executor has forgotten how"},
                           step);
   }
   run_ = std::max(run_, run.run);
@@ -406,16 +406,16 @@ std::vector<Violation> ExecutorDriver::State::violations() const {
   for (const auto& [id, task] : tasks_) {
     uint64_t expected = task.sequence - task.unacknowledged.size() + 1;
     for (const proto::TaskStatus& status : task.unacknowledged) {
-      if (status.sequence != expected++) report(id, "updates are not in order");
+      if (status.sequence != expected++) report(id, "updates are out of order");
     }
-    if (task.ended && task.unacknowledged.empty()) report(id, "ended, but is not forgotten");
+    if (task.ended && task.unacknowledged.empty()) report(id, "has ended, but is not forgotten");
     if (task.ended && !task.unacknowledged.empty() &&
         !proto::is_terminal(task.unacknowledged.back().state)) {
-      report(id, "an update follows the one that ended it");
+      report(id, "an update follows the final one");
     }
     if (task.unacknowledged.size() > kUpdatesPerTaskMax) report(id, "too many updates wait");
     if (task.acknowledged && task.acknowledged->sequence != task.acknowledged_sequence()) {
-      report(id, "the update that was acknowledged last is another");
+      report(id, "the last acknowledged update is another one");
     }
     if (task.held && (task.ended || task.unacknowledged.empty())) {
       report(id, "an update waits for nothing");
@@ -427,7 +427,7 @@ std::vector<Violation> ExecutorDriver::State::violations() const {
   }
   if (waiting != unacknowledged_) found.push_back({"unacknowledged updates are miscounted"});
   if (begun_ && session_ != Session::kOpen && !away_since_ && !finished_) {
-    found.push_back({"the agent is away, but nobody counts the time"});
+    found.push_back({"the agent is disconnected, but no timer runs"});
   }
   return found;
 }

@@ -98,7 +98,7 @@ std::vector<Violation> RelayedRequests::violations() const {
     }
   }
   if (bytes != bytes_ || bytes > kKeptBytesMax) {
-    found.push_back({"the answers to requests are counted wrong"});
+    found.push_back({"the bytes of answers to requests are counted wrong"});
   }
   if (kept_.size() > kKeptMax || kept_.size() != in_progress_.size() + answered_.size()) {
     found.push_back({text(kept_.size(), " requests are remembered")});

@@ -34,7 +34,7 @@ Result<void> check_environment(const proto::Environment& environment) {
   for (const auto& [name, value] : environment) {
     if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
       return Error::invalid_argument(
-          text("a variable's name must not be empty or have '=' or NUL, its value no NUL: ",
+          text("a variable's name must not be empty or contain '=' or NUL, and its value no NUL: ",
                quoted(name)));
     }
     bytes += name.size() + value.size();
@@ -112,7 +112,7 @@ Result<void> check_task(const proto::TaskSpec& task) {
   if (Result<void> r = check_size("a command's bytes", task.command.size(), kCommandBytesMax); !r) {
     return r;
   }
-  if (has_nul(task.command)) return Error::invalid_argument("a command must have no NUL");
+  if (has_nul(task.command)) return Error::invalid_argument("a command must not contain NUL");
   if (Result<void> r = check_environment(task.environment); !r) return r;
   if (Result<void> r = check_port_names(task.port_names); !r) return r;
   if (task.executor.empty() || task.executor.size() > kCommandBytesMax || has_nul(task.executor)) {

@@ -35,13 +35,13 @@ Result<void> check(const proto::StoreRequest& request) {
     for (const std::string* part : {&operation.key, &operation.after}) {
       if (is_part_of_a_key(*part)) continue;
       return Error::invalid_argument(
-          text("store keys are made of A-Z a-z 0-9 . _ - and '/', not ", quoted(*part)));
+          text("store keys consist of A-Z a-z 0-9 . _ - and '/', not ", quoted(*part)));
     }
   }
   if (const size_t bytes = bytes_of(request); bytes > kStoreRequestBytesMax) {
     return Error::resource_exhausted(text("a store request has at most ", kStoreRequestBytesMax,
                                           " bytes of keys and values, not ", bytes))
-        .with_hint("do it in several requests");
+        .with_hint("split it into several requests");
   }
   return {};
 }
@@ -63,8 +63,8 @@ Result<void> StoreRequests::add(proto::StoreRequest request) {
   if (size() >= kKeptMax || bytes_ + bytes > kKeptBytesMax) {
     return Error::resource_exhausted(text("at most ", kKeptMax, " store requests and ",
                                           kKeptBytesMax >> 20, " MiB of them may wait for their ",
-                                          "answers, which ", size(), " do"))
-        .with_hint("wait for answers before asking for more");
+                                          "answers; ", size(), " are waiting"))
+        .with_hint("wait for answers before sending more");
   }
   bytes_ += bytes;
   waiting_.push_back({std::move(request), 0, bytes});
@@ -89,7 +89,7 @@ std::optional<proto::StoreResult> StoreRequests::answer(proto::StoreResult resul
   if (!result.error && result.outcomes.size() != sent->request.operations.size()) {
     result.outcomes.clear();
     result.error = proto::ErrorMessage{.code = ErrorCode::kInternal,
-                                       .message = "the master's answer is of other operations"};
+                                       .message = "the master's answer is about other operations"};
   }
   bytes_ -= sent->bytes;
   sent_.erase(sent);
@@ -112,7 +112,7 @@ std::vector<proto::StoreResult> StoreRequests::lose() {
                         .code = ErrorCode::kUnavailable,
                         .message = text("the connection was lost before the answer about ",
                                         quoted(kept.request.operations.front().key)),
-                        .hint = "read the entry to see whether it was written"}});
+                        .hint = "read the entry to check whether it was written"}});
   }
   std::reverse(told.begin(), told.end());
   return told;

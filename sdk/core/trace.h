@@ -100,7 +100,7 @@ struct UnwantedStoreResult {
   uint64_t id = 0;
 
   static constexpr TraceKind kind() {
-    return {TraceLevel::kMisbehaved, "a store result that nobody waits for"};
+    return {TraceLevel::kMisbehaved, "unexpected store result"};
   }
   void fields(TraceFields& f) const { f("id", id); }
 };

@@ -182,8 +182,8 @@ void Executor::update(proto::TaskStatus status) {
 void Executor::message(std::string data) {
   // The agent would end the session.
   if (data.size() > kPayloadBytesMax) {
-    return shell_->host.warn(text("a message of ", data.size(),
-                                  " bytes to the scheduler is dropped; at most ", kPayloadBytesMax,
+    return shell_->host.warn(text("dropped a message of ", data.size(),
+                                  " bytes to the scheduler; at most ", kPayloadBytesMax,
                                   " bytes are allowed"));
   }
   shell_->tell(TellMessage{std::move(data)});

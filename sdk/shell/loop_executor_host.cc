@@ -19,8 +19,7 @@ std::string environment(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') {
     exit_with(Error::invalid_argument(text("$", name, " is not set"))
-                  .with_hint("an executor is started by an agent, for a task that names it; it is "
-                             "not run by hand"));
+                  .with_hint("an executor is started by an agent, not by hand"));
   }
   return value;
 }
@@ -62,16 +61,16 @@ LoopExecutorHost::LoopExecutorHost()
 bool LoopExecutorHost::send(const proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder_.encode(envelope);
   if (frame) return agent_.send(*frame);
-  warn(text("a message to the agent was not sent: ", frame.error().message()));
-  agent_.reset("a message could not be sent");
+  warn(text("cannot send a message to the agent: ", frame.error().message()));
+  agent_.reset("cannot send a message");
   return false;
 }
 
 void LoopExecutorHost::on_frame(std::span<const std::byte> frame) {
   Result<proto::Envelope> envelope = proto::decode(frame);
   if (envelope) return guest_->on_frame(*std::move(envelope));
-  warn(text("a message from the agent cannot be read: ", envelope.error().message()));
-  agent_.reset("a message from the agent cannot be read");
+  warn(text("cannot read a message from the agent: ", envelope.error().message()));
+  agent_.reset("cannot read a message from the agent");
 }
 
 void LoopExecutorHost::warn(std::string_view what) { print_warning(what); }

@@ -38,7 +38,7 @@ Result<void> check_descriptor(int descriptor) {
   }
   return Error::unsupported(
              text("descriptor ", descriptor, " cannot be watched: ", std::strerror(failed)))
-      .with_hint("a file or folder is always ready: read it with run_aside()");
+      .with_hint("a file or directory is always ready: read it with run_aside()");
 }
 
 // Opens what the options name; ends the program if that cannot be.
@@ -59,7 +59,7 @@ Masters masters_of(const std::string& given) {
   if (masters) return *std::move(masters);
   Error error = std::move(masters).error();
   if (!error.hint().empty()) exit_with(error);
-  exit_with(std::move(error).with_hint("as in /run/proffer/master.sock or 127.0.0.1:5050"));
+  exit_with(std::move(error).with_hint("for example /run/proffer/master.sock or 127.0.0.1:5050"));
 }
 
 Dealer::Options dealer_options(const Masters& masters) {
@@ -94,7 +94,7 @@ LoopHost::LoopHost(const SchedulerOptions& options)
       timers_(loop_),
       watchdog_(kCallbackPatience, [](std::string_view callback, Duration ran) {
         print_warning(text(callback, " has run for ", ran.millis() / 1'000,
-                           " s; the scheduler does nothing else until it returns\n  hint: leave "
+                           " s; the scheduler does nothing else until it returns\n  hint: move "
                            "long work to run_aside(), or to a thread that calls post()"));
       }) {}
 
@@ -130,15 +130,14 @@ void LoopHost::on_signal(int signal, std::function<void()> what) {
 Result<std::shared_ptr<void>> LoopHost::watch(int descriptor, WatchEvents wanted,
                                               std::function<void(WatchEvents)> what) {
   if (!wanted.readable && !wanted.writable) {
-    return Error::invalid_argument(text("descriptor ", descriptor,
-                                        " is to be watched for nothing: neither readable nor "
-                                        "writable is wanted"));
+    return Error::invalid_argument(text(
+        "descriptor ", descriptor, " cannot be watched: neither readable nor writable is wanted"));
   }
   if (const auto known = watched_.find(descriptor);
       known != watched_.end() && !known->second.expired()) {
-    return Error::already_exists(text("descriptor ", descriptor, " is watched already"))
+    return Error::already_exists(text("descriptor ", descriptor, " is already watched"))
         .with_hint(
-            "destroy the Watch before the descriptor is closed, or watched for something "
+            "destroy the Watch before closing the descriptor, or before watching it for something "
             "else");
   }
   if (Result<void> checked = check_descriptor(descriptor); !checked) {
@@ -161,8 +160,8 @@ bool LoopHost::send(const proto::Envelope& envelope) {
   if (frame) return dealer_.send(*frame);
   // Its number is used up, so this connection has a gap. What the message was about is found out by
   // reconciliation.
-  print_warning(text("a message to the master was not sent: ", frame.error().message()));
-  dealer_.reset("a message could not be sent");
+  print_warning(text("cannot send a message to the master: ", frame.error().message()));
+  dealer_.reset("cannot send a message");
   return false;
 }
 
@@ -174,19 +173,19 @@ void LoopHost::on_frame(std::span<const std::byte> frame) {
     }
     return guest_->on_frame(*std::move(envelope));
   }
-  print_warning(text("a message from the master cannot be read: ", envelope.error().message()));
-  dealer_.reset("a message from the master cannot be read");
+  print_warning(text("cannot read a message from the master: ", envelope.error().message()));
+  dealer_.reset("cannot read a message from the master");
 }
 
 // Once for each time that the master is away.
 void LoopHost::on_failed(const std::string& reason) {
   if (std::exchange(was_told_unreachable_, true)) return;
   const bool was_named = masters_.front().socket != kMasterSocket;
-  print_warning(text("cannot reach the master at ", to_text(masters_), ": ", reason,
-                     "; trying again until it answers",
-                     was_named ? ""
-                               : "\n  hint: name another with --master or $PROFFER_MASTER, as "
-                                 "`proffer dev` prints it"));
+  print_warning(text(
+      "cannot reach the master at ", to_text(masters_), ": ", reason, "; retrying until it answers",
+      was_named
+          ? ""
+          : "\n  hint: name another with --master or $PROFFER_MASTER, as `proffer dev` prints it"));
 }
 
 void LoopHost::happened(const TraceEvent& event) {

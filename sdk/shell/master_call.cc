@@ -17,15 +17,15 @@ Error unreachable(const Masters& masters, std::string_view why) {
   Error error = Error::unavailable(text("cannot reach a master at ", to_text(masters), ": ", why));
   if (why.find(kRefusesKey) != why.npos) {
     return std::move(error).with_hint(
-        "on the master's machine, proffer keys list says whether this user's key is known; an "
-        "operator gives another with proffer join-token");
+        "on the master's machine, check with proffer keys list whether this user's key is known; "
+        "an operator creates a new token with proffer join-token");
   }
   if (masters.front().socket.empty() && !is_loopback(masters.front().host)) {
     return std::move(error).with_hint(
-        "on the master's machine, proffer status says whether it serves");
+        "on the master's machine, check with proffer status whether it serves");
   }
   return std::move(error).with_hint(
-      "start a local cluster with `proffer dev`, or say where the master is with "
+      "start a local cluster with `proffer dev`, or give the master's address with "
       "--master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER");
 }
 

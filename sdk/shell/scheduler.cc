@@ -37,14 +37,16 @@ using StoreCallback = std::function<void(const Result<StoreOutcomes>&)>;
 
 SchedulerOptions checked(SchedulerOptions options) {
   if (Result<void> name = check_name("a scheduler's name", options.name); !name) {
-    exit_with(std::move(name).error().with_hint("SchedulerOptions::name, or --name=NAME"));
+    exit_with(std::move(name).error().with_hint("set SchedulerOptions::name, or --name=NAME"));
   }
   if (Result<RoleName> role = parse_role(options.role.str()); !role) {
-    exit_with(std::move(role).error().with_hint("SchedulerOptions::role, or --role=ROLE"));
+    exit_with(std::move(role).error().with_hint("set SchedulerOptions::role, or --role=ROLE"));
   }
   if (options.stands_by && !options.session_file.empty()) {
-    exit_with(Error::invalid_argument("a scheduler that stands by needs no session file")
-                  .with_hint("it is the framework of its name and user; leave one of the two out"));
+    exit_with(
+        Error::invalid_argument("a standby scheduler needs no session file")
+            .with_hint(
+                "its name and user identify its framework; leave one of the two options out"));
   }
   const bool may_come_back = options.stands_by || !options.session_file.empty();
   const Duration usual = may_come_back ? kFailoverTimeout : kAttachedFailoverTimeout;
@@ -75,7 +77,7 @@ void guarded(const char* name, const Function& function, const Value&... value) 
   } catch (const std::exception& error) {
     threw(printable(error.what()));
   } catch (...) {
-    threw("what is no std::exception");
+    threw("not a std::exception");
   }
 }
 
@@ -197,7 +199,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
 
   void carry_out(const Done&) {
     if (is_stopping && !is_torn_down && !driver.framework().empty()) {
-      host.warn(text("the master was not told that framework ", driver.framework().str(),
+      host.warn(text("the master did not learn that framework ", driver.framework().str(),
                      " has ended; its tasks end after its failover timeout, ",
                      to_text(*options.failover_timeout)));
     }
@@ -406,13 +408,13 @@ Scheduler::~Scheduler() = default;
 
 Scheduler::Shell& Scheduler::shell(const char* member) const {
   if (std::this_thread::get_id() != shell_->owner.load()) {
-    abort_with(Error::failed_precondition(text("Scheduler::", member,
-                                               "() was called on a thread that is not the "
-                                               "scheduler's: that of run(), and before it the one "
-                                               "that made the Scheduler"))
-                   .with_hint(text("other threads hand the call over: scheduler.post([&] { "
-                                   "scheduler.",
-                                   member, "(...); })")));
+    abort_with(
+        Error::failed_precondition(
+            text("Scheduler::", member,
+                 "() was called on the wrong thread: call it on the thread of run(), or before "
+                 "run() on the one that made the Scheduler"))
+            .with_hint(text("to call it from another thread: scheduler.post([&] { scheduler.",
+                            member, "(...); })")));
   }
   return *shell_;
 }
@@ -469,7 +471,7 @@ void Scheduler::ask(std::string_view name, std::string_view resources, int64_t c
     exit_with(std::move(shape)
                   .error()
                   .in(text("resources of ask ", quoted(name)))
-                  .with_hint("as in \"cpus:1;mem:512\""));
+                  .with_hint("for example \"cpus:1;mem:512\""));
   }
   Ask ask{.name = AskName(std::string(name)), .shape = *shape, .count = count};
   if (Result<void> checked = check_ask(ask); !checked) {

@@ -26,7 +26,7 @@ constexpr size_t kFileBytesMax = 1'024;
 Error failed(std::string_view doing, const std::string& path) {
   return Error::unavailable(
              text("cannot ", doing, " the session file ", quoted(path), ": ", strerror(errno)))
-      .with_hint("name a file in a directory of your own: --session_file=PATH");
+      .with_hint("choose a file in your own directory: --session_file=PATH");
 }
 
 bool is_at(const Fd& fd, const std::string& path) {
@@ -45,9 +45,8 @@ Result<std::string> read_all(const Fd& fd, const std::string& path) {
 }
 
 Error in_use(const std::string& path) {
-  return Error::failed_precondition(
-             text("another scheduler is running with the session file ", quoted(path)))
-      .with_hint("end it first, or name another file: --session_file=PATH");
+  return Error::failed_precondition(text("another scheduler uses the session file ", quoted(path)))
+      .with_hint("end it first, or choose another file: --session_file=PATH");
 }
 
 // A new framework in its place would start again what the one before runs.
@@ -55,10 +54,9 @@ Error refused(const std::string& path, std::string_view bytes) {
   return Error::corruption(text("the session file ", quoted(path),
                                 bytes.empty() ? " is empty" : " is damaged, or is something else"))
       .with_hint(
-          "put it back from a copy; or remove it to begin as a new framework, and end the one of "
-          "before (proffer frameworks, proffer teardown FRAMEWORK): what it runs goes on, and is "
-          "not "
-          "known to the new one");
+          "restore it from a copy. Or remove it to start as a new framework, and end the old one "
+          "(proffer frameworks, proffer teardown FRAMEWORK): its tasks keep running, and the new "
+          "one does not know them");
 }
 
 std::string bytes_of(const FrameworkId& framework, const Secret& secret) {
@@ -139,7 +137,7 @@ Result<std::optional<SessionFile>> SessionFile::make(const std::string& path) {
   if (!is_made && error == EEXIST) return std::optional<SessionFile>();
   errno = error;
   if (!is_made) return failed("make", path);
-  if (!sync_folder_of(path)) return failed("flush the folder of", path);
+  if (!sync_folder_of(path)) return failed("flush the directory of", path);
   return std::optional(std::move(file));
 }
 

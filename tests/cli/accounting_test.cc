@@ -31,7 +31,7 @@ TEST(Accounting, AMonthIsACalendarMonthInUtc) {
                             "2026/11", "1969-12", "2201-01", "+202-11", "2026--1"}) {
     const Result<Month> month = parse_month(wrong);
     ASSERT_FALSE(month) << wrong;
-    EXPECT_THAT(month.error().message(), HasSubstr("a month is YYYY-MM")) << wrong;
+    EXPECT_THAT(month.error().message(), HasSubstr("a month must be YYYY-MM")) << wrong;
   }
 }
 

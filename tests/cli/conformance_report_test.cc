@@ -37,7 +37,7 @@ TEST(ConformanceReport, OnlyFailuresShowTheLastOutput) {
   EXPECT_EQ(outcome_lines("baseline", "its work",
                           {.verdict = Verdict::kFailed, .seen = "it died", .output = output}),
             (std::vector<std::string>{"baseline          FAILED     it died",
-                                      "      (its work; its last output:)", "      | one",
+                                      "      (its work; last output:)", "      | one",
                                       "      | two"}));
 }
 

@@ -74,7 +74,8 @@ TEST(ConformanceWitness, FindsNothingWrongWithLaunchesOfWhatWasAskedForAndOffere
 TEST(ConformanceWitness, CountsLaunchesAgainstTheirAsk) {
   Story s;
   s.launches(1, {"t1", "t2", "t3", "t4"});
-  EXPECT_THAT(s.wrong(), ElementsAre(HasSubstr("more tasks of the ask 'work' than it asked for")));
+  EXPECT_THAT(s.wrong(),
+              ElementsAre(HasSubstr("more tasks of the ask 'work' than the ask wanted")));
   // What was refused is wanted again, whether or not it is asked for again.
   Story again;
   again.launches(1, {"t1", "t2", "t3"});
@@ -95,10 +96,10 @@ TEST(ConformanceWitness, KnowsWhichOffersMayBeAccepted) {
   Story answered;
   answered.launches(1, {"t1"});
   answered.launches(1, {"t2"});
-  EXPECT_THAT(answered.wrong(), ElementsAre(HasSubstr("which it had answered before")));
+  EXPECT_THAT(answered.wrong(), ElementsAre(HasSubstr("which it had already answered")));
   Story unknown;
   unknown.launches(7, {"t1"});
-  EXPECT_THAT(unknown.wrong(), ElementsAre(HasSubstr("not made to it in this session")));
+  EXPECT_THAT(unknown.wrong(), ElementsAre(HasSubstr("did not receive in this session")));
   // An accept may have crossed with the rescind, but not for long.
   Story crossing;
   crossing.rescinds(1);
@@ -109,7 +110,7 @@ TEST(ConformanceWitness, KnowsWhichOffersMayBeAccepted) {
   late.rescinds(1);
   late.pass(seconds(4));
   late.launches(1, {"t1"});
-  EXPECT_THAT(late.wrong(), ElementsAre(HasSubstr("which was taken back 4s before")));
+  EXPECT_THAT(late.wrong(), ElementsAre(HasSubstr("which was rescinded 4s before")));
 }
 
 TEST(ConformanceWitness, FindsOffersThatAreHeldForTheirWholeLease) {
@@ -154,7 +155,7 @@ TEST(ConformanceWitness, TellsUpdatesThatCameOnceFromThoseThatCameAgain) {
   EXPECT_THAT(s.wrong(), IsEmpty());  // it has some time
   s.pass(seconds(4));
   EXPECT_THAT(s.wrong(),
-              ElementsAre("never acknowledged 1 update that came again (t1 sequence 1)"));
+              ElementsAre("never acknowledged 1 update that arrived again (t1 sequence 1)"));
   s.said(proto::Acknowledge{.task = TaskId("t1"), .sequence = 1});
   EXPECT_THAT(s.wrong(), IsEmpty());
   EXPECT_EQ(s.witness().heard_twice(), 1u);

@@ -82,14 +82,14 @@ TEST(ExplainLines, SayWhatKeepsEachAskFromEachAgent) {
 answer      the ask 'web' is not met
 framework   web-1-2, role service of weight 1, connected, takes asks
 share       12.5% of the cluster, by cpus: cpus:1;mem:512 allocated, nothing offered
-place       2 of 3 with demand; less has batch-1-1 (3.1%)
+place       2 of 3 with demand; lower shares: batch-1-1 (3.1%)
 offers      17: cpus:0.5 of a1, for another 12s
 declined    1 of 3 agents for now
 ask         'web' wants 3 of cpus:4;mem:512 and 1 port; 1 offered
             2 of 3 agents: not enough cpus free: a task takes 4, at most 1.5 free)"
                        R"(; used by batch-1-1 (cpus:2.5) [a1]
             1 of 3 agents: declined by the framework itself, for a while)"
-                       R"(, the first for another 4s [a3]
+                       R"(, the first one ends in 4s [a3]
 first       eng/ads-1-3, which is entitled to 33 cpus and has 19
 would fit   if cpus ≤ 1.5
             after 2 tasks of role 'batch' (batch-1-1: map-1, map-7) end on agent a1, )"
@@ -98,7 +98,7 @@ would fit   if cpus ≤ 1.5
 ask         'big' wants 1 of cpus:16; 0 offered
             fits no agent: it takes 16 cpus, but no agent has more than 4
             3 of 3 agents: not enough cpus in total: a task takes 16, at most 4 on one agent [a1]
-            and 2 more that are not met
+            and 2 more unmet
 )");
 }
 
@@ -196,15 +196,15 @@ answer      others have borrowed it
 role        eng, weight 2, guarantee cpus:4 (not reached), limit none
 share       25.0% of the cluster, by cpus: cpus:2 allocated, nothing offered
 entitled    to cpus:4; borrowed nothing
-place       1 of 2 beside each other with demand, at 12.5%
+place       1 of 2 siblings with demand, at 12.5%
 limits      eng: cpus:2 of cpus:6
-headroom    cpus:2 promised and not used, lent meanwhile
+headroom    cpus:2 guaranteed and not used, lent to others for now
 held back   2 asks for 4 tasks: others have borrowed the entitlement of the role; it cannot )"
                        R"(be reclaimed now: the possible victims are younger than the )"
                        R"(minimum runtime, within 12s [web-1-2 'web']
             1 ask for 1 task: the limit of role 'eng': it takes 5 cpus, 4 are left [web-1-2 'big']
 borrowers   ops 75.0%: cpus:6 used, entitled to cpus:4, borrowed cpus:2
-coming      batch-1-1/map-3 of role ops is to end on a1 within 9s
+coming      batch-1-1/map-3 of role ops ends on a1 within 9s
 in it       eng/web 25.0%: cpus:2 used, entitled to cpus:4, wants more
             and 1 more
 )");
@@ -235,14 +235,14 @@ TEST(ExplainLines, OfATaskSayWhatProtectsItAndWhatMayEndIt) {
   EXPECT_EQ(said(all), R"(
 answer      it runs on borrowed resources
 task        batch-1-1/map-3 on agent a1, running for 15s, launched 20s ago
-takes       cpus:1;mem:512 in role ops, band batch, priority 2, in gang 7, of what is set aside )"
+takes       cpus:1;mem:512 in role ops, band batch, priority 2, in gang 7, lent from what is kept )"
                        R"(for others
 borrowed    batch-1-1 has cpus:0.5 more than it is entitled to
             ops has cpus:1 more than it is entitled to
 protected   by the guarantee of role ops
 protected   by the minimum runtime for another 10s
-victim      would be told to end for the ask 'web' of web-1-2 in role eng, in 10s
-notice      to end within 5s: reclaimed for role eng
+victim      would be preempted for the ask 'web' of web-1-2 in role eng, in 10s
+notice      must end within 5s: reclaimed for role eng
 draining    agent a1
 )");
 

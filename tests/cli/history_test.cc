@@ -141,7 +141,7 @@ TEST_F(CliHistory, NamesMastersThatAreMissingUnlessTheyLedBeforeWhatIsShown) {
   EXPECT_EQ(sdk::merge_history(parts, {away}, 100).page.missing.size(), 1u);
   EXPECT_EQ(missing_words(away),
             "the master m1:5050 led from 1970-01-01 00:00:05 to 1970-01-01 00:00:15 and is away: "
-            "what it saw is missing");
+            "its part of the history is missing");
 }
 
 }  // namespace

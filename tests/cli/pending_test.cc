@@ -16,7 +16,7 @@ TEST(StartText, SaysTheHalfAndTheNinetieth) {
             "in 40s, in nine of ten cases within 3m");
   EXPECT_EQ(start_text(waiting({.p50 = milliseconds(300), .p90 = milliseconds(900)})),
             "now, in nine of ten cases within 1s");
-  EXPECT_EQ(start_text(waiting({.p50 = seconds(40)})), "in 40s, or later than a forecast reaches");
+  EXPECT_EQ(start_text(waiting({.p50 = seconds(40)})), "in 40s, or beyond the forecast's horizon");
 }
 
 TEST(StartText, SaysWhenAllTasksHaveStarted) {
@@ -28,7 +28,7 @@ TEST(StartText, SaysWhenAllTasksHaveStarted) {
             "in 1s, in nine of ten cases within 9s; all 8 in 50m, or later");
   eta.all_p50.reset();
   EXPECT_EQ(start_text(waiting(eta, 8)),
-            "in 1s, in nine of ten cases within 9s; all 8 later than a forecast reaches");
+            "in 1s, in nine of ten cases within 9s; all 8 beyond the forecast's horizon");
 }
 
 TEST(StartText, SaysWhyNothingIsKnown) {
@@ -36,7 +36,7 @@ TEST(StartText, SaysWhyNothingIsKnown) {
   row.unknown = "web";
   EXPECT_EQ(
       start_text(row),
-      "no estimate: it may wait for tasks of framework 'web' of unknown duration: none of their "
+      "no estimate: it may wait for tasks of framework 'web' of unknown duration: no task of their "
       "kind has ended yet");
   row = {.ask = AskName("map"), .no_eta = proto::NoEta::kAway};
   EXPECT_EQ(start_text(row), "no estimate: its scheduler is not connected");

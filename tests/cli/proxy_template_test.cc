@@ -50,7 +50,7 @@ TEST(ProxyTemplate, SaysWhichLineIsWrong) {
     const auto made = ProxyTemplate::parse(wrong);
     ASSERT_FALSE(made) << wrong;
     EXPECT_THAT(made.error().message(), HasSubstr("line 2: '#!")) << wrong;
-    EXPECT_THAT(made.error().hint(), HasSubstr("as in: #! each web http: server"));
+    EXPECT_THAT(made.error().hint(), HasSubstr("for example: #! each web http: server"));
   }
   EXPECT_EQ(ProxyTemplate::parse("backend web\n").error().message(),
             "the template has no line for servers");

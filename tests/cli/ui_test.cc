@@ -385,8 +385,9 @@ TEST(UiRelay, FindsTheOutputOfATask) {
   EXPECT_THAT(read(), HasSubstr(whole));
   // The end of a long one; a reader learns that there is more.
   size = kOutputTailBytes + 17;
-  EXPECT_THAT(read(), HasSubstr("\r\n\r\n[17 bytes before this are left out; `proffer logs "
-                                "web-1-1/t1` shows all]\n/v1/files/web-1-1/t1/stderr 1 from 17"));
+  EXPECT_THAT(read(),
+              HasSubstr("\r\n\r\n[17 bytes before this are omitted; show all with `proffer logs "
+                        "web-1-1/t1`]\n/v1/files/web-1-1/t1/stderr 1 from 17"));
   EXPECT_THAT(story.get("/logs?task=web-1-1/t1&file=../secret"), HasSubstr(" 400 "));
 }
 

@@ -101,7 +101,8 @@ TEST_F(Arrays, ElementsThatFailAreTriedAgainAndTold) {
   // What a retry needs is kept until somebody gives it up; the results stay.
   EXPECT_TRUE(fs::exists(home_ / "out/_temporary"));
   const Exit given_up = cluster.proffer({"batch", "cancel", "sweep-1"});
-  EXPECT_NE(given_up.out.find("its results stay, and it cannot be retried"), std::string::npos)
+  EXPECT_NE(given_up.out.find("its results stay, and it can no longer be retried"),
+            std::string::npos)
       << given_up.out << given_up.err;
   EXPECT_TRUE(eventually([&] { return !fs::exists(home_ / "out/_temporary"); }));
   EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1"}).out, done.out);
@@ -118,7 +119,7 @@ TEST_F(Arrays, ARetryRunsTheElementsThatFailedAndNoOthers) {
   const Exit failed = cluster.proffer(
       with_output(verb("array", {"1-60", "--name", "sweep", "--", "sh", "-c", line})));
   EXPECT_EQ(failed.code, 1);
-  EXPECT_NE(failed.err.find("proffer batch retry sweep-1 runs them again"), std::string::npos)
+  EXPECT_NE(failed.err.find("run them again with: proffer batch retry sweep-1"), std::string::npos)
       << failed.err;
   EXPECT_EQ(lines_of("began"), 60u);
   write_file(home_ / "mended", "");
@@ -217,11 +218,11 @@ TEST_F(Arrays, BadOnesAreRefusedBeforeAnythingStarts) {
   };
   const Row rows[] = {
       {{"batch", "map", "--", "true", ":::"}, "no arguments"},
-      {{"batch", "map", "--", ":::", "a"}, "no command"},
-      {{"batch", "map", "--", "true", ":::", "a", ":::", "b"}, "::: can stand once"},
+      {{"batch", "map", "--", ":::", "a"}, "the command is missing"},
+      {{"batch", "map", "--", "true", ":::", "a", ":::", "b"}, "::: may be given only once"},
       {{"batch", "array", "5-1", "--", "true"}, "before it begins"},
-      {{"batch", "array", "1-5"}, "no command"},
-      {{"batch", "map", "true", ":::", "a"}, "stands behind --"},
+      {{"batch", "array", "1-5"}, "the command is missing"},
+      {{"batch", "map", "true", ":::", "a"}, "write the command after --"},
       {{"batch", "array", "1-5", "--ok", "300", "--", "true"}, "300"},
       {{"batch", "array", "1-5", "--max-failed", "200%", "--", "true"}, "200"},
       {{"batch", "array", "1-5", "--timeout", "soon", "--", "true"}, "soon"},

@@ -94,20 +94,20 @@ TEST(Autoscale, FollowsANumberThatInstancesTell) {
   const std::string path = home / "app.yaml";
   write_file(path, app_file(load));
   ASSERT_EQ(scheduler.ask({"apply", path, "--wait"}).code, 0);
-  EXPECT_THAT(scheduler.ask({"status", "app"}).out, HasSubstr("scaled by http: no figures"));
+  EXPECT_THAT(scheduler.ask({"status", "app"}).out, HasSubstr("scaled by http: no measurements"));
   const auto measures = cluster.start({"service", "autoscale", "--every", "1s"});
   ASSERT_TRUE(measures->line_with("app: stays at 1: http 10, target 10"));
   write_file(load, "20");
   ASSERT_TRUE(measures->line_with("app: goes from 1 to 2: http 20, target 10"));
   EXPECT_TRUE(eventually([&] { return scheduler.has(4); }));
-  ASSERT_TRUE(measures->line_with("stays at 4: http 20, target 10, and that is the most"));
+  ASSERT_TRUE(measures->line_with("stays at 4: http 20, target 10, the maximum"));
   EXPECT_THAT(scheduler.ask({"status", "app"}).out,
-              HasSubstr("scaled by http: stays at 4: http 20, target 10, and that is the most"));
+              HasSubstr("scaled by http: stays at 4: http 20, target 10, the maximum"));
   write_file(load, "1");
   EXPECT_TRUE(eventually([&] { return scheduler.has(1); }));
   // What answers no number is not counted.
   write_file(load, "much");
-  ASSERT_TRUE(measures->line_with("stays at 1: no figure of http of its 1 ready instances"));
+  ASSERT_TRUE(measures->line_with("stays at 1: no measured http from its 1 ready instances"));
   // A dry run only says it.
   write_file(path, app_file(load, ", dry_run: true"));
   ASSERT_EQ(scheduler.ask({"apply", path}).code, 0);
@@ -115,7 +115,7 @@ TEST(Autoscale, FollowsANumberThatInstancesTell) {
   ASSERT_TRUE(measures->line_with("would go from 1 to 4: http 40, target 10"));
   EXPECT_TRUE(scheduler.has(1));
   EXPECT_THAT(scheduler.ask({"scale", "app", "5"}).err,
-              HasSubstr("is scaled by its load, from 1 to 4 instances"));
+              HasSubstr("is scaled by load, from 1 to 4 instances"));
   measures->kill(SIGTERM);
 }
 
@@ -131,7 +131,7 @@ TEST(Autoscale, EachSchedulerHasItsAppsMeasured) {
   ASSERT_EQ(other.ask({"apply", path, "--wait"}).code, 0);
   EXPECT_TRUE(eventually([&] { return other.has(4); }));
   EXPECT_THAT(cluster.proffer({"service", "logs", "app"}).err,
-              HasSubstr("several frameworks have the name 'service'"));
+              HasSubstr("several frameworks are named 'service'"));
 
   // What is killed is started again.
   const pid_t killed = other.measuring();

@@ -34,7 +34,7 @@ struct Fault {
 const Fault kFaults[] = {
     {"exit", false, "exit code 7"},
     {"hang", false, "connection refused",
-     "no further instance was ready for 8s.*not listen on port"},
+     "no further instance became ready within 8s.*not listen on port"},
     {"404", true, "status 404"},
     {"slow", true, "no answer within 300ms"},
     {"crash", false, "exit code 9"},
@@ -108,7 +108,7 @@ class Lane {
     const Exit applied = apply({.env = env, .has_health = has_health});
     EXPECT_EQ(applied.code, 1) << applied.out;
     EXPECT_THAT(applied.err, ContainsRegex(has_health ? fault.cause : fault.plain_cause));
-    EXPECT_THAT(applied.err, HasSubstr(text("goes back to version ", before.version)));
+    EXPECT_THAT(applied.err, HasSubstr(text("rolls back to version ", before.version)));
     proto::ServiceAppRow row;
     const bool is_back = eventually([&] {
       row = status().app;

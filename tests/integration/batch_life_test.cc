@@ -32,7 +32,7 @@ TEST_F(LifeOfAJob, GoesOnWithAMasterThatWasKilledAndRepeatsNoMap) {
   const pid_t old = cluster.pid_of("master");
   ::kill(old, SIGKILL);
   ASSERT_TRUE(eventually([&] { return !is_alive(old); }));
-  ASSERT_TRUE(running->complains("the job goes on without")) << running->out();
+  ASSERT_TRUE(running->complains("the job continues")) << running->out();
   Process master({program("proffer-master"), "--data_dir=" + cluster.dir() + "/master",
                   "--socket=" + cluster.master(), "--heartbeat=1s", "--agent_timeout=5s"});
   const Exit done = running->wait(Seconds(180));
@@ -127,7 +127,7 @@ TEST_F(LifeOfAJob, ThatFailedIsLookedIntoAndRetriedWithoutRepeatingWhatIsDone) {
   fs::create_directory(home_ / "out");
   const Exit taken = cluster.proffer({"batch", "retry", "wc-1"});
   EXPECT_EQ(taken.code, 1);
-  EXPECT_THAT(taken.err, HasSubstr("exists already"));
+  EXPECT_THAT(taken.err, HasSubstr("already exists"));
   fs::remove(home_ / "out");
   const Exit again = cluster.proffer({"batch", "retry", "wc-1"});
   EXPECT_EQ(again.code, 0) << again.err;

@@ -189,8 +189,9 @@ TEST_F(WordCount, AMapperThatExceedsItsTimeLimitIsEndedAndTheJobNamesTheLimit) {
   const Exit array = cluster.proffer({"batch", "map", "--output", home_ / "results", "--time-limit",
                                       "300ms", "--", "sleep", "{}", ":::", "0", "1000"});
   EXPECT_EQ(array.code, 1);
-  EXPECT_NE(array.err.find("1 of 2 elements failed; element 2 exited with 124, as an element that "
-                           "exceeds its time limit of 300ms"),
+  EXPECT_NE(array.err.find(
+                "1 of 2 elements failed; element 2 exited with 124, which usually means that it "
+                "exceeded its time limit of 300ms"),
             std::string::npos)
       << array.err;
 }
@@ -271,7 +272,7 @@ TEST_F(WordCount, RunsItsMapsOnTheAgentsThatHaveTheirInputNear) {
   EXPECT_EQ(job_near.map.far + job_near.reduce.near + job_near.reduce.far, 0);
   const Exit told = cluster.proffer({"batch", "status", "wc-1"});
   EXPECT_NE(told.out.find(text(job_near.map.total, " of ", job_near.map.total,
-                               " tasks ran on hosts that they prefer")),
+                               " tasks ran on their preferred hosts")),
             std::string::npos)
       << told.out;
 

@@ -90,25 +90,25 @@ struct Twin {
 
 const std::vector<Twin> kTwins = {
     {"launches_nothing", "baseline", "it launched nothing, although"},
-    {"does_not_subscribe_again", "master_restarted", "it did not subscribe again in"},
-    {"loses_its_tasks", "both_killed", "what ran already was launched again", true},
-    {"does_not_launch_again", "offer_rescinded", "launched nothing on those that were made after"},
-    {"does_not_replace", "agent_lost", "never came back, it was told that"},
+    {"does_not_subscribe_again", "master_restarted", "it did not subscribe again within"},
+    {"loses_its_tasks", "both_killed", "it launched tasks again that were already running", true},
+    {"does_not_launch_again", "offer_rescinded", "it launched nothing on later offers"},
+    {"does_not_replace", "agent_lost", "never came back; then"},
     {"acknowledges_nothing", "baseline", "never acknowledged"},
     {"answers_no_offer", "baseline", "for its whole lease"},
-    {"launches_too_many", "baseline", "more tasks of the ask 'work' than it asked for"},
+    {"launches_too_many", "baseline", "more tasks of the ask 'work' than the ask wanted"},
     {"launches_too_large", "baseline", "was refused"},
     {"names_another_ask", "baseline", "of the ask 'play', which it never declared"},
-    {"names_another_offer", "baseline", "which was not made to it"},
-    {"uses_ids_again", "baseline", "twice: it had not been told how the first one ended"},
+    {"names_another_offer", "baseline", "which it did not receive in this session"},
+    {"uses_ids_again", "baseline", "twice: it had received no final update of the first one"},
     {"tasks_fail", "baseline", "tasks failed (work-"},
     {"exits_with_3", "baseline", "it ended with exit code 3"},
-    {"does_not_replace", "agent_drained", "was drained, it was told that"},
-    {"does_not_replace", "revoked", "another role took back what it is guaranteed, it was told"},
-    {"does_not_replace", "executor_killed", "an executor was killed, it was told that"},
-    {"acknowledges_once", "update_duplicated", "that came again"},
+    {"does_not_replace", "agent_drained", "was drained; then"},
+    {"does_not_replace", "revoked", "another role reclaimed its guarantee; then"},
+    {"does_not_replace", "executor_killed", "an executor was killed; then"},
+    {"acknowledges_once", "update_duplicated", "that arrived again"},
     {"does_not_ask_again", "connection_broken", "did not declare its asks again"},
-    {"accepts_again", "network_slow", "which it had answered before"},
+    {"accepts_again", "network_slow", "which it had already answered"},
     {"loses_its_session", "scheduler_killed", "it has lost its tasks", true},
 };
 
@@ -151,7 +151,7 @@ TEST(Conformance, EachItemHasABrokenTwin) {
   EXPECT_EQ(wrong.code, 2);
   std::string list;
   for (const std::string& item : kItems) list += (list.empty() ? "" : ", ") + item;
-  EXPECT_THAT(wrong.err, HasSubstr("there are " + list));
+  EXPECT_THAT(wrong.err, HasSubstr("the items are " + list));
 }
 
 // --- its options ---------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ TEST(Eta, IsToldOnceTasksOfTheKindHaveEndedAndComesTrue) {
   const std::string name = page.asks.front().framework.str();
   EXPECT_THAT(cluster.proffer({"explain", "framework", name}).out,
               HasSubstr("no estimate: it may wait for tasks of framework 'sort' of unknown "
-                        "duration: none of their kind has ended yet"));
+                        "duration: no task of their kind has ended yet"));
   write_file(home / "first", "");
   EXPECT_EQ(first->wait().code, 0);
   EXPECT_EQ(second->wait().code, 0);
@@ -98,7 +98,7 @@ TEST(Eta, IsToldOnceTasksOfTheKindHaveEndedAndComesTrue) {
               HasSubstr(text("proffer_forecast_starts_total ", page.calibration.starts)));
   const Exit both = cluster.proffer({"tasks", "--pending", "--all"});
   EXPECT_EQ(both.code, 2);
-  EXPECT_THAT(both.err, HasSubstr("--all shows what has ended, and --pending what waits"));
+  EXPECT_THAT(both.err, HasSubstr("--all shows ended tasks, and --pending waiting asks"));
 }
 
 // Where the master finds no proffer-simulate beside it.

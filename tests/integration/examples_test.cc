@@ -76,7 +76,7 @@ TEST(Examples, AFrameworkThatWasTornDownMeanwhileSaysSoAndEnds) {
   EXPECT_TRUE(eventually([&] { return cluster.running_tasks() == 0; }));
   const Exit late = run(command);
   EXPECT_EQ(late.code, 1);
-  EXPECT_THAT(late.err, HasSubstr("it was torn down"));
+  EXPECT_THAT(late.err, HasSubstr("the framework was torn down"));
 }
 
 TEST(Examples, FailoverFrameworkComesBackAsTheSameFramework) {

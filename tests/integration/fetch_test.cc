@@ -224,7 +224,7 @@ TEST(Fetch, OfAnApp) {
   EXPECT_EQ(bad.code, 1);
   EXPECT_THAT(bad.err, HasSubstr(server.url("/tool.sh")));
   EXPECT_THAT(bad.err, HasSubstr("its sha256 is"));
-  EXPECT_THAT(bad.err, HasSubstr("goes back to version 1"));
+  EXPECT_THAT(bad.err, HasSubstr("rolls back to version 1"));
   const Exit wrong = cluster.proffer({"service", "apply", file("5f2c")});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("line 4: fetch: "));

@@ -65,7 +65,7 @@ TEST_F(Groups, AStepThatFailsIsToldAsTheCause) {
       cluster.proffer({"service", "apply", file(lives("command"), more), "--wait"}, Seconds(120));
   EXPECT_EQ(applied.code, 1);
   EXPECT_THAT(applied.err, HasSubstr("instance 0: init step 2 ended with exit code 5"));
-  EXPECT_THAT(applied.err, HasSubstr("wrote: no database"));
+  EXPECT_THAT(applied.err, HasSubstr("its last output: no database"));
   EXPECT_EQ(pid_in("command"), 0);
 }
 
@@ -94,7 +94,7 @@ TEST_F(Groups, AnInstanceIsNotReadyWhileItsStepsRunWhoeverIsKilled) {
   };
   ASSERT_TRUE(eventually(runs_step));
   EXPECT_EQ(status(cluster).app.ready, 0);
-  EXPECT_THAT(status(cluster).app.why, HasSubstr("not yet ready: it runs init step 1"));
+  EXPECT_THAT(status(cluster).app.why, HasSubstr("not ready yet: it runs init step 1"));
   ::kill(cluster.pid_of("agent-1"), SIGKILL);
   ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());
   const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");

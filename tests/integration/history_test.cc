@@ -113,7 +113,7 @@ TEST_F(HistoryOf, TasksThatWaitedIsSummedByRole) {
   EXPECT_EQ(told.code, 0) << told.err;
   EXPECT_THAT(told.out, HasSubstr("{\"reason\":\"impossible\",\"millis\":"));
   EXPECT_THAT(proffer({"blame", "role", "other", "--since", "1h"}).out,
-              HasSubstr("nothing of it has waited"));
+              HasSubstr("no task of this role has waited"));
 }
 
 TEST_F(HistoryOf, AMasterThatEndsInOrderIsWholeToTheLastTask) {

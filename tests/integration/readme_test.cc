@@ -118,7 +118,7 @@ TEST(Readme, TheGuideToServicesWorksAsWritten) {
   EXPECT_EQ(done.code, 0) << done.out << done.err;
   for (const char* says :
        {"hello from version 1", "hello from version 2", "would be updated to version 2",
-        "it was rolled back", "web: back to version 1", "web: promoted version 2",
+        "it was rolled back", "web: rolled back to version 1", "web: promoted version 2",
         "web: scaled from 5 to 1 instances"}) {
     EXPECT_NE(done.out.find(says), std::string::npos) << says << "\n" << done.out << done.err;
   }

@@ -59,7 +59,7 @@ class Recordings : public testing::Test {
     const Exit tried = replay(recordings);
     EXPECT_NE(tried.code, 0) << tried.out;
     EXPECT_THAT(tried.err, HasSubstr(why)) << tried.out;
-    EXPECT_THAT(tried.out, Not(HasSubstr("resembles")));
+    EXPECT_THAT(tried.out, Not(HasSubstr("simulation matches")));
   }
   std::vector<std::string> recordings() const {
     std::vector<std::string> files;
@@ -148,7 +148,7 @@ TEST_F(Recordings, OfTwoLivesAreReplayedToTheSame) {
   }
   EXPECT_EQ(tried["roles"]["default"]["recorded"]["waiting"], 1);
   const Exit table = replay({home_ / "rec", "--with", "role default weight=2"});
-  EXPECT_THAT(table.out, HasSubstr("how far this resembles the recording: "));
+  EXPECT_THAT(table.out, HasSubstr("how well the simulation matches the recording: "));
   EXPECT_THAT(replay({home_ / "rec", "--with", "role defualt weight=2"}).err,
               HasSubstr("did you mean 'default'?"));
   // As a test: a part of it, which says what must come of it.
@@ -288,10 +288,10 @@ TEST_F(Recordings, OfASeedAreWrittenByTheSimulator) {
 
   const Exit again = simulate({"--record", home_ / "two"});
   EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.err, HasSubstr("there are recordings in"));
+  EXPECT_THAT(again.err, HasSubstr("recordings are already in"));
   const Exit several = simulate({"--record", home_ / "three", "--seeds", "2"});
   EXPECT_EQ(several.code, 2);
-  EXPECT_THAT(several.err, HasSubstr("--record is of one run"));
+  EXPECT_THAT(several.err, HasSubstr("--record records one run"));
   write_file(home_ / "file", "");
   EXPECT_THAT(simulate({"--record", home_ / "file"}).err, HasSubstr("cannot make the directory"));
 }

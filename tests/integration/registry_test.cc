@@ -102,7 +102,7 @@ TEST_F(LostRegistry, ComesBackFromADumpAndItsTasksRunOn) {
   const std::string dump = home_ / "dump";
   const Exit made = proffer({"backup", dump, "--data-dir=" + data()});
   ASSERT_EQ(made.code, 0) << made.err;
-  EXPECT_THAT(made.out, HasSubstr("is whole"));
+  EXPECT_THAT(made.out, HasSubstr("is intact"));
 
   kill_master();
 
@@ -141,7 +141,7 @@ TEST_F(LostRegistry, AMasterWithoutItsRegistryEndsNothing) {
 TEST_F(LostRegistry, IsNamedWhenItIsDamagedAndNotUsed) {
   const std::string dump = home_ / "dump";
   ASSERT_EQ(registry({"dump", dump}).code, 0);
-  EXPECT_THAT(registry({"check"}).out, HasSubstr("is whole"));
+  EXPECT_THAT(registry({"check"}).out, HasSubstr("is intact"));
   EXPECT_THAT(registry({"inspect"}).out, HasSubstr("roles"));
   kill_master();
   write_file(data() + "/registry.db", "what is left of a database");
@@ -217,7 +217,7 @@ TEST_F(LostRegistry, MovesToZooKeeperAndBackWhileItsTasksRunOn) {
   start_master(there);
   ASSERT_TRUE(eventually([&] { return has("tasks", "running"); })) << master_->err();
   EXPECT_THAT(proffer({"role", "list"}).out, HasSubstr("eng"));
-  EXPECT_THAT(in_zookeeper({"check"}).out, HasSubstr("is whole: epoch 1000002"));
+  EXPECT_THAT(in_zookeeper({"check"}).out, HasSubstr("is intact: epoch 1000002"));
   for (const Words& words : {Words{"restore", dump}, Words{"set-epoch", "2000000"}}) {
     const Exit refused = in_zookeeper(words);
     EXPECT_EQ(refused.code, 1);
@@ -235,10 +235,10 @@ TEST_F(LostRegistry, MovesToZooKeeperAndBackWhileItsTasksRunOn) {
 TEST_F(LostRegistry, IsNamedInOnePlace) {
   const std::vector<std::pair<Words, std::string>> wrong = {
       {{"check", "--zk=127.0.0.1:2181/p"}, "--zk needs --zk-secret-file"},
-      {{"check", "--zk-secret-file=" + zk_secret()}, "is used with --zk only"},
+      {{"check", "--zk-secret-file=" + zk_secret()}, "--zk-secret-file needs --zk"},
       {{"check", "--zk=10.0.0.7:2181/p", "--zk-secret-file=" + zk_secret()}, "requires loopback"},
       {{"check", "--zk=" + zk(), "--zk-secret-file=" + zk_secret(), "--data-dir=" + data()},
-       "not in both"}};
+       "exclude each other"}};
   for (auto [words, reason] : wrong) {
     words.insert(words.begin(), "registry");
     const Exit refused = proffer(words);

@@ -282,7 +282,7 @@ TEST_F(RunCommand, SaysWhatIsWrongWithWhichValueAndWhatIsAllowed) {
       {{"run", "--role", "a//b", "--", "true"}, 2, "'a//b'"},
       {{"run", "--constraint", "rack ~ r1", "--", "true"}, 2, "rack ~ r1"},
       {{"run", "--constraint", "host =~ (", "--", "true"}, 2, "host =~ ("},
-      {{"run"}, 2, "no command"},
+      {{"run"}, 2, "the command is missing"},
       {{"run", "--nonsense", "--", "true"}, 2, "--help"},
       {{"stauts"}, 2, "did you mean `proffer status`"},
       {{"logs", "nothing-like-it"}, 1, "'nothing-like-it'"},
@@ -303,7 +303,7 @@ TEST_F(RunCommand, ATaskThatFitsNowhereWaitsAndSaysWhy) {
   const auto large = cluster_->start({"run", "--cpus", "64", "--", "true"});
   ASSERT_TRUE(eventually([&] {
     large->line_with("nothing is printed", Seconds(0));
-    return large->err().find("this cannot run: it takes 64 cpus") != std::string::npos;
+    return large->err().find("the task can never run: it takes 64 cpus") != std::string::npos;
   }));
   large->kill(SIGINT);
   EXPECT_EQ(large->wait().code, 130);

@@ -107,7 +107,7 @@ TEST_F(SecretsOfLeaders, AreGivenByTheNextOneWithTheirKeyFile) {
 
 TEST_F(SecretsOfLeaders, AreRefusedByTheNextOneWithoutItAndRunOn) {
   next_leader();
-  EXPECT_THAT(proffer({"secret", "list"}).out, HasSubstr("the master lacks its key file"));
+  EXPECT_THAT(proffer({"secret", "list"}).out, HasSubstr("the master has no key file"));
   EXPECT_TRUE(eventually([&] { return proffer({"service", "scale", "db", "2"}).code == 0; }));
   EXPECT_TRUE(says("secrets.key")) << status();
   EXPECT_TRUE(says("1 of 2 ready")) << status();

@@ -171,7 +171,7 @@ TEST_F(Secrets, ArePutBackByAMasterWithTheirKeyFileAndRefusedByOneWithout) {
   fs::rename(key, home_ / "kept.key");
   auto master = cluster_.restart_master();
   const Exit listed = cluster_.proffer({"secret", "list"});
-  EXPECT_THAT(listed.out, HasSubstr("the master lacks its key file"));
+  EXPECT_THAT(listed.out, HasSubstr("the master has no key file"));
   const Exit set = cluster_.proffer({"secret", "set", "other", "--file", home_ / "value"});
   EXPECT_EQ(set.code, 1);
   EXPECT_THAT(set.err, HasSubstr("which encrypted the secrets"));
@@ -240,7 +240,7 @@ TEST_F(Secrets, ValuesComeFromInputOrAFileAndFromNoArgument) {
   write_file(home_ / "empty", "");
   const Exit empty = cluster_.proffer({"secret", "set", "password", "--file", home_ / "empty"});
   EXPECT_EQ(empty.code, 2);
-  EXPECT_THAT(empty.err, HasSubstr("is not empty"));
+  EXPECT_THAT(empty.err, HasSubstr("cannot be empty"));
   write_file(home_ / "large", std::string(16'385, 'x'));
   const Exit large = cluster_.proffer({"secret", "set", "password", "--file", home_ / "large"});
   EXPECT_THAT(large.err, HasSubstr("at most 16384 bytes"));

@@ -225,8 +225,8 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
       cluster.proffer({"service", "apply", file("env: {BAD: yes}\n"), "--wait"}, Seconds(120));
   EXPECT_EQ(bad.code, 1) << bad.out;
   EXPECT_THAT(bad.err, HasSubstr("version 3 failed: instance 0: "));
-  EXPECT_THAT(bad.err, HasSubstr(", and wrote: cannot greet\n"));
-  EXPECT_THAT(bad.err, HasSubstr("3 times in a row; app 'web' goes back to version 2"));
+  EXPECT_THAT(bad.err, HasSubstr("; its last output: cannot greet\n"));
+  EXPECT_THAT(bad.err, HasSubstr("3 times in a row; app 'web' rolls back to version 2"));
   ASSERT_TRUE(eventually([&] {
     const proto::ServiceAppRow row = status(cluster).app;
     return row.version == 2 && row.state == "running" && row.ready == 3;
@@ -261,10 +261,10 @@ TEST_F(Apps, GoBackToVersionsOfBeforeAndTryCanaries) {
   proffer({"apply", file("env: {GREETING: two}\n"), "--wait"});
 
   const std::string plan = proffer({"plan", "web", "1"});
-  EXPECT_THAT(plan, HasSubstr("web: would be back to version 1\n"));
+  EXPECT_THAT(plan, HasSubstr("web: would be rolled back to version 1\n"));
   EXPECT_THAT(plan, HasSubstr("replace 3 instances, at most 1 missing"));
   EXPECT_THAT(plan, ContainsRegex("env.GREETING +two +one"));
-  EXPECT_EQ(proffer({"rollback", "web", "--wait"}), "web: back to version 1\n");
+  EXPECT_EQ(proffer({"rollback", "web", "--wait"}), "web: rolled back to version 1\n");
   EXPECT_EQ(greetings(), (Counts{{"one", 3}}));
   EXPECT_THAT(proffer({"history", "web"}), ContainsRegex("1 .*present, was ready"));
 
@@ -293,7 +293,7 @@ TEST_F(Apps, APlanSaysWhetherItFitsAndWhoseTasksItWouldCost) {
                           "\nresources: 'cpus:1;mem:64'\ncommand: sleep 1000\n"));
     return cluster.proffer({"service", "plan", path}).out;
   };
-  EXPECT_THAT(plan(2), HasSubstr("it would fit\nwould be taken back: 2 tasks of borrower "
+  EXPECT_THAT(plan(2), HasSubstr("it would fit\nwould be preempted: 2 tasks of borrower "
                                  "(role research) for role default: reclaimed\n"));
   const std::string too_many = plan(5);
   EXPECT_THAT(too_many, ContainsRegex("would wait: [0-9] service/two.1: "));
@@ -323,7 +323,7 @@ TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
   }));
   EXPECT_EQ(status(cluster, "late").app.ready, 0);
   EXPECT_EQ(status(cluster, "late").app.why,
-            text("instance 0 is running and not yet ready: it does not listen on port http (", port,
+            text("instance 0 is running but not ready yet: it does not listen on port http (", port,
                  ")"));
   EXPECT_THAT(cluster.proffer({"tasks"}).out, HasSubstr("running (not ready)"));
   EXPECT_THAT(cluster.proffer({"service", "status", "late"}).out,
@@ -616,7 +616,7 @@ TEST_F(Apps, GoOnWhenTheDrainOfTheirAgentIsTakenBack) {
   ASSERT_EQ(cluster.proffer({"drain", "agent-1", "--grace", "1h"}).code, 0);
   ASSERT_EQ(cluster.proffer({"service", "apply", greets("two")}).code, 0);
   ASSERT_TRUE(eventually([&] {
-    return status(cluster).app.why.find("is to leave its agent") != std::string::npos;
+    return status(cluster).app.why.find("must leave its agent") != std::string::npos;
   })) << status(cluster).app.why;
   ASSERT_EQ(cluster.proffer({"undrain", "agent-1"}).code, 0);
   EXPECT_TRUE(eventually([&] {
@@ -643,9 +643,9 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
   const Row rows[] = {
       {{"apply", wrong}, 2, "line 3: instances"},
       {{"run", wrong}, 2, "line 3: instances"},
-      {{"run", several}, 2, "line 4: app 'b' begins; an attached run is of one app"},
-      {{"run", late}, 2, "after: an attached app knows no other apps"},
-      {{"run", scaled}, 2, "scale: an attached app hears of no load"},
+      {{"run", several}, 2, "line 4: app 'b' begins, but an attached run takes one app only"},
+      {{"run", late}, 2, "after: an attached app cannot refer to other apps"},
+      {{"run", scaled}, 2, "scale: an attached app is not measured"},
       {{"apply", home_ / "nothing"}, 2, "cannot read"},
       {{"scale", "web", "3"}, 1, "there is no app 'web'"},
       {{"scale", "web", "-3"}, 2, "N"},

@@ -62,17 +62,17 @@ TEST(Simulate, AWrongFileIsToldOnStandardErrorAlone) {
 TEST(Simulate, WrongUsageIsToldWithWhatToDo) {
   const std::string good = "examples/scenarios/drf_paper.yaml";
   for (const auto& [words, told] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-           {{}, "no FILE"},
+           {{}, "FILE is missing"},
            {{"no/such/file"}, "'no/such/file': No such file"},
            {{"examples"}, "'examples': Is a directory"},
            {{"/dev/zero"}, "bytes"},
-           {{good, "--compact", "--trace", "/tmp/x"}, "writes no --trace"},
+           {{good, "--compact", "--trace", "/tmp/x"}, "--compact and --trace exclude each other"},
            {{good, "--untl", "3s"}, "--until"},
            {{good, "--until"}, "--until needs a value"},
            {{good, "--until=3"}, "'3'"},
            {{good, "--seed", "x"}, "--seed"},
            {{good, good}, "one FILE"},
-           {{"--csv", "examples/scenarios/night_work.csv"}, "there are no agents"},
+           {{"--csv", "examples/scenarios/night_work.csv"}, "the scenario has no agents"},
            {{good, "--csv", good}, "drf_paper.yaml: line 1: unknown column"},
            {{good, "--csv", "no/such/file"}, "'no/such/file': No such file"},
            {{good, "--csv="}, "--csv needs a file"},

@@ -45,7 +45,7 @@ TEST_F(Snapshot, OfWhatRunsAndWaitsSaysWhoWouldGoForAGuarantee) {
   const Exit as_it_is = simulate(taken.out);
   EXPECT_EQ(as_it_is.code, 0) << as_it_is.err << taken.out;
   EXPECT_THAT(as_it_is.out, HasSubstr("fits         no: 2 tasks wait\nwaits        2 low/"));
-  EXPECT_THAT(as_it_is.out, HasSubstr("revoked      nobody\n"));
+  EXPECT_THAT(as_it_is.out, HasSubstr("revoked      none\n"));
 
   const Exit changed = simulate(taken.out +
                                 "  - name: web\n    role: production\n    tasks:\n"

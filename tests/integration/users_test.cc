@@ -401,8 +401,8 @@ TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
        "user 'nobody' may not end job 'job-1' of user 'root'"},
       {{"proffer", "batch", "retry", "job-1"},
        "user 'nobody' may not retry job 'job-1' of user 'root'"},
-      {{"proffer", "batch", "logs", "job-1"}, "job 'job-1' is of user 'root'"},
-      {{"proffer", "batch", "logs", "job-1", "map-0"}, "job 'job-1' is of user 'root'"},
+      {{"proffer", "batch", "logs", "job-1"}, "job 'job-1' belongs to user 'root'"},
+      {{"proffer", "batch", "logs", "job-1", "map-0"}, "job 'job-1' belongs to user 'root'"},
       {{"proffer", "logs", "--stderr", "job-1.map-00000-1"}, "may not read files"},
       {foreign, "user 'nobody' may not use role 'default/vip'"},
   };

@@ -131,7 +131,7 @@ TEST(Waiting, IsToldOfWhatWaitsNow) {
   EXPECT_THAT(role.out, HasSubstr("impossible"));
   const Exit wrong = cluster.proffer({"blame", "job", "large"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("a framework, a role or a task has waited, not a 'job'"));
+  EXPECT_THAT(wrong.err, HasSubstr("KIND must be framework, role or task, not 'job'"));
   const Exit unknown = cluster.proffer({"blame", "task", "large/none"});
   EXPECT_THAT(unknown.out + unknown.err, HasSubstr("knows no task 'none'"));
   const Exit since = cluster.proffer({"blame", "task", "large/t", "--since", "2h"});

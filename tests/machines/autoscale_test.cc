@@ -51,7 +51,7 @@ TEST_F(AutoscaleOnMachines, FollowsTheCpuThatIsUsedOnAnother) {
   ASSERT_EQ(applied.code, 0) << applied.err;
   EXPECT_TRUE(eventually([&] { return app().ready == 2; })) << scheduler->err();
   const Exit usage = operates({"usage", "service"});
-  EXPECT_THAT(usage.out, testing::Not(testing::HasSubstr("nothing was counted")));
+  EXPECT_THAT(usage.out, testing::Not(testing::HasSubstr("no use was recorded")));
   fs::remove(home_ / "busy");
   EXPECT_TRUE(eventually([&] { return app().instances == 1; })) << scheduler->err();
   EXPECT_EQ(operates({"service", "stop", "app", "--wait"}).code, 0);

@@ -290,7 +290,7 @@ TEST(Errors, AForgottenSessionFileIsRefusedWithTheFileInTheHint) {
   EXPECT_EQ(refused[0].error.message(), "framework 'f-1' is not known");
   // It may be of another cluster, where what is in the file is alive: nobody is told to remove it.
   const std::string hint = refused[0].error.hint();
-  EXPECT_NE(hint.find("--master or $PROFFER_MASTER names another"), std::string::npos) << hint;
+  EXPECT_NE(hint.find("another with --master or $PROFFER_MASTER"), std::string::npos) << hint;
   EXPECT_NE(hint.find("another session file than 'my.session'"), std::string::npos) << hint;
   EXPECT_EQ(hint.find("remove"), std::string::npos) << hint;
 }

@@ -166,8 +166,8 @@ TEST(SchedulerDeathTest, AMemberOnAnotherThreadEndsTheProgramAndNamesPost) {
         std::thread([&] { scheduler.withdraw(AskName("web")); }).join();
       },
       testing::KilledBySignal(SIGABRT),
-      "error: Scheduler::withdraw\\(\\) was called on a thread that is not the scheduler's.*\n"
-      "  hint: other threads hand the call over: scheduler.post\\(");
+      "error: Scheduler::withdraw\\(\\) was called on the wrong thread.*\n"
+      "  hint: to call it from another thread: scheduler.post\\(");
   EXPECT_EXIT(
       {
         // The thread of run() is the one that counts then.
@@ -179,7 +179,8 @@ TEST(SchedulerDeathTest, AMemberOnAnotherThreadEndsTheProgramAndNamesPost) {
         });
         std::thread([&] { scheduler.run(); }).join();
       },
-      testing::KilledBySignal(SIGABRT), "error: Scheduler::now\\(\\) was called on a thread");
+      testing::KilledBySignal(SIGABRT),
+      "error: Scheduler::now\\(\\) was called on the wrong thread");
 }
 
 // An author's function throws this; ours never do.
@@ -202,7 +203,7 @@ TEST(SchedulerDeathTest, AnExceptionOutOfACallbackEndsTheProgramAndNamesTheCallb
               }),
               aborted, "error: on_update threw: no luck\n  hint: a callback must not throw");
   EXPECT_EXIT(run([](Scheduler& s) { s.after(Duration(), [] { fail(7); }); }), aborted,
-              "error: after threw: what is no std::exception");
+              "error: after threw: not a std::exception");
   EXPECT_EXIT(run([](Scheduler& s) { s.post([] { fail(std::runtime_error("x")); }); }), aborted,
               "error: post threw: x");
   EXPECT_EXIT(run([](Scheduler& s) { s.run_aside([] { fail(std::runtime_error("x")); }, [] {}); }),

@@ -105,7 +105,7 @@ TEST_F(SessionFiles, AnEmptyOneIsRefusedWithItsNameAndWhatToDo) {
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code(), ErrorCode::kCorruption);
   EXPECT_EQ(file.error().message(), text("the session file ", quoted(path()), " is empty"));
-  EXPECT_NE(file.error().hint().find("put it back from a copy; or remove it"), std::string::npos);
+  EXPECT_NE(file.error().hint().find("restore it from a copy. Or remove it"), std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(path()));
 }
 

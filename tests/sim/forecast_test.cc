@@ -128,7 +128,7 @@ TEST(Forecast, SaysSoIfThereWasNoTime) {
   ran(request, {seconds(20), seconds(30)});
   const Result<proto::Forecast> made = forecast(request, {.may_go_on = [] { return false; }});
   ASSERT_FALSE(made);
-  EXPECT_EQ(made.error().message(), "only 1 of 5 runs were possible in the time that there is");
+  EXPECT_EQ(made.error().message(), "only 1 of 5 runs were possible in the available time");
 }
 
 TEST(Forecast, EndsWithTheBoundOnStarts) {

@@ -227,7 +227,7 @@ frameworks:
   live.scenario.agents.push_back({.name = "more", .resources = live.scenario.agents[0].resources});
   const Report roomy = run(live.scenario);
   EXPECT_THAT(report_tables(roomy), AllOf(HasSubstr("fits         yes: nothing waits\n"),
-                                          HasSubstr("revoked      nobody\n")));
+                                          HasSubstr("revoked      none\n")));
 }
 
 // --- what a scenario cannot say ------------------------------------------------------------------
@@ -362,15 +362,16 @@ TEST(LiveScenario, SaysWhatIsLeftOut) {
   lost.agent = AgentId("far");
   live.tasks = {large, lost, running_task("o-1-1", "fine")};
   const LiveScenario made = scenario_from(live);
-  EXPECT_THAT(made.notes, Contains(HasSubstr("nobody can reach them: far")));
-  EXPECT_THAT(made.notes, Contains(HasSubstr("not when this was taken: agents: shy")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("they are unreachable: agents: far")));
+  EXPECT_THAT(made.notes,
+              Contains(HasSubstr("disconnected when the snapshot was taken: agents: shy")));
   EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("o-1-1/large"), Not(HasSubstr("lost")))));
-  EXPECT_THAT(made.notes, Contains(HasSubstr("takes open offers and says not what for: "
+  EXPECT_THAT(made.notes, Contains(HasSubstr("takes open offers and declares no asks: "
                                              "framework: o")));
   EXPECT_THAT(made.notes, Contains(HasSubstr("has suppressed offers: framework: s")));
-  EXPECT_THAT(made.notes, Contains(HasSubstr("nobody knows what they want: frameworks: w")));
-  EXPECT_THAT(made.notes, Contains(HasSubstr("no ports of any number in here: ask: s-1-2/x")));
-  EXPECT_THAT(made.notes, Contains(HasSubstr("not expire in here: ask: s-1-2/x")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("they are disconnected: frameworks: w")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("without its ports: ask: s-1-2/x")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("without its expiry: ask: s-1-2/x")));
   const std::string yaml = to_yaml(made);
   for (const std::string& note : made.notes) EXPECT_THAT(yaml, HasSubstr("# - " + note + "\n"));
   EXPECT_EQ(framework_of(made.scenario, "o").tasks.front().count, 1);
@@ -433,7 +434,7 @@ TEST(LiveScenario, AnAskWithoutEndIsCutToWhatAllAgentsCouldRun) {
        {.name = AskName("any"), .shape = parse_shape("cpus:1").value(), .count = kAskCountMax}});
   const LiveScenario made = scenario_from(live);
   EXPECT_EQ(framework_of(made.scenario, "m").tasks.front().count, 100'000);
-  EXPECT_THAT(made.notes, Contains(HasSubstr("wants fewer in here, but as many as all agents could "
+  EXPECT_THAT(made.notes, Contains(HasSubstr("reduced to as many tasks as all agents could "
                                              "run at once: ask: m/any")));
 }
 

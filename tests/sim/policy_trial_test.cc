@@ -135,7 +135,7 @@ frameworks:
   };
   const Error unknown = refused("role eng/add weight=2");
   EXPECT_EQ(unknown.code(), ErrorCode::kNotFound);
-  EXPECT_THAT(unknown.message(), HasSubstr("no task is in role 'eng/add'"));
+  EXPECT_THAT(unknown.message(), HasSubstr("the recording has no task in role 'eng/add'"));
   EXPECT_THAT(unknown.hint(), HasSubstr("'eng/ads'"));
   // What no cluster would take.
   EXPECT_THAT(refused("role eng limit=cpus:0.5").message(), HasSubstr("eng"));

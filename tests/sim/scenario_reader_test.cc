@@ -177,7 +177,7 @@ const Mistake kMistakes[] = {
     {"waves that run",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\",\n"
      "waves: [{duration: 9s}], running: [{agent: a-0}]}]}]",
-     {"line 2", "waves do not run"}},
+     {"line 2", "waves cannot run at 0s"}},
     {"no waves",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\",\n"
      "waves: []}]}]",
@@ -237,7 +237,7 @@ const Mistake kMistakes[] = {
     {"duration without a mean",
      "agents: [{A}]\n"
      "frameworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\", duration: {spread: 0.5}}]}]",
-     {"line 2", "no mean"}},
+     {"line 2", "needs a mean"}},
     {"spread of all",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\", "
      "duration: {mean: 1s, spread: 1}}]}]",

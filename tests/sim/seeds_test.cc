@@ -25,16 +25,16 @@ std::string story_of(const SimOptions& options, const SimReport& report) {
   for (const std::string& fault : report.faults) out << "  " << fault << '\n';
   for (const std::string& event : report.last_events) out << "  " << event << '\n';
   for (const Violation& violation : report.violations) out << violation.what << '\n';
-  out << "see it again: " << replay_command(report.options) << " --trace\n"
-      << "make it smaller: " << replay_command(options) << " --shrink";
+  out << "reproduce it: " << replay_command(report.options) << " --trace\n"
+      << "shrink it: " << replay_command(options) << " --shrink";
   return out.str();
 }
 
 // A CHECK of a core ends the process: it must be said which run that was.
 std::string running;
 [[noreturn]] void tell_and_abort() {
-  std::cerr << "a CHECK failed; see it again: " << running << " --trace\n"
-            << "make it smaller: " << running << " --shrink" << std::endl;
+  std::cerr << "a CHECK failed; reproduce it: " << running << " --trace\n"
+            << "shrink it: " << running << " --shrink" << std::endl;
   std::abort();
 }
 

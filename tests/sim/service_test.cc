@@ -12,7 +12,7 @@ namespace {
 TEST(Service, ItsAppsComeThroughDisasters) {
   for (uint64_t seed = 2'001; seed < 2'001 + seeds_of_a_workload(); ++seed) {
     const SimReport report = simulate({.seed = seed, .workload = "service"});
-    EXPECT_TRUE(report.ok()) << "see it again: " << replay_command(report.options) << " --trace\n"
+    EXPECT_TRUE(report.ok()) << "reproduce it: " << replay_command(report.options) << " --trace\n"
                              << (report.violations.empty() ? "" : report.violations[0].what);
     EXPECT_GT(report.tasks, 0u);
     if (HasFailure()) return;

@@ -136,7 +136,7 @@ TEST(CsvTasks, MistakesAreToldWithLineColumnAndValue) {
       {"0,a,b//c,1,16,60,1", "line 2: role"},
       {"0,a b,,1,16,60,1", "line 2: framework must be"},
       {"0,a,r,1,16,60,1\n0,a,s,1,16,60,1", "line 3: framework 'a' is in role 'r' above"},
-      {"0,\"a,b\",,1,16,60,1", "line 2: values stand without quotes"},
+      {"0,\"a,b\",,1,16,60,1", "line 2: values must not have quotes"},
   };
   for (const auto& [row, told] : rows) {
     Scenario scenario = with_an_agent();
@@ -149,7 +149,7 @@ TEST(CsvTasks, MistakesAreToldWithLineColumnAndValue) {
 
 TEST(CsvTasks, TheFirstLineNamesTheColumns) {
   const std::pair<std::string_view, std::string_view> tables[] = {
-      {"", "there is no line that names the columns"},
+      {"", "no line names the columns"},
       {"0,a,,1,16,60,1\n", "line 1: unknown column '0'"},
       {"arrive_s,framwork,cpus,mem_mib,duration_s\n", "did you mean framework?"},
       {"arrive_s,framework,cpus,mem_mib\n", "line 1: there is no column 'duration_s'"},

@@ -331,8 +331,8 @@ class Page(PageCase):
         self.show("tasks/" + name.replace("/", "%2F"))
         self.eventually(lambda: "the last line" in self.text_of("pre.log"))
         output = self.text_of("pre.log")
-        self.assertRegex(output, r"^\[\d+ bytes before this are left out; `proffer logs "
-                         + name + r"` shows all\]\n")
+        self.assertRegex(output, r"^\[\d+ bytes before this are omitted; show all with `proffer logs "
+                         + name + r"`\]\n")
         self.assertLess(len(output), 250_000)
         self.assertIn("\n199999\n200000\n", output)
         # The other one is shorter.

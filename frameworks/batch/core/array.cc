@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kArgumentsTag = "PBl1";
 constexpr std::string_view kArrayHint =
-    "write 1-10, 0-20:5 or 1,3,7-9, with %4 behind it for at most 4 at a time";
+    "write 1-10, 0-20:5 or 1,3,7-9; add %4 to run at most 4 elements at a time";
 
 Error bad_array(std::string_view given, std::string_view why) {
   return Error::invalid_argument(text("array ", quoted(given), ": ", why))
@@ -90,7 +90,7 @@ Result<void> check_indices(const Indices& indices) {
   if (indices.size() > kIndexRunsMax) {
     return Error::invalid_argument(text("the array is made of ", indices.size(),
                                         " pieces; at most ", kIndexRunsMax, " are allowed"))
-        .with_hint("use ranges with steps, or give the values as arguments of proffer batch map");
+        .with_hint("use ranges with steps, or pass the values as arguments of proffer batch map");
   }
   return {};
 }
@@ -137,7 +137,9 @@ Result<ArrayText> parse_array(std::string_view given) {
   if (const size_t percent = rest.find('%'); percent != std::string_view::npos) {
     const Result<int64_t> at_once =
         parse_whole("number", rest.substr(percent + 1), 1, kElementsMax);
-    if (!at_once) return bad_array(given, "behind % stands how many may run at a time, at least 1");
+    if (!at_once)
+      return bad_array(given,
+                       "the number after % must be at least 1: how many elements run at a time");
     array.at_once = *at_once;
     rest = rest.substr(0, percent);
   }
@@ -177,7 +179,7 @@ Result<ArrayText> parse_array(std::string_view given) {
   }
   std::sort(all.begin(), all.end());
   if (const auto twice = std::adjacent_find(all.begin(), all.end()); twice != all.end()) {
-    return bad_array(given, text("index ", *twice, " is named twice"));
+    return bad_array(given, text("index ", *twice, " is given twice"));
   }
   return array;
 }
@@ -234,7 +236,8 @@ bool ArrayOrder::retries_after(int32_t code, int32_t failures) const {
 
 Result<void> check_array(const ArrayOrder& array) {
   if (array.command.empty() || array.command.front().empty()) {
-    return Error::invalid_argument("the array has no command").with_hint("give one behind --");
+    return Error::invalid_argument("the command of the array is missing")
+        .with_hint("give it after --");
   }
   size_t bytes = 0;
   for (const std::string& word : array.command) {
@@ -247,7 +250,7 @@ Result<void> check_array(const ArrayOrder& array) {
     return Error::invalid_argument(text("the command has ", array.command.size(), " words of ",
                                         bytes, " bytes; at most ", kCommandWordsMax, " of ",
                                         kStreamCommandBytesMax, " are allowed"))
-        .with_hint("put it into a script, and the arguments behind :::");
+        .with_hint("put it into a script, and its arguments after :::");
   }
   const bool awaits_plan = array.has_arguments && array.indices.empty();
   if (Result<void> ok = check_indices(array.indices); !awaits_plan && !ok) return ok;
@@ -263,8 +266,8 @@ Result<void> check_array(const ArrayOrder& array) {
                                           array.size(), ", and no arguments"));
     }
     if (array.at_once != 0 || array.failed_max != -1) {
-      return Error::invalid_argument("at_once and max_failed are not for a gang")
-          .with_hint("all of its ranks run together, and it has failed if one has");
+      return Error::invalid_argument("a gang cannot have at_once or max_failed")
+          .with_hint("all of its ranks run together, and one failed rank fails the gang");
     }
   }
   if (array.at_once < 0 || array.at_once > kElementsMax) {
@@ -277,7 +280,8 @@ Result<void> check_array(const ArrayOrder& array) {
   if (Result<void> ok = check_codes("retry_on", array.retry_on); !ok) return ok;
   if (Result<void> ok = check_codes("ok", array.ok); !ok) return ok;
   if (array.ok.empty()) {
-    return Error::invalid_argument("ok needs at least one exit code").with_hint("0 is usual");
+    return Error::invalid_argument("ok needs at least one exit code")
+        .with_hint("0 is the usual one");
   }
   if (array.failed_max < -1 || array.failed_max > kElementsMax) {
     return Error::invalid_argument(

@@ -88,11 +88,11 @@ constexpr Field kWeekdays = {"day of week", 0, 7, kDayNames};  // 7 is Sunday, t
 
 Error wrong(const Field& field, std::string_view given) {
   return Error::invalid_argument(
-             text("the ", field.name, " ", quoted(given), " of a cron expression cannot be read"))
-      .with_hint(
-          text("write *, a number from ", field.min, " to ", field.max,
-               ", a range 2-5, a step */2 or 2-10/2, or a list of these with commas",
-               field.names.empty() ? "" : text("; ", field.names[0], " and so on are allowed")));
+             text("the ", field.name, " ", quoted(given), " of a cron expression is invalid"))
+      .with_hint(text(
+          "write *, a number from ", field.min, " to ", field.max,
+          ", a range 2-5, a step */2 or 2-10/2, or a comma-separated list of these",
+          field.names.empty() ? "" : text("; ", field.names[0], " and so on are allowed, too")));
 }
 
 std::optional<int64_t> number_in(const Field& field, std::string_view given) {
@@ -166,7 +166,7 @@ Result<std::string_view> expanded(std::string_view name) {
   for (const Row& row : kNames) {
     if (row.name == name) return row.text;
   }
-  return Error::invalid_argument(text("the cron expression ", quoted(name), " is not known"))
+  return Error::invalid_argument(text("the cron expression ", quoted(name), " is unknown"))
       .with_hint(
           "write @hourly, @daily, @weekly, @monthly or @yearly, or five fields: minute, "
           "hour, day of month, month, day of week");
@@ -248,7 +248,7 @@ Result<Cron> parse_cron(std::string_view given) {
   if (!next_match(cron, kYear2000, kYear2000 + kDaysSearchedMax * kDay)) {
     return Error::invalid_argument(
                text("the cron expression ", quoted(given), " never matches a date"))
-        .with_hint("look at its day of month and its month");
+        .with_hint("check its day of month and its month");
   }
   return cron;
 }

@@ -294,7 +294,7 @@ void Elements::want(uint32_t first, uint32_t end) {
 namespace {
 
 std::string lost_text(std::string_view trouble) {
-  return text("its end and its output could not be kept: ", trouble);
+  return text("its end and its output could not be stored: ", trouble);
 }
 
 // Perhaps by an element: its executor ended, or could not end it at its time limit.
@@ -390,7 +390,7 @@ void Elements::on_rank_ended(const TaskName& name, const Range& range,
   if (status.state != TaskState::kFinished) return break_gang(attempt, kill);
   const Result<RangeResult> result = decode_range_result(status.data);
   if (!result || result->ended != 1) {
-    return fail_gang(attempt, 0, text("cannot be run: ", task, " told no result"), kill);
+    return fail_gang(attempt, 0, text("cannot be run: ", task, " returned no result"), kill);
   }
   range_trouble_ = printable_tail(result->trouble, kRangeTroubleBytesMax);
   if (!result->failures.empty()) {
@@ -443,8 +443,8 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
   const Result<RangeResult> result = decode_range_result(status.data);
   if (!result || result->ended > range.end - range.first) {
     proto::TaskStatus told = status;
-    told.message = result ? "its executor told more elements than it had"
-                          : text("its executor told no result: ", result.error().message());
+    told.message = result ? "its executor reported more elements than it had"
+                          : text("its executor returned no result: ", result.error().message());
     was_cut_ = true;  // The ends that it has kept count.
     return on_failed(range, told);
   }
@@ -498,7 +498,8 @@ void Elements::on_element_failed(uint32_t position, const ElementFailure& failur
 std::string Elements::exit_text(int32_t code) const {
   std::string words = text("exited with ", code);
   if (code == kTimedOutCode && order_.timeout != Duration()) {
-    words += text(", as an element that exceeds its time limit of ", to_text(order_.timeout));
+    words +=
+        text(", which usually means that it exceeded its time limit of ", to_text(order_.timeout));
   }
   return words;
 }
@@ -557,32 +558,31 @@ bool Elements::is_quiet() const {
 std::optional<Error> Elements::trouble() const {
   if (failed_in_a_row_ >= int64_t{kFailedTasksPerAttempt} * attempts_) {
     return Error::failed_precondition(
-               text(failed_in_a_row_,
-                    " tasks failed one after the other; the last: ", last_failure_))
-        .with_hint(text("when that is mended, proffer batch retry ", job_.str(),
-                        " runs what is not done"));
+               text(failed_in_a_row_, " tasks failed in a row; the last: ", last_failure_))
+        .with_hint(
+            text("fix the cause, then run the missing elements: proffer batch retry ", job_.str()));
   }
   if (order_.failed_max < 0 || failed_ + skipped_ <= order_.failed_max) return std::nullopt;
   return Error::failed_precondition(text(failed_, " elements failed", skipped_text(),
-                                         ", and at most ", order_.failed_max, " may",
+                                         ", but at most ", order_.failed_max, " may",
                                          first_failure_.empty() ? "" : text("; ", first_failure_)))
-      .with_hint(text("see them with: proffer batch results --failed ", job_.str(),
-                      "; proffer batch retry ", job_.str(), " runs what is not done"));
+      .with_hint(text("list them with: proffer batch results --failed ", job_.str(),
+                      "; run the missing elements with: proffer batch retry ", job_.str()));
 }
 
 std::optional<Error> Elements::verdict() const {
   if (order_.failed_max >= 0 || failed_ + skipped_ == 0) return std::nullopt;
   return Error::failed_precondition(text(failed_, " of ", size_, " elements failed", skipped_text(),
                                          first_failure_.empty() ? "" : text("; ", first_failure_)))
-      .with_hint(text("see them with: proffer batch results --failed ", job_.str(),
-                      "; proffer batch retry ", job_.str(),
-                      " runs them again; --max-failed says how many may fail"));
+      .with_hint(text("list them with: proffer batch results --failed ", job_.str(),
+                      "; run them again with: proffer batch retry ", job_.str(),
+                      "; tolerate some with --max-failed"));
 }
 
 std::string Elements::skipped_text() const {
   if (skipped_ == 0) return "";
   return text(", and ", skipped_, skipped_ == 1 ? " was" : " were",
-              " skipped: what they waited for is not done");
+              " skipped, because an element that they wait for failed or was skipped");
 }
 
 proto::BatchElements Elements::status() const {

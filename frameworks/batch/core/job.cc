@@ -31,7 +31,7 @@ Result<void> check_command(std::string_view what, std::string_view command) {
   if (command.size() > kStreamCommandBytesMax) {
     return Error::invalid_argument(text("the command of ", what, " has ", command.size(),
                                         " bytes; at most ", kStreamCommandBytesMax, " are allowed"))
-        .with_hint("put it into a script and ship that with files");
+        .with_hint("put it into a script, and ship that with files");
   }
   if (has_nul(command)) {
     return Error::invalid_argument(text("the command of ", what, " has a NUL byte"));
@@ -100,7 +100,7 @@ Result<void> check_files(const JobSpec& spec) {
     return Error::invalid_argument(text("the shipped files have ", bytes,
                                         " bytes together; at most ", kShippedBytesMax,
                                         " are allowed"))
-        .with_hint("put large files where all agents can read them, and name their path");
+        .with_hint("put large files where all agents can read them, and give their path");
   }
   const size_t count = spec.files.size() + spec.large_files.size();
   if (count > kShippedFilesMax) {
@@ -123,7 +123,7 @@ Result<void> check_fetch(const JobSpec& spec) {
         spec.files.contains(name) || spec.large_files.contains(name)) {
       return Error::invalid_argument(text("fetch: a file cannot be named ", quoted(name),
                                           ": the task has another file of that name"))
-          .with_hint("add ,name=NAME to give it another one");
+          .with_hint("add ,name=NAME to give it another name");
     }
   }
   return {};
@@ -152,10 +152,9 @@ Result<void> check_shuffle(const JobSpec& spec) {
   if (Result<void> ok = check_keys(shuffle.keys); !ok) return ok;
   if (spec.reducers == 0 && shuffle != Shuffle{.is_packed = shuffle.is_packed}) {
     return Error::invalid_argument(
-               "combine, key_fields, partition_fields, separator, sort and sort_memory are for "
-               "jobs "
-               "with reducers")
-        .with_hint("without reducers no line is sorted: leave them out");
+               "combine, key_fields, partition_fields, separator, sort and sort_memory need "
+               "reducers")
+        .with_hint("leave them out: without reducers nothing is sorted");
   }
   const int64_t mem = spec.resources[ResourceKind::kMem] / 1'000 << 20;
   const int64_t max = mem > 0 ? std::min(mem / 2, kSortBytesMax) : kSortBytesMax;
@@ -172,7 +171,7 @@ Result<void> check_shuffle(const JobSpec& spec) {
 Result<void> check_map_reduce(const JobSpec& spec) {
   if (spec.map.empty()) {
     return Error::invalid_argument("the job has no mapper")
-        .with_hint("give one with --map 'COMMAND', or `map: COMMAND` in the job file");
+        .with_hint("add --map 'COMMAND', or `map: COMMAND` in the job file");
   }
   if (spec.reducers < 0 || spec.reducers > kReducersMax) {
     return Error::invalid_argument(
@@ -180,7 +179,7 @@ Result<void> check_map_reduce(const JobSpec& spec) {
   }
   if (spec.reduce.empty() && spec.reducers > 0) {
     return Error::invalid_argument("the job has no reducer")
-        .with_hint("give one with --reduce 'COMMAND', or --reducers 0 for a job of mappers only");
+        .with_hint("add --reduce 'COMMAND', or set --reducers 0 for a job with mappers only");
   }
   if (!spec.reduce.empty() && spec.reducers == 0) {
     return Error::invalid_argument("the job has a reducer, but reducers is 0")
@@ -192,12 +191,12 @@ Result<void> check_map_reduce(const JobSpec& spec) {
   if (Result<void> ok = check_exit_codes("reduce_accepts", spec.reduce_accepts); !ok) return ok;
   if (spec.inputs.empty()) {
     return Error::invalid_argument("the job has no input")
-        .with_hint("give one with --input PATH, or `input: PATH` in the job file");
+        .with_hint("add --input PATH, or `input: PATH` in the job file");
   }
   if (spec.inputs.size() > kInputsMax) {
     return Error::invalid_argument(text("the job has ", spec.inputs.size(), " inputs; at most ",
                                         kInputsMax, " are allowed"))
-        .with_hint("name the directory that has them");
+        .with_hint("name the directory that contains them");
   }
   for (const std::string& input : spec.inputs) {
     if (Result<void> ok = check_path("input", input); !ok) return ok;
@@ -224,17 +223,17 @@ Result<void> check_arguments(const std::vector<std::string>& arguments) {
 // What an array has not.
 Result<void> check_no_map_reduce(const JobSpec& spec) {
   if (!spec.map_accepts.empty() || !spec.reduce_accepts.empty()) {
-    return Error::invalid_argument("map_accepts and reduce_accepts are not for arrays")
-        .with_hint("name the exit codes that are as good as 0 with ok");
+    return Error::invalid_argument("an array cannot have map_accepts or reduce_accepts")
+        .with_hint("name the exit codes that count as success with ok");
   }
   if (spec.shuffle != Shuffle()) {
     return Error::invalid_argument(
-               "combine, key_fields, partition_fields, separator, sort and sort_memory are not for "
-               "arrays")
-        .with_hint("an array has no lines between map and reduce; leave them out");
+               "an array cannot have combine, key_fields, partition_fields, separator, sort or "
+               "sort_memory")
+        .with_hint("leave them out: an array has no map and reduce");
   }
   if (spec.map.empty() && spec.reduce.empty() && spec.inputs.empty()) return {};
-  return Error::invalid_argument("a job is an array or has map, reduce and input, not both")
+  return Error::invalid_argument("a job is either an array, or has map, reduce and input")
       .with_hint("submit two jobs");
 }
 
@@ -258,7 +257,7 @@ Result<void> check_job(const JobSpec& spec) {
   }
   if (spec.output.empty()) {
     return Error::invalid_argument("the job has no output")
-        .with_hint("give one with --output DIRECTORY, or `output: DIRECTORY` in the job file");
+        .with_hint("add --output DIRECTORY, or `output: DIRECTORY` in the job file");
   }
   if (Result<void> ok = check_path("output", spec.output); !ok) return ok;
   if (Result<void> ok = check_files(spec); !ok) return ok;
@@ -274,7 +273,7 @@ Result<void> check_job(const JobSpec& spec) {
         text("the time limit must be at most ", kTimeLimitMax.millis() / 3'600'000, " hours"));
   }
   if (spec.array && spec.time_limit != Duration()) {
-    return Error::invalid_argument("an array has the time limit of its elements");
+    return Error::invalid_argument("an array takes its time limit from its elements");
   }
   return {};
 }

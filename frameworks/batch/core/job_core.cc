@@ -245,10 +245,11 @@ void Job::State::follow(const std::vector<std::pair<uint32_t, Fate>>& fates, Job
   if (outcome_) return;
   // It has not failed: it never began, and waits again if the other one is retried.
   if (elements_->all_skipped()) {
-    return end({.phase = proto::BatchPhase::kSkipped,
-                .error = "no element could begin: none of those that they wait for is done",
-                .is_kept = true},
-               out);
+    return end(
+        {.phase = proto::BatchPhase::kSkipped,
+         .error = "no element can run: all elements that they wait for failed or were skipped",
+         .is_kept = true},
+        out);
   }
   if (const std::optional<Error> trouble = elements_->trouble()) fail(*trouble, out);
   end_if_done(out);
@@ -293,8 +294,8 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
   if (!result || lacks_address) {
     if (attempt.given_up) return;
     count_failure(attempt, status,
-                  result ? "its executor told no address of its agent's files"
-                         : text("its executor told no result: ", result.error().message()),
+                  result ? "its executor reported no address of its agent's files"
+                         : text("its executor returned no result: ", result.error().message()),
                   TaskFailure(), now, out);
     return;
   }
@@ -376,10 +377,11 @@ void Job::State::count_failure(const Attempt& attempt, const TaskStatus& status,
   const std::string mends =
       status.reason == TaskReason::kRanTooLong ? "submit the job again with a longer time_limit"
       : failure.blame == Blame::kJob
-          ? "submit the job again: a retry needs the same files"
-          : text("proffer batch retry ", options_.id.str(), " does what is missing");
+          ? "submit the job again: a retry needs unchanged files"
+          : text("run the missing parts with: proffer batch retry ", options_.id.str());
   fail(Error::failed_precondition(std::move(message))
-           .with_hint(text("proffer batch logs ", options_.id.str(), " shows all of it; ", mends)),
+           .with_hint(
+               text("see its output with: proffer batch logs ", options_.id.str(), "; ", mends)),
        out);
 }
 

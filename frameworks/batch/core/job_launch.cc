@@ -148,9 +148,9 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   proto::TaskSpec spec;
   spec.data = encode_work(work(kind, *number, *attempt));
   if (spec.data.size() > kPayloadBytesMax) {
-    fail(Error::resource_exhausted(text("what task ", tasks.attempt_id(*number, *attempt).str(),
-                                        " must be told has ", spec.data.size(), " bytes; at most ",
-                                        kPayloadBytesMax, " are allowed"))
+    fail(Error::resource_exhausted(
+             text("the description of task ", tasks.attempt_id(*number, *attempt).str(), " has ",
+                  spec.data.size(), " bytes; at most ", kPayloadBytesMax, " are allowed"))
              .with_hint("use larger splits"),
          out);
     return std::nullopt;

@@ -416,7 +416,8 @@ void Jobs::State::declare_asks(Step& step) {
 std::vector<Violation> Jobs::State::violations() const {
   std::vector<Violation> found;
   for (const auto& [id, known] : jobs_) {
-    if (ended_.contains(id)) found.push_back({text("job ", id.str(), " has ended and has not")});
+    if (ended_.contains(id))
+      found.push_back({text("job ", id.str(), " is listed both as ended and as not ended")});
     if (!known.job) continue;
     if (known.is_waiting() && !known.has_outcome()) {
       found.push_back({text("job ", id.str(), " has begun and waits for others")});

@@ -98,9 +98,10 @@ Result<void> Jobs::State::check_each_of(const JobOrder& order, const JobId& othe
   const std::optional<proto::BatchElements>& array = ended->second.array;
   if (!array || array->done < array->total) {
     return Error::failed_precondition(
-               text("job ", quoted(other.str()), " has ended, and ",
-                    array ? "which of its elements are done is not known any more" : "is no array"))
-        .with_hint("with after or after_any a job waits for all of another one");
+               text("job ", quoted(other.str()), " has ended: ",
+                    array ? "it is not known any more which of its elements are done"
+                          : "it is not an array"))
+        .with_hint("to wait for all of another job, use after or after_any");
   }
   const uint32_t size = order.array->size();
   if (order.awaits_plan() || size == array->total) return {};

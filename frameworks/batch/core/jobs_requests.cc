@@ -49,7 +49,7 @@ void Jobs::State::on_request(Step& step, const Request& request) {
   begin_stale_ = true;
   if (!loaded_) {
     return answer(step, request.relay,
-                  Error::unavailable("the batch scheduler is reading its jobs from the store")
+                  Error::unavailable("the batch scheduler is still reading its jobs from the store")
                       .with_hint("try again in a moment"));
   }
   if (const auto* submit = std::get_if<Submit>(&request.what)) {
@@ -154,7 +154,7 @@ void Jobs::State::on_submitted(Step& step, const std::vector<JobId>& jobs,
   const JobId& first = jobs.front();
   for (const uint64_t relay : std::exchange(jobs_.at(first).submits, {})) {
     if (error) {
-      answer(step, relay, Error(*error).in("the job cannot be kept"));
+      answer(step, relay, Error(*error).in("cannot store the job"));
     } else {
       answer(step, relay, picture(first, jobs_.at(first), step.now));
     }
@@ -181,7 +181,7 @@ Result<void> Jobs::State::has_room_for_plan(const JobId& job, const JobOrder& or
     keys += keys_of(known.record.order);
   }
   if (bytes <= kJobsBytesMax && keys <= kJobsKeysMax) return {};
-  return no_room_in_store(order, "retry it when other jobs have ended");
+  return no_room_in_store(order, "retry it after other jobs have ended");
 }
 
 Result<void> Jobs::State::has_room(const std::vector<const JobOrder*>& orders,
@@ -201,16 +201,16 @@ Result<void> Jobs::State::has_room(const std::vector<const JobOrder*>& orders,
     bytes += bytes_of(known.record.order);
     keys += keys_of(known.record.order);
   }
-  constexpr std::string_view kHint = "wait until some have ended, or cancel one";
+  constexpr std::string_view kHint = "wait until some of them end, or cancel one";
   const size_t more = orders.size() - 1;
   if (of_user + more >= kJobsPerUserMax) {
     return Error::resource_exhausted(text("user ", quoted(owner), " has ", of_user,
-                                          " jobs that have not ended, the most"))
+                                          " jobs that have not ended, the maximum"))
         .with_hint(std::string(kHint));
   }
   if (jobs + more >= kJobsMax) {
     return Error::resource_exhausted(
-               text("there are ", jobs, " jobs that have not ended, the most"))
+               text("there are ", jobs, " jobs that have not ended, the maximum"))
         .with_hint(std::string(kHint));
   }
   if (bytes > kJobsBytesMax || keys > kJobsKeysMax) {
@@ -226,7 +226,7 @@ Result<void> Jobs::State::may(std::string_view what, const std::string& owner, c
   if (!options_.serves_users || by.is_operator || owner == by.user) return {};
   return Error::permission_denied(text("user ", quoted(by.user), " may not ", what, " job ",
                                        quoted(job.str()), " of user ", quoted(owner)))
-      .with_hint("that user and operators of the cluster may");
+      .with_hint("only that user and operators may");
 }
 
 void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, const Caller& by) {
@@ -276,7 +276,7 @@ Error Jobs::State::unknown_job(const JobId& job) const {
   for (const auto& [id, known] : jobs_) names.push_back(id.str());
   const std::string_view near = nearest(job.str(), names);
   return Error::not_found(text("there is no job ", quoted(job.str())))
-      .with_hint(near.empty() ? std::string("proffer batch list --all shows the jobs")
+      .with_hint(near.empty() ? std::string("list jobs with: proffer batch list --all")
                               : text("did you mean ", quoted(near), "?"));
 }
 
@@ -345,7 +345,7 @@ proto::BatchJob Jobs::State::picture(const JobId& id, const KnownJob& known, Tim
     job.phase = proto::BatchPhase::kWaiting;
     job.note = text("waits for ", waits_for(*known.waiting, Fate::kOpen));
   } else if (!may_run(known)) {
-    job.note = "waits until the agents of a restarted master are back";
+    job.note = "waits until the agents of a restarted master have registered";
   }
   return job;
 }

@@ -40,27 +40,27 @@ void Jobs::State::on_retry(Step& step, uint64_t relay, const Retry& retry, const
   if (Result<void> ok = may("retry", owner, retry.job, by); !ok) return refuse(ok.error());
   const std::string name = text("job ", quoted(retry.job.str()));
   if (known == nullptr && ended->second.phase == proto::BatchPhase::kFinished) {
-    return refuse(Error::failed_precondition(text(name, " has finished: nothing is missing"))
-                      .with_hint("to do it all again, submit it with another output"));
+    return refuse(Error::failed_precondition(text(name, " has finished: there is nothing to retry"))
+                      .with_hint("to run it again, submit it with another output"));
   }
   if (known == nullptr || (known->ended && (known->job || known->retry_until <= step.now))) {
-    return refuse(Error::failed_precondition(text("nothing of ", name, " is kept any more"))
+    return refuse(Error::failed_precondition(text("nothing of ", name, " is stored any more"))
                       .with_hint(text("submit it again; a job can be retried for ",
                                       to_text(options_.retry_for),
-                                      " after its end, unless others need the room")));
+                                      " after its end, or less when space is needed")));
   }
   if (!known->ended) {
-    return refuse(Error::failed_precondition(text(name, " has not ended"))
-                      .with_hint(text("proffer batch wait ", retry.job.str(),
-                                      " returns when it has; only then it can be retried")));
+    return refuse(
+        Error::failed_precondition(text(name, " has not ended"))
+            .with_hint(text("wait for its end with: proffer batch wait ", retry.job.str())));
   }
   const std::optional<Waiting> waiting =
       known->waiting ? looked_at_again(*known->waiting) : known->waiting;
   if (waiting && verdict(*waiting) == Fate::kNever) {
     return refuse(
-        Error::failed_precondition(
-            text(name, " waits for ", waits_for(*waiting, Fate::kNever), ", and that can never be"))
-            .with_hint("retry that job: those that wait for it wait again"));
+        Error::failed_precondition(text(name, " waits for ", waits_for(*waiting, Fate::kNever),
+                                        ", which can no longer happen"))
+            .with_hint("retry that job first; the jobs that wait for it then wait again"));
   }
   if (Result<void> ok = has_room({&known->record.order}, owner); !ok) return refuse(ok.error());
   known->retries.emplace_back(relay, by);
@@ -97,7 +97,7 @@ void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<E
   }
   for (const auto& [relay, by] : asked) {
     if (error) {
-      answer(step, relay, Error(*error).in("that it is retried cannot be kept"));
+      answer(step, relay, Error(*error).in("cannot store the retry"));
     } else {
       answer(step, relay, shown_to(by, picture(job, known, step.now)));
     }

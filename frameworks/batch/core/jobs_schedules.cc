@@ -19,10 +19,11 @@ void Jobs::State::on_schedule(Step& step, uint64_t relay, const SubmitSchedule& 
   const std::string name = schedule_name(submit.order);
   const ScheduleRecord* known = schedules_.find(name);
   if (known != nullptr && known->owner != by.user) {
-    return answer(step, relay,
-                  Error::already_exists(text("user ", quoted(known->owner),
-                                             " has a schedule of the ", "name ", quoted(name)))
-                      .with_hint("give the job another name"));
+    return answer(
+        step, relay,
+        Error::already_exists(text("user ", quoted(known->owner), " already has a schedule of the ",
+                                   "name ", quoted(name)))
+            .with_hint("give the job another name"));
   }
   if (schedules_.is_writing(name)) return answer(step, relay, busy_schedule(name));
   ScheduleRecord record = known != nullptr ? *known : ScheduleRecord();
@@ -49,7 +50,7 @@ void Jobs::State::on_schedule_change(Step& step, uint64_t relay, const ChangeSch
   if (known == nullptr) {
     return answer(step, relay,
                   Error::not_found(text("there is no schedule ", quoted(change.name)))
-                      .with_hint("proffer batch cron list shows them"));
+                      .with_hint("list schedules with: proffer batch cron list"));
   }
   constexpr std::string_view kWhat[] = {"pause", "resume", "remove"};
   const std::string_view what = kWhat[static_cast<size_t>(change.what)];
@@ -58,7 +59,7 @@ void Jobs::State::on_schedule_change(Step& step, uint64_t relay, const ChangeSch
         step, relay,
         Error::permission_denied(text("user ", quoted(by.user), " may not ", what, " schedule ",
                                       quoted(change.name), " of user ", quoted(known->owner)))
-            .with_hint("that user and operators of the cluster may"));
+            .with_hint("only that user and operators may"));
   }
   if (schedules_.is_writing(change.name)) return answer(step, relay, busy_schedule(change.name));
   step.trace(ScheduleChanged{change.name, by.user, what});
@@ -74,7 +75,7 @@ void Jobs::State::on_schedule_change(Step& step, uint64_t relay, const ChangeSch
 }
 
 Error Jobs::State::busy_schedule(const std::string& name) {
-  return Error::unavailable(text("schedule ", quoted(name), " is just being written"))
+  return Error::unavailable(text("schedule ", quoted(name), " is being written"))
       .with_hint("try again in a moment");
 }
 
@@ -90,7 +91,7 @@ void Jobs::State::on_schedule_kept(Step& step, const ScheduleKept& kept,
                                    const std::optional<Error>& error) {
   if (error) {
     schedules_.on_write_failed(kept.name, step.now);
-    return answer(step, kept.relay, Error(*error).in("the schedule cannot be kept"));
+    return answer(step, kept.relay, Error(*error).in("cannot store the schedule"));
   }
   proto::BatchSchedule picture;
   if (kept.record) {

@@ -228,7 +228,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
               if (is_done) {
                 answer(step, relay, shown_to(by, picture(kept.job, known, step.now)));
               } else {
-                answer(step, relay, Error(*settled.error).in("that it is to end cannot be kept"));
+                answer(step, relay, Error(*settled.error).in("cannot store the end of the job"));
               }
             }
             if (!is_done) {

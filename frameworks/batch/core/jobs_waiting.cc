@@ -67,13 +67,13 @@ void Jobs::State::decide_wait(Step& step, const JobId& id, KnownJob& known) {
       !known.waiting || verdict(*known.waiting) != Fate::kNever) {
     return;
   }
-  known.state.outcome = Outcome{
-      .phase = proto::BatchPhase::kSkipped,
-      .error =
-          text("it waited for ", waits_for(*known.waiting, Fate::kNever), ", which can never be"),
-      .hint =
-          text("proffer batch retry makes a job that failed, and those that wait for it, go on"),
-      .is_kept = true};
+  known.state.outcome =
+      Outcome{.phase = proto::BatchPhase::kSkipped,
+              .error = text("it waited for ", waits_for(*known.waiting, Fate::kNever),
+                            ", which can no longer happen"),
+              .hint = text("retry the failed job with proffer batch retry; the jobs that wait for "
+                           "it then wait again"),
+              .is_kept = true};
   known.is_outcome_asked = true;
   continuations_[journal_.add({sdk::put(state_key(id), encode(known.state))})] = OutcomeKept{id};
   step.trace(JobSkipped{id});
@@ -149,7 +149,7 @@ void Jobs::State::keep_plan(Step& step, const JobId& id, KnownJob& known) {
     has_room = check_size(*order, each->job);
   }
   if (!has_room) {
-    const Error error = std::move(has_room).error().in("what its plan says");
+    const Error error = std::move(has_room).error().in("the job's plan");
     return known.job->end({.phase = proto::BatchPhase::kFailed,
                            .error = error.message(),
                            .hint = error.hint(),
@@ -186,7 +186,7 @@ Result<std::vector<Waiting>> Jobs::State::waits_of(const Submission& stages,
         dependency.job = resolved(JobId(one.job));
         const auto known = jobs_.find(dependency.job);
         if (!ended_.contains(dependency.job) && (known == jobs_.end() || !known->second.is_kept)) {
-          return unknown_job(dependency.job).in("what to wait for");
+          return unknown_job(dependency.job).in("the job's dependencies");
         }
         if (one.on == Condition::kEach) {
           Result<void> ok = check_each_of(stage.order, dependency.job);

@@ -64,10 +64,10 @@ std::string_view fields_between(std::string_view key, const SortRule& rule, char
 }
 
 Error not_sort(std::string_view given) {
-  return Error::invalid_argument(text("sort: ", quoted(given), " is not a rule"))
+  return Error::invalid_argument(text("sort: ", quoted(given), " is not a valid rule"))
       .with_hint(
-          "write -k1,1 or -k2,2nr: the first and the last field, then n for numbers and r for the "
-          "largest first");
+          "write -k1,1 or -k2,2nr: the first and the last field, then n for numbers and r for "
+          "descending order");
 }
 
 Result<uint32_t> take_field(std::string_view& text, std::string_view given) {
@@ -170,7 +170,7 @@ Result<std::vector<SortRule>> parse_sort(std::string_view text) {
 Result<void> check_keys(const KeyRule& rule) {
   if (rule.separator == '\n' || rule.separator == '\0') {
     return Error::invalid_argument("separator cannot be a newline or a NUL byte")
-        .with_hint("it stands between the fields of a line: give one other byte");
+        .with_hint("use one other byte: it separates the fields of a line");
   }
   if (rule.fields < 1 || rule.fields > kKeyFieldsMax) {
     return Error::invalid_argument(
@@ -189,7 +189,8 @@ Result<void> check_keys(const KeyRule& rule) {
     if (sort.first >= 1 && sort.first <= sort.last && sort.last <= rule.fields) continue;
     return Error::invalid_argument(text("sort: fields ", sort.first, " to ", sort.last,
                                         " are not fields of the key, which has ", rule.fields))
-        .with_hint("raise key_fields, and name with partition_fields what chooses the reducer");
+        .with_hint(
+            "raise key_fields, and set partition_fields to the fields that choose the reducer");
   }
   return {};
 }

@@ -80,7 +80,7 @@ Result<void> check_locality(const Locality& locality, int64_t maps) {
     return Error::invalid_argument(text("the inputs lie on ", locality.groups.size(),
                                         " different sets of hosts; at most ", kHostGroupsMax,
                                         " are allowed"))
-        .with_hint("name directories in the locality file, and not each file");
+        .with_hint("name directories in the locality file instead of single files");
   }
   for (const std::vector<std::string>& hosts : locality.groups) {
     if (hosts.empty() || hosts.size() > kHostsOfTaskMax) {
@@ -100,12 +100,12 @@ Result<void> check_locality(const Locality& locality, int64_t maps) {
   for (const Locality::Run& run : locality.maps) {
     count += run.count;
     if (run.count == 0 || !is_group(run.group)) {
-      return Error::invalid_argument("the hosts of the map tasks are not what they can be");
+      return Error::invalid_argument("the list of the map tasks' hosts is invalid");
     }
   }
   if (count > maps || !is_group(locality.all)) {
     return Error::invalid_argument(
-        text("hosts are told of ", count, " map tasks, and the job has ", maps));
+        text("hosts are listed for ", count, " map tasks, but the job has ", maps));
   }
   if (locality.wait < Duration() || locality.wait > kLocalityWaitMax) {
     return Error::invalid_argument(text("locality_wait must be from 0s to ",
@@ -162,9 +162,9 @@ Result<HostsOfPaths> parse_hosts_of_paths(std::string_view given) {
     std::string path(gap == std::string_view::npos ? "" : trimmed(line.substr(gap)));
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     if (path.empty() || path.front() != '/') {
-      return Error::invalid_argument(text("line ", number, ": there must be hosts and an absolute ",
+      return Error::invalid_argument(text("line ", number, ": write hosts and an absolute ",
                                           "path, not ", quoted(line)))
-          .with_hint("write it as in: agent-1,agent-2 /data/logs");
+          .with_hint("for example: agent-1,agent-2 /data/logs");
     }
     Result<std::vector<std::string>> parsed = parse_hosts(line.substr(0, gap));
     if (!parsed) return std::move(parsed).error().in(text("line ", number));

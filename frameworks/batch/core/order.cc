@@ -109,13 +109,13 @@ Result<void> check_order(const JobOrder& order) {
                                         quoted(order.plan)));
   }
   if (order.array && !order.locality.maps.empty()) {
-    return Error::invalid_argument("the elements of an array have no hosts of their own");
+    return Error::invalid_argument("elements of an array cannot have hosts of their own");
   }
   if (Result<void> ok = check_locality(order.locality, order.maps); !ok) return ok;
   const size_t bytes = encode_order(order).size();
   if (bytes > kOrderBytesMax) {
-    return Error::invalid_argument(text("what is said of the job has ", bytes, " bytes; at most ",
-                                        kOrderBytesMax, " are allowed"))
+    return Error::invalid_argument(text("the description of the job has ", bytes,
+                                        " bytes; at most ", kOrderBytesMax, " are allowed"))
         .with_hint(
             "shorten its commands, environment, fetched files or the list of hosts for inputs");
   }

@@ -80,7 +80,7 @@ Result<std::optional<ElementResult>> parse_results_line(std::string_view line) {
     is_sound = took.has_value() && (result.is_done || fields[3] == kFailed);
     if (took) result.end.micros = *took * 1'000;
   }
-  if (!is_sound) return Error::corruption(text("this is no line of index.tsv: ", quoted(line)));
+  if (!is_sound) return Error::corruption(text("not a line of index.tsv: ", quoted(line)));
   return std::optional<ElementResult>(result);
 }
 

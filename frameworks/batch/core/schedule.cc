@@ -95,13 +95,13 @@ Result<void> check_schedule(const ScheduleOrder& order) {
   }
   if (Result<Cron> cron = parse_cron(order.cron); !cron) return std::move(cron).error();
   if (!is_zone_name(order.zone)) {
-    return Error::invalid_argument(text("the time zone ", quoted(order.zone), " cannot be one"))
-        .with_hint("name one of the time zone database: UTC, Europe/Berlin, America/New_York");
+    return Error::invalid_argument(text("the time zone ", quoted(order.zone), " is invalid"))
+        .with_hint("use a name of the time zone database: UTC, Europe/Berlin, America/New_York");
   }
   if (order.catch_up == CatchUp::kAll && order.overlap != Overlap::kQueue) {
-    return Error::invalid_argument(text("catch_up: all starts several fire times one after the ",
-                                        "other, and overlap: ", to_text(order.overlap),
-                                        " would pass over them"))
+    return Error::invalid_argument(
+               text("catch_up: all starts jobs for all missed fire times, one after the ",
+                    "other, and overlap: ", to_text(order.overlap), " would skip them"))
         .with_hint("set overlap to queue, or catch_up to last or none");
   }
   if (Result<void> ok = check_submission(order.stages); !ok) return ok;
@@ -110,7 +110,7 @@ Result<void> check_schedule(const ScheduleOrder& order) {
       const auto is_stage = [&one](const StageOrder& other) { return other.stage == one.job; };
       if (std::any_of(order.stages.stages.begin(), order.stages.stages.end(), is_stage)) continue;
       return Error::invalid_argument(text("a job of a schedule cannot wait for ", quoted(one.job)))
-          .with_hint("it may wait for stages of its own pipeline");
+          .with_hint("it may only wait for stages of its own pipeline");
     }
   }
   // What each firing adds to names must have room.

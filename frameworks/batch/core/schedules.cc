@@ -49,7 +49,8 @@ const ScheduleRecord* Schedules::find(const std::string& name) const {
 Result<void> Schedules::has_room(const std::string& owner) const {
   constexpr std::string_view kHint = "remove one with proffer batch cron remove";
   if (schedules_.size() >= kSchedulesMax) {
-    return Error::resource_exhausted(text("there are ", schedules_.size(), " schedules, the most"))
+    return Error::resource_exhausted(
+               text("there are ", schedules_.size(), " schedules, the maximum"))
         .with_hint(std::string(kHint));
   }
   const auto of_owner =
@@ -57,7 +58,7 @@ Result<void> Schedules::has_room(const std::string& owner) const {
                     [&owner](const auto& known) { return known.second.record.owner == owner; });
   if (of_owner >= static_cast<int64_t>(kSchedulesPerUserMax)) {
     return Error::resource_exhausted(
-               text("user ", quoted(owner), " has ", of_owner, " schedules, the most"))
+               text("user ", quoted(owner), " has ", of_owner, " schedules, the maximum"))
         .with_hint(std::string(kHint));
   }
   return {};

@@ -123,7 +123,7 @@ Result<InputFormat> parse_input_format(std::string_view given) {
   if (!given.starts_with(kFixed)) {
     return Error::invalid_argument(
                text("input_format must be lines, nul or fixed:BYTES, not ", quoted(given)))
-        .with_hint("fixed:100 is for records of 100 bytes");
+        .with_hint("for records of 100 bytes, write fixed:100");
   }
   const Result<int64_t> bytes = parse_whole("input_format: bytes of a record",
                                             given.substr(kFixed.size()), 1, kFixedBytesMax);

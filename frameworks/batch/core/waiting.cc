@@ -22,7 +22,7 @@ Result<void> check_part(std::string_view what, const std::string& name, size_t b
   if (Result<void> ok = check_name(what, name); !ok) return ok;
   if (name.size() <= bytes_max && name.find('.') == std::string::npos) return {};
   return Error::invalid_argument(text(what, " ", quoted(name), " must have at most ", bytes_max,
-                                      " bytes and no dot: it is part of ids"));
+                                      " bytes and no dot, because it is part of ids"));
 }
 
 // Stages that wait for each other in a circle, as "a, b"; empty if there are none. Those that wait
@@ -57,14 +57,15 @@ Result<void> check_each_of(const Submission& submission, const StageOrder& stage
   for (const StageDependency& one : stage.after) {
     if (one.on != Condition::kEach) continue;
     if (++count > 1 || stage.takes_any) {
-      return Error::invalid_argument("elements wait for those of one array, and not with when: any")
+      return Error::invalid_argument(
+                 "elements can wait for the elements of one array only, and not with when: any")
           .with_hint("put an array in between");
     }
     if (!stage.order.array || stage.order.array->is_gang) {
-      return Error::invalid_argument(text("only an array waits by element, and this is ",
-                                          stage.order.array ? "a gang" : "none", ": ",
+      return Error::invalid_argument(text("only an array can wait by element, and this is ",
+                                          stage.order.array ? "a gang" : "no array", ": ",
                                           quoted(one.job)))
-          .with_hint("with after it waits until all of the other job has finished");
+          .with_hint("to wait until all of the other job has finished, use after");
     }
     for (const StageOrder& other : submission.stages) {
       if (submission.pipeline.empty() || other.stage != one.job) continue;
@@ -159,7 +160,7 @@ Result<Waiting> decode_waiting(std::string_view bytes) {
   waiting.is_planned = (flags & 2) != 0;
   waiting.schedule = in.bytes(kNameBytesMax);
   waiting.model = in.bytes(kPathBytesMax);
-  if (!in.ended_well()) return corrupt("what a job waits for");
+  if (!in.ended_well()) return corrupt("the dependencies of a job");
   return waiting;
 }
 
@@ -195,7 +196,7 @@ Result<void> check_stages(const Submission& submission) {
     for (const StageDependency& one : stage.after) {
       if (one.job.empty() || one.job.size() > 2 * kNameBytesMax) {
         return Error::invalid_argument(
-            text("a job waits for ", quoted(one.job), ", which is no id of a job"));
+            text("a job waits for ", quoted(one.job), ", which is not a job id"));
       }
       if (!known.insert(one.job).second) {
         return Error::invalid_argument(
@@ -204,24 +205,24 @@ Result<void> check_stages(const Submission& submission) {
     }
   }
   if (const std::string names_of = circle(submission); !names_of.empty()) {
-    return Error::invalid_argument(text("these stages wait for each other in a circle: ", names_of))
-        .with_hint("one of them has to begin");
+    return Error::invalid_argument(text("stages wait for each other in a circle: ", names_of))
+        .with_hint("remove one of these dependencies");
   }
   return {};
 }
 
 Error other_size(uint32_t size, const std::string& other_name, int64_t other) {
   return Error::invalid_argument(text("it has ", size, " elements, and ", other_name,
-                                      ", for whose elements they wait, has ", other))
-      .with_hint("both need the same number: element i waits for element i");
+                                      ", whose elements they wait for, has ", other))
+      .with_hint("both need the same number of elements");
 }
 
 Result<void> check_each(const JobOrder& order, const std::string& other_name,
                         const JobOrder& other) {
   if (!other.array || other.array->is_gang) {
     return Error::failed_precondition(text(other_name, " is ", other.array ? "a gang" : "no array",
-                                           ": there are no elements to wait for one by one"))
-        .with_hint("with after it waits until all of it has finished");
+                                           ": it has no elements to wait for"))
+        .with_hint("to wait until all of it has finished, use after");
   }
   const bool is_known = !order.awaits_plan() && !other.awaits_plan();
   if (!is_known || order.array->size() == other.array->size()) return {};
@@ -245,13 +246,13 @@ Result<void> check_submission(const Submission& submission) {
     }
     if (!plans.insert(stage.order.plan).second || !outputs.insert(stage.order.output).second) {
       return Error::invalid_argument(
-                 text("two stages have the output ", quoted(stage.order.output), ", or one plan"))
-          .with_hint("each stage needs an output of its own");
+                 text("two stages have the same output or plan: ", quoted(stage.order.output)))
+          .with_hint("give each stage its own output");
     }
   }
   const size_t bytes = encode_submission(submission).size();
   if (bytes > kSubmissionBytesMax) {
-    return Error::invalid_argument(text("what is said of the pipeline has ", bytes,
+    return Error::invalid_argument(text("the description of the pipeline has ", bytes,
                                         " bytes; at most ", kSubmissionBytesMax, " are allowed"))
         .with_hint("shorten its commands, or put them into scripts");
   }

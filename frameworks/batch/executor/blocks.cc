@@ -136,7 +136,7 @@ Result<void> Unpacker::unpack(const BlockHeader& header, std::string_view stored
   const size_t size = ::ZSTD_decompressDCtx(context_->context.get(), raw.data(), raw.size(),
                                             stored.data(), stored.size());
   if (::ZSTD_isError(size) != 0 || size != raw.size() || raw.back() != '\n') {
-    return Error::corruption("it cannot be unpacked");
+    return Error::corruption("it cannot be decompressed");
   }
   return {};
 }

@@ -116,7 +116,7 @@ Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
   if (failed == 0) return pid;
   if (!is_directory(start.directory)) {
     return Error::unavailable(text("the directory ", quoted(start.directory),
-                                   " of the command is not on this agent"))
+                                   " of the command does not exist on this agent"))
         .with_hint("name another with --directory");
   }
   switch (failed) {
@@ -147,7 +147,7 @@ bool Element::wait(pid_t pid, Duration timeout) {
     do {
       waited = ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT | options);
     } while (waited != 0 && errno == EINTR);
-    CHECK_EQ(waited, 0) << "somebody else reaped our child";
+    CHECK_EQ(waited, 0) << "another part of the process reaped our child";
     return info.si_pid == pid;
   };
   if (timeout == Duration()) return ended(0);
@@ -199,7 +199,7 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
   do {
     waited = ::waitpid(*pid, &status, 0);
   } while (waited < 0 && errno == EINTR);
-  CHECK_EQ(waited, *pid) << "somebody else reaped our child";
+  CHECK_EQ(waited, *pid) << "another part of the process reaped our child";
   if (!in_time) return kTimedOutCode;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

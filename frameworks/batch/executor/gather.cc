@@ -172,7 +172,7 @@ Result<std::vector<KeptEnd>> find_ends(const GatherWork& work) {
 Result<void> gather(const GatherWork& given, TaskResult& result) {
   const auto is_of_another = [&] {
     return Error::failed_precondition(
-               text("the output ", quoted(given.common.output), " is not that of this job"))
+               text("the output ", quoted(given.common.output), " belongs to another job"))
         .with_hint("the output directory must be the same on all agents");
   };
   // The directory stays the same one if it gets another name meanwhile, even if this process stands
@@ -205,7 +205,7 @@ Result<void> gather(const GatherWork& given, TaskResult& result) {
     return std::binary_search(work.ok.begin(), work.ok.end(), one.end.code);
   });
   if (work.commits && done < int64_t{work.done}) {
-    return Error::failed_precondition(text(work.done, " elements have done their work, and ", done,
+    return Error::failed_precondition(text(work.done, " elements are done, but only ", done,
                                            " of them have a result in ",
                                            quoted(given.common.output)))
         .with_hint("the output directory must be the same on all agents");

@@ -84,7 +84,7 @@ Result<Lane> Lane::open(const std::string& output, uint32_t first) {
     if (!err) return std::move(err).error();
     return Lane(*std::move(index), *size, *std::move(out), *std::move(err));
   }
-  return Error::unavailable("no file for output is free");
+  return Error::unavailable("no output file is free");
 }
 
 Result<void> Lane::measure() {
@@ -107,7 +107,8 @@ Result<void> Lane::begin() {
     } while (failed != 0 && errno == EINTR);
     // Some file systems cannot promise room.
     if (failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) {
-      return system_error("taking room for the end of an element in the output directory", errno);
+      return system_error("reserving space for the end of an element in the output directory",
+                          errno);
     }
     room_until_ = index_bytes_ + kRoomBytes;
   }

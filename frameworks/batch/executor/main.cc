@@ -65,7 +65,7 @@ class BatchExecutor {
  private:
   void on_task(const proto::RunTask& task) {
     if (!task_.empty()) {
-      executor_.failed(task.spec.id, "this executor runs one task, and has had it");
+      executor_.failed(task.spec.id, "this executor runs one task only, and has already had it");
       return;
     }
     task_ = task.spec.id;

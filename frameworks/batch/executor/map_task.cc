@@ -100,13 +100,13 @@ class Feeder {
     if (records.left_over() > 0) {
       return fail(Error::corruption(text("input ", quoted(chunk.path),
                                          " ends inside a record: ", records.left_over(), " of ",
-                                         split_.format.bytes, " bytes are left at its end"))
-                      .with_hint("fixed:BYTES is for files of whole records"));
+                                         split_.format.bytes, " bytes remain at its end"))
+                      .with_hint("fixed:BYTES needs files of whole records"));
     }
     if (at_end && records.missing() > 0) {
       return fail(Error::corruption(
           text("input ", quoted(chunk.path), " has become shorter since the job was submitted: ",
-               records.missing(), " bytes are missing; a new job reads it as it is now")));
+               records.missing(), " bytes are missing; submit a new job to read it as it is now")));
     }
     if (!records.lacks_end()) return true;
     ++records_;
@@ -187,7 +187,7 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   if (!is_last && result.http_address.empty()) {
     return TaskTrouble{.message =
                            "this agent serves no files ($PROFFER_AGENT_HTTP is empty), so reducers "
-                           "cannot read the output of maps here"};
+                           "cannot fetch map outputs from it"};
   }
   Result<Pipe> to_mapper = make_pipe();
   if (!to_mapper) return trouble(to_mapper.error());

@@ -127,12 +127,12 @@ Result<void> commit_output(const EndWork& work) {
     if (*has_part) continue;
     return Error::failed_precondition(
                text("all tasks finished, but ",
-                    quoted(text(is_aside ? from : output, "/", part_name(i))), " is not there"))
+                    quoted(text(is_aside ? from : output, "/", part_name(i))), " is missing"))
         .with_hint("input and output must be the same directories on all agents");
   }
   if (!*is_ours) {
     return Error::failed_precondition(
-               text("the output ", quoted(output), " is not that of this job"))
+               text("the output ", quoted(output), " belongs to another job"))
         .with_hint("the output directory must be the same on all agents");
   }
   if (is_aside) {

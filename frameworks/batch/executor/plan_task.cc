@@ -58,9 +58,9 @@ std::optional<TaskTrouble> write_plan(const PlanRequest& request, const HostsOfP
       result.locality = *std::move(locality);
       if (const size_t bytes = encode_plan_result(result).size(); bytes > kPlanResultBytesMax) {
         return hopeless(Error::resource_exhausted(
-            text("what is said of the hosts of the map tasks has ", bytes, " bytes; at most ",
+            text("the list of the map tasks' hosts has ", bytes, " bytes; at most ",
                  kPlanResultBytesMax, " are allowed for a job that waits for others or for the ",
-                 "clock: name larger directories in the locality file, or use prefer_hosts")));
+                 "clock. Name larger directories in the locality file, or use prefer_hosts")));
       }
     }
   }
@@ -177,7 +177,7 @@ std::optional<TaskTrouble> copy_model(const PlanWork& work) {
   if (!has_model) return trouble(has_model.error());
   if (!*has_model) {
     return hopeless(Error::not_found(text("the schedule's directory ", quoted(work.model),
-                                          " is gone; submit the schedule again")));
+                                          " no longer exists; submit the schedule again")));
   }
   const std::string own = text(work.common.output, "-", work.common.attempt);
   const std::string plan = plan_directory(own, work.common.plan);
@@ -232,9 +232,9 @@ std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result) {
                                                                : trouble(moved.error());
     }
   } else if (!*is_placed) {
-    return trouble(Error::not_found(text("there is no plan in ", quoted(work.common.output), " or ",
-                                         quoted(work.place),
-                                         "; the output directory must be the same on all agents")));
+    return trouble(
+        Error::not_found(text("no plan in ", quoted(work.common.output), " or ", quoted(work.place),
+                              "; the output directory must be the same on all agents")));
   }
   const std::string told = made_plan(placed) + "/result";
   const Result<bool> is_told = is_there(told);

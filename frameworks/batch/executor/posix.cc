@@ -207,7 +207,7 @@ ExitStatus Child::wait() {
   do {
     waited = ::waitpid(pid_, &status, 0);
   } while (waited < 0 && errno == EINTR);
-  CHECK_EQ(waited, pid_) << "somebody else reaped our child";
+  CHECK_EQ(waited, pid_) << "another part of the process reaped our child";
   pid_ = -1;
   if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status)};

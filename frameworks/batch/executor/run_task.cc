@@ -75,7 +75,7 @@ std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& s
     case 2:   // what shells, awk, grep and Python say of a command that they cannot read
     case 64:  // EX_USAGE
       trouble.blame = Blame::kCommand;
-      trouble.message += ", as commands do that are used wrongly";
+      trouble.message += " (usually: the command was used wrongly)";
       break;
     case 126:
       trouble.blame = Blame::kCommand;

@@ -25,15 +25,15 @@ Result<void> check_copy(const std::string& copy, const LargeFile& file) {
   struct stat seen = {};
   if (::stat(copy.c_str(), &seen) != 0) {
     if (errno != ENOENT) return system_error(text("its copy ", quoted(copy)), errno);
-    return Error::not_found(text("its copy ", quoted(copy), " is gone"));
+    return Error::not_found(text("its copy ", quoted(copy), " no longer exists"));
   }
   if (S_ISREG(seen.st_mode) && seen.st_size == file.bytes &&
       seen.st_mtim.tv_sec == file.modified_s) {
     return {};
   }
-  return Error::corruption(text("its copy ", quoted(copy), " was changed: it has ", seen.st_size,
-                                " bytes, and had ", file.bytes,
-                                seen.st_size == file.bytes ? " too, at another time" : ""));
+  return Error::corruption(
+      text("its copy ", quoted(copy), " was changed: it has ", seen.st_size, " bytes instead of ",
+           file.bytes, seen.st_size == file.bytes ? " with another modification time" : ""));
 }
 
 // Replaces the link of an earlier task of the same sandbox.

@@ -44,7 +44,7 @@ Result<HttpPlace> Sources::place(size_t index, bool is_refused) {
     const std::lock_guard lock(mutex_);
     const Source& known = sources_[index];
     if (known.agent.empty() && known.place.address.empty()) {
-      return Error::unavailable("a map told an address that is no agent's");
+      return Error::unavailable("a map task reported an address that is not an agent's");
     }
     if (known.agent.empty() || (!is_refused && Clock::now() < known.until)) return known.place;
   }
@@ -61,7 +61,7 @@ Result<HttpPlace> Sources::place(size_t index, bool is_refused) {
   if (!answer) return Error(answer.error()).in(text("asking this agent for agent ", agent));
   if (answer->status >= 300) return Error::unavailable(std::string(trimmed(answer->reason)));
   const std::vector<std::string_view> lines = split(body, '\n');
-  if (lines.size() < 3) return Error::unavailable("this agent's answer is no address");
+  if (lines.size() < 3) return Error::unavailable("this agent's answer is not an address");
   HttpPlace place{.address = std::string(lines[0]),
                   .pin = std::string(lines[1]),
                   .token = std::string(lines[2])};

@@ -80,7 +80,7 @@ class PackedInput : public InputReader {
   Error damaged(std::string_view why) const {
     return Error::corruption(
                text("input ", quoted(path_), " is damaged at byte ", bytes_read(), ": ", why))
-        .with_hint("mend or remove it, or read it as it stands with decompress: false");
+        .with_hint("repair or remove it, or read it as it is with decompress: false");
   }
 
   PlainInput file_;
@@ -120,7 +120,7 @@ class GzipInput : public PackedInput {
     if (result == Z_STREAM_END) {
       is_between = true;
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      return Error::corruption(stream_.msg != nullptr ? stream_.msg : "it is no gzip");
+      return Error::corruption(stream_.msg != nullptr ? stream_.msg : "not a gzip file");
     }
     return out.size() - stream_.avail_out;
   }

@@ -127,7 +127,7 @@ Result<void> add_argument(std::string argument, std::vector<std::string>& argume
   arguments.push_back(std::move(argument));
   if (arguments.size() <= kElementsMax) return {};
   return Error::resource_exhausted(
-      text("there are more than ", kElementsMax, " arguments, the most that an array can have"));
+      text("there are more than ", kElementsMax, " arguments, the maximum of an array"));
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ Result<std::string> read_file(const std::string& path, size_t bytes_max) {
     content.append(buffer, static_cast<size_t>(got));
     if (content.size() > bytes_max) {
       return Error::resource_exhausted(
-          text(quoted(path), " has more than ", bytes_max, " bytes, which is the most allowed"));
+          text(quoted(path), " has more than ", bytes_max, " bytes, the maximum"));
     }
   }
 }
@@ -164,8 +164,8 @@ Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs
   return Error::failed_precondition(
              text("nothing to read: the inputs have ", files.size(), " regular files, all empty"))
       .with_hint(
-          "links inside directories are not followed: name what they point to; with "
-          "--allow-empty the result is that of no lines");
+          "links inside directories are not followed: name their targets. To accept empty input, "
+          "add --allow-empty.");
 }
 
 Result<std::vector<std::string>> find_arguments(const std::string& lines_of,
@@ -189,7 +189,7 @@ Result<std::vector<std::string>> find_arguments(const std::string& lines_of,
     }
   }
   if (!arguments.empty()) return arguments;
-  return Error::failed_precondition("there are no arguments to run the command for");
+  return Error::failed_precondition("no arguments to run the command for");
 }
 
 }  // namespace proffer::batch

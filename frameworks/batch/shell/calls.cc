@@ -26,12 +26,12 @@ Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& c
   if (answer.error().code() == ErrorCode::kNotFound && says("no framework")) {
     return std::move(answer).error().with_hint(
         "start the scheduler with `proffer batch scheduler --session-file FILE` (proffer dev and "
-        "the installed package do), or name another with --framework");
+        "the installed package do so), or name another with --framework");
   }
   if (is_away(answer.error()) && !says("cannot reach a master")) {
     return std::move(answer).error().with_hint(
-        "tasks of its jobs run on; start it again as before, with the same --session-file (proffer "
-        "dev and the installed package do it by themselves), then try again");
+        "its tasks keep running; start the scheduler again with the same --session-file (proffer "
+        "dev and the installed package do so), then try again");
   }
   return answer;
 }

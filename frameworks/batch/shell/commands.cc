@@ -130,7 +130,7 @@ class Watcher {
       }
       if (!is_away(next.error())) return print_error(next.error(), options_.json);
       if (!std::exchange(is_away_, true)) {
-        note(text("note: ", next.error().message(), "; the job goes on without"));
+        note(text("note: ", next.error().message(), "; the job continues"));
       }
       wait_a_moment();
     }
@@ -172,7 +172,7 @@ class Watcher {
       return kSignalCode + signal;
     }
     if (signal == SIGHUP || (signal == SIGINT && wants_to_detach(job))) {
-      note(text(job, " goes on; see it with: proffer batch watch ", job));
+      note(text(job, " keeps running; watch it with: proffer batch watch ", job));
       return kSignalCode + signal;
     }
     cancelled_by_ = signal;
@@ -187,7 +187,7 @@ class Watcher {
   bool wants_to_detach(const std::string& job) {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0 || options_.json) return false;
     note("");
-    print_question(text("detach (d) and let ", job, " go on, or cancel (c, or Ctrl-C) it? "));
+    print_question(text("detach (d) and keep ", job, " running, or cancel it (c, or Ctrl-C)? "));
     char buffer[64];
     const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
     take_signal();
@@ -271,10 +271,10 @@ int show_first_results(const ResultsOptions& what, const proto::BatchJob& job,
   if (what.index || what.only_failed || what.of_stderr || what.as_table) {
     return print_error(
         Error::failed_precondition(text("job ", job.job, " has not ended"))
-            .with_hint(text("wait for it with: proffer batch wait ", job.job,
-                            "; or see all that "
-                            "its elements write with: proffer batch results --follow ",
-                            job.job)),
+            .with_hint(
+                text("wait for it with: proffer batch wait ", job.job,
+                     "; or follow the output of its elements with: proffer batch results --follow ",
+                     job.job)),
         options.json);
   }
   const Result<JobOrder> order = read_order(job.output);
@@ -295,13 +295,13 @@ int show_results(const ResultsOptions& what, const CommandOptions& options) {
   if (!job) return print_answer(job.error(), options.json);
   const auto refused = [&](const Error& error) { return print_error(error, options.json); };
   if (!job->array) {
-    return refused(Error::failed_precondition(text("job ", job->job, " is no array"))
-                       .with_hint("its result is in the output directory that "
-                                  "`proffer batch status` names"));
+    return refused(
+        Error::failed_precondition(text("job ", job->job, " is not an array"))
+            .with_hint("its result is in the output directory; see `proffer batch status`"));
   }
   if (job->output.empty()) {
-    return refused(Error::permission_denied(
-        text("only user ", quoted(job->owner), " and operators see the results of ", job->job)));
+    return refused(Error::permission_denied(text(
+        "only user ", quoted(job->owner), " and operators may see the results of ", job->job)));
   }
   if (!proto::has_ended(job->phase)) return show_first_results(what, *job, options);
   const Result<std::vector<ElementResult>> results = read_results(job->output);
@@ -401,13 +401,13 @@ int cancel(const std::string& name, const CommandOptions& options) {
   if (options.json) {
     print_json(proto::batch_job_json(*job));
   } else if (proto::has_ended(job->phase)) {
-    print_line(text(job->job, " has ended already: ", to_text(job->phase),
+    print_line(text(job->job, " has already ended: ", to_text(job->phase),
                     job->phase == proto::BatchPhase::kFinished ? ""
-                    : job->array ? "; its results stay, and it cannot be retried"
-                                 : "; nothing is kept of what it had done"));
+                    : job->array ? "; its results stay, and it can no longer be retried"
+                                 : "; its partial results are deleted"));
   } else {
     print_line(text(job->job, " is ending: its tasks are killed and its output is ",
-                    job->array ? "kept as far as it is" : "taken away"));
+                    job->array ? "kept as far as it exists" : "removed"));
   }
   return 0;
 }
@@ -419,14 +419,15 @@ int retry(const std::string& name, const CommandOptions& options) {
   if (before->retry_until != Time() && !before->array &&
       ::access(before->output.c_str(), F_OK) == 0) {
     return print_error(
-        Error::already_exists(text("output ", quoted(before->output), " exists already"))
-            .with_hint("move it away: the job will put its result there"),
+        Error::already_exists(text("output ", quoted(before->output), " already exists"))
+            .with_hint("move it away: the job writes its result there"),
         options.json);
   }
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "retry", .job = name});
   if (!job) return print_answer(job.error(), options.json);
-  print_answer_or(options, proto::batch_job_json(*job),
-                  text(job->job, " is queued again; see it with: proffer batch watch ", job->job));
+  print_answer_or(
+      options, proto::batch_job_json(*job),
+      text(job->job, " is queued again; watch it with: proffer batch watch ", job->job));
   return 0;
 }
 

@@ -43,7 +43,7 @@ Result<proto::BatchSchedule> ask_for_schedule(const CommandOptions& options,
   }
   const std::string_view near = nearest(name, names);
   return Error::not_found(text("there is no schedule ", quoted(name)))
-      .with_hint(near.empty() ? std::string("proffer batch cron list shows them")
+      .with_hint(near.empty() ? std::string("list schedules with: proffer batch cron list")
                               : text("did you mean ", quoted(near), "?"));
 }
 
@@ -118,7 +118,7 @@ int change_schedule(const std::string& name, const std::string& verb,
   if (options.json) {
     print_json(*answer);
   } else if (verb == "resume" && !schedule->next.empty()) {
-    print_line(text(name, " fires next at ", zone_time(*schedule, schedule->next.front().at)));
+    print_line(text(name, " next fires at ", zone_time(*schedule, schedule->next.front().at)));
   }
   return 0;
 }

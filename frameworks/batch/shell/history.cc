@@ -52,7 +52,7 @@ int history(int64_t limit, const CommandOptions& options) {
                            tenths(job.ended_at - job.submitted_at), cpu_text(job)));
   }
   if (all > jobs->size()) {
-    print_note_text(text(all - jobs->size(), " more; --limit says how many are shown"));
+    print_note_text(text(all - jobs->size(), " more; raise --limit to see them"));
   }
   return 0;
 }

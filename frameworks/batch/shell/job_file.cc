@@ -100,9 +100,9 @@ Result<Parameters> read_parameters(const yaml::Node& file, const Parameters& giv
     if (declared == values.end()) {
       const std::string_view near = nearest(name, names);
       return Error::invalid_argument(
-                 text("the job file declares no parameter ", quoted(name),
+                 text("the job file does not declare the parameter ", quoted(name),
                       near.empty() ? "" : text("; did you mean ", quoted(near), "?")))
-          .with_hint("parameters: {NAME: VALUE} in the file declares it");
+          .with_hint("declare it in the file: parameters: {NAME: VALUE}");
     }
     declared->second = value;
   }
@@ -189,7 +189,7 @@ Result<JobFile> parse_job_file(std::string_view whole, const Parameters& given,
       });
   if (!read) return std::move(read).error();
   if (stages != nullptr && file.stages.empty()) {
-    return yaml::at(*stages, "a pipeline has at least one stage");
+    return yaml::at(*stages, "a pipeline needs at least one stage");
   }
   return file;
 }

@@ -65,7 +65,7 @@ Result<int64_t> copy_bytes(const std::string& path, int from, const std::string&
     if (copied > kLargeFilesBytesMax) {
       return Error::resource_exhausted(text(quoted(path), " has more than ",
                                             print_bytes(kLargeFilesBytesMax),
-                                            ", the most that a job can ship"));
+                                            ", the maximum that a job can ship"));
     }
   }
 }
@@ -114,21 +114,23 @@ Result<DividedFiles> divide_files(const std::vector<std::string>& paths) {
     }
     if (S_ISDIR(seen.st_mode)) {
       return Error::invalid_argument(text(quoted(path), " is a directory"))
-          .with_hint("pack it: tar cf NAME.tar DIRECTORY, ship that, and unpack it in the command");
+          .with_hint(
+              "pack it with tar cf NAME.tar DIRECTORY, ship the archive, and unpack it in the "
+              "command");
     }
     const std::string name = path.substr(path.rfind('/') + 1);
     const auto [before, is_new] = names.emplace(name, path);
     if (!is_new) {
-      return Error::invalid_argument(text("two of the files to ship are named ", quoted(name), ": ",
-                                          quoted(before->second), " and ", quoted(path)))
-          .with_hint("they share one directory where the tasks run; rename one");
+      return Error::invalid_argument(text("two files to ship have the same name ", quoted(name),
+                                          ": ", quoted(before->second), " and ", quoted(path)))
+          .with_hint("rename one: the tasks get them in one directory");
     }
     all.push_back({.bytes = S_ISREG(seen.st_mode) ? seen.st_size : 0, .name = name, .path = path});
     if (all.back().bytes > kLargeFilesBytesMax - sum) {
       return Error::resource_exhausted(text("the shipped files have more than ",
                                             print_bytes(kLargeFilesBytesMax), " together, with ",
                                             quoted(path)))
-          .with_hint("put large files where all agents can read them, and name their path");
+          .with_hint("put large files where all agents can read them, and give their path");
     }
     sum += all.back().bytes;
   }
@@ -151,7 +153,7 @@ Result<void> check_copied(std::string_view path, const FileState& before, const 
   return Error::unavailable(text(quoted(path), " was changed while it was copied: it had ",
                                  before.bytes, " bytes, ", copied, " were copied, and it has ",
                                  after.bytes))
-      .with_hint("submit the job again when nothing writes to the file");
+      .with_hint("submit the job again when no program writes to the file");
 }
 
 Result<std::map<std::string, LargeFile>> copy_large_files(

@@ -58,7 +58,8 @@ Result<TaskId> last_attempt(const CommandOptions& options, const proto::BatchJob
   if (last) return to_task_id(*last);
   return Error::not_found(
              text("the master knows no attempt of task ", prefix.substr(0, prefix.size() - 1)))
-      .with_hint("it has not begun, or ended long ago; proffer tasks --all lists what there is");
+      .with_hint(
+          "the task has not started, or ended long ago; list tasks with proffer tasks --all");
 }
 
 Result<TaskId> find_attempt(const CommandOptions& options, const proto::BatchJob& job,
@@ -66,24 +67,24 @@ Result<TaskId> find_attempt(const CommandOptions& options, const proto::BatchJob
   // What is not ours to see is not told.
   if (job.output.empty()) {
     return Error::permission_denied(
-               text("job ", quoted(job.job), " is of user ", quoted(job.owner)))
-        .with_hint("that user and operators of the cluster may see what its tasks write");
+               text("job ", quoted(job.job), " belongs to user ", quoted(job.owner)))
+        .with_hint("only that user and operators may see the output of its tasks");
   }
   if (job.array) {
     return Error::failed_precondition(
-               text("job ", quoted(job.job), " is an array: its output lies in its results"))
-        .with_hint(text("proffer batch results ", job.job,
-                        " --failed --stderr shows what failed elements wrote"));
+               text("job ", quoted(job.job), " is an array: its output is in its results"))
+        .with_hint(text("see the output of failed elements with: proffer batch results ", job.job,
+                        " --failed --stderr"));
   }
   if (task.empty()) {
     if (!job.failed_task.empty()) return TaskId(job.failed_task);
     return Error::not_found(text("no task of job ", quoted(job.job), " has failed"))
-        .with_hint(text("name a task, as in: proffer batch logs ", job.job, " map-0"));
+        .with_hint(text("name a task, for example: proffer batch logs ", job.job, " map-0"));
   }
   const std::optional<TaskName> name = parse_task(JobId(job.job), task);
   if (!name) {
     return Error::invalid_argument(text(quoted(task), " is not a task of a job"))
-        .with_hint("write map-3 or reduce-0; map-3-2 is its second attempt");
+        .with_hint("write map-3 or reduce-0; map-3-2 is the second attempt");
   }
   if (name->attempt == 0) return last_attempt(options, job, *name);
   return to_task_id(*name);

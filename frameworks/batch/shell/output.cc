@@ -33,16 +33,16 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int error_number = errno;
     if (error_number == EEXIST) {
-      Error error = Error::already_exists(text("output ", quoted(path), " exists already"));
+      Error error = Error::already_exists(text("output ", quoted(path), " already exists"));
       if (exists(path + "/_temporary") && !exists(path + "/_SUCCESS")) {
         return std::move(error).with_hint(
-            "it is of a job that runs or was cut off; if it does not run, remove it");
+            "a job writes it, or was interrupted; if no job runs, remove it");
       }
-      return std::move(error).with_hint("remove it, or name another with --output");
+      return std::move(error).with_hint("remove it, or choose another with --output");
     }
     if (error_number == ENOENT) {
       return Error::not_found(
-                 text("the directory that output ", quoted(path), " would be in does not exist"))
+                 text("the parent directory of output ", quoted(path), " does not exist"))
           .with_hint(text("mkdir -p ", path.substr(0, path.rfind('/'))));
     }
     return Error::unavailable(text("making output ", quoted(path), ": ", words(error_number)));

@@ -23,8 +23,9 @@ Error unknown(const yaml::Node& node, const std::string& key, const std::string&
   const std::string_view near = nearest(name, names);
   return yaml::at(node, text(printable(key), ": there is no parameter ", quoted(name),
                              near.empty() ? "" : text("; did you mean ", quoted(near), "?")))
-      .with_hint(all.empty() ? "declare it: parameters: {NAME: VALUE}; ~~{ stands for ~{"
-                             : text("there are ", all, "; ~~{ stands for ~{"));
+      .with_hint(all.empty()
+                     ? "declare it with parameters: {NAME: VALUE}; write ~~{ for a literal ~{"
+                     : text("the parameters are ", all, "; write ~~{ for a literal ~{"));
 }
 
 Result<std::string> filled(const yaml::Node& node, const std::string& key,
@@ -39,7 +40,8 @@ Result<std::string> filled(const yaml::Node& node, const std::string& key,
     } else if (rest.starts_with(kOpen)) {
       const size_t end = rest.find('}');
       if (end == std::string_view::npos) {
-        return yaml::at(node, text(printable(key), ": ~{ has no }")).with_hint("~~{ stands for ~{");
+        return yaml::at(node, text(printable(key), ": } is missing after ~{"))
+            .with_hint("write ~~{ for a literal ~{");
       }
       const std::string name(rest.substr(kOpen.size(), end - kOpen.size()));
       const auto value = values.find(name);
@@ -53,9 +55,9 @@ Result<std::string> filled(const yaml::Node& node, const std::string& key,
     }
   }
   if (made.size() > room) {
-    return yaml::at(node,
-                    text(printable(key), ": with its parameters filled in, the file has more than ",
-                         kFilledBytesMax, " bytes"));
+    return yaml::at(
+        node, text(printable(key), ": after its parameters are filled in, the file has more than ",
+                   kFilledBytesMax, " bytes"));
   }
   room -= made.size();
   return made;

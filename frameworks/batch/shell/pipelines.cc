@@ -55,7 +55,7 @@ class Watch {
       const Result<Stages> stages = ask_for_list(options_, true, pipeline_);
       if (!stages) {
         if (!is_away(stages.error())) return print_error(stages.error(), options_.json);
-        note(text("note: ", stages.error().message(), "; the pipeline goes on without"));
+        note(text("note: ", stages.error().message(), "; the pipeline continues"));
         wait_a_moment();
         continue;
       }
@@ -106,7 +106,7 @@ class Watch {
         Error::failed_precondition(text("stage ", stage.stage, " of ", pipeline_, ": ",
                                         stage.error.empty() ? to_text(phase) : stage.error))
             .with_hint(stage.hint.empty()
-                           ? text("proffer batch retry ", pipeline_, " does what is missing")
+                           ? text("run the missing parts with: proffer batch retry ", pipeline_)
                            : stage.hint),
         options_.json);
     return signalled_ != 0 ? kSignalCode + signalled_ : code;
@@ -196,11 +196,10 @@ Result<bool> is_pipeline(const std::string& name, const Error& no_job,
 int show_pipeline(const std::string& pipeline, const CommandOptions& options) {
   return for_stages(pipeline, options, [&](const Stages& stages) {
     if (stages.empty()) {
-      return print_error(
-          Error::not_found(text("there is no pipeline ", quoted(pipeline)))
-              .with_hint("proffer batch list --all shows all jobs, proffer batch status JOB the "
-                         "pipeline of a stage"),
-          options.json);
+      return print_error(Error::not_found(text("there is no pipeline ", quoted(pipeline)))
+                             .with_hint("list all jobs with proffer batch list --all, and the "
+                                        "pipeline of a stage with proffer batch status JOB"),
+                         options.json);
     }
     if (options.json) {
       print_json(proto::batch_page_json({.jobs = stages}));
@@ -233,7 +232,7 @@ int cancel_pipeline(const std::string& pipeline, const CommandOptions& options) 
     std::stable_partition(stages.begin(), stages.end(), [](const proto::BatchJob& one) {
       return one.phase == proto::BatchPhase::kWaiting;
     });
-    if (stages.empty() && !options.json) print_line(text(pipeline, " has ended already"));
+    if (stages.empty() && !options.json) print_line(text(pipeline, " has already ended"));
     return ask_each(stages, "cancel", options);
   });
 }

@@ -150,8 +150,8 @@ Result<OutputDirectory> make_directory(const StageSpec& spec, const StageOrder& 
   const std::string& place = stage.order.output;
   const bool waits = is_waiting(stage);
   if (waits && ::access(place.c_str(), F_OK) == 0) {
-    return Error::already_exists(text("output ", quoted(place), " exists already"))
-        .with_hint("remove it, or name another");
+    return Error::already_exists(text("output ", quoted(place), " already exists"))
+        .with_hint("remove it, or choose another");
   }
   Result<OutputDirectory> output =
       OutputDirectory::prepare(waits ? waiting_directory(place, stage.order.plan) : place);
@@ -168,7 +168,8 @@ Result<OutputDirectory> make_model(const StageSpec& spec, const StageOrder& stag
   const std::string& place = stage.order.output;
   if (::mkdir(place.c_str(), 0777) != 0 && errno != EEXIST) {
     return Error::unavailable(text("making ", quoted(place), ": ", std::strerror(errno)))
-        .with_hint("the directory above the output must be there, and yours to write");
+        .with_hint(
+            "the parent directory of the output must exist, and you must have write access to it");
   }
   Result<OutputDirectory> model =
       OutputDirectory::prepare(model_directory(place, stage.order.plan));
@@ -211,8 +212,8 @@ Result<void> check_flags(const JobText& flags) {
   others.name.reset();
   others.role.reset();
   if (others == JobText()) return {};
-  return Error::invalid_argument("for a pipeline there are --name, --role and --parameter only")
-      .with_hint("write all else into the file, to the stage that it is for");
+  return Error::invalid_argument("a pipeline takes the options --name, --role and --parameter only")
+      .with_hint("write everything else into the file, in its stage");
 }
 
 Result<void> add_stages(const SubmitOptions& given, const JobFile& file, Prepared& prepared,
@@ -270,13 +271,13 @@ Result<Prepared> prepare(const SubmitOptions& given) {
     if (!read) return std::move(read).error();
     file = *std::move(read);
   } else if (!given.parameters.empty()) {
-    return Error::invalid_argument("--parameter is for a job file that declares it");
+    return Error::invalid_argument("--parameter needs a job file that declares the parameter");
   }
   if (file.schedule && !given.takes_schedule) {
-    return Error::invalid_argument("the job file has a schedule, and run waits for one job")
+    return Error::invalid_argument("the job file has a schedule, but run starts one job at once")
         .with_hint(
-            "proffer batch submit FILE starts the schedule; to run the job once, take the "
-            "key out");
+            "start the schedule with proffer batch submit FILE; to run the job once, remove "
+            "`schedule` from the file");
   }
   Prepared prepared;
   std::vector<StageSpec> specs;

@@ -148,7 +148,7 @@ std::string progress_line(const proto::BatchJob& status) {
   const int64_t running = status.map.running + status.reduce.running;
   if (running > 0) line += fmt::format(", {} running", running);
   const int64_t copies = status.map.copies + status.reduce.copies;
-  if (copies > 0) line += fmt::format(", {} of them twice", copies);
+  if (copies > 0) line += fmt::format(", {} of them with a second attempt", copies);
   const std::optional<Duration>& eta =
       status.phase == proto::BatchPhase::kMap ? status.map.eta : status.reduce.eta;
   if (eta && eta->nanos() > 0) line += fmt::format(", {} left", seconds_text(*eta));
@@ -171,7 +171,7 @@ std::vector<std::string> counter_lines(const proto::BatchJob& status) {
 std::string places_text(const proto::BatchJob& status) {
   const int64_t near = status.map.near + status.reduce.near;
   const int64_t all = near + status.map.far + status.reduce.far;
-  return all == 0 ? "" : fmt::format("{} of {} tasks ran on hosts that they prefer", near, all);
+  return all == 0 ? "" : fmt::format("{} of {} tasks ran on their preferred hosts", near, all);
 }
 
 std::string result_text(const proto::BatchJob& status, Duration elapsed) {

@@ -212,7 +212,7 @@ std::string report_text(const JobReport& report) {
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  if (report.stages.empty()) return out + "\nthe history has no attempt of it\n";
+  if (report.stages.empty()) return out + "\nthe history has no attempts of this job\n";
   out += "\n";
   for (const auto& row : rows) {
     std::string line;
@@ -423,7 +423,8 @@ std::string report_html(const JobReport& report) {
     out += text("<dt>", html_text(name), "</dt><dd>", html_text(value), "</dd>\n");
   }
   out += "</dl>\n";
-  if (report.stages.empty()) return out + "<p>The history has no attempt of it.</p>\n</html>\n";
+  if (report.stages.empty())
+    return out + "<p>The history has no attempts of this job.</p>\n</html>\n";
   out += "<h2>Stages</h2>\n<div class='scroll'><table>\n<tr>";
   for (const std::string& column : kStageColumns) {
     out += text("<th scope='col'>", html_text(column), "</th>");
@@ -445,7 +446,7 @@ std::string report_html(const JobReport& report) {
       "<svg class='key'><rect class='bad' width='100%' height='100%'/></svg> did not finish</p>\n";
   out += timeline(report);
   if (report.attempts.size() == kReportAttemptsMax) {
-    out += text("<p>Further attempts than these ", kReportAttemptsMax, " are left out.</p>\n");
+    out += text("<p>Only ", kReportAttemptsMax, " attempts are shown.</p>\n");
   }
   out +=
       html_list("Slow", report.slow, [&report](size_t index) { return slow_text(report, index); });

@@ -25,8 +25,8 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
   if (call->verb == "submit") {
     const auto refused = [](Error error) {
       if (error.code() != ErrorCode::kCorruption) return error;
-      return Error::invalid_argument("this is not an order of a job that this scheduler knows")
-          .with_hint("proffer must not be newer than the scheduler that it asks");
+      return Error::invalid_argument("the job has a format that this scheduler does not know")
+          .with_hint("proffer must not be newer than the scheduler");
     };
     if (is_submission(call->order)) {
       Result<Submission> stages = decode_submission(call->order);
@@ -66,9 +66,9 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
     asked.what = ChangeSchedule{.name = call->job, .what = what};
     return Asked(std::move(asked));
   }
-  return Error::invalid_argument(text("unknown request ", quoted(call->verb),
-                                      "; there are submit, list, status, cancel, retry, "
-                                      "schedules, pause, resume and remove"));
+  return Error::invalid_argument(
+      text("unknown request ", quoted(call->verb),
+           "; known are submit, list, status, cancel, retry, schedules, pause, resume and remove"));
 }
 
 std::string show(const Jobs& jobs, const ListJobs& asked, const Caller& by, Time now) {

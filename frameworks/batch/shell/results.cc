@@ -35,7 +35,7 @@ Error cannot_read(const std::string& path, int error_number) {
 
 Result<JobOrder> read_order(const std::string& output) {
   const auto no_array = [&] {
-    return Error::not_found(text("no array writes into ", quoted(output)))
+    return Error::not_found(text("no array writes to ", quoted(output)))
         .with_hint("the output directory must be the same on all machines");
   };
   const Result<std::vector<std::string>> names = names_in(output + "/_temporary");
@@ -49,7 +49,7 @@ Result<JobOrder> read_order(const std::string& output) {
     }
     if (!bytes) return bytes.error();
     Result<JobOrder> order = decode_order(*bytes);
-    if (order && !order->array) return Error::corruption("this is the order of another job");
+    if (order && !order->array) return Error::corruption("the order belongs to another job");
     return order;
   }
   return no_array();

@@ -78,7 +78,7 @@ Result<int64_t> parse_failed_max(std::string_view given, uint32_t elements) {
 Result<Duration> read_time_limit(const JobText& flags, const JobText& file) {
   for (const JobText* given : {&flags, &file}) {
     if (given->time_limit && given->timeout) {
-      return Error::invalid_argument("time_limit and timeout are two names for one thing")
+      return Error::invalid_argument("time_limit and timeout mean the same")
           .with_hint("give time_limit only");
     }
     if (!given->time_limit && !given->timeout) continue;
@@ -90,7 +90,7 @@ Result<Duration> read_time_limit(const JobText& flags, const JobText& file) {
     return Error::invalid_argument(text(what, " must be more than 0s and at most ",
                                         kTimeLimitMax.millis() / 3'600'000, "h, not ",
                                         to_text(*limit)))
-        .with_hint("to have no time limit, leave it out");
+        .with_hint("for no time limit, leave it out");
   }
   return Duration();
 }
@@ -157,8 +157,8 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
     array.at_once = parsed->at_once;
   } else {
     if (!given.arguments || given.arguments->empty()) {
-      return Error::invalid_argument("there are no arguments to run the command for")
-          .with_hint("give them behind :::, or one a line on standard input");
+      return Error::invalid_argument("no arguments to run the command for")
+          .with_hint("give them after :::, or on standard input, one per line");
     }
     job.arguments = *given.arguments;
     if (job.arguments.size() > kElementsMax) {
@@ -194,8 +194,7 @@ Result<void> read_array_text(const JobText& given, const std::string& here, JobS
   if (given.max_failed) {
     if (array.indices.empty() && given.max_failed->ends_with('%')) {
       return Error::invalid_argument(text("max_failed ", *given.max_failed,
-                                          ": how many elements there are is not "
-                                          "known yet"))
+                                          ": the number of elements is not known yet"))
           .with_hint("give it as a number");
     }
     const Result<int64_t> parsed =
@@ -440,8 +439,8 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
         {"locality", given.locality || file.locality}};
     for (const auto& [key, is_given] : others) {
       if (!is_given) continue;
-      return Error::invalid_argument(text(key, " is not for arrays"))
-          .with_hint("an array has no input and no reducers; leave it out");
+      return Error::invalid_argument(text(key, " cannot be given for an array"))
+          .with_hint("leave it out: an array has no input and no reducers");
     }
     if (Result<void> ok = read_array_text(both, working_directory(), job); !ok) {
       return std::move(ok).error();

@@ -26,7 +26,7 @@ std::string limit_text(std::string_view kind, const Remedy& remedy) {
   if (kind.starts_with("range")) limit = limit - kRangeTime - kRangeMargin;
   if (limit < seconds(1)) return "";
   return text("  with a time_limit of at most ", to_text(seconds(limit.millis() / 1'000)),
-              " it could run now, beside what ", remedy.framework.str(), " waits for");
+              " it could run now, before the claim of ", remedy.framework.str(), " is complete");
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ constexpr int64_t kDaysBehind = 2 * 366;
 Result<Zone> read_zone(const std::string& name, int64_t now) {
   absl::TimeZone zone;
   if (!absl::LoadTimeZone(name, &zone)) {
-    return Error::not_found(text("there is no time zone ", quoted(name)))
+    return Error::not_found(text("unknown time zone ", quoted(name)))
         .with_hint(
-            "name one of /usr/share/zoneinfo: UTC, Europe/Berlin, America/New_York; if that "
+            "use a name in /usr/share/zoneinfo: UTC, Europe/Berlin, America/New_York; if that "
             "directory is missing, install tzdata");
   }
   Zone out{.begin = now - kDaysBefore * kDay, .end = now + kDaysBehind * kDay};

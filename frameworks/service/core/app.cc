@@ -52,10 +52,10 @@ Result<void> check_ports(const std::vector<std::string>& ports) {
     if (!is_port_name(name)) {
       return Error::invalid_argument(text("a port's name must be 1 to ", kPortNameBytesMax,
                                           " of A-Z a-z 0-9 _, not ", quoted(name)))
-          .with_hint("the task is told the port as $PORT_<name>, a variable of its shell");
+          .with_hint("the task gets the port in the shell variable $PORT_<name>");
     }
     if (!seen.insert(name).second) {
-      return Error::invalid_argument(text("port ", quoted(name), " is named twice"));
+      return Error::invalid_argument(text("port ", quoted(name), " is given twice"));
     }
   }
   return {};
@@ -99,7 +99,7 @@ Result<void> check_update(const UpdatePolicy& update) {
   }
   if (update.max_unavailable == 0 && update.max_surge == 0) {
     return Error::invalid_argument("max_unavailable and max_surge must not both be 0")
-        .with_hint("an update either takes instances away first or launches more first");
+        .with_hint("an update either ends old instances first or launches new ones first");
   }
   for (const auto& [key, value] : {std::pair("healthy_for", update.healthy_for),
                                    {"progress_deadline", update.progress_deadline}}) {
@@ -136,7 +136,7 @@ Result<void> check_command(const AppSpec& app) {
   }
   return Error::invalid_argument(text("command must have 1 to ", kCommandBytesMax,
                                       " bytes and no NUL, not ", app.command.size(), " bytes"))
-      .with_hint("it is a shell command line, as in command: \"exec ./server $PORT_http\"");
+      .with_hint("it is a shell command line, for example: command: \"exec ./server $PORT_http\"");
 }
 
 Result<void> check_constraints(const AppSpec& app) {
@@ -159,8 +159,9 @@ Result<void> check_constraints(const AppSpec& app) {
 Result<void> check_ready(const AppSpec& app) {
   if (!app.ready) return {};
   if (app.health) {
-    return Error::invalid_argument("an app has a health check or says when it is ready, not both")
-        .with_hint("with a health check an instance is ready when that says so: leave ready out");
+    return Error::invalid_argument("health and ready exclude each other")
+        .with_hint(
+            "leave ready out: with a health check, an instance is ready when the check passes");
   }
   return proto::check_readiness(*app.ready, app.ports);
 }
@@ -178,7 +179,7 @@ Result<void> check_app_files(const AppSpec& app) {
                     " bytes beside env, and 32 bytes "
                     "beside the command; together at most ",
                     kEnvironmentBytesMax, " and ", kCommandBytesMax, " bytes are allowed"))
-        .with_hint("have large files fetched: fetch: [URI]");
+        .with_hint("fetch large files instead: fetch: [URI]");
   }
   return {};
 }
@@ -202,16 +203,17 @@ Result<void> check_group(const AppSpec& app) {
   const proto::TaskGroup group = group_of(app);
   if (group.empty()) return {};
   if (std::find(app.init.begin(), app.init.end(), "") != app.init.end()) {
-    return Error::invalid_argument("init has a command that is empty")
-        .with_hint("it is a list of shell command lines, as in init: [./migrate, ./warm_up]");
+    return Error::invalid_argument("a command in init is empty")
+        .with_hint(
+            "init is a list of shell command lines, for example: init: [./migrate, ./warm_up]");
   }
   if (Result<void> ok = proto::check_task_group(group); !ok) return ok;
   if (app.env.contains(std::string(proto::kGroupVariable))) {
-    return Error::invalid_argument(text("env has the variable ", proto::kGroupVariable,
+    return Error::invalid_argument(text("env must not set the variable ", proto::kGroupVariable,
                                         ", which init steps and sidecars need"));
   }
   if (app.command.size() + proto::kGroupCommand.size() <= kCommandBytesMax) return {};
-  return Error::invalid_argument(text("beside init steps or sidecars a command has at most ",
+  return Error::invalid_argument(text("with init steps or sidecars, the command may have at most ",
                                       kCommandBytesMax - proto::kGroupCommand.size(),
                                       " bytes, not ", app.command.size()));
 }
@@ -235,7 +237,7 @@ Result<void> check_after(const AppSpec& app) {
   if (Result<void> ok = check_app_names("after", app.after, kAfterMax); !ok) return ok;
   if (!std::binary_search(app.after.begin(), app.after.end(), app.name)) return {};
   return Error::invalid_argument(text("after: app ", quoted(app.name), " waits for itself"))
-      .with_hint("name other apps, which are ready before this one starts");
+      .with_hint("name other apps, which must be ready before this one starts");
 }
 
 Result<void> check_neighbours(std::string_view key, const AppSpec& app,
@@ -264,7 +266,7 @@ Result<void> check_find(const AppSpec& app) {
         continue;
       return Error::invalid_argument(text("find: the variables of apps ", quoted(one), " and ",
                                           quoted(other), " have the same names: ", variable))
-          .with_hint("find one of them only, or give it another name");
+          .with_hint("find only one of them, or rename one");
     }
   }
   size_t bytes = kFoundBytesMax + (app.files.empty() ? 0 : kFilesScriptBytesMax);
@@ -302,7 +304,7 @@ Result<void> check_app_secrets(const AppSpec& app) {
     if (use.variable.empty() || !app.env.contains(use.variable)) continue;
     return Error::invalid_argument(text("secret ", quoted(use.name),
                                         " and env both set the variable ", quoted(use.variable)))
-        .with_hint("leave it out of env, or give the secret another variable");
+        .with_hint("remove it from env, or use another variable for the secret");
   }
   return {};
 }
@@ -317,7 +319,7 @@ Result<void> check_app_scale(const AppSpec& app) {
   if (Result<void> ok = check_scale(*app.scale, kInstancesMax); !ok) return ok;
   if (app.daemon) {
     return Error::invalid_argument("scale: a daemon has one instance on each agent")
-        .with_hint("leave scale or daemon out");
+        .with_hint("leave out scale or daemon");
   }
   if (app.scale->source != LoadSource::kHttp) return {};
   if (!has_port_of_scale(app)) {

@@ -76,12 +76,12 @@ ScaleVerdict ScaleHistory::take(const ScalePolicy& policy, int64_t instances,
   const std::string_view source = to_text(policy.source);
   if (instances < policy.min || instances > policy.max) {
     verdict.instances = std::clamp(instances, policy.min, policy.max);
-    verdict.why = text("goes from ", instances, " to ", verdict.instances, ", a bound of ",
+    verdict.why = text("goes from ", instances, " to ", verdict.instances, ", to be within ",
                        policy.min, " to ", policy.max);
     return verdict;
   }
   if (report.measured == 0) {
-    verdict.why = text("stays at ", instances, ": no figure of ", source, " of its ", report.ready,
+    verdict.why = text("stays at ", instances, ": no measured ", source, " from its ", report.ready,
                        " ready instances");
     return verdict;
   }
@@ -109,12 +109,12 @@ ScaleVerdict ScaleHistory::take(const ScalePolicy& policy, int64_t instances,
   verdict.why = text("stays at ", instances, ": ", load);
   if (recommended != instances) {
     const bool is_up = recommended > instances;
-    verdict.why += text("; ", recommended, " would do, once that has held for ",
+    verdict.why += text("; ", recommended, " instances would suffice, if that holds for ",
                         to_text(is_up ? policy.up_after : policy.down_after));
   } else if (instances == policy.max && mean > policy.target) {
-    verdict.why += ", and that is the most";
+    verdict.why += ", the maximum";
   } else if (instances == policy.min && mean < policy.target) {
-    verdict.why += ", and that is the least";
+    verdict.why += ", the minimum";
   }
   return verdict;
 }

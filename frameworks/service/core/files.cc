@@ -44,7 +44,7 @@ Result<std::vector<Piece>> pieces_of(std::string_view content) {
         return Error::invalid_argument(
                    text("~{ must be followed by the name of a variable and }, not by ",
                         quoted(name.substr(0, 40))))
-            .with_hint("as in ~{PORT_http}; ~~{ stands for ~{");
+            .with_hint("for example ~{PORT_http}; write ~~{ for a literal ~{");
       }
       pieces.back().variable = name;
       pieces.emplace_back();
@@ -82,7 +82,7 @@ Result<void> check_files(const AppFiles& files) {
     const std::string file = text("files: ", quoted(name));
     if (content.find('\0') != std::string::npos) {
       return Error::invalid_argument(text(file, " must be text, without a NUL"))
-          .with_hint("have binary files fetched: fetch: [URI]");
+          .with_hint("fetch binary files instead: fetch: [URI]");
     }
     const Result<std::vector<Piece>> pieces = pieces_of(content);
     if (!pieces) return Error(pieces.error()).in(file);
@@ -93,7 +93,7 @@ Result<void> check_files(const AppFiles& files) {
   return Error::invalid_argument(text("files have ", bytes, " bytes, and ", script,
                                       " as a script; at most ", kFilesBytesMax, " and ",
                                       kFilesScriptBytesMax, " are allowed"))
-      .with_hint("have large files fetched: fetch: [URI]");
+      .with_hint("fetch large files instead: fetch: [URI]");
 }
 
 std::string files_script(const AppFiles& files) {

@@ -112,7 +112,8 @@ std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& a
     if (app.tasks_of_block(*slot / kSlotsPerBlock).size() >= kInstancesPerBlockMax) {
       Attempts& attempts = *app.attempts(*slot, version);
       attempts.not_before = step.now + kBackoffMax;
-      attempts.why = text(kInstancesPerBlockMax, " instances of its neighbours have not ended");
+      attempts.why =
+          text(kInstancesPerBlockMax, " earlier instances of this block of slots have not ended");
       running.launches.erase(*slot);
       mark(name);
       continue;
@@ -156,7 +157,7 @@ void Service::State::on_written(Step& step, const Launch& launch,
       Attempts* attempts = app.attempts(id.slot, id.version);
       if (attempts == nullptr) continue;
       attempts->not_before = step.now + kBackoffMin;
-      attempts->why = text("it cannot be written down: ", error->message());
+      attempts->why = text("it cannot be stored: ", error->message());
       continue;
     }
     // Not wanted any more, or another version is, or what was out of reach came back meanwhile.

@@ -54,9 +54,9 @@ Result<void> Service::State::check_neighbours(const Apply& apply, const Caller& 
     const auto chained = [&](const std::string& inner, const std::string& outer) {
       return in_file(apply, i,
                      Error::invalid_argument(text("with: app ", quoted(inner), " runs beside ",
-                                                  "others itself, so app ", quoted(outer),
+                                                  "other apps itself, so app ", quoted(outer),
                                                   " cannot run beside it"))
-                         .with_hint(text("name the apps that ", inner, " runs beside")));
+                         .with_hint(text("name instead the apps that ", inner, " runs beside")));
     };
     for (const std::string& name : spec.with) {
       if (!specs.at(name)->with.empty() && of_one_owner(name, spec.name)) {
@@ -140,7 +140,7 @@ std::string Service::State::why_alone(const RunningApp& running) const {
   if (running.app.stopping || constrain(spec, running.app.owner)) return "";
   return text("no agent has an instance of ", joined(spec.with),
               spec.with.size() > 1 ? " together" : "",
-              ", beside which it runs, and none that it runs apart from");
+              ", beside which it must run, and none that it must run apart from");
 }
 
 std::vector<std::string> Service::State::rules_of(const AppSpec& spec,
@@ -155,8 +155,9 @@ std::vector<std::string> Service::State::rules_of(const AppSpec& spec,
                                " only: ", agents(neighbours.with.size()), " now"));
   }
   if (!neighbours.apart.empty()) {
-    rules.push_back(text("launch on no agent with an instance of an app that it runs apart from: ",
-                         agents(neighbours.apart.size()), " now"));
+    rules.push_back(
+        text("launch only on agents without an instance of an app that it runs apart from: ",
+             agents(neighbours.apart.size()), " now"));
   }
   return rules;
 }

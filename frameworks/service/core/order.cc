@@ -74,7 +74,7 @@ Result<void> Service::State::check_order(const Apply& apply) const {
         return in_file(apply, i,
                        Error::invalid_argument(
                            text("after: apps wait for each other: ", cycle, " after ", name))
-                           .with_hint("leave one of them out"));
+                           .with_hint("remove one of these dependencies"));
       }
     }
   }

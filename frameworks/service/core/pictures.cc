@@ -29,7 +29,7 @@ std::string still_there(const App& app) {
   if (unreachable.empty()) return why;
   std::string names;
   for (const std::string& name : unreachable) names += (names.empty() ? "" : ", ") + name;
-  return text(why, "; unreachable, and waited for until they are back or given up: ", names);
+  return text(why, "; waiting for unreachable agents to come back or be given up: ", names);
 }
 
 proto::ServiceAppRow row_of(const RunningApp& running) {
@@ -64,9 +64,9 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
                 ? running.why
                 : text("no agent of the cluster could run it now: ", running.cannot_fit);
   if (!row.why.empty() && row.why == running.why && !running.last_words.empty()) {
-    row.why += text(", and wrote: ", running.last_words);
+    row.why += text("; its last output: ", running.last_words);
   }
-  if (row.why.empty() && running.is_looking) row.why = "looks for further agents";
+  if (row.why.empty() && running.is_looking) row.why = "looking for more agents";
   if (row.why.empty() && app.spec.daemon && row.instances == 0) {
     row.why = "no agent has room for it and meets its constraints";
   }
@@ -191,7 +191,7 @@ std::vector<std::string> steps_of(const App& app, const AppRecord& next) {
   const int64_t now = app.wanted();
   const int64_t wanted = next.stopping ? 0 : next.spec.daemon ? now : next.spec.instances;
   if (next.spec.daemon && app.spec.name.empty()) {
-    steps.push_back("launch an instance on each agent that it fits on");
+    steps.push_back("launch an instance on each agent where it fits");
   }
   if (wanted > now) steps.push_back(text("launch ", count(wanted - now, "instance")));
   if (wanted < now) steps.push_back(text("end ", count(now - wanted, "instance")));
@@ -203,21 +203,21 @@ std::vector<std::string> steps_of(const App& app, const AppRecord& next) {
   if (kept > 0) steps.push_back(text("keep ", count(kept, "instance"), " of that version"));
   if (next.hold && next.hold->is_canary) {
     steps.push_back(text("launch ", count(std::min(next.hold->slots, wanted), "canary instance"),
-                         " beside the others, and wait for: proffer service promote ",
+                         " beside the others, then wait for: proffer service promote ",
                          next.spec.name));
   }
   const UpdatePolicy& update = next.spec.update;
   steps.push_back(
       text("replace ", count(changed, "instance"), ", at most ", update.max_unavailable,
-           " missing and ", update.max_surge, " more than wanted at a time",
+           " missing and ", update.max_surge, " extra at a time",
            update.healthy_for > Duration()
-               ? text(", each after the one before was ready for ", to_text(update.healthy_for))
+               ? text(", each after the previous one was ready for ", to_text(update.healthy_for))
                : ""));
   if (app.ready_version != 0 && update.rolls_back) {
     steps.push_back(
-        text("go back to version ", app.ready_version, " if instances of it fail 3 times in a row",
+        text("roll back to version ", app.ready_version, " if its instances fail 3 times in a row",
              update.progress_deadline > Duration()
-                 ? text(", or no further one is ready for ", to_text(update.progress_deadline))
+                 ? text(", or if no further one is ready for ", to_text(update.progress_deadline))
                  : ""));
   }
   return steps;

@@ -379,7 +379,7 @@ class Planner {
     if (!has_canary() || !plan_.why.empty()) return;
     const int64_t wanted = std::min(app_.hold->slots, static_cast<int64_t>(places_.size()));
     if (plan_.updated < wanted) {
-      plan_.why = text("the canary is not there yet: ", plan_.updated, " of ", wanted, " ready");
+      plan_.why = text("the canary is not ready yet: ", plan_.updated, " of ", wanted, " ready");
     }
   }
 
@@ -388,18 +388,18 @@ class Planner {
     std::string words;
     if (place.holder == nullptr) {
       words = text("instance ", place.number,
-                   place.leaving != nullptr ? " is to leave its agent, and its replacement is not "
-                                              "launched yet"
-                   : place.is_busy          ? " is ending"
-                                            : " is not launched yet");
+                   place.leaving != nullptr
+                       ? " must leave its agent, and its replacement is not launched yet"
+                   : place.is_busy ? " is ending"
+                                   : " is not launched yet");
     } else {
       const Instance& instance = place.holder->second;
       words = text("instance ", place.number, " is ",
-                   instance.is_unhealthy()                     ? "unhealthy"
-                   : instance.is_ready()                       ? "ready only since a moment ago"
+                   instance.is_unhealthy() ? "unhealthy"
+                   : instance.is_ready()   ? "ready, but not for long enough yet"
                    : instance.state != InstanceState::kRunning ? to_text(instance.state)
-                   : instance.has_health_check                 ? "running and not yet healthy"
-                                                               : "running and not yet ready");
+                   : instance.has_health_check                 ? "running but not healthy yet"
+                                                               : "running but not ready yet");
       if (instance.is_unhealthy() && !instance.why_unhealthy.empty()) {
         words += text(": ", instance.why_unhealthy);
       } else if (!instance.is_ready() && !instance.why_not_ready.empty()) {
@@ -409,7 +409,7 @@ class Planner {
     const Attempts& before =
         place.slot->present.why.empty() ? place.slot->before : place.slot->present;
     if (before.why.empty()) return words;
-    words += text("; before it: ", before.why);
+    words += text("; before that: ", before.why);
     plan_.last_words = before.last_words;
     if (before.failures > 1) words += text(", ", before.failures, " times in a row");
     return words;

@@ -26,7 +26,7 @@ void Service::State::on_request(Step& step, const Request& request) {
   }
   if (requests_.size() >= kRequestsWaitingMax) {
     const Result<std::vector<proto::ServiceChange>> refused =
-        Error::resource_exhausted("too many requests wait; try again in a moment");
+        Error::resource_exhausted("too many requests are waiting; try again in a moment");
     step.out.answers.push_back(Answer{request.relay, refused});
     return;
   }
@@ -138,9 +138,9 @@ AppSpec at_version(const AppSpec& version, const AppSpec& now) {
 // What people are told of an app that goes back to a version, if it is scaled by its load only
 // before or only afterwards; else empty.
 std::string changed_scale(const AppSpec& now, const AppSpec& back, uint64_t version) {
-  if (!now.scale && back.scale) return "scaled by its load again";
+  if (!now.scale && back.scale) return "scaled by load again";
   if (!now.scale || back.scale) return "";
-  return text("no longer scaled by its load: version ", version, " has no port ",
+  return text("no longer scaled by load: version ", version, " has no port ",
               quoted(now.scale->port));
 }
 
@@ -193,8 +193,8 @@ Result<void> Service::State::may_change(const App& app, const Caller& by) const 
                                        app.owner.empty() ? "the scheduler's own user"
                                                          : text("user ", quoted(app.owner))))
       .with_hint(
-          "that user and operators of the cluster may; names of apps are of the whole "
-          "cluster, choose another");
+          "only that user and operators may; app names are unique in the cluster, so choose "
+          "another");
 }
 
 Result<const App*> Service::State::find_app(const std::string& name, const Caller& by) const {
@@ -264,11 +264,11 @@ Result<Service::State::Changed> Service::State::decide_known(Step& step, const A
   } else if (app.spec.instances != spec.instances) {
     changed.words = text("scaled from ", app.spec.instances, " to ", spec.instances, " instances");
   } else if (app.spec.after != spec.after) {
-    changed.words = "changed what it waits for";
+    changed.words = "changed in its dependencies (after)";
   } else if (app.spec.scale != spec.scale) {
-    changed.words = "changed how it is scaled";
+    changed.words = "changed in its scale settings";
   } else if (app.spec != spec) {
-    changed.words = "changed how it is updated";
+    changed.words = "changed in its update settings";
   }
   return changed;
 }
@@ -281,7 +281,7 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Scale& scale
   if (app.spec.daemon) {
     return Error::failed_precondition(
                text("app ", quoted(scale.app), " is a daemon: it has an instance on each agent"))
-        .with_hint("constraints in its file say on which agents");
+        .with_hint("use constraints in its file to choose the agents");
   }
   if (scale.instances < 0 || scale.instances > kInstancesMax) {
     return Error::invalid_argument(
@@ -311,7 +311,7 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Stop& stop,
   if (Result<void> may = may_change(app, by); !may) return std::move(may).error();
   Changed changed{.record = record_of(app),
                   .earlier = app.earlier,
-                  .words = app.stopping ? "stopping already"
+                  .words = app.stopping ? "already stopping"
                                         : text("stopping ", app.instances.size(), " instances")};
   changed.record.stopping = true;
   return changed;
@@ -326,7 +326,7 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Rollbac
   const std::optional<uint64_t> to =
       rollback.version ? rollback.version : version_before(app.earlier);
   if (to == app.version) {
-    changed.words = text("unchanged: it is of version ", *to);
+    changed.words = text("unchanged: it already has version ", *to);
     return changed;
   }
   const auto version = to ? app.earlier.find(*to) : app.earlier.end();
@@ -336,9 +336,9 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Rollbac
       known += text(known.empty() ? "" : ", ", number);
     }
     return Error::not_found(to ? text("app ", quoted(rollback.app), " has no version ", *to)
-                               : text("app ", quoted(rollback.app), " has no version but this one"))
+                               : text("app ", quoted(rollback.app), " has no other version"))
         .with_hint(known.empty() ? "apply another file instead"
-                                 : text("beside version ", app.version, " it has ", known));
+                                 : text("besides version ", app.version, " it has ", known));
   }
   changed.record.rolled_back.clear();
   const AppSpec spec = at_version(version->second.spec, app.spec);
@@ -360,13 +360,13 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Pause& pause
   const App& app = **found;
   Changed changed{.record = record_of(app), .earlier = app.earlier};
   if (app.hold) {
-    changed.words = app.hold->is_canary ? "unchanged: its canary waits to be promoted"
-                                        : "unchanged: it is paused";
+    changed.words = app.hold->is_canary ? "unchanged: its canary waits for promotion"
+                                        : "unchanged: it is already paused";
     return changed;
   }
   if (!app.is_updating()) {
     return Error::failed_precondition(text("app ", quoted(pause.app), " is not being updated"))
-        .with_hint("an update can be paused while `proffer service status` says updating");
+        .with_hint("an update can be paused only while `proffer service status` shows updating");
   }
   std::set<int64_t> slots;
   for (const auto& [task, instance] : app.instances) {
@@ -387,10 +387,10 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Resume& resu
   if (!app.hold) {
     return Error::failed_precondition(
                text("app ", quoted(resume.app), " has no canary, and its update is not paused"))
-        .with_hint(text("see how it stands: proffer service status ", resume.app));
+        .with_hint(text("see its state with: proffer service status ", resume.app));
   }
-  changed.words =
-      text(app.hold->is_canary ? "promoted version " : "goes on to version ", app.version);
+  changed.words = text(app.hold->is_canary ? "promoted version " : "resumed the update to version ",
+                       app.version);
   changed.record.hold.reset();
   return changed;
 }
@@ -460,7 +460,7 @@ Result<void> Service::State::has_room(const std::map<std::string, int64_t>& inst
   if (all <= kInstancesKeptMax) return {};
   return Error::resource_exhausted(text("all apps together would have ", all,
                                         " instances; at most ", kInstancesKeptMax, " are allowed"))
-      .with_hint("run a large app attached: proffer service run FILE");
+      .with_hint("run a large app without the scheduler: proffer service run FILE");
 }
 
 Error Service::State::unknown_app(const std::string& name) const {
@@ -468,7 +468,7 @@ Error Service::State::unknown_app(const std::string& name) const {
   for (const auto& [other, running] : apps_) known.push_back(other);
   const std::string_view near = nearest(name, known);
   return Error::not_found(text("there is no app ", quoted(name)))
-      .with_hint(near.empty() ? std::string("proffer service list shows the apps")
+      .with_hint(near.empty() ? std::string("list apps with: proffer service list")
                               : text("did you mean ", quoted(near), "?"));
 }
 

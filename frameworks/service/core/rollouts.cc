@@ -60,7 +60,7 @@ std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, T
     record.hold = Hold{.slots = spec.update.canary, .is_canary = true};
   }
   trim(earlier, record.ready_version);
-  return text(same ? "back to version " : "updated to version ", record.version);
+  return text(same ? "rolled back to version " : "updated to version ", record.version);
 }
 
 // Why the update has failed; nothing while it goes on, which is looked at again in time.
@@ -88,7 +88,7 @@ std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& ru
   const Time fails_at = *running.updated_at + deadline;
   if (fails_at <= step.now) {
     const std::string failure = worst_failure(app);
-    return text("no further instance was ready for ", to_text(deadline),
+    return text("no further instance became ready within ", to_text(deadline),
                 !failure.empty()   ? text("; ", failure)
                 : plan.why.empty() ? ""
                                    : text(": ", plan.why));

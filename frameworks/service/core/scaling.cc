@@ -29,20 +29,19 @@ void Service::State::on_figures(Step& step, const Figures& figures) {
 
 Result<std::string> Service::State::take_figures(Step& step, const Figures& figures) {
   if (!loaded_) {
-    return Error::unavailable("the service scheduler is reading its apps from the store")
+    return Error::unavailable("the service scheduler is still reading its apps from the store")
         .with_hint("try again in a moment");
   }
   const Result<const App*> found = find_app(figures.app, figures.by);
   if (!found) return found.error();
   const App& app = **found;
   if (!app.spec.scale) {
-    return Error::failed_precondition(
-               text("app ", quoted(figures.app), " is not scaled by its load"))
-        .with_hint("its file needs a table scale, as in scale: {min: 2, max: 10, cpu: 60%}");
+    return Error::failed_precondition(text("app ", quoted(figures.app), " is not scaled by load"))
+        .with_hint("add scale to its file, for example: scale: {min: 2, max: 10, cpu: 60%}");
   }
   RunningApp& running = apps_.at(figures.app);
   if (is_changing(app) || settled_at_ || running.is_scaled) {
-    std::string why = text("stays at ", app.spec.instances, " until nothing else changes it");
+    std::string why = text("stays at ", app.spec.instances, " until its other changes are done");
     // Somebody measures, though nothing follows from it.
     if (!running.is_scaled) {
       running.figures_at = step.now;
@@ -53,7 +52,7 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
   }
   if (running.figures_at && step.now - *running.figures_at < kFiguresEvery) {
     return Error::resource_exhausted(
-        text("figures of an app are taken once in ", to_text(kFiguresEvery)));
+        text("measurements of an app are accepted at most once in ", to_text(kFiguresEvery)));
   }
   LoadReport report;
   for (const auto& [task, instance] : app.instances) {

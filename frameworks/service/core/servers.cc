@@ -81,8 +81,9 @@ void Service::State::answer_watchers(Step& step) {
     if (is_over) {
       step.out.servers.push_back(
           {.relay = watch.relay,
-           .error = Error::unavailable("the service scheduler is reading its apps from the store")
-                        .with_hint("try again in a moment")});
+           .error =
+               Error::unavailable("the service scheduler is still reading its apps from the store")
+                   .with_hint("try again in a moment")});
     }
     return is_over;
   });

@@ -303,7 +303,7 @@ void Service::State::settle(Step& step) {
                      [&](const std::vector<Changed>& changes) {
                        for (const std::string& name : std::exchange(changing_, {})) mark(name);
                        if (one.error) {
-                         answer(step, Error(*one.error).in("the app cannot be kept"));
+                         answer(step, Error(*one.error).in("cannot store the app"));
                        } else {
                          for (const Changed& changed : changes) apply(step, changed);
                          answer(step, done_by(changes));

@@ -224,12 +224,12 @@ std::vector<Violation> Service::State::violations() const {
     const App& app = running.app;
     if (app.spec.name != name) say(text("app ", name, " is named ", app.spec.name));
     if (running.figures_at.has_value() != measured_.contains(name)) {
-      say(text("app ", name, " is measured, or not"));
+      say(text("app ", name, " disagrees on whether it is measured"));
     }
     // One that was due is planned, at once or when it may be again.
     const std::optional<Time> look = looks_.time_of(name);
     if (look != running.look_again && (look || !changed_.contains(name))) {
-      say(text("app ", name, " is looked at at another time"));
+      say(text("app ", name, " has two times for its next look"));
     }
     std::map<int64_t, int> launched;  // because of us, into each slot
     for (const auto& [task, instance] : app.instances) {
@@ -237,15 +237,15 @@ std::vector<Violation> Service::State::violations() const {
         say(text("instance ", task.str(), " has another's id"));
       }
       if (instance.is_ready() != instance.ready_since.has_value()) {
-        say(text("instance ", task.str(), " is ready or not, and since when"));
+        say(text("instance ", task.str(), " disagrees on whether it is ready"));
       }
       if (instance.unconfirmed != (unconfirmed_.count(task) > 0)) {
-        say(text("instance ", task.str(), " is unconfirmed, or not"));
+        say(text("instance ", task.str(), " disagrees on whether it is unconfirmed"));
       }
       const bool is_planned = instance.state == InstanceState::kPlanned;
       if (is_planned) ++launched[instance.id.slot];
       if (is_planned != (running.planned.count(task) > 0)) {
-        say(text("instance ", task.str(), " is planned, or not"));
+        say(text("instance ", task.str(), " disagrees on whether it is planned"));
       }
     }
     for (const auto& [task, instance] : app.instances) {
@@ -274,7 +274,8 @@ std::vector<Violation> Service::State::violations() const {
       if (count > 1) say(text("slot ", slot, " of app ", name, " has ", count, " planned"));
     }
   }
-  if (!changing_.empty() && requests_.empty()) say("a change is written that nobody asked for");
+  if (!changing_.empty() && requests_.empty())
+    say("a change that was not requested is being written");
   for (const Ask& ask : declared_) {
     if (ask.count <= 0) say(text("ask ", ask.name.str(), " counts ", ask.count));
   }

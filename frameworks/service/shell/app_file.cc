@@ -46,9 +46,9 @@ Result<void> read_files(const yaml::Node& node, std::vector<proto::FetchedFile>&
 Result<void> read_port(const yaml::Node& node, AppSpec& app) {
   if (node.kind == yaml::Node::Kind::kTable) {
     if (node.rows.size() != 1) {
-      return at(node, text("ports: a port by number has one name and one number, not ",
+      return at(node, text("ports: an entry with a number has one name and one number, not ",
                            node.rows.size(), " of them"))
-          .with_hint("as in ports: [http, {admin: 8080}]");
+          .with_hint("for example: ports: [http, {admin: 8080}]");
     }
     int64_t number = 0;
     const yaml::Row& row = node.rows.front();
@@ -64,9 +64,9 @@ Result<void> read_port(const yaml::Node& node, AppSpec& app) {
   if (!name) return std::move(name).error();
   if (!name->empty() && name->find_first_not_of("0123456789") == std::string::npos) {
     return at(node, text("ports has the number ", *name, " without a name"))
-        .with_hint(text("for this very port of each agent: ports: [{http: ", *name,
-                        "}], one instance on an agent; for any free port, which the command is "
-                        "told as $PORT_http: ports: [http]"));
+        .with_hint(text("for this fixed port on each agent: ports: [{http: ", *name,
+                        "}], with one instance per agent; for any free port, which the command "
+                        "gets as $PORT_http: ports: [http]"));
   }
   app.ports.push_back(*std::move(name));
   return {};
@@ -154,7 +154,7 @@ Result<void> read_health(const yaml::Node& node, std::optional<proto::HealthChec
   if (!read) return read;
   if (kinds != 1) {
     return at(node, text("health must have one of http, tcp and command, not ", kinds))
-        .with_hint("as in health: {http: {port: http, path: /}, interval: 10s}");
+        .with_hint("for example: health: {http: {port: http, path: /}, interval: 10s}");
   }
   place = check;
   return {};
@@ -173,7 +173,7 @@ Result<void> read_ready(const yaml::Node& node, std::optional<proto::Readiness>&
   if (!read) return read;
   if (!says_something) {
     return at(node, "ready must have after, ports, or both")
-        .with_hint("as in ready: {after: 5s}, or ready: {ports: [http]}");
+        .with_hint("for example: ready: {after: 5s}, or ready: {ports: [http]}");
   }
   place = std::move(ready);
   return {};
@@ -211,7 +211,7 @@ Result<int64_t> parse_share(std::string_view given) {
                : Error::invalid_argument("");
   if (percent) return *percent * 10;
   return Error::invalid_argument(
-      text("must be from 1% to 1000% of what an instance has, not ", quoted(given)));
+      text("must be from 1% to 1000% of the resources of an instance, not ", quoted(given)));
 }
 
 Result<void> read_scale(const yaml::Node& node, std::optional<ScalePolicy>& place) {
@@ -245,7 +245,7 @@ Result<void> read_scale(const yaml::Node& node, std::optional<ScalePolicy>& plac
   if (!read) return read;
   if (sources != 1) {
     return at(node, text("scale must have one of cpu, memory and http, not ", sources))
-        .with_hint("as in scale: {min: 2, max: 10, cpu: 60%}");
+        .with_hint("for example: scale: {min: 2, max: 10, cpu: 60%}");
   }
   place = std::move(scale);
   return {};
@@ -316,7 +316,7 @@ Result<void> check_foreign_keys(const yaml::Node& document) {
       if (row.key != key) continue;
       return Error::invalid_argument(
                  text("line ", row.line, ": unknown key ", quoted(row.key), " in an app file"))
-          .with_hint(text("here that is said by ", here));
+          .with_hint(text("use this key instead: ", here));
     }
   }
   return {};
@@ -354,7 +354,7 @@ Result<AppSpec> read_document(const yaml::Node& document) {
     }
     return Error::invalid_argument(
                text("line ", row.line, ": ", row.key, ": a daemon has one instance on each agent"))
-        .with_hint(text("leave ", row.key, " or daemon out; constraints say on which agents"));
+        .with_hint(text("leave ", row.key, " or daemon out; constraints choose the agents"));
   }
   if (std::optional<WrongValue> wrong = find_wrong_value(app)) {
     return std::move(wrong->error).in(text("line ", line_of(document, wrong->key)));
@@ -388,11 +388,10 @@ Result<AppFile> parse_apps(std::string_view whole) {
     }
     const auto [first, is_new] = lines.emplace(app->name, document.line);
     if (!is_new) {
-      return at(document, text("app ", quoted(app->name),
-                               " is in the file twice; the first one "
-                               "begins in line ",
-                               first->second))
-          .with_hint("each app of a file has a name of its own");
+      return at(document,
+                text("app ", quoted(app->name),
+                     " is in the file twice; the first one begins in line ", first->second))
+          .with_hint("give each app of a file its own name");
     }
     file.apps.push_back(*std::move(app));
     file.lines.push_back(document.line);
@@ -405,8 +404,8 @@ Result<AppSpec> parse_app_file(std::string_view whole) {
   if (!file) return std::move(file).error();
   if (file->apps.size() == 1) return std::move(file->apps.front());
   return Error::invalid_argument(text("line ", file->lines[1], ": app ", quoted(file->apps[1].name),
-                                      " begins; an attached run is of one app"))
-      .with_hint("apply the file: proffer service apply FILE");
+                                      " begins, but an attached run takes one app only"))
+      .with_hint("apply the file instead: proffer service apply FILE");
 }
 
 }  // namespace proffer::service

@@ -54,7 +54,7 @@ void Measuring::start() {
     pid_ = *pid;
     return;
   }
-  LOG(ERROR) << "apps are not measured, and so not scaled by their load error="
+  LOG(ERROR) << "apps are not measured, so they are not scaled by load error="
              << quoted(pid.error().message()) << " again_in=" << to_text(pause_);
   pause_ = std::min(pause_ * 2, kPauseLongest);
 }

@@ -24,15 +24,15 @@ Result<Asked> parse_request(std::string_view data) {
   }
   if (call->verb == "servers") {
     if (call->wait > proto::kServersWaitMax) {
-      return Error::invalid_argument(text("a request for servers waits for ",
-                                          to_text(proto::kServersWaitMax), " at most, not ",
+      return Error::invalid_argument(text("a request for servers may wait at most ",
+                                          to_text(proto::kServersWaitMax), ", not ",
                                           to_text(call->wait)))
-          .with_hint("ask again, with the version that was answered");
+          .with_hint("ask again with the version of the last answer");
     }
     if (call->apps.size() > kAppsMax) {
       return Error::invalid_argument(
-                 text("there are ", kAppsMax, " apps at most, not ", call->apps.size()))
-          .with_hint("ask for all of them by naming none");
+                 text("a request may name at most ", kAppsMax, " apps, not ", call->apps.size()))
+          .with_hint("name none, to ask for all of them");
     }
     return Asked(Watch{.apps = std::move(call->apps),
                        .seen = std::move(call->seen),
@@ -53,10 +53,9 @@ Result<Asked> parse_request(std::string_view data) {
     if (!file) return std::move(file).error();
     return asked(Apply{.specs = std::move(file->apps), .lines = std::move(file->lines)});
   }
-  return Error::invalid_argument(
-      text("unknown request ", quoted(call->verb),
-           "; there are apply, figures, history, list, pause, plan, resume, "
-           "rollback, scale, servers, status and stop"));
+  return Error::invalid_argument(text("unknown request ", quoted(call->verb),
+                                      "; known are apply, figures, history, list, pause, plan, "
+                                      "resume, rollback, scale, servers, status and stop"));
 }
 
 namespace {

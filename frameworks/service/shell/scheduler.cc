@@ -128,8 +128,8 @@ class Attached {
                    [this](const proto::FrameworkRequest& request) {
                      host_.scheduler().respond(
                          request.relay,
-                         Error::unsupported("an attached app takes no requests; edit its file and "
-                                            "run it again"));
+                         Error::unsupported(
+                             "an attached app takes no requests; edit its file and run it again"));
                    },
                .on_answer = [](const Answer&) {},
                .on_servers = [](const WatchAnswer&) {},
@@ -192,7 +192,7 @@ class Attached {
     // and its tasks with it.
     if (again || !host_.service().connected()) return host_.scheduler().stop(*exit_code_);
     if (!options_.json) {
-      print_line(text("ending ", app_.name, "; Ctrl-C again does not wait for it"));
+      print_line(text("ending ", app_.name, "; press Ctrl-C again to end at once"));
     }
     host_.scheduler().after(app_.drain_delay + app_.kill_grace + kEndMargin,
                             [this] { host_.scheduler().stop(*exit_code_); });
@@ -203,9 +203,10 @@ class Attached {
     if (ending_ || !host_.service().framework().empty()) return;
     ending_ = true;
     print_error(
-        Error::unavailable(text("no master at ", options_.master, " in ", to_text(kMasterWait)))
-            .with_hint("start a local cluster with `proffer dev`, or say where the master "
-                       "is with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"),
+        Error::unavailable(
+            text("cannot reach a master at ", options_.master, " in ", to_text(kMasterWait)))
+            .with_hint("start a local cluster with `proffer dev`, or give the master's address "
+                       "with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"),
         options_.json);
     exit_code_ = kUnreachableCode;
     host_.scheduler().stop(kUnreachableCode);
@@ -272,7 +273,7 @@ class Daemon {
     if (!host_.service().loaded()) {
       return host_.scheduler().respond(
           request.relay,
-          Error::unavailable("the service scheduler is reading its apps from the store")
+          Error::unavailable("the service scheduler is still reading its apps from the store")
               .with_hint("try again in a moment"));
     }
     host_.scheduler().respond(request.relay, show(host_.service(), std::get<Picture>(*asked),
@@ -327,11 +328,11 @@ int run_attached(const RunOptions& options) {
                                : app->scale               ? "scale"
                                                           : "";
   if (!key.empty()) {
-    return print_error(
-        Error::invalid_argument(text(options.app_file, ": ", key, ": an attached app ",
-                                     key == "scale" ? "hears of no load" : "knows no other apps"))
-            .with_hint("apply the file: proffer service apply FILE"),
-        options.json);
+    return print_error(Error::invalid_argument(
+                           text(options.app_file, ": ", key, ": an attached app ",
+                                key == "scale" ? "is not measured" : "cannot refer to other apps"))
+                           .with_hint("apply the file instead: proffer service apply FILE"),
+                       options.json);
   }
   const Result<RoleName> role = parse_role(options.role);
   if (!role) return print_error(role.error(), options.json);
@@ -351,7 +352,7 @@ int run_scheduler(const SchedulerOptions& options) {
         Error::invalid_argument(
             text("--autoscale-every must be from ", to_text(proto::kMeasuredEveryMin), " to ",
                  to_text(proto::kMeasuredEveryMax), ", or 0s, not ", to_text(*every)))
-            .with_hint("0s: another process measures, proffer service autoscale"),
+            .with_hint("with 0s another process must measure: proffer service autoscale"),
         false);
   }
   sdk::SchedulerOptions sdk = sdk_options(options.name, *role, options.master);

@@ -60,8 +60,8 @@ TEST(ArrayText, SaysWhatIsWrongWithIt) {
       {"1-5%0", "%"},
       {"1-5%", "%"},
       {"1-5%x", "%"},
-      {"1,1", "index 1 is named twice"},
-      {"1-9:2,5-6", "index 5 is named twice"},
+      {"1,1", "index 1 is given twice"},
+      {"1-9:2,5-6", "index 5 is given twice"},
       {"1000000000", "999999999"},
       {"1-900000", "500000"},
       {"1--3", "'1--3'"},
@@ -175,8 +175,8 @@ TEST(ArrayOrder, SaysWhatIsWrongWithIt) {
     void (*change)(JobOrder& order);
   };
   const Row rows[] = {
-      {"no command", [](JobOrder& o) { o.array->command = {}; }},
-      {"no command", [](JobOrder& o) { o.array->command = {""}; }},
+      {"the command of the array is missing", [](JobOrder& o) { o.array->command = {}; }},
+      {"the command of the array is missing", [](JobOrder& o) { o.array->command = {""}; }},
       {"NUL",
        [](JobOrder& o) {
          o.array->command = {"a", std::string(1, '\0')};

@@ -150,7 +150,7 @@ TEST(Cron, SaysWhatIsWrong) {
       {"1, * * * *", "minute '1,'"},
       {"* * 30 2 *", "never matches"},
       {"0 0 31 4,6,9,11 *", "never matches"},
-      {"@often", "'@often' is not known"},
+      {"@often", "'@often' is unknown"},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.text);

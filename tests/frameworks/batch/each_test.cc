@@ -236,8 +236,8 @@ TEST(AfterEach, OfAnArrayWithoutAResultIsSkippedAsAWhole) {
   ASSERT_TRUE(s.cancel("p-1.a"));
   s.run();
   EXPECT_EQ(s.phases(), "a cancelled, b skipped, c skipped");
-  EXPECT_THAT(s.job("p-b-3").error, HasSubstr("no element could begin"));
-  EXPECT_THAT(s.job("p-c-4").error, HasSubstr("p-b-3 to begin, which can never be"));
+  EXPECT_THAT(s.job("p-b-3").error, HasSubstr("no element can run"));
+  EXPECT_THAT(s.job("p-c-4").error, HasSubstr("p-b-3 to begin, which can no longer happen"));
   ASSERT_TRUE(s.retry("p-1.a"));
   s.run();
   EXPECT_EQ(s.phases(), "a finished, b finished, c finished");
@@ -283,7 +283,8 @@ TEST(AfterEach, OfAJobThatHasEndedIsPossibleIfAllOfItIsDone) {
   };
   const auto refused = submit("p-a-2", 3);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("which of its elements are done is not known"));
+  EXPECT_THAT(refused.error().message(),
+              HasSubstr("not known any more which of its elements are done"));
   const auto other_size = submit("p-b-3", 2);
   ASSERT_FALSE(other_size);
   EXPECT_THAT(other_size.error().message(), HasSubstr("it has 2 elements, and p-b-3"));
@@ -303,14 +304,14 @@ TEST(AfterEach, ThatCannotBeIsRefused) {
       {"a is a gang", [](auto& s) { s[0].order.array->is_gang = true; }},
       {"this is a gang", [](auto& s) { s[1].order.array->is_gang = true; }},
       {"a is no array", [](auto& s) { s[0].order = JobScenario::order(1, 0); }},
-      {"this is none",
+      {"this is no array",
        [](auto& s) {
          s[1].order = JobScenario::order(1, 0);
          s[1].order.output = "/out-b";
          s[1].order.plan = "plan-b";
        }},
       {"not with when: any", [](auto& s) { s[1].takes_any = true; }},
-      {"wait for those of one array",
+      {"wait for the elements of one array",
        [](auto& s) { s[1].after.push_back({.job = "other-1", .on = Condition::kEach}); }},
   };
   for (const Row& row : rows) {

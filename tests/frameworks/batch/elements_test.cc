@@ -132,7 +132,7 @@ TEST(Array, EndsAtOnceWithMoreFailuresThanItMayHave) {
   s.finish_range("range-00000-1-0-32", 20,
                  {{.place = 3, .attempt = 1, .code = 2}, {.place = 5, .attempt = 1, .code = 2}});
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
-  EXPECT_THAT(s.error(), HasSubstr("2 elements failed, and at most 1 may"));
+  EXPECT_THAT(s.error(), HasSubstr("2 elements failed, but at most 1 may"));
 }
 
 TEST(Array, SucceedsWithAsManyFailuresAsItMayHave) {
@@ -551,7 +551,7 @@ TEST(RetryOfAnArray, IsPossibleForADayAndThenItsResultsStay) {
   EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
   EXPECT_EQ(s.status().array->done, 2);
   EXPECT_FALSE(retry(s));
-  EXPECT_THAT(s.told().back().job.error().message(), HasSubstr("kept any more"));
+  EXPECT_THAT(s.told().back().job.error().message(), HasSubstr("stored any more"));
   EXPECT_EQ(s.store().size(), 2u);
 }
 
@@ -612,7 +612,7 @@ TEST(Array, AnElementWhoseEndIsLostRunsAgainOnlyIfAsked) {
   run_to_the_end(s, {});
   ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
   EXPECT_THAT(s.error(), HasSubstr("element 2 exited with 0: its end and its output could not be "
-                                   "kept: writing: no space left"));
+                                   "stored: writing: no space left"));
   ASSERT_TRUE(retry(s));
   EXPECT_EQ(run_to_the_end(s, {}), (std::map<uint32_t, int>{{1, 1}}));
   EXPECT_TRUE(s.succeeded()) << s.error();

@@ -227,7 +227,7 @@ TEST(Gang, OfTooManyRanksIsRefused) {
   EXPECT_THAT(check_order(gang(257)).error().message(), HasSubstr("from 1 to 256 ranks"));
   JobOrder order = gang(2);
   order.array->at_once = 1;
-  EXPECT_THAT(check_order(order).error().message(), HasSubstr("not for a gang"));
+  EXPECT_THAT(check_order(order).error().message(), HasSubstr("a gang cannot have at_once"));
   EXPECT_EQ(*decode_order(encode_order(gang(2))), gang(2));
 }
 

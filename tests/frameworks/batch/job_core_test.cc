@@ -326,8 +326,9 @@ TEST(TimeLimit, OfAnElementIsThatOfItsExecutorAndItsAgentEndsWhatOutlivesIt) {
     s.finish_all();
   }
   EXPECT_EQ(s.status().array->failed, 1);
-  EXPECT_THAT(s.error(), HasSubstr("element 1 exited with 124, as an element that exceeds its time "
-                                   "limit of 90s: oh"));
+  EXPECT_THAT(s.error(),
+              HasSubstr("element 1 exited with 124, which usually means that it exceeded its time "
+                        "limit of 90s: oh"));
 }
 
 TEST(TimeLimit, OfARangeThatItsAgentEndsIsAFailureOfTheTask) {

@@ -311,7 +311,7 @@ TEST_F(RetryOfAJob, IsPossibleAfterARestartAndForADay) {
   EXPECT_EQ(s_.status().retry_until, Time());
   EXPECT_EQ(s_.store().size(), 2u);
   ASSERT_FALSE(retry().job);
-  EXPECT_THAT(s_.told().back().job.error().message(), HasSubstr("kept any more"));
+  EXPECT_THAT(s_.told().back().job.error().message(), HasSubstr("stored any more"));
 }
 
 TEST_F(RetryOfAJob, IsGivenUpByCancellingWhatHasEnded) {

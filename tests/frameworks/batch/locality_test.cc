@@ -47,8 +47,8 @@ TEST(LocalityFile, HasHostsAndAPathOnEachLine) {
     const char* says;
   };
   const Row rows[] = {
-      {"a /x\nb\n", "line 2: there must be hosts and an absolute path, not 'b'"},
-      {"a x\n", "line 1: there must be hosts and an absolute path"},
+      {"a /x\nb\n", "line 2: write hosts and an absolute path, not 'b'"},
+      {"a x\n", "line 1: write hosts and an absolute path"},
       {"a /x\nb /x/\n", "line 2: '/x' is given twice"},
       {"a,,b /x\n", "line 1"},
       {"a/b /x\n", "line 1"},

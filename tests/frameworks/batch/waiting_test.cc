@@ -106,7 +106,7 @@ TEST(Pipeline, SkipsWhatCanNeverBeAndAllThatWaitsForIt) {
   s.run();
   EXPECT_EQ(s.phases(),
             "a failed, b skipped, c skipped, alarm finished, tidy finished, calm skipped");
-  EXPECT_EQ(s.job("p-b-3").error, "it waited for p-a-2 to finish, which can never be");
+  EXPECT_EQ(s.job("p-b-3").error, "it waited for p-a-2 to finish, which can no longer happen");
 }
 
 TEST(Pipeline, BeginsAStageOnceOneOfSeveralIsMet) {
@@ -314,7 +314,8 @@ TEST(Submission, ThatCannotBeIsRefusedWithWhatToDo) {
   EXPECT_THAT(refused({stage("a"), stage("b", {{"a"}, {"a"}})}), HasSubstr("'a' twice"));
   StageOrder same = stage("b");
   same.order.output = "/out-a";
-  EXPECT_THAT(refused({stage("a"), same}), HasSubstr("two stages have the output '/out-a'"));
+  EXPECT_THAT(refused({stage("a"), same}),
+              HasSubstr("two stages have the same output or plan: '/out-a'"));
   EXPECT_THAT(refused({stage("a"), stage("b")}, ""), HasSubstr("stages"));
   StageOrder long_one = stage("a");
   long_one.order.map = std::string(16'000, 'x');
@@ -324,7 +325,7 @@ TEST(Submission, ThatCannotBeIsRefusedWithWhatToDo) {
     many.back().stage = many.back().order.plan = text("s", i);
     many.back().order.output = text("/", i);
   }
-  EXPECT_THAT(refused(many), HasSubstr("what is said of the pipeline has"));
+  EXPECT_THAT(refused(many), HasSubstr("the description of the pipeline has"));
 }
 
 TEST(Submission, ComesBackAsItWas) {

@@ -93,7 +93,7 @@ TEST_F(PlanTask, RefusesMoreHostsThanItCanTell) {
   put(fs::path(plan_directory(waiting().string(), "p")) / "hosts", hosts);
   plan();
   ASSERT_TRUE(trouble_);
-  EXPECT_THAT(trouble_->message, HasSubstr("name larger directories in the locality file"));
+  EXPECT_THAT(trouble_->message, HasSubstr("Name larger directories in the locality file"));
   EXPECT_EQ(trouble_->blame, Blame::kInput);
 }
 

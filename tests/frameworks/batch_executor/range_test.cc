@@ -475,7 +475,7 @@ TEST_F(Range, DoesNotCommitIfResultsAreMissing) {
   run(work({"true"}, 0, 2));
   const TaskOutcome outcome = gather(3, 3);
   EXPECT_FALSE(outcome.result);
-  EXPECT_THAT(outcome.message, HasSubstr("3 elements have done their work, and 2"));
+  EXPECT_THAT(outcome.message, HasSubstr("3 elements are done, but only 2"));
   EXPECT_FALSE(fs::exists(output() + "/_SUCCESS"));
 }
 

@@ -74,9 +74,9 @@ TEST_F(Shipped, ACopyThatWasChangedOrIsGoneIsNoticed) {
   EXPECT_THAT(written.error().message(), HasSubstr("shipped file 'model'"));
   EXPECT_THAT(written.error().message(), HasSubstr("was changed"));
   put_copy("content and more", kThen);
-  EXPECT_THAT(write().error().message(), HasSubstr("it has 16 bytes, and had 7"));
+  EXPECT_THAT(write().error().message(), HasSubstr("it has 16 bytes instead of 7"));
   fs::remove(copy());
-  EXPECT_THAT(write().error().message(), HasSubstr(copy() + "' is gone"));
+  EXPECT_THAT(write().error().message(), HasSubstr(copy() + "' no longer exists"));
   EXPECT_EQ(write().error().code(), ErrorCode::kNotFound);
   fs::create_directory(copy());
   EXPECT_FALSE(write());

@@ -205,7 +205,7 @@ TEST_F(BatchTask, CommitsTheOutputOnce) {
   fs::rename(root_ / "out", root_ / "result");
   fs::create_directories(root_ / "out/_temporary/plan-q");
   put(root_ / "out/part-00000", "half");
-  EXPECT_THAT(end(kCommit, 1).message, HasSubstr("is not that of this job"));
+  EXPECT_THAT(end(kCommit, 1).message, HasSubstr("belongs to another job"));
   EXPECT_FALSE(fs::exists(root_ / "out/_SUCCESS"));
   EXPECT_TRUE(fs::exists(root_ / "out/_temporary/plan-q"));
 }

@@ -239,7 +239,7 @@ TEST(PipelineFile, SaysWhichKeyOfWhichStageIsWrong) {
             "line 2: unknown key 'name' in stage 'a'");
   EXPECT_EQ(error_of("map: cat\nstages: {a: {map: cat}}\n"),
             "line 1: unknown key 'map' in the file of a pipeline");
-  EXPECT_EQ(error_of("stages: {}\n"), "line 1: a pipeline has at least one stage");
+  EXPECT_EQ(error_of("stages: {}\n"), "line 1: a pipeline needs at least one stage");
   EXPECT_EQ(error_of("stages:\n  a: cat\n"), "line 2: stage 'a' must be a table of KEY: value");
 }
 
@@ -289,9 +289,9 @@ TEST(Parameters, ThatAreNotKnownAreErrorsWithLineAndKey) {
   };
   EXPECT_EQ(error("parameters: {day: 1}\nmap: cat\ninput: ~{dya}\n"),
             "line 3: input: there is no parameter 'dya'; did you mean 'day'?");
-  EXPECT_EQ(error("map: cat ~{x\n"), "line 1: map: ~{ has no }");
+  EXPECT_EQ(error("map: cat ~{x\n"), "line 1: map: } is missing after ~{");
   EXPECT_EQ(error("parameters: {day: 1}\nmap: cat\n", {{"dy", "2"}}),
-            "the job file declares no parameter 'dy'; did you mean 'day'?");
+            "the job file does not declare the parameter 'dy'; did you mean 'day'?");
   EXPECT_THAT(error("parameters: {\"a b\": 1}\nmap: cat\n"), HasSubstr("line 1: parameter 'a b'"));
   EXPECT_THAT(error("stages:\n  a: {run: x}\n  b: {run: \"~{a.output}\"}\n"),
               HasSubstr("line 3: run: there is no parameter 'a.output'"));
@@ -303,7 +303,7 @@ TEST(Parameters, DoNotFillTheMemory) {
   for (int i = 0; i < 10'000; ++i) yaml += "~{a}";
   const Result<JobFile> file = with(yaml + "\"\n");
   ASSERT_FALSE(file);
-  EXPECT_THAT(file.error().message(), HasSubstr("line 2: map: with its parameters filled in"));
+  EXPECT_THAT(file.error().message(), HasSubstr("line 2: map: after its parameters are filled in"));
 }
 
 }  // namespace

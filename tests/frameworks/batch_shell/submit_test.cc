@@ -95,7 +95,7 @@ TEST_F(Submit, ReadsWhatIsSaidOfTheShuffle) {
       {&JobText::separator, "ab", "separator must be one byte, not"},
       {&JobText::sort, "-k3", "not fields of the key, which has 2"},
       {&JobText::sort_memory, "200MiB", "sort_memory must be from"},
-      {&JobText::reducers, "0", "are for jobs with reducers"},
+      {&JobText::reducers, "0", "need reducers"},
       {&JobText::decompress, "no", "decompress must be true or false"},
   };
   for (const Row& row : rows) {
@@ -216,7 +216,8 @@ TEST_F(Submit, RefusesFlagsThatAreWrong) {
   put("a/x", "1");
   put("b/x", "2");
   flags.files = {at("a/x"), at("b/x")};
-  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("two of the files"));
+  EXPECT_THAT(make_job({}, flags).error().message(),
+              HasSubstr("two files to ship have the same name"));
 }
 
 TEST_F(Submit, ReadsWhichHostsTasksPrefer) {
@@ -247,7 +248,8 @@ TEST_F(Submit, ReadsWhichHostsTasksPrefer) {
   array.locality = at("near");
   EXPECT_THAT(make_job({}, array).error().message(), HasSubstr("line 2"));
   put("near", "a /data\n");
-  EXPECT_THAT(make_job({}, array).error().message(), HasSubstr("locality is not for arrays"));
+  EXPECT_THAT(make_job({}, array).error().message(),
+              HasSubstr("locality cannot be given for an array"));
 }
 
 // What such a job reads is not known when it is submitted: its plan will say which hosts are near.
@@ -312,7 +314,7 @@ TEST_F(Submit, ReadsTimeLimitsByBothNamesAndFlagsBeforeTheFile) {
     EXPECT_THAT(make_job({}, map).error().message(), HasSubstr(why));
   }
   map.time_limit = map.timeout = "1s";
-  EXPECT_THAT(make_job({}, map).error().message(), HasSubstr("two names"));
+  EXPECT_THAT(make_job({}, map).error().message(), HasSubstr("mean the same"));
 }
 
 TEST_F(Submit, NeverTouchesAnOutputThatIsThere) {

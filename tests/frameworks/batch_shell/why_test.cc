@@ -55,9 +55,9 @@ TEST(Why, SaysWhichTimeLimitWouldLetItRunNow) {
   };
   const std::string at_most = "  with a time_limit of at most ";
   EXPECT_EQ(said("map", seconds(50)),
-            at_most + "50s it could run now, beside what ada-1 waits for");
+            at_most + "50s it could run now, before the claim of ada-1 is complete");
   EXPECT_EQ(said("range", seconds(50)),
-            at_most + "18s it could run now, beside what ada-1 waits for");
+            at_most + "18s it could run now, before the claim of ada-1 is complete");
   EXPECT_EQ(said("range", seconds(32)), "");
   EXPECT_EQ(said("end", seconds(50)), "");
 }

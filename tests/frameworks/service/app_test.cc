@@ -74,7 +74,7 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
       {[](AppSpec& app) {
          app.ports = {"http", "http"};
        },
-       "named twice"},
+       "given twice"},
       {[](AppSpec& app) { app.fetch[0].uri = "ftp://host/a"; }, "fetch: "},
       {[](AppSpec& app) { app.health->port = "htpt"; }, "'htpt'"},
       {[](AppSpec& app) { app.health->failures = 0; }, "failures"},
@@ -127,18 +127,19 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
          for (int i = 0; i < 17; ++i) app.files[text("f", i)] = "";
        },
        "at most 16 are allowed"},
-      {[](AppSpec& app) { app.init[1] = ""; }, "init has a command that is empty"},
+      {[](AppSpec& app) { app.init[1] = ""; }, "a command in init is empty"},
       {[](AppSpec& app) { app.init.assign(17, "x"); }, "17 init steps; at most 16"},
       {[](AppSpec& app) { app.sidecars["a b"] = "x"; }, "the name of sidecar must be"},
       {[](AppSpec& app) { app.sidecars["log"] = ""; }, "sidecar 'log' must have a command line"},
       {[](AppSpec& app) { app.sidecars["log"] = std::string(33'000, 'x'); }, "at most 32768"},
-      {[](AppSpec& app) { app.env["PROFFER_GROUP"] = "1"; }, "has the variable PROFFER_GROUP"},
+      {[](AppSpec& app) { app.env["PROFFER_GROUP"] = "1"; },
+       "must not set the variable PROFFER_GROUP"},
       {[](AppSpec& app) {
          app.command = std::string(kCommandBytesMax, 'x');
          app.files.clear();
        },
-       "beside init steps or sidecars a command has at most"},
-      {[](AppSpec& app) { app.ready.emplace(); }, "not both"},
+       "with init steps or sidecars, the command may have at most"},
+      {[](AppSpec& app) { app.ready.emplace(); }, "exclude each other"},
       {[](AppSpec& app) {
          app.health.reset();
          app.ready = proto::Readiness{.ports = {"nowhere"}};

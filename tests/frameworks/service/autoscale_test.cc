@@ -53,7 +53,7 @@ struct Reports {
 TEST(Autoscale, GrowsToWhatTheMeanNeedsOnceThatHasHeld) {
   Reports r(policy(), 2);
   EXPECT_EQ(r.run(seconds(30), 1'000),
-            "stays at 2: cpu 100%, target 50%; 4 would do, once that has held for 30s");
+            "stays at 2: cpu 100%, target 50%; 4 instances would suffice, if that holds for 30s");
   EXPECT_EQ(r.instances, 2);
   EXPECT_EQ(r.run(seconds(5), 1'000), "goes from 2 to 4: cpu 100%, target 50%");
   EXPECT_EQ(r.instances, 4);
@@ -82,13 +82,13 @@ TEST(Autoscale, StaysWithinItsBoundsAndSaysSo) {
   Reports up(policy(), 9);
   up.run(minutes(1), 5'000);
   EXPECT_EQ(up.instances, 10);
-  EXPECT_EQ(up.run(seconds(5), 5'000), "stays at 10: cpu 500%, target 50%, and that is the most");
+  EXPECT_EQ(up.run(seconds(5), 5'000), "stays at 10: cpu 500%, target 50%, the maximum");
   Reports down(policy(), 2);
   down.run(minutes(6), 0);
   EXPECT_EQ(down.instances, 1);
-  EXPECT_EQ(down.run(seconds(5), 0), "stays at 1: cpu 0%, target 50%, and that is the least");
+  EXPECT_EQ(down.run(seconds(5), 0), "stays at 1: cpu 0%, target 50%, the minimum");
   Reports out(policy(), 20);
-  EXPECT_EQ(out.run(seconds(5), 500), "goes from 20 to 10, a bound of 1 to 10");
+  EXPECT_EQ(out.run(seconds(5), 500), "goes from 20 to 10, to be within 1 to 10");
 }
 
 TEST(Autoscale, ATenthAroundTheTargetIsNear) {
@@ -113,7 +113,7 @@ TEST(Autoscale, WithoutAFigureNothingChanges) {
   ScaleHistory history;
   const ScaleVerdict verdict = history.take(policy(), 3, {.ready = 2}, Time() + seconds(9));
   EXPECT_EQ(verdict.instances, 3);
-  EXPECT_EQ(verdict.why, "stays at 3: no figure of cpu of its 2 ready instances");
+  EXPECT_EQ(verdict.why, "stays at 3: no measured cpu from its 2 ready instances");
 }
 
 // The mean of those that were measured stands for all.
@@ -218,7 +218,7 @@ TEST(Scaling, IsKeptOverTheSchedulersEndAndOverTheFile) {
   s.advance(seconds(5));
   EXPECT_EQ(s.row().ready, 3);
   s.spec.scale->up_after = seconds(1);
-  EXPECT_EQ(s.apply(s.spec), "changed how it is scaled");
+  EXPECT_EQ(s.apply(s.spec), "changed in its scale settings");
 }
 
 TEST(Scaling, ADryRunOnlySaysIt) {
@@ -234,9 +234,9 @@ TEST(Scaling, WaitsWhileAnUpdateIsUnderWay) {
   s.start_tasks(false);
   s.spec.command = "serve better";
   s.apply(s.spec);
-  EXPECT_THAT(s.load(minutes(2), 1'000), HasSubstr("until nothing else changes it"));
+  EXPECT_THAT(s.load(minutes(2), 1'000), HasSubstr("until its other changes are done"));
   EXPECT_EQ(s.row().instances, 2);
-  EXPECT_EQ(s.row().scale->said, "stays at 2 until nothing else changes it");
+  EXPECT_EQ(s.row().scale->said, "stays at 2 until its other changes are done");
 }
 
 // It is decided from what there was when the figures came, and waits until other changes are
@@ -283,13 +283,13 @@ TEST(Scaling, OldFiguresAreForgotten) {
 TEST(Scaling, PeopleScaleWithinTheBounds) {
   Scaled s;
   EXPECT_EQ(s.scale("web", 5), "scaled from 2 to 5 instances");
-  EXPECT_THAT(s.scale("web", 11), HasSubstr("is scaled by its load, from 1 to 10 instances"));
+  EXPECT_THAT(s.scale("web", 11), HasSubstr("is scaled by load, from 1 to 10 instances"));
 }
 
 TEST(Scaling, FiguresOfStrangersAndOfOtherAppsAreRefused) {
   Scaled s;
   s.apply(ServiceScenario::app(1, "api"));
-  const std::pair<std::string, const char*> rows[] = {{"api", "is not scaled by its load"},
+  const std::pair<std::string, const char*> rows[] = {{"api", "is not scaled by load"},
                                                       {"none", "there is no app"}};
   for (const auto& [app, why] : rows) {
     s.handle(Figures{.relay = ++s.reports_, .app = app});

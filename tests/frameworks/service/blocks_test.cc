@@ -45,7 +45,7 @@ TEST(Store, AFullBlockLaunchesNothingUntilAnInstanceHasEnded) {
   }
   EXPECT_THAT(s.tasks_of("web"), SizeIs(kInstancesPerBlockMax));
   EXPECT_EQ(s.row().ready, 0);
-  EXPECT_THAT(s.row().why, HasSubstr("64 instances of its neighbours have not ended"));
+  EXPECT_THAT(s.row().why, HasSubstr("64 earlier instances of this block of slots have not ended"));
   s.gone(names[0]);
   s.advance(minutes(2));
   EXPECT_EQ(s.row().ready, 16);

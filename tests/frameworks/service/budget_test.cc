@@ -83,7 +83,7 @@ TEST(Budget, AnUpdateTakesNothingWhileADrainTakesAllOfIt) {
   EXPECT_EQ(s.row().ready, 4);
   EXPECT_THAT(s.tasks_of("web", 1), SizeIs(4));
   EXPECT_THAT(s.row().why, HasSubstr("the update waits: instance"));
-  EXPECT_THAT(s.row().why, HasSubstr("is to leave its agent, and its replacement is not launched"));
+  EXPECT_THAT(s.row().why, HasSubstr("must leave its agent, and its replacement is not launched"));
   // That it makes no progress is not its fault.
   EXPECT_EQ(s.row().failed, "");
   EXPECT_EQ(s.row().version, 2u);

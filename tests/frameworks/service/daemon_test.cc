@@ -77,7 +77,7 @@ TEST(Daemon, IsNotThereUntilNoFurtherAgentIsOffered) {
   s.apply(daemon_app());
   s.settle();
   EXPECT_EQ(s.row("each").state, "starting");
-  EXPECT_EQ(s.row("each").why, "looks for further agents");
+  EXPECT_EQ(s.row("each").why, "looking for more agents");
   s.agent("a1", 1);
   s.advance(seconds(2));
   EXPECT_EQ(s.row("each").state, "starting");

@@ -106,7 +106,7 @@ TEST(Find, ToFindAnotherAppIsAnotherVersion) {
   EXPECT_EQ(s.apply(app_that_finds({"db"})), "updated to version 2");
   s.advance(seconds(5));
   EXPECT_THAT(environment(s).at("PROFFER_SERVICE_DB"), HasSubstr("host-a1:"));
-  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 1");
+  EXPECT_EQ(s.request(Rollback{"web"}), "rolled back to version 1");
   s.advance(seconds(5));
   EXPECT_EQ(environment(s).count("PROFFER_SERVICE_DB"), 0u);
 }

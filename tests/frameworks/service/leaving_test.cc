@@ -92,7 +92,7 @@ TEST(Crash, ItsLastWordsAreShownAndNotKept) {
         ServiceScenario::Reason::kCommandExited, "exit code 1",
         "starts\ncannot bind: \x1b[2Jport 80\n\n");
   s.tick();
-  EXPECT_THAT(s.row().why, HasSubstr("exit code 1, and wrote: cannot bind: "));
+  EXPECT_THAT(s.row().why, HasSubstr("exit code 1; its last output: cannot bind: "));
   EXPECT_EQ(s.row().why.find('\x1b'), std::string::npos);
   for (const auto& [key, value] : s.core().snapshot()) {
     EXPECT_EQ(value.find("cannot bind"), std::string::npos) << key;

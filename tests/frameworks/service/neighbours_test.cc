@@ -50,7 +50,7 @@ TEST(With, NothingIsAskedForUntilTheOtherAppRuns) {
   s.advance(seconds(5));
   EXPECT_THAT(s.tasks_of("web"), IsEmpty());
   EXPECT_THAT(s.asks(), IsEmpty());
-  EXPECT_THAT(s.row().why, HasSubstr("no agent has an instance of db, beside which it runs"));
+  EXPECT_THAT(s.row().why, HasSubstr("no agent has an instance of db, beside which it must run"));
   s.scale("db", 1);
   s.advance(seconds(5));
   EXPECT_THAT(s.tasks_of("web"), SizeIs(2));
@@ -86,10 +86,10 @@ TEST(With, ChainsAndUnknownAppsAreRefused) {
   s.apply(Neighbours::beside(1, {"db"}));
   AppSpec third = ServiceScenario::app(1, "third");
   third.with = {"web"};
-  EXPECT_THAT(s.apply(third), HasSubstr("app 'web' runs beside others itself"));
+  EXPECT_THAT(s.apply(third), HasSubstr("app 'web' runs beside other apps itself"));
   AppSpec db = ServiceScenario::app(1, "db");
   db.with = {"web"};
-  EXPECT_THAT(s.apply(db), HasSubstr("runs beside others itself"));
+  EXPECT_THAT(s.apply(db), HasSubstr("runs beside other apps itself"));
 }
 
 TEST(ApartFrom, HoldsForBothApps) {
@@ -146,9 +146,10 @@ TEST(Plan, SaysBesideWhichAppsInstancesAreLaunchedAndAsksThere) {
                                    "launch 2 instances"));
   EXPECT_EQ(hosts(beside), "host in [" + on + "]");
   const proto::ServicePlan apart = plan(Neighbours::apart(2, {"db"}));
-  EXPECT_THAT(apart.steps, testing::ElementsAre("launch on no agent with an instance of an app "
-                                                "that it runs apart from: 2 agents now",
-                                                "launch 2 instances"));
+  EXPECT_THAT(apart.steps,
+              testing::ElementsAre("launch only on agents without an instance of an app "
+                                   "that it runs apart from: 2 agents now",
+                                   "launch 2 instances"));
   EXPECT_EQ(hosts(apart), "host not in [" + on + "]");
   const proto::ServicePlan alone = plan(Neighbours::beside(2, {"empty"}));
   EXPECT_THAT(alone.steps, testing::ElementsAre("wait until an agent has an instance of empty",
@@ -212,7 +213,7 @@ TEST(Owners, AreNotHinderedByWhatAppsOfOthersRunBeside) {
   AppSpec db = ServiceScenario::app(1, "db");
   db.with = {"web"};
   EXPECT_THAT(s.apply(db, {.user = "root", .is_operator = true}),
-              HasSubstr("runs beside others itself"));
+              HasSubstr("runs beside other apps itself"));
 }
 
 }  // namespace

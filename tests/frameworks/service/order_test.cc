@@ -58,7 +58,7 @@ TEST(Files, ThatCannotBeWrittenDownChangeNothing) {
   s.agent("a1", 9);
   s.refuse_writes(ErrorCode::kResourceExhausted);
   EXPECT_THAT(s.apply_all({ServiceScenario::app(1), ServiceScenario::app(1, "api")}),
-              HasSubstr("the app cannot be kept"));
+              HasSubstr("cannot store the app"));
   EXPECT_TRUE(s.core().status().empty());
   EXPECT_TRUE(s.store().empty());
 }
@@ -173,7 +173,7 @@ TEST(After, AnAppThatIsUpdatedOrHasNoInstancesIsNotReady) {
   s.advance(minutes(1));
   EXPECT_EQ(s.row("web").why, "waits for db (there is no such app)");
   // An app that waits for nothing any more begins.
-  EXPECT_EQ(s.apply(app_after("web", {})), "changed what it waits for");
+  EXPECT_EQ(s.apply(app_after("web", {})), "changed in its dependencies (after)");
   s.advance(seconds(10));
   EXPECT_THAT(s.tasks_of("web"), SizeIs(2));
 }

@@ -126,12 +126,12 @@ struct Listening : ServiceScenario {
 TEST(Ready, IsWhatItsExecutorSaysIsReady) {
   Listening s;
   EXPECT_EQ(s.row().ready, 0);
-  EXPECT_EQ(s.row().why, "instance 0 is running and not yet ready");
+  EXPECT_EQ(s.row().why, "instance 0 is running but not ready yet");
   const std::string id = s.tasks_of("web").front();
   s.ready(id, false, "does not listen on port http (31000)");
   s.settle();
   EXPECT_EQ(s.row().why,
-            "instance 0 is running and not yet ready: it does not listen on port http (31000)");
+            "instance 0 is running but not ready yet: it does not listen on port http (31000)");
   EXPECT_EQ(s.core().status_of("web", "")->instances.at(0).why,
             "does not listen on port http (31000)");
   s.ready(id, true);
@@ -287,7 +287,7 @@ TEST(Health, ReadyIsOnlyWhatIsToldHealthy) {
   s.apply(ServiceScenario::with_health(ServiceScenario::app(1)));
   s.settle();
   EXPECT_EQ(s.row().ready, 0);
-  EXPECT_THAT(s.row().why, HasSubstr("not yet healthy"));
+  EXPECT_THAT(s.row().why, HasSubstr("not healthy yet"));
   s.healthy(s.tasks_of("web").at(0), true);
   s.settle();
   EXPECT_EQ(s.row().ready, 1);
@@ -341,7 +341,7 @@ TEST(Update, TheSameFileAgainChangesNothing) {
   EXPECT_EQ(s.apply(ServiceScenario::app(3)), "unchanged");
   AppSpec faster = ServiceScenario::app(3);
   faster.update.max_unavailable = 2;
-  EXPECT_EQ(s.apply(faster), "changed how it is updated");
+  EXPECT_EQ(s.apply(faster), "changed in its update settings");
   s.advance(minutes(1));
   EXPECT_EQ(s.tasks_of("web"), before);
 }
@@ -485,7 +485,7 @@ TEST(Stop, WaitsForTheLastInstanceAndForgetsTheApp) {
   Web s;
   s.obey_kills(false);
   EXPECT_EQ(s.stop("web"), "stopping 3 instances");
-  EXPECT_EQ(s.stop("web"), "stopping already");
+  EXPECT_EQ(s.stop("web"), "already stopping");
   s.advance(minutes(1));
   EXPECT_EQ(s.row().state, "stopping");
   EXPECT_EQ(s.row().live, 3);
@@ -518,10 +518,9 @@ TEST(Stop, KillsAnUnreachableInstanceWhenItReturns) {
   s.settle();
   EXPECT_THAT(s.tasks(), SizeIs(1));
   EXPECT_EQ(s.row().state, "stopping");
-  EXPECT_EQ(
-      s.row().why,
-      "1 instance has not ended yet; unreachable, and waited for until they are back or given "
-      "up: a1");
+  EXPECT_EQ(s.row().why,
+            "1 instance has not ended yet; waiting for unreachable agents to come back or be given "
+            "up: a1");
   s.returns("a1");
   s.settle();
   EXPECT_THAT(s.tasks(), SizeIs(0));
@@ -665,7 +664,7 @@ TEST(Store, WhatItRefusesIsRefused) {
   ServiceScenario s;
   s.agent("a1", 5);
   s.refuse_writes(ErrorCode::kResourceExhausted);
-  EXPECT_EQ(s.apply(ServiceScenario::app(3)), "error: the app cannot be kept: no room");
+  EXPECT_EQ(s.apply(ServiceScenario::app(3)), "error: cannot store the app: no room");
   s.refuse_writes(std::nullopt);
   s.advance(seconds(2));
   EXPECT_EQ(s.apply(ServiceScenario::app(3)), "created");

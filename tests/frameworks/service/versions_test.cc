@@ -48,7 +48,7 @@ TEST(Versions, GoingBackToContentThatRunsRestartsNothing) {
   const std::vector<std::string> before = s.tasks_of("web", 1);
   EXPECT_EQ(s.apply(command("exit 1")), "updated to version 2");
   s.settle();
-  EXPECT_EQ(s.apply(command("serve")), "back to version 1");
+  EXPECT_EQ(s.apply(command("serve")), "rolled back to version 1");
   s.advance(seconds(60));
   std::vector<std::string> kept;
   for (const std::string& id : s.tasks_of("web", 1)) {
@@ -59,7 +59,7 @@ TEST(Versions, GoingBackToContentThatRunsRestartsNothing) {
   EXPECT_EQ(s.row().version, 1U);
   // Numbers are not given twice.
   EXPECT_EQ(s.apply(command("serve more")), "updated to version 3");
-  EXPECT_EQ(s.apply(command("exit 1")), "back to version 2");
+  EXPECT_EQ(s.apply(command("exit 1")), "rolled back to version 2");
 }
 
 TEST(Versions, OutliveTheScheduler) {
@@ -67,7 +67,7 @@ TEST(Versions, OutliveTheScheduler) {
   s.apply(command("serve better"));
   s.advance(seconds(60));
   s.start();
-  EXPECT_EQ(s.apply(command("serve")), "back to version 1");
+  EXPECT_EQ(s.apply(command("serve")), "rolled back to version 1");
   s.advance(seconds(60));
   s.start();
   EXPECT_EQ(s.apply(command("serve best")), "updated to version 3");
@@ -78,18 +78,18 @@ TEST(Versions, OutliveTheScheduler) {
 
 TEST(Versions, WithoutANumberARollbackGoesToTheLastThatWasReady) {
   Web s;
-  EXPECT_THAT(s.request(Rollback{"web"}), HasSubstr("has no version but this one"));
+  EXPECT_THAT(s.request(Rollback{"web"}), HasSubstr("has no other version"));
   s.apply(command("serve better"));
   s.advance(seconds(60));
   s.apply(command("exit 1", {.rolls_back = false}));
   s.crash_all_of(3, 2, seconds(30));
-  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 2");
+  EXPECT_EQ(s.request(Rollback{"web"}), "rolled back to version 2");
   s.advance(seconds(60));
   EXPECT_EQ(s.row().ready, 3);
   EXPECT_EQ(s.row().outdated, 0);
   EXPECT_THAT(s.request(Rollback{"web", 9}), HasSubstr("app 'web' has no version 9"));
-  EXPECT_EQ(s.request(Rollback{"web", 2}), "unchanged: it is of version 2");
-  EXPECT_EQ(s.request(Rollback{"web", 3}), "back to version 3");
+  EXPECT_EQ(s.request(Rollback{"web", 2}), "unchanged: it already has version 2");
+  EXPECT_EQ(s.request(Rollback{"web", 3}), "rolled back to version 3");
   EXPECT_THAT(s.request(Rollback{"nobody"}), HasSubstr("there is no app 'nobody'"));
 }
 
@@ -114,12 +114,12 @@ TEST(Versions, WithoutThePortOfItsLoadAnAppIsNoLongerScaledByIt) {
     s.apply(spec);
     if (by_itself) {
       s.crash_all_of(2, 2, seconds(30));
-      EXPECT_THAT(s.row().rolled_back, HasSubstr("; no longer scaled by its load: version 1 has no "
+      EXPECT_THAT(s.row().rolled_back, HasSubstr("; no longer scaled by load: version 1 has no "
                                                  "port 'http'"));
     } else {
       s.advance(seconds(60));
       EXPECT_EQ(s.request(Rollback{"web", 1}),
-                "back to version 1, no longer scaled by its load: version 1 has no port 'http'");
+                "rolled back to version 1, no longer scaled by load: version 1 has no port 'http'");
     }
     s.advance(seconds(60));
     // The record can be read by the next scheduler.
@@ -129,7 +129,7 @@ TEST(Versions, WithoutThePortOfItsLoadAnAppIsNoLongerScaledByIt) {
     EXPECT_FALSE(s.row().scale);
     if (by_itself) continue;
     // The version with the port brings it back.
-    EXPECT_EQ(s.request(Rollback{"web", 2}), "back to version 2, scaled by its load again");
+    EXPECT_EQ(s.request(Rollback{"web", 2}), "rolled back to version 2, scaled by load again");
     s.advance(seconds(60));
     ASSERT_TRUE(s.row().scale);
     EXPECT_EQ(s.row().scale->port, "http");
@@ -151,7 +151,7 @@ TEST(Versions, ARollbackDoesNotBringBackAScaleThatAFileLeftOut) {
   spec.scale.reset();
   s.apply(spec);
   s.advance(seconds(60));
-  EXPECT_EQ(s.request(Rollback{"web", 2}), "back to version 2");
+  EXPECT_EQ(s.request(Rollback{"web", 2}), "rolled back to version 2");
   EXPECT_FALSE(s.row().scale);
 }
 
@@ -163,7 +163,7 @@ TEST(Versions, OfBeforeAreForgottenButForTheReadyOne) {
     s.advance(seconds(1));
   }
   EXPECT_THAT(s.request(Rollback{"web", 2}), HasSubstr("has no version 2"));
-  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 1");
+  EXPECT_EQ(s.request(Rollback{"web"}), "rolled back to version 1");
 }
 
 TEST(Versions, ThatAreLargeAreForgottenButForTheReadyOne) {
@@ -180,7 +180,7 @@ TEST(Versions, ThatAreLargeAreForgottenButForTheReadyOne) {
   s.apply(large('c'));
   s.settle();
   EXPECT_THAT(s.request(Rollback{"web", 3}), HasSubstr("has no version 3"));
-  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 2");
+  EXPECT_EQ(s.request(Rollback{"web"}), "rolled back to version 2");
 }
 
 TEST(Versions, TellByKeyHowTheyDiffer) {
@@ -231,7 +231,7 @@ TEST(Rollback, OfAVersionThatIsNeverReadyComesAtTheDeadline) {
   s.start_tasks(false);
   s.advance(seconds(20));
   EXPECT_EQ(s.row().version, 1U);
-  EXPECT_THAT(s.row().rolled_back, HasSubstr("no further instance was ready for 2m"));
+  EXPECT_THAT(s.row().rolled_back, HasSubstr("no further instance became ready within 2m"));
   s.start_tasks(true);
   s.advance(seconds(60));
   EXPECT_EQ(s.row().ready, 3);
@@ -247,7 +247,7 @@ TEST(Rollback, OfAVersionThatCrashesAfterItWasReadyComesAtTheDeadline) {
     for (const std::string& id : s.tasks_of("web", 2)) s.crash(id);
   }
   EXPECT_EQ(s.row().version, 1U);
-  EXPECT_THAT(s.row().rolled_back, HasSubstr("no further instance was ready for 5m"));
+  EXPECT_THAT(s.row().rolled_back, HasSubstr("no further instance became ready within 5m"));
 }
 
 TEST(Rollback, NamesWhatTheHealthCheckSaw) {
@@ -368,8 +368,8 @@ TEST(Rollback, OfRandomBadVersionsComesWithoutOneInstanceTooFew) {
   };
   constexpr Bad kBad[] = {{"exits at once", "exit code 1, 3 times in a row"},
                           {"is never healthy", "it was unhealthy, 3 times in a row"},
-                          {"never starts", "no further instance was ready for"},
-                          {"is never looked at", "no further instance was ready for"},
+                          {"never starts", "no further instance became ready within"},
+                          {"is never looked at", "no further instance became ready within"},
                           {"crashes after a while", "exit code 1"}};
   Prng prng(7);
   for (int round = 0; round < 200; ++round) {
@@ -504,7 +504,7 @@ TEST(Canary, ThatIsRolledBackLeavesTheOthersAsTheyWere) {
   const std::vector<std::string> before = s.tasks_of("web");
   s.apply(command("serve better", kCanary));
   s.advance(seconds(60));
-  EXPECT_EQ(s.request(Rollback{"web"}), "back to version 1");
+  EXPECT_EQ(s.request(Rollback{"web"}), "rolled back to version 1");
   s.advance(seconds(60));
   EXPECT_EQ(s.tasks_of("web"), before);
   EXPECT_EQ(s.row().state, "running");
@@ -561,7 +561,7 @@ TEST(Pause, StopsAnUpdateWhereItIs) {
   s.advance(seconds(60));
   EXPECT_THAT(s.tasks_of("web", 1), SizeIs(1));
   EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
-  EXPECT_EQ(s.request(Resume{"web"}), "goes on to version 2");
+  EXPECT_EQ(s.request(Resume{"web"}), "resumed the update to version 2");
   s.advance(minutes(3));
   EXPECT_THAT(s.tasks_of("web", 2), SizeIs(3));
   EXPECT_EQ(s.row().state, "running");

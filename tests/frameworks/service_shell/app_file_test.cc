@@ -115,7 +115,7 @@ TEST(AppFile, SaysWhenAnInstanceIsReady) {
   EXPECT_THAT(error_of(begin + "ready: {ports: [r]}\n"),
               HasSubstr("one of the task's port names, not 'r'"));
   EXPECT_THAT(error_of(begin + "ready: {after: 1s}\nhealth: {tcp: {port: p}}\n"),
-              HasSubstr("a health check or says when it is ready, not both"));
+              HasSubstr("health and ready exclude each other"));
 }
 
 TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
@@ -131,7 +131,7 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"env: {A: 1, A: 2}\n", "line 3: key 'A' is given twice"},
       {"ports: {a: b}\n", "line 3: the value of 'ports' must be a list"},
       {"ports: [http, 80]\n", "line 3: ports has the number 80 without a name"},
-      {"ports: [{http: 80, admin: 81}]\n", "line 3: ports: a port by number has one name"},
+      {"ports: [{http: 80, admin: 81}]\n", "line 3: ports: an entry with a number has one name"},
       {"ports: [{http: 0}]\n", "line 3: ports.http must be"},
       {"ports: [{http: 65536}]\n", "line 3: ports.http must be"},
       {"ports: [{a: 80}, {b: 80}]\n", "must have different numbers, not 80 both"},
@@ -158,13 +158,13 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"fetch: ftp://host/x\n", "line 3: fetch: "},
       {"fetch:\n- https://host/x\n- https://host/y,sha256=5f\n", "line 5: fetch: "},
       {"init: {a: b}\n", "line 3: the value of 'init' must be a text or a list"},
-      {"init: [x, '']\n", "line 3: init has a command that is empty"},
+      {"init: [x, '']\n", "line 3: a command in init is empty"},
       {"sidecars: [x]\n", "line 3: sidecars must be a table"},
       {"env: {A: b}\nsidecars: {a: ''}\n", "line 4: sidecar 'a' must have a command line"},
       {"scale: {max: 3}\n", "line 3: scale must have one of cpu, memory and http, not 0"},
       {"scale: {cpu: 60%, memory: 70%}\n", "one of cpu, memory and http, not 2"},
-      {"scale: {max: 3, cpu: 60}\n", "line 3: cpu: must be from 1% to 1000% of what"},
-      {"scale: {max: 3, cpu: 0%}\n", "line 3: cpu: must be from 1% to 1000% of what"},
+      {"scale: {max: 3, cpu: 60}\n", "line 3: cpu: must be from 1% to 1000% of the"},
+      {"scale: {max: 3, cpu: 0%}\n", "line 3: cpu: must be from 1% to 1000% of the"},
       {"scale: {min: 4, max: 3, cpu: 60%}\n", "line 3: scale: min and max must be from 1 to"},
       {"scale: {max: 3, cpu: 60%, up_after: 2h}\n", "scale: up_after must be from 0 to 1h"},
       {"scale: {max: 3, http: {port: p, path: /, target: 5}}\n",
@@ -176,7 +176,8 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
-      {"---\nname: b\ncommand: y\n", "line 4: app 'b' begins; an attached run is of one app"},
+      {"---\nname: b\ncommand: y\n",
+       "line 4: app 'b' begins, but an attached run takes one app only"},
       {"daemon: true\ninstances: 3\n",
        "line 4: instances: a daemon has one instance on each agent"},
       {"max_per: {host: 1}\ndaemon: true\n", "line 3: max_per: a daemon has one"},

@@ -56,7 +56,7 @@ TEST(Requests, ThatMeanNothingAreRefusedWithReasons) {
       {"", "JSON"},
       {"{}", "verb"},
       {R"({"verb":"start"})",
-       "there are apply, figures, history, list, pause, plan, resume, rollback, scale, servers, "
+       "known are apply, figures, history, list, pause, plan, resume, rollback, scale, servers, "
        "status and "
        "stop"},
       {R"({"verb":"servers","wait_s":61})", "1m"},
