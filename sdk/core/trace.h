@@ -99,9 +99,7 @@ struct UpdateOfAnotherFramework {
 struct UnwantedStoreResult {
   uint64_t id = 0;
 
-  static constexpr TraceKind kind() {
-    return {TraceLevel::kMisbehaved, "unexpected store result"};
-  }
+  static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "unexpected store result"}; }
   void fields(TraceFields& f) const { f("id", id); }
 };
 

@@ -34,11 +34,11 @@ TEST(ConformanceReport, OnlyFailuresShowTheLastOutput) {
   const std::vector<std::string> output = {"one", "two"};
   EXPECT_EQ(outcome_lines("baseline", "its work", {.seen = "steady", .output = output}),
             (std::vector<std::string>{"baseline          passed     steady"}));
-  EXPECT_EQ(outcome_lines("baseline", "its work",
-                          {.verdict = Verdict::kFailed, .seen = "it died", .output = output}),
-            (std::vector<std::string>{"baseline          FAILED     it died",
-                                      "      (its work; last output:)", "      | one",
-                                      "      | two"}));
+  EXPECT_EQ(
+      outcome_lines("baseline", "its work",
+                    {.verdict = Verdict::kFailed, .seen = "it died", .output = output}),
+      (std::vector<std::string>{"baseline          FAILED     it died",
+                                "      (its work; last output:)", "      | one", "      | two"}));
 }
 
 }  // namespace
