@@ -109,13 +109,13 @@ endif()
 # The manual: one site of all documents, with search. Without MkDocs there is none.
 find_program(MKDOCS mkdocs)
 if(MKDOCS)
-  file(GLOB_RECURSE documents CONFIGURE_DEPENDS *.md docs/*.md docs/images/* bench/*.md examples/*.md)
-  list(FILTER documents EXCLUDE REGEX "^${CMAKE_BINARY_DIR}/")
+  file(GLOB documents CONFIGURE_DEPENDS *.md bench/*.md bench/*.svg)
+  file(GLOB_RECURSE more_documents CONFIGURE_DEPENDS docs/* examples/*.md)
   add_custom_command(OUTPUT ${made}/manual/stamp
     COMMAND ${packaging}/manual/stage.py ${CMAKE_SOURCE_DIR} ${made}/manual ${PROJECT_VERSION}
     COMMAND ${MKDOCS} build --quiet --strict --config-file ${made}/manual/mkdocs.yml
     COMMAND ${CMAKE_COMMAND} -E touch ${made}/manual/stamp
-    DEPENDS ${documents} ${packaging}/manual/stage.py
+    DEPENDS ${documents} ${more_documents} ${packaging}/manual/stage.py
     VERBATIM)
   add_custom_target(manual ALL DEPENDS ${made}/manual/stamp)
   install(DIRECTORY ${made}/manual/html/ DESTINATION share/doc/proffer-doc/manual COMPONENT doc)

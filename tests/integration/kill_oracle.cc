@@ -273,10 +273,12 @@ class Court {
       return launch.kill_asked && *launch.kill_asked < told.at ? ""
                                                                : what + "nobody asked for that";
     }
-    // An agent whose checkpoint lost its end ends what it cannot name. The task may have run, and
-    // is lost with a word; that it does not live on is judged for every end.
+    // An agent whose checkpoint lost its end kills the processes that it cannot name. The task may
+    // have run, and is reported as lost: by the agent, by a master that remembers the launch, or by
+    // the next master, which is asked about it and has never heard of it. That it does not live on
+    // is judged for every end.
     static const std::set<std::string> forgets = {"agent_forgot", "agent_restarted",
-                                                  "executor_ended"};
+                                                  "executor_ended", "task_unknown"};
     const bool is_forgotten = told.state == "lost" && forgets.count(told.reason) > 0 &&
                               (disturbed(launch.at, told.at, "agent", launch.agent, "cut") ||
                                disturbed(launch.at, told.at, "agent", launch.agent, "emptied"));

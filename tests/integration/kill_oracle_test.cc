@@ -297,16 +297,18 @@ TEST(KillOracle, AFullDiskExcusesWhatItKeepsFromStartingAndAnotherFaultDoesNot) 
 
 TEST(KillOracle, ACutCheckpointExcusesATaskThatIsForgottenAndEndedAndNoOther) {
   for (const char* what : {"cut", "emptied"}) {
-    const auto forgotten = [&](const std::string& agent) {
-      Story story;
-      story.launches("t").starts("t").told("t", "running none - -");
-      story.journal("fault", text("agent ", agent, " ", what));
-      return story.told("t", "lost agent_forgot - -");
-    };
-    EXPECT_EQ(forgotten("a").violations(), "");
-    EXPECT_NE(forgotten("b").violations(), "") << "another agent's checkpoint was cut";
-    EXPECT_NE(forgotten("a").journal("alive", "t").violations(), "") << "it lives on";
-    EXPECT_NE(forgotten("a").starts("t").violations(), "") << "it was started twice";
+    for (const char* reason : {"agent_forgot", "task_unknown"}) {
+      const auto forgotten = [&](const std::string& agent) {
+        Story story;
+        story.launches("t").starts("t").told("t", "running none - -");
+        story.journal("fault", text("agent ", agent, " ", what));
+        return story.told("t", text("lost ", reason, " - -"));
+      };
+      EXPECT_EQ(forgotten("a").violations(), "");
+      EXPECT_NE(forgotten("b").violations(), "") << "another agent's checkpoint was cut";
+      EXPECT_NE(forgotten("a").journal("alive", "t").violations(), "") << "it lives on";
+      EXPECT_NE(forgotten("a").starts("t").violations(), "") << "it was started twice";
+    }
   }
 }
 

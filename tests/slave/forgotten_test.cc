@@ -118,7 +118,7 @@ TEST_F(Forgotten, WhereverTheCheckpointIsCutNothingRunsTwiceAndNothingIsLostAndA
   EXPECT_GE(taken_for_the_first, 6u);
 }
 
-// Found by the simulator (--liars, seed 28007): t1 had been told as finished, then as killed.
+// Found by the simulator (--liars, seed 28007): t1 finished, and was then reported as killed.
 TEST_F(Forgotten, AnEndOfBeforeIsNoKillOfAnAgentThatStops) {
   restart_with(4);
   is_found_as(s_.take<AdoptExecutor>().at(0));
