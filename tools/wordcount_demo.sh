@@ -136,7 +136,7 @@ else
 next: ./quickstart --keep leaves the cluster up, for
   build/bin/proffer status, tasks --all, logs TASK, run -- CMD
 or start a cluster of your own: build/bin/proffer dev --agents 3
-  cmake --build build --target programs   builds the rest: the page (proffer ui), simulator, examples
+  cmake --build build --target programs   builds the rest: page, simulator, examples
   docs/guides/tour.md has more commands, docs/README.md lists the documents for each reader
 TEXT
 fi
