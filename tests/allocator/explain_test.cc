@@ -276,7 +276,7 @@ TEST(Explain, WhatIsSetAsideForAnotherIsToldSo) {
   s.decide();
   const AskExplanation ask = explain(s, "late").asks.at(0);
   ASSERT_EQ(reasons(ask), Texts{"1 claimed cpus"});
-  EXPECT_EQ(to_text(ask.hindered[0]), "set aside for big, which has waited longer");
+  EXPECT_EQ(to_text(ask.hindered[0]), "claimed for big, which has waited longer");
 }
 
 // A task of two kinds that is owed one has a claim on what is free: it is held, not too little.

@@ -160,7 +160,7 @@ TEST(UiRelay, ASessionThatFollowsALotKeepsNoOtherAway) {
   for (const char* path : {"/v1/status", "/logs?task=a/b"}) {
     const std::string refused = story.ask(get(path, "one"));
     EXPECT_THAT(refused, HasSubstr(" 429 ")) << path;
-    EXPECT_THAT(refused, HasSubstr("this session has 24 requests")) << path;
+    EXPECT_THAT(refused, HasSubstr("this session has 24 open requests")) << path;
   }
   EXPECT_THAT(story.ask(get("/v1/status", "another")), HasSubstr(" 200 "));
   // What is over counts no longer.

@@ -239,7 +239,7 @@ TEST(AcceptPlan, LaunchesWhatTheStoresHaveRoomToRemember) {
   EXPECT_EQ(plan.launches.size(), 1u);
   ASSERT_EQ(plan.refusals.size(), 2u);
   EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("the stores of all frameworks have"));
-  EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("erase tasks/TASK"));
+  EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("erase the entries tasks/TASK"));
 }
 
 TEST(AcceptPlan, RefusesWithTheReasonThatFits) {

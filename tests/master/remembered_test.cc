@@ -251,7 +251,7 @@ TEST_F(Remembered, AFullStoreRefusesTheLaunchAndSaysWhatToErase) {
   launch("t1");
   const proto::TaskStatus refused = f.take<proto::Update>().back().status;
   EXPECT_EQ(refused.reason, TaskReason::kTaskInvalid);
-  EXPECT_THAT(refused.message, testing::HasSubstr("erase tasks/"));
+  EXPECT_THAT(refused.message, testing::HasSubstr("erase the entries tasks/"));
 }
 
 TEST(RememberedEntry, ReadsBackAsItWasAndTakesNothingElseForFree) {

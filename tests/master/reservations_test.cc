@@ -87,7 +87,7 @@ TEST(Reservations, OnlyOfWhatIsNeitherReservedNorInUse) {
   EXPECT_EQ(s.calls(reserve("a2", "eng", "cpus:1")), "there is no agent 'a2'");
   EXPECT_NE(s.calls(unreserve("a1", "batch")).find("nothing is reserved for role 'batch'"),
             std::string::npos);
-  EXPECT_NE(s.calls(unreserve("a1", "eng", "cpus:2")).find("of which 'cpus:1' is not in use"),
+  EXPECT_NE(s.calls(unreserve("a1", "eng", "cpus:2")).find("and only 'cpus:1' is not in use"),
             std::string::npos);
 }
 

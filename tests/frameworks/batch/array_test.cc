@@ -197,7 +197,7 @@ TEST(ArrayOrder, SaysWhatIsWrongWithIt) {
       {"max_failed", [](JobOrder& o) { o.array->failed_max = -2; }},
       {"time limit", [](JobOrder& o) { o.time_limit = seconds(1); }},
       {"time limit", [](JobOrder& o) { o.array->timeout = hours(20'000); }},
-      {"not both", [](JobOrder& o) { o.map = "cat"; }},
+      {"either an array, or has map", [](JobOrder& o) { o.map = "cat"; }},
       {"neither", [](JobOrder& o) { o.maps = 1; }},
       {"neither", [](JobOrder& o) { o.array->has_arguments = true; }},
   };

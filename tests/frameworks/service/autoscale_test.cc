@@ -283,7 +283,7 @@ TEST(Scaling, OldFiguresAreForgotten) {
 TEST(Scaling, PeopleScaleWithinTheBounds) {
   Scaled s;
   EXPECT_EQ(s.scale("web", 5), "scaled from 2 to 5 instances");
-  EXPECT_THAT(s.scale("web", 11), HasSubstr("is scaled by load, from 1 to 10 instances"));
+  EXPECT_THAT(s.scale("web", 11), HasSubstr("is scaled by its load, from 1 to 10 instances"));
 }
 
 TEST(Scaling, FiguresOfStrangersAndOfOtherAppsAreRefused) {
