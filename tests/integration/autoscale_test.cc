@@ -115,7 +115,7 @@ TEST(Autoscale, FollowsANumberThatInstancesTell) {
   ASSERT_TRUE(measures->line_with("would go from 1 to 4: http 40, target 10"));
   EXPECT_TRUE(scheduler.has(1));
   EXPECT_THAT(scheduler.ask({"scale", "app", "5"}).err,
-              HasSubstr("is scaled by load, from 1 to 4 instances"));
+              HasSubstr("is scaled by its load, from 1 to 4 instances"));
   measures->kill(SIGTERM);
 }
 

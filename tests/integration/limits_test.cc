@@ -165,15 +165,16 @@ TEST_P(BesideAForkBomb, AnAgentBeginsAgain) {
   start_agent();
   expect_it_runs(*victim);
   std::string metrics;
-  EXPECT_TRUE(eventually([&] {  // its address may still be that of before
-    metrics = get_http(cluster_->told_by("limited", "http"), "/metrics");
-    return metrics.find("proffer_agent_registered 1") != std::string::npos;
-  }));
   const auto count_of = [&](const std::string& name) {
     const size_t at = metrics.find("\n" + name + " ");
     return at == std::string::npos ? -1 : std::stoi(metrics.substr(at + name.size() + 2));
   };
-  EXPECT_GT(count_of("proffer_loop_turn_seconds_count"), 0);
+  // Its address may still be that of before, and a turn counts when it has ended.
+  EXPECT_TRUE(eventually([&] {
+    metrics = get_http(cluster_->told_by("limited", "http"), "/metrics");
+    return count_of("proffer_agent_registered") == 1 &&
+           count_of("proffer_loop_turn_seconds_count") > 0;
+  })) << metrics;
   EXPECT_EQ(count_of("proffer_loop_turn_seconds_bucket{le=\"10\"}"),
             count_of("proffer_loop_turn_seconds_count"));
   bomb.end();

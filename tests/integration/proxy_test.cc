@@ -387,7 +387,7 @@ TEST_F(Proxy, AConfigurationThatTheCheckRefusesIsNotPutInPlace) {
   const Exit wrong =
       cluster.proffer({"service", "proxy", home_ / "wrong", "--output", home_ / "out", "--once"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("line 2: '#! web http' is no line for servers"));
+  EXPECT_THAT(wrong.err, HasSubstr("line 2: '#! web http' is not a valid #! each line"));
 }
 
 }  // namespace

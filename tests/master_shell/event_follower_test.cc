@@ -509,7 +509,7 @@ TEST(FollowCall, SaysFromWhereAndHowLong) {
   };
   EXPECT_THAT(wrong("{}"), HasSubstr("from: is missing"));
   EXPECT_THAT(wrong(R"({"from":"17"})"), HasSubstr("LEADER.NUMBER"));
-  EXPECT_THAT(wrong(R"({"from":"1.1","wait_s":61})"), HasSubstr("at most 1m"));
+  EXPECT_THAT(wrong(R"({"from":"1.1","wait_s":61})"), HasSubstr("the maximum is 1m"));
   EXPECT_THAT(wrong(R"({"from":"1.1","last":1})"), HasSubstr("last"));
 }
 

@@ -697,7 +697,7 @@ TEST(EventQuery, SaysWhatIsWrong) {
   EXPECT_THAT(wrong(R"({"from":"1.2.3"})"), HasSubstr("1.2.3"));
   EXPECT_THAT(wrong(R"({"task":"t1"})"), HasSubstr("a task must be FRAMEWORK/TASK, not 't1'"));
   EXPECT_THAT(wrong(R"({"role":"//"})"), HasSubstr("role"));
-  EXPECT_THAT(wrong(R"({"wait_s":61})"), HasSubstr("at most 1m"));
+  EXPECT_THAT(wrong(R"({"wait_s":61})"), HasSubstr("the maximum is 1m"));
   EXPECT_THAT(wrong(R"({"limit":0})"), HasSubstr("limit"));
   EXPECT_THAT(wrong(R"({"whatever":1})"), HasSubstr("whatever"));
   const EventQuery all{.from = place(3, 4),

@@ -85,7 +85,7 @@ TEST_F(OptionsDeathTest, AWrongAskEndsTheProgramWithTwo) {
     Scheduler scheduler(options({}));
     scheduler.ask(name, resources, count);
   };
-  EXPECT_EXIT(ask("web", "cpu:1", 1), ends, "error: resources of ask 'web'.*\n  hint: as in");
+  EXPECT_EXIT(ask("web", "cpu:1", 1), ends, "error: resources of ask 'web'.*\n  hint: for example");
   EXPECT_EXIT(ask("web", "cpus:0", 1), ends, "error: ");
   EXPECT_EXIT(ask("web", "cpus:1", -1), ends, "error: ask 'web': a count must be");
   EXPECT_EXIT(ask("my web", "cpus:1", 1), ends, "error: ");

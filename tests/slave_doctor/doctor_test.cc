@@ -52,8 +52,8 @@ TEST(Doctor, SaysWhoMayMakeNamespaces) {
 }
 
 TEST(Doctor, SaysHowManyTasksDescriptorsAndProcessesAllow) {
-  expect(judge_descriptors(1'048'576), Verdict::kOk, "1048576 may be open");
-  expect(judge_descriptors(256), Verdict::kWarning, "256 may be open");
+  expect(judge_descriptors(1'048'576), Verdict::kOk, "1048576 open descriptors are allowed");
+  expect(judge_descriptors(256), Verdict::kWarning, "256 open descriptors are allowed");
   expect(judge_descriptors(UINT64_MAX), Verdict::kOk, "");
   expect(judge_processes(32'768), Verdict::kOk, "32768");
   expect(judge_processes(100), Verdict::kWarning, "100");

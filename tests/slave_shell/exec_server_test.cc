@@ -116,7 +116,7 @@ TEST_F(Execs, RefuseWhatIsNoRequest) {
     EXPECT_NE(refused(wrong, 3).find("invalid_argument"), std::string::npos) << wrong;
   }
   for (const size_t descriptors : {0, 1, 2}) {
-    EXPECT_NE(refused(kAsked, descriptors).find("comes with 3 descriptors"), std::string::npos);
+    EXPECT_NE(refused(kAsked, descriptors).find("must have 3 descriptors"), std::string::npos);
   }
   EXPECT_NE(refused(std::string(kExecBytesMax + 1, ' '), 3).find("resource_exhausted"),
             std::string::npos);

@@ -42,7 +42,7 @@ TEST(ProgressLine, IsPlain) {
   proto::BatchJob slow = half_way();
   slow.map.copies = 1;
   EXPECT_EQ(progress_line(slow),
-            "map 5 of 10, reduce 0 of 2, 3 running, 1 of them twice, 1 min 15 s left");
+            "map 5 of 10, reduce 0 of 2, 3 running, 1 of them with a second attempt, 1 min 15 s left");
 }
 
 TEST(ProgressJson, IsOneObject) {
