@@ -94,7 +94,7 @@ int inspect(const Words& words) {
   bool lists_rows = false;
   Arguments arguments(
       "proffer registry inspect",
-      "show what a registry, or a dump of one, contains. A master may be using it.");
+      "show what a registry, or a dump of one, contains. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to read instead of the registry");
   arguments.flag("--rows", &lists_rows, "show each row with its size in bytes");
   if (const auto status = common.parse(arguments, words)) return *status;
@@ -132,7 +132,7 @@ int check(const Words& words) {
   std::string file;
   Arguments arguments(
       "proffer registry check",
-      "check whether a registry, or a dump of one, is intact. A master may be using it.");
+      "check whether a registry, or a dump of one, is intact. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to check instead of the registry");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
@@ -146,7 +146,7 @@ int dump(const Words& words) {
   std::string file;
   Arguments arguments("proffer registry dump FILE",
                       "copy a registry, consistent at one moment, to a new file. The file contains "
-                      "secrets of frameworks. A master may be using the registry.");
+                      "secrets of frameworks. A master may use the registry meanwhile.");
   arguments.required("FILE", &file, "file to create");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = common.place.read();
@@ -187,7 +187,7 @@ int set_epoch(const Words& words) {
   arguments.flag("--accept-older", &accepts_older, "accept a registry that lacks the last writes");
   arguments.option(
       "--cluster", &cluster,
-      "cluster id for the registry, from the agents' logs; tasks that it does not know will end");
+      "cluster id to write, from the agents' logs; tasks that the registry lacks will end");
   arguments.required("EPOCH", &typed, "the highest epoch that agents know");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);
