@@ -13,7 +13,7 @@ constexpr std::string_view kTag = "proffer-group-1 ";
 
 Error no_group() {
   return Error::invalid_argument(
-      "the data of the task begins like a group of commands, but is not one");
+      "the data of the task has the header of a command group, but is not a valid group");
 }
 
 // Numbers have a ';' behind, texts their length before.

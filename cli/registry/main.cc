@@ -1,6 +1,6 @@
-// proffer-registry, which is `proffer registry`: reads a master's registry, copies it, and mends it
-// while no master uses it. A program of its own, so that `proffer` does not load SQLite and
-// ZooKeeper's client.
+// proffer-registry implements `proffer registry`: it reads and copies a master's registry, and
+// repairs it while no master uses it. It is a separate program, so that `proffer` does not load
+// SQLite and ZooKeeper's client.
 
 #include <cstdio>
 #include <map>
@@ -20,12 +20,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What all verbs take.
+// The flags of all verbs.
 struct Common {
   RegistryPlace place;
   bool json = false;
 
-  // The exit code of a command that ends here; none: it goes on.
+  // The exit code, if the command ends here; empty: it continues.
   std::optional<int> parse(Arguments& arguments, const Words& words) {
     place.declare(arguments);
     arguments.flag("--json", &json, "print one JSON object");
@@ -41,7 +41,7 @@ std::string text_of(const RegistryProgress& progress) {
   return text("epoch ", progress.epoch, ", commit ", progress.commits);
 }
 
-// Of one table.
+// The size of one table.
 struct Extent {
   int64_t rows = 0;
   int64_t bytes = 0;  // of keys and values
@@ -69,7 +69,7 @@ void print_found(const std::string& where, const RegistrySnapshot& found, const 
   print_line(text(where, " is intact: ", text_of(found.progress), ", ", rows, " rows"));
 }
 
-// The epoch of the next master, too.
+// Prints the registry, and the epoch of the next master.
 int print_changed(const Result<RegistrySnapshot>& changed, const Common& common) {
   if (!changed) return print_error(changed.error(), common.json);
   const std::string where = common.place.name();
@@ -83,7 +83,7 @@ int print_changed(const Result<RegistrySnapshot>& changed, const Common& common)
   return 0;
 }
 
-// What FILE names: a dump, or none for the registry itself.
+// Reads the dump `file`; if it is empty, the registry itself.
 Result<RegistrySnapshot> read(const std::string& file, const Common& common) {
   return file.empty() ? common.place.read() : RegistryFile::read_dump(file);
 }
