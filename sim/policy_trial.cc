@@ -90,7 +90,7 @@ class Planner {
   WorkScenario made_;
   std::vector<std::vector<const WorkItem*>> items_;  // by kind
   std::vector<Duration> usual_;                      // by kind: the median
-  // By recorded name: the time of joining, and the name in the scenario.
+  // The time of joining, and the name in the scenario, by recorded name.
   std::map<AgentId, std::map<Time, std::string>> names_;
   int64_t guessed_ = 0;
   int64_t trimmed_ = 0;

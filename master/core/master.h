@@ -30,8 +30,7 @@
 namespace proffer::master {
 
 struct MasterOptions {
-  LeaderEpoch leader =
-      {};  // this life's epoch; the shell makes it durable before it makes the core
+  LeaderEpoch leader = {};  // of this life; the shell makes it durable before it makes the core
   // The random id of the cluster, if the registry is new. Empty: the cluster has no id, and peers
   // that know another cluster are not refused.
   ClusterId cluster_if_new = {};

@@ -201,8 +201,7 @@ void Housekeeping::go() {
     LOG(ERROR) << "sandboxes cannot be removed: no folder " << quoted(trash) << " reason=\""
                << std::strerror(errno) << '"';
   }
-  trash_number_ =
-      static_cast<uint64_t>(system_time().nanos());  // Differs from the names of an earlier life.
+  trash_number_ = static_cast<uint64_t>(system_time().nanos());  // No earlier life used it.
   trash_ = Fd(open(trash.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   remove_dead_sockets(options_.sockets);
   bytes_max_ = options_.bytes_max == HousekeepingOptions::kHalfOfTheDisk

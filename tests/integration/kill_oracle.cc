@@ -443,8 +443,7 @@ class Court {
     judgement_.violations.push_back(story);
   }
 
-  static constexpr size_t kStoriesMax =
-      20;  // the stories of further violations omit what the tasks wrote
+  static constexpr size_t kStoriesMax = 20;  // later stories omit the records
 
   const Testimony& testimony_;
   Judgement judgement_;

@@ -5,7 +5,7 @@
 //   PROFFER_CASES=100000   so many instead of as many as the test names
 //   PROFFER_CASE=4711      this one only
 //
-// With sanitizers a case takes some thirty times as long, so only a fiftieth of the named number
+// A case takes some thirty times as long with sanitizers, so only a fiftieth of the named number
 // runs, and at least two: these runs look for memory errors, and other runs check the laws.
 
 #include <algorithm>
