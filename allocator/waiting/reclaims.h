@@ -44,7 +44,7 @@ class Reclaims {
   const AgentSet& agents_of(const AskEntry& ask) const { return cases_[ask].agents; }
   // The number of its tasks that will fit there.
   int64_t coming(const AskEntry& ask) const { return cases_[ask].coming; }
-  // For each node on a claimant's path up: the resources that will come to the nodes below it.
+  // The resources that reclaims will bring to leaves at or below the node.
   ResourceVector awaited(const Node& node) const;
   // The reclaims on the agent, in order. The agent is kept for the first ask; each other ask waits
   // for those before it.

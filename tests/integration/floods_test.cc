@@ -78,7 +78,7 @@ class Floods : public testing::TestWithParam<const char*> {
 Cluster* Floods::cluster_ = nullptr;
 uid_t Floods::last_uid_ = 0;
 
-// The counter that must rise if the flood is one; nullptr: messages are answered or refused one by
+// The counter that shows that the flood works; nullptr: messages are answered or refused one by
 // one.
 const char* shed_by(const std::string& kind) {
   if (kind == "unfinished") return "proffer_connections_refused_total{reason=\"unfinished\"}";

@@ -363,7 +363,7 @@ TEST_F(OtherUser, RunsCommandsInItsOwnTasksOnly) {
   }
 }
 
-// Root runs the batch scheduler here; each job runs as its user, who alone may end and read it.
+// Root runs the batch scheduler here; a job runs as its user, and others may not end or read it.
 TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
   std::unique_ptr<Process> batch = start_batch();
   write_file(home_ / "input", "line\n");
@@ -436,8 +436,8 @@ TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
   EXPECT_EQ(batch->wait().code, 0) << batch->err();
 }
 
-// Root runs the service scheduler here; each app runs as its user, who alone may change and read
-// it.
+// Root runs the service scheduler here; an app runs as its user, and others may not change it or
+// read its logs.
 TEST_F(OtherUser, RunsItsAppsAsItself) {
   std::unique_ptr<Process> service = start_service();
   const auto file_of = [&](const std::string& app) {

@@ -2,8 +2,8 @@
 
 // The seeds 1, 2, … with which a property is tested. For every property:
 //
-//   PROFFER_CASES=100000   so many instead of as many as the test names
-//   PROFFER_CASE=4711      this one only
+//   PROFFER_CASES=100000   this number instead of the one that the test names
+//   PROFFER_CASE=4711      only this seed
 //
 // A case takes some thirty times as long with sanitizers, so only a fiftieth of the named number
 // runs, and at least two: these runs look for memory errors, and other runs check the laws.
