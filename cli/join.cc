@@ -123,8 +123,8 @@ int run_join_token(const Words& words) {
   if (made->addresses.empty()) {
     return print_error(
         Error::failed_precondition("the master does not know its address for other machines")
-            .with_hint(
-                "start the master with --advertise=HOST, and revoke this token: proffer keys list"),
+            .with_hint("start the master with --advertise=HOST, and revoke this token; proffer "
+                       "keys list shows it"),
         json);
   }
   JoinToken token{.kind = kind,

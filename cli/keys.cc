@@ -1,7 +1,7 @@
 // proffer keys: the master's own key, and the keys of the agents and users that have joined. The
-// story of `rotate`: the successor is written down beside the key that is in use, then registered
-// with the master, then it takes the key's place in the file; its first use ends the other. Killed
-// between any two of these, `rotate` goes on where it was.
+// steps of `rotate`: the successor is written to the file beside the current key, then registered
+// with the master, then it replaces the key in the file; its first use ends the old key. If
+// `rotate` is killed between two steps, the next one continues.
 
 #include <cerrno>
 #include <chrono>
@@ -28,10 +28,10 @@ namespace {
 
 constexpr std::string_view kKeysUsage = "proffer keys init|list|rotate|revoke";
 
-// Of so much a key is told to people: enough to find it again.
+// This many characters of a key are printed: enough to find it again.
 std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
 
-// The folder's user runs the master.
+// The owner of the folder runs the master.
 Result<void> give_to_owner_of(const std::string& folder, const std::string& path) {
   struct stat found = {};
   if (geteuid() != 0 || stat(folder.c_str(), &found) != 0 ||
@@ -113,8 +113,8 @@ int list(const Words& words) {
   return 0;
 }
 
-// Two at once could each register a successor, and one of them would be left with the wrong one.
-// Held until its descriptor is closed.
+// Two rotations at once could each register a successor, and one would keep the wrong one. The lock
+// lasts until its descriptor is closed.
 Result<Fd> lock_folder(const std::string& folder) {
   Fd held(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (held.get() >= 0 && flock(held.get(), LOCK_EX | LOCK_NB) == 0) return held;
@@ -138,7 +138,7 @@ Result<Membership> read_member(KeyKind kind) {
                      : "to rotate the key of this machine's agent, add --agent");
 }
 
-// `member` has the successor in the key's place afterwards. Errors: the former key is good still.
+// Afterwards the successor is the key of `member`. After an error the old key is still valid.
 Result<void> replace_key(Membership& member, const Masters& masters) {
   if (!member.successor) {
     member.successor = make_key_pair();
@@ -148,7 +148,7 @@ Result<void> replace_key(Membership& member, const Masters& masters) {
       call(masters, member.keys, "key_rotate",
            proto::key_rotate_call_json({.key = member.successor->public_key}));
   if (!registered) {
-    // Its answer may have been lost, and the successor been used since, by an agent that runs.
+    // The answer may have been lost, and a running agent may have used the successor since.
     const ClientKeys next{.own = *member.successor, .server = member.keys.server};
     if (!is_known(masters, next, seconds(2))) return registered.error();
   }

@@ -42,7 +42,7 @@ constexpr Command kCommands[] = {
     {"reserve", run_reserve, "reserve a part of an agent for one role"},
     {"unreserve", run_unreserve, "remove a reservation"},
     {"snapshot", run_snapshot, "write the live cluster as a scenario for `proffer simulate`"},
-    {"offers", run_offers, "list offers: to which framework, since when"},
+    {"offers", run_offers, "list outstanding offers"},
     {"explain", run_explain, "explain why a framework, role or task waits"},
     {"blame", run_blame, "show the waiting time of a task, framework or role by reason"},
     {"tasks", run_tasks, "list running tasks; with --all also ended ones"},

@@ -1,4 +1,4 @@
-// proffer offers: what is offered to whom, since when.
+// proffer offers: lists outstanding offers.
 
 #include "cli/arguments.h"
 #include "cli/commands.h"
@@ -14,7 +14,7 @@ int run_offers(const Words& words) {
   std::string framework;
   bool json = false;
   Arguments arguments("proffer offers [FRAMEWORK] [--json]",
-                      "list offers: to which framework, since when, and for how long");
+                      "list outstanding offers with their framework, age and remaining time");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("FRAMEWORK", &framework, "only offers to frameworks whose id begins with this");

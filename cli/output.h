@@ -18,9 +18,9 @@ inline constexpr int kExitRefused = 1;
 inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;
 
-// Prints the error, as {"error": …} with `json`; the exit status for it.
+// Prints the error, as {"error": …} with `json`. Returns the exit status for it.
 int print_error(const Error& error, bool json);
-// The same for what can only be a wrong argument, whatever its code: kExitUsage.
+// The same for an error that is always a wrong argument, regardless of its code: kExitUsage.
 int usage_error(const Error& error, bool json);
 
 // Columns as wide as their widest cell. Each cell is made printable.
@@ -35,20 +35,20 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "  name      what" of a list of commands, with a name of so many columns.
+// A line "  name      what" of a list of commands, with the name padded to `columns`.
 std::string help_row(std::string_view name, std::string_view what, size_t columns);
 
-// The exit status of a command that ended with `code`: 1 if that is 0 and what it printed did not
-// all reach standard output (a full disk), which it says.
+// The exit status of a command that ended with `code`. If that is 0, but not all output reached
+// standard output (a full disk), it prints an error and returns 1.
 int after_output(int code);
 
-// "1.5/4 cpus, 2.0/8.0 GiB": used of total, in the kinds that there are.
+// "1.5/4 cpus, 2.0/8.0 GiB": used and total, for the kinds that exist.
 std::string use_of(const ResourceVector& used, const ResourceVector& total);
-// "512 MiB", "1.5 GiB" of milli-MiB.
+// Formats milli-MiB as "512 MiB" or "1.5 GiB".
 std::string mebibytes(int64_t milli);
-// "3s", "12m", "4h", "2d".
+// Formats a duration as "3s", "12m", "4h" or "2d".
 std::string age(Duration duration);
-// "66.7%" of millionths.
+// Formats millionths as "66.7%".
 std::string percent(int64_t millionths);
 
 }  // namespace proffer::cli

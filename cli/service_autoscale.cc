@@ -1,5 +1,5 @@
-// proffer service autoscale: measures the apps that are scaled by their load, again and again, and
-// tells their scheduler, which decides. Read Measurer::round first.
+// proffer service autoscale: repeatedly measures the apps that are scaled by their load, and
+// reports to their scheduler, which decides. Read Measurer::round first.
 
 #include "cli/service_autoscale.h"
 
@@ -25,38 +25,38 @@
 namespace proffer::cli {
 namespace {
 
-// Of one app in a round, in turn: their mean stands for the others.
+// The most instances of one app that are asked in a round, in turn: their mean stands for all.
 constexpr size_t kAskedMax = 64;
 constexpr size_t kNumberBytesMax = 4'096;
-// A round waits no longer for agents and instances, however many do not answer.
+// A round does not wait longer than this for agents and instances, even if many do not answer.
 constexpr HttpBounds kRoundBounds{.at_once = 256, .each = seconds(1), .all = seconds(3)};
 
 using Clock = std::chrono::steady_clock;
 using Figures = std::vector<proto::ServiceFigure>;
 
-// The scheduler or the master: to ask for the next app would take as long.
+// The scheduler or the master does not answer: a call for the next app would take as long.
 bool is_away(const Error& error) {
   return error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kTimeout;
 }
 
-// A number, as 12 or 0.5, alone in the answer.
+// A number such as 12 or 0.5, if it is the whole answer.
 std::optional<int64_t> number_in(const HttpReply& reply) {
   if (!reply.body) return std::nullopt;
   const Result<int64_t> number = parse_milli(trimmed(*reply.body));
   return number ? std::optional(*number) : std::nullopt;
 }
 
-// An app in a round: the instances that are to be measured, and where they are.
+// An app in a round: the instances to measure, and their tasks.
 struct MeasuredApp {
   std::string app = {};
   proto::ServiceScale scale = {};
   std::vector<proto::ServiceInstanceRow> instances = {};
-  std::map<TaskId, proto::TaskRow> tasks = {};  // unless the load is asked for over HTTP
+  std::map<TaskId, proto::TaskRow> tasks = {};  // empty if the load is read over HTTP
 };
 
 struct Round {
-  std::vector<proto::ServiceChange> said = {};    // by the scheduler, what follows from the figures
-  std::vector<proto::ServiceChange> failed = {};  // it did not take the figures, and why
+  std::vector<proto::ServiceChange> said = {};    // the scheduler's answers to the figures
+  std::vector<proto::ServiceChange> failed = {};  // the apps whose figures were refused, and why
 };
 
 class Measurer {
@@ -64,11 +64,12 @@ class Measurer {
   Measurer(Masters master, std::string framework)
       : master_(std::move(master)), framework_(std::move(framework)) {}
 
-  // One round over all apps. What cannot be measured is left out, and the scheduler says so.
+  // One round over all apps. Figures that cannot be measured are left out; the scheduler reports
+  // it.
   Result<Round> round() {
     const Result<FrameworkId> id = ServiceClient(master_, framework_).framework();
     if (!id) return id.error();
-    // By its id in the whole round: the name may mean another framework in a moment.
+    // The round uses the framework's id, because the name may soon mean another framework.
     const ServiceClient client(master_, id->str());
     ++rounds_;
     const Result<std::vector<MeasuredApp>> apps = find_apps(client, *id);
@@ -99,7 +100,7 @@ class Measurer {
     Clock::time_point at = {};
   };
 
-  // The scheduler does not tell this user how other users' apps are scaled: they are not measured.
+  // The scheduler hides the scaling of other users' apps from this user: they are not measured.
   Result<std::vector<MeasuredApp>> find_apps(const ServiceClient& client,
                                              const FrameworkId& framework) const {
     const auto rows = client.list();
@@ -117,7 +118,7 @@ class Measurer {
       } else {
         auto tasks = tasks_of(framework, app.app);
         if (!tasks && is_away(tasks.error())) return tasks.error();
-        if (!tasks) continue;  // Not measured is not the same as no figure.
+        if (!tasks) continue;  // A failed measurement is not a missing figure.
         app.tasks = *std::move(tasks);
       }
       apps.push_back(std::move(app));
@@ -142,7 +143,7 @@ class Measurer {
     return tasks;
   }
 
-  // Each agent once for all apps, and instances that are asked for their number.
+  // Asks each agent once for all apps, and each instance that serves its own number.
   std::map<std::string, HttpReply> ask(const std::vector<MeasuredApp>& apps,
                                        const FrameworkId& framework) {
     std::map<std::string, AskingTurn> by_name;
@@ -186,15 +187,15 @@ class Measurer {
   }
 
   static std::string name_of(const AgentId& agent) { return text("agent ", agent.str()); }
-  // Where the instance answers with its number; empty: its load is not asked for, or it is not
-  // known yet.
+  // The address at which the instance serves its number; empty if the load is not read over HTTP,
+  // or the address is not known yet.
   static std::string address_of(const MeasuredApp& app, const proto::ServiceInstanceRow& one) {
     const auto port = one.ports.find(app.scale.port);
     if (app.scale.source != "http" || one.host.empty() || port == one.ports.end()) return {};
     return text(one.host, ':', port->second);
   }
 
-  // Of each app, in their order.
+  // The figures of each app, in the order of the apps.
   std::vector<Figures> figures_of(const std::vector<MeasuredApp>& apps,
                                   const FrameworkId& framework,
                                   const std::map<std::string, HttpReply>& replies) {
@@ -219,7 +220,7 @@ class Measurer {
       if (reply == replies.end() || !reply->second.body) continue;
       const auto status = proto::parse_agent_status(*reply->second.body);
       if (!status) continue;
-      // Each agent tells of its own tasks only, whatever it says.
+      // An agent's answer counts only for its own tasks.
       for (const proto::AgentExecutorRow& executor : status->executors) {
         const std::optional<TaskId> task = task_of(executor, framework);
         const auto one = task ? wanted.find(*task) : wanted.end();
@@ -242,7 +243,7 @@ class Measurer {
     return *executor.usage.memory_bytes / 1'024 * 1'000 / (mebibytes * 1'024);
   }
 
-  // Of CPUs since the round before, so an instance counts from its second round on.
+  // The CPU use since the last round, so an instance counts from its second round on.
   std::optional<int64_t> cpu_of(const proto::AgentExecutorRow& executor, const proto::TaskRow& row,
                                 Clock::time_point at, const std::map<TaskId, Used>& before) {
     const int64_t milli_cpus = row.resources.amounts[ResourceKind::kCpus];
@@ -254,7 +255,7 @@ class Measurer {
     const int64_t micros =
         std::chrono::duration_cast<std::chrono::microseconds>(at - last->second.at).count();
     if (micros <= 0) return std::nullopt;
-    // used / 1000 micros of one CPU are 1000 thousandths of `micros`; of milli_cpus so many more.
+    // used / micros is in thousandths of a CPU; the figure is in thousandths of milli_cpus.
     return used / micros * 1'000 / milli_cpus;
   }
 
@@ -262,7 +263,7 @@ class Measurer {
   const std::string framework_;
   FilePlaces places_ = FilePlaces(master_);
   std::map<TaskId, Used> used_;
-  std::set<std::string> silent_;  // asked in the last round, in vain
+  std::set<std::string> silent_;  // did not answer in the last round
   size_t rounds_ = 0;
 };
 
@@ -309,7 +310,7 @@ int run_service_autoscale(const Words& words) {
                        json);
   }
   Measurer measurer(*master, framework);
-  std::map<std::string, std::string> told;  // by app, what was said last
+  std::map<std::string, std::string> told;  // by app, the last reported result
   std::map<std::string, std::string> wrong;
   std::string trouble;
   while (true) {

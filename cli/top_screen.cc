@@ -13,9 +13,9 @@ namespace {
 constexpr std::array<std::string_view, kTopViews> kTitles = {"Frameworks", "Roles", "Agents",
                                                              "Tasks"};
 constexpr size_t kBarColumns = 20;
-constexpr size_t kLinesAbove = 7;  // the rows of a view
+constexpr size_t kLinesAbove = 7;  // lines above the rows of a view
 
-// The first `columns` columns: continuation bytes of UTF-8 take none.
+// Cuts a line to `columns` columns; continuation bytes of UTF-8 take none.
 std::string cut(const std::string& line, size_t columns) {
   size_t width = 0;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -25,7 +25,7 @@ std::string cut(const std::string& line, size_t columns) {
   return line;
 }
 
-// "[#####---------------]" of used and total.
+// A bar such as "[#####---------------]".
 std::string bar(int64_t used, int64_t total) {
   const int64_t part = total <= 0 ? 0 : std::clamp<int64_t>(used, 0, total);
   const auto full = total <= 0
@@ -51,7 +51,7 @@ int64_t wanted_of(const proto::FrameworkRow& row) {
   return wanted;
 }
 
-// The use of the kind that is used most, in millionths of the agent's total.
+// The use of the most used kind, in millionths of the agent's total.
 int64_t use_of_agent(const proto::AgentRow& row) {
   int64_t most = 0;
   for (const ResourceKind kind : kResourceKinds) {
@@ -117,7 +117,7 @@ std::vector<std::string> head(const TopPicture& picture) {
           use_line(status, ResourceKind::kCpus), use_line(status, ResourceKind::kMem)};
 }
 
-// "Frameworks [Roles] Agents Tasks", with what keys do; or what is wrong.
+// "Frameworks [Roles] Agents Tasks" and the keys; or the current error.
 std::string menu(const TopPicture& picture, TopView view) {
   if (!picture.trouble.empty()) return text("! ", picture.trouble);
   std::string line;
@@ -136,7 +136,7 @@ std::optional<TopKey> take_key(std::string& typed) {
     std::string_view bytes;
     TopKey key;
   };
-  // As terminals send them in normal and in application mode.
+  // The codes that terminals send in normal and in application mode.
   constexpr Sequence kSequences[] = {
       {"\x1b[A", TopKey::kUp},        {"\x1bOA", TopKey::kUp},    {"\x1b[B", TopKey::kDown},
       {"\x1bOB", TopKey::kDown},      {"\x1b[C", TopKey::kRight}, {"\x1bOC", TopKey::kRight},
@@ -150,7 +150,7 @@ std::optional<TopKey> take_key(std::string& typed) {
     return key;
   }
   for (const auto& [bytes, key] : kSequences) {
-    if (bytes.starts_with(typed)) return std::nullopt;  // The rest of it is on its way.
+    if (bytes.starts_with(typed)) return std::nullopt;  // The rest is still to come.
   }
   typed.erase(0, 1);
   return TopKey::kOther;
@@ -209,7 +209,7 @@ std::vector<std::string> top_screen(const TopPicture& picture, const TopPlace& p
   const size_t first = std::min(place.scrolled, rows > room ? rows - room : 0);
   for (size_t i = first; i < rows && i < first + room; ++i) screen.push_back(table[i + 1]);
   if (screen.size() > lines) screen.resize(lines);
-  // What is escaped takes more columns.
+  // Escaping makes a line longer, so it is cut afterwards.
   for (std::string& line : screen) line = cut(printable_line(line), columns);
   return screen;
 }

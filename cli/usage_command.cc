@@ -1,5 +1,5 @@
-// proffer usage: what the tasks of a task's, framework's or role's name used beside what they asked
-// for: of running tasks by their agents, of ended ones by the master's history.
+// proffer usage: compares what tasks used with what they asked for, for a task, a framework or a
+// role. Agents report running tasks, the master's history has ended ones.
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +26,7 @@ using proto::TaskSample;
 
 constexpr Duration kAgentAnswersIn = seconds(5);
 constexpr Duration kAllAnswerIn = seconds(30);
-constexpr size_t kEndedMax = 100'000;  // tasks that are looked at, the newest
+constexpr size_t kEndedMax = 100'000;  // tasks to examine, newest first
 
 struct Named {
   std::string framework = {};  // its id, or the name of one or more
@@ -41,12 +41,12 @@ struct Named {
 
 using ExecutorName = std::pair<FrameworkId, std::string>;
 
-// Use of these tasks' executors so far; executors with several tasks are left out.
+// The use of the tasks' executors so far; executors with several tasks are left out.
 std::map<ExecutorName, proto::TaskUsage> ask_agents(const Masters& master,
                                                     const std::vector<proto::TaskRow>& rows) {
   FilePlaces places(master);
   std::set<std::pair<FrameworkId, AgentId>> asked;
-  std::set<std::string> addresses;  // of agents that tell of all frameworks at once
+  std::set<std::string> addresses;  // of agents that report all frameworks at once
   std::vector<HttpQuestion> questions;
   for (const proto::TaskRow& row : rows) {
     if (proto::is_terminal(row.state) || !asked.emplace(row.framework, row.agent).second) continue;
@@ -81,7 +81,8 @@ Time now() {
   return Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// A framework by its id or name, a role, or a task: a present one first, else one of the history.
+// Finds a framework by its id or name, a role, or a task: first a present one, then one of the
+// history.
 Result<Named> find_named(const Masters& master, const std::vector<proto::FrameworkRow>& frameworks,
                          const std::string& word) {
   for (const proto::FrameworkRow& row : frameworks) {
@@ -141,7 +142,7 @@ void print_shapes(const std::vector<ShapeUsage>& shapes) {
 }
 
 std::string json_of(const std::vector<ShapeUsage>& shapes, const ResourceVector* role_seconds) {
-  // One object a line in a list, by hand: json_line knows flat objects.
+  // Written by hand, one object per line in a list: json_line supports flat objects only.
   std::string out = "{\"usage\":[";
   for (const ShapeUsage& shape : shapes) {
     if (out.back() != '[') out += ',';
@@ -235,7 +236,7 @@ int run_usage(const Words& words) {
          .usage = found == usages.end() ? std::nullopt : std::optional(found->second)});
   }
   const std::vector<ShapeUsage> shapes = by_shape(samples);
-  // In JSON the same is said by `proffer history --json`.
+  // The JSON form of this is `proffer history --json`.
 
   ResourceVector seconds;
   if (!named->role.empty()) {

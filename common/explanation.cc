@@ -133,7 +133,7 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kDeclinedTooLittle:
       return text("declined by the framework itself, until more ", kind_of(hindered), " is free");
     case Hindrance::kDeclinedAttributes:
-      return "declined by the framework itself, until its attributes change";
+      return "declined by the framework itself, until the agent's attributes change";
     case Hindrance::kAlreadyOffered:
       return "already offered to the framework";
     case Hindrance::kLimit:

@@ -21,21 +21,21 @@ Result<RoleName> parse_role(std::string_view text);
 // Milli-weights by role. A role that is not listed has kWeightOne.
 using RoleWeights = std::map<RoleName, int64_t>;
 
-// "ads=2,batch=0.5". Errors: kInvalidArgument names the part: no '=', a wrong role or a role given
-// twice, a weight outside 0.001 to 1000. Empty text is no weights.
+// Parses "ads=2,batch=0.5". Errors: kInvalidArgument names the part: no '=', a wrong role or a role
+// given twice, a weight outside 0.001 to 1000. An empty text has no weights.
 Result<RoleWeights> parse_role_weights(std::string_view text);
 
-// The role above: "eng" of "eng/ads"; empty of one at the top.
+// The parent role: "eng" for "eng/ads"; empty for a role at the top.
 RoleName parent_of(const RoleName& role);
-// Whether `role` is `ancestor` or below it. All roles are below the empty one, which is the root.
+// Whether `role` is `ancestor` or below it. The empty role is the root, above all roles.
 bool is_within(const RoleName& role, const RoleName& ancestor);
 
-// Amounts of some kinds, a guarantee or a limit. A kind that it does not name is not bounded by it;
-// one named as zero is.
+// The amounts of some kinds: a guarantee or a limit. It does not bound a kind that it does not
+// name; a kind that is named with zero is bounded by zero.
 class Quota {
  public:
   constexpr Quota() = default;
-  // Of every kind that is above zero in `amounts`.
+  // The quota that names each kind above zero in `amounts`.
   static Quota of(const ResourceVector& amounts);
 
   constexpr std::optional<int64_t> operator[](ResourceKind kind) const {
@@ -48,7 +48,7 @@ class Quota {
   bool empty() const { return *this == Quota(); }
   // Whether `use` is at most this in each kind that it names.
   bool contains(const ResourceVector& use) const;
-  // The amounts, those of kinds that it does not name from `otherwise`.
+  // The named amounts; for other kinds, those of `otherwise`.
   ResourceVector amounts(const ResourceVector& otherwise) const;
   bool operator==(const Quota&) const = default;
 
@@ -56,17 +56,17 @@ class Quota {
   std::array<std::optional<int64_t>, kResourceKindCount> amounts_ = {};
 };
 
-// "cpus:10;mem:10GiB", kinds in this order, "cpus:0" too; empty text names no kind. Errors:
-// kInvalidArgument names the part: as parse_resources, and ports, which have no quota.
+// Parses "cpus:10;mem:10GiB"; "cpus:0" names cpus, and an empty text names no kind. to_text()
+// prints the kinds in this order. Errors: those of parse_resources, and ports, which have no quota.
 Result<Quota> parse_quota(std::string_view text);
 std::string to_text(const Quota& quota);
 std::ostream& operator<<(std::ostream& out, const Quota& quota);
 
-// What an operator says of a role. One that is not listed has these defaults.
+// An operator's settings for a role. A role without settings has these defaults.
 struct RoleSettings {
   int64_t weight = kWeightOne;  // milli, among its siblings
-  Quota guarantee = {};         // what it gets if it wants it; lent while it does not
-  Quota limit = {};             // what it and those below it never exceed, offers included
+  Quota guarantee = {};         // what it gets on demand; lent while it does not want it
+  Quota limit = {};             // the most for it and the roles below, offers included
 
   bool operator==(const RoleSettings&) const = default;
 };
@@ -80,7 +80,7 @@ RoleTable table_of(const RoleWeights& weights);
 // together exceed the guarantee of the role, if it has one (a child without a guarantee of a kind
 // counts with the sum of its own children's). O(roles * depth).
 Result<void> check_roles(const RoleTable& table);
-// The same if `role` had these settings; the table as it is must be consistent. Looks at the role,
+// The same if `role` had these settings; the current table must be consistent. Examines the role,
 // the roles above and below it, and the roles that add their guarantee to one above: O(these).
 Result<void> check_role(const RoleTable& table, const RoleName& role, const RoleSettings& settings);
 

@@ -25,15 +25,16 @@ namespace proffer {
 namespace {
 
 constexpr size_t kReadAtOnce = size_t{64} << 10;
-// How often the kernel asks again for a connection that nobody answers, after 1 s, 2 s and 4 s: it
-// gives up after 7 s. By itself it would after two minutes.
+// How often the kernel repeats an unanswered connection request, after 1 s, 2 s and 4 s: it gives
+// up after 7 s. Its default is two minutes.
 constexpr int kConnectRetries = 2;
 
 Error no_connection(const std::string& address, std::string_view why) {
   return Error::unavailable(text("cannot connect to ", address, ": ", why));
 }
 
-// With a Unix socket whose queue is full connect() would fail at once if it may not wait.
+// The socket blocks meanwhile: a non-blocking connect() to a Unix socket with a full queue fails at
+// once.
 Result<Fd> connect_to_path(const std::string& path) {
   constexpr timeval kQueueMax{.tv_sec = 5, .tv_usec = 0};
   const Result<sockaddr_un> at = local_address(path);
@@ -98,7 +99,7 @@ std::string percent_encoded(std::string_view path) {
 
 Result<HttpGet> HttpGet::start(const HttpPlace& place, std::string_view target,
                                HttpReader::Body body, std::string_view headers) {
-  // A pin or a token is of an agent on another machine; a path is of this one.
+  // An agent on another machine has a pin or a token; a path is on this machine.
   const bool is_path = place.address.starts_with('/');
   if (is_path && (!place.pin.empty() || !place.token.empty())) {
     return Error::invalid_argument(
@@ -125,7 +126,7 @@ short HttpGet::events() const {
   return request_.empty() ? POLLIN : POLLOUT;
 }
 
-// True: it has all gone.
+// True: the whole request is sent.
 Result<bool> HttpGet::send_request() {
   while (!request_.empty()) {
     size_t sent = 0;

@@ -18,14 +18,14 @@ inline constexpr size_t kHttpReasonBytesMax = 1024;
 
 class HttpReader {
  public:
-  // Called with each piece of the body of an answer below 300. Of others reason() is the body.
+  // Called with each piece of the body if the status is below 300; otherwise reason() is the body.
   using Body = std::function<void(std::string_view bytes)>;
   explicit HttpReader(Body body) : body_(std::move(body)) {}
 
-  // The next bytes of the connection. kInvalidArgument: they are no answer, and nothing more is to
-  // be read. Bytes behind the answer are left alone.
+  // Takes the next bytes of the connection. kInvalidArgument: they are not an HTTP answer, and
+  // reading must end. Bytes after the answer are ignored.
   Result<void> take(std::string_view bytes);
-  // The server has closed the connection. kUnavailable: before its answer was whole.
+  // The server has closed the connection. kUnavailable: the answer is incomplete.
   Result<void> close();
 
   bool is_whole() const { return state_ == State::kWhole; }
@@ -35,13 +35,13 @@ class HttpReader {
  private:
   enum class State : uint8_t {
     kStatus,     // the first line
-    kHeaders,    // to the empty line
-    kSized,      // a body of so many bytes,
-    kToTheEnd,   // up to the end of the connection,
-    kChunkSize,  // or in chunks: a line with the size,
-    kChunk,      // so many bytes,
-    kChunkEnd,   // an empty line
-    kTrailers,   // after the last chunk, to the empty line
+    kHeaders,    // up to the empty line
+    kSized,      // a body of known length
+    kToTheEnd,   // a body up to the end of the connection
+    kChunkSize,  // the line with the size of a chunk
+    kChunk,      // the bytes of a chunk
+    kChunkEnd,   // the empty line after a chunk
+    kTrailers,   // after the last chunk, up to the empty line
     kWhole
   };
 
@@ -57,9 +57,9 @@ class HttpReader {
   int status_ = 0;
   std::string reason_ = {};
   bool is_chunked_ = false;
-  int64_t length_ = -1;    // of the body; -1: its header does not say
+  int64_t length_ = -1;    // of the body; -1: the header does not say
   uint64_t left_ = 0;      // of the body or the chunk
-  std::string line_ = {};  // the part of one that has arrived
+  std::string line_ = {};  // the received part of a line
   size_t head_bytes_ = 0;  // of the head and the trailers
 };
 

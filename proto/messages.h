@@ -198,10 +198,11 @@ struct TaskStatus {
   std::optional<bool> healthy = {};  // by its health check; none: it has none, or not looked yet
   Time at = {};
   std::optional<TaskUsage> usage = {};  // with an end, from its agent
-  // By TaskSpec::readiness; none: it has none, or its executor is of a version that does not look.
+  // The result of TaskSpec::readiness. Empty: there is none, or its executor's version does not
+  // support it.
   std::optional<bool> ready = {};
-  // TaskSpec::labels, which the master adds. None: it was launched without, or nobody knows the
-  // task any more.
+  // The master adds TaskSpec::labels. Empty: it was launched without labels, or the task is no
+  // longer known.
   Labels labels = {};
 
   bool operator==(const TaskStatus&) const = default;
@@ -212,18 +213,19 @@ struct ErrorMessage {
   ErrorCode code = ErrorCode::kInvalidArgument;
   std::string message = {};
   std::string hint = {};
-  bool ends_session = false;  // nothing further is heard on this connection
+  bool ends_session = false;  // the sender reads nothing more from this connection
   bool retry = true;          // whether a new session can help
-  // To an agent: all tasks that it runs were told as ended. It ends them, and does not come back
-  // with this work directory.
+  // To an agent: all of its tasks were reported as ended. The agent ends them, and does not come
+  // back with this work directory.
   bool ends_tasks = false;
   bool operator==(const ErrorMessage&) const = default;
 };
 
 // --- scheduler to master -----------------------------------------------------------------------
 
-// First message of a session. With a framework id it fails over to this session; the secret must be
-// the one of the first. Without an id, the same secret finds the framework that it made before.
+// The first message of a session. With a framework id the framework fails over to this session; the
+// secret must be that of the first session. Without an id, the same secret finds the framework that
+// it made before.
 struct Subscribe {
   FrameworkId framework = {};
   std::string name = {};
@@ -231,22 +233,23 @@ struct Subscribe {
   OfferMode mode = OfferMode::kAsks;
   Secret secret = {};
   Duration failover_timeout = {};
-  std::string user = {};  // that runs it, for people
+  std::string user = {};  // runs the scheduler; for people
 
-  // It runs tasks as the users that sent it requests (TaskSpec::user); operators only.
+  // The framework runs tasks as the users that sent it requests (TaskSpec::user); operators only.
   bool serves_users = false;
-  // Its store keeps an entry of each task that it launches, from before the launch until the
-  // framework erases the entry, and the task id is not free meanwhile. Needs a failover timeout.
+  // The framework's store keeps an entry for each task, from before the launch until the framework
+  // erases the entry; meanwhile the task id is not free. Needs a failover timeout.
   bool remembers_tasks = false;
   ClusterId cluster = {};  // of the framework, if it has been in one
-  // Without an id and with a new secret: it is the framework of this name and user, if there is
-  // one, once the scheduler of that has been away for kStandbyPatience; then its secret is this
-  // one. Until then it is refused and may ask again. Needs a failover timeout.
+  // Without an id and with a new secret: it takes over the framework of this name and user, if
+  // there is one, after the scheduler of that framework has been disconnected for kStandbyPatience;
+  // then this secret replaces the old one. Until then it is refused and may try again. Needs a
+  // failover timeout.
   bool stands_by = false;
   bool operator==(const Subscribe&) const = default;
 };
 
-// All asks of the framework; replaces the set before. Generations rise within a framework's
+// All asks of the framework; they replace the earlier set. Generations rise within a framework's
 // process.
 struct DeclareAsks {
   uint64_t generation = 0;
@@ -259,7 +262,7 @@ struct Launch {
   std::vector<TaskSpec> tasks = {};
   bool operator==(const Launch&) const = default;
 };
-// Of what the offers of this agent hold, so much becomes reserved for the role, or is so no longer.
+// Reserves these amounts of this agent's offers for the role, or ends their reservation.
 struct Reserve {
   AgentId agent = {};
   RoleName role = {};
@@ -273,10 +276,11 @@ struct Unreserve {
   bool operator==(const Unreserve&) const = default;
 };
 using Operation = std::variant<Launch, Reserve, Unreserve>;
-// The tasks that an operation launches; none if it is another one.
+// The tasks that an operation launches; empty for other operations.
 const std::vector<TaskSpec>& launched_by(const Operation& operation);
 
-// Uses offers. May span agents; operations use the offers of their agent. What is left is refused.
+// Uses offers of one or several agents; an operation uses the offers of its agent. Unused resources
+// are declined.
 struct Accept {
   std::vector<OfferId> offers = {};
   std::vector<Operation> operations = {};
@@ -305,8 +309,8 @@ struct KillTask {
   bool operator==(const KillTask&) const = default;
 };
 
-// Of the update (source, sequence) and all before it of that source and task. From scheduler to
-// master to agent to executor.
+// Acknowledges the update (source, sequence) and all earlier updates of that source and task. Goes
+// from the scheduler over the master and the agent to the executor.
 struct Acknowledge {
   FrameworkId framework = {};  // ignored from a scheduler
   TaskId task = {};
@@ -316,31 +320,31 @@ struct Acknowledge {
   bool operator==(const Acknowledge&) const = default;
 };
 
-// Explicit: the truth about these. Implicit (no tasks): about all that the master knows. Answered
-// by updates of sequence 0.
+// Explicit: asks for the states of these tasks. Implicit (no tasks): of all tasks that the master
+// knows. The answers are updates with sequence 0.
 struct Reconcile {
   std::vector<TaskId> tasks = {};
-  // Of each task the agent on which the framework knows it to be; empty: it does not know. None at
-  // all: the scheduler does not say.
+  // For each task the agent where the framework expects it; empty: it does not know. An empty list:
+  // the scheduler gives no agents.
   std::vector<AgentId> agents = {};
   bool operator==(const Reconcile&) const = default;
 };
 
-// All that is known now of the tasks of a Reconcile has been told.
+// All tasks of a Reconcile that are known now have been reported.
 struct Reconciled {
-  // Admitted agents that this master has not heard of yet. If there are any, what they bring is
-  // told later, and then another message with 0 follows.
+  // The number of admitted agents that have not yet registered with this master. If it is not 0,
+  // their tasks are reported later, and another message with 0 follows.
   uint32_t missing_agents = 0;
   bool operator==(const Reconciled&) const = default;
 };
 
-// What a standby master answers to whatever it is sent. It ends the session.
+// The answer of a standby to any message. It ends the session.
 struct NotLeader {
   std::string leader = {};  // where the leader may be reached: host:port or a path; empty: unknown
   bool operator==(const NotLeader&) const = default;
 };
 
-// Bytes between a scheduler and its executor, both ways, best effort.
+// Bytes between a scheduler and its executor, in both directions, best effort.
 struct FrameworkMessage {
   FrameworkId framework = {};  // ignored from a scheduler
   AgentId agent = {};

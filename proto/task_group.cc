@@ -13,7 +13,7 @@ constexpr std::string_view kTag = "proffer-group-1 ";
 
 Error no_group() {
   return Error::invalid_argument(
-      "the data of the task begins like a group of commands, but is not one");
+      "the data of the task has the header of a command group, but is not a valid group");
 }
 
 // Numbers have a ';' behind, texts their length before.
@@ -81,7 +81,7 @@ Result<void> check_task_group(const TaskGroup& group) {
     const GroupCommand& one = group.sidecars[i];
     if (Result<void> ok = check_command("sidecar", one); !ok) return ok;
     if (i > 0 && one.name <= group.sidecars[i - 1].name) {
-      return Error::invalid_argument("sidecars must be sorted by name, with none twice");
+      return Error::invalid_argument("sidecars must be sorted by name, without duplicates");
     }
     bytes += one.name.size() + one.command.size();
   }

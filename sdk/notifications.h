@@ -9,62 +9,62 @@
 
 namespace proffer::sdk {
 
-// The session with the master ended; tasks run on, offers are void. A new session is being made.
+// The session with the master has ended; tasks continue, offers are void. The SDK makes a new
+// session.
 struct Disconnected {
   std::string reason = {};
 };
-// The master refused for good (a wrong role, a foreign id …): nothing further happens.
+// The master refused the framework for good (a wrong role, a foreign id …): nothing more follows.
 struct Refused {
   Error error = Error::internal("");
 };
 
-// The master refused something that has no other answer: a reservation in an accept.
+// The master refused a part of an accept that gets no other answer, such as a reservation.
 struct Complaint {
   Error error = Error::internal("");
 };
 
-// All tasks of this framework that have not ended are known: what its earlier lives launched has
-// been told, as far as anybody knows of it. Once in each session; before it a task may be missing,
-// because the master was restarted and the task's agent is not back yet.
+// All tasks of this framework that have not ended are known: the SDK has reported every launch of
+// its earlier lives, as far as the cluster knows of it. Once in each session. Before it a task may
+// be missing, because the master was restarted and the task's agent is not back yet.
 struct AllTasksKnown {};
 
-// Offers are void after a rescind, a disconnect, or when their lease ended. Updates come at least
+// Offers are void after a rescind, a disconnect, or the end of their lease. Updates arrive at least
 // once from the network, but exactly once and in order here; they are acknowledged when the
-// callback returns. A task may be told as running several times: from its first update on with what
-// its executor says of it. The command executor says the task's ports in `data`, as in
-// {"ports":{"http":31000}}, and `healthy` and `ready` whenever its
-// health check or its readiness changes it.
+// callback returns. A task may be reported as running several times, from its first update on with
+// the executor's data. The command executor sends the task's ports in `data`, as in
+// {"ports":{"http":31000}}, and `healthy` and `ready` when its health check or its readiness
+// changes them.
 using Notification =
     std::variant<proto::Subscribed, proto::Offers, proto::Rescind, proto::TaskStatus,
                  proto::FrameworkMessage, proto::AskReport, proto::Failure, Disconnected, Refused,
-                 // The answer to each StoreRequest, under the id that the author gave it.
+                 // The answer to each StoreRequest, under its id.
                  proto::StoreResult,
-                 // Somebody's request to the framework itself, heard once for each request id,
-                 // however often its caller tries. Answered by FrameworkResponse with its `relay`.
+                 // A user's request to the framework, received once for each request id, even if
+                 // the caller retries. The answer is a FrameworkResponse with its `relay`.
                  proto::FrameworkRequest,
-                 // Tasks that are to end, and are killed when the grace is over. Told again after
-                 // a reconnect.
+                 // Tasks that must end, and are killed after the grace period. Repeated after a
+                 // reconnect.
                  proto::RevokeNotice, Complaint, AllTasksKnown,
-                 // What a notice of this session said of these tasks is over. A notice of a session
-                 // before that is not told again until AllTasksKnown is over, too.
+                 // The notice of this session for these tasks no longer applies. A notice of an
+                 // earlier session no longer applies if it was not repeated before AllTasksKnown.
                  proto::RevokeWithdrawn>;
 
-// The end of this task is dealt with: nobody needs to be told of it again
-// (DriverOptions::acknowledges_ends).
+// The end of this task is processed: it is not reported again (DriverOptions::acknowledges_ends).
 struct AcknowledgeEnd {
   TaskId task = {};
 };
 
 using Command =
-    std::variant<proto::DeclareAsks,  // the generation is the driver's to fill
+    std::variant<proto::DeclareAsks,  // the driver sets the generation
                  proto::Accept, proto::Decline, proto::Suppress, proto::Revive, proto::KillTask,
                  proto::Reconcile, proto::FrameworkMessage, proto::Teardown,
-                 // Done when there is a session. The id is the author's, below 2^63; answers come
-                 // in the order of the requests, but for those that cannot be sent at all.
+                 // Sent when there is a session. The author chooses an id below 2^63. Answers come
+                 // in the order of the requests, except for requests that cannot be sent at all.
                  proto::StoreRequest, proto::FrameworkResponse,
-                 // Told again in each session of this life.
+                 // Repeated in each session of this life.
                  proto::ReleaseFiles,
-                 // Of a task whose end was told. Another one is ignored.
+                 // For a task whose end was reported; ignored for other tasks.
                  AcknowledgeEnd>;
 
 }  // namespace proffer::sdk

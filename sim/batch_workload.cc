@@ -1,6 +1,6 @@
-// The story of some jobs: the constructor says what is wanted, go_on asks for it, look checks what
-// is told. What was asked is asked again by each life of the scheduler until it is answered.
-// What tasks do on the machines is in batch_script.cc.
+// Some jobs: the constructor makes the wishes, go_on requests them, and look checks what the
+// scheduler reports. Each life of the scheduler gets a request again until it is answered. The work
+// of tasks on machines is in batch_script.cc.
 
 #include "sim/batch_workload.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 const batch::Caller kSomebody{.user = "ada", .is_operator = false};
 
-// A part of the jobs are arrays; what others are does not depend on it.
+// Some of the jobs are arrays; this choice does not change the others.
 void make_array(batch::JobOrder& order, Prng& chance) {
   order.map.clear();
   order.reduce.clear();
@@ -34,7 +34,7 @@ void make_array(batch::JobOrder& order, Prng& chance) {
   array.failed_max = size;
 }
 
-// One of these begins an element only when that of the array with this plan is done.
+// An array. If `plan_before` is set, an element waits for the same element of that array.
 batch::ArrayOrder some_array(uint32_t size, const std::string& plan_before, Prng& chance) {
   batch::ArrayOrder array;
   array.indices = {{.first = 1, .step = 1, .count = size}};
@@ -58,7 +58,7 @@ void prefer_hosts(batch::JobOrder& order, Prng& chance) {
   }
 }
 
-// Whether this element fails at each of the attempts that one try of the job has.
+// Whether the element fails in all attempts of one try of the job.
 bool fails_in(const std::string& plan, const batch::ArrayOrder& array, uint32_t position,
               int32_t tries_before) {
   const int32_t first = tries_before * (array.retries + 1) + 1;
@@ -69,7 +69,8 @@ bool fails_in(const std::string& plan, const batch::ArrayOrder& array, uint32_t 
   return fails;
 }
 
-// How many elements can have failed in the end: what ended well before a retry is done.
+// The bounds of the number of elements that failed in the end. An element that succeeded before a
+// retry stays done.
 std::pair<int64_t, int64_t> failing(const std::string& plan, const batch::ArrayOrder& array,
                                     bool is_retried) {
   std::pair<int64_t, int64_t> least_and_most;
@@ -81,7 +82,8 @@ std::pair<int64_t, int64_t> failing(const std::string& plan, const batch::ArrayO
   return least_and_most;
 }
 
-// By how another stage ends, in words of its own: batch::fate_of is what is tested.
+// Whether the end of another stage meets the condition; independent of batch::fate_of, which is
+// under test.
 bool is_met(batch::Condition condition, proto::BatchPhase ended) {
   switch (condition) {
     case batch::Condition::kFinished:
@@ -114,7 +116,7 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
     order.reducers = options_.reducers;
     order.priority = static_cast<int32_t>(chance.between(-1, 1));
     order.resources = ResourceVector::of(chance.between(1, 4) * 250, 128'000);
-    order.attempts = 100;  // Executors crash here more often than anywhere.
+    order.attempts = 100;  // Executors crash often here.
     for (uint32_t map = 0; map < order.maps; ++map) {
       order.input_bytes += split_bytes(order.plan, map);
     }
@@ -124,7 +126,7 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
       wish.cancel_after = milliseconds(chance.between(0, 30'000));
       wish.wants_retry = split_bytes(order.plan, 0) % 200 == 0;         // every second one
     } else if (order.array && split_bytes(order.plan, 1) % 300 == 0) {  // every third one
-      // The first element that fails for good ends it, until a retry finds none.
+      // The first element that fails for good ends the job, until a retry finds no failure.
       order.array->failed_max = -1 + split_bytes(order.plan, 2) / kRecordBytes % 2;
       wish.is_flaky = true;
     }
@@ -143,7 +145,7 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
   }
 }
 
-// An array, and one or two whose elements wait for those of the one before.
+// An array, and one or two arrays whose elements wait for those of the array before.
 void BatchWorkload::wish_for_arrays(Prng& chance, Time at) {
   const size_t first = wishes_.size();
   const auto arrays = static_cast<size_t>(chance.between(2, 3));
@@ -195,7 +197,7 @@ void BatchWorkload::wish_for_pipeline(Prng& chance, Time at) {
     order.map = wish.is_flaky ? kFlaky : fails ? kFails : "map";
     for (size_t other = 0; other < i; ++other) {
       if (!chance.chance(1, 2)) continue;
-      // What ended once and is retried must not have been enough.
+      // A stage whose first end may change after a retry is only waited for by kFinished.
       const Wish& before = wishes_[first + other];
       const bool may_change = before.is_flaky || before.may_wait_again;
       const auto condition = static_cast<batch::Condition>(may_change ? 0 : chance.between(0, 2));
@@ -236,7 +238,7 @@ std::optional<batch::Request> BatchWorkload::ask_of_stage(size_t number) {
   Wish& wish = wishes_[number];
   batch::Request request{.relay = 0, .what = batch::Cancel{}, .by = kSomebody};
   if (wish.job.empty()) {
-    if (wish.first != number) return std::nullopt;  // The first one tells of it.
+    if (wish.first != number) return std::nullopt;  // The first stage submits all.
     request.what = batch::SubmitStages{.stages = submission(number), .role = {}};
     return request;
   }
@@ -245,7 +247,7 @@ std::optional<batch::Request> BatchWorkload::ask_of_stage(size_t number) {
     request.what = batch::Retry{batch::JobId(wish.job)};
     return request;
   }
-  // What is kept is given up once all of the pipeline has ended as it is to end.
+  // The kept work is given up when the whole pipeline has ended as expected.
   for (const Wish& other : wishes_) {
     if (other.first != wish.first) continue;
     if (!other.ended || other.ended->phase != other.expected) return std::nullopt;
@@ -263,7 +265,7 @@ sdk::DriverOptions BatchWorkload::options() const {
   return options;
 }
 
-// Whatever was not in the store is forgotten.
+// A new life knows only what is in the store.
 void BatchWorkload::begin(Time now) {
   jobs_ = std::make_unique<batch::Jobs>(
       batch::JobsOptions{.role = options_.role, .fetch_rounds = 1'000});
@@ -274,7 +276,7 @@ void BatchWorkload::begin(Time now) {
 }
 
 void BatchWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
-  // A framework that was torn down is refused, and that is the end of its jobs.
+  // A framework that was torn down is refused; its jobs are over.
   if (std::holds_alternative<sdk::Refused>(notification)) refused_ = true;
   handle(notification, now, out);
 }
@@ -305,7 +307,7 @@ void BatchWorkload::handle(const batch::JobsEvent& event, Time now, Commands& ou
   for (const batch::Answer& answer : outbox.answers) on_answer(answer);
 }
 
-// Only what nobody fetches any more.
+// Only files that no task fetches any more may be released.
 void BatchWorkload::check_released(const proto::ReleaseFiles& released, Time now) {
   for (const std::string& begin : released.begins) {
     released_.insert(begin);
@@ -319,7 +321,7 @@ void BatchWorkload::check_released(const proto::ReleaseFiles& released, Time now
   }
 }
 
-// Second attempts beside slow ones keep their bound.
+// The number of second attempts stays within its bound.
 void BatchWorkload::check_copies(const proto::Accept& accept, Time now) {
   std::set<std::string> copied;  // jobs
   for (const proto::Operation& operation : accept.operations) {
@@ -350,13 +352,13 @@ void BatchWorkload::on_answer(const batch::Answer& answer) {
   waiting_.erase(asked.mapped());
   Wish& wish = wishes_[asked.mapped()];
   if (!answer.job) {
-    if (answer.job.error().code() == ErrorCode::kUnavailable) return;  // It is asked again.
-    // It was retried by an earlier life, which could not say so.
+    if (answer.job.error().code() == ErrorCode::kUnavailable) return;  // The request is repeated.
+    // An earlier life of the scheduler retried the job, but its answer was lost.
     if (wish.is_flaky && answer.job.error().code() == ErrorCode::kFailedPrecondition) {
       wish.ended.reset();
       return;
     }
-    // It was retried by an earlier life, which could not say so.
+    // An earlier life of the scheduler retried the job, but its answer was lost.
     if (wish.is_retry_asked && answer.job.error().code() == ErrorCode::kFailedPrecondition) {
       return note_retry(wish);
     }
@@ -403,7 +405,7 @@ void BatchWorkload::go_on(Time now, Commands& out) {
       request.what = batch::Retry{batch::JobId(wish.job)};
       wish.is_retry_asked = true;
     } else if (wish.ended && wish.ended->retry_until != Time()) {
-      request.what = batch::Cancel{batch::JobId(wish.job)};  // What is kept of it is given up.
+      request.what = batch::Cancel{batch::JobId(wish.job)};  // The kept work is given up.
       wish.is_given_up = true;
     } else {
       continue;
@@ -422,7 +424,7 @@ void BatchWorkload::go_on(Time now, Commands& out) {
   out.push_back(proto::Teardown{});
 }
 
-// What the scheduler says of each job that it has answered for.
+// Checks the scheduler's report of each job that it has accepted.
 void BatchWorkload::look(Time now) {
   if (!jobs_->loaded()) return;
   std::map<std::string, proto::BatchJob> told;
@@ -437,7 +439,7 @@ void BatchWorkload::look(Time now) {
       found_.push_back({text("job ", wish.job, " is forgotten")});
     } else if (wish.ended) {
       if (wish.is_given_up) wish.ended->retry_until = job->second.retry_until;
-      // A flaky stage before it was retried.
+      // It was skipped because a flaky stage had not been retried yet.
       if (wish.ended->phase == proto::BatchPhase::kSkipped && wish.may_wait_again &&
           job->second != *wish.ended) {
         wish.ended.reset();
@@ -460,7 +462,7 @@ void BatchWorkload::look(Time now) {
   }
 }
 
-// Nothing of a stage is done before what it waits for has ended as it says.
+// A stage must do nothing before its conditions are met.
 void BatchWorkload::look_at_stage(Wish& wish, const std::map<std::string, proto::BatchJob>& told) {
   const std::string& pipeline = wishes_[*wish.first].pipeline;
   if (pipeline.empty()) return;
@@ -469,7 +471,7 @@ void BatchWorkload::look_at_stage(Wish& wish, const std::map<std::string, proto:
     if (job.pipeline == pipeline) stages[job.stage] = &job;
   }
   const auto own = stages.find(wish.stage.stage);
-  if (own == stages.end()) return;  // look() says so.
+  if (own == stages.end()) return;  // look() reports this.
   if (wish.job.empty()) wish.job = own->second->job;
   const proto::BatchPhase phase = own->second->phase;
   if (phase == proto::BatchPhase::kWaiting || phase == proto::BatchPhase::kSkipped ||
@@ -486,13 +488,13 @@ void BatchWorkload::look_at_stage(Wish& wish, const std::map<std::string, proto:
                          wish.stage.after.size(), " that it waits for ", met, " are met")});
 }
 
-// Elements are looked at where they run (range_script).
+// Elements are checked where they run (range_script).
 bool BatchWorkload::is_met_now(const batch::StageDependency& one, const proto::BatchJob& other) {
   if (one.on == batch::Condition::kEach) return other.phase != proto::BatchPhase::kWaiting;
   return proto::has_ended(other.phase) && is_met(one.on, other.phase);
 }
 
-// From now on it is to end as any other job.
+// From now on the job is expected to end like any other job.
 void BatchWorkload::note_retry(Wish& wish) {
   wish.ended.reset();
   wish.wants_retry = false;

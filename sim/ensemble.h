@@ -1,12 +1,12 @@
 #pragma once
 
-// What several masters share, in the place of ZooKeeper: an election, and a registry in which each
-// request happens at one moment. Requests take time to get there, answers to come back, and a
-// session of which nothing was heard for its timeout expires: then another master is elected.
+// What several masters share, in place of ZooKeeper: an election, and a registry in which each
+// request takes effect at one moment. Requests and answers take time to arrive. A session that is
+// silent for its timeout expires, and then another master is elected.
 //
-// A write of a session that has expired may still arrive, as by a server that has not heard of it:
-// only the epoch keeps it out. What must never happen is told to the world as violated: an epoch
-// that is not above all before, and a write behind the begin of a later epoch.
+// A write of an expired session may still arrive, as through a server that does not know of the
+// expiry: only the epoch rejects it. The ensemble reports two violations to the world: an epoch
+// that is not above all earlier epochs, and a write after a later epoch has begun.
 
 #include <cstdint>
 #include <functional>
@@ -28,15 +28,16 @@ class Ensemble {
 
   Duration session_timeout() const { return kSessionTimeout; }
   const std::shared_ptr<MemoryDisk>& disk() const { return disk_; }
-  // Called when something has been written.
+  // Called after each successful commit.
   void set_on_written(std::function<void()> on_written) { on_written_ = std::move(on_written); }
 
-  // --- the election: it wants to lead from now on, until `elected` is called or it withdraws -----
+  // --- the election: a candidate runs until `elected` is called or it withdraws
+  // -------------------
   uint64_t campaign(std::function<void(Session)> elected);
   void withdraw(uint64_t candidate);
 
   // --- requests, at the moment at which they arrive ----------------------------------------------
-  // A sign of life. False: the session has expired.
+  // A heartbeat. False: the session has expired.
   bool hear(Session session);
   Result<LeaderEpoch> begin_epoch(Session session);
   Result<std::vector<StoreRecord>> load(Session session);
@@ -45,16 +46,17 @@ class Ensemble {
   // --- the way there, and back -------------------------------------------------------------------
   Duration delay();
 
-  // --- what goes wrong ---------------------------------------------------------------------------
-  // Everything on its way takes up to longer than a session lasts.
+  // --- faults
+  // --------------------------------------------------------------------------------------
+  // Requests and answers may take longer than the session timeout.
   void set_slow(bool slow) { slow_ = slow; }
-  // What the leader asks arrives only after so long, when its session has expired as a rule.
-  // Nothing if nobody leads.
+  // Requests of the leader arrive only after this time; by then its session has usually expired.
+  // Does nothing if there is no leader.
   void cut_off_leader(Duration lasts);
-  // From when on it is not cut off.
+  // The time at which the session's cut-off ends.
   Time reachable_at(Session session) const;
 
-  // Whether it has expired: its master must know without being told.
+  // Whether the session has expired: then its master must have stopped serving.
   bool has_expired(Session session) const { return expired_.contains(session); }
 
  private:
@@ -71,12 +73,12 @@ class Ensemble {
   std::map<uint64_t, std::function<void(Session)>> candidates_;
   uint64_t candidates_made_ = 0;
   Session sessions_ = 0;
-  Session leader_ = 0;  // whose session is alive; 0: nobody's
-  Time heard_;          // of the leader
+  Session leader_ = 0;  // the leader's session; 0: there is no leader
+  Time heard_;          // the leader's last heartbeat
   std::set<Session> expired_;
-  std::map<Session, Time> cut_off_;                         // until when
+  std::map<Session, Time> cut_off_;                         // until this time
   std::map<Session, std::unique_ptr<MemoryStore>> stores_;  // each knows the epoch that it began
-  Session newest_ = 0;                                      // that has begun an epoch
+  Session newest_ = 0;                                      // the last session that began an epoch
   LeaderEpoch newest_epoch_;
   std::function<void()> on_written_;
 };

@@ -79,7 +79,7 @@ Result<FaultKinds> parse_fault_kinds(std::string_view list) {
                                  [name](const FaultKindRow& row) { return row.name == name; });
     if (at == kFaultKinds.end()) {
       return Error::invalid_argument(text("there is no kind of fault ", quoted(name)))
-          .with_hint("give all, none, or some of those that --help lists, separated by commas");
+          .with_hint("give all, none, or names from --help, separated by commas");
     }
     kinds.insert(at->kind);
   }

@@ -1,12 +1,12 @@
 #pragma once
 
-// What goes wrong in a run: kinds of faults, and the plan of one run, drawn from its seed before it
-// begins. A swarm (Groce et al., ISSTA 2012): each seed has its own mix, and most kinds are absent
-// from most runs, so that those that are there are not drowned by the others.
+// The faults of a run: their kinds, and the plan of one run, which is drawn from its seed in
+// advance. A swarm (Groce et al., ISSTA 2012): each seed has its own mix, and most kinds are absent
+// from most runs, so that frequent kinds do not hide the others.
 //
-// A plan is a value. Each kind draws from a chance of its own and each occurrence has a number, so
-// a failing run is made smaller by leaving kinds and occurrences away: the others stay what they
-// are.
+// A plan is a value. Each kind draws from its own random source and each occurrence has a number,
+// so a failing run can be made smaller by leaving out kinds and occurrences: the others stay the
+// same.
 
 #include <array>
 #include <cstdint>
@@ -24,7 +24,7 @@
 namespace proffer::sim {
 
 enum class FaultKind : uint8_t {
-  // Of frames and connections, at a rate.
+  // Faults of frames and connections, at a rate.
   kSlow,
   kLost,
   kRepeated,
@@ -32,7 +32,7 @@ enum class FaultKind : uint8_t {
   kBroken,
   kHalfOpen,
   kSmallQueues,
-  // Of links and processes, for a while.
+  // Faults of links and processes, for a while.
   kPartition,
   kOneWay,
   kClog,
@@ -63,31 +63,32 @@ enum class FaultKind : uint8_t {
   kDiskDamaged,
   kMasterDiskFull,
   kMasterDiskBroken,
-  // For good.
+  // These never heal.
   kAgentCrashForGood,
   kMachineForGood,
-  // What operators do.
+  // Actions of operators.
   kDrain,
   kRoleChange,
   kReserve,
-  // The last: kinds are drawn in this order, so the mixes of earlier seeds keep the other kinds.
+  // Kinds are drawn in this order, so new ones come last: the mixes of earlier seeds keep the other
+  // kinds.
   kStartsFail,
-  // Of several masters, in the workload `masters` only.
+  // Faults of several masters, only in the workload `masters`.
   kLeaderPaused,
   kSessionExpires,
   kEnsembleSlow,
-  // Of agents; after those, for the same reason.
+  // Faults of agents; last for the same reason.
   kRackCut,
   kAgentGone,
   kAgentIdle,
-  // Of an agent's disk; behind those, for the same reason.
+  // A fault of an agent's disk; last for the same reason.
   kCheckpointCut,
-  // Adversaries, never drawn: only by name.
+  // Adversaries are never drawn, only named.
   kLyingAgent,
   kLyingScheduler,
 };
 
-// How much of it there is in a run that has it.
+// How often a fault occurs in a run that has its kind.
 enum class FaultAmount : uint8_t { kRate, kOnce, kFew, kSome };
 
 struct FaultKindRow {
@@ -95,10 +96,10 @@ struct FaultKindRow {
   std::string_view name = {};
   FaultAmount amount = {};
   std::string_view what = {};
-  bool is_by_name_only = false;  // neither drawn nor of `all`
+  bool is_by_name_only = false;  // neither drawn nor part of `all`
 };
 
-// All there is: --faults, --help and docs/TESTING.md say these names.
+// All kinds; --faults, --help and docs/TESTING.md use these names.
 inline constexpr std::array kFaultKinds = {
     FaultKindRow{FaultKind::kSlow, "slow", FaultAmount::kRate,
                  "frames take up to a hundred times longer"},
@@ -107,20 +108,20 @@ inline constexpr std::array kFaultKinds = {
     FaultKindRow{FaultKind::kOvertaken, "overtaken", FaultAmount::kRate,
                  "frames arrive after later ones"},
     FaultKindRow{FaultKind::kBroken, "broken", FaultAmount::kRate,
-                 "connections break, and each end learns it soon"},
+                 "connections break, and each end notices soon"},
     FaultKindRow{FaultKind::kHalfOpen, "half_open", FaultAmount::kRate,
-                 "connections break, and one end learns it late or when it next sends"},
+                 "connections break, and one end notices late or when it next sends"},
     FaultKindRow{FaultKind::kSmallQueues, "small_queues", FaultAmount::kOnce,
                  "queues to slow peers hold few frames"},
     FaultKindRow{FaultKind::kPartition, "partition", FaultAmount::kFew,
-                 "some machines cannot reach the others; which ones, may change"},
+                 "some machines cannot reach the others; which ones may change"},
     FaultKindRow{FaultKind::kOneWay, "one_way", FaultAmount::kFew,
                  "like partition, in one direction"},
     FaultKindRow{FaultKind::kClog, "clog", FaultAmount::kSome,
                  "links deliver nothing for a while, then everything at once"},
     FaultKindRow{FaultKind::kSlowLink, "slow_link", FaultAmount::kFew, "some links are slow"},
     FaultKindRow{FaultKind::kSlowProcess, "slow_process", FaultAmount::kFew,
-                 "a process is slow for each frame"},
+                 "a process handles each frame slowly"},
     FaultKindRow{FaultKind::kMasterFreeze, "master_freeze", FaultAmount::kFew,
                  "the master gets SIGSTOP, later SIGCONT"},
     FaultKindRow{FaultKind::kAgentFreeze, "agent_freeze", FaultAmount::kSome, "likewise"},
@@ -140,11 +141,11 @@ inline constexpr std::array kFaultKinds = {
                  "SIGTERM with --tasks_on_exit=kill"},
     FaultKindRow{FaultKind::kSchedulerCrash, "scheduler_crash", FaultAmount::kSome, "kill -9"},
     FaultKindRow{FaultKind::kSchedulerCrashInStep, "scheduler_crash_in_step", FaultAmount::kSome,
-                 "a crash amid the actions of its driver and its author"},
+                 "a crash between the actions of its driver or of its own code"},
     FaultKindRow{FaultKind::kExecutorCrash, "executor_crash", FaultAmount::kSome,
                  "all processes of an executor's session end"},
     FaultKindRow{FaultKind::kExecutorCrashInStep, "executor_crash_in_step", FaultAmount::kSome,
-                 "a crash amid the actions of its driver"},
+                 "a crash between the actions of its driver"},
     FaultKindRow{FaultKind::kStartFailure, "start_failure", FaultAmount::kRate,
                  "executors cannot be started"},
     FaultKindRow{FaultKind::kMachineReboot, "machine_reboot", FaultAmount::kFew,
@@ -162,7 +163,7 @@ inline constexpr std::array kFaultKinds = {
     FaultKindRow{FaultKind::kMasterDiskBroken, "master_disk_broken", FaultAmount::kFew,
                  "the registry is written, but the write is reported as failed"},
     FaultKindRow{FaultKind::kAgentCrashForGood, "agent_for_good", FaultAmount::kOnce,
-                 "an agent never comes back, but its machine runs on"},
+                 "an agent never comes back, but its machine keeps running"},
     FaultKindRow{FaultKind::kMachineForGood, "machine_for_good", FaultAmount::kOnce,
                  "a machine never comes back"},
     FaultKindRow{FaultKind::kDrain, "drain", FaultAmount::kSome,
@@ -190,9 +191,10 @@ inline constexpr std::array kFaultKinds = {
     FaultKindRow{FaultKind::kCheckpointCut, "checkpoint_cut", FaultAmount::kSome,
                  "an agent ends, and its checkpoint ends at an earlier record, intact or torn"},
     FaultKindRow{FaultKind::kLyingAgent, "lying_agent", FaultAmount::kOnce,
-                 "one more agent, which lies in each message; only by name, or with --liars", true},
+                 "one extra agent lies in each message; used only by name, or with --liars", true},
     FaultKindRow{FaultKind::kLyingScheduler, "lying_scheduler", FaultAmount::kOnce,
-                 "one more scheduler, which lies likewise; only by name, or with --liars", true},
+                 "one extra scheduler lies in each message; used only by name, or with --liars",
+                 true},
 };
 
 std::string_view to_text(FaultKind kind);
@@ -200,19 +202,18 @@ std::string_view to_text(FaultKind kind);
 using FaultKinds = std::set<FaultKind>;
 // "all", "none" or names separated by commas. Errors: kInvalidArgument: an unknown name.
 Result<FaultKinds> parse_fault_kinds(std::string_view list);
-// The same back.
+// The inverse of parse_fault_kinds().
 std::string to_text(const FaultKinds& kinds);
-// The mix of this seed.
-// With several masters also of those kinds that are of nothing else.
+// The mix of this seed; with several masters it may have the kinds that only they have.
 FaultKinds draw_fault_kinds(const World& world, bool several_masters = false);
 
 struct Fault {
   uint64_t number = 0;  // within its plan, from 1 in the order of time
   Time at = {};
   FaultKind kind = {};
-  uint64_t target = 0;  // which agent or scheduler, modulo how many there are
-  Duration lasts = {};  // or: how long it is down
-  uint64_t seed = 0;    // of what else is left to chance in it
+  uint64_t target = 0;  // an agent or scheduler, modulo their number
+  Duration lasts = {};  // duration of the fault or of the downtime
+  uint64_t seed = 0;    // for the random details of the fault
 };
 
 // "3,7-12": numbers of faults that do not happen. Errors: kInvalidArgument.
@@ -224,12 +225,12 @@ struct FaultPlan {
   NetworkRates network = {};
   uint32_t start_failures = 0;  // executors that cannot be started, per thousand
   std::vector<Fault> faults = {};
-  Time healed_at = {};  // from then on nothing goes wrong any more
+  Time healed_at = {};  // no faults after this
 
   std::vector<std::string> describe() const;
 };
 
-// Without the faults that are skipped; the others keep their numbers.
+// The plan without the skipped faults; the others keep their numbers.
 FaultPlan draw_faults(const World& world, const FaultKinds& kinds,
                       const std::set<uint64_t>& skipped);
 

@@ -170,7 +170,7 @@ void Maker::add_agents() {
     }
     free_[agent.agent] = *slices;
   }
-  note_if_any(unreachable, "left out, with their tasks, because they are unreachable: agents");
+  note_if_any(unreachable, "left out with their tasks, because they are unreachable: agents");
   note_if_any(disconnected,
               "connected in this scenario, but disconnected when the snapshot was taken: agents");
 }

@@ -1,5 +1,6 @@
-// The shell of a scenario's machine. Read step first, then run and end: what the agent's core wants
-// of an executor is done at once, and what the executor says is another event of the same instant.
+// The agent shell of a scenario's machine. Read step, then run and end: an action of the agent's
+// core on an executor is done at once, and the executor's answer is another event at the same
+// instant.
 
 #include "sim/machine.h"
 
@@ -12,7 +13,7 @@
 namespace proffer::sim {
 namespace {
 
-// Between processes of one machine nothing is lost: nobody need show life.
+// No messages are lost between processes of one machine, so no heartbeats are needed.
 constexpr Duration kNever = hours(24 * 365 * 5);
 
 }  // namespace
@@ -41,8 +42,8 @@ Machine::Machine(World& world, Network& network, Place master, TaskBook& book,
 
 // --- what it ran before --------------------------------------------------------------------------
 
-// As if the agent had been started again: its checkpoint names one executor of each framework and
-// what that runs; begin() of the core looks for them.
+// The agent begins as after a restart: its checkpoint names one executor of each framework and its
+// tasks; begin() of the core looks for them.
 void Machine::runs(const std::vector<MachineTask>& tasks) {
   CHECK(core_ == nullptr);
   checkpoint_ = {
@@ -82,7 +83,7 @@ void Machine::runs(const std::vector<MachineTask>& tasks) {
                                .role = task.role,
                                .priority = what.ask.priority,
                                .band = what.ask.band};
-    if (what.ask.gang > 1) {  // Any number that its framework uses once.
+    if (what.ask.gang > 1) {  // Any number that its framework uses once will do.
       record.assignment.claim.gang = 1 + (uint64_t{task.ref.group} << 32) +
                                      task.ref.number / static_cast<uint64_t>(what.ask.gang);
     }
@@ -205,7 +206,7 @@ void Machine::begin_executor(Executor executor, const Secret& token, int32_t pid
             .updates = 1});
     const std::optional<Duration> lasts = book_.duration_of(task.ref);
     if (!lasts) continue;
-    // The agent begins a little before the scenario does.
+    // The agent begins slightly before the scenario.
     world().at(std::max(now(), book_.zero() + *lasts - task.since),
                [this, number] { end(number, proto::TaskState::kFinished); });
   }
@@ -226,7 +227,7 @@ void Machine::hear(PeerId peer, const proto::Message& message) {
 void Machine::run(PeerId peer, const proto::RunTask& run) {
   Executor& executor = executors_.at(peer);
   const uint64_t number = slots_given_ + 1;
-  // What it runs already is told again after its agent began anew.
+  // After a restart the agent sends running tasks again.
   if (!executor.tasks.emplace(run.spec.id, number).second) return;
   const TaskRef ref = parse_task_ref(run.spec.data);
   if (!book_.is_current(ref)) {
@@ -237,7 +238,7 @@ void Machine::run(PeerId peer, const proto::RunTask& run) {
   occupy({.ref = ref, .task = run.spec.id, .executor = peer, .resources = std::move(resources)});
   tell(slots_.at(number), proto::TaskState::kRunning);
   if (const std::optional<Duration> lasts = book_.duration_of(ref)) {
-    // Numbers are not given again, so one that has ended otherwise is not found.
+    // Numbers are not reused, so end() does not find a task that has already ended.
     world().after(*lasts, [this, number] { end(number, proto::TaskState::kFinished); });
   }
 }
@@ -280,7 +281,7 @@ void Machine::say(PeerId peer, proto::BoxedMessage message) {
                             executors_.at(peer).channel.stamp(LeaderEpoch(), std::move(message))});
 }
 
-// With what it still runs.
+// Ends the executor and its running tasks.
 void Machine::exit(PeerId peer) {
   while (!executors_.at(peer).tasks.empty()) {
     end(executors_.at(peer).tasks.begin()->second, proto::TaskState::kKilled);

@@ -1,5 +1,5 @@
-// Read try_policy first. The figures of all runs, the recorded one too, are read from the steps of
-// a master in the same way.
+// Read try_policy first. The figures of all runs, including the recorded one, are computed from the
+// steps of a master in the same way.
 
 #include "sim/policy_trial.h"
 
@@ -15,7 +15,7 @@
 namespace proffer::sim {
 namespace {
 
-// Of a task whose end nobody saw, where no task of the recording ended.
+// The duration of a task without a recorded end, if no task of the recording ended.
 constexpr Duration kDurationOtherwise = minutes(1);
 
 // --- changes -------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ void apply_change(const RoleChange& change, RoleTable& roles) {
   settings.limit = change.limit.value_or(settings.limit);
 }
 
-// What an operator set later does not undo the change.
+// Later settings of operators must not undo the change.
 bool survives(master::SetRole& set, const std::vector<RoleChange>& changes) {
   for (const RoleChange& change : changes) {
     if (change.role != set.role) continue;
@@ -90,7 +90,7 @@ class Planner {
   WorkScenario made_;
   std::vector<std::vector<const WorkItem*>> items_;  // by kind
   std::vector<Duration> usual_;                      // by kind: the median
-  // By the recorded name: since when it is there, and its name in the scenario.
+  // The time of joining, and the name in the scenario, by recorded name.
   std::map<AgentId, std::map<Time, std::string>> names_;
   int64_t guessed_ = 0;
   int64_t trimmed_ = 0;
@@ -127,7 +127,7 @@ void Planner::add_agents() {
   }
 }
 
-// An operation is about the agent that has the name at that time.
+// An operation concerns the agent that has the name at that time.
 void Planner::name_agents(master::MasterEvent& operation, Time at) const {
   AgentId* agent = nullptr;
   if (auto* drain = std::get_if<master::DrainAgent>(&operation)) agent = &drain->agent;
@@ -139,7 +139,7 @@ void Planner::name_agents(master::MasterEvent& operation, Time at) const {
   if (after != names->second.begin()) *agent = AgentId(std::prev(after)->second);
 }
 
-// How long the task held its resources, if it came to its end.
+// How long the task held its resources, if its end was recorded.
 std::optional<Duration> Planner::duration_seen(const WorkItem& item) const {
   const WorkAttempt& last = item.attempts.back();
   if (!last.launched || !last.ended || *last.ended <= *last.launched) return std::nullopt;
@@ -179,7 +179,7 @@ Duration Planner::duration_of(const WorkItem& item) {
 }
 
 void Planner::add_tasks(ScenarioFramework& framework, const std::vector<uint32_t>& kinds) {
-  // Beyond what a framework may have, kinds of the same shape and role are put together.
+  // If a framework has too many kinds, those with the same shape and role are merged.
   for (const uint32_t kind : kinds) {
     const Ask& ask = work_.kinds[kind].ask;
     std::vector<ScenarioWave> waves;
@@ -188,7 +188,7 @@ void Planner::add_tasks(ScenarioFramework& framework, const std::vector<uint32_t
                        .arrives = since_zero(item->attempts.front().wanted),
                        .duration = duration_of(*item)});
     }
-    // Whole gangs only.
+    // Only whole gangs.
     const size_t whole = waves.size() - waves.size() % static_cast<size_t>(ask.gang);
     trimmed_ += static_cast<int64_t>(waves.size() - whole);
     waves.resize(whole);
@@ -422,7 +422,7 @@ std::string in_percent(int64_t thousandths) {
   return fmt::format("{:.1f}%", static_cast<double>(thousandths) / 10);
 }
 
-// "+12.3%" from one to the other; empty if there is nothing to compare with.
+// The change as "+12.3%"; "=" if both values are zero, empty if only the first one is.
 std::string change_text(int64_t from, int64_t to) {
   if (from == 0) return to == 0 ? "=" : "";
   return fmt::format("{:+.1f}%", static_cast<double>(to - from) * 100 / static_cast<double>(from));

@@ -1,5 +1,5 @@
-// The story of one run. Read run first: build, the safety phase with its faults, heal, the liveness
-// phase until nothing is owed.
+// One run. Read run() first: it builds the cluster, runs the safety phase with its faults, heals,
+// and runs the liveness phase until all obligations are met.
 
 #include "sim/simulation.h"
 
@@ -17,27 +17,27 @@
 namespace proffer::sim {
 namespace {
 
-// Shorter than in life, so that runs see it happen.
+// Shorter than in production, so that runs reach it.
 constexpr Duration kReregistration = minutes(2);
-// After healing everything must have come to its end within this: re-registration, executors that
-// wait for an agent that is gone, fail-over of abandoned frameworks, and the tasks themselves.
+// Everything must end within this time after healing: re-registration, executors that wait for a
+// removed agent, failover of abandoned frameworks, and the tasks themselves.
 constexpr Duration kLivenessBound = minutes(40);
-// Where few machines are left of those for which there was work.
+// The bound if few machines are left for the work of many.
 constexpr Duration kChurnLivenessBound = hours(3);
 constexpr Duration kAbandonedFailover = seconds(20);
-// Of batch schedulers that stay: until agents that were away are back.
+// How long batch schedulers stay: until disconnected agents are back.
 constexpr Duration kStays = kReregistration + minutes(1);
-// Of guests that take all there is: an agent has eight CPUs at most, a task half a CPU or more,
-// most often.
+// Enough guests to use the whole cluster: an agent has at most eight CPUs, and most tasks take at
+// least half a CPU.
 constexpr size_t kGuestsPerAgent = 8;
 constexpr Duration kGuestsStay = minutes(12);
-// Of all tenants together, for each CPU; a task is of one CPU and takes 10 s, on average. So there
-// is more than fits for some minutes after things have stopped going wrong.
+// The tasks of all tenants together, per CPU. A task takes one CPU for 10 s on average, so the
+// cluster stays full for some minutes after the faults have ended.
 constexpr int64_t kChurnTasksPerCpu = 40;
 constexpr int64_t kChurnTasksMax = 3'000;
-// How often it is asked whether everything has come to its end.
+// How often the run checks whether everything has ended.
 constexpr Duration kEndLook = seconds(1);
-// How often it is looked what liars have got, and until when after healing.
+// How often the run checks what liars have got, and for how long after healing.
 constexpr Duration kLiarsLook = milliseconds(500);
 constexpr Duration kLiarsWatched = minutes(5);
 
@@ -78,7 +78,7 @@ void Simulation::build() {
   if (!options_.faults) options_.faults = draw_fault_kinds(world_, options_.workload == "masters");
   if (options_.liars) {
     options_.faults->insert({FaultKind::kLyingAgent, FaultKind::kLyingScheduler});
-    options_.liars = false;  // They are among the faults now.
+    options_.liars = false;  // They are faults from here on.
   }
   master.keeps_history = options_.faults->contains(FaultKind::kLyingAgent);
   if (options_.faults->contains(FaultKind::kRackCut)) {
@@ -89,7 +89,7 @@ void Simulation::build() {
   if (options_.faults->contains(FaultKind::kAgentIdle)) {
     master.task_start_timeout = seconds(world_.chance("starts").between(125, 180));
   }
-  // Of chances of its own, so that all else stays what it was.
+  // Drawn from a separate random source, so that other choices stay the same.
   Prng lending = world_.chance("lending");
   constexpr ReclaimMode kModes[] = {ReclaimMode::kOff, ReclaimMode::kGuarantee,
                                     ReclaimMode::kFairShare};
@@ -97,9 +97,9 @@ void Simulation::build() {
   master.allocator.minimum_runtime = milliseconds(lending.between(0, 10'000));
   master.allocator.revoke_grace = milliseconds(lending.between(0, 15'000));
   if (options_.workload == "tenants" || options_.workload == "churn") {
-    // An agent has two CPUs and two GiB at least: together no more than there is.
+    // An agent has at least two CPUs and two GiB, so the guarantees together fit the cluster.
     const auto agents = static_cast<int64_t>(options_.agents);
-    // Where nothing is lent, who has no promise would get nothing of a small cluster, for ever.
+    // If nothing is lent, a role without a guarantee could starve in a small cluster.
     keeps_guarantees_ = master.allocator.reclaim != ReclaimMode::kOff;
     const bool promises = options_.workload == "tenants" || lending.chance(1, 2);
     for (const char* role : {"ads", "web"}) {
@@ -109,7 +109,7 @@ void Simulation::build() {
       master.allocator.roles[RoleName(role)].guarantee =
           Quota::of(ResourceVector::of(cpus * 1'000, mem * 1'024'000));
     }
-    // Unless it is said how many tasks there are: then few enough to look at.
+    // Only if the number of tasks is not given: then there are few enough to check.
     guests_fill_ = keeps_guarantees_ && options_.tasks_max == 0 && options_.workload == "tenants" &&
                    lending.chance(3, 4);
   }
@@ -127,7 +127,7 @@ void Simulation::build() {
     total_ += total->amounts;
     agents_.push_back(std::make_unique<AgentNode>(world_, network_, *hosts_.back(), master_places(),
                                                   Attributes{{"rack", text("r", i % 2)}}));
-    // As what supervises services does, in life.
+    // Restarts the agent, as a service supervisor does.
     agents_.back()->set_on_failed([this, agent = agents_.back().get()] {
       world_.after(milliseconds(chance_.between(1'000, 10'000)), [agent] { agent->start(); });
     });
@@ -141,7 +141,7 @@ void Simulation::build() {
   add_liars();
   plan_faults();
 
-  // They come up within the first seconds, in any order.
+  // All processes start within the first seconds, in any order.
   const auto soon = [this] { return milliseconds(chance_.between(0, 3'000)); };
   for (auto& one : masters_) {
     world_.after(soon(), [started = one.get()] { started->start(); });
@@ -213,7 +213,7 @@ void Simulation::add_schedulers() {
     workload.seed = chance_.next();
     workload.ports = chance_.chance(1, 2) ? 50 : 0;
     workload.shares = chance_.chance(1, 2) ? 40 : 0;
-    // Guests stay long, and a cluster may be a single machine.
+    // Guests stay long, and a cluster may have only one machine.
     const int64_t most = which == "tenants" ? 16 : 40;
     const int64_t drawn = chance_.between(5, most) * (which == "steady" ? 3 : 1);
     workload.tasks = limited(std::max(drawn, static_cast<int64_t>(at_least)));
@@ -241,7 +241,7 @@ void Simulation::add_schedulers() {
            .teardown_at = Time() + seconds(chance_.between(20, 120)),
            .failover_timeout = kAbandonedFailover});
   } else if (which == "steady") {
-    // For as long as things go wrong.
+    // Tasks arrive as long as faults happen.
     for (int64_t i = several(); i > 0; --i) {
       tasks({.arrive_within = seconds(200),
              .runs_max = seconds(6),
@@ -255,13 +255,13 @@ void Simulation::add_schedulers() {
     tasks({.kills = 40});
     batch();
   } else if (which == "tenants") {
-    // Who has no promise borrows what others do not use yet; these come, and want it back.
+    // Roles without a guarantee borrow unused resources; later the owners come and want them back.
     TaskWorkloadOptions guests{.role = RoleName("other"),
                                .arrive_within = seconds(5),
                                .stays = 50,
                                .heeds = chance_.chance(1, 2)};
-    // Now and then they take all there is and do not leave by themselves: whoever has a promise
-    // gets it by what is taken back, or not in time.
+    // Sometimes the guests use the whole cluster and do not leave by themselves: roles with
+    // guarantees only get resources in time by reclaiming.
     if (guests_fill_) {
       guests.endless = 100;
       guests.stays = 0;
@@ -274,11 +274,13 @@ void Simulation::add_schedulers() {
       const RoleName role(kRoles[chance_.below(std::size(kRoles))]);
       const bool heeds = chance_.chance(1, 2);
       const auto band = static_cast<Band>(chance_.below(kBandCount));
-      // Of two with tasks larger than half of the cluster neither could ever run.
+      // If two roles without borrowing had tasks larger than half of the cluster, neither could
+      // run.
       const bool borrow = chance_.chance(1, 2) || i > 1;
       tasks({.role = role,
              .arrive_within = seconds(200),
-             // For who does not use what was taken back for it, nothing is taken back any more.
+             // The master reclaims nothing more for a framework that does not use reclaimed
+             // resources.
              .holds = guests_fill_ ? 0u : 2u,
              .kills = 10,
              .stays = 20,
@@ -348,7 +350,7 @@ KnownOfOthers Simulation::known_of_others() const {
   return known;
 }
 
-// While they lie, and until nothing of them is left.
+// Watches the liars while they lie, and until all of their work has ended.
 void Simulation::watch_liars() {
   if (master().is_up() && !master().is_frozen()) {
     for (const Violation& violation :
@@ -383,8 +385,8 @@ bool Simulation::only_deciders_fail() const {
                        options_.faults->end());
 }
 
-// Only agents that were lost, or cannot be reached, make a map run again that has finished: where
-// nothing but schedulers and masters end, none does.
+// A finished map runs again only if its agent is lost or cannot be reached: not in a run where only
+// schedulers and masters crash.
 void Simulation::watch_maps(const TaskKey& started) {
   if (!only_deciders_fail()) return;
   const std::optional<batch::TaskName> name = batch::parse_task_id(started.second);
@@ -458,7 +460,7 @@ Results Simulation::results_of_arrays() {
   return results;
 }
 
-// A reduce of a job that has ended may still begin, and fetches in vain. No other may.
+// A reduce of an ended job may still begin and fetch in vain. Other tasks may not.
 void Simulation::watch_removed(const TaskKey& map) {
   const std::optional<batch::TaskName> name = batch::parse_task_id(map.second);
   for (const auto& scheduler : schedulers_) {
@@ -469,7 +471,7 @@ void Simulation::watch_removed(const TaskKey& map) {
   }
 }
 
-// Jobs leave nothing behind once they have ended.
+// Ended jobs leave no sandboxes behind.
 std::vector<Violation> Simulation::sandboxes_left() const {
   std::vector<Violation> found;
   for (const auto& scheduler : schedulers_) {

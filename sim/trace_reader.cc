@@ -1,5 +1,6 @@
-// Making a scenario of tables. Read add_csv_tasks first: a line says what arrives, Groups joins
-// what is of one shape, because a framework has few entries of tasks and a trace has many lines.
+// Makes a scenario from tables. Read add_csv_tasks first: each line describes tasks that arrive.
+// Groups joins tasks of one shape, because a framework has few entries of tasks and a trace has
+// many lines.
 
 #include "sim/trace_reader.h"
 
@@ -28,7 +29,7 @@ Result<Duration> parse_seconds(std::string_view column, std::string_view value) 
                                text("must be at most ", most / 1'000, " seconds, not ", value)));
 }
 
-// What tasks have in common.
+// The properties that the tasks of one entry share.
 struct TableKind {
   ResourceVector shape = {};
   std::string constraint = {};
@@ -42,7 +43,7 @@ struct TableKind {
   }
 };
 
-// The frameworks of a table: for each, one entry of tasks for each kind, with a wave for each line.
+// The frameworks of a table: each has one entry of tasks per kind, with a wave per line.
 class Groups {
  public:
   explicit Groups(Scenario& scenario) : scenario_(scenario), before_(scenario.frameworks.size()) {}
@@ -75,7 +76,7 @@ class Groups {
     return {};
   }
 
-  // Waves in the order in which they arrive, however the lines stood.
+  // Sorts the waves by arrival; the lines may be in any order.
   void finish() {
     for (size_t f = before_; f < scenario_.frameworks.size(); ++f) {
       for (ScenarioTasks& tasks : scenario_.frameworks[f].tasks) tasks.set_waves(tasks.waves);
@@ -185,7 +186,7 @@ Result<void> add_openb_nodes(std::string_view table, Scenario& scenario) {
 
 namespace {
 
-// What a class of service becomes.
+// The framework and band for each class of service.
 struct Service {
   std::string_view qos;
   std::string_view framework;
@@ -204,7 +205,7 @@ Result<Service> parse_service(std::string_view qos) {
       text("qos must be LS, BE, Burstable or Guaranteed, not ", quoted(qos)));
 }
 
-// One part of a GPU, or whole ones.
+// A part of one GPU, or whole GPUs.
 Result<int64_t> parse_gpus(std::string_view num, std::string_view milli) {
   const Result<int64_t> count =
       parse_whole("num_gpu", num, 0, static_cast<int64_t>(kGpuDevicesMax));
@@ -226,7 +227,7 @@ std::string constraint_of(std::string_view gpu_spec) {
   return models.empty() ? models : text("model in [", models, "]");
 }
 
-// When a pod was wanted, and how long it ran, or would have: until it was deleted.
+// When a pod was wanted, and how long it ran, or would have run until it was deleted.
 Result<ScenarioWave> parse_life(std::string_view created, std::string_view scheduled,
                                 std::string_view deleted) {
   ScenarioWave wave;

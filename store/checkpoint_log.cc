@@ -1,13 +1,14 @@
-// The agent's log. `scan` is the function to read first: it decides what a file's bytes mean, for
-// open() and salvage() alike. Numbers are little-endian.
+// The agent's log. Read `scan` first: it interprets the bytes of a file, both for open() and for
+// salvage(). Numbers are little-endian.
 //
 //   header   "proffckp"  version u32  mark u32  CRC-32C of the 16 bytes before u32
 //   record   mark u32    length u32   CRC-32C of length and payload u32   payload
 //
-// The mark is there to find a valid record behind damage: that is what tells a crash while the last
-// record was written (its bytes are cut) from damage in the middle (the file is refused). Each file
-// has a random one: payloads come from frameworks, and one that knew the mark could put records of
-// its own into a payload, or so many beginnings of records that looking at them takes minutes.
+// The mark makes it possible to find a valid record after damage. So a crash during the last write
+// (the bytes are cut) is distinguished from damage in the middle (the file is refused). Each file
+// has a random mark, because payloads come from frameworks: a framework that knew the mark could
+// put its own records into a payload, or so many beginnings of records that examining them takes
+// minutes.
 
 #include "store/checkpoint_log.h"
 
@@ -34,7 +35,7 @@ constexpr size_t kHeaderBytes = 20;
 constexpr size_t kFrameBytes = 12;  // of a record, before its payload
 constexpr size_t kFrameLengthAt = 4;
 constexpr size_t kFrameChecksumAt = 8;
-constexpr int kDamagedFilesMax = 1'000;  // kept side by side; then the operator must clear some
+constexpr int kDamagedFilesMax = 1'000;  // kept side by side; then the operator must remove some
 
 void put_u32(std::string& out, uint32_t value) {
   for (size_t i = 0; i < 4; ++i) out += static_cast<char>((value >> (8 * i)) & 0xff);
@@ -48,7 +49,7 @@ uint32_t get_u32(std::string_view bytes, size_t at) {
   return value;
 }
 
-// `length`: the four bytes of a frame that tell the size of `payload`.
+// `length`: the four bytes of a frame that contain the size of `payload`.
 uint32_t checksum_of(std::string_view length, std::string_view payload) {
   return crc32c(payload, crc32c(length));
 }
@@ -96,7 +97,7 @@ std::optional<std::string_view> record_at(std::string_view file, uint32_t mark, 
   return payload;
 }
 
-// Where the next valid record at or behind `from` begins, or npos.
+// The place of the next valid record at or after `from`, or npos.
 size_t next_record(std::string_view file, uint32_t mark, size_t from) {
   std::string bytes;
   put_u32(bytes, mark);
@@ -112,13 +113,13 @@ enum class Outcome { kWhole, kTornTail, kDamaged, kOtherVersion };
 struct Scan {
   Outcome outcome = Outcome::kWhole;
   uint32_t mark = 0;
-  std::vector<std::string> records = {};  // up to the first byte that is not valid
-  size_t valid_bytes = 0;                 // that they take, with the header
+  std::vector<std::string> records = {};  // up to the first invalid byte
+  size_t valid_bytes = 0;                 // their size, with the header
 };
 
 Scan scan(std::string_view file) {
   Scan result;
-  // Those of version 1 had no mark, and their checksum in its place.
+  // Files of version 1 had no mark, and their checksum in its place.
   const auto sealed = [&](size_t bytes) {
     return file.size() >= bytes + 4 && crc32c(file.substr(0, bytes)) == get_u32(file, bytes);
   };
@@ -127,7 +128,7 @@ Scan scan(std::string_view file) {
     if (file.substr(0, kMagic.size()) == kMagic && (sealed(kMarkAt) || sealed(kHeaderBytes - 4))) {
       result.outcome = Outcome::kOtherVersion;
     } else {
-      // A crash while it was made leaves a beginning of the header; anything else is not ours.
+      // A crash during creation leaves a part of the header; any other content is not a log.
       const bool begun =
           file.size() < kHeaderBytes &&
           file.substr(0, kMarkAt) == std::string_view(expected).substr(0, file.size());
@@ -160,7 +161,7 @@ Error failure(std::string_view what, const std::string& path, int code) {
   return Error::unavailable(message);
 }
 
-// A file descriptor that is closed when it goes.
+// A file descriptor that the destructor closes.
 class File {
  public:
   explicit File(int fd) : fd_(fd) {}
@@ -176,7 +177,7 @@ class File {
   int fd_;
 };
 
-// 0, or the errno. One write() unless the system takes less.
+// Returns 0 or the errno. One write() unless the system writes less.
 int write_at(int fd, std::string_view bytes, uint64_t at) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
@@ -218,7 +219,7 @@ int newest_damaged(const std::string& path) {
   return n;
 }
 
-// Renames a file that is refused, and says so.
+// Renames a refused file, and reports this.
 Error set_aside(const std::string& path) {
   const int n = newest_damaged(path) + 1;
   if (n > kDamagedFilesMax) {
@@ -233,7 +234,7 @@ Error set_aside(const std::string& path) {
           "tasks that only it names are lost; the agent creates a new log at its next start");
 }
 
-// False with errno. A file is found after a loss of power only if its directory names it.
+// Returns false with errno. After a power loss a file is found only if its directory names it.
 bool sync_directory_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -241,7 +242,7 @@ bool sync_directory_of(const std::string& path) {
   return folder.get() >= 0 && ::fsync(folder.get()) == 0;
 }
 
-// For a new file; what nobody can know beforehand.
+// A random mark for a new file, which no framework can know in advance.
 Result<uint32_t> random_mark(const std::string& path) {
   uint32_t mark = 0;
   if (::getrandom(&mark, sizeof mark, 0) != sizeof mark) return failure("begin", path, errno);
@@ -251,7 +252,7 @@ Result<uint32_t> random_mark(const std::string& path) {
 }  // namespace
 
 Result<CheckpointLog::Opened> CheckpointLog::open(const std::string& path) {
-  // What a crashed rewrite() left: never renamed, so never meant.
+  // The rest of a crashed rewrite(): it was never renamed, so it never became valid.
   ::unlink((path + ".tmp").c_str());
 
   File file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -337,7 +338,7 @@ CheckpointLog::CheckpointLog(std::string path, int fd, uint64_t size, uint32_t m
 
 CheckpointLog::~CheckpointLog() { ::close(fd_); }
 
-// Whether the file ends where the last whole record does, after one more try to make it so.
+// Whether the file ends with the last whole record, after one more attempt to cut it there.
 Result<void> CheckpointLog::ready() {
   if (failed_) return *failed_;
   if (!ragged_) return {};
@@ -390,7 +391,7 @@ Result<void> CheckpointLog::replace(const std::vector<std::string>& records, uin
   File file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (file.get() < 0) return failure("rewrite", temporary, errno);
   int code = write_at(file.get(), whole, 0);
-  // Flushed before it takes the other's place: a rename may reach the disk before the bytes do.
+  // Flushed before it replaces the other file: a rename may reach the disk before the bytes do.
   if (code == 0 && ::fdatasync(file.get()) != 0) code = errno;
   if (code == 0 && ::rename(temporary.c_str(), path_.c_str()) != 0) code = errno;
   if (code != 0) {

@@ -81,7 +81,7 @@ bool has_ended(const std::string& id) {
 Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   if (Result<void> made = make_directory(directory, 0700); !made) return std::move(made).error();
   return lock(directory + "/lock", "directory " + proffer::quoted(directory),
-              "use another directory for this one");
+              "use another directory for this process");
 }
 
 Result<DirectoryLock> DirectoryLock::take_socket(const std::string& socket) {
@@ -95,7 +95,7 @@ Result<DirectoryLock> DirectoryLock::take_socket(const std::string& socket) {
         text("a file that is not a socket is at ", proffer::quoted(socket)));
   }
   return lock(socket + ".lock", "socket " + proffer::quoted(socket),
-              "use another socket for this one");
+              "use another socket for this process");
 }
 
 Result<DirectoryLock> DirectoryLock::lock(const std::string& path, const std::string& what,

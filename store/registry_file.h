@@ -1,8 +1,8 @@
 #pragma once
 
-// The registry's database on a disk: what a master keeps (store/sqlite_store.h), and what
-// `proffer registry` reads, and mends while no master uses it. A dump of a registry is such a
-// database, too, in one file of any name. Everything blocks. Thread rule: one thread at a time.
+// The registry's database on a disk, which a master writes (store/sqlite_store.h), and which
+// `proffer registry` reads, and repairs while no master uses it. A dump of a registry is such a
+// database, too, in one file of any name. All calls block. Only one thread may use it at a time.
 //
 // The directory holds `lock`, `registry.db` (with -wal and -shm while open) and `registry.seal`
 // (store/registry_seal.h). The database can be read by the sqlite3 program at any time:
@@ -10,8 +10,8 @@
 //   leader(id = 1, epoch, commits, records, crcs)  the latest leader epoch, how many commits there
 //                                                have been, how many rows there are, and the sum of
 //                                                their checksums
-// So damage is found when the registry is opened, wherever it is: in a row (its CRC-32C), in the
-// tree of pages (SQLite), by a row too few (the leader's sums), or by commits too few (the seal).
+// So opening the registry finds damage anywhere: in a row (its CRC-32C), in the tree of pages
+// (SQLite), as missing rows (the leader's sums), or as missing commits (the seal).
 
 #include <cstdint>
 #include <memory>
@@ -30,18 +30,20 @@ struct sqlite3;
 
 namespace proffer {
 
-// What a directory has of a life of a master beside the registry's own files: by it a registry that
-// is gone, or that is an older copy, is told from a new one.
+// Traces of a master's life in a directory, beside the registry's own files: with them a missing or
+// older registry is distinguished from a new one.
 struct TracesOfAMaster {
   std::vector<std::string> files = {};  // names in the directory
-  int64_t epoch = 0;                    // in which a master has led; 0: they do not say
+  int64_t epoch = 0;                    // in which a master has led; 0: unknown
 };
 
 struct RegistryFileOptions {
-  // Goes on from a registry that lacks its latest commits, with an epoch above all that there were.
+  // Accepts a registry that lacks its latest commits, and continues with an epoch above all earlier
+  // ones.
   bool accepts_older = false;
-  // First moves what is there to the directory `set-aside-<n>` in it, damaged or not, and begins an
-  // empty registry. Epochs and commits go on from those of before, as far as they can be read.
+  // First moves existing files, damaged or not, to the directory `set-aside-<n>` in it, and begins
+  // an empty registry. Epochs and commits continue from the earlier ones, as far as these can be
+  // read.
   bool sets_aside = false;
   TracesOfAMaster traces = {};
 };
@@ -50,28 +52,27 @@ class RegistryFile {
  public:
   // Locks the directory (made if missing), then opens or makes the database in it and checks all of
   // it. O(rows). Errors: kFailedPrecondition: another process uses the directory; kUnsupported: a
-  // newer Proffer wrote the database; kCorruption: it or its seal is damaged, it lacks commits that
-  // have been acknowledged, or it is gone; kResourceExhausted: disk full; kUnavailable: it cannot
-  // be opened.
+  // newer Proffer wrote the database; kCorruption: it or its seal is damaged, it lacks acknowledged
+  // commits, or it is missing; kResourceExhausted: disk full; kUnavailable: it cannot be opened.
   static Result<std::shared_ptr<RegistryFile>> open(const std::string& directory,
                                                     const RegistryFileOptions& options = {});
-  // What is in the database of a directory, or in a dump; a master may be writing meanwhile. Checks
-  // all of it, changes nothing. O(rows). Errors: kNotFound: there is none; else as open(), but no
-  // lock is taken.
+  // Reads and checks the whole database of a directory, or a dump; a master may write meanwhile.
+  // Changes nothing. O(rows). Errors: kNotFound: there is none; otherwise those of open(), but
+  // without a lock.
   static Result<RegistrySnapshot> read_directory(const std::string& directory);
   static Result<RegistrySnapshot> read_dump(const std::string& file);
-  // Writes what a registry holds to a new file (mode 0600: it holds secrets of frameworks), whole
-  // or not at all, and returns what is in it. Errors: kAlreadyExists: there is such a file; else as
-  // open().
+  // Writes a registry to a new file (mode 0600: it has secrets of frameworks), completely or not at
+  // all, and returns the content of the file. Errors: kAlreadyExists: the file exists; otherwise
+  // those of open().
   static Result<RegistrySnapshot> write_dump(const RegistrySnapshot& snapshot,
                                              const std::string& file);
   ~RegistryFile();
   RegistryFile(const RegistryFile&) = delete;
   RegistryFile& operator=(const RegistryFile&) = delete;
 
-  // What open() took without a proof that it is all; empty: there is nothing to say.
+  // What open() accepted without a proof of completeness; empty: there is no remark.
   const std::string& remark() const { return remark_; }
-  // How far this registry has come, and those before it that were set aside.
+  // The latest epoch and commit of this registry and of earlier ones that were set aside.
   const RegistryProgress& progress() const { return floor_; }
   // Makes an epoch above all earlier ones durable and returns it.
   Result<int64_t> raise_epoch();
@@ -80,10 +81,10 @@ class RegistryFile {
   // One transaction that fails with kFailedPrecondition unless the latest epoch is `epoch`.
   Result<void> commit(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
 
-  // For a registry that no master uses. The next master leads in an epoch above `epoch`, which is
-  // from progress().epoch to kRegistryEpochMax. `batch` is written in the same transaction.
+  // Only for a registry that no master uses. The next master leads in an epoch above `epoch`, which
+  // must be from progress().epoch to kRegistryEpochMax. `batch` is written in the same transaction.
   Result<void> set_epoch(int64_t epoch, const std::vector<StoreRecord>& batch = {});
-  // The same, and all that is stored becomes `records`.
+  // The same, but `records` replace everything stored.
   Result<void> replace(const std::vector<StoreRecord>& records, int64_t epoch);
 
  private:
@@ -111,14 +112,15 @@ class RegistryFile {
   Error failure(int code) const;
   struct Statements;
 
-  // Of a directory's, not of a dump: taken before, and given up after, the database is open.
+  // The lock of a directory (a dump has none): taken before the database is opened, released after
+  // it is closed.
   std::optional<DirectoryLock> lock_;
   std::optional<RegistrySeal> seal_;
   RegistryProgress floor_;  // the next epoch and commit are above it
   std::string remark_;
   std::string path_;
   sqlite3* db_ = nullptr;
-  std::unique_ptr<Statements> statements_;  // those of each commit
+  std::unique_ptr<Statements> statements_;  // for each commit
 };
 
 }  // namespace proffer

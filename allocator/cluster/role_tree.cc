@@ -1,5 +1,5 @@
-// Uses, shares and orders of the tree. change_use() is the story: the nodes from the leaf up get
-// their new shares and move to where they belong among their siblings.
+// Uses, shares and orders of the tree. Read change_use() first: the nodes from the leaf up get new
+// shares and move to their new places among their siblings.
 
 #include "allocator/cluster/role_tree.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-// Where it is to be put into the set: those that take turns go from one end to the other.
+// A hint for the insertion: siblings that take turns go from one end of the set to the other.
 NodeSet::const_iterator hint(const NodeSet& siblings, const Node* node) {
   const NodeByShare comes_before;
   return !siblings.empty() && comes_before(node, *siblings.begin()) ? siblings.begin()
@@ -177,7 +177,7 @@ void RoleTree::place_promise(Role* role, int order) {
   for (; role->parent != nullptr; role = role->parent) {
     const std::optional<PromiseTurn> turn = promise_turn_of(*role, order);
     std::optional<PromiseTurn>& before = role->promise_turn[order];
-    if (order == 0) {  // Also if its turn is the same, but was that of a role below.
+    if (order == 0) {  // An equal turn may have come from a role below.
       const bool is_below = role->has_guarantee() && turn.has_value();
       is_below ? void(below_guarantee_.insert(role)) : void(below_guarantee_.erase(role));
     }
@@ -211,7 +211,7 @@ void RoleTree::part(Leaf& leaf) {
 
 void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
                           const ResourceVector& offered) {
-  // Shares are of use: what is launched as it was offered changes none.
+  // Shares depend on use only: a launch of offered resources changes no share.
   if ((allocated + offered).is_zero()) {
     for (Node* node = &leaf; node != nullptr; node = node->parent) {
       node->allocated += allocated;
@@ -236,7 +236,7 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
   for (int order = 0; order < kOrders; ++order) place_promise(leaf.role, order);
 }
 
-// What its limit denied when it had more use may be allowed now.
+// Asks that the limit denied at a higher use may be allowed now.
 void RoleTree::note_relief(Role& role) {
   if (role.denied.empty() || role.is_relieved) return;
   if (role.use_when_denied.fits_in(role.use())) return;
@@ -245,7 +245,7 @@ void RoleTree::note_relief(Role& role) {
 }
 
 void RoleTree::note_denied(Role& role, Leaf& leaf) {
-  // Whoever was denied at a higher use may be allowed something below that.
+  // A leaf that was denied at a higher use may be allowed at a lower one.
   const bool is_first = role.denied.empty();
   role.denied.insert(&leaf);
   role.use_when_denied = is_first ? role.use() : role.use_when_denied.max(role.use());
@@ -260,7 +260,7 @@ std::set<Leaf*> RoleTree::forget_denied(Role& role) {
 std::vector<Role*> RoleTree::take_relieved() {
   std::vector<Role*> all = std::exchange(relieved_, {});
   for (Role* role : all) role->is_relieved = false;
-  // Others may use again what some gave up.
+  // Other leaves may have taken the freed part of the limit again.
   std::erase_if(all, [](const Role* role) { return role->use_when_denied.fits_in(role->use()); });
   return all;
 }

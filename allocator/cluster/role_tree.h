@@ -3,10 +3,10 @@
 // The tree of sharers: roles, at any depth, and in them the frameworks as leaves. A
 // framework directly in `eng` is a sibling of the role `eng/ads`.
 //
-// Siblings are compared by their weighted dominant shares: of a role, that of the sum of the use
-// below it (hierarchical DRF: Bhattacharya et al., SoCC 2013, without the rescaling of its section
-// 4: what is owed comes first, waiting/gate.h, so the order need not protect a sibling whose shape
-// is rare). Shares are exact fractions (common/share.h).
+// Siblings are compared by their weighted dominant shares; the share of a role is that of the sum
+// of the use below it (hierarchical DRF: Bhattacharya et al., SoCC 2013, without the rescaling of
+// its section 4: owed tasks come first, waiting/gate.h, so the order need not protect a sibling
+// with a rare shape). Shares are exact fractions (common/share.h).
 
 #include <array>
 #include <cstdint>
@@ -28,9 +28,9 @@ struct Leaf;
 struct Node;
 struct Role;
 
-// There are four orders over the same tree: of all leaves that want offers, of those that should
-// look at more than the agents that grew, of those that take open offers and may be made one, and
-// of those that may be owed a task (see Cluster::demanding, untried, open and owed_leaves).
+// There are four orders over the same tree: all leaves that want offers, those that should examine
+// more than the agents that grew, those that may get an open offer, and those that may be owed a
+// task (see Cluster::demanding, untried, open and owed_leaves).
 inline constexpr int kOrders = 4;
 using InOrders = std::array<bool, kOrders>;
 
@@ -42,36 +42,36 @@ using NodeSet = std::set<Node*, NodeByShare>;
 struct Node {
   Role* parent = nullptr;  // nullptr: the root
   const std::string* label = nullptr;
-  // When it, or somebody below, was last given something, in the tree's count of that; until then,
-  // when it came. Of equal siblings the one with less comes first, then by label.
+  // The number of the last grant to the node or below it; before the first one, the number when it
+  // joined. Among equal siblings the smaller number comes first, then the label.
   uint64_t served = 0;
   bool is_leaf = false;
   int64_t weight = kWeightOne;
-  ResourceVector allocated = {};  // of it and all below
+  ResourceVector allocated = {};  // of the node and everything below
   ResourceVector offered = {};
-  ResourceVector noticed = {};  // of what is allocated: what has been told to end
-  int64_t wanting = 0;          // leaves, of it and below, that want offers
-  Share share = {};             // of its use, weighted; kept by RoleTree
+  ResourceVector noticed = {};  // the part of `allocated` whose tasks have notice
+  int64_t wanting = 0;          // the number of leaves, it or below it, that want offers
+  Share share = {};             // weighted, of its use; kept by RoleTree
 
-  // As compute_entitlements() last said (entitlement.h), in a decision or for a picture.
-  mutable ResourceVector demand = {};  // its use and what is asked for beyond it
+  // The last results of compute_entitlements() (entitlement.h), in a decision or for a picture.
+  mutable ResourceVector demand = {};  // its use and its unmet asks
   mutable ResourceVector entitlement = {};
 
   ResourceVector use() const { return allocated + offered; }
-  // What is left of its use once all that has been told to has ended.
+  // Its use after all tasks with notice have ended.
   ResourceVector kept() const { return use() - noticed; }
 
-  // Kept by RoleTree: whether it is in each order, or a leaf below it; its element there, and then
-  // the element that it had, so that coming back takes no memory anew.
+  // Kept by RoleTree: whether the node, or a leaf below it, is in each order; its element there;
+  // and the element that it had before, so that a return allocates no memory.
   InOrders in_order = {};
   NodeSet::iterator element[kOrders] = {};
   NodeSet::node_type spare[kOrders] = {};
 };
 
-// Whose turn it is of siblings with guarantees that they have not reached: the least filled comes
-// first, of equals the one that was served longest ago, then by name.
+// The turn of a sibling with an unmet guarantee: the least filled one comes first, then the one
+// that was served longest ago, then the order of names.
 struct PromiseTurn {
-  Share filled = {};  // of the least filled guarantee below it, if it has none itself
+  Share filled = {};  // if it has no guarantee: of the least filled one below it
   uint64_t served = 0;
   Role* role = nullptr;
   bool operator<(const PromiseTurn& o) const;
@@ -88,55 +88,55 @@ struct Role : Node {
   RoleSettings settings = {};
   std::map<RoleName, Role*> roles = {};
   std::map<FrameworkId, Leaf*> leaves = {};
-  NodeSet in_orders[kOrders] = {};  // of its children, those that are in each order
+  NodeSet in_orders[kOrders] = {};  // its children that are in each order
 
-  // The guarantee, and of each kind that it does not name the same part of the cluster as of those
-  // that it does. Empty without a guarantee.
+  // The guarantee, extended to the kinds that it does not name by the same fraction of the cluster
+  // as the kinds that it names. Empty without a guarantee.
   Quota whole_guarantee = {};
-  // Of `roles`, those with a guarantee, or one below them. By name.
+  // Those of `roles` with a guarantee, or with one below them, by name.
   std::vector<Role*> promised = {};
-  // Of these, in each order, those with demand whose guarantee, or one below them, is not reached:
-  // the least filled first. And where it is itself among those of its parent.
+  // The turns, in each order, of those with demand whose guarantee, or one below them, is unmet:
+  // the least filled first. And its own turn in its parent.
   std::set<PromiseTurn> promise_turns[kOrders] = {};
   std::optional<PromiseTurn> promise_turn[kOrders] = {};
-  // Leaves that had an ask that this role's limit did not allow, when it had this use.
-  std::set<Leaf*> denied = {};  // only counted and emptied, the order does not matter
+  // Leaves with an ask that the limit of this role did not allow at this use.
+  std::set<Leaf*> denied = {};  // only counted and emptied, so the order does not matter
   ResourceVector use_when_denied = {};
-  bool is_relieved = false;  // its use has fallen below that: kept by RoleTree
-  // Asks for which room is kept below its limit, the earliest first; see waiting/headroom.h.
+  bool is_relieved = false;  // its use has fallen below `use_when_denied`; kept by RoleTree
+  // Asks for which room is kept below the limit, earliest first; see waiting/headroom.h.
   std::vector<AskEntry*> headroom = {};
 
   bool has_limit() const { return !settings.limit.empty(); }
   bool has_guarantee() const { return !settings.guarantee.empty(); }
 };
 
-// Whether its use is more of some kind than it is entitled to, which makes it a borrower.
+// Whether it uses more of some kind than its entitlement: it borrows.
 bool is_above_entitlement(const Node& node);
-// Its use above its entitlement.
+// Its use beyond its entitlement.
 ResourceVector borrowed(const Node& node);
-// Use divided by guarantee, in the kind where that is largest. Kinds that the role's own guarantee
-// does not name do not count. CHECKs that the role has a guarantee.
+// Use divided by guarantee, in the kind with the largest result. Kinds that the role's own
+// guarantee does not name do not count. CHECKs that the role has a guarantee.
 Share guarantee_filled(const Role& role);
-// Whether its use is within its own guarantee, and less than that in some kind.
+// Whether its use is within its own guarantee, and below it in some kind.
 bool has_unmet_guarantee(const Role& role);
-// Whether `more` takes something that the role's own guarantee names, and the role, if this is its
-// use, would be within the whole guarantee with it.
+// Whether `more` takes a kind that the role's own guarantee names, and `use` with `more` is within
+// the whole guarantee.
 bool is_within_guarantee(const Role& role, const ResourceVector& use, const ResourceVector& more);
-// The same of its own limit.
+// The same for its own limit.
 bool is_within_limit(const Role& role, const ResourceVector& more);
 
 // See Role::whole_guarantee.
 Quota whole_guarantee(const Quota& guarantee, const ResourceVector& total);
 
 // Calls visit(Node&) for each child: the roles, then the leaves, each by name. (Defined in
-// leaves.h, as all that must know what a leaf is.)
+// leaves.h, like all code that depends on the content of a leaf.)
 template <class Visit>
 void for_each_child(const Role& role, Visit visit);
 // Calls visit(Leaf&) for each leaf below.
 template <class Visit>
 void for_each_leaf(const Role& role, Visit visit);
 
-// A leaf's place between all: the shares on the way to it, the one at the top first.
+// A leaf's rank among all leaves: the shares on the path to it, from the top.
 class Rank {
  public:
   Rank() = default;
@@ -149,15 +149,15 @@ class Rank {
   bool operator==(const Rank& o) const { return (*this <=> o) == 0; }
 
  private:
-  static constexpr size_t kShallow = 4;  // Most trees are; then it takes no memory of its own.
+  static constexpr size_t kShallow = 4;  // Most trees are shallow; then no memory is allocated.
 
   size_t depth_ = 0;
   std::array<Share, kShallow> shallow_ = {};
   std::vector<Share> deep_ = {};
 };
 
-// Owns the roles and keeps uses, shares and orders. A role is here while it has settings, a leaf,
-// or a role below it. A change at a leaf costs O(log siblings) at each level above it.
+// Owns the roles and maintains uses, shares and orders. A role exists while it has settings, a
+// leaf, or a role below it. A change at a leaf costs O(log siblings) at each level above it.
 class RoleTree {
  public:
   RoleTree();
@@ -166,53 +166,52 @@ class RoleTree {
   Role& root() { return root_; }
   const Role& root() const { return root_; }
   const std::map<RoleName, std::unique_ptr<Role>>& roles() const { return roles_; }
-  Role* find(const RoleName& name) const;  // nullptr: not here
-  // Makes it, and those above it, if they are not here.
+  Role* find(const RoleName& name) const;  // nullptr: it does not exist
+  // Creates the role and the roles above it, if they do not exist.
   Role& at(const RoleName& name);
   // Takes effect on the shares with the next rebuild().
   void set_settings(const RoleName& name, const RoleSettings& settings);
-  // Shares are of this total from now on, and weights are those of the settings. O(all).
+  // Computes all shares anew from this total and the weights in the settings. O(all).
   void rebuild(const ResourceVector& total);
 
-  // A leaf without use joins its parent, wanting nothing; or leaves it, which ends roles that are
-  // nothing without it.
+  // A leaf without use joins its parent without demand, or leaves it; roles that are then empty
+  // end.
   void join(Leaf& leaf, const RoleName& role);
   void part(Leaf& leaf);
   void change_use(Leaf& leaf, const ResourceVector& allocated, const ResourceVector& offered);
-  // Whether the leaf wants offers, and in which of the orders it is.
+  // Sets whether the leaf wants offers, and in which orders it is.
   void set_wishes(Leaf& leaf, bool wants, const InOrders& in_order);
-  // Leaves that take asks and are in the order.
+  // The number of leaves in the order that take asks.
   int64_t asking_count(int order) const { return asking_[order]; }
-  // The leaf has to wait for a limit: of the role.
+  // The leaf must wait for the limit of the role.
   void note_denied(Role& role, Leaf& leaf);
-  // No leaf has to wait for the role's limit any more. Returns those that had to.
+  // No leaf waits for the role's limit any more. Returns the leaves that did.
   std::set<Leaf*> forget_denied(Role& role);
-  // The roles for whose limits leaves wait and whose use has fallen since: some of what they denied
-  // may be allowed now. Forgets which they are.
+  // Takes the roles with waiting leaves whose use has fallen: some denied asks may be allowed now.
   std::vector<Role*> take_relieved();
 
-  // The roles below which somebody wants offers and whose guarantee is not reached.
+  // The roles with an unmet guarantee and with demand below them.
   const RoleSet& below_guarantee() const { return below_guarantee_; }
 
-  // What is not as it should be; O(all).
+  // Violated invariants; O(all).
   std::vector<std::string> broken() const;
 
  private:
-  void enter(Node& node, int order);  // and the roles above it that are not in the order yet
+  void enter(Node& node, int order);  // also the roles above it that are not yet in the order
   std::vector<std::string> broken_order(const Role& role, int order) const;
-  void leave(Node& node, int order);  // and the roles above it that nothing keeps there
-  void move(Node& node, int order);   // to where it belongs with its new share
+  void leave(Node& node, int order);  // also the roles above it without another child in the order
+  void move(Node& node, int order);   // to its place for its new share
   void end_if_nothing(Role* role);
   void note_relief(Role& role);
-  // It has a guarantee now, or one below it, or none any more.
+  // The role, or one below it, has gained or lost a guarantee.
   void note_promise(Role& role);
   static std::optional<PromiseTurn> promise_turn_of(const Role& role, int order);
-  // Its place among the promise turns of its parent, and those of the roles above.
+  // Updates its turn in its parent, and those of the roles above.
   void place_promise(Role* role, int order);
 
   ResourceVector total_;
-  // Even numbers are grants. A leaf that comes between two of them has the odd number between, so
-  // leaves that come at one instant are equal.
+  // Even numbers are grants. A leaf that joins between two grants has the odd number between, so
+  // leaves that join at the same time are equal.
   uint64_t served_ = 0;
   int64_t asking_[kOrders] = {};
   std::vector<Role*> relieved_;
@@ -221,19 +220,20 @@ class RoleTree {
   std::map<RoleName, std::unique_ptr<Role>> roles_;
 };
 
-// Some leaves by least share: at each level of the tree the least child first; of equals the one
-// that was served, or came, longest ago; then by name. One of the orders of a tree.
+// Leaves by least share: at each level of the tree the child with the least share first; among
+// equals the one that was served, or joined, longest ago; then by name. One of the orders of a
+// tree.
 class LeafOrder {
  public:
   LeafOrder(RoleTree& tree, int number) : tree_(tree), number_(number) {}
 
-  // O(log siblings) for each level.
+  // O(log siblings) per level.
   void insert(Leaf& leaf);
   void erase(Leaf& leaf);
   bool contains(const Leaf& leaf) const;
   bool empty() const { return nodes(tree_.root()).empty(); }
   int number() const { return number_; }
-  // Leaves in it that take asks.
+  // The number of its leaves that take asks.
   int64_t asking_count() const { return tree_.asking_count(number_); }
   const NodeSet& nodes(const Role& role) const { return role.in_orders[number_]; }
   // Calls visit(Leaf&), first to last, until it returns false.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Why something has no more, as the next decision would see it. Computed from the books; changes
-// nothing.
+// Explains why a framework, role, task or ask gets no more, from the view of the next decision.
+// Reads the allocator's state and changes nothing.
 //
 //   explain.cc          why a framework has no offer
 //   impossible.cc       which part of an ask no agent could ever give

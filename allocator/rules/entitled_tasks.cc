@@ -1,4 +1,4 @@
-// The table for fluid filling is built from the tree, and its answer is written to the asks.
+// Builds the table for fluid filling from the tree, and writes the result to the asks.
 
 #include "allocator/rules/entitled_tasks.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 struct Table {
   std::vector<FluidNode> nodes = {};
-  // Where the answers go, for each ask of each node. For that of an open framework: nullptr.
+  // Where to write the answers, for each ask of each node; nullptr for an open framework.
   std::vector<std::vector<int64_t*>> answers = {};
   bool some_ask = false;
 };
@@ -77,8 +77,8 @@ void add_role(const Cluster& cluster, const Role& role, const ResourceVector& to
   table.answers.pop_back();
 }
 
-// Whether all that is wanted fits what there is and all limits: then each ask is entitled to all
-// of it, and nothing has to be filled.
+// Whether all demand fits the cluster and all limits: then each ask is entitled to all of its
+// demand, and filling is not needed.
 bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes) {
   std::vector<ResourceVector> wanted(nodes.size());
   for (size_t i = nodes.size(); i-- > 0;) {
@@ -98,11 +98,11 @@ bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes) 
 }  // namespace
 
 bool find_entitled_tasks(const Cluster& cluster) {
-  if (!cluster.least_shape) return false;  // No ask is declared: nobody is owed anything.
+  if (!cluster.least_shape) return false;  // No ask is declared, so no task is owed.
   const ResourceVector total = cluster.usable_total();
   Table table;
   add_role(cluster, cluster.tree.root(), total, -1, table);
-  if (!table.some_ask) return false;  // Nobody is owed anything.
+  if (!table.some_ask) return false;  // No task is owed.
   if (all_fits(total, table.nodes)) {
     for (size_t i = 0; i < table.answers.size(); ++i) {
       for (size_t j = 0; j < table.answers[i].size(); ++j) {

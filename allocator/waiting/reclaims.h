@@ -1,15 +1,16 @@
 #pragma once
 
-// What is lent comes back. A claimant is an ask that nothing free fits though an unmet guarantee
-// covers it (or, with reclaim=fair_share, what it is entitled to). If it fits once some tasks
-// above their entitlement end, these get notice, and the agent is set aside for it. Read reclaim()
-// first; reclaim_plan.h and rules/victims.h choose the tasks.
+// Takes lent resources back. A claimant is an ask that fits into no free resources, although an
+// unmet guarantee (or, with reclaim=fair_share, its entitlement) covers it. If it would fit after
+// some tasks above their entitlement end, these get notice, and the agent is kept for the claimant.
+// Read reclaim() first; reclaim_plan.h and rules/victims.h choose the tasks.
 //
-// Why it does not flap: entitlements depend on demand, not on use, and a task that is ended is
-// wanted again. Where the two paths part, the claimant's side stays within its
-// entitlement, and the victim's used more than its own of something that the victim held: with the
-// victim again it would be above again, so it has no claim to what was taken from it. What is held
-// above entitlements becomes less there; below, siblings may go on until it is less there too.
+// Why it does not flap: entitlements depend on demand, not on use, and a preempted task is wanted
+// again. Where the two paths part in the role tree, the claimant's side stays within its
+// entitlement, and the victim's side used more than its entitlement of a resource that the victim
+// held. With the victim it would be above its entitlement again, so it has no claim to what was
+// taken. Use above entitlements becomes smaller there; below, siblings may go on until it is
+// smaller there too.
 
 #include <deque>
 #include <functional>
@@ -26,12 +27,12 @@ namespace proffer::fair {
 
 class Claims;
 
-// What was told to end on an agent for an ask, for which the agent is set aside until then.
+// The reclaim on one agent for one ask: victims have notice, and the agent is kept for the ask.
 struct Reclaim {
   AskEntry* ask = nullptr;
   int64_t tasks = 0;      // of the claimant that will fit there
-  Time until = {};        // then it is nobody's
-  bool is_short = false;  // more must be told to end, when more may
+  Time until = {};        // the end of the reclaim
+  bool is_short = false;  // more tasks must get notice, when the limit on notices allows it
 };
 
 class Reclaims {
@@ -39,61 +40,61 @@ class Reclaims {
   Reclaims(Cluster& cluster, Claims& claims) : cluster_(cluster), claims_(claims) {}
 
   // --- questions --------------------------------------------------------------------------------
-  // Agents on which tasks were told to end for it; it may be behind others there.
+  // Agents with victims for this ask; other asks may come first there.
   const AgentSet& agents_of(const AskEntry& ask) const { return cases_[ask].agents; }
-  // How many tasks of it will fit there.
+  // The number of its tasks that will fit there.
   int64_t coming(const AskEntry& ask) const { return cases_[ask].coming; }
-  // Of the nodes on its way up, what will come to those below.
+  // The resources that reclaims will bring to leaves at or below the node.
   ResourceVector awaited(const Node& node) const;
-  // The asks that wait for something on the agent, in their order. It is set aside for the first;
-  // each waits for those before it.
+  // The reclaims on the agent, in order. The agent is kept for the first ask; each other ask waits
+  // for those before it.
   const std::vector<Reclaim>& on(const Agent& agent) const;
   const Reclaim* find(const Agent& agent, const AskEntry& ask) const;
-  // Whether it lacks something beyond what was told to end for it, and would use it.
+  // Whether the ask could use more than its victims will free.
   bool lacks_more(const AskEntry& ask) const;
-  // Whether not all that it needs on one of its agents has been told to end.
+  // Whether the ask needs further victims on one of its agents, which have no notice yet.
   bool is_short(const AskEntry& ask) const;
-  // It did not use what was taken back for it.
+  // The ask did not use the resources that were reclaimed for it.
   bool is_refused(const AskEntry& ask) const { return cases_[ask].is_refused; }
   // Until when an ask that claims by its share alone waits for tasks that end by themselves.
   std::optional<Time> patient_until(const AskEntry& ask) const { return cases_[ask].patient_until; }
-  // When so many victims may be told to end.
+  // The time from which `count` victims may get notice.
   Time cap_open(int64_t count, Time now) const;
   std::optional<Time> next_deadline() const { return again_at_; }
 
   // --- changes ----------------------------------------------------------------------------------
-  // Returns whether there is more to give: a claim had to give way, or an ask now fits what is set
-  // aside for it.
+  // Returns whether more can be given: a claim had to give way, or an ask now fits the resources
+  // that are kept for it.
   bool reclaim(Time now);
-  // At the beginning of a decision, while entitlements are those of the last one: asks that had
-  // what they are entitled to, and have not since tasks of them ended, are patient for a while.
+  // Called at the beginning of a decision, with the entitlements of the last one. An ask that was
+  // at its entitlement, and fell below it because its tasks ended, is patient for a while.
   void note_ends(Time now);
-  // Likewise: whatever no claimant waits for any more.
+  // Likewise: ends the reclaims for which no claimant waits any more.
   void end_idle(Time now);
-  // The claimant has been given so many tasks there. Whether the agent is not set aside for it any
-  // more.
+  // The claimant has been given `count` tasks there. Returns whether the agent is no longer kept
+  // for it.
   bool note_given(AskEntry& ask, Agent& agent, int64_t count);
-  // Whether it uses what was taken from others for it: if not, nothing is any more, until it is
-  // declared anew.
+  // Notes whether the ask uses the resources that were reclaimed for it. If not, nothing more is
+  // reclaimed for it until it is declared anew.
   void note_answer(const AskEntry& ask, int64_t offered, int64_t launched);
-  // It waits for nothing any more. Whether it did.
+  // The ask no longer waits for anything. Returns whether it did.
   bool stop(AskEntry& ask);
-  // The agent is not there for its claimants any more.
+  // The agent is no longer available to its claimants.
   void end_on(Agent& agent);
   void forget(const AskEntry& ask) { cases_.forget(ask); }
 
   void check(std::vector<Violation>& found) const;
 
  private:
-  // What others were told to end for an ask, and how it went.
+  // The reclaims for one ask, and their outcome.
   struct Case {
     AgentSet agents = {};
     int64_t coming = 0;
-    uint64_t seen = 0;  // version of everything in which there was no way; 0: none
-    Time after = {};    // not looked at again before this
+    uint64_t seen = 0;  // version of the state in which no plan was found; 0: none
+    Time after = {};    // no new search before this
     std::optional<Time> patient_until = {};
-    std::optional<Time> ripe_at = {};  // when something is old enough to be told to end
-    bool is_on_trial = false;          // it was given what was taken back and has not answered
+    std::optional<Time> ripe_at = {};  // when a task is old enough to get notice
+    bool is_on_trial = false;          // it was given reclaimed resources and has not answered
     bool is_refused = false;
   };
   struct Claimant {
@@ -127,9 +128,9 @@ class Reclaims {
   std::map<Agent*, std::vector<Reclaim>, AgentById> reclaims_;  // none is empty
   std::unordered_map<const Node*, ResourceVector> awaited_;     // looked up only; none is zero
   std::deque<Time> notices_;                                    // of the last minute
-  Time cap_wait_until_;                   // until when no more may be told to end
-  std::optional<Time> again_at_;          // when there may be something to tell
-  std::vector<Violation> wrong_victims_;  // of the last decision
+  Time cap_wait_until_;                                         // no notices before this
+  std::optional<Time> again_at_;                                // time of the next search
+  std::vector<Violation> wrong_victims_;                        // of the last decision
 };
 
 }  // namespace proffer::fair

@@ -1,6 +1,6 @@
-// proffer-registry, which is `proffer registry`: reads a master's registry, copies it, and mends it
-// while no master uses it. A program of its own, so that `proffer` does not load SQLite and
-// ZooKeeper's client.
+// proffer-registry implements `proffer registry`: it reads and copies a master's registry, and
+// repairs it while no master uses it. It is a separate program, so that `proffer` does not load
+// SQLite and ZooKeeper's client.
 
 #include <cstdio>
 #include <map>
@@ -20,12 +20,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What all verbs take.
+// The flags of all verbs.
 struct Common {
   RegistryPlace place;
   bool json = false;
 
-  // The exit code of a command that ends here; none: it goes on.
+  // The exit code, if the command ends here; empty: it continues.
   std::optional<int> parse(Arguments& arguments, const Words& words) {
     place.declare(arguments);
     arguments.flag("--json", &json, "print one JSON object");
@@ -41,7 +41,7 @@ std::string text_of(const RegistryProgress& progress) {
   return text("epoch ", progress.epoch, ", commit ", progress.commits);
 }
 
-// Of one table.
+// The size of one table.
 struct Extent {
   int64_t rows = 0;
   int64_t bytes = 0;  // of keys and values
@@ -69,7 +69,7 @@ void print_found(const std::string& where, const RegistrySnapshot& found, const 
   print_line(text(where, " is intact: ", text_of(found.progress), ", ", rows, " rows"));
 }
 
-// The epoch of the next master, too.
+// Prints the registry, and the epoch of the next master.
 int print_changed(const Result<RegistrySnapshot>& changed, const Common& common) {
   if (!changed) return print_error(changed.error(), common.json);
   const std::string where = common.place.name();
@@ -83,7 +83,7 @@ int print_changed(const Result<RegistrySnapshot>& changed, const Common& common)
   return 0;
 }
 
-// What FILE names: a dump, or none for the registry itself.
+// Reads the dump `file`; if it is empty, the registry itself.
 Result<RegistrySnapshot> read(const std::string& file, const Common& common) {
   return file.empty() ? common.place.read() : RegistryFile::read_dump(file);
 }
@@ -94,7 +94,7 @@ int inspect(const Words& words) {
   bool lists_rows = false;
   Arguments arguments(
       "proffer registry inspect",
-      "show what a registry, or a dump of one, contains. A master may be using it.");
+      "show what a registry, or a dump of one, contains. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to read instead of the registry");
   arguments.flag("--rows", &lists_rows, "show each row with its size in bytes");
   if (const auto status = common.parse(arguments, words)) return *status;
@@ -132,7 +132,7 @@ int check(const Words& words) {
   std::string file;
   Arguments arguments(
       "proffer registry check",
-      "check whether a registry, or a dump of one, is intact. A master may be using it.");
+      "check whether a registry, or a dump of one, is intact. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to check instead of the registry");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
@@ -146,7 +146,7 @@ int dump(const Words& words) {
   std::string file;
   Arguments arguments("proffer registry dump FILE",
                       "copy a registry, consistent at one moment, to a new file. The file contains "
-                      "secrets of frameworks. A master may be using the registry.");
+                      "secrets of frameworks. A master may use the registry meanwhile.");
   arguments.required("FILE", &file, "file to create");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = common.place.read();
@@ -187,7 +187,7 @@ int set_epoch(const Words& words) {
   arguments.flag("--accept-older", &accepts_older, "accept a registry that lacks the last writes");
   arguments.option(
       "--cluster", &cluster,
-      "cluster id for the registry, from the agents' logs; tasks that it does not know will end");
+      "cluster id to write, from the agents' logs; tasks that the registry lacks will end");
   arguments.required("EPOCH", &typed, "the highest epoch that agents know");
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);

@@ -1,6 +1,6 @@
-// The rules of an accept, each in one place. Begin with plan_accept at the end: it goes over the
-// operations in order; AcceptPlanner::place launches a task or says why not, close_gangs looks
-// whether gangs are whole, reserve and unreserve do what they say.
+// The rules of an accept, each in one place. Begin with plan_accept at the end: it handles the
+// operations in order. AcceptPlanner::place launches a task or refuses it; close_gangs checks that
+// gangs are whole; reserve and unreserve change reservations.
 
 #include "master/core/accept_plan.h"
 
@@ -18,22 +18,22 @@ namespace {
 
 using proto::TaskReason;
 
-// The offers of one agent in one role, and of one gang if they are of one.
+// The offers of one agent in one role; for a gang only the offers of this gang.
 struct Pool {
   AgentId agent = {};
   RoleName role = {};
   uint64_t gang = 0;
-  Duration max_run_time = {};   // as that of the offers
-  std::set<AskName> asks = {};  // that they were made for
+  Duration max_run_time = {};   // the limit of the offers
+  std::set<AskName> asks = {};  // for which the offers were made
   OffersUse use = {};
-  std::vector<Slice> rest = {};  // what of them is not used yet
+  std::vector<Slice> rest = {};  // their unused part
 };
 
 constexpr uint16_t kPortMax = 65'535;
 
-// The `count` lowest free ports from `first` on, and then from the lowest: the next task of an
-// agent gets other ports than the last one, on which perhaps somebody else listens or clients of
-// that task still call. Nothing if there are fewer. O(port ranges + count).
+// The `count` lowest free ports from `first` on, then from the lowest: the next task of an agent
+// gets other ports than the last one, because another process may listen there, or clients of that
+// task may still connect. Empty if there are fewer. O(port ranges + count).
 std::optional<std::vector<uint16_t>> next_ports(const PortSet& free, uint16_t first,
                                                 int64_t count) {
   if (free.size() < count) return std::nullopt;
@@ -53,8 +53,8 @@ std::optional<uint16_t> taken_port(const proto::TaskSpec& spec, const PortSet& f
   return std::nullopt;
 }
 
-// Of each of its port names, in their order: the given number, which is free, or the next free one.
-// Nothing if there are too few.
+// A port for each of its port names, in order: the given number, which is free, or the next free
+// one. Empty if there are too few.
 std::optional<std::vector<uint16_t>> ports_for(const proto::TaskSpec& spec, const PortSet& free,
                                                uint16_t first) {
   PortSet rest = free;
@@ -103,7 +103,7 @@ class AcceptPlanner {
     }
   }
 
-  // Launches the task, or says why not.
+  // Launches the task, or refuses it with a reason.
   void place(const AgentId& on, const proto::TaskSpec& spec, size_t operation, size_t index) {
     std::optional<TaskRefusal> refused = refusal(on, spec);
     const uint64_t gang = gang_of(spec.ask);
@@ -177,9 +177,9 @@ class AcceptPlanner {
     Pool* pool = nullptr;
   };
   struct GangState {
-    size_t offers = 0;     // that the accept names
-    int64_t launched = 0;  // tasks
-    std::string why = {};  // it cannot be launched; empty: nothing yet
+    size_t offers = 0;     // named by the accept
+    int64_t launched = 0;  // number of tasks
+    std::string why = {};  // the reason for a refusal; empty: none so far
   };
 
   // The pools of one agent.
@@ -190,7 +190,7 @@ class AcceptPlanner {
     return std::pair(first, last);
   }
 
-  // The gang for whose ask the task is, if offers of one are accepted; 0: none.
+  // The gang of the task's ask, if the accept has offers of it; else 0.
   uint64_t gang_of(const AskName& ask) const {
     if (ask.empty()) return 0;
     for (const auto& [gang, offers] : taken_.gangs) {
@@ -199,7 +199,7 @@ class AcceptPlanner {
     return 0;
   }
 
-  // What can be said before the resources are looked at.
+  // Checks that do not need the resources.
   std::optional<TaskRefusal> refusal(const AgentId& on, const proto::TaskSpec& spec) {
     if (Result<void> checked = check_task(spec); !checked) {
       return TaskRefusal{.reason = TaskReason::kTaskInvalid, .message = checked.error().message()};
@@ -252,7 +252,7 @@ class AcceptPlanner {
     return std::nullopt;
   }
 
-  // A framework that declares asks launches to their measure.
+  // A framework that declares asks may only launch what it has asked for.
   std::optional<TaskRefusal> ask_refusal(const AskName& ask) const {
     if (from_.record.mode == OfferMode::kOpen) return std::nullopt;
     const auto refuse = [](std::string why) {
@@ -282,7 +282,7 @@ class AcceptPlanner {
                         "store says ", quoted(remembered_value(*known)))};
   }
 
-  // With those that are launched by this accept already.
+  // Includes the launches of this accept.
   std::optional<TaskRefusal> no_room_to_remember(const TaskId& task, const Agent& on) const {
     const FrameworkStore& store = stores_->of(from_.id());
     const Result<void> checked =
@@ -306,7 +306,7 @@ class AcceptPlanner {
                 " is not valid any more: it was answered, rescinded, or its lease ended");
   }
 
-  // The longest that the task runs: as it says, or as its ask does, whichever is less.
+  // The smaller of the task's and the ask's maximum run time.
   Duration max_run_time_of(const proto::TaskSpec& spec) const {
     const auto ask = from_.asks.find(spec.ask);
     const Duration of_ask = ask == from_.asks.end() ? Duration() : ask->second.max_run_time;
@@ -316,13 +316,13 @@ class AcceptPlanner {
     return std::min(of_ask, spec.max_run_time);
   }
 
-  // What is claimed for another ask is for tasks that end in time.
+  // Resources that are claimed for another ask are only for tasks that end in time.
   static bool ends_in_time(Duration max_run_time, const Pool& pool) {
     if (pool.max_run_time == Duration()) return true;
     return max_run_time > Duration() && max_run_time <= pool.max_run_time;
   }
 
-  // The pools that the task may use, those made for its ask first.
+  // The pools that the task may use; those that were made for its ask come first.
   std::vector<Pool*> pools_for(const AgentId& on, const proto::TaskSpec& spec, uint64_t gang) {
     const AskName& ask = spec.ask;
     const Duration max_run_time = max_run_time_of(spec);
@@ -338,7 +338,7 @@ class AcceptPlanner {
     return found;
   }
 
-  // An offer has room for it, and is for tasks that end earlier.
+  // Refuses a task if an offer has room for it, but only for tasks that end earlier.
   std::optional<TaskRefusal> too_long_refusal(const AgentId& on, const proto::TaskSpec& spec,
                                               uint64_t gang) {
     const auto [first, last] = pools_on(on);
@@ -491,12 +491,12 @@ class AcceptPlanner {
     return std::nullopt;
   }
 
-  // Gangs need all of their offers, and what is claimed for another ask is lent only.
+  // Gangs need all of their offers, and resources claimed for another ask are only lent.
   static bool may_be_reserved(const Pool& pool) {
     return pool.gang == 0 && pool.max_run_time == Duration();
   }
 
-  // What is left of the offers of an agent in this reservation state.
+  // The unused part of an agent's offers with this reservation state.
   Resources offered_on(const AgentId& agent, const RoleName& reserved_for) {
     Resources sum;
     const auto [first, last] = pools_on(agent);
@@ -507,7 +507,8 @@ class AcceptPlanner {
     return sum;
   }
 
-  // Takes the amounts out of what the offers have in the state `from`, into the plan.
+  // Takes the amounts out of the offers' resources with the state `from`, and adds the change to
+  // the plan.
   bool move(const AgentId& agent, const RoleName& role, const ResourceVector& amounts,
             const RoleName& from, const Resources& available, bool is_unreserve) {
     if (!fits(amounts, available)) {
@@ -537,16 +538,16 @@ class AcceptPlanner {
   const TakenOffers& taken_;
   const Tasks& tasks_;
   const Agents& agents_;
-  const FrameworkStores* const stores_;  // nullptr: it remembers no tasks
+  const FrameworkStores* const stores_;  // nullptr: the framework does not remember tasks
   const std::optional<SecretShelf>& secrets_;
-  size_t remembered_bytes_ = 0;  // of the launches, also of gangs that are broken later
+  size_t remembered_bytes_ = 0;  // by the launches, also those of incomplete gangs
   std::map<std::tuple<AgentId, RoleName, uint64_t, Duration>, Pool> pools_;
   std::map<AgentId, PortSet> free_ports_;
-  std::map<AgentId, uint16_t> next_port_;  // as Agent::next_port, with these launches
+  std::map<AgentId, uint16_t> next_port_;  // Agent::next_port after these launches
   std::map<AgentId, size_t> launched_on_;
   std::map<AskName, int64_t> launched_of_;
   std::map<uint64_t, GangState> gangs_;
-  std::set<TaskId> ids_;  // of this accept
+  std::set<TaskId> ids_;  // in this accept
   std::vector<Launched> launched_;
   std::vector<TaskRefusal> refusals_;
   std::vector<ReservationChange> changes_;

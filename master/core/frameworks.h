@@ -1,6 +1,6 @@
 #pragma once
 
-// The tenants: frameworks that have subscribed, and those that may come back.
+// The frameworks that have subscribed, and those that may come back.
 
 #include <map>
 #include <optional>
@@ -18,17 +18,17 @@
 
 namespace proffer::master {
 
-// A task that is to end once an agent tells of it.
+// A task that must end as soon as an agent reports it.
 struct KillWish {
-  std::optional<Duration> grace = {};  // else the task's own
+  std::optional<Duration> grace = {};  // without a value: the task's own
 };
-// A task that its scheduler asked for, or wants ended, while nobody knows it.
+// An unknown task that its scheduler asked for, or wants to kill.
 struct AskedFor {
   std::optional<KillWish> kill = {};
-  AgentId agent = {};  // on which its scheduler knows it to be
+  AgentId agent = {};  // the agent where its scheduler expects it
 };
 
-// In this life of the master.
+// Launches that were refused in this life of the master.
 struct RefusedLaunches {
   int64_t count = 0;
   std::map<proto::TaskReason, int64_t> by_reason = {};
@@ -45,69 +45,69 @@ struct RefusedLaunches {
 // Offers whose lease ended without an answer, in this life of the master.
 struct UnansweredOffers {
   int64_t count = 0;
-  int64_t since_answer = 0;  // the last accept or decline
-  int64_t times = 0;         // some ended together, likewise
+  int64_t since_answer = 0;  // since the last accept or decline
+  int64_t times = 0;         // since then, the times at which leases ended
 };
 
-// One of its asks, in the ledger of waiting.
+// An ask of the framework in the ledger of waiting.
 struct LedgerEntry {
-  RoleName role = {};  // that its tasks count in
+  RoleName role = {};  // the role in which its tasks count
   AskWait wait;
 };
 
 struct Framework {
   proto::FrameworkRecord record = {};  // in the registry only if it may come back
-  // Torn down: no peer, no offers; here until the last of its tasks has ended on its agent.
+  // Torn down: it has no peer and no offers, and is kept until the last of its tasks has ended.
   bool gone = false;
   PeerId peer = {};  // zero: not connected
   SessionEpoch session = {};
 
   uint64_t generation = 0;           // of its asks
   std::map<AskName, Ask> asks = {};  // declared in this session
-  // What the last AskReport of this session said: whether the ask could ever fit, as it remarks.
+  // The content of the last AskReport in this session: whether each ask could ever fit.
   std::map<AskName, bool> reported = {};
-  std::map<AskName, std::string> rejected_asks = {};  // of the last declaration, and why
+  std::map<AskName, std::string> rejected_asks = {};  // in the last declaration, with the reason
 
   BackOff back_off = {};
   ShortDeclines short_declines = {};
   RefusedLaunches refused_launches = {};
   UnansweredOffers unanswered = {};
   OfferWaits offer_waits = {};
-  std::map<AskName, LedgerEntry> ledger = {};  // of asks that want tasks; none is empty
+  std::map<AskName, LedgerEntry> ledger = {};  // for asks that want tasks; none is empty
   WaitTotals wait_totals = {};                 // of all of its tasks, in this life of the master
   bool suppressed = false;
 
-  // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no
-  // table.
+  // Refused launches with unacknowledged updates, by task and sequence. Such a task is in no table.
   std::map<std::pair<TaskId, uint64_t>, proto::TaskStatus> refusals = {};
-  // Launches that agents refused, told to this master when they registered: it began after that, so
-  // that it cannot know whether the id was launched again elsewhere. Only while the framework does
-  // not remember its tasks; its store knows more.
+  // Refused launches that agents reported when they registered. This master began later, so it
+  // cannot know whether the id was launched again elsewhere. Only while the framework does not
+  // remember its tasks, because its store knows more.
   std::map<TaskId, proto::TaskStatus> old_refusals = {};
-  // Tasks asked after or to be killed that nobody knows, while agents that may know them are
-  // awaited.
+  // Unknown tasks that the scheduler asked for or wants to kill, while agents that may have them
+  // are awaited.
   std::map<TaskId, AskedFor> waiting = {};
-  // In this session it asked for its tasks while agents were awaited: for all of them, or at all.
-  // It is told of those that the agents bring, and when the last agent is back or removed.
+  // In this session the scheduler asked for tasks while agents were awaited: for all tasks, or for
+  // some. It gets the tasks that these agents report, and a notice when the last agent is back or
+  // removed.
   bool awaits_all = false;
   bool awaits_agents = false;
 
-  // Agents that may run an executor which its tasks share: it outlives them.
+  // Agents with an executor that may be shared by its tasks and outlives them.
   std::set<AgentId> executor_agents = {};
 
   int64_t tasks = 0;   // in the table of tasks
   int64_t held = 0;    // tasks and strays whose resources are allocated and charged to it
   int64_t hidden = 0;  // of its tasks in the table
   Time subscribed_at = {};
-  Time away_since = {};  // while it is not connected; at the earliest the start of this master
+  Time away_since = {};  // while it is disconnected; not before the start of this master
 
   const FrameworkId& id() const { return record.framework; }
   bool connected() const { return static_cast<bool>(peer); }
   bool remembers_tasks() const { return durable() && record.remembers_tasks; }
-  // All that runs of it was launched with a ticket, or is known by its scheduler.
+  // All of its running tasks were launched with tickets, or are known to its scheduler.
   bool has_tickets() const { return !record.ticket_key.empty(); }
   bool durable() const { return !gone && record.failover_timeout > Duration(); }
-  // Its own user, and if it serves users, also those that sent it requests. Empty: its own.
+  // The framework's own user; if it serves users, also users that sent it requests. Empty: its own.
   bool may_run_as(const std::string& user) const {
     return user.empty() || user == record.user ||
            (record.serves_users && record.users.contains(user));
@@ -117,47 +117,46 @@ struct Framework {
   }
 };
 
-// Frameworks of one user whose schedulers are away: a client that subscribes again and again as a
-// new one, with a long failover timeout, would fill the table for all users. Further ones are
-// refused until some have come back or ended.
+// Disconnected frameworks of one user. A client that repeatedly subscribes as a new framework with
+// a long failover timeout would fill the table for all users, so further ones are refused until
+// some have come back or ended.
 inline constexpr size_t kAwayFrameworksPerUserMax = 1'000;
 
-// The role under which the tasks of frameworks that this master never knew count until they have
-// ended.
+// The role in which tasks of frameworks unknown to this master count until they end.
 inline const RoleName kGoneRole("_gone");
-// That is charged with what agents run in nobody's name. No framework of a master has such an id.
+// The framework that is charged with running tasks of no known framework. No framework has this id.
 inline const FrameworkId kNobodysFramework("_nobody");
 
 class Frameworks {
  public:
   Framework* find(const FrameworkId& framework);
   const Framework* find(const FrameworkId& framework) const;
-  // By the secret with which it subscribed; never one that is gone.
+  // Finds a framework by the secret with which it subscribed, unless it is gone.
   Framework* find(const Secret& secret);
-  // That may come back, of this name and user. O(frameworks).
+  // Frameworks of this name and user that may come back. O(frameworks).
   std::vector<Framework*> durable_of(const std::string& name, const std::string& user);
-  // The one that a person means: by its id, its name or a unique prefix of its id; of several with
-  // one name, the only one that serves users, else the only one that is connected. Never one that
-  // is gone. Errors: kNotFound, with those that exist; kInvalidArgument, with the candidates.
-  // O(frameworks).
+  // Finds a framework that a user names: by its id, its name or a unique prefix of its id. If
+  // several have the name, it is the only one that serves users, or else the only connected one.
+  // Never one that is gone. Errors: kNotFound, with the existing ones; kInvalidArgument, with the
+  // candidates. O(frameworks).
   Result<const Framework*> named(std::string_view word) const;
-  // The one of this whole id, or the only one of this name; never one that is gone. Errors:
-  // kNotFound, with those that exist; kInvalidArgument, with the ids of those of the name.
-  // O(frameworks).
+  // Finds a framework by its whole id, or by its name if it is unique; never one that is gone.
+  // Errors: kNotFound, with the existing ones; kInvalidArgument, with the ids of the frameworks
+  // with that name. O(frameworks).
   Result<Framework*> exactly(std::string_view word);
-  // Takes an id and secret that are not in use. Its scheduler is away.
+  // The id and the secret must not be in use. Its scheduler is disconnected.
   Framework& add(proto::FrameworkRecord record);
-  // Its secret no longer finds it.
+  // Afterwards its secret does not find it.
   void mark_gone(Framework& framework);
   void erase(const FrameworkId& framework);
   void connect(Framework& framework, PeerId peer);
   void disconnect(Framework& framework);
-  // A secret that is not in use, or its own.
+  // The secret must not be in use by another framework.
   void set_record(Framework& framework, proto::FrameworkRecord record);
 
-  // Of this user, not gone, without a scheduler.
+  // The number of this user's frameworks that are not gone and have no scheduler.
   size_t away_of(const std::string& user) const;
-  // That are not gone.
+  // The number of frameworks that are not gone.
   size_t size() const { return by_secret_.size(); }
   const std::map<FrameworkId, Framework>& all() const { return frameworks_.map(); }
   IndexedMap<FrameworkId, Framework>& all() { return frameworks_; }

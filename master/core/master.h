@@ -1,7 +1,7 @@
 #pragma once
 
-// The master's core: all that it decides. Pure: a shell (master/shell, sim) feeds it events and
-// carries out what the outbox says. One event is one step is one transaction (DESIGN §2).
+// The master's core, with all of its decisions. Pure: a shell (master/shell, sim) feeds it events
+// and carries out its outbox. One event is one step is one transaction (DESIGN §2).
 
 #include <memory>
 #include <optional>
@@ -30,29 +30,29 @@
 namespace proffer::master {
 
 struct MasterOptions {
-  LeaderEpoch leader = {};  // this life's; made durable by the shell before the core is made
-  // Which cluster this is, if the registry is new; random. Empty: it has no name, and peers that
-  // know another cluster are not told from others.
+  LeaderEpoch leader = {};  // of this life; the shell makes it durable before it makes the core
+  // The random id of the cluster, if the registry is new. Empty: the cluster has no id, and peers
+  // that know another cluster are not refused.
   ClusterId cluster_if_new = {};
   Time started_at = {};
   Duration heartbeat = kHeartbeatInterval;
   Duration agent_timeout = kAgentTimeout;  // silence after which an agent is unreachable
-  // Silence after which a connection is taken for lost, if it is not agent_timeout. Only for
-  // simulations, whose undisturbed connections need no signs of life.
+  // Silence after which a connection counts as lost, if it differs from agent_timeout. Only for
+  // simulations, whose undisturbed connections need no heartbeats.
   std::optional<Duration> silence = {};
-  Duration reregistration_timeout = kReregistrationTimeout;  // after which it is removed
-  BrakeOptions brake = {};                                   // on agents that are lost at once
-  // Silence of a connected agent about a task that it was given, after which the task is lost.
+  Duration reregistration_timeout = kReregistrationTimeout;  // after which an agent is removed
+  BrakeOptions brake = {};                                   // for agents that are lost at once
+  // A task is lost if its connected agent is silent about it for this long after the launch.
   Duration task_start_timeout = kTaskStartTimeout;
-  size_t ended_kept = kEndedTasksKept;  // tasks that have ended, for queries
+  size_t ended_kept = kEndedTasksKept;  // ended tasks that are kept for queries
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
   bool keeps_history = false;  // the outbox has entries for the history
-  // Without, all that waits waits for the next decision, says the ledger of waiting: for
-  // simulations in which nothing else of waiting is told.
+  // If false, the ledger reports that all waiting tasks wait for the next decision: for simulations
+  // that examine nothing else of waiting.
   bool looks_at_waits = true;
   Duration history_age = hours(24 * 30);
-  // This master itself, and where it is reached. Empty: the registry does not name it.
+  // The id and address of this master. Empty: the registry does not name it.
   proto::MasterId master = {};
   std::string name = {};
   std::string secrets_key = {};  // the id of its key file of secrets; empty: it has none
@@ -62,7 +62,7 @@ struct MasterOptions {
 
 // --- events ------------------------------------------------------------------------------------
 
-// A decoded frame of anything but a Call: calls are outside sessions and the shell's to read.
+// A decoded frame that is not a Call: the shell reads calls, which are outside sessions.
 struct FrameReceived {
   PeerId peer = {};
   proto::Envelope envelope = {};
@@ -73,17 +73,17 @@ struct FrameMalformed {
   PeerId peer = {};
   Error error = Error::invalid_argument("malformed frame");
 };
-// The shell has no room for more of what the peer sends: its session ends with this error.
+// The shell cannot store more frames of the peer: its session ends with this error.
 struct PeerShed {
   PeerId peer = {};
   Error error = Error::resource_exhausted("too much waits");
 };
-// The connection is gone: a hint that was confirmed, or the peer was too slow.
+// The connection has ended: a confirmed hint, or the peer was too slow.
 struct PeerLost {
   PeerId peer = {};
 };
-// A user kills a task, given as FRAMEWORK/TASK or a unique prefix; or all tasks of a framework,
-// given by its whole id, or by a name that no other has. Answered under `call`.
+// A user kills a task, named FRAMEWORK/TASK or by a unique prefix, or all tasks of a framework,
+// named by its whole id or by its unique name. Answered under `call`.
 struct OperatorKill {
   uint64_t call = 0;
   PrincipalPtr by = {};
@@ -91,15 +91,15 @@ struct OperatorKill {
   std::optional<Duration> grace = {};
   std::string framework = {};
 };
-// A framework ends with all of its tasks: given by its whole id, or by a name that no other has.
+// Ends a framework with all of its tasks. It is named by its whole id or by its unique name.
 // Answered under `call`.
 struct TearDownFramework {
   uint64_t call = 0;
   PrincipalPtr by = {};
   std::string framework = {};
 };
-// An agent is emptied: nothing is offered of it, its tasks are told, and killed after the grace
-// (none: that of revokes). One that is being drained already gets the new time.
+// Drains an agent: it is not offered, and its tasks get notice and are killed after the grace
+// period (none: that of revokes). An agent that is already draining gets the new time.
 struct DrainAgent {
   uint64_t call = 0;
   PrincipalPtr by = {};
@@ -118,14 +118,14 @@ struct DeclareGone {
   PrincipalPtr by = {};
   AgentId agent = {};
 };
-// Agents that the brake holds back are given up, and for so long no further ones are held back
-// (none: the brake's period; zero: it is on again).
+// Gives up the agents that the brake holds back, and holds no further ones back for `span` (none:
+// the brake's period; zero: the brake is on again).
 struct LiftBrake {
   uint64_t call = 0;
   PrincipalPtr by = {};
   std::optional<Duration> span = {};
 };
-// What is not said stays as it is; `unset`: as the master's options have it.
+// Members without a value stay as they are; `unset` restores the settings of the master's options.
 struct SetRole {
   uint64_t call = 0;
   PrincipalPtr by = {};
@@ -133,12 +133,13 @@ struct SetRole {
   std::optional<int64_t> weight = {};  // milli
   std::optional<Quota> guarantee = {};
   std::optional<Quota> limit = {};
-  // That may begin frameworks in it and the roles below it; none: all.
+  // The users who may start frameworks in the role and below it; none: all users.
   std::optional<std::vector<std::string>> users = {};
   bool unset = false;
 };
-// So much of the agent, of what is neither reserved nor in use, becomes reserved for the role; or,
-// of what is reserved by operations and not in use, is so no longer (no amounts: all of it).
+// Reserves these amounts of the agent for the role, out of what is neither reserved nor in use.
+// With `unreserve` it ends the reservation of amounts that operations reserved and that are not in
+// use (no amounts: all of them).
 struct ReserveForRole {
   uint64_t call = 0;
   PrincipalPtr by = {};
@@ -147,8 +148,8 @@ struct ReserveForRole {
   ResourceVector amounts = {};
   bool unreserve = false;
 };
-// A join token for an agent or a user of this name: a holder of the secret half of `key` may use it
-// once to register a key of its own.
+// Makes a join token for an agent or a user of this name. A holder of the secret half of `key` may
+// use it once to register another key.
 struct MakeJoinToken {
   uint64_t call = 0;
   PrincipalPtr by = {};
@@ -162,19 +163,19 @@ struct JoinCluster {
   uint64_t call = 0;
   PrincipalPtr by = {};  // with the token's key
   PublicKey key = {};
-  std::string runs_as = {};  // of an agent: its user on its machine
+  std::string runs_as = {};  // for an agent: its user on its machine
 };
-// The holder of a key registers its successor. Both are good until the successor is first used.
+// The holder of a key registers its successor. Both keys are valid until the successor's first use.
 struct RotateKey {
   uint64_t call = 0;
-  PrincipalPtr by = {};  // with the key that ends
+  PrincipalPtr by = {};  // with the key that will end
   PublicKey key = {};
 };
-// A peer has shown, in the handshake of its connection, that it has the secret half of this key.
+// In the handshake of its connection a peer has proved that it has the secret half of this key.
 struct KeyUsed {
   PublicKey key = {};
 };
-// A key, given by a unique beginning of it; or all keys and tokens of an agent or a user.
+// Revokes a key, named by a unique prefix, or all keys and tokens of an agent or a user.
 struct RevokeKey {
   uint64_t call = 0;
   PrincipalPtr by = {};
@@ -182,24 +183,24 @@ struct RevokeKey {
   std::optional<KeyKind> kind = {};
   std::string name = {};
 };
-// A request of a user to a framework, given by its id, its name or a unique prefix of its id.
-// Answered under `call` with what the framework says, or why it says nothing.
+// A user's request to a framework, named by its id, its name or a unique prefix of its id. Answered
+// under `call` with the framework's answer, or the reason why there is none.
 struct FrameworkCall {
   uint64_t call = 0;
   std::string framework = {};
-  std::string id = {};  // a name: another try gives the same one
+  std::string id = {};  // chosen by the caller; a retry has the same id
   PrincipalPtr by = {};
   Duration timeout = {};
   std::string data = {};
-  RoleName role = {};  // to be charged, if one is named
+  RoleName role = {};  // the role to charge, if one is named
 };
-// A user sets a secret of its own, or gives it another value. Answered under `call`.
+// A user sets the value of one of its secrets. Answered under `call`.
 struct SetSecret {
   uint64_t call = 0;
   PrincipalPtr by = {};
   std::string name = {};
   std::string sealed = {};  // the value, encrypted for this owner and name
-  std::string key_id = {};  // of the key file, which is this master's from now on
+  std::string key_id = {};  // the key file that this master uses from now on
 };
 struct RemoveSecret {
   uint64_t call = 0;
@@ -207,15 +208,14 @@ struct RemoveSecret {
   std::string name = {};
   std::string owner = {};  // empty: the principal's own
 };
-// Another master says that it is there and does not lead; it says so again now and then. Answered
-// under `call`.
+// Another master reports, again and again, that it is a standby. Answered under `call`.
 struct StandBy {
   uint64_t call = 0;
   PeerId peer = {};
   PrincipalPtr by = {};
   proto::StandbyCall standby = {};
 };
-// Time passed; also the moment of decisions.
+// Time has passed; decisions are made in this event.
 struct Tick {};
 
 using MasterEvent =
@@ -224,22 +224,23 @@ using MasterEvent =
                  MakeJoinToken, JoinCluster, RotateKey, KeyUsed, RevokeKey, DeclareGone, LiftBrake,
                  StandBy, SetSecret, RemoveSecret>;
 
-// --- what a step says --------------------------------------------------------------------------
+// --- the output of a step ----------------------------------------------------------------------
 
 struct Send {
   PeerId peer = {};
   proto::Envelope envelope = {};
 };
-// Ends the connection after what was sent to it before.
+// Ends the connection after everything that was sent to it before.
 struct Drop {
   PeerId peer = {};
 };
-// To a call: what a framework answered; there is nothing more to say to an operator.
+// The answer to a call: that of a framework; empty for an operator.
 struct Answer {
   uint64_t call = 0;
   Result<std::string> result = std::string();
 };
-// Ends all connections that came with this key, also those of calls, after what was sent to them.
+// Ends all connections that used this key, also those of calls, after everything that was sent
+// before.
 struct DropKey {
   PublicKey key = {};
 };
@@ -250,7 +251,7 @@ struct MasterOutbox {
   std::vector<proto::RegistryWrite> records = {};
   std::vector<MasterAction> actions = {};
   std::vector<TraceEvent> trace = {};
-  std::vector<proto::HistoryRecord> history = {};  // written behind: nothing waits for it
+  std::vector<proto::HistoryRecord> history = {};  // written later; no action waits for it
 
   void clear() {
     records.clear();
@@ -260,20 +261,20 @@ struct MasterOutbox {
   }
 };
 
-// What a token is made of by which an agent serves files to another machine.
+// The content of a token with which an agent serves files to another machine.
 struct FileGrant {
   proto::FileService files = {};  // of the agent
   Time until = {};                // by the agent's clock
   std::string user = {};
-  bool is_operator = false;  // of this cluster, whatever its user on the agent's machine
-  std::string prefix = {};   // of the paths that it opens
+  bool is_operator = false;  // of this cluster, regardless of its user on the agent's machine
+  std::string prefix = {};   // of the paths that may be read
   bool operator==(const FileGrant&) const = default;
 };
 
 // Where the history of a master can be read.
 struct HistoryKeeper {
   std::optional<PeerId> standby = {};  // none: this one
-  std::optional<Time> led_until = {};  // what it saw ends there
+  std::optional<Time> led_until = {};  // the end of its lead, as far as known
   bool operator==(const HistoryKeeper&) const = default;
 };
 
@@ -286,84 +287,84 @@ struct MasterSnapshot {
 
 class Master {
  public:
-  // Restores the durable part; agents and schedulers tell the rest when they register again.
+  // Restores the durable part; agents and schedulers report the rest when they register again.
   Master(MasterOptions options, const MasterSnapshot& snapshot);
   ~Master();
   Master(const Master&) = delete;
   Master& operator=(const Master&) = delete;
 
-  // What it carries is moved from: prefer this one, tasks are large.
+  // Moves from the event; prefer this overload, because tasks are large.
   void handle(MasterEvent&& event, Time now, MasterOutbox& out);
   void handle(const MasterEvent& event, Time now, MasterOutbox& out);
-  // At the latest then handle(Tick{}); in the past or now if a decision waits.
+  // The time of the next handle(Tick{}), at the latest; now or in the past if a decision is due.
   std::optional<Time> next_deadline() const;
 
   proto::MasterStatus status() const;
   std::vector<proto::AgentRow> agents() const;
   std::vector<proto::FrameworkRow> frameworks() const;
   std::vector<proto::RoleRow> roles() const;
-  // For what tasks in each role, without those below it, wait and waited since this master leads; a
-  // role in which none waited is left out. O(roles).
+  // Sums of the waits in each role, without the roles below, by reason, since this master leads.
+  // Roles in which no task has waited are left out. O(roles).
   std::vector<RoleWaitSums> role_waits(Time now) const;
   std::vector<proto::OfferRow> offers() const;
-  // What each framework did, and how long it waits; the last row is the sum of those that are not
-  // named. O(frameworks + offers + asks that wait).
+  // The counts of each framework, and how long it waits; the last row is the sum of the frameworks
+  // without a row. O(frameworks + offers + waiting asks).
   std::vector<FrameworkSeriesRow> framework_series(Time now) const;
   // Why the framework (its id, its name or a unique prefix of its id) has no offer. Errors:
   // kNotFound, kInvalidArgument. O(agents + offers + frameworks), a few times.
   Result<proto::Explanation> explain(std::string_view framework, const Principal* by) const;
-  // Why the role has no more. kNotFound names those that are near.
+  // Why the role has no more resources. kNotFound names similar roles.
   Result<proto::ExplainedRole> explain_role(std::string_view path) const;
-  // What of the task, by FRAMEWORK/TASK or a unique prefix of it. Of one that the master does not
-  // know it says what its framework waits for, if it waits for anything; else kNotFound names those
-  // that are near. kInvalidArgument: no such form, or several match.
+  // Explains a task, named FRAMEWORK/TASK or by a unique prefix. For an unknown task it explains
+  // what its framework waits for, if it waits; else kNotFound names similar tasks.
+  // kInvalidArgument: not such a name, or several tasks match.
   Result<proto::ExplainedTask> explain_task(std::string_view name, const Principal* by) const;
-  // For what the tasks of a framework or role waited, or one task, named as for explain: by the
-  // master's clock, in this life of the master. O(asks that wait), and of a role O(frameworks).
+  // The reasons for which the tasks of a framework or role, or one task, have waited; names are as
+  // for explain. Times are by the master's clock, in this life of the master. O(waiting asks), and
+  // for a role O(frameworks).
   Result<proto::Blame> blame_framework(std::string_view framework) const;
   Result<proto::Blame> blame_role(std::string_view path) const;
   Result<proto::Blame> blame_task(std::string_view name, const Principal* by) const;
-  // Commands, and the texts of errors, are left out where `by` may not see them. O(log tasks +
-  // limit).
+  // Commands and texts of errors are left out if `by` may not see them. O(log tasks + limit).
   std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query, const Principal* by) const;
 
-  // Leave to read files of a framework at an agent, from another machine. Errors:
-  // kPermissionDenied, kNotFound (no such agent), kUnavailable (it is away), kFailedPrecondition
-  // (it serves none).
+  // A grant to read files of a framework at an agent from another machine. Errors:
+  // kPermissionDenied, kNotFound (no such agent), kUnavailable (the agent is disconnected),
+  // kFailedPrecondition (the agent serves no files).
   Result<FileGrant> grant_files(const proto::FileAccessCall& wanted, const Principal* by,
                                 Time now) const;
 
-  // A key that may connect now: registered, or of a token whose time is not over. nullptr: none.
-  // Valid until the next step. O(log keys).
+  // The key, if it may connect now: it is registered, or belongs to a token that has not expired;
+  // else nullptr. Valid until the next step. O(log keys).
   const KnownKey* find_key(const PublicKey& key, Time now) const;
-  // Of keys and tokens, also tokens whose time is over: all for operators, for others those of
-  // their own user. In order of the key.
+  // Keys and tokens, also expired tokens, in order of the key: an operator gets all, other users
+  // their own.
   std::vector<KnownKey> keys(const Principal* by) const;
-  // Those that `by` may see, in order of owner and name.
+  // The secrets that `by` may see, in order of owner and name.
   std::vector<proto::SecretRow> secrets(const Principal* by) const;
-  // The id of the key file that its secrets were encrypted with; empty: it has none.
+  // The id of the key file that encrypts its secrets; empty: it has none.
   std::string key_of_secrets() const;
 
-  // The cluster, its work and what it is ruled by: what a scenario is made of. O(agents + asks +
-  // tasks).
+  // The cluster, its work and its settings, as the input for a scenario. O(agents + asks + tasks).
   proto::LiveSnapshot live_snapshot(Time now) const;
 
-  // All that are connected, and those away that have led: this one first, the others by name.
+  // All connected masters, and disconnected ones that have led: this one first, the others by name.
   std::vector<proto::MasterRow> masters() const;
-  // Whether another master stands by on this connection.
+  // Whether a standby uses this connection.
   bool is_standby(PeerId peer) const;
-  // The master that stands by on this connection; nullptr: none does.
+  // The standby on this connection, or nullptr.
   const proto::StandbyCall* standby_at(PeerId peer) const;
-  // Errors: kNotFound, kUnavailable (it is away), kFailedPrecondition (it keeps no history).
+  // Errors: kNotFound, kUnavailable (it is disconnected), kFailedPrecondition (it keeps no
+  // history).
   Result<HistoryKeeper> keeper_of(const proto::MasterId& master) const;
 
-  // At the end of this life: entries that the history still lacks.
+  // The entries that the history lacks at the end of this life.
   std::vector<proto::HistoryRecord> last_history(Time now);
-  // Whether commands, and the texts of errors, of the user's tasks are for `by`.
+  // Whether `by` may see commands and texts of errors of the user's tasks.
   bool may_see_tasks_of(std::string_view user, const Principal* by) const;
 
   MasterSnapshot snapshot() const;
-  // Broken invariants of DESIGN §10 (1 to 5). O(everything); for tests and the simulator.
+  // Violated invariants of DESIGN §10 (1 to 5). O(everything); for tests and the simulator.
   std::vector<Violation> violations() const;
 
  private:

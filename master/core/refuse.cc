@@ -1,5 +1,5 @@
-// Launches that are refused: what their scheduler is told, and how long it waits for offers after
-// some of them.
+// Refused launches: the updates for their scheduler, and how long it waits for offers after some of
+// them.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace proffer::master {
 using proto::TaskReason;
 using proto::TaskState;
 
-// In no table: it never began, and another launch may have its id.
+// A refused task is in no table of live tasks: it never began, and another launch may have its id.
 void Master::State::refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
                            TaskRefusal&& refusal, Step& step) {
   step.trace(TaskRefused{framework.id(), spec.id, on, refusal.reason, framework.user_of(spec)});
@@ -28,7 +28,7 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
                            .exit_code = {},
                            .signal = {},
                            .at = step.now};
-  // One reason for a refusal is that they may not be sent.
+  // Labels may be the reason for the refusal; then they may not be sent.
   if (proto::check_labels(spec.labels)) status.labels = spec.labels;
   if (is_valid_name(spec.id.str()) && !tasks_.is_used({framework.id(), spec.id})) {
     tasks_.add_refused({.framework = framework.id(),
@@ -47,7 +47,7 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
   keep_refusal(framework, spec, std::move(status), step);
 }
 
-// Until its scheduler has acknowledged it.
+// Keeps the refusal until its scheduler has acknowledged it.
 void Master::State::keep_refusal(Framework& framework, const proto::TaskSpec& spec,
                                  proto::TaskStatus&& status, Step& step) {
   if (is_valid_name(spec.id.str())) keep_refused(framework, spec, status);
@@ -58,7 +58,7 @@ void Master::State::keep_refusal(Framework& framework, const proto::TaskSpec& sp
        step);
 }
 
-// All agents are back or removed, so nobody runs a later launch of these ids unless it is known.
+// All agents are back or removed, so a later launch of these ids runs only if it is known.
 void Master::State::tell_old_refusals(Framework& framework, Step& step) {
   for (auto& [task, status] : std::exchange(framework.old_refusals, {})) {
     if (framework.gone || tasks_.is_used({framework.id(), task})) continue;
@@ -82,7 +82,7 @@ void Master::State::tell_old_refusals(Framework& framework, Step& step) {
   }
 }
 
-// By the master, or by the agent that got it.
+// Counts a launch that the master refused, or the agent that got it.
 void Master::State::note_refused(Framework& framework, const TaskId& task, const AskName& ask,
                                  TaskReason reason, const std::string& message, Time now) {
   RefusedLaunches& refused = framework.refused_launches;
@@ -112,8 +112,8 @@ AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan) {
   return outcome;
 }
 
-// Of a decline: a scheduler that declines for no time again and again is offered the agent less
-// and less often.
+// A scheduler that repeatedly declines an agent for no time is offered the agent less and less
+// often.
 Refusal Master::State::not_too_short(Framework& framework, const AgentId& agent, Refusal refusal,
                                      Time now) {
   const bool has_reason = !refusal.too_little.empty() || refusal.wrong_agent;
@@ -125,9 +125,9 @@ Refusal Master::State::not_too_short(Framework& framework, const AgentId& agent,
   return refusal;
 }
 
-// After each accept. What is refused because a message was on its way too long is counted too: one
-// such failure waits for nothing. An accept without tasks, which refuses nothing for a time, comes
-// from a scheduler whose library refused them.
+// Called after each accept. Launches that are refused because a message was too long on its way
+// count too: one such failure causes no wait. An accept without tasks and without a filter comes
+// from a scheduler whose library refused its tasks.
 void Master::State::note_outcome(Framework& framework, AcceptOutcome&& outcome, Step& step) {
   for (const AskName& ask : outcome.launched) framework.back_off.note_launched(ask);
   const bool did_nothing = outcome.launched.empty() && !outcome.did_other && !outcome.declines;
@@ -140,10 +140,10 @@ void Master::State::note_outcome(Framework& framework, AcceptOutcome&& outcome, 
   pause_waiting(framework);
 }
 
-// Leases of its offers have ended without an answer. What it is offered others wait for, so it is
-// offered less and less often, and for a shorter time, until it answers.
+// Offers of the framework expired without an answer. Others wait for these resources, so the
+// framework gets offers less and less often, and with shorter leases, until it answers.
 void Master::State::note_silence(Framework& framework, Step& step) {
-  constexpr int64_t kHalvings = 20;  // more than any lease has
+  constexpr int64_t kHalvings = 20;  // more than any lease allows
   const int64_t times = std::min(++framework.unanswered.times, kHalvings);
   const Duration longest = options_.allocator.offer_timeout;
   const Duration halved = nanoseconds(longest.nanos() >> times);
@@ -158,7 +158,8 @@ void Master::State::note_answer(Framework& framework) {
   allocator_.limit_lease(framework.id(), std::nullopt);
 }
 
-// Also after each declaration: an ask that is declared anew is another one to the allocator.
+// Called after each declaration, too: the allocator treats an ask that is declared anew as another
+// one.
 void Master::State::pause_waiting(const Framework& framework) {
   const std::optional<Time> end = framework.back_off.next_end();
   if (!end) return;

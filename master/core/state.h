@@ -298,9 +298,9 @@ class Master::State {
   void drop_pending(Task& task);
   void make_room_for_updates(Step& step);
   uint64_t next_sequence();
-  // Out of the table; do not use the task afterwards.
+  // Removes the task from the table; it must not be used afterwards.
   void end(Task& task);
-  // Does so if the task has ended and nobody is there to be told.
+  // Does so if the task has ended and all receivers of its end have it.
   void end_if_told(Task& task);
 
   // ledger.cc

@@ -75,7 +75,7 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
       found.push_back({text("framework ", id.str(), " counts its tasks wrong")});
     }
     if (framework.gone && framework.tasks == 0 && framework.held == 0) {
-      found.push_back({text("framework ", id.str(), " is over and not forgotten")});
+      found.push_back({text("framework ", id.str(), " has ended, but is not removed")});
     }
   }
   for (const auto& [user, count] : away) {
@@ -192,7 +192,7 @@ void Master::State::check_agents_held(HeldSums& sums, std::vector<Violation>& fo
                             ", ", to_text(use.allocated), " of ", to_text(use.total))});
     }
     if (use.active != (agent->state == AgentState::kConnected && !agent->stopping)) {
-      found.push_back({text("agent ", use.agent.str(), " is offered though it is not there")});
+      found.push_back({text("agent ", use.agent.str(), " is offered, but it is not available")});
     }
   }
   for (const auto& [id, agent] : agents_.all()) {
@@ -241,16 +241,17 @@ void Master::State::check_sessions(std::vector<Violation>& found) const {
     const auto wrong = [&, &peer_id = id](std::string_view what) {
       found.push_back({text("peer ", peer_id.value(), " ", what)});
     };
-    if (!armed(DeadlineKind::kPeerSilent, id, {})) wrong("may be silent for ever");
+    if (!armed(DeadlineKind::kPeerSilent, id, {})) wrong("may be silent without a timeout");
     const bool registered = peer.kind == PeerKind::kAgent || peer.kind == PeerKind::kScheduler;
     if (registered && !armed(DeadlineKind::kPeerHeartbeat, id, {})) wrong("gets no heartbeats");
     if (peer.kind == PeerKind::kAgent) {
       const Agent* agent = agents_.find(peer.agent);
-      if (agent == nullptr || agent->peer != id) wrong("is not the agent that it says");
+      if (agent == nullptr || agent->peer != id) wrong("is not the agent that it claims to be");
     }
     if (peer.kind == PeerKind::kScheduler) {
       const Framework* framework = frameworks_.find(peer.framework);
-      if (framework == nullptr || framework->peer != id) wrong("is not the framework that it says");
+      if (framework == nullptr || framework->peer != id)
+        wrong("is not the framework that it claims to be");
     }
   }
   int64_t awaited = 0;
@@ -263,17 +264,17 @@ void Master::State::check_sessions(std::vector<Violation>& found) const {
     if (!agent.connected() && !armed(DeadlineKind::kAgentUnreachable, {}, id.str()) &&
         !armed(DeadlineKind::kAgentRemoved, {}, id.str()) &&
         !(brake_.holds(id, agent.lost_at) && armed(DeadlineKind::kBrake, {}, {}))) {
-      found.push_back({text("agent ", id.str(), " may stay away for ever")});
+      found.push_back({text("agent ", id.str(), " is disconnected without a timeout")});
     }
   }
   if (awaited != awaited_) found.push_back({"the expected agents are counted wrong"});
   for (const auto& [id, framework] : frameworks_.all()) {
     if (framework.connected() && sessions_.find(framework.peer) == nullptr) {
-      found.push_back({text("framework ", id.str(), " has a connection that is not there")});
+      found.push_back({text("framework ", id.str(), " has a connection that does not exist")});
     }
     if (!framework.gone && !framework.connected() &&
         !armed(DeadlineKind::kFailover, {}, id.str())) {
-      found.push_back({text("framework ", id.str(), " may stay away for ever")});
+      found.push_back({text("framework ", id.str(), " is disconnected without a timeout")});
     }
   }
 }
@@ -286,18 +287,19 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
         record->unreachable != (agent.state == AgentState::kUnreachable) ||
         record->drained_by != agent.drained_by || record->admission != agent.admission ||
         record->gone_at || record->gone_secrets != agent.gone_secrets) {
-      found.push_back({text("agent ", id.str(), " is in the registry with another content")});
+      found.push_back({text("agent ", id.str(), " differs from its registry record")});
     }
   }
   for (const auto& [id, gone] : agents_.gone()) {
     const proto::AgentRecord* record = registry_.find(id);
     if (agents_.find(id) != nullptr || record == nullptr || record->secret != gone.secret ||
         record->gone_at != gone.at || record->gone_secrets != gone.gone_secrets) {
-      found.push_back({text("agent ", id.str(), ", which is gone, is not gone in the registry")});
+      found.push_back(
+          {text("agent ", id.str(), " is gone, but its registry record is missing or differs")});
     }
   }
   if (registry_.agents().size() != agents_.size() + agents_.gone().size()) {
-    found.push_back({"the registry has an agent that is not there"});
+    found.push_back({"the registry has an agent that the master does not know"});
   }
   // Of an agent one, and a successor of it that was not used yet.
   std::set<std::pair<std::string_view, bool>> agents_with_keys;
@@ -312,11 +314,11 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
     ++durable;
     const proto::FrameworkRecord* record = registry_.find(id);
     if (record == nullptr || !(*record == framework.record)) {
-      found.push_back({text("framework ", id.str(), " is in the registry with another content")});
+      found.push_back({text("framework ", id.str(), " differs from its registry record")});
     }
   }
   if (registry_.frameworks().size() != durable) {
-    found.push_back({"the registry has a framework that is not there"});
+    found.push_back({"the registry has a framework that the master does not know"});
   }
 }
 
@@ -363,7 +365,7 @@ void Master::State::check_relays(std::vector<Violation>& found) const {
     }
     if (!deadlines_.armed(
             {.kind = DeadlineKind::kRelay, .peer = {}, .id = std::to_string(number)})) {
-      found.push_back({text("relay ", number, " may wait for ever")});
+      found.push_back({text("relay ", number, " waits without a timeout")});
     }
   }
   for (const auto& [id, count] : counts) {
@@ -410,10 +412,11 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
       const AskWait& wait = entry.wait;
       count(id, entry.role, wait.reason(), wait.lacking());
       count(id, entry.role, WaitReason::kScheduler, wait.offered());
-      if (wait.is_empty()) wrong("is of no task");
-      if (!framework.asks.contains(ask)) wrong("is of no ask");
-      if (is_decided && wait.offered() != allocator_.offered(id, ask)) wrong("counts offers wrong");
-      if (is_decided && wait.lacking() < allocator_.lacking(id, ask)) wrong("lacks tasks");
+      if (wait.is_empty()) wrong("covers no tasks");
+      if (!framework.asks.contains(ask)) wrong("belongs to no ask");
+      if (is_decided && wait.offered() != allocator_.offered(id, ask))
+        wrong("counts its offers wrong");
+      if (is_decided && wait.lacking() < allocator_.lacking(id, ask)) wrong("counts too few tasks");
       if (!wait.look_at || !looks_.contains({*wait.look_at, id, ask}))
         wrong("is not in the list of waiting asks");
     }
@@ -435,7 +438,7 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
       const auto reason = static_cast<WaitReason>(i);
       if (framework.wait_totals.tasks(reason) == of_frameworks[{id, reason}]) continue;
       found.push_back(
-          {text("tasks of ", id.str(), " that wait are counted wrong: ", to_text(reason))});
+          {text("waiting tasks of ", id.str(), " are counted wrong: ", to_text(reason))});
     }
   }
   for (const auto& [role, totals] : role_waits_.all()) {
@@ -443,7 +446,7 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
       const auto reason = static_cast<WaitReason>(i);
       if (totals->tasks(reason) == of_roles[{role, reason}]) continue;
       found.push_back(
-          {text("tasks of role ", role.str(), " that wait are counted wrong: ", to_text(reason))});
+          {text("waiting tasks of role ", role.str(), " are counted wrong: ", to_text(reason))});
     }
   }
 }
@@ -463,8 +466,8 @@ void Master::State::check_reservations(std::vector<Violation>& found) const {
     for (const auto& [role, resources] : agent.reserved) {
       const auto record = registry_.reservations().find({id, role});
       if (record == registry_.reservations().end() || record->second.resources != resources) {
-        found.push_back({text("what is reserved of agent ", id.str(), " for ", role.str(),
-                              " is in the registry with another content")});
+        found.push_back({text("the reservation of agent ", id.str(), " for ", role.str(),
+                              " differs from its registry record")});
       }
     }
     reserved += agent.reserved.size();
@@ -472,12 +475,13 @@ void Master::State::check_reservations(std::vector<Violation>& found) const {
       if (task->ended() || !task->ending->revoke || task->kill_asked) continue;
       if (!deadlines_.armed(
               {.kind = DeadlineKind::kRevoke, .peer = {}, .id = to_text(task->key())})) {
-        found.push_back({text("task ", to_text(task->key()), " is revoked for ever")});
+        found.push_back(
+            {text("task ", to_text(task->key()), " has a revoke notice without an end")});
       }
     }
   }
   if (registry_.reservations().size() != reserved) {
-    found.push_back({"the registry has a reservation that is not there"});
+    found.push_back({"the registry has a reservation that the master does not know"});
   }
 }
 

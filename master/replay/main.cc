@@ -300,7 +300,7 @@ int replay(const Options& options) {
     }
     if (differs) {
       return fail(Error::failed_precondition("--with needs a recording that replays without a "
-                                             "difference: the work after it is not known")
+                                             "difference: the work after a difference is not known")
                       .with_hint("replay it with the version of Proffer that wrote it"),
                   options.json);
     }

@@ -1,5 +1,5 @@
-// One look is ConditionWatch::look(): each rule says what it finds, and what is found again keeps
-// the time of when it was found first.
+// ConditionWatch::look() makes one examination: each rule reports its findings, and a repeated
+// finding keeps the time of the first one.
 
 #include "master/shell/conditions.h"
 
@@ -135,8 +135,8 @@ void look_at_roles(const Circumstances& now, Findings& findings) {
 
 }  // namespace
 
-// An offer that ended without an answer comes back, to be left again: the count of such offers
-// grows as long as the scheduler is silent.
+// An expired offer is made again and expires again: the count grows as long as the scheduler is
+// silent.
 void ConditionWatch::look_at_schedulers(const Circumstances& now, Findings& findings) {
   std::map<std::string, Expired> seen;
   for (const FrameworkSeriesRow& row : now.series) {

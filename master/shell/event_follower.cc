@@ -196,9 +196,10 @@ void EventFollower::on_written(Result<Outcome> result) {
   bytes_ = result->bytes;
   const proto::EventPlace before = std::exchange(*next_, result->next);
   if (*next_ < before) {
-    LOG(WARNING) << "the event log is set aside, because the leader's places are before its end: a "
-                    "registry was restored or replaced from="
-                 << to_text(before);
+    LOG(WARNING)
+        << "the event log is set aside, because the leader's events are older than its end: "
+           "a registry was restored or replaced from="
+        << to_text(before);
   }
   if (*next_ == before) return timer_.arm(loop_.now() + options_.pause);
   go_on();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The call "history" at the leader: of what it saw itself, and of what another master saw, which
-// stands by and is asked.
+// The call "history" at the leader: pages of its own history, and of another master's, which it
+// requests from that standby.
 
 #include <cstdint>
 #include <functional>
@@ -20,9 +20,9 @@
 
 namespace proffer::master {
 
-// A standby that does not answer in this time is told as one that does not answer.
+// A standby that does not answer within this time is reported as not answering.
 inline constexpr Duration kStandbyAnswersIn = seconds(10);
-// Pages that are waited for at a time; more are refused.
+// The maximum of pages requested from standbys at a time; further requests are refused.
 inline constexpr size_t kStandbyPagesMax = 8;
 inline constexpr size_t kStandbyPagesPerUserMax = kStandbyPagesMax / 2;
 
@@ -30,15 +30,15 @@ class HistoryCalls {
  public:
   using Done = std::function<void(Result<Page>)>;
 
-  // `send` gives a call to a standby.
+  // `send` sends a call to a standby.
   HistoryCalls(Loop& loop, std::function<void(PeerId, proto::Call)> send);
   ~HistoryCalls() { *alive_ = false; }
   HistoryCalls(const HistoryCalls&) = delete;
   HistoryCalls& operator=(const HistoryCalls&) = delete;
 
-  // A page, without what `by` may not see. `core` and `own` (nullptr: none is kept) must outlive
-  // this. `done` may be called at once. Errors: those of Master::keeper_of() and
-  // HistoryReader::read(); kTimeout and kUnavailable, of a standby.
+  // Reads a page, without entries that `by` may not see. `core` and `own` (nullptr: no history is
+  // kept) must outlive this object. `done` may be called at once. Errors: those of
+  // Master::keeper_of() and HistoryReader::read(); kTimeout and kUnavailable from a standby.
   void read(const Master& core, History* own, std::string_view arguments, PrincipalPtr by,
             Done done);
 
@@ -60,7 +60,7 @@ class HistoryCalls {
   Loop& loop_;
   const std::function<void(PeerId, proto::Call)> send_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::map<uint64_t, Waiting> waiting_;  // by the number of our call; so the first ends first
+  std::map<uint64_t, Waiting> waiting_;  // by the number of the call, so the first ends first
   uint64_t asked_ = 0;
   Timer timer_;
 };

@@ -1,6 +1,7 @@
-// The story of a frame: decoded, one step of the core, its records made durable, its messages sent.
-// Read Impl::step first. Steps leave in their order: while one waits for the disk, later ones wait
-// behind it. Before this master leads there is no core (Impl::gained), and a standby answers.
+// The way of a frame: it is decoded, the core makes one step, the step's records are made durable,
+// and its messages are sent. Read Impl::step first. Steps leave in order: while one waits for the
+// disk, later ones wait behind it. Before this master leads there is no core (Impl::gained), and a
+// standby answers.
 
 #include "master/shell/master_shell.h"
 
@@ -50,7 +51,7 @@
 namespace proffer::master {
 namespace {
 
-// Of HTTP, at the socket and the port together: three quarters may be listeners of events.
+// HTTP connections at the socket and the port together; three quarters may follow events.
 constexpr size_t kMasterHttpConnectionsMax = 6'000;
 
 proto::Reply refusal(uint64_t call, const Error& why) {
@@ -115,10 +116,10 @@ struct MasterShell::Impl {
                   .leader = [this] { return options.core.leader; },
                   .may_serve = [this] { return may_serve(); },
                   .waits_for_disk = [this] { return waits_for_disk(); }}) {}
-  // While the lock is held, the path is nobody else's.
+  // While the lock is held, no other process owns the path.
   ~Impl() {
     if (history) history->finish(core->last_history(loop.now()));
-    // What the registry may have, and nobody was told of, is missing.
+    // The log is incomplete if the registry may have steps whose events were not logged.
     if (events) events->finish(outcome && leadership->store().pending() == 0);
     if (recorder) recorder->finish();
     router.reset();
@@ -128,45 +129,45 @@ struct MasterShell::Impl {
 
   Loop& loop;
   MasterShellOptions options;
-  std::optional<DirectoryLock> data_lock;  // beside an ensemble; else it is the registry's
+  std::optional<DirectoryLock> data_lock;  // with an ensemble; without one it is the registry's
   std::unique_ptr<Leadership> leadership;
-  std::unique_ptr<Master> core;                 // nullptr: it does not lead
-  std::unique_ptr<History> history;             // nullptr: none is kept, or it does not lead
-  std::unique_ptr<EventLog> events;             // the same
-  std::span<const std::byte> frame_in_hand;     // of the event that is the next step
-  std::unique_ptr<LogCheck> log_check;          // nullptr: it does not lead
-  bool is_id_new = false;                       // master_id was missing
-  bool has_been_here = false;                   // the data directory is of an earlier life
-  std::unique_ptr<Recorder> recorder;           // nullptr: nothing is recorded, or it does not lead
-  std::unique_ptr<ConditionKeeper> conditions;  // nullptr: it does not lead
+  std::unique_ptr<Master> core;              // nullptr: this master does not lead
+  std::unique_ptr<History> history;          // nullptr: none is kept, or this master does not lead
+  std::unique_ptr<EventLog> events;          // the same
+  std::span<const std::byte> frame_in_hand;  // the frame of the event that is the next step
+  std::unique_ptr<LogCheck> log_check;       // nullptr: this master does not lead
+  bool is_id_new = false;                    // master_id was missing
+  bool has_been_here = false;                // the data directory is of an earlier life
+  std::unique_ptr<Recorder> recorder;        // nullptr: not recording, or not leading
+  std::unique_ptr<ConditionKeeper> conditions;  // nullptr: this master does not lead
   std::unique_ptr<Forecaster> forecaster;       // the same
   std::unique_ptr<Router> router;
   Intake intake;
-  std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
+  std::unique_ptr<StandbyLink> link;  // nullptr: this master leads, or is the only one
   Shedding shedding;
   PeerPrincipals principals;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
   bool is_ending = false;
   std::unique_ptr<Timer> end_timer;
-  std::string socket;  // its path, once socket_lock is held
+  std::string socket;  // its path, while socket_lock is held
   std::optional<DirectoryLock> socket_lock;
-  std::optional<KeyPair> keys;      // the master's own, if it serves other machines
-  Address tcp;                      // where it does, or will when it leads
+  std::optional<KeyPair> keys;      // the masters' key, if this master serves other machines
+  Address tcp;                      // the address for other machines, if any, also before it leads
   std::optional<HeldPort> held;     // while it does not lead
-  std::vector<Address> advertised;  // as its options say
+  std::vector<Address> advertised;  // from its options
   Result<void> outcome;
   Secrets secrets;
 
   proto::Encoder encoder;
   MasterOutbox out;
   TraceLog trace;
-  // From the first event that called for a decision, until that decision was taken.
+  // The time of the first event that required a decision, until that decision is made.
   std::optional<Time> undecided_since;
   LatencyHistogram decisions;
   RegistryWrites writes;
   TaskCounts tasks;
-  // They use what is above.
+  // These use the members above.
   Api api;
   HttpApi http_api;
 
@@ -190,7 +191,7 @@ struct MasterShell::Impl {
   void on_call(PeerId peer, const proto::Call& call);
   bool hears(PeerId peer);
   Result<std::string> join_token_reply() const;
-  // Of the core, or of this shell itself.
+  // Logs events of the core, or of this shell.
   void tell(const std::vector<TraceEvent>& happened);
   void begin_logs(const MasterSnapshot& snapshot);
   void begin_events();
@@ -202,7 +203,7 @@ struct MasterShell::Impl {
   void step(MasterEvent event);
   void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
   void send(PeerId peer, const proto::Envelope& envelope);
-  void send(PeerId peer, proto::BoxedMessage message);  // outside of sessions
+  void send(PeerId peer, proto::BoxedMessage message);  // without a session
   void reply(PeerId peer, proto::Reply message) { send(peer, std::move(message)); }
 };
 
@@ -302,9 +303,9 @@ Result<void> MasterShell::Impl::open_registry() {
   return {};
 }
 
-// The core begins its life here, with what the registry says.
+// The core begins its life here, with the rows of the registry.
 void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows) {
-  link.reset();  // It hands over the event log.
+  link.reset();  // This releases the event log.
   MasterSnapshot snapshot;
   for (const StoreRecord& record : rows) {
     Result<proto::RegistryRow> row = proto::decode_row(record.table, record.key, *record.value);
@@ -344,7 +345,7 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
   LOG(INFO) << "master leads leader=" << leader.value() << " records=" << rows.size();
 }
 
-// What they lack is looked for before they are written to.
+// Checks for missing files before the logs are written.
 void MasterShell::Impl::begin_logs(const MasterSnapshot& snapshot) {
   const LeaderEpoch leader = options.core.leader;
   has_been_here = has_been_here || (options.zookeeper == std::nullopt && leader.value() > 1);
@@ -401,7 +402,7 @@ void MasterShell::Impl::tell(const std::vector<TraceEvent>& happened) {
   if (events) events->add(now, happened);
 }
 
-// When this master's last lead ended, if another has led since.
+// The end of this master's last lead, if another master has led since.
 std::optional<Time> MasterShell::Impl::led_until(const MasterSnapshot& snapshot) const {
   for (const proto::RegistryRow& row : snapshot.rows) {
     const auto* cluster = std::get_if<proto::ClusterRecord>(&row);
@@ -413,7 +414,7 @@ std::optional<Time> MasterShell::Impl::led_until(const MasterSnapshot& snapshot)
   return std::nullopt;
 }
 
-// Nothing is done and told any more: the process ends, and its restart is a standby (ADR 0053).
+// Stops all work and all messages: the process ends, and its restart is a standby (ADR 0053).
 void MasterShell::Impl::lost(Error why) {
   if (!outcome) return;
   LOG(ERROR) << "the master ends: " << why.message() << "; " << why.hint();
@@ -422,8 +423,8 @@ void MasterShell::Impl::lost(Error why) {
   loop.stop();
 }
 
-// Another master leads when this one has given up its session with ZooKeeper. Until then it would
-// serve nobody, so it waits only for standbys that are about to have all events.
+// Another master leads after this one has given up its session with ZooKeeper. Until then no master
+// would serve, so this one waits only for standbys that will soon have all events.
 void MasterShell::Impl::end() {
   const bool is_second = std::exchange(is_ending, true);
   if (is_second || core == nullptr || events == nullptr || !outcome) return loop.stop();
@@ -433,7 +434,7 @@ void MasterShell::Impl::end() {
     if (done) events->finish();
     if (!api.is_standby_behind()) loop.stop();
   };
-  // What waits for the registry has happened, and is told before the end is.
+  // Events that wait for the registry have happened, so they are written before the end event.
   if (leadership->store().pending() == 0) return finish({});
   leadership->store().append({}, finish);
 }
@@ -449,7 +450,7 @@ bool MasterShell::Impl::may_serve() const {
   return core != nullptr && outcome && !is_ending && leadership->may_serve(loop.now());
 }
 
-// The store fails for good at kStoreQueuedMax, so before that frames wait until the disk is back.
+// The store fails for good at kStoreQueuedMax; before that, frames wait until the disk is back.
 bool MasterShell::Impl::waits_for_disk() const {
   return core != nullptr && leadership->store().pending() >= kStoreServedMax;
 }
@@ -476,7 +477,7 @@ Result<void> MasterShell::Impl::listen(const Address& at) {
   return {};
 }
 
-// A standby knows no keys, so its port is closed, and peers go on to the next master at once.
+// A standby knows no keys, so its port is closed, and peers try the next master at once.
 Result<void> MasterShell::Impl::listen_by_keys() {
   if (!keys) return {};
   if (Result<void> listening = listen(tcp); !listening) return listening;
@@ -486,7 +487,8 @@ Result<void> MasterShell::Impl::listen_by_keys() {
   return {};
 }
 
-// Where it may be reached: the socket if there is one, and by other masters' peers its port.
+// Returns where it can be reached: the socket if there is one, and its port for peers of other
+// masters.
 Result<std::string> MasterShell::Impl::serve() {
   std::string served;
   if (options.tcp) {
@@ -532,11 +534,11 @@ const KnownKey* MasterShell::Impl::find_key(const PublicKey& key) const {
   return core == nullptr ? nullptr : core->find_key(key, loop.now());
 }
 
-// Asked within the handshake of each connection from another machine.
+// Called in the handshake of each connection from another machine.
 bool MasterShell::Impl::may_connect(const PublicKey& key) {
-  if (key == keys->public_key) return true;  // Another master: it stands by.
+  if (key == keys->public_key) return true;  // another master, which is a standby
   if (find_key(key) != nullptr) return true;
-  // Not by the key: strangers have as many as they like.
+  // The limit on log lines is not per key: a stranger can make any number of keys.
   tell({AuditRefused{.user = "unknown-key", .action = "connect", .of = key.str()}});
   return false;
 }
@@ -546,7 +548,7 @@ void MasterShell::Impl::drop_key(const PublicKey& key) {
 }
 
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
-  // While it waited its session may have ended.
+  // The session may have ended while the frame waited.
   if (!router->has_session(peer) && !principals.knows(peer)) return;
   const PublicKey key = router->key_of(peer);
   if (!key.empty() && principals.of(peer) == nullptr) {
@@ -599,8 +601,8 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
   api.call(wanted, answer);
 }
 
-// A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that
-// does not read its answers is dropped.
+// A peer that has disconnected gets no answer, because an answer may take milliseconds to make. A
+// peer that does not read its answers is dropped.
 bool MasterShell::Impl::hears(PeerId peer) {
   if (!router->is_connected(peer)) return false;
   if (router->queued(peer) < kCallsPerPeerMax &&
@@ -684,8 +686,8 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   http_api.on_request(request, std::move(responder));
 }
 
-// One event, one step. Messages leave only when the records of their step are on disk, so nobody
-// hears of a decision that a restart could forget.
+// One event, one step. Messages leave only when the records of their step are on disk, so peers
+// never learn of a decision that a restart could forget.
 void MasterShell::Impl::step(MasterEvent event) {
   if (!may_serve()) return;
   out.clear();
@@ -721,7 +723,7 @@ void MasterShell::Impl::step(MasterEvent event) {
         std::move(records), [this, decided_since, now, actions = std::move(out.actions),
                              happened = std::exchange(out.trace, {})](Result<void> done) mutable {
           writes.ended(loop.now());
-          // Followers are told what a restart cannot take back, as peers are.
+          // Followers, like peers, get only events that a restart cannot revert.
           if (done && events) events->add(now, happened);
           if (done) return deliver(std::move(actions), decided_since);
           lost(std::move(done).error().in("the registry cannot be written"));
@@ -754,7 +756,7 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
 
 void MasterShell::Impl::send(PeerId peer, const proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder.encode(envelope);
-  if (!frame) {  // The gap in the sequence ends that session; it registers again.
+  if (!frame) {  // The gap in the sequence ends that session; its peer registers again.
     LOG(ERROR) << "cannot send " << proto::message_name(*envelope.message) << ": "
                << frame.error().message();
     return;

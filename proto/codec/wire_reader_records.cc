@@ -47,7 +47,7 @@ void WireReader::quota(capnp::List<wire::KindAmount>::Reader in, Quota& out) {
     enumerator(amount.getKind(), "resource kind", kResourceKindCount, kind);
     whole(amount.getMilli(), "an amount of a quota", 0, kAmountMax, milli);
     if (static_cast<int>(kind) < least) {
-      return refuse(Error::invalid_argument("kinds of a quota must be sorted, with none twice"));
+      return refuse(Error::invalid_argument("kinds of a quota must be sorted, without duplicates"));
     }
     least = static_cast<int>(kind) + 1;
     out.set(kind, milli);
@@ -71,7 +71,7 @@ void WireReader::users(capnp::List<capnp::Text>::Reader in, std::string_view wha
     c_text(in[i], what, kNameBytesMax, user);
     if (user.empty() || (!out.empty() && user <= *out.rbegin())) {
       return refuse(
-          Error::invalid_argument(proffer::text(what, " must be sorted, with none twice")));
+          Error::invalid_argument(proffer::text(what, " must be sorted, without duplicates")));
     }
     out.insert(std::move(user));
   }
@@ -256,7 +256,8 @@ void WireReader::wait_reasons(const In& in, std::vector<Row>& out) {
     Row row;
     enumerator(in[i].getReason(), "reason of waiting", kWaitReasonCount, row.reason);
     if (ok() && !out.empty() && row.reason <= out.back().reason) {
-      return refuse(Error::invalid_argument("reasons of waiting must be sorted, with none twice"));
+      return refuse(
+          Error::invalid_argument("reasons of waiting must be sorted, without duplicates"));
     }
     out.push_back(row);
   }

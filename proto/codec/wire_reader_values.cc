@@ -11,7 +11,7 @@ namespace proffer::proto {
 namespace {
 
 Error not_sorted(std::string_view what) {
-  return Error::invalid_argument(text(what, " must be sorted, with none twice"));
+  return Error::invalid_argument(text(what, " must be sorted, without duplicates"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// The lines of the event log: each event as one object of JSON, as readers of the log get it. The
-// rules of json.h hold.
+// The lines of the event log: each event as one JSON object, in the form for readers. The rules of
+// json.h hold.
 
 #include <cstdint>
 #include <optional>
@@ -22,9 +22,9 @@ std::string_view level_word(TraceLevel level);
 inline constexpr std::string_view kEventLineBegin = "{\"seq\":\"";
 inline constexpr std::string_view kGapWords = "gap";
 
-// Reads the events of one record of a log's file: of a block, or of a line. Logs before blocks
-// have lines, and a standby keeps a line as it is if a block could not reproduce it byte for byte.
-// The record may be any bytes: what is malformed is the end.
+// Reads the events of one record of a log file: a block or a line. Logs from before there were
+// blocks have lines, and a standby keeps a line if a block could not reproduce it byte for byte.
+// The record may be any bytes: reading ends at the first malformed one.
 //
 //   for (EventLineReader lines(record); lines.next();) use(lines.line(), lines.place());
 class EventLineReader {
@@ -32,7 +32,7 @@ class EventLineReader {
   // `record` outlives the reader.
   explicit EventLineReader(std::string_view record);
 
-  // Goes to the first event, or the next one. False: there is none.
+  // Goes to the next event (at first, to the first). False: there is none.
   bool next();
   const EventPlace& place() const { return place_; }
   // {"seq":"17.4021","time_s":…,"event":"task launched","level":"detail", then its fields and,
@@ -43,14 +43,14 @@ class EventLineReader {
   std::optional<EventBlockReader> block_ = {};
   EventPlace place_ = {};
   std::string_view line_;
-  bool is_line_read_ = false;  // the record, which is a line
-  std::string printed_ = {};   // of a block
+  bool is_line_read_ = false;  // the record is a line, and was read
+  std::string printed_ = {};   // the printed event of a block
 };
 
-// O(1). None: it is no record of a log.
+// O(1). Empty: it is not a record of a log.
 std::optional<EventPlace> first_place_of(std::string_view record);
 std::optional<EventPlace> last_place_of(std::string_view record);
-// O(events in it). Empty: there is none.
+// O(events in it). Empty: it has no events.
 std::string last_line_of(std::string_view record);
 
 // The lines of a block, in memory.
@@ -64,20 +64,21 @@ struct EventLines {
   std::vector<size_t> ends = {};  // in `text`
 };
 
-// Where events from `from` to before `until` are missing: {"seq":FROM,"time_s","event":"gap",
-// "level":"warning","until":UNTIL,"lost"}; `lost` is left out if nobody knows how many they are.
+// The line for a gap: events are missing from `from` to before `until`.
+// {"seq":FROM,"time_s","event":"gap","level":"warning","until":UNTIL,"lost"}; `lost` is left out if
+// their number is unknown.
 std::string event_gap_json(const EventPlace& from, const EventPlace& until, Time at,
                            std::optional<uint64_t> lost);
 
-// A line as above, as server-sent events have it (html.spec.whatwg.org/#server-sent-events), to be
-// appended. `seen` becomes its id: a reader that has it goes on behind that place.
+// Appends such a line in the form of server-sent events (html.spec.whatwg.org/#server-sent-events).
+// `seen` becomes its id: a reader that has received it continues after that place.
 void append_event_message(std::string& out, std::string_view line, const EventPlace& seen,
                           bool is_gap);
 
-// Of a line as above, which was read from a disk: nothing if it is none.
+// The place in such a line that was read from a disk; empty if it is not such a line.
 std::optional<EventPlace> place_of(std::string_view line);
 
-// A text as it stands in an event, with its quotes.
+// A text in the form that it has in an event, with quotes.
 std::string json_text(std::string_view text);
 
 }  // namespace proffer::proto

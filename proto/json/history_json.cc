@@ -76,7 +76,7 @@ void fields(F& f, typename F::template Of<HistoryQuery>& query) {
   f.text_if_any("task", query.task);
   f.about("only finished, failed, killed, lost, gone or refused");
   f.word("state", parse_task_state, query.state);
-  f.about("only what ended after this time, in seconds since 1970");
+  f.about("only entries after this time, in seconds since 1970");
   f.seconds("since_s", query.since);
   f.about("show the use of roles instead of tasks");
   f.truth("roles", query.roles);

@@ -1,5 +1,5 @@
-// nlohmann's work, kept within bounds: depth, size, doubled members and invalid UTF-8 are dealt
-// with here, and so are its exceptions. Read parse_object first.
+// Uses nlohmann within bounds: this file handles depth, size, duplicate members, invalid UTF-8 and
+// exceptions. Read parse_object first.
 
 #include "proto/json/json_text.h"
 
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t kMilliMax = int64_t{1} << 52;  // Seconds go to the year 144,683.
 
-// Looks at what is parsed as it is parsed: nlohmann's parser has no limit of depth, but copies,
-// prints and ends recursively, and it takes the last of members with the same name.
+// Checks a document while it is parsed: nlohmann's parser has no depth limit, but copies, prints
+// and destroys recursively, and it takes the last of several members with the same name.
 class Watch {
  public:
   bool operator()(int depth, ParsedJson::parse_event_t event, ParsedJson& parsed) {
@@ -115,7 +115,7 @@ void append_whole(std::string& out, int64_t value) { append_digits(out, value); 
 void append_whole(std::string& out, uint64_t value) { append_digits(out, value); }
 
 void append_milli(std::string& out, int64_t milli) {
-  if (milli < 0 && milli > -1000) out += '-';  // Its whole part is 0, which has no sign.
+  if (milli < 0 && milli > -1000) out += '-';  // The whole part is 0 and has no sign.
   append_digits(out, milli / 1000);
   const int64_t rest = milli % 1000 < 0 ? -(milli % 1000) : milli % 1000;
   if (rest == 0) return;
@@ -136,7 +136,7 @@ Json print_seconds(Duration duration) { return print_number(duration.millis()); 
 
 void JsonFields::refuse(std::string_view name, std::string_view why) const {
   if (error_) return;
-  // Names may be the document's own.
+  // Names may come from the document.
   error_ = Error::invalid_argument(proffer::text(printable(path_ + std::string(name)), ": ", why));
 }
 
@@ -223,7 +223,7 @@ std::optional<int64_t> JsonFields::to_milli(const ParsedJson& value) const {
     return *number * 1000;
   }
   if (!value.is_number_float()) return std::nullopt;
-  const double milli = value.get<double>() * 1000;  // for printing: what a double printed
+  const double milli = value.get<double>() * 1000;  // print_number() prints a double
   if (!(std::fabs(milli) <= static_cast<double>(kMilliMax))) return std::nullopt;
   return std::llround(milli);
 }

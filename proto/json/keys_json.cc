@@ -56,7 +56,7 @@ template <class F>
 void fields(F& f, typename F::template Of<KeyRevokeCall>& call) {
   f.about("a unique prefix of the key or token");
   f.text_if_any("key", call.key);
-  f.about("instead of a key: agent or user, with a name; revokes all its keys and tokens");
+  f.about("agent or user, instead of a key: revoke all keys and tokens of `name`");
   f.word("kind", parse_key_kind, call.kind);
   f.about("name of the agent or user");
   f.text_if_any("name", call.name);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Joins a scheduler's pure core with a Scheduler, in main() and in a SimCluster alike: what the SDK
-// tells goes in, commands come out, and a timer calls it when it wants to be called. A core is
-// anything with
+// Connects a scheduler's pure core with a Scheduler, in main() and in a SimCluster alike:
+// notifications of the SDK go in, commands come out, and a timer calls the core at its deadlines. A
+// core is any type with
 //
 //   void hear(const sdk::Notification& what, Time now, std::vector<sdk::Command>& out);
 //   void tick(Time now, std::vector<sdk::Command>& out);
@@ -34,7 +34,7 @@ class CoreDrive : public std::enable_shared_from_this<CoreDrive<Core>> {
     core_->hear(what, scheduler_.now(), commands);
     give(std::move(commands));
   }
-  // Something else than the SDK changed the core.
+  // The core was changed, but not by the SDK.
   void look() {
     std::vector<Command> commands;
     core_->tick(scheduler_.now(), commands);
@@ -46,7 +46,7 @@ class CoreDrive : public std::enable_shared_from_this<CoreDrive<Core>> {
     for (Command& command : commands) scheduler_.command(std::move(command));
     arm();
   }
-  // A timer that fires early finds nothing to do.
+  // A timer that fires early does nothing.
   void arm() {
     const std::optional<Time> deadline = core_->next_deadline();
     if (!deadline || (armed_ && *armed_ <= *deadline)) return;
@@ -64,7 +64,7 @@ class CoreDrive : public std::enable_shared_from_this<CoreDrive<Core>> {
   std::optional<Time> armed_;
 };
 
-// Before run(). The scheduler keeps the core.
+// Call this before run(). The scheduler keeps the core.
 template <class Core>
 void drive(Scheduler& scheduler, std::shared_ptr<Core> core) {
   auto drive = std::make_shared<CoreDrive<Core>>(scheduler, std::move(core));

@@ -158,7 +158,7 @@ void SimHost::on_signal(int signal, std::function<void()> what) {
 
 Result<std::shared_ptr<void>> SimHost::watch(int, WatchEvents, std::function<void(WatchEvents)>) {
   return Error::unsupported("a simulated cluster has no descriptors to watch")
-      .with_hint("call what the callback calls from the test");
+      .with_hint("in the test, call the code that the callback would run");
 }
 
 void SimHost::connect() {

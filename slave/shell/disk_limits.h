@@ -1,8 +1,8 @@
 #pragma once
 
-// Sums of the files in the sandboxes of running tasks, and which sandboxes are above their limit.
-// Project quotas of the file system would be exact, but few machines have them; so a thread of its
-// own adds up the files, again and again.
+// Adds up the files in the sandboxes of running tasks, and finds sandboxes above their limit.
+// Project quotas of the file system would be exact, but few machines have them; so a separate
+// thread adds up the files periodically.
 //
 // A task without `disk` in its ask is not measured.
 
@@ -30,22 +30,22 @@
 
 namespace proffer::agent {
 
-// Adds up the files below a directory, some entries at a time. A file counts 4 KiB at least, so a
-// million empty ones are not free; one with several names counts once, a part for each name. Other
-// file systems do not count. Files that were deleted and are still open cannot be seen.
+// Adds up the files below a directory, some entries at a time. A file counts at least 4 KiB, so a
+// million empty files are not free. A file with several names counts once, a part for each name.
+// Other file systems do not count. Deleted files that are still open are not found.
 class SandboxWalk {
  public:
   explicit SandboxWalk(const std::string& sandbox);
-  // Looks at so many entries more; false: there is none left.
+  // Examines this many further entries; false: there are none left.
   bool advance(size_t entries);
   // Sum of the entries so far.
   int64_t bytes() const { return bytes_; }
 
  private:
-  // A path is at most so long, from a directory that is held open: a task may nest deeper than any
-  // path can say.
+  // The longest path, relative to an open directory: a task may nest deeper than any path can be
+  // long.
   static constexpr size_t kPathMax = 2'000;
-  // Bounds of memory and descriptors; entries beyond them are not counted.
+  // Limits on memory and descriptors; entries beyond them are not counted.
   static constexpr size_t kPendingMax = 200'000;
   static constexpr size_t kAnchorsMax = 64;
 
@@ -60,11 +60,11 @@ class SandboxWalk {
   dev_t device_ = 0;
   int64_t bytes_ = 0;
   std::vector<Directory> pending_;  // the last is next
-  Directory at_;                    // is read now
+  Directory at_;                    // the one that is being read
   std::unique_ptr<DIR, int (*)(DIR*)> reading_;
 };
 
-// The tasks that may hold only so much, as the agent's records tell.
+// The tasks with a disk limit, from the agent's records.
 class DiskLimits {
  public:
   struct Limit {
@@ -72,9 +72,9 @@ class DiskLimits {
     TaskId task = {};
     int64_t bytes = 0;
   };
-  // In the order in which they are written.
+  // Called for each record in the order of writing.
   void follow(const proto::CheckpointRecord& record);
-  // Any thread.
+  // May be called from any thread.
   std::map<RunKey, Limit> all() const;
 
  private:
@@ -85,20 +85,20 @@ class DiskLimits {
 };
 
 struct DiskWatchOptions {
-  Duration every = seconds(1);  // a round, if it takes no longer
-  size_t entries = 2'000;       // of a sandbox in one round; the next goes on
+  Duration every = seconds(1);  // per round, if it does not take longer
+  size_t entries = 2'000;       // of a sandbox per round; the next round continues
   int64_t rest_for_work = 9;    // a tenth of a CPU at most
 };
 
 class DiskWatch {
  public:
-  // A sandbox holds more than its task may. Said again with each measurement of it.
+  // A sandbox is above its task's limit. Repeated with each measurement.
   struct Over {
     DiskLimits::Limit limit = {};
     uint64_t run = 0;
     int64_t bytes = 0;  // at least
   };
-  // Begins at once; `on_over` is called in its thread. All must outlive it.
+  // Begins at once; `on_over` is called in its thread. All arguments must outlive it.
   DiskWatch(const Sandboxes& sandboxes, const DiskLimits& limits,
             std::function<void(const Over&)> on_over, DiskWatchOptions options = {});
   ~DiskWatch();
@@ -107,7 +107,7 @@ class DiskWatch {
 
  private:
   void go();
-  bool wait(Duration span);  // false: it is over
+  bool wait(Duration span);  // false: the watch ends
   bool round();
 
   const Sandboxes& sandboxes_;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The files of runs that are about to start: which of them are cached, which run fetches a
-// file that several tasks of one user want, the process that fetches, and its outcome. FetchFiles
-// comes in; FilesFetched goes out, or ExecutorExited if the run was killed meanwhile.
+// The files of runs that are about to start: the cached ones, the run that fetches a file for
+// several tasks of one user, the process that fetches, and its outcome. The input is FetchFiles;
+// the output is FilesFetched, or ExecutorExited if the run was killed meanwhile.
 
 #include <cstdint>
 #include <functional>
@@ -24,7 +24,7 @@ class Fetches {
  public:
   struct Options {
     int64_t bytes_max = int64_t{16} << 30;    // of all that is fetched and unpacked for one run
-    int64_t disk_reserve = int64_t{1} << 28;  // bytes that are to be free
+    int64_t disk_reserve = int64_t{1} << 28;  // bytes that must stay free
   };
   // May be called from within start(), stop() and ended().
   struct Handlers {
@@ -38,9 +38,10 @@ class Fetches {
   Fetches& operator=(const Fetches&) = delete;
 
   void start(const FetchFiles& fetch);
-  // Beside Supervisor::kill(), for one that has no process at that moment. Others are ignored.
+  // Used with Supervisor::kill(), for a run that has no process at that moment. Other runs are
+  // ignored.
   void stop(const KillExecutor& kill);
-  // Of the supervisor: the process of a fetch.
+  // The supervisor reports the end of a fetch process.
   void ended(const ExecutorExited& exited);
 
   size_t running() const { return fetches_.size(); }
@@ -48,9 +49,9 @@ class Fetches {
 
  private:
   enum class Phase : uint8_t {
-    kWaiting,   // another run of the same user fetches what this one wants
+    kWaiting,   // another run of the same user fetches the same file
     kFetching,  // it has a process
-    kStoring,   // the cache takes in what was fetched
+    kStoring,   // the cache stores the fetched files
   };
   struct Fetch {
     FetchFiles asked = {};
@@ -65,7 +66,7 @@ class Fetches {
 
   void begin(All::iterator at);
   void stored(uint64_t run);
-  // The last word; `problem` is empty if all files are there.
+  // Ends the fetch; `problem` is empty if all files are there.
   void finish(All::iterator at, std::string problem);
   void wake();
   std::string problem_of(const Fetch& fetch, const ExecutorExited& exited) const;

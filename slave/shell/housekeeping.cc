@@ -1,9 +1,9 @@
-// The story of a round: collect() takes sandboxes that have ended, oldest first, moves those to be
-// removed into the folder `trash`, where they are served no more, and empties it; remove_released()
-// does the same with those that their framework needs no more. Which have ended is known from the
-// records (note_ended); the disk is walked over at the beginning and then rarely (find_ended). In
-// the trash a directory is emptied entry by entry; one in it is moved up beside it, so that nothing
-// is as deep as a task can nest, and whatever an interrupted round left is found in the next.
+// One round: collect() takes ended sandboxes, oldest first, moves those to be removed into the
+// folder `trash`, where they are no longer served, and empties it. remove_released() does the same
+// with sandboxes that their framework no longer needs. The records say which sandboxes have ended
+// (note_ended); the disk is searched at the beginning and then rarely (find_ended). A directory in
+// the trash is emptied entry by entry, and its subdirectories are moved up beside it, so that the
+// depth that a task has made does not matter. The next round finds the rest of an interrupted one.
 
 #include "slave/shell/housekeeping.h"
 
@@ -33,14 +33,14 @@ namespace proffer::agent {
 namespace {
 
 constexpr int kNiceness = 5;
-constexpr size_t kEndedMax = 200'000;    // of one round; the next goes on
-constexpr size_t kRunsAtOnce = 100;      // between two looks at whether it is over
-constexpr size_t kReleasedMax = 10'000;  // beginnings of ids that wait for this thread
+constexpr size_t kEndedMax = 200'000;    // per round; the next round continues
+constexpr size_t kRunsAtOnce = 100;      // between two checks for the end
+constexpr size_t kReleasedMax = 10'000;  // prefixes of ids that wait for this thread
 constexpr int64_t kReleasedOutputMax = int64_t{1} << 20;  // of a failed task, for each output
-constexpr int64_t kHoleBytes = 64 * 1024;                 // holes begin and end at multiples
+constexpr int64_t kHoleBytes = 64 * 1024;                 // holes begin and end at its multiples
 constexpr int64_t kPunchBytes = int64_t{8} << 20;
 constexpr int kRestForWork = 100;
-constexpr int64_t kRoundsPerWalk = 60;  // over the disk, for what the records did not tell
+constexpr int64_t kRoundsPerWalk = 60;  // of the disk, for sandboxes that no record names
 constexpr size_t kNamesPerRemoved = 10;
 constexpr Duration kRestMax = hours(1);  // sandboxes outlive their age by this at most
 constexpr Duration kProgressEvery = seconds(10);
@@ -57,10 +57,11 @@ int64_t changed_at(const struct stat& status) {
 
 using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
 
-// For its entries; nullptr if there is none, or it is a link.
+// Opens a directory for its entries; nullptr if it does not exist, or is a link.
 Directory open_directory(int at, const std::string& name) {
   Fd fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (fd.get() < 0 && errno == EACCES && geteuid() != 0) {  // Its user may have closed it.
+  if (fd.get() < 0 && errno == EACCES &&
+      geteuid() != 0) {  // Its user may have removed the permission.
     fchmodat(at, name.c_str(), 0700, 0);
     fd = Fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   }
@@ -69,7 +70,7 @@ Directory open_directory(int at, const std::string& name) {
   return directory;
 }
 
-// The next entry but "." and ".."; nullptr: there is none.
+// The next entry except "." and ".."; nullptr: there is none.
 const dirent* next_entry(const Directory& directory) {
   while (const dirent* entry = readdir(directory.get())) {
     const std::string_view name = entry->d_name;
@@ -78,8 +79,8 @@ const dirent* next_entry(const Directory& directory) {
   return nullptr;
 }
 
-// Punches what there is of the file before `end`, in steps: a kernel without preemption runs nobody
-// else on this CPU during one. False: it cannot, errno says why.
+// Punches a hole from the beginning of the file to `end`, in steps: a kernel without preemption
+// runs nothing else on this CPU during a step. False: it failed with errno.
 bool punch(int fd, int64_t end) {
   for (int64_t at = 0; at < end; at += kPunchBytes) {
     at = lseek(fd, at, SEEK_DATA);
@@ -91,7 +92,7 @@ bool punch(int fd, int64_t end) {
   return true;
 }
 
-// Its name may be anything that a task has made.
+// A task may have made anything at this name.
 void bound_output(int sandbox, const char* name, uid_t owner, int64_t bytes_max) {
   struct stat status {};
   if (fstatat(sandbox, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
@@ -99,16 +100,16 @@ void bound_output(int sandbox, const char* name, uid_t owner, int64_t bytes_max)
     return;
   }
   const Fd fd(openat(sandbox, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  // By what was opened: a task may exchange it, and may not cut files of others.
+  // The opened file is checked: a task may exchange it, and must not cut files of others.
   if (fd.get() < 0 || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_uid != owner || status.st_nlink != 1) {
     return;
   }
-  // What is left is enough for some time.
+  // Three quarters of the limit are kept, so that the next cut is some time away.
   const int64_t end = (status.st_size - bytes_max / 4 * 3) / kHoleBytes * kHoleBytes;
   if (end <= 0) return;
   if (punch(fd.get(), end)) return;
-  // A file system without holes. It is appended to, so it begins anew.
+  // The file system has no holes. Tasks append to the file, so it may begin anew.
   if (errno != EOPNOTSUPP || ftruncate(fd.get(), 0) != 0) {
     LOG_EVERY_N(WARNING, 60) << "the output of a task is larger than --output_max and cannot be "
                                 "cut reason=\""
@@ -160,7 +161,7 @@ Clocks system_clocks() {
 
 Duration rest_after(Duration round, Duration every) {
   const Duration most = std::max(every, kRestMax);
-  if (round >= most) return most;  // Its hundredfold might not fit.
+  if (round >= most) return most;  // The multiple might overflow.
   return std::clamp(round * kRestForWork, every, most);
 }
 
@@ -193,14 +194,14 @@ bool Housekeeping::wait(Duration span) {
 }
 
 void Housekeeping::go() {
-  // Of this thread alone, on Linux.
+  // On Linux this applies to the thread only.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
   const std::string trash = work_dir_ + "/trash";
   if (mkdir(trash.c_str(), 0700) != 0 && errno != EEXIST) {
     LOG(ERROR) << "sandboxes cannot be removed: no folder " << quoted(trash) << " reason=\""
                << std::strerror(errno) << '"';
   }
-  trash_number_ = static_cast<uint64_t>(system_time().nanos());  // No name of an earlier life.
+  trash_number_ = static_cast<uint64_t>(system_time().nanos());  // No earlier life used it.
   trash_ = Fd(open(trash.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   remove_dead_sockets(options_.sockets);
   bytes_max_ = options_.bytes_max == HousekeepingOptions::kHalfOfTheDisk
@@ -249,10 +250,10 @@ bool Housekeeping::is_beyond_bounds() const {
 }
 
 void Housekeeping::collect() {
-  empty_trash();  // Of the life before.
-  // What can be fetched again goes before what tasks have written.
+  empty_trash();  // The trash of an earlier life.
+  // Files that can be fetched again are removed before the output of tasks.
   if (options_.make_room) options_.make_room();
-  // The age of a sandbox counts from its end, so what is in use is kept young.
+  // The age of a sandbox counts from its end, so a sandbox in use stays young.
   for_each_executor([this](const RunKey& run) { sandboxes_.touch(run); });
   note_ended();
   std::map<std::string, size_t> removed_of;
@@ -262,7 +263,7 @@ void Housekeeping::collect() {
     removed += count;
     named_[framework] += count;
   }
-  // All names of a framework are looked through, so many removals share one look.
+  // One search through the names of a framework serves many removals.
   for (auto at = named_.begin(); at != named_.end() && !is_over();) {
     const bool is_worth_it = at->second * kNamesPerRemoved >= ended_.size_of(at->first);
     if (is_worth_it) sandboxes_.forget_removed(at->first);
@@ -274,7 +275,7 @@ void Housekeeping::collect() {
   }
 }
 
-// Those that are old; while there is too much, the oldest; and those that hold nothing.
+// Removes sandboxes that are old enough; while limits are exceeded, the oldest; and empty ones.
 void Housekeeping::remove_beyond(std::map<std::string, size_t>& removed_of) {
   const int64_t until = now().nanos();
   const auto age_of = [until](const Ended& ended) { return nanoseconds(until - ended.since); };
@@ -297,14 +298,14 @@ void Housekeeping::remove_beyond(std::map<std::string, size_t>& removed_of) {
   }
 }
 
-// False: it stays.
+// Returns false if the sandbox stays.
 bool Housekeeping::remove(const RunKey& run, std::map<std::string, size_t>& removed_of) {
-  if (in_use_.contains(run)) {  // Again; its end will be noted.
+  if (in_use_.contains(run)) {  // It is in use again; its next end will be noted.
     ended_.remove(run);
     return false;
   }
   const bool is_moved = sandboxes_.move_run(run, trash_, std::to_string(++trash_number_));
-  // What cannot be moved is found by the next walk.
+  // If it cannot be moved, the next search finds it.
   ended_.remove(run);
   if (!is_moved) return false;
   empty_trash();
@@ -321,7 +322,7 @@ void Housekeeping::note_ended() {
     if (is_over()) return;
     if (in_use_.contains(run)) continue;
     sandboxes_.touch(run);
-    note(run, since++);  // In the order of their ends.
+    note(run, since++);  // in the order of their ends
   }
 }
 
@@ -381,7 +382,7 @@ void Housekeeping::remove_released(const std::string& framework, const Beginning
   }
 }
 
-// All else that it holds goes.
+// Removes everything in the sandbox except the outputs.
 void Housekeeping::keep_outputs(const RunKey& run) {
   const int64_t since = ended_.since(run);
   const Directory of =
@@ -392,15 +393,15 @@ void Housekeeping::keep_outputs(const RunKey& run) {
   note(run, since);
 }
 
-// The end of a sandbox that an earlier life has left is the time of its last change, by the wall
-// clock of now. From then on its age is a duration: a clock that is set makes nothing old.
+// The end of a sandbox of an earlier life is the time of its last change, by the current wall
+// clock. From then on its age is a duration: setting the clock makes no sandbox old.
 void Housekeeping::find_ended() {
   const Clocks begun = options_.clocks();
   const auto age_of = [&begun](int64_t changed) {
     return std::max(int64_t{0}, begun.wall.nanos() - changed);
   };
   if (next_walk_ == Time()) {
-    // What the records of an earlier life tell has not ended now: its files say when.
+    // Sandboxes in the records of an earlier life did not end now: their files show the time.
     bool was_full = false;
     in_use_.take_ended(was_full);
   } else {
@@ -419,7 +420,7 @@ void Housekeeping::find_ended() {
         if (!number ||
             fstatat(dirfd(runs.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISDIR(status.st_mode)) {
-          continue;  // Nothing that the agent made.
+          continue;  // The agent did not make it.
         }
         const RunKey run{framework->d_name, executor->d_name, static_cast<uint64_t>(*number)};
         if (in_use_.contains(run) || ended_.contains(run)) continue;
@@ -442,14 +443,14 @@ void Housekeeping::find_ended() {
   const bool is_whole = found < kEndedMax;
   next_walk_ = end + (is_whole ? rest_after(end - begun.steady, options_.every * kRoundsPerWalk)
                                : options_.every);
-  // Names that are left are looked through in the next round, however few were removed.
+  // The next round searches the remaining names, even if few sandboxes were removed.
   for (auto& [framework, count] : named_) count += ended_.size_of(framework);
 }
 
 void Housekeeping::empty_trash() {
   while (!is_over()) {
-    // What is moved up while it is read may or may not be seen: so it is begun again until there is
-    // nothing.
+    // A directory that is moved up during the reading may be missed, so the trash is read again
+    // until it is empty.
     const Directory trash = open_directory(trash_.get(), ".");
     bool found = false;
     bool is_stuck = true;
@@ -472,12 +473,12 @@ void Housekeeping::empty_trash() {
   }
 }
 
-// Directories in it are moved into the trash, beside each other.
+// Empties a directory; its subdirectories are moved into the trash, beside each other.
 void Housekeeping::empty(int in, const std::string& name, bool keeps_output) {
   const Directory directory = open_directory(in, name);
   if (directory == nullptr) return;
   const int at = dirfd(directory.get());
-  fchmod(at, 0700);  // Its user may have closed it to itself.
+  fchmod(at, 0700);  // Its user may have removed the permission.
   while (const dirent* entry = next_entry(directory)) {
     if (is_over()) return;
     const bool is_output = std::find(std::begin(kOutputs), std::end(kOutputs),
@@ -488,8 +489,8 @@ void Housekeeping::empty(int in, const std::string& name, bool keeps_output) {
     }
     if (errno != ENOTEMPTY && errno != EEXIST) continue;
     const std::string to = std::to_string(++trash_number_) + "~";
-    // A directory that is moved must be writable. Not as root, which needs no mode: a link that was
-    // put there meanwhile would be followed.
+    // A directory that is moved must be writable. Root needs no permission, and must not set one:
+    // chmod would follow a link that a task has put there meanwhile.
     if (geteuid() != 0) fchmodat(at, entry->d_name, 0700, 0);
     renameat(at, entry->d_name, trash_.get(), to.c_str());
   }

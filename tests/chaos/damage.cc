@@ -1,5 +1,5 @@
-// Files that a process finds damaged at its next start, as a power cut may leave them: an agent's
-// checkpoint without its end, and empty files.
+// Files that are damaged at the next start of a process, as by a power cut: a checkpoint without
+// its last records, and empty files.
 
 #include <algorithm>
 #include <filesystem>
@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A scheduler that still runs so long after its start has not refused its session file.
+// A scheduler that still runs this long after its start has not refused its session file.
 constexpr int64_t kRefusesWithin = 20'000'000'000;
-// So many records an agent's checkpoint loses at most.
+// The most records that an agent's checkpoint loses.
 constexpr uint64_t kCutRecordsMax = 12;
 
-// Removes the last `records` records of the checkpoint in an agent's work directory, or all that
-// there are. What is left looks whole. Returns how many were removed.
+// Removes the last `records` records of the checkpoint in an agent's work directory, or all of
+// them. The rest looks whole. Returns the number of removed records.
 size_t cut_checkpoint(const std::string& work_dir, size_t records) {
   const std::string path = work_dir + "/checkpoint.log";
   if (!fs::exists(path)) return 0;
@@ -37,8 +37,8 @@ size_t cut_checkpoint(const std::string& work_dir, size_t records) {
   return written ? cut : 0;
 }
 
-// The files in the directory of a master or an agent that it writes and reads again, with paths
-// from there, sorted: no sockets, locks and addresses, and nothing of tasks.
+// The files that a master or an agent writes to its directory and reads again, as sorted relative
+// paths: no sockets, locks, addresses or files of tasks.
 std::vector<std::string> persistent_files(const std::string& directory) {
   static const std::set<std::string> kNotRead = {"lock", "address.json", "filler"};
   std::vector<std::string> found;
@@ -53,7 +53,7 @@ std::vector<std::string> persistent_files(const std::string& directory) {
   return found;
 }
 
-// The file is emptied, and can be put back as by an operator who has a copy.
+// Empties the file, and can restore it like an operator who has a copy.
 class EmptiedFile {
  public:
   explicit EmptiedFile(std::string path) : path_(std::move(path)), bytes_(read_file(path_)) {
@@ -68,7 +68,7 @@ class EmptiedFile {
 
 }  // namespace
 
-// The agent is killed, and its next life finds a checkpoint that looks whole and lacks its end.
+// Kills the agent; its next life finds a checkpoint that looks whole but lacks the last records.
 std::optional<Fault> Chaos::cut_checkpoint_of_agent() {
   Member* const victim = choose("agent", "process");
   if (victim == nullptr) return std::nullopt;
@@ -81,8 +81,8 @@ std::optional<Fault> Chaos::cut_checkpoint_of_agent() {
   return Fault{.what = "cut"};
 }
 
-// The member is killed, and its next life finds one of its files empty. It may refuse to start and
-// name the file, which is then put back; if it need not, it may go on.
+// Kills the member; its next life finds one of its files empty. It may refuse to start and name the
+// file, which is then restored. Unless it must refuse, it may also continue.
 std::optional<Fault> Chaos::empty_file(Member* victim, const std::string& path, bool must_refuse) {
   const std::string who = text(victim->kind, " ", victim->name, " emptied");
   cluster_.journal().write("fault", who);
@@ -127,7 +127,7 @@ std::optional<Fault> Chaos::empty_file(Member* victim, const std::string& path, 
                .look = [over] { return (*over)(); }};
 }
 
-// An app would be started twice by a scheduler that takes an empty session file for none.
+// A scheduler that treats an empty session file as a missing one would start apps twice.
 std::optional<Fault> Chaos::empty_session() {
   Member* const victim = choose("scheduler", "process");
   if (victim == nullptr) return std::nullopt;

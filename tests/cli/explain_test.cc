@@ -1,4 +1,4 @@
-// What `proffer explain framework NAME` prints.
+// The output of `proffer explain framework NAME`.
 
 #include "cli/explain.h"
 

@@ -1,4 +1,4 @@
-// Apps that are scaled by their load, with real processes that measure and are measured.
+// Apps that are scaled by their load, with real processes on both sides.
 
 #include <algorithm>
 #include <csignal>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A scheduler beside those that the cluster has, and its framework's id.
+// An additional scheduler in the cluster, and its framework's id.
 class Scheduler {
  public:
   Scheduler(const Cluster& cluster, const std::string& session, const std::string& every)
@@ -39,7 +39,7 @@ class Scheduler {
   }
 
   const std::string& id() const { return id_; }
-  // `proffer service …` of this one.
+  // Runs `proffer service …` for this scheduler.
   Exit ask(Words words) const {
     words.insert(words.begin(), "service");
     words.insert(words.end(), {"--framework", id_});
@@ -49,12 +49,12 @@ class Scheduler {
     const auto page = proto::parse_service_status(ask({"status", "app", "--json"}).out);
     return page ? page->app : proto::ServiceAppRow();
   }
-  // Ready, and as many as are wanted.
+  // Whether the app has this many instances, all of them ready.
   bool has(int64_t instances) const {
     const proto::ServiceAppRow row = app();
     return row.instances == instances && row.ready == instances && row.live == instances;
   }
-  // The process that measures for it; 0: there is none.
+  // The process that measures for this scheduler, or 0.
   pid_t measuring() const {
     for (const pid_t pid : processes_of(id_)) {
       const std::string command = read_file(text("/proc/", pid, "/cmdline"));
@@ -105,10 +105,10 @@ TEST(Autoscale, FollowsANumberThatInstancesTell) {
               HasSubstr("scaled by http: stays at 4: http 20, target 10, the maximum"));
   write_file(load, "1");
   EXPECT_TRUE(eventually([&] { return scheduler.has(1); }));
-  // What answers no number is not counted.
+  // An answer that is not a number does not count.
   write_file(load, "much");
   ASSERT_TRUE(measures->line_with("stays at 1: no measured http from its 1 ready instances"));
-  // A dry run only says it.
+  // A dry run only reports the change.
   write_file(path, app_file(load, ", dry_run: true"));
   ASSERT_EQ(scheduler.ask({"apply", path}).code, 0);
   write_file(load, "40");
@@ -133,7 +133,7 @@ TEST(Autoscale, EachSchedulerHasItsAppsMeasured) {
   EXPECT_THAT(cluster.proffer({"service", "logs", "app"}).err,
               HasSubstr("several frameworks are named 'service'"));
 
-  // What is killed is started again.
+  // The killed process is started again.
   const pid_t killed = other.measuring();
   ASSERT_NE(killed, 0);
   ::kill(killed, SIGKILL);
@@ -163,15 +163,16 @@ TEST(Autoscale, FollowsTheCpuThatInstancesUse) {
     GTEST_SKIP() << "not run: needs root and cgroups v1";
   }
   const TemporaryDirectory home;
-  // Too small for any instance: they are on the agent below, which counts.
+  // This agent is too small, so the instances are on the agent below, which measures them.
   Cluster cluster({.resources = "cpus:0.01;mem:16"});
   const auto agent = cluster.start_agent(
       "counts", "cpus:4;mem:1024",
       {"--limits=required", text("--cgroup_parent=proffer-test-scale-", getpid())});
   const Scheduler scheduler(cluster, home / "session", "1s");
   const std::string path = home / "app.yaml";
-  // It works while the file is there: more than its share, to which it is held. Without it, it
-  // starts a process only once in two seconds: on a slow machine each takes a tenth of the share.
+  // While the file exists the instance uses its whole CPU share, to which it is limited. Otherwise
+  // it starts a process every two seconds, which costs up to a tenth of the share on a slow
+  // machine.
   write_file(path, text("name: app\ncommand: 'while :; do test -e ", home / "busy",
                         " || sleep 2; done'\nresources: 'cpus:0.1;mem:32'\nscale: {min: 1, "
                         "max: 2, cpu: 50%, up_after: 2s, down_after: 3s}\n"));

@@ -1,5 +1,5 @@
 // One user floods the master: the work of others is done, the master's memory stays bounded, and
-// what was shed is counted. Needs root, to be somebody else.
+// shed messages are counted. Needs root, to run as another user.
 
 #include <filesystem>
 #include <fstream>
@@ -33,7 +33,7 @@ int64_t memory_kib(pid_t pid) {
   return 0;
 }
 
-// Zero until there is one.
+// Returns zero while the metric does not exist.
 int64_t metric_at(const std::string& http, const std::string& name) {
   std::istringstream lines(get_http(http, "/metrics"));
   for (std::string line; std::getline(lines, line);) {
@@ -47,7 +47,7 @@ class Floods : public testing::TestWithParam<const char*> {
   static void SetUpTestSuite() {
     if (geteuid() != 0) return;
     cluster_ = new Cluster({.agents = 1});
-    // Another user must be able to pass.
+    // Another user must be able to enter the directories.
     const fs::path dir = cluster_->dir();
     for (const fs::path& passed : {dir.parent_path(), dir}) {
       fs::permissions(passed, fs::perms::group_exec | fs::perms::others_exec,
@@ -71,14 +71,15 @@ class Floods : public testing::TestWithParam<const char*> {
   static int64_t metric(const std::string& name) { return metric_at(cluster_->http(), name); }
 
   static Cluster* cluster_;
-  // Debian has users 1 to 10. One that flooded can begin no connections for some seconds.
+  // Debian has users 1 to 10. Each flood uses another one, because a user that flooded can open no
+  // connections for some seconds.
   static uid_t last_uid_;
 };
 Cluster* Floods::cluster_ = nullptr;
 uid_t Floods::last_uid_ = 0;
 
-// What must have been counted for the flood to have been one; nullptr: it is answered or refused
-// one by one.
+// The counter that shows that the flood works; nullptr: messages are answered or refused one by
+// one.
 const char* shed_by(const std::string& kind) {
   if (kind == "unfinished") return "proffer_connections_refused_total{reason=\"unfinished\"}";
   if (kind == "calls") return "proffer_calls_shed_total";
@@ -107,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Floods,
                                          "unread", "reconnects", "unfinished"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-// A master whose registry's disk can be made to stand still.
+// A master whose registry is on a disk that can be frozen.
 class StandingDisk : public testing::Test {
  protected:
   void SetUp() override {
@@ -137,7 +138,7 @@ class StandingDisk : public testing::Test {
       EXPECT_EQ(run({"umount", disk_}).code, 0);
     }
   }
-  // Floods until the master says that `metric` has come to `most`.
+  // Floods until the master reports at least `most` for `metric`.
   void flood_until(const std::string& kind, bool as_nobody, const std::string& metric,
                    int64_t most) {
     Words words = {program_of_tests("flood"), "--at=" + socket_, "--kind=" + kind,
@@ -154,7 +155,7 @@ class StandingDisk : public testing::Test {
   static constexpr const char* kWaiting = "proffer_queue_items{queue=\"registry_writes\"}";
   std::string log() const { return read_file(home_ / "log"); }
   Exit status() const { return run({program("proffer"), "--master=" + socket_, "status"}); }
-  // A write waits for the disk from now on, and each later step behind it.
+  // From now on a write waits for the disk, and each later step waits behind it.
   void freeze() {
     ASSERT_EQ(run({"/sbin/fsfreeze", "--freeze", disk_}).code, 0);
     stands_ = true;
@@ -165,7 +166,7 @@ class StandingDisk : public testing::Test {
   void thaw() {
     EXPECT_EQ(run({"/sbin/fsfreeze", "--unfreeze", disk_}).code, 0);
     stands_ = false;
-    // On a busy machine the disk stands longer than a command waits for its answer.
+    // On a busy machine the disk may be frozen longer than a command waits for its answer.
     const Exit written = writer_->wait();
     EXPECT_TRUE(written.code == 0 || written.err.find("no answer in") != std::string::npos)
         << written.code << " " << written.err << log();
@@ -180,14 +181,14 @@ class StandingDisk : public testing::Test {
   std::unique_ptr<Process> writer_;
 };
 
-// A hundred thousand heartbeats behind one write ended the master.
+// Once a hundred thousand heartbeats behind one write ended the master.
 TEST_F(StandingDisk, EndsNoMasterUnderAFloodOfMessages) {
   freeze();
   flood_until("messages", true, "proffer_frames_received_total", 4 * kStoreQueuedMax);
   thaw();
 }
 
-// Answers wait behind the write, at last so many that no frame is served. Then frames wait, and
+// Answers wait behind the write, until so many wait that no frame is served. Then frames wait, and
 // those of another user are shed.
 TEST_F(StandingDisk, EndsNoMasterUnderAFloodOfSubscriptions) {
   freeze();

@@ -1,5 +1,5 @@
-// What is true of one launch: true_end() says which ends fit what its process wrote. The rest is
-// counting. Begin with judge().
+// Checks each launch: lie_of() says whether a reported end is consistent with what the process
+// wrote. The rest is counting. Begin with judge().
 
 #include "tests/integration/kill_oracle.h"
 
@@ -24,11 +24,11 @@ struct Start {
   int64_t port = 0;
 };
 
-// What a task's process wrote.
+// What the process of a task wrote.
 struct Run {
   std::vector<Start> starts = {};
-  int64_t last_sign = 0;  // of life
-  std::string end = {};   // "exit:3"; empty: nothing
+  int64_t last_sign = 0;  // the last time at which it wrote
+  std::string end = {};   // "exit:3"; empty: it wrote no end
 };
 
 struct Told {
@@ -237,14 +237,15 @@ class Court {
     if (const std::string lie = lie_of(launch, run, *first); !lie.empty()) accuse(task, lie);
   }
 
-  // Of two lives at the same time, one heard the end and acknowledged it; when the other is the
-  // framework's scheduler again, it asks about the task, which nobody knows any more.
+  // If two schedulers of one framework run at the same time, one may receive the end and
+  // acknowledge it. When the other one leads again, it asks about the task, which the master no
+  // longer knows.
   bool twin_acknowledged(const Launch& launch, const Told& end, const Told& again) const {
     return again.state == "lost" && again.reason == "task_unknown" && again.life != end.life &&
            disturbed(launch.at, again.at, "scheduler", launch.scheduler, "twin");
   }
 
-  // Why the end that was told is not true; empty if it is.
+  // Why the reported end is false; empty if it is true.
   std::string lie_of(const Launch& launch, const Run& run, const Told& told) const {
     const bool ran = !run.starts.empty();
     const std::string what = text("was told as ", told.state, " ", told.reason, ": ");
@@ -273,10 +274,10 @@ class Court {
       return launch.kill_asked && *launch.kill_asked < told.at ? ""
                                                                : what + "nobody asked for that";
     }
-    // An agent whose checkpoint lost its end kills the processes that it cannot name. The task may
-    // have run, and is reported as lost: by the agent, by a master that remembers the launch, or by
-    // the next master, which is asked about it and has never heard of it. That it does not live on
-    // is judged for every end.
+    // An agent whose checkpoint lost its last records kills the processes that it cannot name. Such
+    // a task may have run, and is reported as lost: by the agent, by a master that remembers the
+    // launch, or by the next master, which is asked about the task and does not know it. Another
+    // check covers all ends: the task must not live on.
     static const std::set<std::string> forgets = {"agent_forgot", "agent_restarted",
                                                   "executor_ended", "task_unknown"};
     const bool is_forgotten = told.state == "lost" && forgets.count(told.reason) > 0 &&
@@ -284,9 +285,9 @@ class Court {
                                disturbed(launch.at, told.at, "agent", launch.agent, "emptied"));
     if (is_forgotten) return "";
     if (told.reason == "executor_ended") {
-      // Its executor, which is its parent, fell to the storm: before the process looked who that
-      // is, or while it ran, or just after it had ended. One that had just been forked looked like
-      // the stem.
+      // The storm killed its executor, which is the parent of the process: before the process read
+      // its parent's pid, while it ran, or just after it ended. An executor that was just forked
+      // looked like the stem.
       if (told.state != "failed" && told.state != "lost") return what + "it failed, or is lost";
       const bool knows = ran && run.starts.front().parent != 0;
       const int64_t latest = ran && !knows ? run.starts.front().at : told.at;
@@ -297,7 +298,7 @@ class Court {
       });
       return is_so ? "" : what + "nobody killed its executor";
     }
-    // What follows is said of tasks that never ran.
+    // The reasons below are only for tasks that never ran.
     if (ran) return what + "but it ran";
     if (told.reason == "agent_restarted" && (told.state == "refused" || told.state == "lost")) {
       return struck(launch.at - kAcknowledgedWithinNanos, told.at, "agent", launch.agent)
@@ -320,7 +321,7 @@ class Court {
                  : what + "nobody killed the stem of its executor";
     }
     if (told.state == "lost" && (told.reason == "task_unknown" || told.reason == "agent_forgot")) {
-      // The launch was on its way when one of those that it goes through was killed.
+      // One of the processes that pass the launch on was killed meanwhile.
       const int64_t since = launch.at - kAcknowledgedWithinNanos;
       return struck(since, told.at, "master", "") ||
                      struck(since, told.at, "scheduler", launch.scheduler) ||
@@ -331,7 +332,7 @@ class Court {
     return what + "there is no cause for that";
   }
 
-  // Killed then, or disturbed.
+  // Whether such a process was killed or disturbed in this time.
   bool struck(int64_t since, int64_t until, const std::string& kind,
               const std::string& name) const {
     return std::any_of(kills_.begin(), kills_.end(),
@@ -357,7 +358,8 @@ class Court {
            struck(since, until, "master", "") || struck(since, until, "agent", launch.agent);
   }
 
-  // An accept that a master had before it was killed, and that was heard, was said before.
+  // The time of a launch is that of its accept: an accept that the killed master still carried out
+  // was sent before the kill, so it does not count.
   void measure_gaps() {
     std::vector<int64_t> launched;
     for (const auto& [task, launch] : launches_) {
@@ -375,8 +377,8 @@ class Court {
 
   // --- one agent -------------------------------------------------------------------------------
 
-  // What ran there at the same time, from each start to its last sign of life: a task may have
-  // lived longer, so what is found here is true, and a little may not be found.
+  // Tasks that ran there at the same time, each from its start to the last time at which it wrote.
+  // A task may have lived longer: a violation found here is real, but a few may be missed.
   void judge_agent(const std::string& agent, const AgentHas& has) {
     struct Event {
       int64_t at = 0;
@@ -441,7 +443,7 @@ class Court {
     judgement_.violations.push_back(story);
   }
 
-  static constexpr size_t kStoriesMax = 20;  // the rest without what was written
+  static constexpr size_t kStoriesMax = 20;  // later stories omit the records
 
   const Testimony& testimony_;
   Judgement judgement_;

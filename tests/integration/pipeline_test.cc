@@ -25,7 +25,7 @@ class Pipelines : public WordCount {
     fs::create_directories(home_ / "in");
     write_file(home_ / "in/text", "b a\na c\na\n");
   }
-  // "clean finished, count skipped".
+  // Lists the stages and their phases, as in "clean finished, count skipped".
   static std::string phases(const Cluster& cluster, const std::string& pipeline) {
     const Exit shown = cluster.proffer({"batch", "status", "--json", pipeline});
     const Result<proto::BatchPage> page = proto::parse_batch_page(shown.out);
@@ -42,7 +42,7 @@ class Pipelines : public WordCount {
   }
 };
 
-// The words of docs/concepts/batch.md and the example are the same.
+// The pipeline in docs/concepts/batch.md is the same as the example.
 TEST_F(Pipelines, OfTheExampleRunsAsTheDocumentationSays) {
   const std::string root = PROFFER_SOURCE_DIR;
   const std::string example = read_file(root + "/examples/pipeline/licences.yaml");
@@ -116,7 +116,7 @@ TEST_F(Pipelines, ThatFailAreRetriedFromWhereTheyFailed) {
   EXPECT_EQ(read_file(home_ / "b/part-00000"), "b a\na c\na\n");
 }
 
-// A `run` stage, and an array: of both only what failed runs again.
+// A `run` stage and an array: only their failed parts run again.
 TEST_F(Pipelines, AreRetriedFromCommandsAndArraysThatFailed) {
   Cluster cluster({.agents = 2, .batch = true});
   const Exit submitted = submit(
@@ -145,7 +145,7 @@ TEST_F(Pipelines, AreRetriedFromCommandsAndArraysThatFailed) {
   EXPECT_EQ(cluster.proffer({"batch", "list", "q-1"}).code, 1);
 }
 
-// Element 6 of the first array runs on while elements of the second one have ended already.
+// Element 6 of the first array still runs when elements of the second one have already ended.
 TEST_F(Pipelines, AnElementFollowsThatOfAnotherArray) {
   Cluster cluster({.agents = 2, .batch = true});
   const Exit submitted = submit(
@@ -199,7 +199,7 @@ TEST_F(Pipelines, ThatCannotBeAreRefusedBeforeAnythingIsThere) {
   }
 }
 
-// The command asks for a job of the name first, then for the stages of a pipeline.
+// The command first asks for a job of the name, then for the stages of a pipeline.
 TEST_F(Pipelines, AreNotToldToBeMissingIfTheSchedulerEndsBetweenTwoQuestions) {
   const Cluster cluster;
   Process store({program_of_tests("store_scheduler"), "--master=" + cluster.master()});
@@ -225,7 +225,7 @@ TEST_F(Pipelines, AJobWaitsForOneThatThereIs) {
   EXPECT_THAT(cluster.proffer({"batch", "status", "two-2"}).out, HasSubstr("one-1 finished (met)"));
 }
 
-// Each rank waits until all are there: were they not started together, none would end.
+// Each rank waits until all are there: if they were not started together, none would end.
 TEST_F(Pipelines, StartTheRanksOfAGangTogetherAndAllAgainIfOneFails) {
   Cluster cluster({.agents = 2, .resources = "cpus:2;mem:1024", .batch = true});
   write_file(home_ / "rank.sh",

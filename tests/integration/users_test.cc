@@ -1,5 +1,5 @@
-// Another user of the same machine: what it sees, and that it changes nothing. Needs root, to be
-// somebody else.
+// Another user of the same machine: what it sees, and that it changes nothing. Needs root, to run
+// as another user.
 
 #include <filesystem>
 #include <fstream>
@@ -32,7 +32,7 @@ class OtherUser : public testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "not run: only root can become another user";
     fs::permissions(home_.path(), fs::perms::owner_all | fs::perms::others_exec);
     ASSERT_EQ(chown(own_.path().c_str(), kNobody, kNobody), 0);
-    // The build may lie where others may not look.
+    // Other users may have no access to the build directory.
     for (const char* name : {"proffer", "proffer-master", "proffer-agent", "proffer-executor",
                              "proffer-fetch", "proffer-batch", "proffer-batch-executor"}) {
       fs::copy_file(program(name), home_ / name);
@@ -52,7 +52,7 @@ class OtherUser : public testing::Test {
     ASSERT_TRUE(eventually([&] { return as_root({"status"}).code == 0; })) << master_->err();
   }
 
-  // The agent ends its executors; killed, it would leave them.
+  // SIGTERM makes the agent end its executors; a kill would leave them.
   void TearDown() override {
     for (const auto& daemon : {agent_.get(), master_.get()}) {
       if (daemon == nullptr) continue;
@@ -67,7 +67,7 @@ class OtherUser : public testing::Test {
     words.insert(words.begin(), program("proffer"));
     return run(words, {{"PROFFER_MASTER", socket_path()}});
   }
-  // `proffer …` by its copy.
+  // Runs the copy of `proffer`.
   Exit as_nobody(Words words) const {
     words.front() = home_ / words.front();
     return nobody_runs(std::move(words));
@@ -166,7 +166,7 @@ TEST_F(OtherUser, HearsThatItMayNotReachAMasterAndNotThatThereIsNone) {
   EXPECT_THAT(status.err, HasSubstr("user 'nobody' may not connect to ipc://"));
 }
 
-// Its files are fetched with its rights, whatever root has had fetched before.
+// Its files are fetched with its own rights, even if root has fetched them before.
 TEST_F(OtherUser, HasOnlyThoseFilesFetchedThatItMayRead) {
   const std::string sum = "sha256=2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
   const std::string secret = home_ / "secret";
@@ -189,8 +189,8 @@ TEST_F(OtherUser, HasOnlyThoseFilesFetchedThatItMayRead) {
   EXPECT_EQ(own.out, "of nobodynobody\n") << own.err;
 }
 
-// What a task of another user is, and what it may not: read what lies in root's sandbox, or in the
-// agent's files, or signal a task of root.
+// The identity of another user's task, and what it must not do: read root's sandbox or the agent's
+// files, or signal a task of root.
 TEST_F(OtherUser, RunsTasksAsItself) {
   Process task(
       {program("proffer"), "run", "--", "echo secret > file; echo $$ > $HOME/pid; sleep 1000"},
@@ -229,7 +229,7 @@ TEST_F(OtherUser, RunsTasksAsItself) {
       "ls " + (home_ / "agent/runs"),
       text("kill -9 ", pid),
       text("cat /proc/", pid, "/environ"),
-      // The executor's own, which has the token, is not its task's to read.
+      // The environment of the executor contains the token, so its task must not read it.
       "cat /proc/$PPID/environ",
       "kill -9 1",
       "touch /etc/proffer-attack",
@@ -244,7 +244,7 @@ TEST_F(OtherUser, RunsTasksAsItself) {
   task.wait();
 }
 
-// What the kernel says of the socket's peer counts, whatever the request says.
+// The kernel identifies the peer of the socket; claims in the request do not count.
 TEST_F(OtherUser, ChangesNothingOfOthersOverHttp) {
   Process task({program("proffer"), "run", "--", "echo begun; exec sleep 1000"},
                {{"PROFFER_MASTER", socket_path()}});
@@ -277,14 +277,14 @@ TEST_F(OtherUser, ChangesNothingOfOthersOverHttp) {
   }
   EXPECT_TRUE(master_->complains("audit: refused user=nobody"));
   EXPECT_EQ(as_root({"tasks", "--json"}).out.find("killing"), std::string::npos);
-  // Its own it may.
+  // It may change its own secrets.
   EXPECT_EQ(post("secret_set", R"({"name":"db","value_hex":"61"})").out, "{}");
   EXPECT_THAT(as_nobody({"proffer", "secret", "list"}).out, HasSubstr("db"));
   task.kill(SIGINT);
   task.wait();
 }
 
-// Names and amounts are public, what a task is made of is not.
+// Names and amounts are public; commands and files are not.
 TEST_F(OtherUser, SeesNoCommandsFilesOrLogsOfOthers) {
   Process task({program("proffer"), "run", "--", "echo whispered; exec sleep 1000 # secret"},
                {{"PROFFER_MASTER", socket_path()}});
@@ -326,7 +326,7 @@ TEST_F(OtherUser, SeesNoCommandsFilesOrLogsOfOthers) {
   task.wait();
 }
 
-// A command in a task runs as the user of the task, whoever asks for it.
+// A command in a task runs as the task's user, not as the caller.
 TEST_F(OtherUser, RunsCommandsInItsOwnTasksOnly) {
   Process theirs({program("proffer"), "run", "--name", "theirs", "--",
                   "cut -d: -f2- /proc/self/cgroup > groups; echo begun; sleep 1000"},
@@ -353,7 +353,7 @@ TEST_F(OtherUser, RunsCommandsInItsOwnTasksOnly) {
             "nobody\n");
   EXPECT_EQ(as_root({"exec", "own", "--", "id -un"}).out, "nobody\n");
   EXPECT_EQ(as_root({"exec", "theirs", "--", "id -un"}).out, "root\n");
-  // Within the limits of its task.
+  // The command runs within the limits of its task.
   const Exit same =
       as_root({"exec", "theirs", "--", "cut -d: -f2- /proc/self/cgroup | diff groups -"});
   EXPECT_EQ(same.code, 0) << same.out;
@@ -363,7 +363,7 @@ TEST_F(OtherUser, RunsCommandsInItsOwnTasksOnly) {
   }
 }
 
-// The scheduler of batch is root's here; each job is run, ended and read by its own user.
+// Root runs the batch scheduler here; a job runs as its user, and others may not end or read it.
 TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
   std::unique_ptr<Process> batch = start_batch();
   write_file(home_ / "input", "line\n");
@@ -412,8 +412,8 @@ TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
     EXPECT_THAT(refused.err, HasSubstr(says)) << words[2];
     EXPECT_THAT(refused.out, Not(HasSubstr("whispered"))) << words[2];
   }
-  EXPECT_FALSE(fs::exists(own_ / "out"));  // Of the job that was refused.
-  // Each is in the log of the process that refused it.
+  EXPECT_FALSE(fs::exists(own_ / "out"));  // the output of the refused job
+  // The process that refuses a request logs it.
   EXPECT_TRUE(batch->complains("audit: refused user=nobody")) << batch->err();
   for (const char* verb : {"end", "retry"}) {
     EXPECT_TRUE(batch->complains(text("may not ", verb, " job"))) << batch->err();
@@ -436,7 +436,8 @@ TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
   EXPECT_EQ(batch->wait().code, 0) << batch->err();
 }
 
-// The scheduler of services is root's here; each app is run, changed and read by its own user.
+// Root runs the service scheduler here; an app runs as its user, and others may not change it or
+// read its logs.
 TEST_F(OtherUser, RunsItsAppsAsItself) {
   std::unique_ptr<Process> service = start_service();
   const auto file_of = [&](const std::string& app) {
@@ -459,7 +460,7 @@ TEST_F(OtherUser, RunsItsAppsAsItself) {
     EXPECT_THAT(refused.err, HasSubstr("user 'nobody' may not change app 'theirs' of user 'root'"));
   }
 
-  // Neither the scheduler nor the master forgets whose they are.
+  // Both the scheduler and the master remember the owners.
   service->kill(SIGKILL);
   service->wait();
   master_->kill(SIGKILL);
@@ -475,7 +476,7 @@ TEST_F(OtherUser, RunsItsAppsAsItself) {
   EXPECT_EQ(service->wait().code, 0) << service->err();
 }
 
-// A machine that is not root's runs what is its user's.
+// An agent that does not run as root runs only its own user's tasks.
 TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
   const std::string socket = own_ / "run/master.sock";
   const auto daemon = [&](Words words) {
@@ -511,7 +512,7 @@ TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
   }
 }
 
-// What a master says, an agent does: as any user, if it is root.
+// An agent obeys its master; as root it could act as any user.
 TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
   const std::string socket = own_ / "run/master.sock";
   const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
@@ -549,7 +550,7 @@ TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
   EXPECT_THAT(tcp.err, HasSubstr("takes tasks only from a master's Unix socket"));
 }
 
-// What a user's sandbox links to is opened as that user, also for operators.
+// A link in a user's sandbox is opened with that user's rights, also for operators.
 TEST_F(OtherUser, ALinkInASandboxGivesNoMoreThanItsUserMayRead) {
   write_file(home_ / "root-only", "of root");
   fs::permissions(home_ / "root-only", fs::perms::owner_read);
@@ -562,7 +563,7 @@ TEST_F(OtherUser, ALinkInASandboxGivesNoMoreThanItsUserMayRead) {
   const std::optional<std::string> name = task.line_with("/");
   const std::optional<std::string> sandbox = task.line_with("/");
   ASSERT_TRUE(name && sandbox) << task.err();
-  // As a user could where hard links to files of others are allowed.
+  // A user could make this link where the kernel allows hard links to others' files.
   fs::create_hard_link(home_ / "root-only", *sandbox + "/linked");
   const std::string http = proto::parse_tasks(as_root({"tasks", "--json"}).out)->at(0).http_address;
   for (const bool is_root : {true, false}) {
@@ -580,7 +581,7 @@ TEST_F(OtherUser, ALinkInASandboxGivesNoMoreThanItsUserMayRead) {
   task.wait();
 }
 
-// It would be given the tasks of others.
+// Such an agent would get the tasks of others.
 TEST_F(OtherUser, RegistersNoAgent) {
   const Exit refused = as_nobody({"proffer-agent", "--name=evil", "--work_dir=" + (own_ / "evil"),
                                   "--resources=cpus:64;mem:1024"});
@@ -588,8 +589,8 @@ TEST_F(OtherUser, RegistersNoAgent) {
   EXPECT_THAT(as_root({"agents"}).out, Not(HasSubstr("evil")));
 }
 
-// libzmq would abort where no descriptor is left. With a low limit of the master's, since a high
-// one only takes longer.
+// libzmq would abort if no descriptor is left. The master has a low limit, because a high one only
+// takes longer.
 TEST_F(OtherUser, ManyConnectionsDoNotEndTheMaster) {
   const std::string crowded = home_ / "crowded.sock";
   Process master({"/bin/sh", "-c", "ulimit -n 200; exec \"$@\"", "sh", program("proffer-master"),
@@ -616,7 +617,7 @@ TEST_F(OtherUser, ManyConnectionsDoNotEndTheMaster) {
   EXPECT_FALSE(fs::exists(crowded));
 }
 
-// The socket's place belongs to one master.
+// A socket's path belongs to one master.
 TEST_F(OtherUser, TheSocketIsNotTaken) {
   const Exit second = run(
       {program("proffer-master"), "--data_dir=" + (home_ / "other"), "--socket=" + socket_path()});
@@ -624,7 +625,7 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
   EXPECT_THAT(second.err, HasSubstr("is in use by another process"));
   EXPECT_EQ(as_root({"status"}).code, 0);
 
-  // Nor is any other file: a bind would remove it.
+  // Other files are not replaced either: a bind would remove them.
   write_file(home_ / "letter", "dear");
   const Exit third = run({program("proffer-master"), "--data_dir=" + (home_ / "third"),
                           "--socket=" + (home_ / "letter")});
@@ -633,7 +634,7 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
   EXPECT_EQ(read_file(home_ / "letter"), "dear");
 }
 
-// For development: all who reach the port are the user of the master.
+// For development: each peer that reaches the port acts as the master's user.
 TEST(InsecureTcp, IsForThoseThatAskForIt) {
   TemporaryDirectory home;
   const Words plain = {program("proffer-master"), "--data_dir=" + (home / "master"),

@@ -1,9 +1,8 @@
 #pragma once
 
-// A master and those that talk to it, as plain values in virtual time. Agents and schedulers of
-// these stories do only what the story says; after every step the master's violations() must be
-// empty, the frames must be the next of their connection, and no message may go to a connection
-// that was ended.
+// A master and its peers, as plain values in virtual time. Agents and schedulers here act only when
+// the test says so. After every step the master's violations() must be empty, the frames must be
+// the next of their connection, and no message may go to a connection that has ended.
 
 #include <algorithm>
 #include <functional>
@@ -26,7 +25,7 @@ namespace proffer::master {
 
 class MasterScenario;
 
-// Runs the master too; what others may not do is tested in policy_test.cc.
+// This user also runs the master; policy_test.cc tests the rights of others.
 inline PrincipalPtr user_with_all_rights() {
   static const auto* const kUser =
       new PrincipalPtr(std::make_shared<Principal>(Principal{.user = "ada", .uid = 0}));
@@ -39,18 +38,19 @@ class TestPeer {
   explicit TestPeer(MasterScenario& scenario) : scenario_(scenario) {}
   virtual ~TestPeer() = default;
 
-  // A fresh connection. The master does not learn that the one before ended, unless lose() says so.
+  // Makes a new connection. The master does not learn that the previous one ended, except by
+  // lose().
   void connect();
   void sends(proto::Message message);
-  // As it is, whatever its sequence says.
+  // Sends the frame unchanged, whatever its sequence.
   void sends_frame(proto::Envelope envelope);
-  // The master is told that the connection is gone.
+  // Reports to the master that the connection is gone.
   void lose();
   bool is_connected() const { return peer_ && !dropped_; }
   bool was_dropped() const { return dropped_; }
   PeerId peer() const { return peer_; }
 
-  // What came since it was last asked, of one type.
+  // Returns messages of one type that arrived since the last call.
   template <class T>
   std::vector<T> take() {
     std::vector<T> taken;
@@ -71,15 +71,15 @@ class TestPeer {
     return taken.empty() ? T{} : taken.back();
   }
 
-  PrincipalPtr by = user_with_all_rights();    // whose process it is
-  bool silent = false;                         // sends no heartbeats while time passes
-  uint32_t version = proto::kProtocolVersion;  // that it speaks
+  PrincipalPtr by = user_with_all_rights();    // the owner of its process
+  bool silent = false;                         // it sends no heartbeats as time passes
+  uint32_t version = proto::kProtocolVersion;  // the version that it uses
   std::vector<proto::Message> inbox = {};
 
  protected:
   friend class MasterScenario;
 
-  // Runs the master too; what others may not do is tested in policy_test.cc.
+  // This user also runs the master; policy_test.cc tests the rights of others.
   inline PrincipalPtr user_with_all_rights() {
     static const auto* const kUser =
         new PrincipalPtr(std::make_shared<Principal>(Principal{.user = "ada", .uid = 0}));
@@ -121,7 +121,7 @@ class TestAgent : public TestPeer {
   }
   bool takes_secrets = true;
   bool keeps_tickets = true;
-  // On a fresh connection, with the tasks that it has.
+  // Registers on a new connection, with its tasks.
   void registers() {
     connect();
     proto::RegisterAgent message = registration();
@@ -131,7 +131,7 @@ class TestAgent : public TestPeer {
     sends(message);
     if (!told.empty()) sends(proto::RegisterTasks{told});
   }
-  // An update of one of its tasks, as its executor would make it.
+  // Sends an update of one of its tasks, like its executor.
   void updates(const FrameworkId& framework, const std::string& task, proto::TaskState state,
                proto::TaskReason reason = proto::TaskReason::kNone) {
     proto::AgentTask& known = tasks.at({framework, TaskId(task)});
@@ -156,11 +156,11 @@ class TestAgent : public TestPeer {
   PortSet ports = {};
   uint32_t memory = 1;
   std::string trouble = {};
-  ClusterId cluster = {};         // whose tasks it says that it has
-  proto::FileService files = {};  // to other machines
-  uint64_t boot = 0;              // of its machine
+  ClusterId cluster = {};         // the cluster of its tasks, as it claims
+  proto::FileService files = {};  // for other machines
+  uint64_t boot = 0;              // number of its machine's boots
   std::map<std::pair<FrameworkId, TaskId>, proto::AgentTask> tasks = {};
-  bool receives_tasks = true;  // else they are lost on the way
+  bool receives_tasks = true;  // otherwise they are lost on the way
 
  private:
   void on_message(const proto::Message& message) override {
@@ -202,7 +202,7 @@ class TestScheduler : public TestPeer {
     subscribe.failover_timeout = hours(1);
   }
 
-  // On a fresh connection; with its id if it was given one.
+  // Subscribes on a new connection; with its id, if it has one.
   void subscribes() {
     connect();
     subscribe.framework = id;
@@ -255,7 +255,7 @@ class TestScheduler : public TestPeer {
                              .source = status.source,
                              .sequence = status.sequence});
   }
-  // The states that it was told since it was last asked, of all its tasks, in order: "t1 running".
+  // The states of all its tasks that arrived since the last call, in order: "t1 running".
   std::vector<std::string> told() {
     std::vector<std::string> lines;
     for (const proto::Update& update : take<proto::Update>()) {
@@ -269,7 +269,7 @@ class TestScheduler : public TestPeer {
   }
 
   proto::Subscribe subscribe = {};
-  FrameworkId id = {};  // given by the master
+  FrameworkId id = {};  // from the master
   uint64_t generation = 0;
   uint64_t store_requests = 0;
   std::vector<Offer> offers = {};  // outstanding
@@ -314,7 +314,7 @@ class MasterScenario {
     settle();
     return added;
   }
-  // A framework with one task of this shape on an agent, staging.
+  // A framework with one task of this shape on an agent, in state staging.
   TestScheduler& with_task(const std::string& task, const std::string& shape = "cpus:1;mem:1GiB") {
     TestScheduler& added = subscribed("f");
     added.asks(shape, 1);
@@ -327,7 +327,7 @@ class MasterScenario {
     return added;
   }
 
-  // All that waits for this moment.
+  // Runs all ticks that are due now.
   void settle() {
     for (int ticks = 0;; ++ticks) {
       ASSERT_LT(ticks, 100) << "the master wants a tick for ever";
@@ -336,7 +336,7 @@ class MasterScenario {
       step(Tick{});
     }
   }
-  // Of those that are connected and not silent.
+  // Sends heartbeats of all connected peers that are not silent.
   void show_life() {
     for (size_t i = 0; i < peers_.size(); ++i) {
       TestPeer& peer = *peers_[i];
@@ -345,7 +345,7 @@ class MasterScenario {
       }
     }
   }
-  // Time passes; life is shown every second.
+  // Lets time pass; peers send heartbeats every second.
   void advance(Duration by) {
     const Time end = now + by;
     settle();
@@ -356,7 +356,7 @@ class MasterScenario {
       settle();
     }
   }
-  // The master dies; another begins with what was durable. All connections are gone.
+  // The master crashes; another one begins with the durable state. All connections are lost.
   void restart_master() {
     MasterSnapshot durable = master->snapshot();
     EXPECT_EQ(durable.rows, replayed());
@@ -390,13 +390,13 @@ class MasterScenario {
       if (auto* answer = std::get_if<Answer>(&action)) answers.push_back(std::move(*answer));
     }
     check();
-    // What schedulers do by themselves comes after the step.
+    // Schedulers react after the step.
     std::vector<std::pair<TestPeer*, proto::Message>> replies = std::exchange(replies_, {});
     for (auto& [peer, message] : replies) {
       if (peer->is_connected()) peer->sends(std::move(message));
     }
   }
-  // An operator's call and its answer: "done", or why not.
+  // An operator's call and its answer: "done", or the error.
   template <class Call>
   std::string calls(Call call) {
     const Result<void> result = operates(std::move(call));
@@ -415,7 +415,7 @@ class MasterScenario {
   Result<void> operator_kill(const std::string& task) {
     return operates(OperatorKill{.task = task, .grace = {}});
   }
-  // A user's request to a framework; its number, under which it is answered some time.
+  // A user's request to a framework. Returns its number; the answer comes later.
   uint64_t request(const std::string& framework, const std::string& id,
                    const std::string& data = "", Duration timeout = seconds(30),
                    const PrincipalPtr& by = nullptr, const RoleName& role = {}) {
@@ -428,7 +428,7 @@ class MasterScenario {
                        .role = role});
     return calls_;
   }
-  // What was answered to it: nothing yet, or "data", or "code: message".
+  // The answer to it: none yet, or "data", or "code: message".
   std::optional<std::string> answer_to(uint64_t call) const {
     std::optional<std::string> found;
     for (const Answer& answer : answers) {
@@ -521,7 +521,7 @@ class MasterScenario {
       peer->inbox.push_back(std::move(*send.envelope.message));
     }
   }
-  // What a store would have after all writes, in the order of a snapshot.
+  // The content of a store after all writes, in the order of a snapshot.
   std::vector<proto::RegistryRow> replayed() const {
     std::map<std::string, proto::RegistryRow> rows;
     for (const proto::RegistryWrite& write : records) {

@@ -1,5 +1,5 @@
-// The event log of a master that stands by: it has what the leader has told, each event once and at
-// its place, and the next leader goes on in it. What is missing is told as a gap, and nothing else.
+// The event log of a standby: it has the events of the leader, each once and in order, and the next
+// leader continues it. It reports missing events as a gap, and nothing else.
 
 #include "master/shell/event_follower.h"
 
@@ -36,7 +36,7 @@ constexpr EventPlace place(uint64_t leader, uint64_t number) {
   return {LeaderEpoch(leader), number};
 }
 
-// As a leader tells it.
+// An event as a leader writes it.
 std::string line(const EventPlace& at, Time when, const TraceEvent& event) {
   proto::EventBlockWriter block;
   block.add(at, when, event, {});
@@ -70,7 +70,7 @@ class Followers : public testing::Test {
                                                              .recent_bytes_max = recent_bytes_max_,
                                                              .standby_rests = 0});
   }
-  // Follows `leader_`, whichever that is when it asks.
+  // Follows the master that is `leader_` at the time of each call.
   std::unique_ptr<EventFollower> follows(int master) {
     auto follower = std::make_unique<EventFollower>(
         loop_,
@@ -89,7 +89,7 @@ class Followers : public testing::Test {
             } else {
               reply.error = told(page.error());
             }
-            // As over a connection: in a later turn.
+            // The answer comes in a later iteration, as over a connection.
             loop_.post([this, number, reply] {
               if (follower_ != nullptr && number == calls_.size()) follower_->on_answer(reply);
             });
@@ -102,7 +102,7 @@ class Followers : public testing::Test {
     follower_ = follows(master);
     follower_->begin();
   }
-  // Turns the loop until it is so.
+  // Runs the loop until the condition holds.
   template <class IsSo>
   void until(IsSo is_so) {
     Timer timer(loop_, [&] {
@@ -134,7 +134,7 @@ class Followers : public testing::Test {
       query.from = page.next;
     }
   }
-  // Tasks of the events, and of the others their words.
+  // The tasks of the events; for events without a task, their words.
   std::string names(EventLog& log, EventPlace from) {
     std::string names;
     for (const EventRow& row : rows(log, from)) {
@@ -160,7 +160,7 @@ TEST_F(Followers, ANextLeaderGoesOnWithoutAGapBehindALeaderThatEndedInOrder) {
   until_asked_from(place(1, 4));
   leader_->add(loop_.now(), {launched("t3")});
   until_asked_from(place(1, 5));
-  // The last events of a leader that ends in order answer the call that waits.
+  // The last events of a leader that ends in order answer the waiting call.
   leader_->add(loop_.now(), {launched("t4")});
   leader_->finish();
   leader_.reset();
@@ -173,7 +173,7 @@ TEST_F(Followers, ANextLeaderGoesOnWithoutAGapBehindALeaderThatEndedInOrder) {
   until([&] { return leader_->written() == 2; });
   EXPECT_EQ(names(*leader_, place(1, 1)),
             "master leads, t1, t2, t3, t4, master leads no longer, master leads, t5");
-  // A reader that comes from the leader before goes on where it was.
+  // A reader of the earlier leader continues at its place.
   EXPECT_EQ(names(*leader_, place(1, 5)), "t4, master leads no longer, master leads, t5");
   EXPECT_EQ(field(read(*leader_, {.from = place(2, 1)}).events.at(0), "after"), "1.6");
 }
@@ -240,7 +240,7 @@ TEST_F(Followers, AnEmptyLogGetsManyFilesPageByPage) {
 
   leader_ = leads(2, 2);
   const std::vector<EventRow> all = rows(*leader_, place(1, 1));
-  ASSERT_EQ(all.size(), kEvents + 3u);  // with those of two leaders
+  ASSERT_EQ(all.size(), kEvents + 3u);  // including one event of each leader
   for (size_t i = 0; i + 1 < all.size(); ++i) ASSERT_EQ(all[i].seq, place(1, i + 1));
 }
 
@@ -271,7 +271,8 @@ TEST_F(Followers, WhatTheLeaderHasForgottenIsAGapInTheLogOfTheStandby) {
   EXPECT_EQ(field(all.at(2), "lost"), std::to_string(all.at(3).seq.number - 3));
 }
 
-// What only the dead leader's disk has stays there: it has a place before all of the next leader.
+// Events that only the dead leader's disk has stay there: they come before all events of the next
+// leader.
 TEST_F(Followers, ALeaderThatComesBackKeepsItsLastEventsAndGoesOnBehindThem) {
   leader_ = leads(1, 1);
   leader_->add(loop_.now(), {launched("t1")});
@@ -350,7 +351,7 @@ TEST_F(Followers, ADamagedEndIsAskedForAgain) {
   }
   begin_to_follow(2);
   until_asked_from(place(1, 4));
-  // Both tasks, which came together, are in one block.
+  // Both tasks are in one block, because they arrived together.
   EXPECT_EQ(calls_.at(calls_.size() - 2).from, place(1, 2));
   leader_->finish();
   leader_.reset();
@@ -382,7 +383,7 @@ TEST_F(Followers, ALeaderThatDoesNotKnowTheCallIsAskedOnceForEachConnection) {
     until([&] { return !calls_.empty(); });
     follower_->on_answer({.error = told(error)});
     calls_.clear();
-    // It asks again after a millisecond, if it does.
+    // A further call would come after a millisecond.
     until([at = loop_.now() + milliseconds(20), this] { return loop_.now() > at; });
     EXPECT_TRUE(calls_.empty()) << error.message();
     follower_->end();
@@ -403,7 +404,7 @@ TEST_F(Followers, ALeaderThatIsBusyIsAskedAgain) {
   until([&] { return !calls_.empty(); });
 }
 
-// Its registry was restored or made anew.
+// The leader's registry was restored or made anew.
 TEST_F(Followers, ALeaderThatCountsFromALowerNumberIsFollowedInANewLog) {
   leader_ = leads(1, 7);
   leader_->add(loop_.now(), {launched("of the other registry")});

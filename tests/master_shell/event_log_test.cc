@@ -1,6 +1,6 @@
-// The event log as a master writes it and as others read it: in one order, from any place, with
-// what a crash, a full disk or forgotten files cost told as a gap; and each sees only what is
-// theirs to see.
+// The event log as a master writes it and as readers get it: in one order, from any place; gaps
+// show events that a crash, a full disk or removed files cost; and each reader sees only events
+// that it may see.
 
 #include "master/shell/event_log.h"
 
@@ -58,7 +58,7 @@ struct Life {
   }
 
   void add(const std::vector<TraceEvent>& events) { log.add(loop.now(), events); }
-  // Turns the loop until it is so.
+  // Runs the loop until the condition holds.
   template <class IsSo>
   void until(IsSo is_so) {
     Timer timer(loop, [&] {
@@ -81,7 +81,7 @@ struct Life {
     EXPECT_TRUE(parsed) << parsed.error().message() << (*page)->json;
     return parsed ? *parsed : EventPage();
   }
-  // Tasks of the events, "gap" for a gap and else their words, in all pages: a '|' between two.
+  // The events of all pages by their task, "gap" for a gap, or their words; '|' separates pages.
   std::string names(EventQuery query, const PrincipalPtr& by = nullptr) {
     std::string names;
     while (true) {
@@ -121,14 +121,14 @@ TEST(EventLog, IsReadInOrderFromAnyPlace) {
   EXPECT_EQ(page.next, place(1, 5));
 }
 
-// The loop has other work, too.
+// A page does not block the loop for long.
 TEST(EventLog, ExaminesABoundedNumberOfEventsForAPage) {
   TemporaryDirectory directory;
   Life life(directory);
   for (int i = 1; i < 9'000; ++i) life.add({launched("t")});
   life.add({launched("last", "ada", kWeb, "a2")});
   life.write_all(9'001);
-  // This call would wait if there were nothing more.
+  // The call would wait if no further events existed.
   EventQuery query{.from = place(1, 1), .agent = "a2", .wait = seconds(30)};
   int pages = 0;
   EventPage page;
@@ -142,7 +142,7 @@ TEST(EventLog, ExaminesABoundedNumberOfEventsForAPage) {
   EXPECT_EQ(page.events.at(0).seq, place(1, 9'001));
 }
 
-// Each examines every event; a turn of the loop is over before all have done so.
+// Each waiting call examines every event; one iteration of the loop ends before all have done so.
 TEST(EventLog, AnswersAllThatWaitHoweverManyEventsCome) {
   TemporaryDirectory directory;
   Life life(directory);
@@ -179,7 +179,7 @@ TEST(EventLog, WritesAtOnceWhatABusyMasterAdds) {
 TEST(EventLog, FindsWhatIsAskedFor) {
   TemporaryDirectory directory;
   Life life(directory);
-  const FrameworkId batch("web-2-1-7");  // of a framework that is named web-2
+  const FrameworkId batch("web-2-1-7");  // of a framework with the name web-2
   life.add({FrameworkSubscribed{kWeb, RoleName("eng/ads"), "ada", false},
             FrameworkSubscribed{batch, RoleName("engine"), "bob", false}, launched("t1"),
             launched("t2", "ada", kWeb, "a2"), launched("t1", "bob", batch),
@@ -197,7 +197,7 @@ TEST(EventLog, FindsWhatIsAskedFor) {
   EXPECT_EQ(life.names({.last = 1, .framework = "web"}), "t2");
 }
 
-// Also within one block.
+// The role may change within one block.
 TEST(EventLog, EventsOfAFrameworkHaveTheRoleThatItHasThen) {
   TemporaryDirectory directory;
   Life life(directory);
@@ -224,7 +224,7 @@ TEST(EventLog, EachSeesWhatIsTheirsToSee) {
             SessionEnded{PeerId(4), "it sent garbage"}, AuditRefused{"bob", "kill a task", "t1"},
             AuditDone{"root", "drain an agent", "a1"}});
   life.write_all(10);
-  // By reader.
+  // The visible events of each reader.
   EXPECT_EQ(life.names({.last = 20}, user("ada")),
             "master leads t1 offer declined agent unreachable");
   EXPECT_EQ(life.names({.last = 20}, user("bob")),
@@ -235,7 +235,7 @@ TEST(EventLog, EachSeesWhatIsTheirsToSee) {
             "audit: refused audit: done");
 }
 
-// Text of others stays within its field, whatever it is.
+// Foreign text stays within its field, whatever it contains.
 TEST(EventLog, WhatSomebodyWritesIsNoFieldOfAnEvent) {
   TemporaryDirectory directory;
   Life life(directory);
@@ -249,7 +249,7 @@ TEST(EventLog, WhatSomebodyWritesIsNoFieldOfAnEvent) {
   EXPECT_EQ(proto::lines_of_event_page(proto::event_page_json({}, place(1, 1))).size(), 0u);
 }
 
-// However long it is, and however often: others read on, and their events stay.
+// Long and frequent refusals do not disturb readers, and other events are kept.
 TEST(EventLog, ARefusalStopsNoReaderAndPushesNobodyOut) {
   TemporaryDirectory directory;
   Life life(directory);
@@ -261,11 +261,11 @@ TEST(EventLog, ARefusalStopsNoReaderAndPushesNobodyOut) {
   life.write_all(13);
   EXPECT_EQ(life.names({.last = 1}, user("ada")), "t1");
   const EventPage page = life.read({});
-  ASSERT_EQ(page.events.size(), 13u);  // The beginning, ten of eve's, and those of others.
+  ASSERT_EQ(page.events.size(), 13u);  // The first event, ten of eve's, and those of others.
   EXPECT_EQ(field(page.events.at(1), "of").size(), proto::kEventTextBytesMax);
 }
 
-// Of the sort that is freed as soon as the step is over.
+// The reason is a string that is freed after the step.
 TEST(EventLog, TellsWhyAFrameworkWasTornDown) {
   TemporaryDirectory directory;
   Life life(directory);
@@ -293,7 +293,7 @@ TEST(EventLog, ACallWaitsForTheNextEventOrItsTime) {
   EXPECT_THAT(answer, HasSubstr("\"task\":\"t1\""));
   EXPECT_THAT(answer, HasSubstr("\"next\":\"1.4\""));
   EXPECT_EQ(life.log.waits(), 0u);
-  // Nothing happens: where the next one will be.
+  // Nothing happens; the page names the place of the next event.
   const EventPage page = life.read({.wait = milliseconds(5)});
   EXPECT_TRUE(page.events.empty());
   EXPECT_EQ(page.next, place(1, 4));
@@ -359,8 +359,8 @@ TEST(EventLog, AStandbyHasOneCallThatWaitsAndKeepsNobodyAway) {
   EXPECT_EQ(life.log.waits(), proto::kStandbysMax + 1);
 }
 
-// A standby with an empty log reads all files, whoever else reads them without a pause; and others
-// read them meanwhile.
+// A standby with an empty log reads all files, even if other readers read without a pause; and
+// others read meanwhile.
 TEST(EventLog, FilesAreReadForStandbysInTheirTurnAndForOthersMeanwhile) {
   TemporaryDirectory directory;
   {
@@ -368,7 +368,7 @@ TEST(EventLog, FilesAreReadForStandbysInTheirTurnAndForOthersMeanwhile) {
     first.add({launched("t1")});
     first.log.finish();
   }
-  // A rest that this test does not see the end of.
+  // This test does not last until the end of the rest.
   Life life(directory, 2, {.standby_rests = 1'000'000});
   std::vector<ErrorCode> refused;
   std::vector<std::string> pages;
@@ -400,7 +400,7 @@ TEST(EventLog, FilesAreReadForStandbysInTheirTurnAndForOthersMeanwhile) {
   life.until([&, until = reads + 100] { return reads > until; });
   EXPECT_EQ(pages.size(), 1u) << "the first reading has its rest";
   EXPECT_EQ(refused.size(), 1u);
-  // What is in memory needs no turn, and whoever asks again waits for nothing else.
+  // Events in memory need no turn. A standby that asks again drops its earlier request.
   life.log.follow(standby('c'), {.from = place(2, 1)}, note);
   EXPECT_EQ(pages.size(), 2u);
   ASSERT_EQ(refused.size(), 2u);
@@ -475,7 +475,7 @@ TEST(EventLog, TellsWhatAKilledLeaderMayHaveSeenAsAGap) {
   EXPECT_EQ(field(gap, "lost"), "");
 }
 
-// Another master led between the two: what it saw is on its own disk.
+// Another master led in between; its events are on its own disk.
 TEST(EventLog, TellsThatAnotherMasterLedBetween) {
   TemporaryDirectory directory;
   {
@@ -486,7 +486,7 @@ TEST(EventLog, TellsThatAnotherMasterLedBetween) {
   third.write_all(1);
   EXPECT_EQ(third.names({.from = place(1, 1)}),
             "master leads master leads no longer gap master leads |");
-  // Somebody comes from the second one.
+  // A reader comes from the second leader.
   EXPECT_EQ(third.names({.from = place(2, 17)}), "gap master leads |");
 }
 
@@ -519,8 +519,8 @@ std::vector<std::string> logs_in(const TemporaryDirectory& directory) {
   return names;
 }
 
-// Its registry was restored or made anew. In one log its places would be before those that are
-// there, and readers would be told events twice or not at all.
+// The leader's registry was restored or made anew. In one log its events would come before the
+// existing ones, and readers would get events twice or not at all.
 TEST(EventLog, OfALeaderThatCountsFromALowerNumberIsANewOne) {
   for (const EventPlace last : {place(7, 2), place(4, 2), place(4, 1)}) {
     TemporaryDirectory directory;
@@ -564,7 +564,7 @@ TEST(EventLog, WaitsForAFullDiskAndTellsWhatIsLost) {
     life.until([&] { return !life.log.trouble().empty(); });
     life.until([&] { return life.log.lost() == 5; });
     EXPECT_EQ(life.log.written(), 1u);
-    EXPECT_EQ(answer, "");  // Nothing is told that a crash could take back.
+    EXPECT_EQ(answer, "");  // Readers get no event that a crash could revert.
   }
   life.write_all(11);
   EXPECT_EQ(life.log.trouble(), "");
@@ -573,7 +573,7 @@ TEST(EventLog, WaitsForAFullDiskAndTellsWhatIsLost) {
   EXPECT_THAT(answer, HasSubstr("\"lost\":5"));
 }
 
-// A sixteenth of what may wait is lost at a time.
+// A full queue loses a sixteenth of its events at a time.
 TEST(EventLog, LosesWholeBlocksToAFullDisk) {
   TemporaryDirectory directory;
   Life life(directory, 1, {.waiting_max = 160});
@@ -583,7 +583,7 @@ TEST(EventLog, LosesWholeBlocksToAFullDisk) {
     for (int i = 0; i < 165; ++i) life.add({launched(text("t", i))});
     life.until([&] { return !life.log.trouble().empty(); });
     EXPECT_EQ(life.log.lost(), 10u);
-    // None waits while the next try is under way.
+    // During the next attempt no events are queued.
     life.until([&] { return life.log.waiting() == 155; });
   }
   life.write_all(156);
@@ -594,7 +594,7 @@ TEST(EventLog, LosesWholeBlocksToAFullDisk) {
   EXPECT_EQ(field(page.events.at(1), "task"), "t10");
 }
 
-// The worker may have written by then, be at it, or not have begun.
+// The worker may have finished writing, be writing, or not have begun.
 TEST(EventLog, EndsWithEachEventOnceAlsoWhileItIsWritten) {
   for (int round = 0; round < 20; ++round) {
     TemporaryDirectory directory;
@@ -611,7 +611,7 @@ TEST(EventLog, EndsWithEachEventOnceAlsoWhileItIsWritten) {
   }
 }
 
-// As a master of a later version may have left them.
+// A later version of the master may have left such files.
 TEST(EventLog, PassesOverFilesThatItCannotRead) {
   TemporaryDirectory directory;
   HistoryLogOptions options;
@@ -642,7 +642,7 @@ TEST(EventLog, PassesOverFilesThatItCannotRead) {
 
 TEST(EventLog, ForgetsTheOldestAndTellsWhoComesFromThere) {
   TemporaryDirectory directory;
-  // The smallest files; only a few lines are kept in memory.
+  // The files have the smallest size, and memory holds only a few lines.
   Life life(directory, 1, {.log = {.bytes_max = uint64_t{256} << 10}, .recent_bytes_max = 500});
   constexpr int kEvents = 5'000;
   const std::string long_name(100, 'x');
@@ -657,7 +657,7 @@ TEST(EventLog, ForgetsTheOldestAndTellsWhoComesFromThere) {
   EXPECT_EQ(first.events[0].event, "gap");
   const EventPlace oldest = first.events[1].seq;
   EXPECT_EQ(field(first.events[0], "lost"), std::to_string(oldest.number - 1));
-  // All others are there, once each and in order.
+  // All other events are there, once each and in order.
   uint64_t number = oldest.number;
   EventQuery query{.from = oldest};
   for (EventPage page = life.read(query); !page.events.empty(); page = life.read(query)) {
@@ -666,7 +666,7 @@ TEST(EventLog, ForgetsTheOldestAndTellsWhoComesFromThere) {
   }
   EXPECT_EQ(number, kEvents + 2u);
   EXPECT_EQ(life.names({.last = 1}), text(long_name, kEvents - 1));
-  // The next leader has not read the files yet, and finds the place all the same.
+  // The next leader has not yet read the files, but finds the place.
   life.log.finish();
   Life next(directory, 2, {.log = {.bytes_max = uint64_t{256} << 10}, .recent_bytes_max = 500});
   next.write_all(1);

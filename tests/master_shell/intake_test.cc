@@ -1,4 +1,4 @@
-// Between the sockets and the master: the loop neither spins nor forgets what waits.
+// Between the sockets and the master: the loop does not spin, and serves all that waits.
 
 #include "master/shell/intake.h"
 
@@ -16,10 +16,10 @@ namespace {
 
 ReceivedFrame a_frame() { return ReceivedFrame::copy_of(std::vector<std::byte>(8)); }
 
-// A master of one paced user, whose disk may stand still.
+// A master with one rate-limited user, and a disk that may hang.
 class Intakes : public testing::Test {
  protected:
-  // Turns of the loop until the timer is due. Nothing else wakes a loop that sleeps.
+  // Counts iterations of the loop until the timer is due. Nothing else wakes a sleeping loop.
   int turns_for(Duration span) {
     int turns = 0;
     const TurnHook count(loop_, [&turns] { ++turns; });
@@ -31,7 +31,7 @@ class Intakes : public testing::Test {
 
   Loop loop_;
   bool is_disk_well_ = true;
-  Duration costs_ = {};  // a frame, of the loop
+  Duration costs_ = {};  // loop time that a frame takes
   int served_ = 0;
   Intake intake_{
       loop_,
@@ -51,8 +51,8 @@ class Intakes : public testing::Test {
        .may_serve = [this] { return is_disk_well_; }}};
 };
 
-// A loop that asked again and again would take a core for as long as the disk stands still: in
-// these milliseconds it turned tens of thousands of times.
+// A loop that polls would use a whole core while the disk hangs: tens of thousands of iterations in
+// this time.
 TEST_F(Intakes, TheLoopSleepsWhileTheDiskStandsStill) {
   is_disk_well_ = false;
   for (int i = 0; i < 100; ++i) intake_.receive(PeerId(7), a_frame());
@@ -60,8 +60,8 @@ TEST_F(Intakes, TheLoopSleepsWhileTheDiskStandsStill) {
   EXPECT_EQ(served_, 0);
 }
 
-// A user that used up its part of the loop is paused, and then waits for the disk as all do: the
-// timer of the pause, which is over, must not wake the loop again and again.
+// A user that has used up its share of the loop is paused, and then waits for the disk like all
+// others. The timer of the pause, which is over, must not wake the loop again and again.
 TEST_F(Intakes, TheLoopSleepsWhenAPauseEndsWhileTheDiskStandsStill) {
   costs_ = kLoopTimeAtOnce / 5;
   for (int i = 0; i < 20; ++i) intake_.receive(PeerId(7), a_frame());
@@ -74,7 +74,7 @@ TEST_F(Intakes, TheLoopSleepsWhenAPauseEndsWhileTheDiskStandsStill) {
   EXPECT_EQ(served_, served);
 }
 
-// The write that ended makes a turn.
+// The end of the write wakes the loop.
 TEST_F(Intakes, WhatWaitedIsServedOnceTheDiskIsBack) {
   is_disk_well_ = false;
   for (int i = 0; i < 100; ++i) intake_.receive(PeerId(7), a_frame());

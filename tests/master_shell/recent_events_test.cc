@@ -1,4 +1,4 @@
-// The newest events in memory: how many are kept, and from where they can be read.
+// The newest events in memory: how many are kept, and from which place they can be read.
 
 #include "master/shell/recent_events.h"
 
@@ -21,7 +21,7 @@ struct Counted {
   void fields(TraceFields& f) const { f("n", number); }
 };
 
-// Events "first" to "last" as one block; nothing: there is none.
+// The events `first` to `last` as one block; no block if there are none.
 std::vector<std::string> block(uint64_t first, uint64_t last) {
   if (last < first) return {};
   proto::EventBlockWriter writer;
@@ -49,7 +49,7 @@ TEST(RecentEvents, AreReadFromAnyPlaceOverSeveralBlocks) {
   EXPECT_FALSE(events.has(place(1)));
   events.add(block(5, 7));
   events.add(block(1, 0));  // nothing
-  events.add(block(9, 9));  // One is missing before it.
+  events.add(block(9, 9));  // Event 8 is missing before it.
   events.add(block(10, 11));
   EXPECT_EQ(events.last(), place(11));
   EXPECT_TRUE(events.has(place(5)));
@@ -71,13 +71,13 @@ TEST(RecentEvents, KeepAsManyBytesAsTheyMayAndAtMostOneBlockMore) {
     EXPECT_TRUE(events.has(place(first * 10))) << write;
     EXPECT_FALSE(events.has(place(first * 10 - 1))) << write;
   }
-  // One block that is larger than all that is kept.
+  // One block may be larger than the limit.
   events.add(block(100, 199));
   EXPECT_TRUE(events.has(place(100)));
   EXPECT_FALSE(events.has(place(99)));
 }
 
-// A reader of the newest reads the next ones, too: their lines may be made beforehand.
+// A reader of the newest event will read the next ones, too: their lines may be made in advance.
 TEST(RecentEvents, SayWhetherSomebodyFollows) {
   RecentEvents events(10'000);
   EXPECT_FALSE(events.is_followed());
@@ -85,7 +85,7 @@ TEST(RecentEvents, SayWhetherSomebodyFollows) {
   EXPECT_FALSE(events.is_followed());
   EXPECT_EQ(from(events, 3), "3 ");
   EXPECT_TRUE(events.is_followed());
-  // Lines that came with their block.
+  // These lines come with their block.
   std::vector<std::string> blocks = block(4, 5);
   std::vector<proto::EventLines> lines;
   lines.emplace_back(blocks.at(0));

@@ -18,7 +18,7 @@
 
 namespace proffer::operations_test {
 
-// What it scrapes: HTTP port and token file.
+// A master to scrape: its HTTP address and its token file.
 struct ScrapedMaster {
   std::string address = {};
   std::string token_file = {};
@@ -39,7 +39,7 @@ class Prometheus {
         "scrape_configs:\n";
     int number = 0;
     for (const ScrapedMaster& master : masters) {
-      // One target each: every master has a token of its own.
+      // Each master is a separate target, because each has its own token.
       config += text("  - job_name: master-", ++number,
                      "\n    relabel_configs: [{target_label: job, replacement: proffer-master}]\n"
                      "    authorization: {credentials_file: ",
@@ -72,7 +72,7 @@ class Prometheus {
     }
     return names;
   }
-  // All that fire while the rules are evaluated so many times, each 200 ms; at least for as long as
+  // All alerts that fire during `times` evaluations of the rules, 200 ms each; at least as long as
   // an alert must hold to fire.
   Names firing_for(int times) const {
     Names names;

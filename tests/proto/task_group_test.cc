@@ -59,7 +59,7 @@ TEST(TaskGroup, SaysWhichCommandIsWrong) {
       {[](TaskGroup& group) { group.init[0].name = "a b"; }, "not 'a b'"},
       {[](TaskGroup& group) { group.init[1].command.clear(); }, "init step '2' must have"},
       {[](TaskGroup& group) { group.sidecars[0].command = std::string(1, '\0'); }, "NUL"},
-      {[](TaskGroup& group) { group.sidecars[1].name = "log"; }, "none twice"},
+      {[](TaskGroup& group) { group.sidecars[1].name = "log"; }, "without duplicates"},
       {[](TaskGroup& group) {
          group.init.assign(17, {"1", "x"});
        },

@@ -119,7 +119,7 @@ TEST(Session, AGapEndsItAndADuplicateDoesNot) {
   s.master.stamp(s.leader, proto::Heartbeat{});  // lost
   s.from_master(proto::Heartbeat{});
   EXPECT_EQ(s.take<ResetMaster>().size(), 1u);
-  s.from_master(command_task("t1"));  // of the old connection
+  s.from_master(command_task("t1"));  // for the old connection
   EXPECT_TRUE(s.take<StartExecutor>().empty());
 }
 
@@ -188,7 +188,7 @@ TEST(Session, ANewAgentThatIsRefusedForGoodEndsAndSaysWhy) {
   EXPECT_FALSE(s.core->next_deadline());
 }
 
-// It says what to correct, and values in it are quoted.
+// The message says what to correct, and its values are quoted.
 TEST(Session, ARefusalIsWholeInTheLog) {
   AgentScenario s;
   const std::string why = "agent 'a1' lacks " + std::string(1'000, 'x') + "; take another name";
@@ -203,7 +203,7 @@ TEST(Session, ARefusalIsWholeInTheLog) {
                 "\" hint=\"'proffer keys' lists names\"");
 }
 
-// Or a master could write lines of its own into the agent's log.
+// Otherwise a master could write its own lines into the agent's log.
 TEST(Session, AnErrorOfTheMasterIsOneLineOfTheLog) {
   AgentScenario s;
   s.registered();
@@ -249,7 +249,7 @@ TEST(Session, AnAgentThatIsRefusedAgainAndAgainTriesLessAndLessOften) {
   EXPECT_GT(waits[3], waits[0]);
   EXPECT_GE(waits[8], minutes(1));
   EXPECT_LE(waits[9], minutes(2) + seconds(1));
-  // It was admitted in between.
+  // The agent was admitted in between.
   s.registered();
   s.connect();
   EXPECT_LE(wait(), seconds(3));
@@ -356,7 +356,7 @@ TEST(ExecutorSession, MessagesPassBothWays) {
   EXPECT_TRUE(up[0].to_scheduler);
 }
 
-// The labels of all tasks that a registration tells.
+// The labels of all tasks in a registration.
 std::vector<proto::Labels> labels_registered(AgentScenario& s) {
   std::vector<proto::Labels> told;
   for (const proto::RegisterTasks& part : s.told_master<proto::RegisterTasks>()) {
@@ -372,7 +372,7 @@ TEST(Labels, AreToldOnceForEachTaskOfARegistration) {
   proto::RunTask run = command_task("t1");
   run.spec.labels = labels;
   s.run(run);
-  s.connect();  // Nothing has been told of it yet.
+  s.connect();  // No update has been sent yet.
   EXPECT_EQ(labels_registered(s), std::vector{labels});
   s.welcome();
 
@@ -397,7 +397,7 @@ TEST(Labels, AreToldOnceForEachTaskOfARegistration) {
   EXPECT_EQ(labels_registered(s), std::vector{labels});
 }
 
-// It was declared gone, or a copy of its work directory went on elsewhere.
+// The agent was declared gone, or a copy of its work directory continued elsewhere.
 proto::ErrorMessage ends_all() {
   return {.code = ErrorCode::kFailedPrecondition,
           .message = "agent 'a1' was declared gone",
@@ -429,7 +429,7 @@ TEST(Ended, ByItsMasterKillsWhatItRunsAndEndsWithTheMastersWords) {
             "the master ends this agent: agent 'a1' was declared gone; begin anew");
 }
 
-// What it runs is ended, and nobody acknowledges that: it is refused again, and ends at once.
+// The tasks have ended without acknowledgements: the agent is refused again, and ends at once.
 TEST(Ended, AgainWithNothingLeftToRun) {
   AgentScenario s;
   s.tick();

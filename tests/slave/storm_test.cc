@@ -1,6 +1,6 @@
-// Random events from a seed against one core, with crashes at any step. The scenario checks all
-// invariants and both ways back from what is durable after each step; at the end, with a world that
-// answers, everything comes to rest.
+// Random events from a seed against one core, with crashes at any step. After each step the
+// scenario checks all invariants, and both ways to recover from the durable state. At the end
+// everything is answered, and all work comes to rest.
 
 #include <set>
 #include <utility>
@@ -31,7 +31,7 @@ class Storm {
   }
 
  private:
-  // What the agent asked the world for since the last look.
+  // Takes the agent's actions since the last call.
   void hear() {
     for (const StartExecutor& start : s_.take<StartExecutor>()) {
       if (start.spare) go_on(start);
@@ -68,7 +68,7 @@ class Storm {
     hear();
   }
 
-  // Executors outlive the agent. Those of which the shell never heard were not even started.
+  // Executors outlive the agent. An executor that the shell does not know was never started.
   void answer(const AdoptExecutor& adopt) {
     const proto::ExecutorRecord& known = adopt.executor;
     if (alive_.contains({known.executor, known.run})) {
@@ -78,7 +78,7 @@ class Storm {
     }
   }
 
-  // The process of the spare may have ended, and another be started in its place.
+  // The process of the spare may have ended, and another may start in its place.
   void go_on(const StartExecutor& start) {
     const std::pair before(start.spare->executor, start.spare->run);
     const bool lives = alive_.erase(before) > 0;
@@ -227,7 +227,7 @@ class Storm {
     hear();
   }
 
-  // A stop that kills: the world answers, so the agent comes to its end with nothing left.
+  // A stop that kills: everything is answered, so the agent ends with nothing left.
   void calm() {
     hear();
     for (const AdoptExecutor& adopt : std::exchange(looked_for_, {})) answer(adopt);

@@ -1,4 +1,4 @@
-// The agent's log under everything that crashes, full disks and damage do to a file.
+// The agent's log after crashes, full disks and damage to its file.
 
 #include "store/checkpoint_log.h"
 
@@ -40,7 +40,7 @@ TEST(CheckpointLog, ChecksumIsTheOneOfTheStandard) {
   EXPECT_EQ(crc32c(""), 0U);
 }
 
-// The definition, bit by bit.
+// The definition of CRC-32C, bit by bit.
 uint32_t crc32c_by_bits(std::string_view bytes) {
   uint32_t crc = 0xffffffff;
   for (const char byte : bytes) {
@@ -102,8 +102,8 @@ TEST(CheckpointLog, OnlyItsOwnerMayReadIt) {
   EXPECT_EQ(status.st_mode & 0777, 0600U);
 }
 
-// A crash may leave any beginning of the file. Whole records are kept, the rest is cut, and the log
-// goes on from there.
+// After a crash the file may have any length. The log keeps whole records, cuts the rest, and
+// continues from there.
 TEST(CheckpointLog, ATornTailIsCutAtWhateverByteItWasTorn) {
   TemporaryDirectory directory;
   const std::string path = directory / "checkpoint.log";
@@ -141,8 +141,8 @@ TEST(CheckpointLog, ATailOfZerosOrNoiseIsCut) {
   }
 }
 
-// Each single damaged byte: in the last record it cannot be told from a torn tail; anywhere before,
-// a valid record follows, and the file is refused by name. Never are records skipped in silence.
+// Damages each byte in turn. Damage in the last record looks like a torn tail. Anywhere before it a
+// valid record follows, and the error names the file. No record is skipped silently.
 TEST(CheckpointLog, ADamagedMiddleIsSetAsideByName) {
   TemporaryDirectory directory;
   const std::string path = directory / "checkpoint.log";
@@ -176,7 +176,7 @@ TEST(CheckpointLog, AfterDamageANewLogBeginsAndTheOldOnesStayBesideIt) {
   for (int round = 1; round <= 2; ++round) {
     make_log(path, {"one", "two", "three", std::to_string(round)});
     std::string bytes = read_file(path);
-    bytes[20 + 12 + 3 + 12] = 'T';  // In the payload of the second record.
+    bytes[20 + 12 + 3 + 12] = 'T';  // in the payload of the second record
     write_file(path, bytes);
     EXPECT_FALSE(CheckpointLog::open(path));
     EXPECT_TRUE(exists(path + ".damaged-" + std::to_string(round)));
@@ -202,8 +202,9 @@ TEST(CheckpointLog, RenewedHasAnotherMark) {
   EXPECT_EQ(read_log(path), (Records{"two", "three"}));
 }
 
-// Payloads come from frameworks. One that holds records as a log would, whole ones and endless
-// beginnings, is neither believed nor long looked at, wherever it is torn.
+// Payloads come from frameworks. A payload may contain whole records as in a log, and very many
+// beginnings of records. Wherever it is torn, the log does not accept these records and is read
+// quickly.
 TEST(CheckpointLog, RecordsInsideOfAPayloadAreNotBelieved) {
   TemporaryDirectory directory;
   const std::string path = directory / "checkpoint.log";
@@ -319,7 +320,7 @@ TEST(CheckpointLog, RewritingKeepsOnlyWhatIsGivenAndTheLogGoesOn) {
   EXPECT_EQ(read_log(path), (Records{"live", "too", "later"}));
 }
 
-// What is flushed must be found under its name after a loss of power, too.
+// After a power loss the flushed file must exist under its name, too.
 TEST(CheckpointLog, WithoutItsDirectoryANewFileIsNotFlushed) {
   TemporaryDirectory directory;
   const std::string inner = directory / "inner";
@@ -341,7 +342,7 @@ TEST(CheckpointLog, WithoutItsDirectoryANewFileIsNotFlushed) {
   }
 }
 
-// A crash between the temporary file and the rename: the old log counts.
+// After a crash between the temporary file and the rename, the old log is valid.
 TEST(CheckpointLog, ATemporaryFileOfACrashedRewriteIsIgnoredAndRemoved) {
   TemporaryDirectory directory;
   const std::string path = directory / "checkpoint.log";

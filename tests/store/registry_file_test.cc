@@ -1,5 +1,4 @@
-// What `proffer registry` does to a registry: reading beside a master that writes, dumps, and what
-// goes on from them.
+// `proffer registry`: reading while a master writes, dumps, and registries made from dumps.
 
 #include "store/registry_file.h"
 
@@ -29,7 +28,7 @@ StoreRecord row(const std::string& key, const std::string& value) {
   return {.table = "roles", .key = key, .value = value};
 }
 
-// A life of a master that writes rows, and ends.
+// One life of a master: it writes rows, and ends.
 int64_t write_life(const std::string& directory, const Records& rows) {
   const std::shared_ptr<RegistryFile> file = RegistryFile::open(directory).value();
   const int64_t epoch = file->raise_epoch().value();
@@ -37,7 +36,7 @@ int64_t write_life(const std::string& directory, const Records& rows) {
   return epoch;
 }
 
-// As `proffer registry dump` makes it.
+// Dumps like `proffer registry dump`.
 Result<RegistrySnapshot> dump(const std::string& directory, const std::string& file) {
   const Result<RegistrySnapshot> found = RegistryFile::read_directory(directory);
   return found ? RegistryFile::write_dump(*found, file) : found;
@@ -48,7 +47,7 @@ TEST(RegistryFile, IsReadAndDumpedWhileAMasterWritesIt) {
   const std::string directory = home / "m";
   const std::shared_ptr<RegistryFile> master = RegistryFile::open(directory).value();
   const int64_t epoch = master->raise_epoch().value();
-  // Two rows that are always alike, so that half of a commit would show.
+  // Two rows that are always equal, so that half a commit would show.
   constexpr int kCommits = 300;
   std::thread writer([&] {
     for (int i = 0; i < kCommits; ++i) {
@@ -93,7 +92,7 @@ TEST(RegistryFile, ADumpIsForItsOwnerAndReplacesNoFile) {
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), ErrorCode::kAlreadyExists);
   EXPECT_EQ(store_test::read_file(file), before);
-  // Of one that was ended in the middle, nothing stays in the way.
+  // The rest of an interrupted dump is not in the way.
   store_test::write_file(home / "second.unfinished", "half");
   EXPECT_TRUE(dump(home / "m", home / "second"));
   EXPECT_FALSE(fs::exists(home / "second.unfinished"));
@@ -158,14 +157,14 @@ TEST(RegistryFile, WhatIsThereIsSetAsideDamagedOrNotAndItsEpochStaysKnown) {
     }
     EXPECT_TRUE(fs::exists(directory + "/set-aside-1/registry.db"));
     EXPECT_EQ(write_life(directory, {}), epoch + 102);
-    // A second time beside the first.
+    // A second registry is set aside beside the first.
     ASSERT_TRUE(RegistryFile::open(directory, {.sets_aside = true}));
     EXPECT_TRUE(fs::exists(directory + "/set-aside-2/registry.db"));
     EXPECT_EQ(write_life(directory, {}), epoch + 103);
   }
 }
 
-// A restore that was killed when it had moved the files, and one more.
+// A restore was killed after it had moved the files, and then another one.
 TEST(RegistryFile, TheEpochOfWhatWasSetAsideStaysKnownThoughNothingReplacedIt) {
   const TemporaryDirectory home;
   const std::string directory = home / "m";
@@ -195,11 +194,11 @@ TEST(RegistryFile, AnEpochIsSetForTheNextMasterAndTheRowsStay) {
     const std::shared_ptr<RegistryFile> file = RegistryFile::open(home / "m").value();
     ASSERT_TRUE(file->set_epoch(epoch + 40));
   }
-  // As the master sees it, whose seal must not stand in the way.
+  // The next master opens the registry; its seal must allow that.
   const std::shared_ptr<RegistryFile> next = RegistryFile::open(home / "m").value();
   EXPECT_EQ(next->raise_epoch().value(), epoch + 41);
   EXPECT_EQ(next->load().value(), Records{row("a", "1")});
-  // An empty directory, too: its registry was lost.
+  // An epoch can be set in an empty directory, too, after a registry was lost.
   ASSERT_TRUE(RegistryFile::open(home / "empty").value()->set_epoch(7));
   EXPECT_EQ(write_life(home / "empty", {}), 8);
 }
@@ -223,7 +222,7 @@ TEST(RegistryFile, SaysThatThereIsNone) {
   EXPECT_FALSE(fs::exists(home / "nowhere"));
 }
 
-// What cannot be looked at may be there.
+// A file that cannot be examined may exist.
 TEST(RegistryFile, SaysThatOneCannotBeRead) {
   const TemporaryDirectory home;
   store_test::write_file(home / "file", "");

@@ -22,7 +22,7 @@ using store_test::put;
 using store_test::TemporaryDirectory;
 using store_test::Worker;
 
-// Somebody else who writes the database.
+// Another process that writes to the database.
 void execute(const std::string& directory, const char* sql) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open((directory + "/registry.db").c_str(), &db), SQLITE_OK);
@@ -48,7 +48,7 @@ TEST(SqliteStore, BatchesThatArriveWhileTheDiskIsBusyShareOneFlush) {
   for (int i = 0; i < 100; ++i) {
     store->append({put("role", std::to_string(i), "1")}, answers.next());
   }
-  EXPECT_EQ(worker.run(), 2);  // The first alone, then the 99 that came meanwhile.
+  EXPECT_EQ(worker.run(), 2);  // One for the first batch, one for the 99 that came meanwhile.
   EXPECT_EQ(answers.codes, std::vector<std::optional<ErrorCode>>(100));
 }
 
@@ -112,7 +112,7 @@ TEST(DirectoryLock, IsHeldByAnotherProcessUntilThatProcessEnds) {
     const Result<DirectoryLock> lock = DirectoryLock::take(directory.path());
     char byte = lock ? 'y' : 'n';
     if (::write(from_child[1], &byte, 1) != 1) ::_exit(1);
-    // Holds it until the parent closes its end, then dies without giving anything back.
+    // Holds the lock until the parent closes its end, then dies without releasing anything.
     (void)!::read(to_child[0], &byte, 1);
     ::_exit(0);
   }
@@ -129,8 +129,9 @@ TEST(DirectoryLock, IsHeldByAnotherProcessUntilThatProcessEnds) {
   for (const int fd : {to_child[0], from_child[0], from_child[1]}) ::close(fd);
 }
 
-// A kill storm found it: an agent that was killed while it started an executor left its lock to the
-// child for a moment, and was told that its directory is in use when it was started again at once.
+// A kill storm found this: an agent was killed while it started an executor, and the child held the
+// lock for a moment. The agent was started again at once, and failed because its directory was in
+// use.
 TEST(DirectoryLock, WaitsForTheChildThatAKilledHolderWasAboutToStart) {
   TemporaryDirectory directory;
   const pid_t holder = ::fork();
@@ -170,7 +171,7 @@ TEST(SqliteStore, ALeaderThatWasDeposedIsFencedInTheSameTransaction) {
   store->append({put("role", "in time", "1")}, answers.next());
   worker.run();
 
-  execute(directory.path(), "UPDATE leader SET epoch = epoch + 1");  // As a restore does it.
+  execute(directory.path(), "UPDATE leader SET epoch = epoch + 1");  // A restore does this.
   store->append({put("role", "too late", "1")}, answers.next());
   worker.run();
   store->append({put("role", "later still", "1")}, answers.next());
@@ -196,7 +197,7 @@ TEST(SqliteStore, AFullDiskFailsTheBatchAndEverythingAfterItButKeepsWhatWasThere
       store->append({put("role", "with it", "1")}, answers.next());
       worker.run();
     }
-    // There is room again, but nobody knows what the failed commit left: it stays refused.
+    // There is room again, but the state after the failed commit is unknown: writes stay refused.
     store->append({put("role", "after", "1")}, answers.next());
     worker.run();
   }

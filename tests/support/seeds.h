@@ -1,13 +1,12 @@
 #pragma once
 
-// The seeds 1, 2, … that a property is tried with. For every property:
+// The seeds 1, 2, … with which a property is tested. For every property:
 //
-//   PROFFER_CASES=100000   so many instead of as many as the test names
-//   PROFFER_CASE=4711      this one only
+//   PROFFER_CASES=100000   this number instead of the one that the test names
+//   PROFFER_CASE=4711      only this seed
 //
-// Under sanitizers, where a case takes some thirty times as long, a fiftieth of what the test
-// names, and two at least: there they look for errors of memory, and the laws are checked without
-// them.
+// A case takes some thirty times as long with sanitizers, so only a fiftieth of the named number
+// runs, and at least two: these runs look for memory errors, and other runs check the laws.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,8 +22,8 @@ inline constexpr bool kIsSanitized = true;
 inline constexpr bool kIsSanitized = false;
 #endif
 
-// Of a workload of the simulator that is run for its own sake. Each planted bug
-// (tests/mutations/list.txt) is found within so many; the night tries more.
+// The number of seeds of a simulator workload that is a test of its own. It finds each planted bug
+// (tests/mutations/list.txt); the nightly run tries more.
 inline uint64_t seeds_of_a_workload() {
   if (kIsSanitized) return 3;
   return test::is_long() ? 1'000 : 300;
@@ -55,10 +54,9 @@ class Seeds {
   Iterator begin() const { return Iterator(first_); }
   Iterator end() const { return Iterator(last_ + 1); }
 
-  // Whether these are as many as the test names: enough that the runs must have been about
-  // something.
+  // Whether these are as many as the test names, so that the runs must have covered its subject.
   bool enough() const { return last_ - first_ + 1 >= usual_; }
-  // Whether somebody looks at one case alone.
+  // Whether only one case was requested.
   static bool one_only() { return number_of("PROFFER_CASE", 0) > 0; }
 
  private:

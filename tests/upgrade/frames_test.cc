@@ -1,8 +1,7 @@
-// Frames between versions, both ways. What earlier versions said was recorded by tools/previous
-// --record, each frame with the text that the version's own schema gives it; today's codec must
-// find the same in it. What today's codec says is heard by the real decoders of these versions, in
-// ./test --long. The text is made by Cap'n Proto from the schema, so the codec is judged by
-// something that it has no part in.
+// Frames between versions, in both directions. tools/previous --record has recorded frames of
+// earlier versions, each with the text that the version's own schema gives it; today's codec must
+// read the same content. In ./test --long the real decoders of these versions read today's frames.
+// Cap'n Proto makes the text from the schema, so the codec under test takes no part in it.
 
 #include <set>
 
@@ -38,7 +37,7 @@ std::string text_of(std::span<const std::byte> frame) {
   return out;
 }
 
-// Words, numbers and strings of a text of Cap'n Proto, and its brackets.
+// The words, numbers, strings and brackets of a text of Cap'n Proto.
 std::vector<std::string> tokens_of(const std::string& text) {
   std::vector<std::string> tokens(1);
   bool in_string = false;
@@ -64,8 +63,8 @@ std::vector<std::string> tokens_of(const std::string& text) {
   return tokens;
 }
 
-// Where `part` is no longer found in order in `whole`; empty if all of it is there. A later version
-// of the schema has more fields, and none of the former ones changes its name or its place.
+// The place where `part` is no longer found in order in `whole`; empty if all of it is found. A
+// later version of the schema has more fields, and keeps the names and places of earlier ones.
 std::string missing_from(const std::string& whole, const std::string& part) {
   const std::vector<std::string> there = tokens_of(whole);
   size_t at = 0;
@@ -103,18 +102,18 @@ TEST_P(PreviousFrames, MeanTheSameToday) {
     const Result<proto::Envelope> heard = proto::decode(frame);
     ASSERT_TRUE(heard) << kind << ": " << heard.error().message();
     EXPECT_EQ(proto::message_name(*heard->message), kind);
-    // By the schema it is what its sender meant, and today's codec leaves nothing of it out.
+    // The schema gives the sender's meaning, and today's codec must omit none of it.
     EXPECT_EQ(missing_from(text_of(frame), line.substr(text_at)), "") << kind;
     const auto again = encoder.encode(*heard);
     ASSERT_TRUE(again) << kind;
     EXPECT_EQ(text_of(*again), text_of(frame)) << kind;
   }
-  // Every message up to that of the latest that the oldest version has.
+  // All messages that the oldest version has, up to its latest one.
   EXPECT_GE(kinds.size(), 36u);
   EXPECT_THAT(kinds, testing::IsSupersetOf({"register_agent", "subscribe", "revoke_notice"}));
 }
 
-// The other way: today's frames, as a channel says them to a peer of that version's protocol.
+// The other direction: today's frames, as a channel sends them to a peer of that protocol version.
 TEST_P(PreviousFrames, OfTodayAreUnderstoodOrIgnoredBefore) {
   if (!test::is_long()) GTEST_SKIP() << "not run: PROFFER_LONG is not set";
   if (!GetParam().is_built()) GTEST_SKIP() << "not run: tools/previous has not built it";
@@ -127,7 +126,7 @@ TEST_P(PreviousFrames, OfTodayAreUnderstoodOrIgnoredBefore) {
   for (size_t kind = 1; kind < proto::MessageGenerator::kMessageCount; ++kind) {
     for (uint64_t seed = 1; seed <= kOfEach; ++seed) {
       proto::MessageGenerator generator(seed * 1'000 + kind);
-      proto::Channel channel(2);  // All versions of the list speak it.
+      proto::Channel channel(2);  // All versions of the list support it.
       const proto::Envelope said = channel.stamp(LeaderEpoch(1), generator.message(kind));
       if (refuses_a_user(*said.message)) continue;
       const auto frame = encoder.encode(said);

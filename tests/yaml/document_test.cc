@@ -1,4 +1,4 @@
-// Documents as trees, and what is refused.
+// Documents as trees, and documents that are refused.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::string error_of(std::string_view text) {
   return node ? "" : node.error().message();
 }
 
-// As JSON, more or less.
+// Prints a node in a form similar to JSON.
 std::string shown(const Node& node) {
   std::string out;
   switch (node.kind) {

@@ -1,5 +1,5 @@
-// The life of one job. Read `on_status` first: it says what each ending of an attempt means; then
-// `end`. What is still wanted is in job_launch.cc.
+// The life of one job. Read `on_status` first: it handles each end of an attempt; then `end`. The
+// tasks that are still wanted are in job_launch.cc.
 
 #include "frameworks/batch/core/job_core.h"
 
@@ -18,7 +18,7 @@ using proto::TaskReason;
 using proto::TaskState;
 using proto::TaskStatus;
 
-// Nobody will ever have the files of this agent again, by what the cluster says of its task.
+// Whether the status of a task shows that the files of its agent are lost for good.
 bool tells_lost_agent(const TaskStatus& status) {
   if (status.state == TaskState::kUnreachable || status.state == TaskState::kGone) return true;
   return status.state == TaskState::kLost &&
@@ -135,7 +135,7 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
   if (tells_lost_agent(status)) on_agent_lost(status.agent, out);
   auto found = attempts_.find(status.task);
   if (found == attempts_.end()) {
-    // A duplicate, or late: nothing hangs on it. Or an earlier life has launched it.
+    // A duplicate or late update has no effect, unless an earlier life launched the task.
     if (!stage(name.kind).is_of_earlier_life(name.attempt)) return;
     found = adopt(name, status, now);
   }
@@ -148,7 +148,8 @@ void Job::State::on_status(const TaskName& name, const TaskStatus& status, Time 
   switch (status.state) {
     case TaskState::kStaging:
     case TaskState::kRunning:
-      // It was given up with its agent and is back. Nothing runs twice for longer than it must.
+      // The attempt was given up with its agent, and is back. A duplicate is ended as soon as
+      // possible.
       if (!attempt.given_up || attempt.kill_asked) return;
       if (tasks.task(attempt.number).state != JobTask::State::kPending || is_late(attempt)) {
         kill(found, out);
@@ -243,7 +244,7 @@ void Job::State::follow(const std::vector<std::pair<uint32_t, Fate>>& fates, Job
     if (position < elements_->size()) elements_->follow(position, fate);
   }
   if (outcome_) return;
-  // It has not failed: it never began, and waits again if the other one is retried.
+  // The job has not failed: it never began, and waits again if the other job is retried.
   if (elements_->all_skipped()) {
     return end(
         {.phase = proto::BatchPhase::kSkipped,
@@ -279,7 +280,7 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
   Stage& tasks = stage(attempt.kind);
   const JobTask& task = tasks.task(attempt.number);
   if (task.state == JobTask::State::kDone) return;  // Another attempt won.
-  // What finishes while the job is ending is done: a retry need not do it again.
+  // A task that finishes while the job is ending is done: a retry need not repeat it.
   if (attempt.kind == TaskKind::kEnd && !outcome_) return;
   Result<TaskResult> result = TaskResult();
   if (attempt.kind == TaskKind::kPlan) {
@@ -299,7 +300,7 @@ void Job::State::on_finished(const Attempt& attempt, const TaskStatus& status, T
                   TaskFailure(), now, out);
     return;
   }
-  // First come, first served: other attempts at the same work need not go on.
+  // The first attempt wins: others at the same work are not needed.
   kill_others(attempt, status.task, now, out);
   const bool is_timed = attempt.kind == TaskKind::kMap || attempt.kind == TaskKind::kReduce;
   if (is_timed && !tasks.is_of_earlier_life(attempt.attempt)) {
@@ -319,11 +320,11 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
                            JobOutbox& out) {
   const Result<TaskFailure> told = decode_failure(status.data);
   TaskFailure failure = told ? *told : TaskFailure{};
-  // It says nothing itself if its executor was killed: by what it did, perhaps.
+  // A killed executor reports nothing; the end of its stderr may show the cause.
   if (!told && is_of_executor(status.reason)) failure.stderr_tail = status.data;
   if (attempt.kind == TaskKind::kReduce && !failure.fetch_failed.empty()) {
-    // Not its fault, up to a point: outputs that cannot be had are made again. What has been made
-    // again since is left alone.
+    // It is not the reduce's fault, up to a limit: map outputs that cannot be fetched are made
+    // again, except those that were already made again.
     for (const MapAttempt& map : failure.fetch_failed) {
       if (map.number >= maps_.size() || maps_.task(map.number).winner != map.attempt ||
           maps_.task(map.number).state != JobTask::State::kDone) {
@@ -343,7 +344,7 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
 void Job::State::on_time_limit_exceeded(const Attempt& attempt, const TaskStatus& status, Time now,
                                         JobOutbox& out) {
   const Result<TaskFailure> told = decode_failure(status.data);
-  // Its command was ended; that it failed is neither the command's fault nor the input's.
+  // Its command was ended: the failure is the fault of neither the command nor the input.
   const TaskFailure failure{.stderr_tail = told ? told->stderr_tail : ""};
   count_failure(attempt, status,
                 text("it exceeded its time limit of ", to_text(time_limit(attempt.kind))), failure,
@@ -401,7 +402,7 @@ int64_t Job::State::allowed_failures_of_end() const {
 }
 
 void Job::State::on_end_failed(int32_t failures, std::string_view why, JobOutbox& out) {
-  // Another attempt that still runs may yet do it, and nothing else may be done beside it.
+  // Another attempt still runs and may succeed; nothing else may be done beside it.
   if (failures < allowed_failures_of_end() || end_.running() > 0) return;
   ++ends_given_up_;
   if (commits()) {
@@ -409,7 +410,7 @@ void Job::State::on_end_failed(int32_t failures, std::string_view why, JobOutbox
     return fail(Error::failed_precondition(text("the output cannot be committed: ", why)), out);
   }
   if (elements_) {
-    // What is done lies in the lanes: it can be read there, and gone on with by a retry.
+    // Finished work is in the lanes: it can be read there, and a retry can continue it.
     outcome_->error +=
         text("; the results in ", quoted(order().output), " cannot be indexed: ", why);
     is_over_ = true;
@@ -445,7 +446,7 @@ void Job::State::end(Outcome outcome, JobOutbox& out) {
 
 void Job::State::note_end(const Attempt& attempt, bool has_won, Time now, JobOutbox& out) {
   const bool was_slow = is_slow(now - attempt.since, speculation_of(attempt.kind).times);
-  if (!was_slow && !has_won) return;  // It was ended before its time.
+  if (!was_slow && !has_won) return;  // It was ended early.
   if (!avoided_.add_end(attempt.agent, was_slow, now, agents_.size())) return;
   trace(AgentAvoided{.job = options_.id, .agent = attempt.agent, .is_slow = true}, out);
 }
@@ -474,7 +475,7 @@ void Job::State::kill(const TaskId& task, JobOutbox& out) {
 
 // --- losses ----------------------------------------------------------------------------------
 
-// Its map outputs went with it. Parts of the result are where the job's output is, not there.
+// Its map outputs are lost with it. Parts of the result are not: they are at the job's output.
 void Job::State::on_agent_lost(const AgentId& agent, JobOutbox& out) {
   if (agent.empty() || reduces_.size() == 0 || outcome_) return;
   const auto outputs = maps_.outputs().find(agent);
@@ -486,7 +487,7 @@ void Job::State::on_agent_lost(const AgentId& agent, JobOutbox& out) {
 
 void Job::State::trace(TraceEvent happened, JobOutbox& out) {
   if (happened.level() == TraceLevel::kMisbehaved) {
-    // In full, unlike in a log line.
+    // Without the limit of a log line.
     std::string note(happened.what());
     for (const auto& [key, value] : fields_of(happened)) note += text(' ', key, '=', value);
     note_ = printable_tail(note, kReasonTextBytesMax / 4);

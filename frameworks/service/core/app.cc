@@ -82,7 +82,7 @@ Result<void> check_max_per(const std::vector<MaxPer>& max_per) {
                                           kInstancesMax, ", not ", max_per[i].count));
     }
     if (i > 0 && max_per[i].attribute <= max_per[i - 1].attribute) {
-      return Error::invalid_argument("max_per must be sorted by attribute, with none twice");
+      return Error::invalid_argument("max_per must be sorted by attribute, without duplicates");
     }
   }
   return {};

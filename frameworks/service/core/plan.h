@@ -27,7 +27,7 @@ namespace proffer::service {
 // Restarts of a slot are this far apart: doubled with each failure, from the first to the last.
 inline constexpr Duration kBackoffMin = seconds(1);
 inline constexpr Duration kBackoffMax = minutes(1);
-// An instance that was ready for so long has no failures behind it.
+// After an instance was ready for this long, its earlier failures no longer count.
 inline constexpr Duration kForgivenAfter = seconds(30);
 // For how long a new instance runs until an update goes on to the next, if neither a health check
 // nor its executor says when it is ready: agents of before readiness. A command that cannot even

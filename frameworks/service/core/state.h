@@ -1,7 +1,7 @@
 #pragma once
 
-// What the service scheduler knows, and its handlers: one file for each story. Inside of this
-// folder only.
+// The state of the service scheduler, and its handlers: one file for each subject. Used only inside
+// this folder.
 
 #include <deque>
 #include <map>
@@ -27,41 +27,41 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
 
-// An app and what the last plan left to do.
+// An app, and the work that the last plan left.
 struct RunningApp {
   App app = {};
-  std::map<int64_t, uint64_t> launches = {};  // likewise shared: as in Plan
+  std::map<int64_t, uint64_t> launches = {};  // shared in the same way: see Plan
   std::set<int64_t> shared = {};
   std::optional<Time> look_again = {};
-  Time planned_until = {};  // not again before
-  // Of an update: so many slots were updated at most, and since when not one more.
+  Time planned_until = {};  // no new plan before this
+  // For an update: the most slots that were ever updated, and the time when this last rose.
   int64_t updated = 0;
   std::optional<Time> updated_at = {};
-  // That it is whole, has failed, or waits no longer for other apps is being written down.
+  // A write is in progress: the app is whole, has failed, or no longer waits for other apps.
   bool is_judged = false;
-  // Of one that is scaled by its load.
+  // For an app that is scaled by its load.
   ScaleHistory scale_history = {};
-  std::optional<Time> figures_at = {};  // taken last
-  std::string scaling = {};             // what followed; for people
-  bool is_scaled = false;               // that is being written down
-  // Of a daemon: further agents are likely until then, and whether that was so at the last plan.
+  std::optional<Time> figures_at = {};  // the last time
+  std::string scaling = {};             // the last result, for people
+  bool is_scaled = false;               // its write is in progress
+  // For a daemon: until when further agents are likely, and whether this held at the last plan.
   Time looks_until = {};
   bool is_looking = false;
-  Time judge_at = {};  // not before; the last time that could not be written down
+  Time judge_at = {};  // no write before this; the last one failed
   std::string why = {};
   std::string last_words = {};
-  std::string cannot_fit = {};                 // why no agent of the cluster could run it, if so
+  std::string cannot_fit = {};  // the reason, if no agent of the cluster could run it
   std::vector<proto::ServerRow> servers = {};  // its instances in service, by task id
-  std::set<TaskId> planned = {};               // its instances that are being written down
-  uint64_t servers_changed = 0;                // State::changes_ then
+  std::set<TaskId> planned = {};               // instances whose launch is being written
+  uint64_t servers_changed = 0;                // State::changes_ at that time
   size_t versions_bytes = 0;                   // bytes_of(app.earlier)
 };
 
-// An answer that the master relays is at most kRelayedBytesMax long. A row takes its texts, at most
-// doubled as JSON, and what is around them.
+// An answer that the master relays has at most kRelayedBytesMax bytes. A row takes its texts, at
+// most doubled as JSON, and some overhead.
 class PageRoom {
  public:
-  // Whether a row with so many bytes of text goes into the page; the first one does.
+  // Whether a row with this many bytes of text fits the page; the first row always does.
   bool takes(size_t bytes) {
     const bool is_first = used_ == 0;
     used_ += 2 * bytes + 320;
@@ -72,7 +72,7 @@ class PageRoom {
   size_t used_ = 0;
 };
 
-// What is kept of an app and of an instance.
+// The stored part of an app and of an instance.
 inline const AppRecord& record_of(const App& app) { return app; }
 inline InstanceRecord record_of(const Instance& instance) {
   return {.agent = instance.agent,
@@ -84,28 +84,28 @@ inline InstanceRecord record_of(const Instance& instance) {
           .told_ready = instance.told_ready};
 }
 
-// Makes `spec`, another than the record's as tasks see it, its present version: a new one, or the
-// one of before that has this content. A new one is a canary's to try if the spec says so. The
-// answer to people: "updated to version 4".
+// Makes `spec`, which differs from the record's for tasks, the current version: a new version, or
+// the earlier one with this content. A new version starts as a canary if the spec says so. Returns
+// the answer for people: "updated to version 4".
 std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, Time now,
                     const std::string& by);
 
-// Before it moves to another version: if it has no version to go back to, but all its instances are
-// ready now, this is the one, though they may not have been ready for `healthy_for`.
+// Called before an app moves to another version. If it has no version to roll back to, but all its
+// instances are ready now, this version becomes it, even if they were not ready for `healthy_for`.
 void keep_way_back(AppRecord& record, const App& app);
 
-// An error about an app of a file that has several: with its line and its name.
+// Adds line and name to an error about one app of a file with several apps.
 Error in_file(const Apply& apply, size_t place, Error error);
 
-// A plan takes time with each instance, about a tenth of this: an app of more instances than that
-// is planned again later, so that thousands of events are not thousands of plans.
+// A plan takes time for each instance, about a tenth of this. An app with more instances is planned
+// again later, so that thousands of events do not cause thousands of plans.
 inline constexpr int64_t kPlannedAtOnceMax = 256;
 inline constexpr Duration kPlanRest = microseconds(5);
 
-// Asks that take turns are declared for so long.
+// Asks that take turns are declared for this long.
 inline constexpr Duration kAsksTurn = seconds(10);
 
-// Reads what a scheduler of before has kept: apps, then instances.
+// Reads what an earlier scheduler has stored: apps, then instances.
 inline sdk::StoreLoader new_loader() {
   constexpr size_t kInstanceBytesMax = 4'096 - kStoreKeyBytesMax;
   return sdk::StoreLoader(
@@ -144,7 +144,7 @@ class Service::State {
 
     void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
   };
-  // What waits for a ticket of the journal.
+  // The actions that wait for a ticket of the journal.
   struct Load {};
   struct Changed {
     AppRecord record = {};
@@ -175,10 +175,10 @@ class Service::State {
   void load_more();
   void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
 
-  // requests.cc: what people want.
+  // requests.cc: requests of users.
   void on_request(Step& step, const Request& request);
   void next_request(Step& step);
-  // What the request makes of each app's record; the same record if it changes nothing.
+  // The new record of each app after the request; an equal record if nothing changes.
   using Changes = std::vector<Changed>;
   Result<Changes> decide_all(Step& step, const Request& request) const;
   Result<Changes> decide_all(Step& step, const Apply& apply, const Caller& by) const;
@@ -192,11 +192,11 @@ class Service::State {
   Result<Changed> decide(Step& step, const Resume& resume, const Caller& by) const;
   Result<Changed> decide(Step& step, const Judge& judge, const Caller& by) const;
   Result<Changed> decide(Step& step, const Begin& begin, const Caller& by) const;
-  // An app that this user may change, and that is not stopping.
+  // Finds an app that this user may change, and that is not stopping.
   Result<const App*> find_app(const std::string& name, const Caller& by) const;
   Result<void> may_change(const App& app, const Caller& by) const;
-  // Leaves of their versions what may be kept, and puts together what is to be written: nothing if
-  // all is as it was. Errors: more than one write may have.
+  // Drops versions beyond the limits, and collects what must be written; empty if nothing has
+  // changed. Errors: more than one write may contain.
   Result<std::vector<proto::StoreOperation>> writes_of(Changes& changes) const;
   Result<void> has_room(const std::map<std::string, int64_t>& instances) const;
   Error unknown_app(const std::string& name) const;
@@ -211,7 +211,7 @@ class Service::State {
   void begin(Step& step, RunningApp& running);
   void tell_followers(const std::string& name);
 
-  // blocks.cc: how instances are kept.
+  // blocks.cc: how instances are stored.
   static BlockName block_name_of(const TaskId& task);
   InstanceBlock block_of(const BlockName& name) const;
   proto::StoreOperation write_of(BlockName name);
@@ -235,8 +235,8 @@ class Service::State {
   // neighbours.cc: apps that run beside others, or apart from them.
   struct Neighbours {
     bool has_with = false;
-    std::set<std::string> with = {};   // the agents with instances of all that it runs beside
-    std::set<std::string> apart = {};  // those with one that it runs apart from
+    std::set<std::string> with = {};   // agents with instances of all apps that it runs beside
+    std::set<std::string> apart = {};  // agents with instances of apps that it runs apart from
     bool allow(const std::string& agent) const {
       return (!has_with || with.contains(agent)) && !apart.contains(agent);
     }
@@ -244,16 +244,15 @@ class Service::State {
   Result<void> check_neighbours(const Apply& apply, const Caller& by) const;
   std::set<std::string> agents_of(const std::string& app) const;
   Neighbours neighbours_of(const AppSpec& spec, const std::string& owner) const;
-  // What an ask of the owner's app needs beside its own constraints; nothing: no agent would do
-  // now.
+  // The constraints of an ask of the owner's app, besides its own; empty: no agent would do now.
   std::optional<std::vector<Constraint>> constrain(const AppSpec& spec,
                                                    const std::string& owner) const;
-  // In words, for a plan.
+  // The same in words, for a plan.
   std::vector<std::string> rules_of(const AppSpec& spec, const std::string& owner) const;
   std::string why_alone(const RunningApp& running) const;
   void tell_neighbours(const std::string& name);
 
-  // find.cc: the variables that tell an instance where servers of other apps are.
+  // find.cc: the variables with the servers of other apps.
   proto::Environment found_servers(const AppSpec& spec, int64_t slot) const;
 
   // servers.cc: the instances in service.
@@ -273,27 +272,27 @@ class Service::State {
   Result<std::string> take_figures(Step& step, const Figures& figures);
   Result<Changed> decide(Step& step, const AutoScale& scale, const Caller& by) const;
 
-  // rollouts.cc: how an update goes.
+  // rollouts.cc: the progress of an update.
   void judge(Step& step, RunningApp& running, const Plan& plan);
   std::optional<std::string> why_failed(Step& step, RunningApp& running, const Plan& plan) const;
 
-  // launches.cc: offers, and what was written down for them.
+  // launches.cc: offers, and the writes for launches.
   void on_offer(Step& step, const Offer& offer);
   std::optional<TaskId> plan_instance(Step& step, const AskName& ask, const Offer& offer,
                                       size_t& bytes);
   void on_written(Step& step, const Launch& launch, const std::optional<Error>& error);
-  // The app of an ask and the version that it is for; null: that is not wanted any more.
+  // The app of an ask, and the version; null: the ask is no longer wanted.
   std::pair<RunningApp*, uint64_t> find_ask(const AskName& ask);
   static bool is_free(const RunningApp& running, int64_t slot, uint64_t version,
                       const TaskId& except);
 
-  // updates.cc: what the cluster tells of instances.
+  // updates.cc: status updates of instances.
   void on_status(Step& step, const proto::TaskStatus& status);
   void on_alive(Step& step, RunningApp& app, Instance& instance, const proto::TaskStatus& status);
   void on_ended(Step& step, RunningApp& app, const TaskId& task, const proto::TaskStatus& status);
   void on_unknown(Step& step, const proto::TaskStatus& status);
-  // Its instance has failed by its own fault, or waits a moment for another reason.
-  // `words`: the end of its stderr.
+  // An instance has failed by its own fault, or must wait for another reason. `words`: the end of
+  // its stderr.
   void count_failure(Step& step, App& app, const Instance& instance, const std::string& why,
                      std::string_view words);
   void erase(const std::string& key);
@@ -309,9 +308,10 @@ class Service::State {
   bool connected_ = false;
   bool loaded_ = false;
   FrameworkId framework_;
-  std::optional<Time> settled_at_;  // of this session; what runs is known by then
+  std::optional<Time> settled_at_;  // in this session; running instances are known by then
   std::map<std::string, RunningApp> apps_;
-  // When time alone changes the plan of an app: RunningApp::look_again of those that are not due.
+  // The time at which an app's plan changes without an event: RunningApp::look_again of apps that
+  // are not due.
   DeadlineQueue<std::string> looks_;
   std::set<std::string> measured_;  // apps with RunningApp::figures_at
 
@@ -321,24 +321,24 @@ class Service::State {
   std::set<std::string> alone_;       // apps that want an agent with instances of others
   std::set<BlockName> stale_blocks_;  // to write when the step ends
   std::set<TaskId> unconfirmed_;
-  std::optional<Time> confirm_at_;  // they are asked about again
-  // Told before the store was read; of revokes with the time until which.
+  std::optional<Time> confirm_at_;  // when instances are confirmed again
+  // Updates that came before the store was read; for revokes with their end.
   std::map<TaskId, proto::TaskStatus> early_;
   std::map<TaskId, std::pair<Time, proto::RevokeNotice>> early_revokes_;
 
   bool asks_stale_ = true;
-  // With more asks than a framework may declare they take turns: now from this app on.
+  // If there are more asks than a framework may declare, they take turns: now from this app on.
   std::string asks_from_;
   std::optional<Time> next_turn_;
-  std::vector<Ask> declared_;  // as the master has it, lowered by what was launched since
+  std::vector<Ask> declared_;  // the master's count, lowered by later launches
 
   uint64_t changes_ = 0;         // of the servers of any app
-  uint64_t forgotten_ = 0;       // changes_ when an app was forgotten last
-  bool watchers_stale_ = false;  // what they wait for may be there
+  uint64_t forgotten_ = 0;       // the value of changes_ when an app was last forgotten
+  bool watchers_stale_ = false;  // some watchers may have their answer
   std::vector<Watcher> watchers_;
 
   std::deque<Request> requests_;
-  std::set<std::string> changing_;  // the apps of the first, while that is being written
+  std::set<std::string> changing_;  // the apps of the first change, while it is written
 };
 
 }  // namespace proffer::service

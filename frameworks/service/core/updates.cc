@@ -1,5 +1,5 @@
-// What the cluster tells of instances: on_status. An update changes one instance and marks its app;
-// what follows from it is the next plan's to say.
+// Status updates of instances: on_status. An update changes one instance and marks its app; the
+// next plan decides what follows.
 
 #include <algorithm>
 #include <string_view>
@@ -19,10 +19,10 @@ using proto::TaskStatus;
 
 namespace {
 
-// Between attempts when nobody failed but something was in the way.
+// The pause between attempts that did not fail by the instance's own fault.
 constexpr Duration kPause = seconds(1);
 
-// Whether it ended by its own fault: its command did, or could not even be started.
+// Whether the instance ended by its own fault: its command ended, or could not be started.
 bool is_own_fault(const TaskStatus& status) {
   switch (status.reason) {
     case TaskReason::kLaunchFailed:
@@ -37,7 +37,7 @@ bool is_own_fault(const TaskStatus& status) {
   }
 }
 
-// That says something.
+// The last line that is not blank.
 std::string_view last_line(std::string_view text) {
   const size_t end = text.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return {};
@@ -85,7 +85,7 @@ void Service::State::on_status(Step& step, const TaskStatus& status) {
   }
 }
 
-// A task of an app that is long forgotten: nobody wants it.
+// A task of an app that is long forgotten is killed.
 void Service::State::on_unknown(Step& step, const TaskStatus& status) {
   if (is_terminal(status.state) || status.state == TaskState::kKilling) return;
   step.trace(UnknownInstanceKilled{status.task, status.agent});
@@ -122,7 +122,8 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
     instance.ports = std::move(ports);
   }
   if (instance.kill_asked && instance.state != InstanceState::kUnreachable) {
-    // Whoever tells so has not heard of the kill: its agent was away, or the master just began.
+    // The sender does not know about the kill: its agent was disconnected, or the master has just
+    // started.
     const bool is_leaving = instance.leaves_at && *instance.leaves_at > step.now;
     if (instance.state != InstanceState::kKilling && !is_leaving) {
       say_kill(step, status.task, instance);
@@ -171,9 +172,9 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
   const bool was_wanted = !instance.kill_asked && !app.stopping;
   const std::string words = words_of(status);
   Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
-  // One on a lost agent has its replacement already (a daemon has none), and nobody saw what ended
-  // it: it may have been the loss. As a failure it would hold up the slot's next instance, whenever
-  // that is wanted.
+  // An instance on a lost agent already has its replacement (a daemon has none), and the cause of
+  // its end is unknown: it may have been the loss. Counted as a failure it would delay the next
+  // instance of the slot, whenever that is wanted.
   const bool was_lost = instance.state == InstanceState::kUnreachable && !app.spec.daemon;
   if (was_wanted && !was_lost && is_own_fault(status)) {
     count_failure(step, app, instance, words, status.data);
@@ -181,7 +182,7 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
     count_failure(step, app, instance,
                   instance.why_unhealthy.empty() ? "it was unhealthy" : instance.why_unhealthy, "");
   } else if (status.state == TaskState::kRefused) {
-    asks_stale_ = true;  // Whether the master lowered the ask for it is not for us to guess.
+    asks_stale_ = true;  // It is unknown whether the master lowered the ask for it.
     if (attempts != nullptr) {
       attempts->not_before = std::max(attempts->not_before, step.now + kPause);
       attempts->why = text("it was refused: ", words);
@@ -201,7 +202,7 @@ void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& tas
 
 void Service::State::count_failure(Step& step, App& app, const Instance& instance,
                                    const std::string& why, std::string_view words) {
-  // What an older version did is not held against this one.
+  // Failures of another version do not count for this one.
   Attempts* attempts = app.attempts(instance.id.slot, instance.id.version);
   if (attempts == nullptr) return;
   if (instance.ready_since && step.now - *instance.ready_since >= kForgivenAfter) {
@@ -226,12 +227,12 @@ std::vector<Violation> Service::State::violations() const {
     if (running.figures_at.has_value() != measured_.contains(name)) {
       say(text("app ", name, " disagrees on whether it is measured"));
     }
-    // One that was due is planned, at once or when it may be again.
+    // An app whose time has come is planned, at once or as soon as it may be planned again.
     const std::optional<Time> look = looks_.time_of(name);
     if (look != running.look_again && (look || !changed_.contains(name))) {
       say(text("app ", name, " has two times for its next look"));
     }
-    std::map<int64_t, int> launched;  // because of us, into each slot
+    std::map<int64_t, int> launched;  // instances launched by this scheduler, by slot
     for (const auto& [task, instance] : app.instances) {
       if (to_task_id(instance.id) != task || instance.id.app != name) {
         say(text("instance ", task.str(), " has another's id"));
@@ -250,7 +251,7 @@ std::vector<Violation> Service::State::violations() const {
     }
     for (const auto& [task, instance] : app.instances) {
       if (launched[instance.id.slot] == 0 || instance.state == InstanceState::kPlanned) continue;
-      // Only what came back since may be there as well: its launch is then the older one.
+      // Only an instance that has come back may be in the same slot; it was launched earlier.
       for (const auto& [other, planned] : app.instances) {
         if (planned.state == InstanceState::kPlanned && planned.id.slot == instance.id.slot &&
             planned.launched_at < instance.launched_at) {

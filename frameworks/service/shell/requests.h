@@ -1,6 +1,6 @@
 #pragma once
 
-// What people ask of the scheduler, as text that the master relays.
+// Requests to the scheduler, as text that the master relays.
 
 #include <string>
 #include <string_view>
@@ -20,22 +20,22 @@ struct ShowApp {
 struct ShowHistory {
   std::string app = {};
 };
-// What a change would do.
+// Asks what a change would do.
 struct Preview {
   Change change = {};
 };
-// Changes and watches are the core's to answer; pictures are answered at once.
+// The core answers changes and watches; pictures are answered at once.
 using Picture = std::variant<ListApps, ShowApp, ShowHistory, Preview>;
 using Asked = std::variant<Change, Picture, Watch, Figures>;
 
-// Errors: kInvalidArgument for what is no request, or an app file that is wrong.
+// Errors: kInvalidArgument if the text is not a request, or contains a wrong app file.
 Result<Asked> parse_request(std::string_view data);
 
-// The answers, as JSON. Names, amounts and states are everybody's to see; why an app is not well
-// may repeat what its tasks said, and is shown to its owner and to operators.
-// What apps were and would be is theirs alone.
+// The answers, as JSON. Everybody sees names, amounts and states. Only the app's owner and
+// operators see why an app is not well, because the reason may quote its tasks; the same holds for
+// its history and for previews.
 Result<std::string> show(const Service& service, const Picture& asked, Time now, const Caller& by);
-// The name of the app, or of the first one and how many more; for logs.
+// The app's name, or the first app's name and the number of others; for logs.
 std::string app_of(const Change& change);
 
 }  // namespace proffer::service

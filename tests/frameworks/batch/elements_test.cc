@@ -1,5 +1,4 @@
-// The stories of arrays: which elements run in which range, what each ending means, and what is
-// counted.
+// Arrays: which elements run in which range, the meaning of each end, and the counts.
 
 #include "frameworks/batch/core/elements.h"
 
@@ -52,10 +51,11 @@ TEST(Array, RunsAllItsElementsAndIsDone) {
   EXPECT_TRUE(s.succeeded());
   EXPECT_EQ(s.status().array->done, 10);
   EXPECT_EQ(s.status().array->failed, 0);
-  EXPECT_EQ(s.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+  EXPECT_EQ(s.store().size(), 2u);  // The ended job, and the scheduler itself.
 }
 
-// 1.5 s of elements of 100 ms each; at the end smaller ones, so that all slots end together.
+// A range has elements for 1.5 s, 100 ms each; the last ranges are smaller, so that all slots end
+// together.
 TEST(Array, HasRangesOfTheTimeThatItsElementsTake) {
   JobScenario s(JobScenario::array(1'000));
   s.begins_on({{"a", 2}});
@@ -109,7 +109,7 @@ TEST(Array, AnElementThatFailsIsTriedAgainAsOftenAsItMay) {
   s.finish_range("range-00000-1-0-2", 2, {{.place = 1, .attempt = 1, .code = 9}});
   EXPECT_EQ(s.status().array->done, 1);
   EXPECT_EQ(s.status().array->failed_attempts, 1);
-  s.restart();  // It is remembered.
+  s.restart();  // The failure is remembered.
   s.subscribe();
   s.offer_all();
   const std::string id = s.running().begin()->first;
@@ -180,7 +180,7 @@ TEST(Array, APreemptedRangeIsNoFailureAndKeepsWhatHasEnded) {
   EXPECT_TRUE(s.succeeded()) << s.error();
 }
 
-// Two tasks tell of the same attempt of an element: one end counts.
+// Two tasks report the same attempt of an element: one end counts.
 TEST(Array, CountsTheEndOfAnAttemptOnce) {
   JobOrder order = JobScenario::array(2);
   order.array->retries = 1;
@@ -210,7 +210,7 @@ TEST(Array, ATaskThatComesBackGoesOnIfItsElementsWait) {
   EXPECT_FALSE(s.killed("range-00000-1-0-1"));
 }
 
-// One element ends its executor each time: its range is cut into pieces until it is found, and the
+// One element always ends its executor: its range is split until the element is found, and all
 // others are done.
 TEST(Array, FindsTheElementThatEndsItsExecutor) {
   JobScenario s(JobScenario::array(200));
@@ -342,7 +342,7 @@ bool retry(JobScenario& s) {
   return s.told().back().job.has_value();
 }
 
-// Ends the range; these elements of it fail.
+// Ends the range; the elements in `failing` fail.
 void finish_range_but(JobScenario& s, const std::string& id, const std::set<uint32_t>& failing) {
   const auto work = s.work_of<RangeWork>(id);
   std::vector<ElementFailure> failures;
@@ -355,7 +355,7 @@ void finish_range_but(JobScenario& s, const std::string& id, const std::set<uint
   s.finish_range(id, work.count(), failures);
 }
 
-// Until the job has ended. Returns how often each element ran.
+// Runs until the job has ended. Returns how often each element ran.
 std::map<uint32_t, int> run_to_the_end(JobScenario& s, const std::set<uint32_t>& failing) {
   std::map<uint32_t, int> runs;
   for (int round = 0; round < 200 && !s.over(); ++round) {
@@ -388,7 +388,7 @@ TEST(RetryOfAnArray, RunsTheElementsThatFailedAndNoOthers) {
   EXPECT_EQ(s.status().array->done, 8);
   EXPECT_EQ(s.status().array->failed, 0);
   s.offer_all();
-  // Attempts are numbered on: the first two have failed.
+  // The numbers of attempts continue: the first two have failed.
   ASSERT_THAT(s.running_ids(), ElementsAre("range-00000-1001-3-1", "range-00001-1001-7-1"));
   const auto work = s.work_of<RangeWork>("range-00000-1001-3-1");
   EXPECT_THAT(work.failures, ElementsAre(std::pair(0u, 2)));
@@ -398,10 +398,10 @@ TEST(RetryOfAnArray, RunsTheElementsThatFailedAndNoOthers) {
   EXPECT_EQ(s.status().array->done, 10);
   EXPECT_EQ(s.status().array->failed_attempts, 4);
   EXPECT_EQ(s.gathers().back(), (GatherForm{.commits = true, .keeps = false}));
-  EXPECT_EQ(s.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+  EXPECT_EQ(s.store().size(), 2u);  // The ended job, and the scheduler itself.
 }
 
-// `retries: 0` holds for elements that the first try did not come to, too.
+// `retries: 0` also holds for elements that the first try did not reach.
 TEST(RetryOfAnArray, GivesEachElementAsManyAttemptsAsAtFirst) {
   JobOrder order = JobScenario::array(100);
   order.array->failed_max = 0;
@@ -438,8 +438,8 @@ TEST(RetryOfAnArray, GoesOnWithOneThatWasCancelled) {
   EXPECT_EQ(runs.begin()->first, 32u);
 }
 
-// A task of the first try is told again: attempts before the retry count no more, but elements that
-// it has done are done.
+// A task of the first try is reported again: its failures no longer count, but the elements that it
+// has done are done.
 TEST(RetryOfAnArray, TakesNoFailureOfTheFirstTry) {
   JobOrder order = JobScenario::array(4);
   order.array->at_once = 1;
@@ -462,8 +462,8 @@ TEST(RetryOfAnArray, TakesNoFailureOfTheFirstTry) {
   EXPECT_TRUE(s.succeeded());
 }
 
-// Whenever the scheduler ends, in either try: no element runs again that is done, and none that
-// failed in the first try is left out of the second.
+// The scheduler may restart at any step of either try: no finished element runs again, and the
+// second try includes each element that failed in the first.
 TEST(RetryOfAnArray, AtAnyStepOfARestartRunsTheSame) {
   const std::set<uint32_t> failing = {1, 2, 6};
   int last_step = 0;
@@ -555,7 +555,7 @@ TEST(RetryOfAnArray, IsPossibleForADayAndThenItsResultsStay) {
   EXPECT_EQ(s.store().size(), 2u);
 }
 
-// Its last tasks find no room for the index. What is done lies in the lanes.
+// The last tasks of the job have no room for the index. Finished work is in the lanes.
 TEST(RetryOfAnArray, IsPossibleIfItsResultsCannotBeIndexed) {
   JobScenario s(JobScenario::array(10));
   s.holds_last_tasks();
@@ -581,7 +581,7 @@ TEST(RetryOfAnArray, IsPossibleIfItsResultsCannotBeIndexed) {
   EXPECT_NE(s.status().retry_until, Time());
   ASSERT_TRUE(retry(s));
   EXPECT_EQ(s.status().array->done, 9);
-  // Nor is there room when all is done.
+  // There is still no room when all elements are done.
   index(false);
   ASSERT_EQ(s.status().phase, proto::BatchPhase::kFailed);
   EXPECT_THAT(s.error(), HasSubstr("cannot be committed: no space left"));
@@ -591,7 +591,8 @@ TEST(RetryOfAnArray, IsPossibleIfItsResultsCannotBeIndexed) {
   EXPECT_TRUE(s.succeeded()) << s.error();
 }
 
-// An end that could not be kept: its element has done its work, so no attempt is made by itself.
+// The end of an element could not be stored. The element has done its work, so it is only attempted
+// again on request.
 TEST(Array, AnElementWhoseEndIsLostRunsAgainOnlyIfAsked) {
   JobOrder order = JobScenario::array(3);
   order.array->retries = 2;
@@ -618,7 +619,7 @@ TEST(Array, AnElementWhoseEndIsLostRunsAgainOnlyIfAsked) {
   EXPECT_TRUE(s.succeeded()) << s.error();
 }
 
-// What ended well and is told with a trouble is done; the rest waits.
+// Elements that ended well are done, even if the range reports trouble; the others wait.
 TEST(Array, ARangeThatStopsEarlyTellsWhatItHasDone) {
   JobScenario s(JobScenario::array(3));
   s.begins_on({{"a", 1}});

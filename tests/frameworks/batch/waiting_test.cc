@@ -71,7 +71,7 @@ TEST(Pipeline, RunsItsStagesInTheOrderOfTheirDependencies) {
   EXPECT_THAT(s.begun(),
               ElementsAre("p-a-4.map-00000-1", "p-b-3.plan-00000-1", "p-c-2.plan-00000-1"));
   EXPECT_EQ(s.job("p-c-2").map.total, 2);
-  // Nothing but how they ended.
+  // The store keeps only how the stages ended.
   EXPECT_EQ(s.store().size(), 4u);
 }
 
@@ -136,7 +136,7 @@ TEST(Pipeline, GoesOnWithWhatWasSkippedWhenTheStageIsRetriedThatFailed) {
   EXPECT_EQ(s.store().size(), 4u);
 }
 
-// Which elements are missing is the array's business; those that wait for it wait again.
+// The array itself knows which elements are missing; the stages after it wait again.
 TEST(Pipeline, IsRetriedFromAnArrayThatFailed) {
   PipelineScenario s;
   s.fails("p-b-3.range");
@@ -157,7 +157,7 @@ TEST(Pipeline, IsRetriedFromAnArrayThatFailed) {
   EXPECT_EQ(s.store().size(), 4u);
 }
 
-// It was planned by its first task, and what that found stays.
+// The first task made the array's plan, and the plan is kept.
 TEST(Pipeline, AnArrayThatIsCancelledBeforeItBeginsIsRetriedAsANewOne) {
   PipelineScenario s;
   StageOrder array{.stage = "b", .order = JobScenario::array(3), .after = {{"a"}}};
@@ -185,8 +185,8 @@ TEST(Pipeline, CanBeCancelledWhileItWaits) {
   EXPECT_EQ(s.phases(), "a finished, b finished, c finished");
 }
 
-// Wherever a life of the scheduler ends: each stage runs once and behind what it waits for, and
-// none is left waiting.
+// The scheduler may end at any step: each stage runs once, after the stages that it waits for, and
+// no stage is left waiting.
 TEST(Pipeline, EndsTheSameWayWhereverTheSchedulerEnds) {
   for (int at = 0; at < 40; ++at) {
     SCOPED_TRACE(at);
@@ -217,7 +217,7 @@ TEST(Pipeline, EndsTheSameWayWhereverTheSchedulerEnds) {
   }
 }
 
-// A retry is kept; the process ends before what was skipped waits again.
+// A retry is stored, but the process ends before the skipped stages wait again.
 TEST(Pipeline, GoesOnAfterARetryThatTheSchedulerDidNotSeeThrough) {
   PipelineScenario s;
   s.fails("p-a-");
@@ -263,7 +263,7 @@ TEST(Waiting, OutlivesTheMemoryOfWhatItWaitedFor) {
     if (task.str().starts_with("p-a-")) s.end(task);
   }
   ASSERT_EQ(s.phase("p-a-2"), "finished");
-  // Newer ends take its place.
+  // Newer ended jobs replace it in memory.
   for (size_t i = 0; i < kEndedMax + 10; ++i) {
     StageOrder other = stage("");
     other.order.plan = text("other-", i);

@@ -80,7 +80,7 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
       {[](AppSpec& app) { app.health->failures = 0; }, "failures"},
       {[](AppSpec& app) { app.spread = "a b"; }, "spread"},
       {[](AppSpec& app) { app.max_per[0].count = 0; }, "max_per: host must be from 1"},
-      {[](AppSpec& app) { app.max_per[1].attribute = "host"; }, "none twice"},
+      {[](AppSpec& app) { app.max_per[1].attribute = "host"; }, "without duplicates"},
       {[](AppSpec& app) { app.update = {.max_unavailable = 0}; },
        "max_unavailable and max_surge must not both be 0"},
       {[](AppSpec& app) { app.update.max_unavailable = -1; },

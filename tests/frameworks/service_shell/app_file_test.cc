@@ -17,7 +17,7 @@ std::string error_of(const std::string& yaml) {
   const Result<AppSpec> app = parse_app_file(yaml);
   return app ? "" : app.error().message();
 }
-// With the two keys that every app needs.
+// An app with the two keys that each app needs.
 std::string error_with(const std::string& rest) {
   return error_of("name: web\ncommand: x\n" + rest);
 }
@@ -53,7 +53,7 @@ files:
   EXPECT_EQ(app->command, "exec python3 -m http.server $PORT_http --bind 127.0.0.1");
   EXPECT_EQ(app->resources, ResourceVector::of(200, 64'000));
   EXPECT_EQ(app->env.at("GREETING"), "hello");
-  EXPECT_EQ(app->env.at("NUMBER"), "010");  // As it is written.
+  EXPECT_EQ(app->env.at("NUMBER"), "010");  // exactly as written
   ASSERT_EQ(app->fetch.size(), 2u);
   EXPECT_EQ(app->fetch[0].uri, "https://host/a?b");
   EXPECT_TRUE(app->fetch[0].is_executable && app->fetch[1].is_extracted);
@@ -202,7 +202,7 @@ TEST(AppFile, ThatIsCutOffIsRefused) {
     EXPECT_EQ(error_of(file), says) << file;
   }
   EXPECT_NE(error_of("name: web\ncommand: \"exec foo"), "");
-  // What ends with blanks is whole.
+  // A file that ends with blank lines is complete.
   for (const char* file :
        {"name: web\ncommand: \"exec foo\"\n\n \n", "name: web\ncommand: |\n  a\n\n",
         "command: x # it's\nname: web # \"\n"}) {

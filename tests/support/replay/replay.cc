@@ -1,4 +1,4 @@
-// Time, and what comes and goes. run_until() first.
+// Virtual time, and agents and frameworks that join and leave. Read run_until() first.
 
 #include "tests/support/replay/replay.h"
 
@@ -10,7 +10,7 @@
 namespace proffer::replay {
 namespace {
 
-// Until an agent that is not there any more is given up.
+// The time after which a disconnected agent is given up.
 constexpr Duration kGivenUpAfter = kAgentTimeout;
 
 AllocatorOptions allocator_options(const sim::Scenario& scenario, AllocatorOptions options) {
@@ -76,7 +76,7 @@ void Replay::at(Time when, std::function<void()> what) {
 
 void Replay::run() { run_until(scenario_.until.value_or(sim::kScenarioUntilDefault)); }
 
-// All that happens at one instant is told before anything is decided at it.
+// Applies all events of one instant before the decision at that instant.
 void Replay::run_until(Duration until) {
   const Time end = kBeginning + until;
   while (wrong_.empty()) {
@@ -180,7 +180,7 @@ void Replay::plan_agent(const sim::ScenarioAgent& spec, const AgentId& id) {
   }
 }
 
-// For the first time, or again: within the time that it is waited for what it runs is still there.
+// The agent joins for the first time, or again: its tasks are still there if it comes back in time.
 void Replay::agent_joins(const AgentId& id, const sim::ScenarioAgent& spec) {
   if (const auto known = agents_.find(id); known != agents_.end()) {
     known->second.active = true;
@@ -203,7 +203,7 @@ void Replay::agent_joins(const AgentId& id, const sim::ScenarioAgent& spec) {
 
 void Replay::agent_is_gone(const AgentId& id) {
   if (agents_.count(id) == 0 || agents_.at(id).active) return;
-  // Told at once, as the master does: the agent and all that ran there.
+  // The agent and all of its tasks are removed together, as the master does.
   allocator_->remove_agent(id);
   agents_.erase(id);
   for (auto& [framework_id, framework] : frameworks_) {
@@ -217,7 +217,7 @@ void Replay::agent_is_gone(const AgentId& id) {
   }
 }
 
-// What has not left by the deadline is killed.
+// Tasks that are still on the agent at the deadline are killed.
 void Replay::empty_agent(const AgentId& id) {
   for (auto& [framework_id, framework] : frameworks_) {
     for (size_t g = 0; g < framework.groups.size(); ++g) {
@@ -268,7 +268,7 @@ void Replay::arrive(const FrameworkId& id, size_t g, int64_t first, int64_t coun
   declare(id);
 }
 
-// The asks of all that is wanted now; offers that are on their way are part of it.
+// Declares asks for all tasks that are wanted now, including those in outstanding offers.
 void Replay::declare(const FrameworkId& id) {
   Framework& framework = frameworks_.at(id);
   if (!framework.joined) return;
@@ -286,7 +286,7 @@ void Replay::declare(const FrameworkId& id) {
   allocator_->declare_asks(id, std::move(asks), now_);
 }
 
-// Who is declared anew, or wants something again, waits anew for where it would rather be.
+// An ask that is declared anew, or wants tasks again, begins a new locality wait.
 void Replay::note_declared(const FrameworkId& id, Group& group, int64_t count) {
   const Ask& ask = group.spec->ask;
   if (count > 0 && !group.is_declared) {
