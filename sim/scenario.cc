@@ -226,6 +226,9 @@ Result<void> ScenarioChecker::add(const ScenarioAgent& agent) {
     }
   }
   if (agent.drains && *agent.drains < agent.joins) return wrong("it drains before it joins");
+  if (agent.undrains && (!agent.drains || *agent.undrains <= *agent.drains)) {
+    return wrong("its drain ends (undrains) before it begins (drains)");
+  }
   if (agent.leaves && *agent.leaves <= agent.joins) {
     return wrong("it leaves before it joins");
   }

@@ -56,6 +56,7 @@ struct ScenarioAgent {
   Duration joins = {};
   std::optional<Duration> drains = {};
   Duration drain_grace = seconds(10);
+  std::optional<Duration> undrains = {};
   std::optional<Duration> leaves = {};
   std::optional<Duration> returns = {};
 

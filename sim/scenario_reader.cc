@@ -102,7 +102,7 @@ Result<void> read_agent(const yaml::Node& node, ScenarioAgent& agent) {
   Result<void> read =
       read_table("an agent", node,
                  {"name", "count", "resources", "attributes", "reserved", "joins", "drains",
-                  "drain_grace", "leaves", "returns"},
+                  "drain_grace", "undrains", "leaves", "returns"},
                  [&](const std::string& key, const yaml::Node& value) -> Result<void> {
                    if (key == "name") return read_text(key, value, agent.name);
                    if (key == "count")
@@ -115,6 +115,7 @@ Result<void> read_agent(const yaml::Node& node, ScenarioAgent& agent) {
                    if (key == "joins") return read_time(key, value, agent.joins);
                    if (key == "drains") return read_time(key, value, agent.drains.emplace());
                    if (key == "drain_grace") return read_time(key, value, agent.drain_grace);
+                   if (key == "undrains") return read_time(key, value, agent.undrains.emplace());
                    if (key == "leaves") return read_time(key, value, agent.leaves.emplace());
                    return read_time(key, value, agent.returns.emplace());
                  });

@@ -192,6 +192,13 @@ void ScenarioRun::plan_agent(const ScenarioAgent& agent, Machine& machine) {
       });
     });
   }
+  if (agent.undrains) {
+    world_.at(at(*agent.undrains), [this, id = AgentId(machine.name())] {
+      master_->operate(master::UndrainAgent{.agent = id}, [this](const Error& why) {
+        world_.note("operator", UndrainRefused{why.message()});
+      });
+    });
+  }
   if (agent.leaves) {
     world_.at(at(*agent.leaves), [this, &machine] {
       machine.crash();

@@ -103,6 +103,7 @@ std::string agent_yaml(const ScenarioAgent& agent) {
   rows.add_duration("joins", agent.joins);
   rows.add_duration("drains", agent.drains);
   rows.add_duration("drain_grace", agent.drain_grace, ScenarioAgent().drain_grace);
+  rows.add_duration("undrains", agent.undrains);
   rows.add_duration("leaves", agent.leaves).add_duration("returns", agent.returns);
   return rows.str();
 }

@@ -44,6 +44,13 @@ struct DrainRefused {
   void fields(TraceFields& f) const { f.said("error", error); }
 };
 
+struct UndrainRefused {
+  std::string error;
+
+  static constexpr TraceKind kind() { return {TraceLevel::kMessage, "undrain refused"}; }
+  void fields(TraceFields& f) const { f.said("error", error); }
+};
+
 // --- the network -------------------------------------------------------------------------------
 
 struct FrameNews {

@@ -284,11 +284,13 @@ class Planner {
     size_t depth = 0;       // of the innermost role where a borrower's path parts
     Share least_over = {};  // of the borrowers there, how much the least is above its entitlement
     int64_t worth = 0;      // victims that are worth more than a task that runs on
+    int64_t work = 0;       // that is lost
     int64_t tasks = 0;
     int64_t excess = 0;
     bool costs_less_than(const Eviction& o) const {
-      return std::tie(band, depth, o.least_over, worth, tasks, takes_claim, excess) <
-             std::tie(o.band, o.depth, least_over, o.worth, o.tasks, o.takes_claim, o.excess);
+      return std::tie(band, depth, o.least_over, worth, work, tasks, takes_claim, excess) <
+             std::tie(o.band, o.depth, least_over, o.worth, o.work, o.tasks, o.takes_claim,
+                      o.excess);
     }
   };
   // How many tasks of a framework there are of each priority that could end, by band.
@@ -297,6 +299,7 @@ class Planner {
   struct Table {
     std::vector<Candidate> candidates = {};
     std::vector<Victim> victims = {};
+    std::vector<int64_t> work = {};  // of each victim, that would be lost
   };
 
   bool may_be_used(const Agent& a) const {
@@ -371,6 +374,7 @@ class Planner {
       freed += candidate.amounts;
       found.band = std::max(found.band, static_cast<int>(candidate.band));
       found.tasks += candidate.tasks;
+      found.work += table.work[i];
       found.taken.emplace_back(candidate.borrower, candidate.amounts);
       found.victims.push_back(table.victims[i]);
       const Borrower& outermost = outermost_of(candidate.borrower);
@@ -427,6 +431,7 @@ class Planner {
     Table table;
     for (Victim& victim : victims_on(cluster_, a)) {
       Candidate candidate{.tasks = static_cast<int64_t>(victim.size()), .band = Band::kFree};
+      int64_t work = 0;
       candidate.priority = std::numeric_limits<int32_t>::min();
       bool is_possible = true;
       for (const auto& [on, ref] : victim) {
@@ -440,12 +445,20 @@ class Planner {
         candidate.band = std::max(candidate.band, task.claim().band);
         candidate.priority = std::max(candidate.priority, task.claim().priority);
         candidate.since = std::max(candidate.since, task.since);
+        work += work_of(task);
       }
       if (!is_possible) continue;
       table.candidates.push_back(candidate);
       table.victims.push_back(std::move(victim));
+      table.work.push_back(work);
     }
     return table;
+  }
+
+  // What the task has done so far, in weighted amounts times seconds.
+  int64_t work_of(const Task& task) const {
+    const Duration age = std::max(now_ - task.since, Duration());
+    return weighted(task.amounts(), cluster_.total) * (age.nanos() / seconds(1).nanos());
   }
 
   // Places in the table of those that would have to end, of those that began by `ripe`.

@@ -4,8 +4,8 @@
 // an ask may claim, plan_reclaim() looks for the agent where that costs least: whose highest band
 // among the victims is lowest; then where the victims' borrowers are most above their entitlement;
 // then where fewest victims are worth more to their framework than a task that runs on elsewhere;
-// then fewest victims, then no claim of another ask that has to give way, then least freed in vain,
-// then by id.
+// then least work lost (of each victim its size times its age), then fewest victims, then no claim
+// of another ask that has to give way, then least freed in vain, then by id.
 
 #include <optional>
 #include <utility>

@@ -79,6 +79,21 @@ TEST(ShippedScenarios, ARackIsDrained) {
   EXPECT_EQ(report.end.frameworks.at("f").preempted, 0);
 }
 
+TEST(ScenarioFeatures, ADrainThatEndsGivesTheAgentBack) {
+  const Report report = simulate_text(R"(
+until: 60s
+report_at: [15s, 45s]
+agents:
+  - {name: a, resources: "cpus:2;mem:2GiB", drains: 5s, drain_grace: 1s, undrains: 20s}
+frameworks:
+  - {name: f, tasks: [{name: t, count: 2, resources: "cpus:1;mem:1GiB", duration: forever}]}
+)");
+  EXPECT_EQ(report.snapshots[0].agents.at("a").state, "draining");
+  EXPECT_TRUE(report.snapshots[0].agents.at("a").tasks.empty());
+  EXPECT_EQ(report.snapshots[1].agents.at("a").state, "connected");
+  EXPECT_EQ(report.snapshots[1].agents.at("a").tasks.size(), 2u);
+}
+
 TEST(ScenarioFeatures, ALimitIsNeverExceeded) {
   const Report report = simulate_text(R"(
 until: 60s

@@ -53,6 +53,7 @@ agents:
     joins: 0s
     drains: 200s
     drain_grace: 30s
+    undrains: 250s
     leaves: 300s
     returns: 400s
 roles:
@@ -75,6 +76,7 @@ TEST(ScenarioReader, ReadsEveryKey) {
   EXPECT_EQ(agent.reserved.at(RoleName("ads")), ResourceVector::of(1'000, 1'024'000));
   EXPECT_EQ(agent.drains, seconds(200));
   EXPECT_EQ(agent.drain_grace, seconds(30));
+  EXPECT_EQ(agent.undrains, seconds(250));
   EXPECT_EQ(agent.returns, seconds(400));
   EXPECT_EQ(read->roles.at(RoleName("eng")).weight, 2'000);
   EXPECT_EQ(to_text(read->roles.at(RoleName("eng")).guarantee), "cpus:10;mem:10240");
