@@ -41,8 +41,9 @@ TEST(ProgressLine, IsPlain) {
   EXPECT_EQ(progress_line(half_way()), "map 5 of 10, reduce 0 of 2, 3 running, 1 min 15 s left");
   proto::BatchJob slow = half_way();
   slow.map.copies = 1;
-  EXPECT_EQ(progress_line(slow),
-            "map 5 of 10, reduce 0 of 2, 3 running, 1 of them with a second attempt, 1 min 15 s left");
+  EXPECT_EQ(
+      progress_line(slow),
+      "map 5 of 10, reduce 0 of 2, 3 running, 1 of them with a second attempt, 1 min 15 s left");
 }
 
 TEST(ProgressJson, IsOneObject) {
