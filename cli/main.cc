@@ -66,7 +66,7 @@ constexpr Command kCommands[] = {
     {"backup", run_backup, "copy the registry of a running master to a file"},
     {"master", nullptr, "run a master"},
     {"agent", run_agent, "run an agent; for lost agents: proffer agent gone|lift-brake", true},
-    {"replay", nullptr, "replay what a master did: proffer replay RECORDING", true},
+    {"replay", nullptr, "replay a recording of a master: proffer replay RECORDING", true},
     {"simulate", nullptr, "simulate a scenario: proffer simulate SCENARIO.yaml"},
     {"sim", nullptr, "run simulations of the cluster from a seed"},
 };

@@ -102,7 +102,7 @@ int set(const Words& words) {
   arguments.option("--limit", &limit, "limit for the role and the roles below it, or none");
   arguments.option(
       "--users", &users,
-      "users allowed in the role and below, as in ada,bob, or all; operators always are");
+      "users allowed in the role and below, as in ada,bob (default all); operators always");
   arguments.required("ROLE", &role, "role, as in eng/ads");
   arguments.examples({"proffer role set eng --weight 2 --guarantee 'cpus:100;mem:400GiB'",
                       "proffer role set eng --limit none"});

@@ -375,7 +375,7 @@ int run_run(const Words& words) {
   arguments.option("--constraint", &constraints,
                    "attributes that an agent must have, as in 'rack == r1'; can be repeated");
   arguments.option("--gang", &options.ask.gang,
-                   "launch this many tasks together, or none (default 1)");
+                   "launch tasks only in groups of this size, all at once (default 1)");
   arguments.option("--spread", &options.ask.spread,
                    "spread the tasks evenly over an attribute, as in rack or host");
   arguments.option(
@@ -388,13 +388,13 @@ int run_run(const Words& words) {
                    "time to wait for preferred agents and racks (default 10s)");
   arguments.option(
       "--band", &band,
-      "free, batch, production or monitoring; lower bands are preempted first (default batch)");
-  arguments.flag("--no-borrow", &no_borrow, "use only resources within the role's entitlement");
+      "band: free (preempted first), batch, production or monitoring (default batch)");
+  arguments.flag("--no-borrow", &no_borrow, "never use more than the role's entitlement");
   arguments.flag("--revocable", &options.ask.revocable_ok,
                  "also use resources kept for others, and be preempted when they need them");
   arguments.group("Framework");
   arguments.option("--name", &name, "framework name (default run)");
-  arguments.option("--role", &role, "role of the framework (default: default)");
+  arguments.option("--role", &role, "role of the framework (default: the role 'default')");
   arguments.group("Task");
   arguments.option("--grace", &grace, "time between the polite signal and SIGKILL (default 5s)");
   arguments.option("--kill-signal", &kill_signal, "polite signal, as in SIGINT (default SIGTERM)");

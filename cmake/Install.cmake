@@ -113,7 +113,11 @@ if(MKDOCS)
   file(GLOB_RECURSE more_documents CONFIGURE_DEPENDS docs/* examples/*.md)
   add_custom_command(OUTPUT ${made}/manual/stamp
     COMMAND ${packaging}/manual/stage.py ${CMAKE_SOURCE_DIR} ${made}/manual ${PROJECT_VERSION}
-    COMMAND ${MKDOCS} build --quiet --strict --config-file ${made}/manual/mkdocs.yml
+    COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0
+            ${MKDOCS} build --quiet --strict --config-file ${made}/manual/mkdocs.yml
+    # A sitemap is for sites at a fixed address, and has times of the build.
+    COMMAND ${CMAKE_COMMAND} -E rm -f ${made}/manual/html/sitemap.xml
+            ${made}/manual/html/sitemap.xml.gz
     COMMAND ${CMAKE_COMMAND} -E touch ${made}/manual/stamp
     DEPENDS ${documents} ${more_documents} ${packaging}/manual/stage.py
     VERBATIM)

@@ -47,7 +47,10 @@ Result<int64_t> parse_mebibytes(std::string_view amount) {
     }
     return scaled / unit.denominator;
   }
-  return parse_milli(amount);
+  Result<int64_t> mebibytes = parse_milli(amount);
+  if (mebibytes) return mebibytes;
+  return std::move(mebibytes).error().with_hint(
+      "write MiB, or a unit, as in 512 or 8GiB; the units are KiB, MiB, GiB and TiB");
 }
 
 Result<PortSet> parse_ports(std::string_view body) {

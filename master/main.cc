@@ -83,20 +83,20 @@ DEFINE_string(
     "a launched task is lost if its connected agent does not report it in this time; min. 2m");
 DEFINE_int64(
     agent_loss_percent, 10,
-    "brake: percent of agents (at least 5) that are given up per --agent_loss_period; 100: off");
+    "at most this % of agents (but 5 at least) is given up per --agent_loss_period; 100: all");
 DEFINE_string(
     agent_loss_period, "10m",
     "period of --agent_loss_percent; lost agents beyond it are held back as disconnected");
 DEFINE_string(
     reclaim, "guarantee",
-    "guarantee: roles below it reclaim; fair_share: also below entitlement; off: no lending");
+    "which roles reclaim: those below their guarantee, or fair_share; off: no lending");
 DEFINE_string(placement, "best_fit",
               "how an agent is chosen for a task: best_fit, spread, worst_fit, dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",
               "grace between a revoke notice and the kill; also the default of drains");
 DEFINE_string(minimum_runtime, "30s", "a task is not preempted before it has run this long");
 DEFINE_int64(revokes_per_minute, 10,
-             "maximum tasks preempted per minute; or a tenth of all tasks, if that is more");
+             "tasks preempted per minute at most, or a tenth of all tasks if that is more");
 DEFINE_string(claim_after, "30s",
               "time after which the waiting ask with the least share gets a claim");
 DEFINE_string(min_offer, "cpus:0.01;mem:32",

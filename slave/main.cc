@@ -45,7 +45,7 @@ DEFINE_string(sandbox_age, "168h",
               "how long the sandbox of an ended executor is kept; shorter if the disk is short");
 DEFINE_int64(
     disk_reserve, 256,
-    "free MiB (at most 1/16 of the disk) below which old sandboxes go and no tasks are accepted");
+    "free MiB below which old sandboxes are deleted and no tasks accepted (max 1/16 of disk)");
 DEFINE_int64(
     sandboxes_max, 100'000,
     "maximum kept sandboxes of ended executors; the oldest go first, after 1m; 0: no maximum");

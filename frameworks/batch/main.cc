@@ -106,7 +106,7 @@ class Verbs {
     of_job("status", "show the state of a job", &show_status);
     of_job("watch", "show the progress of a job until it ends", &watch);
     of_job("wait", "wait until a job ends; the exit code is 0 if it finished", &wait);
-    of_job("cancel", "cancel a job and remove its output; an array keeps its output", &cancel);
+    of_job("cancel", "cancel a job; an array keeps its output, a MapReduce job does not", &cancel);
     of_job("retry", "run the missing parts of a failed or cancelled job", &retry);
     add_cron();
     add_scheduler();
@@ -271,7 +271,7 @@ class Verbs {
         "role of the job: the scheduler's or one below it (default: your own below it)");
     command->add_option(
         "--band", flags.band,
-        "free, batch, production or monitoring; lower bands are preempted first (default batch)");
+        "band: free (preempted first), batch, production or monitoring (default batch)");
     command->add_option("--priority", flags.priority,
                         "priority among your jobs, -100 to 100; higher ones run first (default 0)");
     truth(command, "--fail-if-impossible", flags.fail_if_impossible,
@@ -373,7 +373,7 @@ class Verbs {
                         "exit codes of an element that count as success (default 0)");
     command->add_option(
         "--max-failed", flags.max_failed,
-        "tolerated failed elements, as in 10 or 5%; one more ends the job (default: 0, all run)");
+        "end the job if more elements fail than this, as in 10 or 5% (default: run all)");
     command->add_option("--timeout", flags.timeout, "another name for --time-limit");
     command->option_defaults()->group("Task");
     command->add_option(
@@ -454,7 +454,7 @@ class Verbs {
           return run_scheduler(scheduler_);
         });
     command->parse_complete_callback([this] { is_scheduler_ = true; });
-    command->add_option("--role", scheduler_.role, "role of the framework (default: default)");
+    command->add_option("--role", scheduler_.role, "role of the framework (default: the role 'default')");
     command->add_option("--name", scheduler_.name, "framework name (default batch)");
     CLI::Option_group* identity = command->add_option_group("identity");
     identity->add_option(

@@ -46,7 +46,7 @@ void expect_commands_work(const std::string& document, const std::string& from,
 }
 
 TEST(Readme, TheExamplesWorkAsWritten) {
-  expect_commands_work("/README.md", "## Three examples", "## Where to read on", 6);
+  expect_commands_work("/README.md", "## Three examples", "## Where to go next", 6);
 }
 
 TEST(Readme, TheTourWorksAsWritten) {
