@@ -19,6 +19,15 @@ using proto::TaskReason;
 using proto::TaskState;
 using proto::UpdateSource;
 
+namespace {
+
+bool tells_an_end(const std::vector<KeptUpdate>& pending) {
+  return std::any_of(pending.begin(), pending.end(),
+                     [](const KeptUpdate& kept) { return proto::is_terminal(kept.state); });
+}
+
+}  // namespace
+
 // --- from agents -------------------------------------------------------------------------------
 
 void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) {
@@ -86,7 +95,9 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   task.spec = {};         // It was received.
   status.labels.clear();  // Kept once, with the task, for all its updates.
   if (task.ended()) {
-    // The master has told its scheduler of an end before.
+    // Its scheduler hears of one end only. Until that is acknowledged the agent keeps this one, for
+    // a master that has never heard of the first.
+    if (tells_an_end(task.pending)) return;
     task.acknowledged = status.sequence;
     return acknowledge_to_agent(agent, task.key(), status.sequence, step);
   }
@@ -237,8 +248,9 @@ void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledg
   };
   unacknowledged_ -= std::erase_if(task->pending, acknowledged);
   if (task->pending.empty()) task->pending.shrink_to_fit();  // Most tasks just run from here on.
-  if (message.source == UpdateSource::kAgent) {
-    const uint64_t sequence = std::min(message.sequence, task->agent_sequence);
+  if (message.source == UpdateSource::kAgent || told_the_end) {
+    const uint64_t sequence =
+        told_the_end ? task->agent_sequence : std::min(message.sequence, task->agent_sequence);
     if (sequence > task->acknowledged) {
       task->acknowledged = sequence;
       const Agent* agent = agents_.find(task->agent);

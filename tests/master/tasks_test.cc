@@ -98,6 +98,28 @@ TEST(Updates, OfTheAgentAreTakenOnceHoweverOftenTheyAreTold) {
   EXPECT_EQ(a.take_one<proto::Acknowledge>().sequence, 1u);
 }
 
+// An agent that lost the first end reports another one. If the master ends before the scheduler has
+// heard of the first, the next master knows of the task only by the second (found by the simulator:
+// checkpoint_cut, seed 185 of --workload once).
+TEST(Updates, ASecondEndIsAcknowledgedWithTheFirst) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.acknowledges_by_itself = false;
+  a.updates(f.id, "t1", TaskState::kFinished);
+  const proto::TaskStatus end = f.take_one<proto::Update>().status;
+  a.take<proto::Acknowledge>();
+  proto::TaskStatus again{
+      .task = TaskId("t1"), .state = TaskState::kLost, .sequence = end.sequence + 7};
+  a.sends(proto::Update{f.id, again});
+  EXPECT_TRUE(a.take<proto::Acknowledge>().empty());
+  EXPECT_EQ(f.told(), Lines{});
+  f.acknowledges(end);
+  const auto acknowledged = a.take<proto::Acknowledge>();
+  ASSERT_EQ(acknowledged.size(), 1u);
+  EXPECT_EQ(acknowledged[0].sequence, again.sequence);
+}
+
 TEST(Updates, BeyondTheMostOfATaskLoseTheOldest) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

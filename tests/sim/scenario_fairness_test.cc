@@ -162,7 +162,7 @@ std::vector<Promise> promises() {
       {"victims_by_worth", "tasks of priority 10", kHolds, kHolds,
        at_end(running_of("borrower/high-")), 4},
       {"victims_by_worth", "tasks of the owner", kHolds, kHolds, at_end(running("owner")), 6},
-      {"victims_by_work", "tasks of 23 hours", kHolds, kHolds, at_end(running_of("borrower/old-")),
+      {"victims_by_work", "tasks of an hour", kHolds, kHolds, at_end(running_of("borrower/old-")),
        8},
       {"victims_by_work", "tasks of the owner", kHolds, kHolds, at_end(running("owner")), 2},
       {"uneven_agents", "15 s without cpus", kHolds, kHolds, longest_without(running_of("C/cpus-")),
