@@ -156,8 +156,9 @@ Result<std::string> dev_directory() {
   if (std::filesystem::is_directory(below, failed)) {
     return text(below, "/proffer-dev-", static_cast<int64_t>(getuid()));
   }
-  return Error::failed_precondition(text("there is no directory ", quoted(below), " for files"))
-      .with_hint("make it, or set $TMPDIR to another directory");
+  return Error::failed_precondition(
+             text("the directory ", quoted(below), " for temporary files is missing"))
+      .with_hint("create it, or name another one with $TMPDIR");
 }
 
 bool has_listener(const std::string& socket) {

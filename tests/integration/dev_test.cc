@@ -71,7 +71,7 @@ TEST(Dev, SaysThatThereIsNoTemporaryDirectory) {
     words.insert(words.end(), command.begin(), command.end());
     const Exit none = run(words, {{"TMPDIR", home / "none"}});
     EXPECT_EQ(none.code, 1) << none.signal;
-    EXPECT_NE(none.err.find("no directory '" + home / "none"), std::string::npos) << none.err;
+    EXPECT_NE(none.err.find("the directory '" + home / "none"), std::string::npos) << none.err;
   }
 }
 
