@@ -386,9 +386,8 @@ int run_run(const Words& words) {
                    "preferred value of the attribute rack; can be repeated");
   arguments.option("--prefer-wait", &prefer_wait,
                    "time to wait for preferred agents and racks (default 10s)");
-  arguments.option(
-      "--band", &band,
-      "band: free (preempted first), batch, production or monitoring (default batch)");
+  arguments.option("--band", &band,
+                   "band: free (preempted first), batch, production or monitoring (default batch)");
   arguments.flag("--no-borrow", &no_borrow, "never use more than the role's entitlement");
   arguments.flag("--revocable", &options.ask.revocable_ok,
                  "also use resources kept for others, and be preempted when they need them");

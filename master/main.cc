@@ -87,9 +87,8 @@ DEFINE_int64(
 DEFINE_string(
     agent_loss_period, "10m",
     "period of --agent_loss_percent; lost agents beyond it are held back as disconnected");
-DEFINE_string(
-    reclaim, "guarantee",
-    "which roles reclaim: those below their guarantee, or fair_share; off: no lending");
+DEFINE_string(reclaim, "guarantee",
+              "which roles reclaim: those below their guarantee, or fair_share; off: no lending");
 DEFINE_string(placement, "best_fit",
               "how an agent is chosen for a task: best_fit, spread, worst_fit, dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",

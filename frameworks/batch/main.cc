@@ -454,7 +454,8 @@ class Verbs {
           return run_scheduler(scheduler_);
         });
     command->parse_complete_callback([this] { is_scheduler_ = true; });
-    command->add_option("--role", scheduler_.role, "role of the framework (default: the role 'default')");
+    command->add_option("--role", scheduler_.role,
+                        "role of the framework (default: the role 'default')");
     command->add_option("--name", scheduler_.name, "framework name (default batch)");
     CLI::Option_group* identity = command->add_option_group("identity");
     identity->add_option(

@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
   run_command->add_option("FILE", run.app_file, "app file (YAML)")->required();
   run_command->add_option("--master", run.master,
                           "master's socket or HOST:PORT (default: see proffer --help)");
-  run_command->add_option("--role", run.role, "role of the framework (default: the role 'default')");
+  run_command->add_option("--role", run.role,
+                          "role of the framework (default: the role 'default')");
   run_command->add_flag("--json", run.json, "print one JSON object per line");
   CLI::App* scheduler_command = app.add_subcommand(
       "scheduler", "run the service scheduler, which serves the other subcommands");
