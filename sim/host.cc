@@ -44,6 +44,8 @@ void Host::start(const ProcessStart& start) {
   const Duration soon = microseconds(chance_.between(50, 2'000));
   if (starts_fail_ && chance_.chance(1, 2)) return start_in_vain(start);
   if (starts_fail_ || (start_failures_ > 0 && chance_.chance(start_failures_, 1'000))) {
+    // As Supervisor::go_on_as: a spare whose new sandbox cannot be made ends.
+    if (start.spare) kill(start.framework, start.spare->executor, start.spare->run);
     world_.after(soon, [this, life, start] {
       if (life == parent_life_) {
         parent_.start_failed(start, Error::resource_exhausted("no more processes"));
