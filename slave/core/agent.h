@@ -283,9 +283,9 @@ struct AgentSnapshot {
   std::vector<proto::CheckpointRecord> records = {};
 };
 
-// Says what is missing from a log that could be read to its end: a part of what it was compacted
-// to, or the newest run of which there is a sandbox. Empty: nothing is known to be missing. The
-// counts of its identities are taken out: they are true of that log only. O(records).
+// Describes the missing part of a log that was read to its end: records of its compacted part, or
+// the newest run that has a sandbox. Empty: no part is known to be missing. The function sets the
+// counts of the identities to 0, because they are true of that log only. O(records).
 std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run);
 
 // A running task, with its executor and the number of that one's run.

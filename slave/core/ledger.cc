@@ -34,7 +34,7 @@ void Ledger::apply(const proto::CheckpointRecord& record) {
 
 void Ledger::apply_one(const proto::AgentIdentity& identity) {
   identity_ = identity;
-  identity_->records = 0;  // They are those of one log.
+  identity_->records = 0;  // The count is true of one log only.
 }
 
 void Ledger::apply_one(const proto::ExecutorRecord& executor) {
