@@ -22,9 +22,9 @@ struct Row {
 const Row kRows[] = {
     {"reused_id", "launched nothing in"},  // refused by its own library
     {"negative_shape", "launched nothing in"},
-    {"no_ask", "it names no ask: a task must name the ask that it fills, here work"},
+    {"no_ask", "it names no ask: a task must name the ask that it fills, one of work"},
     {"wrong_ask",
-     "the ask 'other' is not declared: a task must name the ask that it fills, here work"},
+     "the ask 'other' is not declared: a task must name the ask that it fills, one of work"},
     {"declines", "declined    1 of 1 agent for now",
      "declined by the framework itself, for a while"},
     {"too_large", "it needs cpus:64;mem:32, but of the offers of agent 'agent-1' only"},
