@@ -62,11 +62,27 @@ bool has_unmet_guarantee(const Role& role) {
          });
 }
 
-bool is_within_guarantee(const Role& role, const ResourceVector& use, const ResourceVector& more) {
+bool names_within_guarantee(const Role& role, const ResourceVector& use,
+                            const ResourceVector& more) {
   const Quota& guarantee = role.settings.guarantee;
-  return role.whole_guarantee.contains(use + more) &&
+  return guarantee.contains(use + more) &&
          std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
                      [&](ResourceKind kind) { return guarantee[kind] && more[kind] > 0; });
+}
+
+bool is_within_guarantee(const Role& role, const ResourceVector& use, const ResourceVector& more) {
+  return role.whole_guarantee.contains(use + more) && names_within_guarantee(role, use, more);
+}
+
+ResourceVector beyond_guarantee(const Role& role, const ResourceVector& use,
+                                const ResourceVector& more) {
+  const ResourceVector then = use + more;
+  const ResourceVector beyond = then - role.whole_guarantee.amounts(then);
+  ResourceVector taken;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (more[kind] > 0) taken[kind] = std::max<int64_t>(beyond[kind], 0);
+  }
+  return taken;
 }
 
 Quota whole_guarantee(const Quota& guarantee, const ResourceVector& total) {

@@ -122,6 +122,13 @@ bool has_unmet_guarantee(const Role& role);
 // Whether `more` takes a kind that the role's own guarantee names, and `use` with `more` is within
 // the whole guarantee.
 bool is_within_guarantee(const Role& role, const ResourceVector& use, const ResourceVector& more);
+// The same, but of the kinds that the role's own guarantee does not name `use` may be anything.
+bool names_within_guarantee(const Role& role, const ResourceVector& use,
+                            const ResourceVector& more);
+// Of the kinds that `more` takes, the amounts by which `use` with `more` exceeds the whole
+// guarantee.
+ResourceVector beyond_guarantee(const Role& role, const ResourceVector& use,
+                                const ResourceVector& more);
 // The same for its own limit.
 bool is_within_limit(const Role& role, const ResourceVector& more);
 

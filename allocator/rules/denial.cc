@@ -243,6 +243,26 @@ Denial exceeded_limit(const AskEntry& entry) {
   return {};
 }
 
+namespace {
+
+// Whether the guarantee covers one task more of the ask. Of the kinds that it does not name, what
+// the role uses beyond its fair share must be free where the task is to run.
+bool is_guaranteed(const Cluster& cluster, const Role& role, const AskEntry& ask) {
+  const ResourceVector& more = ask.ask.shape;
+  if (!names_within_guarantee(role, role.use(), more)) return false;
+  const ResourceVector beyond = beyond_guarantee(role, role.use(), more);
+  if (beyond.is_zero()) return true;
+  return std::any_of(cluster.agents.begin(), cluster.agents.end(), [&](const auto& a) {
+    if (!a.second->serves() || !could_ever_fit(ask, *a.second)) return false;
+    const ResourceVector free = a.second->counted_free().amounts;
+    return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+      return beyond[kind] == 0 || free[kind] >= more[kind];
+    });
+  });
+}
+
+}  // namespace
+
 bool is_guarantee_met(const Cluster& cluster, const Role& role) {
   if (!role.has_guarantee()) return true;
   bool is_met = true;
@@ -253,7 +273,7 @@ bool is_guarantee_met(const Cluster& cluster, const Role& role) {
       return;
     }
     is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
-      return ask->unmet() > 0 && is_within_guarantee(role, role.use(), ask->ask.shape) &&
+      return ask->unmet() > 0 && is_guaranteed(cluster, role, *ask) &&
              denial(cluster, *ask).why != Denial::Why::kEntitlement;
     });
   });

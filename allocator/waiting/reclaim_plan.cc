@@ -37,10 +37,16 @@ bool is_at_most(const ResourceVector& use, const ResourceVector& most, const Res
   });
 }
 
-// Whether the role's guarantee covers `use`, and `more` is the new part of it: as
-// is_within_guarantee().
-bool covers(const Role& role, const ResourceVector& use, const ResourceVector& more) {
-  return role.has_guarantee() && is_within_guarantee(role, use - more, more);
+// Which kinds a guarantee covers: all, by the same part of the cluster, or only those that it
+// names.
+enum class Covered : uint8_t { kAllKinds, kNamedKinds };
+
+// Whether the role's guarantee covers `use`, and `more` is the new part of it.
+bool covers(const Role& role, const ResourceVector& use, const ResourceVector& more,
+            Covered covered) {
+  if (!role.has_guarantee()) return false;
+  return covered == Covered::kAllKinds ? is_within_guarantee(role, use - more, more)
+                                       : names_within_guarantee(role, use - more, more);
 }
 
 // How much of it is used, in the kind of which that is most.
@@ -94,10 +100,9 @@ class After {
   Books books_;
 };
 
-}  // namespace
-
 // What has been told to end is not in use, what the claimant waits for is.
-Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask) {
+Right right_by(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask,
+               Covered covered) {
   Right right;
   // What it waits for already is counted.
   const ResourceVector more = ask.ask.shape * ask.ask.gang;
@@ -108,7 +113,7 @@ Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
   const auto is_covered = [&] {
     for (const Role* role = ask.leaf->role; role->parent != nullptr; role = role->parent) {
       const ResourceVector then = role->kept() + reclaims.awaited(*role) + extra;
-      if (covers(*role, then, more)) return true;
+      if (covers(*role, then, more, covered)) return true;
     }
     return false;
   };
@@ -137,9 +142,10 @@ Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
         return {};
       is_promised =
           is_promised || (role.has_guarantee() && is_within_guarantee(role, role.use(), more));
-      if (covers(role, then, more)) {
+      if (covers(role, then, more, covered)) {
         promise = &role;
         if (right.closest == nullptr) right.closest = &role;
+        right.beyond = right.beyond.max(beyond_guarantee(role, then - more, more));
         right.filled = filled_by(role.settings.guarantee, node->kept() + reclaims.awaited(*node));
       } else if (promise != nullptr &&
                  !is_at_most(then, entitlement, more, &promise->settings.guarantee)) {
@@ -150,6 +156,13 @@ Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
     right.reaches.push_back(promise != nullptr || by_share);
   }
   return right;
+}
+
+}  // namespace
+
+Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask) {
+  Right right = right_by(cluster, reclaims, ask, Covered::kAllKinds);
+  return right.any() ? right : right_by(cluster, reclaims, ask, Covered::kNamedKinds);
 }
 
 bool Right::any() const { return std::find(reaches.begin(), reaches.end(), true) != reaches.end(); }
@@ -238,6 +251,7 @@ class Planner {
         reclaims_(reclaims),
         ask_(ask),
         promise_(right.closest),
+        beyond_(right.beyond),
         now_(now),
         ripe_(ripe),
         borrowers_(borrowers_for(*ask.leaf, right.reaches, cluster.leaves, cluster.total)),
@@ -357,6 +371,9 @@ class Planner {
     if (!needed.fits_in(most)) return std::nullopt;
     if (after.has_room(ask_, wanted)) return found;
     ResourceVector lacking = (needed - free).max(ResourceVector());
+    for (const ResourceKind kind : kResourceKinds) {
+      if (lacking[kind] > 0 && beyond_[kind] > 0) return std::nullopt;
+    }
     if (lacking.is_zero()) lacking[ResourceKind::kGpus] = 1;  // The devices do not fit.
 
     const Table table = table_of(a);
@@ -528,7 +545,8 @@ class Planner {
   const Cluster& cluster_;
   const Reclaims& reclaims_;
   const AskEntry& ask_;
-  const Role* const promise_;  // the role whose guarantee gives the right, or nullptr
+  const Role* const promise_;    // the role whose guarantee gives the right, or nullptr
+  const ResourceVector beyond_;  // as Right::beyond
   const Time now_;
   const Time ripe_;
   Borrowers borrowers_;

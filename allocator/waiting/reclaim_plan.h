@@ -22,6 +22,9 @@ struct Right {
   const Role* promise = nullptr;  // whose unmet guarantee covers it; nullptr: its share alone
   const Role* closest = nullptr;  // of such roles, the one that is furthest from the root
   Share filled = {};              // how much of that guarantee is
+  // Above zero in the kinds of which the role has more than its whole guarantee already, with the
+  // ask: the guarantee does not name them, and they must be free where the ask is to run.
+  ResourceVector beyond = {};
   // For each node on its way up, whether what is held by siblings of that node may be taken.
   std::vector<bool> reaches = {};
   bool any() const;

@@ -156,6 +156,7 @@ std::vector<Promise> promises() {
       {"phantom_demand", "least of A", kHolds, kHolds, least(running("A")), 9},
       {"phantom_demand", "most of A", kHolds, kHolds, most(running("A")), 0, 11},
       {"one_kind_guarantee", "tasks of the other", kHolds, kHolds, least(running("other")), 10},
+      {"gpu_guarantee", "GPUs of the guarantee", kHolds, kHolds, at_end(running("train")), 4},
       {"open_beside_asks", "least of the open one", kHolds, kHolds, least(running("open")), 18},
       {"open_beside_asks", "most of the open one", kHolds, kHolds, most(running("open")), 0, 22},
       {"open_beside_asks", "CPUs used", kHolds, kHolds, least(cpus_used()), 950},
