@@ -135,6 +135,7 @@ void Allocator::settle(const std::vector<OfferId>& offers, std::vector<RunningTa
                        const Refusal& refusal, Time now) {
   const fair::Cluster::Settled settled = cluster_->settle(offers, std::move(tasks), refusal, now);
   for (AskEntry* ask : settled.met) waiting_->stop(*ask);
+  if (settled.implied) waiting_->imply(*settled.leaf, *settled.implied);
   for (const fair::Cluster::Answer& answer : settled.answers) {
     if (answer.offered == 0) continue;
     waiting_->reclaims.note_answer(*answer.ask, answer.offered, answer.launched);

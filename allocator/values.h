@@ -165,7 +165,9 @@ struct LeafStatus {
   Share dominant_share = {};  // unweighted, of allocated and offered
   Share weighted_share = {};  // of the framework within its role
   bool suppressed = false;
-  std::vector<AskStatus> asks = {};
+  std::vector<AskStatus> asks = {};  // declared
+  // What the answers of a framework that takes open offers imply; its shape is not said.
+  std::optional<AskStatus> implied = {};
 };
 
 struct RoleStatus {

@@ -48,9 +48,14 @@ void add_reasons(const std::vector<HinderedAgents>& hindered, int64_t usable, in
 }
 
 void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<std::string>& lines) {
-  std::string said = text(quoted(ask.ask.str()), " wants ", ask.wanted, " of ", to_text(ask.shape));
+  std::string said;
+  if (ask.ask.empty()) {
+    said = text("implied by its answers: tasks of ", to_text(ask.shape));
+  } else {
+    said = text(quoted(ask.ask.str()), " wants ", ask.wanted, " of ", to_text(ask.shape));
+  }
   if (ask.ports > 0) said += text(" and ", ask.ports, ask.ports == 1 ? " port" : " ports");
-  said += text("; ", ask.offered, " offered");
+  if (!ask.ask.empty()) said += text("; ", ask.offered, " offered");
   if (!ask.claimed.empty()) said += text("; agent ", ask.claimed.str(), " has a claim for it");
   if (ask.claim_complete_at) {
     said +=

@@ -59,7 +59,8 @@ class Tenant final : public Node, public Caller {
   void on_offers(const proto::Offers& offers);
   void take_asked(const std::vector<const Offer*>& offers);
   void take_open(const Offer& offer);
-  void decline(const OfferId& offer, Duration refuse_for);
+  void decline(const OfferId& offer, Refusal refusal);
+  Refusal refusal_of(const Offer& offer) const;
   proto::TaskSpec spec_of(const TaskRef& ref) const;
 
   void on_status(const proto::TaskStatus& status);

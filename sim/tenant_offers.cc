@@ -15,7 +15,7 @@ void Tenant::on_offers(const proto::Offers& offers) {
   std::map<uint64_t, std::vector<const Offer*>> gangs;
   for (const Offer& offer : offers.offers) {
     if (description_.takes == Takes::kDecline) {
-      decline(offer.id, kDeclineFilter);
+      decline(offer.id, {.refuse_for = kDeclineFilter});
     } else if (description_.takes == Takes::kOpen) {
       take_open(offer);
     } else if (offer.gang != 0) {
@@ -27,9 +27,9 @@ void Tenant::on_offers(const proto::Offers& offers) {
   for (const auto& [number, of_gang] : gangs) take_asked(of_gang);
 }
 
-void Tenant::decline(const OfferId& offer, Duration refuse_for) {
+void Tenant::decline(const OfferId& offer, Refusal refusal) {
   ++declined_;
-  say(proto::Decline{{offer}, {.refuse_for = refuse_for}});
+  say(proto::Decline{{offer}, std::move(refusal)});
 }
 
 proto::TaskSpec Tenant::spec_of(const TaskRef& ref) const {
@@ -75,13 +75,30 @@ void Tenant::take_asked(const std::vector<const Offer*>& offers) {
     if (!launch.tasks.empty()) accept.operations.emplace_back(std::move(launch));
   }
   if (accept.operations.empty()) {
-    for (const OfferId& offer : accept.offers) decline(offer, Duration());
+    for (const OfferId& offer : accept.offers) decline(offer, {});
     return;
   }
   say(std::move(accept));
 }
 
 // --- open offers ---------------------------------------------------------------------------------
+
+// Says of which kinds each pending task needs more, if that is why none was launched.
+Refusal Tenant::refusal_of(const Offer& offer) const {
+  const ResourceVector offered = offer.total().amounts;
+  std::vector<ResourceKind> missing(kResourceKinds.begin(), kResourceKinds.end());
+  bool some_wait = false;
+  for (const uint32_t group : order_) {
+    if (book_.pending(index_, group).whole == 0) continue;
+    if (!matchers_[group].matches(offer.agent, offer.attributes)) continue;
+    some_wait = true;
+    std::erase_if(missing, [&](ResourceKind kind) {
+      return description_.tasks[group].resources[kind] <= offered[kind];
+    });
+  }
+  if (!some_wait || missing.empty()) return {.refuse_for = kDeclineFilter};
+  return {.too_little = std::move(missing)};
+}
 
 // First fit, in order of priority. What is left may go to others for a while.
 void Tenant::take_open(const Offer& offer) {
@@ -99,7 +116,7 @@ void Tenant::take_open(const Offer& offer) {
     }
   }
   if (launch.tasks.empty()) {
-    decline(offer.id, kDeclineFilter);
+    decline(offer.id, refusal_of(offer));
   } else {
     proto::Accept accept{.offers = {offer.id}, .refusal = {.refuse_for = kDeclineFilter}};
     accept.operations.emplace_back(std::move(launch));

@@ -53,6 +53,7 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   if (other_attributes) {
     a.attributes = std::move(resources.attributes);
     a.attributes_version = ++attributes_version_;
+    a.rests_until = {};
     recount_tasks_on(a);
   }
   if (!is_other) rescind_what_does_not_fit(a);
@@ -169,7 +170,14 @@ void Cluster::clear_grown() {
   grown.clear();
 }
 
+// Whoever sets it aside next says what kind of a hold that is.
+void Cluster::end_hold(Agent& a) {
+  if (a.hold.is_speculative) --speculative_holds;
+  a.hold = {};
+}
+
 void Cluster::set_aside(Agent& a, AskEntry& ask, Purpose purpose, const ResourceVector& keep) {
+  end_hold(a);
   free_agents.erase(a);
   a.keep = keep;
   a.compute_free();
@@ -192,6 +200,7 @@ void Cluster::change_keep(Agent& a, const ResourceVector& keep) {
 }
 
 void Cluster::end_set_aside(Agent& a) {
+  end_hold(a);
   std::erase(a.claimant->set_aside, &a);
   a.claimant = nullptr;
   a.purpose = Purpose::kNone;

@@ -241,6 +241,18 @@ struct Agent : AgentState {
   uint64_t growths = 0;         // how often something became free here
   bool is_grown = false;        // Cluster::grown has it
 
+  // The claim that is held here, if there is one; kept by waiting/.
+  struct Hold {
+    Time since = {};
+    Time progress_at = {};     // when the most that was kept for it last became more
+    ResourceVector most = {};  // that was kept, or lent, at once
+    // It waits for tasks of which it is not known whether they end.
+    bool is_speculative = false;
+  };
+  Hold hold = {};
+  // No claim is held here before this.
+  Time rests_until = {};
+
   // Kept by FreeAgents.
   bool listed = false;
   int64_t weighted_free = 0;

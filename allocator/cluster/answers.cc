@@ -52,8 +52,9 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   Settled settled{.leaf = &l};
   const auto answer = [&](const AskName& name) -> Answer* {
     const auto ask = l.owner->asks.find(name);
-    if (ask == l.owner->asks.end()) return nullptr;  // No longer declared.
-    for (Answer& known : settled.answers) {          // There are few.
+    // It is no longer declared, or is implied.
+    if (ask == l.owner->asks.end() || ask->second->is_implied()) return nullptr;
+    for (Answer& known : settled.answers) {  // There are few.
       if (known.ask == ask->second.get()) return &known;
     }
     return &settled.answers.emplace_back(Answer{.ask = ask->second.get()});
@@ -88,7 +89,9 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   }
 
   ResourceVector taken;
+  OpenAnswer said{.too_little = refusal.too_little, .wrong_agent = refusal.wrong_agent};
   for (RunningTask& task : tasks) {
+    said.task = sum_of(task.claim.slices).amounts;
     if (Answer* of_ask = answer(task.ask)) {
       ++of_ask->launched;
       AskEntry& entry = *of_ask->ask;
@@ -128,7 +131,12 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     if (!is_whole) break_gang(gang);
   }
 
-  if (is_open) note_accepted(l, taken);
+  if (is_open) {
+    note_accepted(l, taken);
+    said.offered = sum_of(rest).amounts;
+    settled.implied = note_open_answer(l, said, a);
+  }
+  for (const Answer& one : settled.answers) note_answer(*one.ask, one.offered, one.launched);
   // Where nothing is left, nothing was refused.
   if (all_taken) return settled;
   if (!refusal.too_little.empty() || refusal.wrong_agent) {
@@ -154,10 +162,19 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   return settled;
 }
 
+void Cluster::note_answer(AskEntry& ask, int64_t offered, int64_t launched) {
+  const bool is_refused = launched == 0 && (ask.is_refused || offered > 0);
+  if (is_refused == ask.is_refused) return;
+  ask.is_refused = is_refused;
+  entitlements_old = true;
+  update_demand(*ask.leaf, true);
+}
+
 void Cluster::add_task(Agent& a, Leaf& l, RunningTask task, std::optional<Time> lent_until) {
   ++l.tasks;
   const auto found = l.owner->asks.find(task.ask);
-  AskEntry* const ask = found == l.owner->asks.end() ? nullptr : found->second.get();
+  const bool is_declared = found != l.owner->asks.end() && !found->second->is_implied();
+  AskEntry* const ask = is_declared ? found->second.get() : nullptr;
   TaskTerms terms{.booked = a.book(task.claim.slices),
                   .ask = std::move(task.ask),
                   .claim = std::move(task.claim),
@@ -247,7 +264,7 @@ AskEntry* Cluster::forget_task(Agent& a, const HeldTask& ref, const Task& task) 
   if (task.lent_until()) lent_until_.erase(lent_until_.find(*task.lent_until()));
   task.leaf->estimated -= task.estimated();
   const auto ask = task.leaf->owner->asks.find(task.ask());
-  if (ask == task.leaf->owner->asks.end()) return nullptr;
+  if (ask == task.leaf->owner->asks.end() || ask->second->is_implied()) return nullptr;
   count_tasks(*ask->second, a, -1);
   return ask->second.get();
 }

@@ -7,6 +7,7 @@
 //   agent_events.cc      an agent comes, changes, leaves
 //   framework_events.cc  a framework and its asks change
 //   role_events.cc       roles and their settings; which leaves want offers, and their use
+//   implied.cc           what answers to open offers say about the next ones
 //   answers.cc           offers are answered or end; tasks end or are found running
 //   filters.cc           declines and what they keep away
 //   wants.cc             how long and where asks want to run: expiry, waits, counts of tasks
@@ -84,14 +85,37 @@ class Cluster {
     int64_t offered = 0;
     int64_t launched = 0;
   };
+  // The implied ask of a framework that takes open offers.
+  struct Implied {
+    ResourceVector shape = {};
+    bool is_wanted = false;
+  };
   struct Settled {
     Leaf* leaf = nullptr;
-    std::vector<Answer> answers = {};  // by those of its asks that are still declared
-    std::vector<AskEntry*> met = {};   // asks that lack nothing any more
-    Agent* filtered_on = nullptr;      // the agent that the framework refuses for a while
+    std::vector<Answer> answers = {};     // by those of its asks that are still declared
+    std::vector<AskEntry*> met = {};      // asks that lack nothing any more
+    Agent* filtered_on = nullptr;         // the agent that the framework refuses for a while
+    std::optional<Implied> implied = {};  // for imply(), when nothing is set aside for the ask
   };
   Settled settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
                  const Refusal& refusal, Time now);
+  // An answer to open offers of one agent.
+  struct OpenAnswer {
+    ResourceVector task = {};     // the last that was launched; zero: none was
+    ResourceVector offered = {};  // what was not taken
+    std::vector<ResourceKind> too_little = {};
+    bool wrong_agent = false;
+  };
+  // What the answer says about the tasks of the framework: nothing if that is known. A refusal of
+  // too little implies an ask for a task of the shape that was launched last; before a first launch
+  // the shape is a guess, twice the piece that was refused. An answer that takes nothing and gives
+  // no reason ends the ask until the next launch.
+  std::optional<Implied> note_open_answer(Leaf& leaf, const OpenAnswer& answer,
+                                          const AgentState& on);
+  // Offers of so many tasks of the ask were answered, or have expired.
+  void note_answer(AskEntry& ask, int64_t offered, int64_t launched);
+  // Nothing may be set aside for the implied ask if it changes.
+  void imply(Leaf& leaf, const Implied& implied);
   void release(const AgentId& id, const FrameworkId& framework, const TaskId& task);
   void adopt(const AgentId& id, const FrameworkId& framework, RunningTask task);
   // An outstanding offer is taken back, with the rest of its gang.
@@ -217,7 +241,8 @@ class Cluster {
   std::set<Leaf*> held_back;  // only emptied, the order does not matter
   AgentSet estimating;        // agents with an estimated part
   AgentSet draining;
-  AgentSet owed;  // agents on which something is kept for an ask that is owed it
+  AgentSet owed;                  // agents on which something is kept for an ask that is owed it
+  int64_t speculative_holds = 0;  // agents whose Agent::hold is speculative
   // Something became free there since the last decision. In no order; they are marked so.
   std::vector<Agent*> grown;
   void clear_grown();
@@ -280,6 +305,7 @@ class Cluster {
   };
 
   void find_rank(Agent& agent);  // of one that is new
+  void end_hold(Agent& agent);
   bool may_be_owed(const Leaf& leaf) const;
   // The leaf of the framework in the role, which must be within its own; it is made if need be.
   Leaf& leaf_in(Framework& of, const RoleName& role);
@@ -308,6 +334,7 @@ class Cluster {
 
   // Some more tasks of the ask, or fewer, are on the agent.
   void note_recounted(AskEntry& ask);
+  void recount_implied(const Leaf& leaf);
   void count_tasks(AskEntry& ask, const Agent& on, int64_t count);
   void count_together(AskEntry& ask, const Agent& on, int64_t count);
   void count_all_tasks(AskEntry& ask) const;

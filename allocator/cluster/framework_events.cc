@@ -86,6 +86,7 @@ void Cluster::remove_framework(const FrameworkId& id) {
     end_ask(*ask);
     forget_ask(*ask);
   }
+  f.implied = nullptr;
   for (const auto& [name, a] : agents) {
     auto task = a->tasks.lower_bound(TaskRef{id, TaskId()});
     if (task == a->tasks.end() || task->first.framework != id) continue;
@@ -179,7 +180,12 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
     if (was_met && entry->unmet() > 0) prefer_again(*entry, now);
   }
   for (auto& [name, entry] : before) {
-    if (entry != nullptr) end(entry);
+    if (entry == nullptr) continue;
+    if (entry->is_implied()) {
+      f.asks[name] = std::move(entry);
+    } else {
+      end(entry);
+    }
   }
   for (const auto& [role, l] : f.leaves) l->order.clear();
   for (const auto& [name, entry] : f.asks) {

@@ -40,12 +40,19 @@ std::optional<Filter> Framework::filter_on(const AgentState& agent) const {
   return Filter{.until = declines[agent.slot].until};
 }
 
+bool AskEntry::is_implied() const { return leaf->owner->implied == this; }
+
 bool AskEntry::leaf_wants() const { return leaf->owner->takes_offers(); }
 
 bool Leaf::wants_offers() const {
   if (!owner->takes_offers()) return false;
   if (mode == OfferMode::kOpen) return this == owner->own;
   return std::any_of(order.begin(), order.end(), [](const AskEntry* a) { return a->unmet() > 0; });
+}
+
+AskEntry* Leaf::implied() const {
+  AskEntry* const ask = this == owner->own ? owner->implied : nullptr;
+  return ask != nullptr && ask->unmet() > 0 ? ask : nullptr;
 }
 
 bool Leaf::is_needed() const {

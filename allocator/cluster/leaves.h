@@ -67,6 +67,9 @@ struct AskEntry {
   bool expired = false;
   Time prefers_since = {};  // declared, or wants something again after it was met
   bool paused = false;      // it is to be given nothing for now
+  // Its last offers were answered without a launch: it counts in no entitlement until one of its
+  // tasks is launched, and is offered one task at a time.
+  bool is_refused = false;
 
   // The agents that are set aside for it: those by notice, by id, then the others in the order of
   // their claim. Room below limits: Role::headroom.
@@ -98,6 +101,8 @@ struct AskEntry {
   }
   bool has_headroom() const;
   bool leaf_wants() const;
+  // Whether no framework has declared it (Framework::implied).
+  bool is_implied() const;
   // Whether it is only for some agents, whatever their size.
   bool is_inflexible() const {
     return !ask.constraints.empty() || ask.shape[ResourceKind::kGpus] > 0;
@@ -141,6 +146,9 @@ struct Framework {
   bool takes_offers() const { return active && !suppressed && !paused; }
 
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};
+  // Of a framework that takes open offers: the ask that its answers imply, which is one of `asks`
+  // and has no name (implied.cc). Its offers are open ones, and its tasks are counted by use.
+  AskEntry* implied = nullptr;
   // By the agent's slot, as far as it is not beyond the end: whether there is a filter, and, if it
   // is for a time, until when.
   enum class Filtered : uint8_t { kNo, kForATime, kForAReason };
@@ -195,6 +203,12 @@ struct Leaf : Node {
     ResourceVector sum() const { return before + lately; }
   };
   Accepted accepted = {};
+  // It took nothing of its last such offer, for a reason other than amounts: it counts in no
+  // entitlement until it launches a task, and is offered one piece at a time.
+  bool refuses = false;
+  uint64_t too_large_at = 0;  // version of the agents of which it refused a whole one as too little
+  bool is_guess = false;      // it has launched no task yet of the implied shape
+  int64_t other_answers = 0;  // in a row, that launched tasks of other shapes
   // Not zero: limits leave it nothing of these kinds (kinds_lacking()), and what is free without
   // them is of no use.
   size_t stopped = 0;
@@ -202,6 +216,8 @@ struct Leaf : Node {
   bool wants = false;  // kept by RoleTree
 
   bool wants_offers() const;
+  // The implied ask, if it wants something.
+  AskEntry* implied() const;
   bool is_needed() const;
   void sort_asks();
   // The same for one ask that has just been granted something.

@@ -198,6 +198,7 @@ void Cluster::change_use(Leaf& l, const ResourceVector& allocated, const Resourc
     return;
   }
   tree.change_use(l, allocated, offered);
+  if (l.mode == OfferMode::kOpen) recount_implied(l);
 }
 
 void ClusterTotal::add(const ResourceVector& agent) {

@@ -129,7 +129,7 @@ FrameworkExplanation Explainer::explain(const FrameworkId& id) const {
     return a->ask.priority > b->ask.priority;
   });
   for (const AskEntry* ask : asks) {
-    if (ask->unmet() == 0) continue;
+    if (ask->unmet() == 0 || (f.mode == OfferMode::kOpen && !ask->is_implied())) continue;
     if (++found.asks_unmet <= kAsksExplainedMax) found.asks.push_back(explain_ask(*ask));
   }
   return found;
@@ -153,8 +153,9 @@ std::vector<Holder> Explainer::owed_before(const AskEntry& entry) const {
   std::vector<Holder> found;
   if (waiting_.gate.is_open() || waiting_.gate.is_owed(entry, now_)) return found;
   for (const auto& [id, l] : cluster_.leaves) {
-    if (l.get() == entry.leaf || !l->wants_offers() || l->mode == OfferMode::kOpen) continue;
+    if (l.get() == entry.leaf || !l->wants_offers()) continue;
     for (const AskEntry* ask : l->order) {
+      if (l->mode == OfferMode::kOpen && !ask->is_implied()) continue;
       const ResourceVector both = entry.ask.shape.min(ask->ask.shape);
       if (both.is_zero() || ask->unmet() == 0 || !waiting_.gate.is_owed(*ask, now_)) continue;
       if (!denial(cluster_, *ask).is_none()) continue;
@@ -235,6 +236,7 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   if (complete_at && *complete_at > now_) found.claim_complete_at = complete_at;
   found.first = owed_before(entry);
   if (!found.could_ever_fit) found.changes = impossible(cluster_, entry);
+  if (entry.is_implied()) return found;  // It is given open offers, of which remedies know nothing.
   found.remedies = remedies_for(cluster_, waiting_, entry, now_);
   return found;
 }
@@ -286,7 +288,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
       return is(Hindrance::kStaticPortTotal);
     }
   }
-  if (is_filtered(l, a, now_)) {
+  if (entry == nullptr ? is_filtered(l, a, now_) : is_filtered(*entry, a, now_)) {
     const Filter filter = *l.owner->filter_on(a);
     found.until = filter.until;
     if (filter.until) return is(Hindrance::kDeclinedForTime);

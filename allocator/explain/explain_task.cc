@@ -69,8 +69,9 @@ void Explainer::explain_over(const Task& task, TaskStanding& found) const {
 void Explainer::explain_victim(const TaskRef& ref, TaskStanding& found) const {
   int plans = kPlansMax;
   for (const auto& [id, l] : cluster_.leaves) {
-    if (!l->wants_offers() || l->mode == OfferMode::kOpen) continue;
+    if (!l->wants_offers()) continue;
     for (const AskEntry* ask : l->order) {
+      if (l->mode == OfferMode::kOpen && !ask->is_implied()) continue;
       if (!waiting_.reclaims.lacks_more(*ask) || ask->only_preferred(now_)) continue;
       const Right right = right_of(cluster_, waiting_.reclaims, *ask);
       if (!right.any()) continue;

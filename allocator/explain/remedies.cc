@@ -303,6 +303,7 @@ class RemedySearch {
 
   void note(const Release& release, RemedyKind kind) {
     Remedy remedy{.kind = kind, .agent = release.agent->id, .until = Time()};
+    bool some_offer = false;
     for (const Occupant& one : release.what) {
       Ending end{.framework = one.leaf->framework, .role = one.leaf->role->name};
       std::optional<Time> at;
@@ -312,6 +313,7 @@ class RemedySearch {
       } else {
         end.offer = one.offer->grant->offer.id.value();
         at = one.offer->grant->expires;
+        some_offer = true;
       }
       remedy.ends.push_back(std::move(end));
       if (remedy.until && at) remedy.until = std::max(*remedy.until, *at);
@@ -319,7 +321,8 @@ class RemedySearch {
     }
     if (remedy.until && !comes(*remedy.until)) remedy.until.reset();
     const After then = endings_.after(release);
-    Rivals::Change change{.as_if = &then.as_if, .ended = then.ended};
+    // An ask whose offers are declined counts in entitlements no more.
+    Rivals::Change change{.as_if = &then.as_if, .ended = then.ended, .entitles_anew = some_offer};
     for (const auto& [a, state] : then.agents) change.more.push_back(&state);
     add(std::move(remedy), change);
   }

@@ -15,24 +15,27 @@ std::vector<const AskEntry*> by_name(const std::vector<AskEntry*>& asks) {
   return sorted;
 }
 
+AskStatus status_of(const Cluster& cluster, const Waiting& waiting, const AskEntry& ask) {
+  AskStatus status{.ask = ask.ask.name, .wanted = ask.ask.count, .offered = ask.offered};
+  status.could_ever_fit = exceeded_limit(ask).is_none() && could_ever_be_met(cluster, ask, false);
+  status.claimed = claimed_for(waiting, ask);
+  status.claim_complete_at = waiting.claims.complete_at(ask, cluster.decided_at);
+  for (const Agent* a : waiting.reclaims.agents_of(ask)) status.set_aside.push_back(a->id);
+  for (const Agent* a : ask.set_aside) {
+    if (!a->keep.is_zero()) {
+      status.kept.push_back({a->id, (a->keep - a->lent).max(ResourceVector())});
+    } else if (!a->by_notice()) {
+      status.set_aside.push_back(a->id);
+    }
+  }
+  status.has_headroom = ask.has_headroom();
+  return status;
+}
+
 void add_statuses(const Cluster& cluster, const Waiting& waiting, const Leaf& l,
                   std::vector<AskStatus>& statuses) {
   for (const AskEntry* ask : by_name(l.order)) {
-    AskStatus status{.ask = ask->ask.name, .wanted = ask->ask.count, .offered = ask->offered};
-    status.could_ever_fit =
-        exceeded_limit(*ask).is_none() && could_ever_be_met(cluster, *ask, false);
-    status.claimed = claimed_for(waiting, *ask);
-    status.claim_complete_at = waiting.claims.complete_at(*ask, cluster.decided_at);
-    for (const Agent* a : waiting.reclaims.agents_of(*ask)) status.set_aside.push_back(a->id);
-    for (const Agent* a : ask->set_aside) {
-      if (!a->keep.is_zero()) {
-        status.kept.push_back({a->id, (a->keep - a->lent).max(ResourceVector())});
-      } else if (!a->by_notice()) {
-        status.set_aside.push_back(a->id);
-      }
-    }
-    status.has_headroom = ask->has_headroom();
-    statuses.push_back(std::move(status));
+    if (!ask->is_implied()) statuses.push_back(status_of(cluster, waiting, *ask));
   }
 }
 
@@ -75,6 +78,7 @@ std::vector<LeafStatus> leaf_statuses(const Cluster& cluster, const Waiting& wai
                       .weighted_share = dominant_share(l->use(), total),
                       .suppressed = l->owner->suppressed};
     add_statuses(cluster, waiting, *l, status.asks);
+    if (const AskEntry* ask = l->implied()) status.implied = status_of(cluster, waiting, *ask);
     all.push_back(std::move(status));
   }
   return all;

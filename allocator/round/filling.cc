@@ -54,7 +54,8 @@ void Round::keep_places() {
     AskEntry& ask = *known->second;
     Agent& a = *place.agent;
     if (ask.unmet() == 0 || ask.ask.gang > 1 || !ask.leaf->wants_offers()) continue;
-    if (ask.leaf->mode == OfferMode::kOpen) continue;  // Its asks are not what it is offered for.
+    // What else it declares is not what it is offered for.
+    if (ask.leaf->mode == OfferMode::kOpen && !ask.is_implied()) continue;
     if (!a.serves() || a.is_set_aside() || !cluster_.demanding.contains(*ask.leaf)) continue;
     if (!waiting_.gate.is_owed(ask, now_) || !is_usable(ask, a, now_)) continue;
     if (!denial(cluster_, ask, true).is_none()) continue;
@@ -94,8 +95,9 @@ void Round::fill() {
     if (turn.leaf == nullptr) return;
     Leaf& l = *turn.leaf;
     prefetch(l);
-    const bool given =
-        l.mode == OfferMode::kOpen ? give_fair_piece(turn) : give_to_asks(turn, order);
+    const bool given = l.mode == OfferMode::kOpen
+                           ? give_kept_place(turn, order) || give_fair_piece(turn)
+                           : give_to_asks(turn, order);
     // Who was asked because of a guarantee and had no use for it is asked again in its turn by
     // share.
     if (given || turns_.is_beyond(l, turn.within)) continue;
@@ -132,6 +134,7 @@ bool Round::may_fit_someone(const Agent& a) const {
 // waits for it: else nothing would ever be free long enough to be kept for that.
 bool Round::comes_with_owed(const AskEntry& ask, const Turn& turn) const {
   if (waiting_.gate.is_owed(ask, now_)) return true;
+  if (ask.is_refused) return ask.offered == 0;  // It is asked whether it wants tasks again.
   if (turn.within.empty()) return false;
   bool another_waits = false;
   for_each_leaf(*turn.within.back(), [&](const Leaf& l) {
@@ -241,8 +244,8 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
   Leaf& l = *ask.leaf;
   const bool one_by_one =
       ask.claims(a) || !ask.ask.spread.empty() || !fills_up(cluster_.options.placement);
-  int64_t count_max = one_by_one ? 1 : std::min(ask.unmet(), most);
-  if (owed_only_ && turn.within.empty()) {
+  int64_t count_max = one_by_one || ask.is_refused ? 1 : std::min(ask.unmet(), most);
+  if (owed_only_ && turn.within.empty() && !ask.is_refused) {
     count_max = waiting_.gate.owed_tasks(ask, count_max, now_);
   }
   if (a.by_notice()) {
@@ -267,8 +270,14 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   const bool from_claim = ask.claims(a);
   const bool is_owed = from_claim && a.purpose == Purpose::kOwed;
   std::vector<Slice> last;
-  grant(l, a, carve_tasks(ask, a, count, cluster_.options.is_audited ? &last : nullptr), &ask,
-        count);
+  std::vector<Slice> tasks =
+      carve_tasks(ask, a, count, cluster_.options.is_audited ? &last : nullptr);
+  if (ask.is_implied()) {
+    // An open offer; what it refuses of that it does not refuse of all that is free.
+    grant(l, a, std::move(tasks), nullptr, 0).in_proportion = true;
+  } else {
+    grant(l, a, std::move(tasks), &ask, count);
+  }
   if (cluster_.options.is_audited) {
     record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
                              from_claim, owed_only_, a.keep});

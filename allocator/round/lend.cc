@@ -10,6 +10,7 @@
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/waiting/backfill.h"
+#include "allocator/waiting/holds.h"
 
 namespace proffer::fair {
 namespace {
@@ -28,10 +29,12 @@ bool Round::lend() {
     return std::any_of(agents.begin(), agents.end(),
                        [](const Agent* a) { return !to_lend(*a).is_zero(); });
   });
+  const bool some_owed = std::any_of(cluster_.owed.begin(), cluster_.owed.end(),
+                                     [](const Agent* a) { return !a->kept.is_zero(); });
   const bool some_estimated =
       std::any_of(cluster_.estimating.begin(), cluster_.estimating.end(),
                   [](const Agent* a) { return a->serves() && !a->estimate()->free.is_zero(); });
-  if (!some_claimed && !some_estimated) return false;
+  if (!some_claimed && !some_owed && !some_estimated) return false;
   std::vector<Leaf*> takers;
   for (const auto& [id, l] : cluster_.leaves) {
     const bool takes =
@@ -110,21 +113,35 @@ bool Round::backfill(AskEntry& ask) {
   if (ask.ask.max_run_time == Duration() || (none_from && now_ >= *none_from)) return false;
   const Want want{.leaf = *ask.leaf, .amounts = ask.ask.shape, .borrow = ask.ask.borrow};
   if (!denial(cluster_, want).is_none()) return false;
+  const auto give = [&](Agent& a) {
+    if (!has_room_to_backfill(ask, a) || !suits(ask, a, now_)) return false;
+    const Slice slice{.resources = carve(ask.ask.shape, a.kept)};
+    const ResourceVector before = a.free.amounts;
+    grant(*ask.leaf, a, {slice}, &ask, 1, 0, ask.ask.max_run_time);
+    // Other devices may be kept now, and more be free beside them.
+    if (!a.free.amounts.fits_in(before)) cluster_.refresh(a, true);
+    note_given(ask, false);
+    return true;
+  };
   for (const auto& [order, claimant] : waiting_.claims.all()) {
     if (!may_backfill(ask, *claimant)) continue;
     for (Agent* const on : waiting_.claims.agents_of(*claimant)) {
-      Agent& a = *on;
-      if (!has_room_to_backfill(ask, a) || !suits(ask, a, now_)) continue;
-      const Slice slice{.resources = carve(ask.ask.shape, a.kept)};
-      const ResourceVector before = a.free.amounts;
-      grant(*ask.leaf, a, {slice}, &ask, 1, 0, ask.ask.max_run_time);
-      // Other devices may be kept now, and more be free beside them.
-      if (!a.free.amounts.fits_in(before)) cluster_.refresh(a, true);
-      note_given(ask, false);
-      return true;
+      if (give(*on)) return true;
     }
   }
-  return false;
+  // Where a claim counts on tasks to end, no others may come to stand in its way.
+  if (!waiting_.claims.all().empty()) return false;
+  return std::any_of(cluster_.owed.begin(), cluster_.owed.end(), [&](Agent* a) {
+    return has_room_to_backfill(ask, *a) && may_backfill_on(ask, *a) && give(*a);
+  });
+}
+
+// What is kept for a task that is owed, in a hold that may never be complete: a task that takes no
+// longer than such a hold does not count as a delay. (A hold for tasks that are expected to end is
+// not backfilled: which of the places that they leave it gets is not known.)
+bool Round::may_backfill_on(const AskEntry& ask, const Agent& a) const {
+  return a.hold.is_speculative && a.claimant->leaf != ask.leaf &&
+         ask.ask.max_run_time <= hold_max(cluster_);
 }
 
 // Whether a task of the ask delays the claim in no way.

@@ -133,13 +133,26 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
   return found;
 }
 
+// What is kept for the task that the leaf needs, once it is enough.
+bool Round::give_kept_place(const Turn& turn, const LeafOrder& order) {
+  AskEntry* const ask = turn.leaf->implied();
+  if (ask == nullptr || !denial(cluster_, *ask, own_only_).is_none()) return false;
+  for (Agent* a : ask->set_aside) {
+    if (!is_usable(*ask, *a, now_)) continue;
+    give(*ask, *a, turn, order);
+    return true;
+  }
+  return false;
+}
+
 bool Round::give_fair_piece(const Turn& turn) {
   Leaf& l = *turn.leaf;
   if (l.stopped != 0) return false;
   Agent* const a = place_open(l, kAnything).agent;
   if (a == nullptr) return false;
   know_entitlements(cluster_);
-  ResourceVector most = (l.entitlement - l.use()).min(permitted(cluster_, l));
+  const ResourceVector deficit = l.refuses ? probe_of(l) : l.entitlement - l.use();
+  ResourceVector most = deficit.min(permitted(cluster_, l));
   for (const Role* role : turn.within) {
     most = most.min(role->settings.guarantee.amounts(most + role->use()) - role->use());
   }
@@ -152,7 +165,11 @@ bool Round::give_fair_piece(const Turn& turn) {
     most = with_rest(most, all, permitted(cluster_, l), cluster_.options.min_offer);
   }
   const std::vector<Slice> piece = piece_for(cluster_, l, *a, most);
-  if (piece.empty()) {
+  // While asks may use it, no piece is made that is too small for a task.
+  const AskEntry* const ask = l.implied();
+  const bool is_too_small =
+      ask != nullptr && !l.is_guess && !ask->ask.shape.fits_in(sum_of(piece).amounts);
+  if (piece.empty() || is_too_small) {
     if (!turn.within.empty()) turns_.set_beyond(l, *turn.within.front());
     note_permitted(l, *a);
     return false;
@@ -164,6 +181,19 @@ bool Round::give_fair_piece(const Turn& turn) {
   // What it says of that it does not say of all that is free.
   grant(l, *a, piece, nullptr, 0).in_proportion = in_proportion;
   return true;
+}
+
+// A framework that takes nothing is offered one piece at a time, to learn when it wants tasks
+// again: of the size of its last task, or an equal part of the cluster.
+ResourceVector Round::probe_of(const Leaf& l) const {
+  if (!l.offers.empty()) return {};
+  if (l.owner->implied != nullptr) return l.owner->implied->ask.shape;
+  const auto parts = static_cast<int64_t>(std::max<size_t>(cluster_.leaves.size(), 1));
+  ResourceVector probe = cluster_.usable_total();
+  for (const ResourceKind kind : kResourceKinds) {
+    probe[kind] = std::max(probe[kind] / parts, cluster_.options.min_offer[kind]);
+  }
+  return probe;
 }
 
 // An agent's rest may be more than it is allowed to have: it is to be looked at again when it may
@@ -232,6 +262,10 @@ bool Round::fill_open() {
       const Turn turn = turns_.next(order);
       if (turn.leaf == nullptr) break;
       const uint64_t before = grants_made_;
+      if (give_kept_place(turn, order)) {  // Another ask may be next there.
+        end();
+        return true;
+      }
       if (!give_whole_agent(turn, refused)) continue;
       some_given = true;
       if (!less_is_held(before)) continue;

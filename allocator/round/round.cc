@@ -67,9 +67,13 @@ void Round::end_leases() {
     Agent& a = *offer->agent;
     for (const AskFill& fill : offer->grant->offer.fills) {
       const auto ask = l.owner->asks.find(fill.ask);
-      if (ask != l.owner->asks.end()) waiting_.reclaims.note_answer(*ask->second, fill.count, 0);
+      if (ask == l.owner->asks.end()) continue;
+      cluster_.note_answer(*ask->second, fill.count, 0);
+      waiting_.reclaims.note_answer(*ask->second, fill.count, 0);
     }
+    const bool is_open = offer->grant->offer.fills.empty();
     cluster_.rescind(next->second, RescindReason::kExpired);
+    if (is_open) waiting_.note_open_expiry(l);
     Filter filter;
     filter.until = now_ + kDeclineFilter;
     cluster_.add_filter(l, a, std::move(filter));

@@ -113,7 +113,9 @@ class Round {
 
   // --- open_offers.cc --------------------------------------------------------------------------
   bool fill_open();
+  bool give_kept_place(const Turn& turn, const LeafOrder& order);
   bool give_fair_piece(const Turn& turn);
+  ResourceVector probe_of(const Leaf& leaf) const;
   bool give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused);
   void note_permitted(Leaf& leaf, const Agent& agent);
   bool is_open(const Leaf& leaf, const Agent& agent) const;
@@ -128,6 +130,7 @@ class Round {
   bool lend();
   bool lend_to(Leaf& leaf);
   bool backfill(AskEntry& ask);
+  bool may_backfill_on(const AskEntry& ask, const Agent& agent) const;
   bool may_backfill(const AskEntry& ask, const AskEntry& claimant);
 
   Cluster& cluster_;

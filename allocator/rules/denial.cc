@@ -33,8 +33,9 @@ ResourceVector attainable(const View& view, const Node& node) {
   ResourceVector sum = view.use(node).min(most);
   const auto add = [&](const Leaf& l) {
     if (!view.wants_offers(l)) return;
-    if (l.mode == OfferMode::kOpen) sum = most;
+    if (l.mode == OfferMode::kOpen && !l.refuses) sum = most;
     for (const AskEntry* ask : l.order) {
+      if (ask->is_refused) continue;
       if (sum == most) return;
       int64_t count = view.unmet(*ask);
       if (count == 0 || !could_be_served(view.cluster, *ask)) continue;
@@ -269,7 +270,7 @@ bool is_guarantee_met(const Cluster& cluster, const Role& role) {
   for_each_leaf(role, [&](const Leaf& l) {
     if (!is_met || !l.wants_offers()) return;
     if (l.mode == OfferMode::kOpen) {
-      is_met = !has_unmet_guarantee(role);
+      is_met = l.refuses || !has_unmet_guarantee(role);
       return;
     }
     is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {

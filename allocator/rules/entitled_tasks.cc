@@ -20,9 +20,11 @@ struct Table {
 void add_asks(const Cluster& cluster, const Leaf& l, FluidNode& node,
               std::vector<int64_t*>& answers) {
   for (AskEntry* ask : l.order) {
+    if (l.mode == OfferMode::kOpen && !ask->is_implied()) continue;
     ask->wanted_then = ask->wanted();
     ask->entitled = 0;
-    const bool may_grow = ask->wanted_then == ask->placed || could_be_served(cluster, *ask);
+    const bool may_grow =
+        !ask->is_refused && (ask->wanted_then == ask->placed || could_be_served(cluster, *ask));
     const int64_t tasks_max = may_grow ? ask->wanted_then : ask->placed;
     if (tasks_max == 0) continue;
     node.asks.push_back(
@@ -43,16 +45,16 @@ void add_leaf(const Cluster& cluster, Leaf& l, const ResourceVector& total, int3
         {.shape = without_ask, .tasks_max = 1, .priority = std::numeric_limits<int32_t>::max()});
     answers.push_back(&l.entitled_without_ask);
   }
-  if (l.mode == OfferMode::kOpen && l.wants_offers()) {
+  const bool is_open = l.mode == OfferMode::kOpen;
+  if (is_open && l.wants_offers() && !l.refuses && l.implied() == nullptr) {
     node.asks.push_back({.shape = total, .tasks_max = 1});
     answers.push_back(nullptr);
   }
-  if (l.mode == OfferMode::kOpen) {
+  if (is_open) {
     for (AskEntry* ask : l.order) ask->wanted_then = ask->wanted();
-  } else {
-    add_asks(cluster, l, node, answers);
-    table.some_ask = table.some_ask || !l.order.empty();
   }
+  add_asks(cluster, l, node, answers);
+  table.some_ask = table.some_ask || (is_open ? l.implied() != nullptr : !l.order.empty());
   if (node.asks.empty()) return;
   table.nodes.push_back(std::move(node));
   table.answers.push_back(std::move(answers));

@@ -101,8 +101,12 @@ ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVecto
   for (const Role* role = leaf.parent; role != nullptr; role = role->parent) {
     limit = limit.min(view.settings(*role).limit.amounts(limit));
   }
-  if (leaf.mode == OfferMode::kOpen) return wanted.max(limit);
+  if (leaf.mode == OfferMode::kOpen) {
+    if (leaf.refuses) return wanted;
+    if (leaf.implied() == nullptr) return wanted.max(limit);
+  }
   for (const AskEntry* ask : leaf.order) {
+    if (ask->is_refused || (leaf.mode == OfferMode::kOpen && !ask->is_implied())) continue;
     // More tasks than fill the cluster are as good as that many, and the proportions stay.
     int64_t count = view.unmet(*ask);
     if (count == 0 || !could_be_served(view.cluster, *ask)) continue;

@@ -50,7 +50,18 @@ bool may_hold(const AskEntry& ask, const AgentState& a, Time now) {
 }
 
 bool suits(const AskEntry& ask, const Agent& a, Time now) {
-  return may_hold(ask, a, now) && !is_filtered(*ask.leaf, a, now);
+  // A framework has at most one open offer of an agent.
+  if (ask.is_implied() && ask.leaf->open_on.count(&a) > 0) return false;
+  return may_hold(ask, a, now) && !is_filtered(ask, a, now);
+}
+
+bool is_filtered(const AskEntry& ask, const AgentState& a, Time now) {
+  if (!is_filtered(*ask.leaf, a, now)) return false;
+  if (!ask.is_implied()) return true;
+  const std::optional<Filter> filter = ask.leaf->owner->filter_on(a);
+  if (filter->until || filter->wrong_agent) return true;
+  return std::none_of(filter->too_little.begin(), filter->too_little.end(),
+                      [&](const auto& kind) { return ask.ask.shape[kind.first] > kind.second; });
 }
 
 namespace {

@@ -16,6 +16,9 @@ namespace proffer::fair {
 bool still_holds(const Filter& filter, const AgentState& agent, Time now);
 // Whether the framework of the leaf has declined the agent, and that still holds.
 bool is_filtered(const Leaf& leaf, const AgentState& agent, Time now);
+// The same, for a task of the ask: a refusal of less than it takes says nothing about an implied
+// ask.
+bool is_filtered(const AskEntry& ask, const AgentState& agent, Time now);
 // Whether the agent has the right attributes and is near enough.
 bool is_for(const AskEntry& ask, const AgentState& agent, Time now);
 // The first of an ask's ports by number that is not among these.

@@ -9,16 +9,14 @@
 #include "allocator/rules/fit.h"
 #include "allocator/rules/prospect.h"
 #include "allocator/waiting/gate.h"
+#include "allocator/waiting/holds.h"
 #include "allocator/waiting/reclaims.h"
 #include "common/text.h"
 
 namespace proffer::fair {
 namespace {
 
-// However short claim_after is, a claim stays at least so long where nothing becomes free.
-constexpr Duration kClaimReviewMin = seconds(1);
-// How many times longer an agent rests than it was claimed in vain.
-constexpr int64_t kAgentRestFactor = 9;
+// The longest hold in vain of a claim on tasks that are expected to end.
 constexpr Duration kClaimHoldMax = hours(24);
 
 // Whether who has `rank` comes after who has `other` by share. Where their ways part the deeper one
@@ -69,6 +67,7 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
 AskEntry* Claims::claimable_ask(const Leaf& l, const Reclaims& reclaims, Gate& gate,
                                 Time now) const {
   for (AskEntry* ask : l.order) {
+    if (ask->is_refused) continue;
     if (ask->unmet() <= reclaims.coming(*ask) || ask->only_preferred(now)) continue;
     if (!is_due(*ask) || ask->hopeless_at == cluster_.agents_version) continue;
     if (!denial(cluster_, *ask).is_none()) continue;
@@ -124,13 +123,14 @@ Claims::Plan Claims::plan(const AskEntry& ask, const std::vector<Agent*>& kept, 
   for (const auto& [id, a] : cluster_.agents) {
     if (!a->serves() || a->claimant != nullptr || !could_ever_fit(ask, *a)) continue;
     if (is_filtered(*ask.leaf, *a, now) || ask.counts.room(ask.ask, *a, 1) == 0) continue;
-    if (const auto rests = rests_until(*a, now)) {
-      found.again_at = found.again_at ? std::min(*found.again_at, *rests) : *rests;
+    if (rests(*a, now)) {
+      found.again_at = std::min(found.again_at.value_or(a->rests_until), a->rests_until);
       continue;
     }
     prospects.emplace_back(a.get(), prospect(ask, *a, now));
   }
   for (const bool is_expected : {true, false}) {
+    if (!is_expected && kept.empty() && !may_speculate(cluster_)) continue;
     std::vector<Place> possible;
     size_t first = 0;
     for (size_t i = 0; i < prospects.size(); ++i) {
@@ -182,8 +182,8 @@ void Claims::hold_for(AskEntry& ask, const Plan& to_hold, uint64_t order, Time n
     Agent& a = *claimed.agent;
     if (!a.parts.empty()) claimed.keep = {};
     cluster_.set_aside(a, ask, Purpose::kClaim, claimed.keep);
-    claimed.had = a.kept.amounts + a.lent;
     claimed.growths = a.growths;
+    begin_hold(cluster_, a, !to_hold.is_expected, now);
     wait.claim.push_back(claimed);
   }
   wait.order = order;
@@ -308,17 +308,12 @@ void Claims::review_claim(AskEntry& ask, Time now) {
     if (has_progressed(ask, claimed, now)) kept.push_back(claimed.agent);
   }
   if (kept.size() == wait.claim.size()) {
-    for (Claimed& claimed : wait.claim) {
-      claimed.had = claimed.agent->kept.amounts + claimed.agent->lent;
-      claimed.growths = claimed.agent->growths;
-    }
+    for (Claimed& claimed : wait.claim) claimed.growths = claimed.agent->growths;
     return set_timer(ask, later(now, hold_of(wait)));
   }
   for (const Claimed& claimed : wait.claim) {
-    const Agent& a = *claimed.agent;
-    if (std::find(kept.begin(), kept.end(), &a) != kept.end()) continue;
-    if (rests_.size() <= a.slot) rests_.resize(a.slot + 1);
-    rests_[a.slot] = {a.attributes_version, later(now, hold_of(wait) * kAgentRestFactor)};
+    const bool stays = std::find(kept.begin(), kept.end(), claimed.agent) != kept.end();
+    if (!stays) rest_after_hold(*claimed.agent, now);
   }
   wait.hold = std::min(hold_of(wait) * 2, kClaimHoldMax);
   const Plan other = plan(ask, kept, now);
@@ -340,22 +335,16 @@ void Claims::give_up(AskEntry& ask, std::optional<Time> again_at) {
 
 // Whether there is enough for it, or more than when we last looked, or will be.
 bool Claims::has_progressed(const AskEntry& ask, const Claimed& claimed, Time now) const {
-  const Agent& a = *claimed.agent;
+  Agent& a = *claimed.agent;
   if (room_for(ask, a, claimed.tasks) == claimed.tasks) return true;
   const bool has_grown = claimed.keep.is_zero() ? a.growths != claimed.growths
-                                                : !(a.kept.amounts + a.lent).fits_in(claimed.had);
+                                                : !is_in_vain(a, hold_of(waits_[ask]), now);
   return has_grown || prospect(ask, a, now).expected >= claimed.tasks;
 }
 
 Duration Claims::hold_of(const Wait& wait) const {
-  return std::max({wait.hold, cluster_.options.claim_after, kClaimReviewMin});
-}
-
-std::optional<Time> Claims::rests_until(const Agent& a, Time now) const {
-  if (a.slot >= rests_.size()) return std::nullopt;
-  const Rest& rest = rests_[a.slot];
-  if (rest.attributes_version != a.attributes_version || rest.until <= now) return std::nullopt;
-  return rest.until;
+  const Duration hold = std::max(wait.hold, hold_min(cluster_));
+  return wait.is_expected ? hold : std::min(hold, hold_max(cluster_));
 }
 
 // --- questions ----------------------------------------------------------------------------------

@@ -82,10 +82,7 @@ class Claims {
     Agent* agent = nullptr;
     int64_t tasks = 0;         // of the ask, that will run there
     ResourceVector keep = {};  // zero: everything that becomes free there
-    // At the last review: the part of this that was kept or lent, and how often the agent had
-    // grown.
-    ResourceVector had = {};
-    uint64_t growths = 0;
+    uint64_t growths = 0;      // of the agent, at the last review
   };
   // The agents for the tasks of an ask; empty if no agents suit.
   struct Plan {
@@ -105,11 +102,6 @@ class Claims {
     Duration hold = {};  // how long the claim is kept if nothing ends; zero: the initial time
     uint64_t tried = 0;  // version of the claimable state in which no agent was found for it
   };
-  // The agent gets no claim before this, unless its attributes change.
-  struct Rest {
-    uint64_t attributes_version = 0;
-    Time until = {};
-  };
   struct Timer {
     Time at = {};
     AskEntry* ask = nullptr;
@@ -128,14 +120,12 @@ class Claims {
   bool has_progressed(const AskEntry& ask, const Claimed& claimed, Time now) const;
   Duration hold_of(const Wait& wait) const;
   void set_timer(AskEntry& ask, std::optional<Time> at);
-  std::optional<Time> rests_until(const Agent& agent, Time now) const;
 
   Cluster& cluster_;
   AskTable<Wait> waits_;
   std::set<Timer> timers_;
   std::set<AskEntry*> due_;  // without a claim; only counted and searched, never walked
   std::map<uint64_t, AskEntry*> claimed_;  // by order
-  std::vector<Rest> rests_;                // by the agent's slot
   uint64_t claims_ = 0;
 };
 

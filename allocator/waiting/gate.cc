@@ -11,6 +11,7 @@
 #include "allocator/rules/entitled_tasks.h"
 #include "allocator/rules/fit.h"
 #include "allocator/rules/prospect.h"
+#include "allocator/waiting/holds.h"
 #include "common/text.h"
 
 namespace proffer::fair {
@@ -28,8 +29,7 @@ constexpr int64_t kClaimsMax = 2;
 constexpr int64_t kFarBehind = kClaimsMax;
 // What rounding may leave of a task.
 constexpr int64_t kSlack = kTaskOne / 256;
-// How many times longer an ask goes without claims than it had them in vain.
-constexpr int64_t kRestFactor = 9;
+// The longest hold in vain of one ask for tasks that are expected to end.
 constexpr Duration kHoldMax = hours(24);
 // Entitlements may be so old if only counts have changed, or if they take long to compute: in a
 // cluster of more leaves than these.
@@ -43,7 +43,8 @@ bool has_some_free(const AskEntry& ask, const Agent& a) {
 }
 
 bool wants_more(const AskEntry& ask) {
-  return ask.unmet() > 0 && ask.leaf_wants() && ask.leaf->mode == OfferMode::kAsks;
+  const bool is_asked = ask.leaf->mode == OfferMode::kAsks || ask.is_implied();
+  return is_asked && ask.unmet() > 0 && ask.leaf_wants();
 }
 
 }  // namespace
@@ -83,30 +84,43 @@ void Gate::review(Time now) {
     const bool holds = cluster_.some_lack && ask.unmet() > 0 && ask.leaf->wants_offers() &&
                        is_owed(ask, now) && suits(ask, *a, now) && a->parts.empty() &&
                        denial(cluster_, ask).is_none();
-    if (!holds || is_in_vain(ask, now)) {
+    const bool is_vain = holds && is_held_in_vain(*a, now);
+    if (is_vain) {
+      rest_after_hold(*a, now);
+      Duration& hold = patience_[ask];
+      hold = std::min(hold * 2, kHoldMax);
+    }
+    if (!holds || is_vain) {
       cluster_.end_keep(*a);
     } else {
-      review_later(ask);
+      review_later(*a);
     }
   }
 }
 
 void Gate::close(Time now) { update_orders(now); }
 
-// Whether the claims of the ask have been kept long enough; then it has none for a while.
-bool Gate::is_in_vain(const AskEntry& ask, Time now) {
-  Patience& patience = patience_[ask];
-  if (now < patience.claims_after) return true;  // Another of them was given up just now.
-  if (now - patience.claimed_at < patience.hold) return false;
-  patience.claims_after = later(now, patience.hold * kRestFactor);
-  patience.hold = std::min(patience.hold * 2, kHoldMax);
-  return true;
+// How long nothing more may become free on the agent.
+Duration Gate::hold_on(const Agent& a) const {
+  const Duration hold = patience_[*a.claimant];
+  return a.hold.is_speculative ? std::min(hold, hold_max(cluster_)) : hold;
 }
 
-void Gate::review_later(const AskEntry& ask) {
-  const Patience& patience = patience_[ask];
-  const Time at = later(patience.claimed_at, patience.hold);
+bool Gate::is_held_in_vain(Agent& a, Time now) {
+  if (!is_in_vain(a, std::min(patience_[*a.claimant], hold_max(cluster_)), now)) return false;
+  // Tasks that were expected to end may have run too long meanwhile.
+  if (!is_expected(*a.claimant, a, now)) become_speculative(cluster_, a);
+  return is_in_vain(a, hold_on(a), now);
+}
+
+void Gate::review_later(const Agent& a) {
+  const Time at = later(a.hold.progress_at, hold_on(a));
   review_at_ = review_at_ ? std::min(*review_at_, at) : at;
+}
+
+// Whether a task of the ask fits there once all tasks have ended that are expected to.
+bool Gate::is_expected(const AskEntry& ask, const Agent& a, Time now) {
+  return prospect(ask, a, now).expected > 0;
 }
 
 int64_t Gate::arrears(const AskEntry& ask, Time now) const {
@@ -244,16 +258,21 @@ int64_t Gate::claims_of(const AskEntry& ask) {
                        [](const Agent* a) { return a->purpose == Purpose::kOwed; });
 }
 
-// What is free on the agent once all tasks of asks above their entitlement have ended, and of those
-// ahead of `behind`, if there is one; but for those that never end. The tasks of a leaf whose asks
-// are not declared any more count as those of one ask. With a `claimant`, tasks that would leave
-// another role less than its guarantee do not count: that role would take their places back.
+// What is free on the agent soon, once all tasks of asks above their entitlement have ended, and of
+// those ahead of `behind`, if there is one; but for those that never end. The tasks of a leaf whose
+// asks are not declared any more count as those of one ask. With a `claimant`, tasks that would
+// leave another role less than its guarantee do not count: that role would take their places back.
 ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const AskEntry* claimant,
                                Time now) const {
   ResourceVector soon = a.free.amounts;
   EndedBelow ended;
+  const Time horizon = later(now, hold_max(cluster_));
   for (const auto& [ref, task] : a.tasks) {
     if (outlook_of(task, now) == Outlook::kNever) continue;
+    // One with a time limit may well end before it.
+    const std::optional<Time> may_end = may_end_at(task, now);
+    const bool is_limited = task.claim().max_run_time > Duration();
+    if (!is_limited && (!may_end || *may_end > horizon)) continue;
     const auto ask = task.leaf->owner->asks.find(task.ask());
     const bool is_over = ask == task.leaf->owner->asks.end()
                              ? task.leaf->entitled_without_ask < kTaskOne - kSlack
@@ -297,6 +316,7 @@ void Gate::assign(Time now) {
   if (!cluster_.some_lack) return;
   std::vector<Agent*> agents;
   for (Agent* a : cluster_.grown) {
+    if (rests(*a, now)) continue;
     if (a->serves() && a->claimant == nullptr && a->parts.empty() && !a->free.amounts.is_zero()) {
       agents.push_back(a);
     }
@@ -310,7 +330,6 @@ void Gate::assign(Time now) {
   std::vector<Waiter> candidates;
   for (AskEntry* ask : owed_) {
     if (!wants_more(*ask) || ask->ask.gang > 1 || ask->only_preferred(now)) continue;
-    if (now < patience_[*ask].claims_after) continue;
     const int64_t claims = claims_of(*ask);
     if (claims >= kClaimsMax || owed_tasks(*ask, kClaimsMax, now) <= claims) continue;
     if (!denial(cluster_, *ask).is_none()) continue;
@@ -345,7 +364,8 @@ void Gate::assign(Time now) {
       const int64_t owed = claims < kClaimsMax ? owed_tasks(ask, kClaimsMax, now) : 0;
       if (owed <= claims) continue;
       bool may = may_claim(ask, *a, soon, now) && has_some_free(ask, *a);
-      const bool is_far_behind = may_be_behind && claims == 0 && owed >= kFarBehind;
+      const bool is_guess = ask.is_implied() && ask.leaf->is_guess;
+      const bool is_far_behind = may_be_behind && claims == 0 && owed >= kFarBehind && !is_guess;
       const AskEntry* exchanges = nullptr;
       if (!may && is_far_behind && behind == nullptr && could_ever_fit(ask, *a) &&
           suits(ask, *a, now)) {
@@ -356,12 +376,12 @@ void Gate::assign(Time now) {
         may = may_claim(ask, *a, soon_free(*a, exchanges, &ask, now), now);
       }
       if (!may) continue;
-      Patience& patience = patience_[ask];
-      if (claims == 0) patience.claimed_at = now;
-      if (patience.hold == Duration())
-        patience.hold = std::max(cluster_.options.claim_after, seconds(1));
+      const bool is_speculative = !is_expected(ask, *a, now);
+      if (is_speculative && !may_speculate(cluster_)) continue;
+      if (patience_[ask] == Duration()) patience_[ask] = hold_min(cluster_);
       cluster_.set_aside(*a, ask, Purpose::kOwed, ask.ask.shape);
-      review_later(ask);
+      begin_hold(cluster_, *a, is_speculative, now);
+      review_later(*a);
       break;
     }
   }
@@ -374,7 +394,6 @@ bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
     patience_[ask] = {};
   }
   if (!is_owed(ask, now)) set_owed(ask, false);
-  patience_[ask].claimed_at = now;
   // A claim is for a task that it lacks.
   bool some_ended = false;
   while (claims_of(ask) > 0 && owed_tasks(ask, kClaimsMax, now) < claims_of(ask)) {

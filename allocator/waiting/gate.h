@@ -12,8 +12,8 @@
 //     One that lacks two tasks may have it also where asks with more of their part use the rest:
 //     where tasks do not fill the agents, all are below their part, and places would go back to
 //     their asks for ever.
-//     What has no end may use it, and nobody knows: a claim that serves nobody for claim_after is
-//     given up for nine times as long, the next one after twice that.
+//     What has no end may use it, so a claim for which nothing more becomes free is given up
+//     (holds.h): after claim_after, the next one after twice that.
 //   * All others may have what is left.
 //
 // Entitlements are of divisible tasks: an ask is entitled to 2.9, and runs 2 or 3. Arrears make it
@@ -73,13 +73,6 @@ class Gate {
     Time since = {};
     int64_t placed = 0;
   };
-  // An ask whose claims were given up has none for a while.
-  struct Patience {
-    Time claimed_at = {};    // its oldest claim
-    Duration hold = {};      // how long its claims are kept in vain; zero: not tried yet
-    Time claims_after = {};  // no claim before this
-  };
-
   // Where the ask is in `owed_`, and when it may be owed a task next.
   struct Mark {
     size_t place = 0;
@@ -94,8 +87,10 @@ class Gate {
   void set_owed(AskEntry& ask, bool is_owed);
   std::optional<Time> owed_at(const AskEntry& ask) const;
   void set_look_at(AskEntry& ask, std::optional<Time> at);
-  bool is_in_vain(const AskEntry& ask, Time now);
-  void review_later(const AskEntry& ask);
+  Duration hold_on(const Agent& agent) const;
+  bool is_held_in_vain(Agent& agent, Time now);
+  static bool is_expected(const AskEntry& ask, const Agent& agent, Time now);
+  void review_later(const Agent& agent);
   int64_t arrears(const AskEntry& ask, Time now) const;
   // Its tasks or its entitlement are about to be others, or its tasks just are.
   void settle_arrears(const AskEntry& ask, Time now);
@@ -113,7 +108,7 @@ class Gate {
 
   Cluster& cluster_;
   AskTable<Arrears> arrears_;
-  AskTable<Patience> patience_;
+  AskTable<Duration> patience_;  // how long its claims are held in vain; zero: not tried yet
   AskTable<Mark> marks_;
   // Asks that are owed a task, in no order: a decision looks at these only, not at all asks. Some
   // may be owed none any more, since time has passed.

@@ -49,6 +49,16 @@ bool covers(const Role& role, const ResourceVector& use, const ResourceVector& m
                                        : names_within_guarantee(role, use - more, more);
 }
 
+// Whether the role has no more of the kinds beyond its whole guarantee than it is entitled to. The
+// entitlement is higher only if no other role wants them: else what it takes back would be taken
+// back from it.
+bool is_fair_beyond(const Role& role, const ResourceVector& then, const ResourceVector& more) {
+  const ResourceVector beyond = beyond_guarantee(role, then - more, more);
+  return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    return beyond[kind] == 0 || then[kind] <= role.entitlement[kind];
+  });
+}
+
 // How much of it is used, in the kind of which that is most.
 Share filled_by(const Quota& guarantee, const ResourceVector& use) {
   Share filled;
@@ -142,7 +152,7 @@ Right right_by(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
         return {};
       is_promised =
           is_promised || (role.has_guarantee() && is_within_guarantee(role, role.use(), more));
-      if (covers(role, then, more, covered)) {
+      if (covers(role, then, more, covered) && is_fair_beyond(role, then, more)) {
         promise = &role;
         if (right.closest == nullptr) right.closest = &role;
         right.beyond = right.beyond.max(beyond_guarantee(role, then - more, more));
@@ -318,7 +328,7 @@ class Planner {
 
   bool may_be_used(const Agent& a) const {
     if (!a.serves() || !could_ever_fit(ask_, a)) return false;
-    if (is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
+    if (is_filtered(ask_, a, now_) || a.ports_left() < ask_.ask.ports) return false;
     // Victims are not chosen for their ports.
     if (missing_port(ask_.ask.static_ports, a.free_ports)) return false;
     if (counts_.full(ask_.ask, a) != nullptr) return false;

@@ -108,9 +108,10 @@ bool Reclaims::reclaim(Time now) {
 std::vector<Reclaims::Claimant> Reclaims::claimants(Time now) {
   std::vector<Claimant> found;
   const auto visit = [&](Leaf& l) {
-    if (!l.wants_offers() || l.mode == OfferMode::kOpen) return;
+    if (!l.wants_offers()) return;
     for (AskEntry* ask : l.order) {
-      if (!lacks_more(*ask) || ask->only_preferred(now)) continue;
+      if (l.mode == OfferMode::kOpen && !ask->is_implied()) continue;
+      if (ask->is_refused || !lacks_more(*ask) || ask->only_preferred(now)) continue;
       if (!is_due(*ask, now)) {
         const Case& of_ask = cases_[*ask];
         if (of_ask.ripe_at) look_again_at(*of_ask.ripe_at);
@@ -342,8 +343,7 @@ void Reclaims::end_idle(Time now) {
   for (const auto& [a, reclaims] : all) {
     for (const Reclaim& reclaim : reclaims) {
       AskEntry& ask = *reclaim.ask;
-      if (reclaim.until <= now || is_filtered(*ask.leaf, *a, now) ||
-          !denial(cluster_, ask).is_none()) {
+      if (reclaim.until <= now || is_filtered(ask, *a, now) || !denial(cluster_, ask).is_none()) {
         end(*a, ask);
         continue;
       }

@@ -37,7 +37,8 @@ void Reclaims::check_set_aside(std::vector<Violation>& found) const {
     if (a->claimant != &first) wrong(" is reserved for another beneficiary");
     if (!cluster_.dirty && denial(cluster_, first).is_none() &&
         fits_now(cluster_, first, *a, cluster_.decided_at)) {
-      wrong(": its beneficiary fits and was not served");
+      wrong(text(": its beneficiary, framework ", first.leaf->framework.str(),
+                 ", fits and was not served"));
     }
   }
 }

@@ -20,6 +20,16 @@ void Waiting::forget(AskEntry& ask) {
   reclaims.forget(ask);
 }
 
+void Waiting::imply(Leaf& l, const Cluster::Implied& implied) {
+  if (l.owner->implied != nullptr) stop(*l.owner->implied);
+  cluster_.imply(l, implied);
+}
+
+void Waiting::note_open_expiry(Leaf& l) {
+  l.refuses = true;
+  if (const AskEntry* ask = l.implied()) imply(l, {.shape = ask->ask.shape, .is_wanted = false});
+}
+
 void Waiting::leave(Agent& a) {
   if (a.purpose == Purpose::kOwed) cluster_.end_keep(a);
   if (a.purpose == Purpose::kClaim) claims.drop(*a.claimant);

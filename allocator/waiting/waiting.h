@@ -25,6 +25,10 @@ class Waiting {
   bool stop(AskEntry& ask);
   // The ask is not declared any more.
   void forget(AskEntry& ask);
+  // As Cluster::imply(), whatever is set aside for the implied ask.
+  void imply(Leaf& leaf, const Cluster::Implied& implied);
+  // An open offer to the leaf has expired: that is an answer that takes nothing.
+  void note_open_expiry(Leaf& leaf);
   // The agent is not there for the asks that it is set aside for.
   void leave(Agent& agent);
   // The framework does not want the agent: what it does not want, it does not wait for.

@@ -51,7 +51,9 @@ void name_troubles(const Agents& agents, std::vector<Remedy>& remedies) {
 }  // namespace
 
 std::string why_unmet(const AskExplanation& ask, int64_t agents) {
-  const std::string which = text("the ask ", quoted(ask.ask.str()), " of ", to_text(ask.shape));
+  const std::string which =
+      ask.ask.empty() ? text("a task of ", to_text(ask.shape), ", the least that it takes,")
+                      : text("the ask ", quoted(ask.ask.str()), " of ", to_text(ask.shape));
   if (!ask.could_ever_fit) return text(which, " fits no agent: ", changes_text(ask));
   if (!ask.claimed.empty()) {
     return text(which, " has waited long: resources that become free on agent ", ask.claimed.str(),
@@ -121,6 +123,7 @@ std::string answer_of_connected(const proto::Explanation& all) {
     return text("it holds ", all.offers.size(), all.offers.size() == 1 ? " offer" : " offers",
                 ", which it has to accept or decline");
   }
+  if (!fair.asks.empty()) return why_unmet(fair.asks.front(), fair.agents);
   return text("no agent can be offered to it: ", most_of(fair.hindered, fair.agents));
 }
 

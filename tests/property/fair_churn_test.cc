@@ -38,7 +38,7 @@ constexpr Bounds kOnOneAgent = {.p1 = 0.85,
                                 .p50 = 0.98,
                                 .utilisation = 0.985,
                                 .long_lacks = 0.02};
-constexpr Bounds kOnTenAgents = {.p1 = 0.86,
+constexpr Bounds kOnTenAgents = {.p1 = 0.85,
                                  .p5 = 0.92,
                                  .p10 = 0.94,
                                  .p25 = 0.96,

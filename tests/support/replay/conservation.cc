@@ -236,6 +236,11 @@ void Replay::audit_work_conservation() {
   Claims claims;
   std::vector<Kept> kept;  // below limits
   for (const LeafStatus& leaf : allocator_->leaves()) {
+    if (leaf.implied) {
+      const AskStatus& ask = *leaf.implied;
+      claims.whole.insert(ask.set_aside.begin(), ask.set_aside.end());
+      for (const auto& [on, amounts] : ask.kept) claims.parts[on] = {nullptr, amounts};
+    }
     for (const AskStatus& ask : leaf.asks) {
       claims.whole.insert(ask.set_aside.begin(), ask.set_aside.end());
       const Group* group = group_of(leaf.framework, ask.ask);

@@ -1,0 +1,123 @@
+// The implied ask of a framework that takes open offers: note_open_answer() is the rule.
+
+#include <algorithm>
+
+#include "allocator/cluster/cluster.h"
+
+namespace proffer::fair {
+namespace {
+
+__extension__ typedef __int128 Int128;
+
+// A shape stays the implied one until so many answers in a row have launched others.
+constexpr int64_t kOtherAnswers = 8;
+// A framework that has launched nothing yet is offered twice the amounts that it refused.
+constexpr int64_t kGrowth = 2;
+
+// The shape of a first task that needs more than `piece` of the kinds `too_little`. Of the other
+// kinds it has the part that goes with that on the agent; nothing is known of them.
+ResourceVector larger_shape(const ResourceVector& shape, const ResourceVector& piece,
+                            const std::vector<ResourceKind>& too_little, const AgentState& on) {
+  ResourceVector more = shape;
+  int64_t part = 0;  // of the agent, as numerator and denominator
+  int64_t whole = 1;
+  for (const ResourceKind kind : too_little) {
+    const int64_t most = on.counted_total_of(kind);
+    more[kind] = std::max(more[kind], std::min(piece[kind] * kGrowth, most));
+    if (most > 0 && Int128(more[kind]) * whole > Int128(part) * most) {
+      part = more[kind];
+      whole = most;
+    }
+  }
+  for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
+    if (more[kind] > 0) continue;
+    const Int128 share = Int128(on.counted_total_of(kind)) * part / whole;
+    more[kind] = std::min(static_cast<int64_t>(share), piece[kind]);
+  }
+  return more;
+}
+
+}  // namespace
+
+std::optional<Cluster::Implied> Cluster::note_open_answer(Leaf& l, const OpenAnswer& answer,
+                                                          const AgentState& on) {
+  const AskEntry* const ask = l.owner->implied;
+  if (!answer.task.is_zero()) {
+    l.refuses = false;
+    const bool is_same = ask != nullptr && ask->ask.shape == answer.task;
+    l.other_answers = is_same ? 0 : l.other_answers + 1;
+    const bool keeps = ask != nullptr && ask->ask.count > 0 && l.other_answers < kOtherAnswers;
+    if (is_same ? ask->ask.count > 0 : keeps && !l.is_guess) return std::nullopt;
+    l.other_answers = 0;
+    l.is_guess = false;
+    return Implied{answer.task, true};
+  }
+  if (answer.wrong_agent) return std::nullopt;
+  if (l.too_large_at == agents_version) {
+    l.refuses = true;
+    return std::nullopt;
+  }
+  if (answer.too_little.empty()) {
+    // It may not have had room for a task.
+    if (ask != nullptr && !ask->ask.shape.fits_in(answer.offered)) return std::nullopt;
+    l.refuses = true;
+    if (ask == nullptr || ask->ask.count == 0) return std::nullopt;
+    return Implied{ask->ask.shape, false};
+  }
+  const ResourceVector shape = ask != nullptr ? ask->ask.shape : ResourceVector();
+  const auto exceeds = [&](const ResourceVector& piece) {
+    return std::any_of(answer.too_little.begin(), answer.too_little.end(),
+                       [&](ResourceKind kind) { return shape[kind] > piece[kind]; });
+  };
+  if (exceeds(answer.offered)) {
+    l.refuses = false;
+    if (ask->ask.count > 0) return std::nullopt;
+    return Implied{shape, true};
+  }
+  const ResourceVector more = larger_shape(shape, answer.offered, answer.too_little, on);
+  // An agent that has no more of these kinds was refused.
+  l.refuses = more == shape;
+  if (l.refuses) l.too_large_at = agents_version;
+  l.is_guess = true;
+  return Implied{more, !l.refuses};
+}
+
+void Cluster::imply(Leaf& l, const Implied& implied) {
+  mark_dirty();
+  Framework& f = *l.owner;
+  if (f.implied == nullptr) {
+    if (!implied.is_wanted) return;
+    std::unique_ptr<AskEntry>& entry = f.asks[AskName()];
+    entry = make_ask(f, Ask{});
+    f.implied = entry.get();
+    l.order.push_back(f.implied);
+    l.sort_asks();
+  }
+  AskEntry& ask = *f.implied;
+  ask.ask.shape = implied.shape;
+  ask.ask.count = implied.is_wanted ? kAskCountMax : 0;
+  ask.tried_at = 0;
+  ask.flexible_at = ask.servable_at = ask.meetable_at = ask.typical_at = ask.hopeless_at = 0;
+  ++asks_version;
+  entitlements_old = true;
+  least_shape_dirty_ = true;
+  recount_implied(l);
+  update_demand(l, true);
+}
+
+// Tasks of other shapes count by the kind of which the leaf uses most.
+void Cluster::recount_implied(const Leaf& l) {
+  AskEntry* const ask = l.owner->implied;
+  if (ask == nullptr || &l != l.owner->own) return;
+  const ResourceVector use = l.use();
+  int64_t placed = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    const int64_t each = ask->ask.shape[kind];
+    if (each > 0) placed = std::max(placed, (use[kind] + each / 2) / each);
+  }
+  if (placed == ask->placed) return;
+  ask->placed = placed;
+  note_recounted(*ask);
+}
+
+}  // namespace proffer::fair
