@@ -1,6 +1,6 @@
 #pragma once
 
-// Counts for /metrics of what each framework did and how long it waited for offers. The names are
+// Counts of each framework for /metrics: its actions, and its waits for offers. The names are
 // those of sdk::SchedulerFigures, since the SDK counts the same events in the scheduler.
 
 #include <cstdint>

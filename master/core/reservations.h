@@ -9,7 +9,7 @@
 
 namespace proffer::master {
 
-// By role, without ports; never empty.
+// The reserved amounts per role, without ports; never empty.
 using Reserved = std::map<RoleName, Resources>;
 
 // Splits the unreserved part of `own` by `reserved`. The sum stays the same, with one slice per

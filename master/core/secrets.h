@@ -18,7 +18,7 @@ namespace proffer::master {
 
 struct Agent;
 
-// By owner and name.
+// The key is the owner and the name.
 using SecretTable = std::map<std::pair<std::string, std::string>, proto::SecretRecord>;
 
 // The secrets that launches may use.

@@ -66,7 +66,7 @@ class ConditionWatch {
  public:
   void look(const Circumstances& now);
 
-  // By kind, the most severe first, then by object.
+  // Ordered by kind, the most severe first, then by object.
   const std::vector<proto::ConditionRow>& rows() const { return rows_; }
   // The number of objects; there may be fewer rows.
   int64_t count(Condition condition) const;

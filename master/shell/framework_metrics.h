@@ -1,6 +1,6 @@
 #pragma once
 
-// Metrics of what each framework did and how long it waited.
+// Metrics of the actions and the waits of each framework.
 
 #include <vector>
 
