@@ -636,7 +636,7 @@ struct MasterIsAway {
   void fields(TraceFields& f) const { f("master", name).said("reason", reason); }
 };
 
-// --- what a principal did, and might not do ------------------------------------------------------
+// --- actions and refusals of principals ----------------------------------------------------------
 
 struct AuditDone {
   std::string user;

@@ -291,7 +291,7 @@ std::vector<WaitSum> RoleWaits::sums(const RoleName& of, Time now) const {
   return sums;
 }
 
-// --- one task's ---------------------------------------------------------------------------------
+// --- waits of one task --------------------------------------------------------------------------
 
 namespace {
 

@@ -190,7 +190,7 @@ void fields(A& a, typename A::template Of<RemoveSecret>& event) {
   a(event.call)(event.by)(event.name)(event.owner);
 }
 
-// --- what came of it ----------------------------------------------------------------------------
+// --- results ------------------------------------------------------------------------------------
 
 namespace {
 

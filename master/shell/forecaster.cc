@@ -69,7 +69,7 @@ Forecaster::~Forecaster() {
   ::waitpid(child_, nullptr, 0);
 }
 
-// --- what is known -------------------------------------------------------------------------------
+// --- known durations -----------------------------------------------------------------------------
 
 void Forecaster::learn() {
   // Ends of this life are recorded as they happen.
@@ -117,7 +117,7 @@ void Forecaster::hear(const std::vector<TraceEvent>& trace,
   }
 }
 
-// --- making one ----------------------------------------------------------------------------------
+// --- making a forecast ---------------------------------------------------------------------------
 
 void Forecaster::ask() {
   const Time now = loop_.now();
@@ -236,7 +236,7 @@ void Forecaster::fail(std::string why) {
   LOG_EVERY_T(WARNING, 60) << "starts cannot be forecast error=" << log_value(why);
 }
 
-// --- telling it ----------------------------------------------------------------------------------
+// --- showing a forecast --------------------------------------------------------------------------
 
 void Forecaster::tell(std::vector<proto::PendingRow>& rows) const {
   const Duration elapsed = loop_.now() - last_.as_of;

@@ -394,7 +394,7 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   kill_executor(key, step);
 }
 
-// --- what it says ------------------------------------------------------------------------------
+// --- its messages ------------------------------------------------------------------------------
 
 void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFrame& frame,
                                        Step& step) {
