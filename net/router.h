@@ -1,8 +1,9 @@
 #pragma once
 
 // The listening side of messages: a ZeroMQ ROUTER whose peers are DEALERs, on a Unix socket, a TCP
-// port, or both. With its own key it accepts on TCP only peers with known keys (CURVE): an unknown
-// peer is refused in the handshake, and so is a server without this key by its peers.
+// port, or both. With its own key it accepts on TCP only peers with known keys (CURVE): a peer with
+// an unknown key is refused in the handshake, and a peer that does not know the Router's key cannot
+// get that far.
 //
 // A peer is one connection. It becomes known with its first well-formed frame and gets a PeerId
 // that is never reused; after a reconnect it is another peer. One message is exactly one frame of 1

@@ -90,7 +90,7 @@ bool acts_for_a_user(const Principal& by);
 
 // Whether frames of the peer may be shed when there is no room for them. Frames of root, of the
 // user that runs the master and of unidentified peers are not shed: they wait in the sockets. The
-// first two could stop the master anyway, and an unidentified peer may be one of them. nullptr: an
+// first two could stop the master anyway, and an unidentified peer may be any user. nullptr: an
 // unidentified peer.
 bool may_be_shed(const PolicyOptions& options, const Principal* by);
 
