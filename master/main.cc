@@ -1,4 +1,4 @@
-// proffer-master: reads flags, wires the shell, runs the loop.
+// proffer-master: reads flags, sets up the shell and runs the loop.
 
 #include <csignal>
 #include <cstdlib>
@@ -106,7 +106,7 @@ namespace {
 using namespace proffer;
 
 constexpr int64_t kHistoryMibMax = 1 << 20;
-// Of a leader that leads no longer. Started again, it is a standby.
+// Exit code of a leader that lost the lead. After a restart it is a standby.
 constexpr int kDeposed = 4;
 
 ReclaimMode reclaim_from_flag() {
@@ -164,7 +164,7 @@ std::optional<ZooKeeperOptions> zookeeper_from_flags() {
   return options;
 }
 
-// Without keys never beyond loopback, whatever the flags.
+// Without keys the address must be loopback; no flag changes this.
 void tcp_from_flags(master::MasterShellOptions& options) {
   const bool is_asked = !gflags::GetCommandLineFlagInfoOrDie("port").is_default ||
                         !FLAGS_bind.empty() || !FLAGS_advertise.empty();
@@ -208,7 +208,7 @@ void tcp_from_flags(master::MasterShellOptions& options) {
   for (const std::string_view one : split(FLAGS_advertise, ',')) {
     constexpr uint16_t kAsBound = 5050;
     Address address = flag_value("advertise", parse_address("address", one, kAsBound));
-    // Whether a port was named is seen by the text: without one it is that of --port.
+    // The text shows whether a port was named: without one, the port is that of --port.
     const bool has_port = one.ends_with(text(":", address.port));
     if (!has_port) address.port = 0;
     options.advertised.push_back(std::move(address));
@@ -219,7 +219,7 @@ master::MasterShellOptions options_from_flags() {
   master::MasterShellOptions options;
   options.socket = FLAGS_socket;
   if (!options.socket.empty()) {
-    // A name alone is a file here, not a host.
+    // A name without a slash is a file here, not a host.
     const std::string path =
         FLAGS_socket.find('/') == std::string::npos ? text("./", FLAGS_socket) : FLAGS_socket;
     options.socket = flag_value("socket", parse_socket_or_address("path", path)).socket;
@@ -267,7 +267,7 @@ master::MasterShellOptions options_from_flags() {
               2);
   }
   options.core.allocator.roles = table_of(flag_value("weights", parse_role_weights(FLAGS_weights)));
-  options.core.allocator.is_audited = false;  // Nobody asks this program for violations().
+  options.core.allocator.is_audited = false;  // This program does not call violations().
   options.core.allocator.offer_timeout = flag_duration("offer_timeout", FLAGS_offer_timeout);
   options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
   options.core.allocator.reclaim = reclaim_from_flag();
@@ -288,7 +288,7 @@ master::MasterShellOptions options_from_flags() {
   options.core.reregistration_timeout =
       flag_duration("reregistration_timeout", FLAGS_reregistration_timeout);
   options.core.task_start_timeout = flag_duration("task_start_timeout", FLAGS_task_start_timeout);
-  // Agents say once in kStartingReport that a task is still being started.
+  // Agents report every kStartingReport that a task is still being started.
   if (options.core.task_start_timeout < kStartingReport * 2) {
     exit_with(Error::invalid_argument(text("--task_start_timeout must be at least ",
                                            to_text(kStartingReport * 2), ", not ",
@@ -321,14 +321,14 @@ master::MasterShellOptions options_from_flags() {
 int main(int argc, char** argv) {
   read_daemon_flags("Shares a cluster between frameworks.", __FILE__, argc, argv);
   FLAGS_logtostderr = true;
-  // Without it the C library looks at the file of the time zone for each line of the log.
+  // Without it the C library reads the time zone file for each log line.
   setenv("TZ", ":/etc/localtime", 0);
   google::InitGoogleLogging(argv[0]);
   if (Result<void> chosen = choose_log_format(FLAGS_log_format, "proffer-master"); !chosen) {
     exit_with(std::move(chosen).error().in("--log_format"), 2);
   }
 
-  raise_descriptor_limit();  // A connection for each agent and scheduler.
+  raise_descriptor_limit();  // Each agent and scheduler has a connection.
   Loop loop;
   Result<std::unique_ptr<master::MasterShell>> shell =
       master::MasterShell::start(loop, options_from_flags());
@@ -340,7 +340,7 @@ int main(int argc, char** argv) {
   if (const Result<void>& outcome = (*shell)->outcome(); !outcome) {
     const Error why = outcome.error();
     const bool was_deposed = (*shell)->was_deposed();
-    shell->reset();  // Others may lead at once.
+    shell->reset();  // Another master may lead at once.
     exit_with(why, was_deposed ? kDeposed : 1);
   }
   LOG(INFO) << "master ends";

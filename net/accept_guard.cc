@@ -1,5 +1,5 @@
-// This program's accept4() comes before that of the C library, also for the libraries that it
-// uses: the dynamic linker looks here first.
+// The dynamic linker resolves accept4() to this function instead of the C library's, also for
+// libraries.
 
 #include "net/accept_guard.h"
 
@@ -25,14 +25,15 @@ namespace proffer {
 namespace {
 
 std::atomic<bool> is_guarded = false;
-std::atomic<int> reserve = -1;  // none while it is in use, or could not be opened again
-// Connections are accepted by libzmq's thread, and strangers found in the loop's.
+std::atomic<int> reserve = -1;  // none while it is in use, or if it could not be opened again
+// libzmq's thread accepts connections; the loop's thread finds unknown peers.
 std::mutex mutex;
-Allowances strangers({.burst = kStrangersBurst, .per_second = kStrangersPerSecond});  // by mutex
+// Guarded by mutex.
+Allowances strangers({.burst = kStrangersBurst, .per_second = kStrangersPerSecond});
 Allowances users({.burst = kArrivalsBurst,
                   .per_second = kArrivalsPerSecond,
-                  .debt_max = kMisusedArrivals});  // by mutex
-std::atomic<bool> has_strangers = false;           // there was one
+                  .debt_max = kMisusedArrivals});  // guarded by mutex
+std::atomic<bool> has_strangers = false;           // at least one was found
 std::atomic<uint64_t> refused_strangers = 0;
 std::atomic<uint64_t> refused_users = 0;
 
@@ -44,7 +45,7 @@ Time now() {
   return Time::from_nanos(int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec);
 }
 
-// As libzmq names it; empty: it is no TCP connection.
+// In libzmq's form; empty: it is not a TCP connection.
 std::string address_of_peer(int fd) {
   sockaddr_storage peer{};
   socklen_t bytes = sizeof peer;

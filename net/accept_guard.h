@@ -1,24 +1,24 @@
 #pragma once
 
-// Inside net only: what this process does before libzmq has a connection that it accepted.
+// Inside net only: checks on each accepted connection before libzmq gets it.
 
 #include <cstdint>
 #include <string>
 
 namespace proffer {
 
-// Call once before libzmq listens: libzmq 4.3.4 aborts the process if accept() finds no descriptor
-// left at a Unix socket (ipc_listener.cpp), so that any user who may connect could end it; at a TCP
-// port it tries again and again. From then on such a connection is taken with a descriptor that is
-// held in reserve, and shut at once; libzmq is told that its peer had gone.
+// Call once before libzmq listens. libzmq 4.3.4 aborts the process if accept() at a Unix socket
+// finds no free descriptor (ipc_listener.cpp), so any user who may connect could end the process;
+// at a TCP port it retries without end. With the guard, such a connection is accepted with a
+// reserved descriptor and closed at once, and libzmq sees a peer that has disconnected.
 void guard_accept();
 
-// Connections are closed as soon as they are accepted if their address, or on this machine their
-// user, has used up its allowance (net/allowances.h). All of these may be called by any thread.
+// A connection is closed as soon as it is accepted if its address, or on this machine its user, has
+// used up its allowance (net/allowances.h). Any thread may call these functions.
 
 // A peer from this address ("192.0.2.7") had an unknown key.
 void note_stranger(const std::string& address);
-// This user made so much work that it counts for so many connections.
+// Charges the user's allowance for this many connections, because of the work that it caused.
 void charge_arrivals(uint32_t uid, int64_t count);
 
 struct ConnectionsRefused {

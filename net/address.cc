@@ -1,4 +1,4 @@
-// host:port or a path: what people type, what sockets take, and whether others can reach it.
+// Addresses host:port and paths: text, socket forms, and whether other machines can reach them.
 
 #include "net/address.h"
 
@@ -49,7 +49,7 @@ Error not_an_address(std::string_view what, std::string_view text_given) {
       .with_hint("for example 127.0.0.1:5050, master.example:5050 or [::1]:5050");
 }
 
-// Brackets are needed where a port follows and the host has colons of its own.
+// Brackets are needed if the host has colons and a port follows.
 std::string bracketed(const std::string& host) {
   return host.find(':') == std::string::npos ? host : text("[", host, "]");
 }
@@ -168,7 +168,7 @@ bool has_listener(const std::string& socket) {
   std::copy(socket.begin(), socket.end(), address.sun_path);
   const Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) return false;
-  // A queue that is full (EAGAIN) is somebody's.
+  // A full queue (EAGAIN) belongs to a listener.
   return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
          errno == EAGAIN || errno == EINPROGRESS;
 }
@@ -177,7 +177,7 @@ std::optional<Address> dev_master() {
   const Result<std::string> directory = dev_directory();
   if (!directory) return std::nullopt;
   const std::string socket = *directory + "/master.sock";
-  // Others can make things of this name in a folder that all share.
+  // In a shared folder, other users can make files with this name.
   struct stat found = {};
   const bool is_own_directory =
       lstat(directory->c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == getuid();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where something listens, as people write it: host:port, or the path of a Unix socket.
+// Addresses as people write them: host:port, or the path of a Unix socket.
 
 #include <cstdint>
 #include <optional>
@@ -19,19 +19,19 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-// "127.0.0.1:5050", "master.example:5050", "[::1]:5050". With `default_port` other than 0 the port
-// may be left out. Port 0 parses ("any free one"). Errors: kInvalidArgument, saying what is
-// allowed; `what` names the value ("--master").
+// "127.0.0.1:5050", "master.example:5050", "[::1]:5050". If `default_port` is not 0, the port may
+// be omitted. Port 0 is valid ("any free port"). Errors: kInvalidArgument, with the allowed forms;
+// `what` names the value ("--master").
 Result<Address> parse_address(std::string_view what, std::string_view text,
                               uint16_t default_port = 0);
-// As parse_address(), or the path of a Unix socket: what has a '/', as in /run/proffer/master.sock.
-// A path is not longer than the kernel allows.
+// As parse_address(), or the path of a Unix socket: any text with a '/', as in
+// /run/proffer/master.sock. The path must not exceed the kernel's limit.
 Result<Address> parse_socket_or_address(std::string_view what, std::string_view text,
                                         uint16_t default_port = 0);
 // "127.0.0.1:5050", "[::1]:5050", "/run/proffer/master.sock"; parses back.
 std::string to_text(const Address& address);
 
-// The masters of one cluster, one to kMastersMax, none twice. One of them leads.
+// The masters of one cluster: one to kMastersMax, without duplicates. One of them leads.
 using Masters = std::vector<Address>;
 inline constexpr size_t kMastersMax = 16;
 // As parse_socket_or_address(), separated by commas.
@@ -40,32 +40,33 @@ Result<Masters> parse_masters(std::string_view what, std::string_view text,
 // Separated by commas; parses back.
 std::string to_text(const Masters& masters);
 std::vector<std::string> zmq_endpoints(const Masters& masters);
-// Of what a standby says of the leader (proto::NotLeader); empty, if it says nothing that one could
-// connect to.
+// The endpoint in a standby's answer about the leader (proto::NotLeader); empty if it has none that
+// can be connected to.
 std::string leader_endpoint(std::string_view leader);
 // "that master is a standby; the leader is at 127.0.0.1:5050"
 std::string standby_words(std::string_view leader);
 // "tcp://127.0.0.1:5050", "ipc:///run/proffer/master.sock", for Router and Dealer.
 std::string zmq_endpoint(const Address& address);
-// Where the master of this machine listens unless its flags say otherwise.
+// The default socket of the master on this machine.
 inline constexpr std::string_view kMasterSocket = "/run/proffer/master.sock";
-// The directory of this user's `proffer dev` unless --dir names another: proffer-dev-UID below
-// $TMPDIR or else /tmp. Errors: kFailedPrecondition if there is no such folder.
+// The default directory of this user's `proffer dev`: proffer-dev-UID below $TMPDIR or else /tmp.
+// Errors: kFailedPrecondition if that parent does not exist.
 Result<std::string> dev_directory();
-// The socket of the master there; none if the directory is not this user's, or nobody listens.
+// The socket of the master there; none if the directory belongs to another user, or there is no
+// listener.
 std::optional<Address> dev_master();
-// Whether somebody listens at this path. One that its process left behind has no listener.
+// Whether a process listens at this path. The socket of an ended process has no listener.
 bool has_listener(const std::string& socket);
 
 // "/run/proffer/master.sock" -> "/run/proffer/master-http.sock".
 std::string http_socket_beside(std::string_view socket);
 
-// "…/executors-http.sock", where an agent serves files, -> "…/executors-exec.sock", where it takes
-// commands for tasks. Empty if the first is no such path: a port.
+// "…/executors-http.sock", where an agent serves files, -> "…/executors-exec.sock", where it
+// accepts commands for tasks. Empty if the argument is not such a path but a port.
 std::string exec_socket_beside(std::string_view http_socket);
 
-// Only this machine can reach it: 127.0.0.0/8, ::1, or "localhost". By text, without a resolver:
-// any other name is not loopback.
+// Whether the host is loopback: 127.0.0.0/8, ::1, or "localhost". Compared as text, without a
+// resolver, so any other name is not loopback.
 bool is_loopback(std::string_view host);
 
 }  // namespace proffer

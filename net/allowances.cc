@@ -1,5 +1,5 @@
-// The generic cell rate algorithm (ITU-T I.371): of each name only the time is kept at which its
-// bucket is full again.
+// The generic cell rate algorithm (ITU-T I.371): only the time at which a name's bucket is full
+// again is stored.
 
 #include "net/allowances.h"
 

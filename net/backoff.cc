@@ -1,5 +1,3 @@
-// When to try again.
-
 #include "net/backoff.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long to wait before the next attempt: growing, with jitter, from a seed. Pure.
+// The wait before the next attempt: it grows, with jitter from a seed. Pure.
 
 #include <cstdint>
 
@@ -10,30 +10,31 @@
 namespace proffer {
 
 struct BackoffLimits {
-  Duration min = milliseconds(20);  // the first retry is quick: most restarts are
+  Duration min = milliseconds(20);  // the first retry is quick, since most outages are restarts
   Duration max = seconds(2);
-  // How many percent longer each wait is than the one before. A wait is about so much of the time
-  // that has passed since the first attempt: 100 doubles it.
+  // The growth of each wait over the last one. A wait is about this part of the time since the
+  // first attempt; 100 doubles it.
   int64_t growth_percent = 100;
   bool operator==(const BackoffLimits&) const = default;
 };
 
-// Within one machine an attempt costs microseconds, so there are more: a peer that comes back is
-// found within about a quarter of the time it was away, at most a second. Ten thousand executors of
+// Within one machine an attempt costs microseconds, so there are more attempts: a peer that comes
+// back is found within about a quarter of its downtime, at most a second. Ten thousand executors of
 // an agent that stays away make 13,000 attempts a second.
 inline constexpr BackoffLimits kLocalBackoff{.max = seconds(1), .growth_percent = 25};
 
-// Between rounds over the masters of a cluster: the new leader is found within a second.
+// Between rounds over the masters of a cluster: a new leader is found within a second.
 inline constexpr BackoffLimits kFailoverBackoff{.max = seconds(1), .growth_percent = 50};
 
-// The k-th wait is uniform in [w/2, w] with w = min(max, min * (1 + growth)^k): never zero, so that
-// nobody spins, and spread, so that a thousand agents do not come back in the same millisecond.
+// The k-th wait is uniform in [w/2, w] with w = min(max, min * (1 + growth)^k). It is never zero,
+// so there is no busy loop, and it is spread, so a thousand agents do not return in the same
+// millisecond.
 class Backoff {
  public:
   Backoff(BackoffLimits limits, uint64_t seed) : limits_(limits), prng_(seed) {}
 
   Duration next();
-  // The next wait is a short one again.
+  // The next wait is short again.
   void reset() { wait_ = Duration(); }
 
  private:

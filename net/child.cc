@@ -35,8 +35,8 @@ Result<pid_t> start_child(std::vector<std::string> command, int output) {
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
   const pid_t parent = getpid();
-  // Until exec() the child has our handlers, and what they write reaches our own loop: a signal to
-  // a child that has just been forked would be taken for one to us.
+  // Until exec() the child has this process's signal handlers, which write to this process's loop:
+  // a signal to the new child would count as one to this process.
   sigset_t every;
   sigset_t before;
   ::sigfillset(&every);

@@ -13,23 +13,24 @@
 #include "net/peer_process.h"
 #include "net/received_bytes.h"
 
-// Of tcmalloc, in programs that are linked with it (docs/adr/0140); there malloc_trim() does
-// nothing.
+// A function of tcmalloc, in programs that are linked with it (docs/adr/0140); there malloc_trim()
+// has no effect.
 extern "C" void MallocExtension_ReleaseFreeMemory() __attribute__((weak));
 
 namespace proffer {
 namespace {
 
-// A sender of parts takes up to 2 GB in a second.
+// A sender of message parts can use up to 2 GB of memory in a second.
 constexpr Duration kCheckEvery = milliseconds(100);
 constexpr Duration kCheckSuspectsEvery = milliseconds(10);
-constexpr Duration kFreedAfter = seconds(1);  // libzmq has freed what a connection had sent
-// Of a message that is not whole yet, with what CURVE and its parts' heads add.
+constexpr Duration kFreedAfter = seconds(1);  // libzmq has freed the data of a closed connection
+// For an incomplete message, including the overhead of CURVE and of parts.
 constexpr uint64_t kUnfinishedMax = 2 * kFrameBytesMax;
-// Whole messages that libzmq holds while nobody reads, and one that is not whole.
+// For complete messages that libzmq queues while the owner does not read, and one incomplete
+// message.
 constexpr uint64_t kUnreadMax = (kReceiveQueueFrames + 2) * kFrameBytesMax;
 
-// To the kernel.
+// Returns free memory to the kernel.
 void give_back_free_memory() {
   if (MallocExtension_ReleaseFreeMemory != nullptr) {
     MallocExtension_ReleaseFreeMemory();
@@ -54,7 +55,7 @@ ConnectionWatch::Connection* ConnectionWatch::find(int fd) {
 
 void ConnectionWatch::accepted(int fd) {
   if (fd < 0) return;
-  ended(fd);  // Its end was not told.
+  ended(fd);  // Its end was not reported.
   if (static_cast<size_t>(fd) >= by_fd_.size()) by_fd_.resize(static_cast<size_t>(fd) + 1);
   Connection& connection = by_fd_[static_cast<size_t>(fd)];
   connection.number = ++numbers_;
@@ -90,7 +91,7 @@ void ConnectionWatch::spoke(int fd) {
   connection->at_message = received_bytes(fd);
 }
 
-// libzmq learns of it as of any other end.
+// libzmq sees this like any other disconnect.
 void ConnectionWatch::shut(int fd, uint64_t& count, const std::string& why) {
   ++count;
   const Connection* connection = find(fd);
@@ -106,7 +107,8 @@ void ConnectionWatch::check() {
   check_first_messages(now);
   const bool has_suspects = look_for_unfinished();
   if (trim_at_ && *trim_at_ <= now) {
-    // What libzmq has freed is in pieces, which would stay here. It takes milliseconds.
+    // The memory that libzmq frees is fragmented, and would stay in the process. Takes
+    // milliseconds.
     loop_.work([] { give_back_free_memory(); }, [] {});
     trim_at_.reset();
   }
@@ -130,9 +132,9 @@ void ConnectionWatch::check_first_messages(Time now) {
   }
 }
 
-// What had come before the last look, and was not read though all was read since (libzmq gives one
-// message of each connection in turn), is one message that has no end yet. While the owner does not
-// read or is behind, whole messages may wait as well. O(connections).
+// If all messages were read since the last check (libzmq returns one message per connection in
+// turn), the unread bytes from before that check are a single message without an end. While the
+// owner does not read, or is behind, complete messages may wait as well. O(connections).
 bool ConnectionWatch::look_for_unfinished() {
   bool has_suspects = false;
   const bool was_all_read = has_read_all_ || messages_ >= open_;

@@ -1,16 +1,17 @@
 #pragma once
 
-// The connections of a Router that libzmq does not show: those that have not said anything whole.
+// Watches connections of a Router that have not sent a complete message yet, which libzmq does not
+// show.
 //
-// libzmq holds the parts of a message until its last one is there, without any bound, so a peer
-// that sends parts for ever takes all memory (PITFALLS.md): nothing is ever received from it. And
-// a connection that says nothing keeps its descriptor. So each is noted when it is accepted, and
-// shut
-//   * if it is one too many of its user,
+// libzmq keeps the parts of a message until the last part arrives, without a limit. So a peer that
+// sends parts for ever takes all memory (PITFALLS.md), and the Router never receives anything. A
+// silent connection also keeps its descriptor. So each connection is recorded when it is accepted,
+// and closed
+//   * if its user has too many,
 //   * if its first message does not come in time,
-//   * if more has come of it than whole messages can be, and was not received as such.
-// Connections are known by their descriptors, which libzmq closes and the kernel gives again at any
-// time: in the worst case another one is shut, whose peer connects again.
+//   * if it has sent more bytes than complete messages can have, without a received message.
+// Connections are identified by their descriptors, which libzmq may close and the kernel reuse at
+// any time: in the worst case another connection is closed, whose peer reconnects.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,17 +32,17 @@ class ConnectionWatch {
  public:
   struct Options {
     Duration first_message_max = kFirstMessageMax;
-    // Unix sockets; of root and of this process's user there may be more.
+    // For Unix sockets; root and the user of this process may have more.
     size_t connections_per_user_max = kConnectionsPerUserMax;
   };
   struct Counters {
-    uint64_t of_one_user = 0;  // shut, by cause
+    uint64_t of_one_user = 0;  // closed connections, by cause
     uint64_t silent = 0;
     uint64_t unfinished = 0;
     bool operator==(const Counters&) const = default;
   };
 
-  // A line for the log.
+  // Gets a line for the log.
   using OnShut = std::function<void(const std::string& what)>;
 
   ConnectionWatch(Loop& loop, Options options, OnShut on_shut);
@@ -50,9 +51,9 @@ class ConnectionWatch {
 
   void accepted(int fd);
   void ended(int fd);
-  // A whole message has come from it. O(1), for each message.
+  // A complete message has come from it. O(1), called for each message.
   void spoke(int fd);
-  // No whole message of any connection is left to read.
+  // No complete message is left to read on any connection.
   void read_all() { has_read_all_ = true; }
 
   size_t connections() const { return open_; }
@@ -60,11 +61,11 @@ class ConnectionWatch {
 
  private:
   struct Connection {
-    uint64_t number = 0;                // of its acceptance; 0: none
-    std::optional<uint32_t> user = {};  // of a Unix socket
-    bool is_counted = false;            // among those of its user
+    uint64_t number = 0;                // of the accepted connection; 0: none
+    std::optional<uint32_t> user = {};  // for a Unix socket
+    bool is_counted = false;            // counted for its user
     bool has_spoken = false;
-    // received_bytes(): when a whole message was read last, and at the last look.
+    // Values of received_bytes(): after the last complete message, and at the last check.
     uint64_t at_message = 0;
     uint64_t at_look = 0;
   };
@@ -78,7 +79,7 @@ class ConnectionWatch {
   void shut(int fd, uint64_t& count, const std::string& why);
   void check();
   void check_first_messages(Time now);
-  // Whether more has come of one than a message that is not whole may have.
+  // Whether a connection has received more than an incomplete message may have.
   bool look_for_unfinished();
 
   Loop& loop_;
@@ -90,7 +91,7 @@ class ConnectionWatch {
   uint64_t numbers_ = 0;
   std::deque<Waiting> first_messages_;  // in order of time
   std::unordered_map<uint32_t, size_t> by_user_;
-  // Since the last look.
+  // Since the last check.
   bool has_read_all_ = false;
   size_t messages_ = 0;
   std::optional<Time> trim_at_ = {};

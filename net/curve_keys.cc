@@ -21,7 +21,7 @@ constexpr std::string_view kHeader = "proffer key 1";
 constexpr size_t kSecretFileBytesMax = 16 * 1024;
 constexpr mode_t kOnlyItsOwner = 0600;
 
-using Z85Key = std::array<char, kPublicKeyBytes + 1>;  // libzmq ends it with a zero
+using Z85Key = std::array<char, kPublicKeyBytes + 1>;  // libzmq appends a zero
 
 std::string text_of(const Z85Key& key) { return {key.data(), kPublicKeyBytes}; }
 
@@ -33,7 +33,7 @@ KeyPair make_key_pair() {
   do {
     CHECK_EQ(zmq_curve_keypair(public_key.data(), secret_key.data()), 0)
         << zmq_strerror(zmq_errno());
-  } while (public_key[0] == '-');  // that commands would take for an option
+  } while (public_key[0] == '-');  // commands would read that as an option
   return {.public_key = PublicKey(text_of(public_key)), .secret_key = text_of(secret_key)};
 }
 

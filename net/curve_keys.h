@@ -1,6 +1,6 @@
 #pragma once
 
-// CURVE keys (Curve25519, by libzmq) and the files that hold secret halves.
+// CURVE keys (Curve25519, by libzmq) and the files with secret keys.
 
 #include <string>
 #include <string_view>
@@ -16,25 +16,25 @@ struct KeyPair {
   bool operator==(const KeyPair&) const = default;
 };
 
-// What a client needs: its own key, and the key that the server must have.
+// The keys of a client: its own, and that of the server.
 struct ClientKeys {
   KeyPair own = {};
   PublicKey server = {};
   bool operator==(const ClientKeys&) const = default;
 };
 
-// From the system's randomness.
+// Random.
 KeyPair make_key_pair();
-// With the public half computed. Errors: kInvalidArgument; the text is not in the message.
+// Computes the public key. Errors: kInvalidArgument; the text is not in the message.
 Result<KeyPair> key_pair_of(std::string_view secret_key);
 
-// A small file with secrets in it. Errors: kNotFound; kFailedPrecondition if others than its owner
-// may read or write it, or its owner is neither this process's user nor root, with the command that
-// mends it; kUnavailable; kCorruption if it is larger than such a file is.
+// Reads a small file with secrets. Errors: kNotFound; kFailedPrecondition if other users may read
+// or write it, or its owner is neither this process's user nor root, with the command that fixes
+// this; kUnavailable; kCorruption if it is too large for such a file.
 Result<std::string> read_secret_file(const std::string& path);
 
-// One key pair in a file, as `proffer keys init` makes it. write: mode 0600, and never in place of
-// another (kAlreadyExists). read: as read_secret_file(), and kCorruption if it is no such file.
+// A file with one key pair, as `proffer keys init` makes it. write: mode 0600; never replaces a
+// file (kAlreadyExists). read: as read_secret_file(), and kCorruption if it has another content.
 inline constexpr std::string_view kMasterKeyFile = "master.key";  // in the master's data directory
 Result<void> write_key_file(const std::string& path, const KeyPair& keys);
 Result<KeyPair> read_key_file(const std::string& path);

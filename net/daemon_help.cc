@@ -14,7 +14,7 @@
 DECLARE_bool(help);
 DECLARE_bool(version);
 
-// gflags calls it after it has printed what is wrong with a flag; its header does not declare it.
+// gflags calls it after printing an error about a flag; its header does not declare it.
 namespace google {
 extern void (*gflags_exitfunc)(int);
 }
@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kLineMax = 88;
 
-// `words` in lines of at most kLineMax characters, each after six blanks.
+// Splits `words` into lines of at most kLineMax characters, each after six blanks.
 std::string paragraph(std::string_view words) {
   std::string lines;
   std::string line = "     ";
@@ -38,7 +38,7 @@ std::string paragraph(std::string_view words) {
   return lines + line + "\n";
 }
 
-// With its default value. "…" stands for a value where the default is empty.
+// Includes its default value. "…" stands for a value if the default is empty.
 std::string shown(const gflags::CommandLineFlagInfo& flag) {
   if (flag.type == "bool" && flag.default_value == "false") return "--" + flag.name;
   return text("--", flag.name, "=", flag.default_value.empty() ? "…" : flag.default_value);
@@ -48,7 +48,7 @@ void print_help(std::string_view name, std::string_view what, std::string_view s
   std::string all = text("usage: ", name, " [--FLAG=VALUE]…\n\n", what,
                          "\n\nFlags, with their default values:\n");
   std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);  // by file, then by name
+  gflags::GetAllFlags(&flags);  // ordered by file, then by name
   for (const gflags::CommandLineFlagInfo& flag : flags) {
     if (flag.filename != source) continue;
     all += text("  ", shown(flag), "\n", paragraph(flag.description));

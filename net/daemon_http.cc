@@ -18,7 +18,7 @@ namespace {
 
 constexpr mode_t kOnlyForItsUser = 0600;
 
-// What the file says, if it is ours and a token; else a new one is written.
+// The token in the file, if the file is ours and valid; otherwise a new one is written.
 Result<std::string> kept_token(const std::string& path) {
   struct stat facts {};
   const bool was_there = ::lstat(path.c_str(), &facts) == 0;
@@ -71,7 +71,7 @@ Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options optio
     http->at_socket_ = *std::move(listening);
   }
   const std::string path = text(options.directory, "/", kHttpTokenFile);
-  ::unlink(path.c_str());  // Of an earlier life: it opens nothing any more.
+  ::unlink(path.c_str());  // The token of an earlier life is no longer valid.
   if (options.tls_port) {
     Result<std::unique_ptr<HttpServer>> listening = listen_at(*options.tls_port, "", true);
     if (!listening) return std::move(listening).error();

@@ -1,6 +1,6 @@
-// The life of a session: start_attempt, then what the socket's monitor says (on_event), then `end`,
-// which tells the owner and arms the next attempt. Everything that ends a session only notes the
-// reason; the next pump carries it out, so no handler is called from within a call of the owner.
+// The life of a session: start_attempt, then the events of the socket's monitor (on_event), then
+// `end`, which informs the owner and arms the next attempt. Each cause for an end only records the
+// reason; the next pump carries it out, so no handler is called within a call of the owner.
 
 #include "net/dealer.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 enum class State : uint8_t { kClosed, kWaiting, kConnecting, kConnected };
 
-// A session that lasted this long was a good one: the next retry is quick again.
+// After a session that lasted this long, the next retry is quick again.
 constexpr Duration kGoodSession = seconds(1);
 constexpr std::string_view kUnixSocket = "ipc://";
 
@@ -44,7 +44,7 @@ bool may_serve_folder(uint32_t uid, std::string_view endpoint) {
 struct Session {
   ZmqSocket socket;
   ZmqMonitor monitor;
-  bool is_checked = false;  // the user of the other end
+  bool is_checked = false;  // the user of the other end was checked
   Session(Loop& loop, Pump* owner)
       : socket(loop, ZMQ_DEALER, owner), monitor(loop, socket, kEvents, owner) {}
 };
@@ -52,7 +52,7 @@ struct Session {
 }  // namespace
 
 struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
-  // Why the session ends. Not at once: the frames that came before are still to be read.
+  // Why the session ends. The end is deferred: earlier frames are still to be read.
   struct Ending {
     std::string reason;
     bool at_once = false;
@@ -65,14 +65,14 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
   State state = State::kClosed;
   std::unique_ptr<Session> session;
   uint64_t sessions = 0;
-  Time since;  // of the session
+  Time since;  // begin of the session
   std::optional<Ending> ending;
-  std::deque<OutgoingFrame> queue;  // of this turn, and what a slow peer does not take
+  std::deque<OutgoingFrame> queue;  // frames of this turn, and those that a slow peer has not taken
   size_t queued_bytes = 0;
-  std::vector<std::string> endpoints;  // options.endpoint is the one that is in use
-  size_t at = 0;                       // its place among them
-  size_t tried = 0;                    // since the last back-off
-  std::optional<size_t> named;         // by the other end, as the one that serves
+  std::vector<std::string> endpoints;  // options.endpoint is the one in use
+  size_t at = 0;                       // the index of that endpoint
+  size_t tried = 0;                    // endpoints tried since the last back-off
+  std::optional<size_t> named;         // the endpoint that the other end has named
   bool is_named_used = false;          // since the last back-off
   Timer retry_timer;
   Timer deadline_timer;
@@ -124,7 +124,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
 
   bool has_session() const { return state == State::kConnected && !ending; }
 
-  // The reason given first stands, but "at once" wins over "after the last frame".
+  // The first reason is kept, but "at once" replaces "after the last frame".
   void end_soon(std::string reason, bool at_once) {
     if (session == nullptr) return;
     if (!ending) ending = Ending{std::move(reason), at_once};
@@ -181,12 +181,12 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     }
   }
 
-  // Unix sockets have none.
+  // Unix sockets have no keys.
   bool is_keyed() const {
     return options.keys.has_value() && !options.endpoint.starts_with(kUnixSocket);
   }
 
-  // libzmq does not say why.
+  // libzmq gives no reason.
   std::string not_reached() const {
     if (options.endpoint.starts_with(kUnixSocket)) {
       const std::string path = options.endpoint.substr(kUnixSocket.size());
@@ -207,7 +207,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
                 options.keys->server.str(), ", or serves without keys");
   }
 
-  // The kernel's word comes with the first frame of a connection; one session is one connection.
+  // The first frame of a connection has the user from the kernel; a session is one connection.
   bool is_served_well(zmq_msg_t& frame) {
     session->is_checked = true;
     if (!options.endpoint.starts_with(kUnixSocket)) return true;
@@ -224,8 +224,8 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     return false;
   }
 
-  // One message; false if there is none. The other end sends single frames: more parts are a broken
-  // peer. An empty frame only asks whether we are here.
+  // Receives one message; false if there is none. The other end sends single frames, so a message
+  // with more parts is an error. An empty frame only tests the connection.
   bool receive_one() {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
@@ -244,7 +244,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
       }
       end_soon(text(options.endpoint, " sent a message of several frames"), true);
     } else if (!session->is_checked && !is_served_well(frame)) {
-      // Its reason is noted.
+      // The reason is recorded.
     } else if (zmq_msg_size(&frame) > 0 && state == State::kConnected && handlers.on_frame) {
       handlers.on_frame(
           {static_cast<const std::byte*>(zmq_msg_data(&frame)), zmq_msg_size(&frame)});
@@ -301,7 +301,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     if (tell) tell(reason);
   }
 
-  // Which place is tried next, and after how long.
+  // Selects the next endpoint, and returns the wait before it.
   Duration wait_for_next() {
     const std::optional<size_t> preferred = std::exchange(named, std::nullopt);
     if (preferred && !std::exchange(is_named_used, true)) {

@@ -2,11 +2,11 @@
 
 // The connecting side of messages: a ZeroMQ DEALER, one session at a time.
 //
-// Every session is a fresh socket and hence a fresh peer for the Router at the other end: nothing
-// queued for an old session ever reaches a new one. Unless told otherwise the Dealer reconnects by
-// itself, with back-off and jitter.
+// Every session has a new socket and so is a new peer for the Router at the other end: messages
+// queued for an old session never reach a new one. By default the Dealer reconnects by itself, with
+// back-off and jitter.
 //
-// Nothing here blocks. Handlers are called from the loop only, never from within connect(), send(),
+// Nothing here blocks. Handlers are called from the loop only, never within connect(), send(),
 // reset() or close().
 
 #include <cstddef>
@@ -26,9 +26,8 @@
 
 namespace proffer {
 
-// In the reason of on_failed, if the other end has told that this key is not known there (any
-// more). Of several masters the leader says so; that nobody listens at the others means nothing
-// then.
+// Part of the reason of on_failed if the other end does not know this key (any more). Among several
+// masters the leader reports this; failed connections to the others mean nothing then.
 inline constexpr std::string_view kRefusesKey = "refuses this key";
 
 class Dealer {
@@ -38,30 +37,32 @@ class Dealer {
     std::function<void()> on_connected = {};
     // The bytes are valid during the call only and not aligned. Never empty.
     std::function<void(std::span<const std::byte>)> on_frame = {};
-    // The session that on_connected began has ended, after its last frame; not told after close().
+    // The session that on_connected began has ended, after its last frame; not called after
+    // close().
     std::function<void(const std::string& reason)> on_disconnected = {};
-    // An attempt did not become a session: nobody listens, or no handshake in time.
+    // An attempt did not become a session: there is no listener, or the handshake timed out.
     std::function<void(const std::string& reason)> on_failed = {};
   };
   struct Options {
     std::string endpoint = {};  // "tcp://host:port", "ipc:///path"
-    // Further places. One of all serves at a time: after an attempt or a session has ended, the
-    // next one is tried at once, and the back-off comes after the last.
+    // Further endpoints. Only one of all serves at a time: after an attempt or a session has ended,
+    // the next endpoint is tried at once, and the back-off comes after the last one.
     std::vector<std::string> others = {};
-    // By CURVE, with this key and only to a server with that one; TCP only. None: plain.
+    // Use CURVE with this key, and only with a server that has the other key; TCP only. None:
+    // plain.
     std::optional<ClientKeys> keys = {};
-    // Asked before each attempt, with the keys of the one before: what they are now (current_keys
-    // of membership.h). None: they stay the same.
+    // Called before each attempt with the last keys; returns the present ones (current_keys of
+    // membership.h). None: the keys do not change.
     std::function<ClientKeys(const ClientKeys&)> keys_now = {};
-    // Whether a process of this user may be at the other end of a Unix socket: else the session
-    // ends before any frame of it is told. None: root, this process's user, and
-    // the owner of the folder that the socket lies in.
+    // Whether a process of this user may serve a Unix socket; otherwise the session ends before its
+    // first frame is delivered. None: root, this process's user, and the owner of the socket's
+    // folder may.
     std::function<bool(uint32_t uid)> may_serve = {};
-    bool keep_connected = true;  // try again by itself, after failures and disconnects
+    bool keep_connected = true;  // reconnect after failures and disconnects
     uint64_t seed = 0;           // of the jitter; give each process its own
     BackoffLimits backoff = {};
     Duration connect_timeout = seconds(5);  // from the attempt to the end of the handshake
-    size_t outgoing_frames_max = kOutgoingPerPeerMax;  // over it the session ends
+    size_t outgoing_frames_max = kOutgoingPerPeerMax;  // a session with more queued frames ends
     size_t outgoing_bytes_max = kOutgoingBytesPerPeerMax;
   };
 
@@ -70,28 +71,27 @@ class Dealer {
   Dealer(const Dealer&) = delete;
   Dealer& operator=(const Dealer&) = delete;
 
-  // Starts the first attempt, at once. Nothing if one is under way or connected; if one is waiting
-  // out its back-off, it starts now.
+  // Begins the first attempt at once. Ignored during an attempt or a session; ends a back-off.
   void connect();
-  // Where the session is, or the attempt under way, or the next one.
+  // The endpoint of the session, of the present attempt, or of the next one.
   const std::string& endpoint() const;
-  // As reset(), since this place does not serve but says that `endpoint` does (empty: it does not
-  // know). If that is one of ours it is tried next, and at once: but only once until the next
-  // back-off, for two that name each other must not keep us busy.
+  // As reset(), because this endpoint does not serve but names another `endpoint` (empty: unknown).
+  // If that is in the list it is tried next, at once, but only once per back-off, so that two
+  // endpoints that name each other do not cause a busy loop.
   void redirect(const std::string& endpoint, std::string reason);
 
-  // Queues one frame (1 to kFrameBytesMax bytes; anything else is a bug), which leaves at the end
-  // of the turn, or sooner behind others. False if there is no session, or if this frame has ended
-  // it (overflow).
+  // Queues one frame (1 to kFrameBytesMax bytes; other sizes are a bug), which leaves at the end of
+  // the turn, or earlier behind others. False if there is no session, or if this frame has ended it
+  // (overflow).
   bool send(std::span<const std::byte> frame);
 
-  // Ends the session; on_disconnected(reason) follows, and then (if keep_connected) a fresh one
-  // after the back-off. An attempt under way is given up likewise. Nothing if closed.
+  // Ends the session; on_disconnected(reason) follows, and then (if keep_connected) a new session
+  // after the back-off. An attempt is cancelled in the same way. Ignored after close().
   void reset(std::string reason);
-  // Ends everything; no handler is called any more. What was not sent yet is lost.
+  // Ends everything; no handler is called any more. Unsent frames are lost.
   void close();
-  // As close(), but what was sent so far may still leave within `linger` in the background. The
-  // destructor of the Loop waits for it: a process can end right after.
+  // As close(), but frames that were sent so far may still leave in the background within `linger`.
+  // The destructor of the Loop waits for that, so the process may end right after.
   void close_gracefully(Duration linger);
 
   bool is_connected() const;

@@ -11,7 +11,7 @@
 namespace proffer {
 namespace {
 
-// "Unlimited" is a number like others.
+// "Unlimited" would be a very large number.
 constexpr rlim_t kDescriptorsMax = 1 << 30;
 
 }  // namespace

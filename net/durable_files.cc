@@ -22,7 +22,7 @@ Error cannot(std::string_view what, const std::string& path) {
   return Error::unavailable(text("cannot ", what, " ", quoted(path), ": ", std::strerror(errno)));
 }
 
-// FNV-1a: a single other bit always gives another sum.
+// FNV-1a: a single changed bit always changes the sum.
 std::string sum_of(std::string_view bytes) {
   uint64_t hash = 14695981039346656037u;
   for (const char c : bytes) {
@@ -33,9 +33,9 @@ std::string sum_of(std::string_view bytes) {
   return digits.data();
 }
 
-// Flushed, and nowhere but at this name.
+// Writes and flushes only the file with this name.
 Result<void> write_beside(const std::string& beside, std::string_view bytes, mode_t mode) {
-  ::unlink(beside.c_str());  // One that was left may have another mode.
+  ::unlink(beside.c_str());  // An earlier one may have another mode.
   const Fd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) return cannot("write", beside);
   while (!bytes.empty()) {
@@ -67,7 +67,7 @@ Result<void> write_file_durably(const std::string& path, std::string_view bytes,
 Result<void> make_file_durably(const std::string& path, std::string_view bytes, mode_t mode) {
   const std::string beside = path + ".new";
   if (Result<void> written = write_beside(beside, bytes, mode); !written) return written;
-  // link() refuses to replace what is there.
+  // link() does not replace an existing file.
   const bool is_made = ::link(beside.c_str(), path.c_str()) == 0;
   const int error = errno;
   ::unlink(beside.c_str());

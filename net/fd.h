@@ -2,7 +2,7 @@
 
 namespace proffer {
 
-// A descriptor with its owner.
+// A descriptor that the destructor closes.
 class Fd {
  public:
   Fd() = default;

@@ -1,6 +1,6 @@
-// Paths that cannot leave their root. The path's text is refused if it is hostile by itself; then
-// Walk goes down part by part from the root's descriptor. The kernel is never asked to follow a
-// link or to go up: Walk reads links itself, and goes up by coming down again from the root.
+// Paths that cannot leave their root. A path with invalid text is refused. Then Walk descends
+// component by component from the root's descriptor. The kernel is never asked to follow a link or
+// to go up: Walk reads links itself, and goes up by descending again from the root.
 
 #include "net/files.h"
 
@@ -25,8 +25,8 @@ namespace proffer {
 namespace {
 
 constexpr size_t kPathBytesMax = 4096;
-constexpr int kLinksMax = 40;     // as the kernel has it
-constexpr int kStepsMax = 4'096;  // links that go up and down again cost this many at most
+constexpr int kLinksMax = 40;     // as in the kernel
+constexpr int kStepsMax = 4'096;  // the maximum cost of links that go up and down again
 
 Error world_error(std::string_view path, int error) {
   const std::string what = text(quoted(path), ": ", std::strerror(error));
@@ -68,9 +68,9 @@ Result<void> check_text(std::string_view relative) {
   return {};
 }
 
-// This thread opens files with the rights of `user` while the object lives; the process's other
-// threads do as before. The C library would change the groups of all threads, so the kernel is
-// asked directly.
+// While the object lives, this thread opens files with the rights of `user`; other threads are not
+// affected. The C library would change the groups of all threads, so this makes the system calls
+// directly.
 class OpenAs {
  public:
   explicit OpenAs(const std::optional<FileUser>& user) {
@@ -82,8 +82,8 @@ class OpenAs {
     is_other_ = true;
     is_ready_ = set_groups({user->groups.begin(), user->groups.end()});
     setfsgid(user->gid);
-    setfsuid(user->uid);  // Takes root's capabilities for files with it.
-    // There is no other way to ask whether it was done.
+    setfsuid(user->uid);  // Also drops root's capabilities for files.
+    // The only way to check the result of the call.
     is_ready_ = is_ready_ && static_cast<uint32_t>(setfsuid(static_cast<uid_t>(-1))) == user->uid;
   }
   ~OpenAs() {
@@ -95,7 +95,7 @@ class OpenAs {
   OpenAs(const OpenAs&) = delete;
   OpenAs& operator=(const OpenAs&) = delete;
 
-  // False: it is not that user, and nothing may be opened.
+  // False: the change failed, and nothing may be opened.
   bool is_ready() const { return is_ready_; }
 
  private:
@@ -108,7 +108,7 @@ class OpenAs {
   std::vector<gid_t> former_;
 };
 
-// From a root to what a path in it means.
+// Resolves a path from a root.
 class Walk {
  public:
   Walk(const FilesRoot& root, std::string_view relative) : root_(root), relative_(relative) {
@@ -142,15 +142,15 @@ class Walk {
   }
 
   int at() const { return at_.get(); }
-  const struct stat& status() const { return status_; }  // of it
-  uid_t user() const { return user_; }                   // whose the root is
+  const struct stat& status() const { return status_; }  // of the result
+  uid_t user() const { return user_; }                   // the owner of the root
 
  private:
   Error leads_out() const {
     return Error::permission_denied(text(quoted(relative_), " leads out of the served directory"));
   }
 
-  // Before what is still to do; an empty last part stands for "is a directory".
+  // Adds components before the remaining ones; an empty last component stands for "is a directory".
   void add(std::string_view path) {
     std::vector<std::string_view> parts = split(path, '/');
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) todo_.emplace_back(*part);
@@ -163,7 +163,7 @@ class Walk {
     return {};
   }
 
-  // To the directory that done_ names, which nobody may have exchanged for a link meanwhile.
+  // Enters the directory that done_ names, which a task may have replaced by a link meanwhile.
   Result<void> descend() {
     Fd next;
     if (Result<void> begun = step(root_.directory.get(), ".", next); !begun) return begun;
@@ -176,8 +176,8 @@ class Walk {
     return {};
   }
 
-  // A link in the directory where we are; afterwards status_ is that of the directory from which
-  // its target counts.
+  // Resolves a link in the present directory; afterwards status_ is that of the directory to which
+  // its target is relative.
   Result<void> follow(int link) {
     if (++links_ > kLinksMax) return world_error(relative_, ELOOP);
     char buffer[kPathBytesMax];
@@ -199,9 +199,9 @@ class Walk {
   }
 
   const FilesRoot& root_;
-  const std::string_view relative_;  // as it was asked for
-  std::vector<std::string> todo_;    // the next part is the last
-  std::vector<std::string> done_;    // directories, and at the end what was asked for
+  const std::string_view relative_;  // the requested path
+  std::vector<std::string> todo_;    // the next component is last
+  std::vector<std::string> done_;    // directories, and at the end the result
   Fd at_;
   struct stat status_ = {};
   uid_t user_ = 0;
@@ -233,12 +233,12 @@ Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative,
   if (!file.is_directory && !S_ISREG(status.st_mode)) {
     return Error::permission_denied(text(quoted(relative), " is neither a file nor a directory"));
   }
-  // This process may read more than the root's user, who may link what he cannot read.
+  // This process may read more than the root's owner, who can make hard links to unreadable files.
   if (!file.is_directory && status.st_nlink > 1 && status.st_uid != walk.user()) {
     return Error::permission_denied(text(quoted(relative), " is a file of another user"));
   }
   file.bytes = file.is_directory ? 0 : int64_t{status.st_size};
-  // What was looked at, whatever its name means by now.
+  // Opens the checked file, even if its name now refers to another.
   file.fd = Fd(open(text("/proc/self/fd/", walk.at()).c_str(),
                     O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (file.fd.get() < 0) return world_error(relative, errno);
@@ -246,7 +246,7 @@ Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative,
 }
 
 Result<std::vector<DirEntry>> list_directory(const OpenFile& directory) {
-  // A descriptor of its own: the stream closes it.
+  // A separate descriptor, since the stream closes it.
   Fd again(openat(directory.fd.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (again.get() < 0) return world_error("directory", errno);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(again.get()), &closedir);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Opening what lies under a root directory and nothing else, for the file part of the HTTP server.
+// Opens files below a root directory only, for the file part of the HTTP server.
 
 #include <cstdint>
 #include <filesystem>
@@ -23,20 +23,20 @@ struct DirEntry {
   bool operator==(const DirEntry&) const = default;
 };
 
-// Entries of one directory that are listed; the rest is left out.
+// Maximum of listed entries per directory; the rest is left out.
 inline constexpr size_t kDirEntriesMax = 10'000;
 
-// An open directory; nothing outside it is served. It stays the same
-// directory when somebody moves it, or puts a link in its place.
+// An open directory; nothing outside it is served. It stays the same directory if it is moved or a
+// link replaces it.
 struct FilesRoot {
   Fd directory = {};
-  std::filesystem::path path = {};  // real: what an absolute link inside must begin with
+  std::filesystem::path path = {};  // its real path; absolute links inside must begin with it
 };
 
-// Follows links in `path`, which is not a stranger's. Errors: kNotFound, kPermissionDenied.
+// Follows links in `path`, which must be trusted. Errors: kNotFound, kPermissionDenied.
 Result<FilesRoot> open_root(const std::filesystem::path& path);
 
-// A user with whose rights files are opened.
+// A user whose rights are used to open files.
 struct FileUser {
   uint32_t uid = 0;
   uint32_t gid = 0;
@@ -49,21 +49,21 @@ struct OpenFile {
   int64_t bytes = 0;
 };
 
-// Opens a regular file or a directory for reading. Symbolic links are followed here, part by part,
-// as long as they stay inside, so there is no check that somebody could outrun by swapping a link
-// in. Never opens a FIFO or a device. Errors: kInvalidArgument (absolute, a NUL, a ".." part, too
-// long), kNotFound, kPermissionDenied (a link leads out of the root, or to too many others; a
-// device or FIFO; a hard link to a file of another user than the root's; what may not be read).
+// Opens a regular file or a directory for reading. Symbolic links that stay inside are resolved
+// here, component by component, so replacing a component by a link during the call has no effect.
+// Never opens a FIFO or a device. Errors: kInvalidArgument (absolute, a NUL, a ".." component, too
+// long), kNotFound, kPermissionDenied (a link leads out of the root, or there are too many links; a
+// device or FIFO; a hard link to a file of another user than the root's owner; an unreadable file).
 //
-// With `user`, what that user may not read is not opened; only a process of root can be another
-// user, others open with their own rights.
+// With `user`, only files that this user can read are opened. Only a process of root can use other
+// users' rights; other processes use their own.
 Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative,
                                const std::optional<FileUser>& user = {});
 
-// Regular files and directories, bytewise by name. Links are listed as what they are not: left out.
+// Regular files and directories, sorted by the bytes of their names. Links are left out.
 Result<std::vector<DirEntry>> list_directory(const OpenFile& directory);
 
-// What one `Range` header asks for, in bytes of a file of `bytes`.
+// The range that a `Range` header requests from a file of `bytes`.
 struct ByteRange {
   enum class Kind : uint8_t { kWhole, kPart, kUnsatisfiable };
   Kind kind = Kind::kWhole;
@@ -71,8 +71,8 @@ struct ByteRange {
   int64_t count = 0;
   bool operator==(const ByteRange&) const = default;
 };
-// "bytes=a-b", "bytes=a-", "bytes=-n". Several ranges, other units and nonsense mean the whole file
-// (RFC 9110 §14.2 lets a server ignore the header).
+// "bytes=a-b", "bytes=a-", "bytes=-n". Several ranges, other units and malformed headers mean the
+// whole file (RFC 9110 §14.2 lets a server ignore the header).
 ByteRange parse_byte_range(std::string_view header, int64_t bytes);
 
 }  // namespace proffer

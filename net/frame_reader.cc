@@ -1,4 +1,4 @@
-// Whole frames are handed over where they lie; only what is cut in two is copied.
+// Complete frames are passed on without a copy; only frames in several pieces are copied.
 
 #include "net/frame_reader.h"
 
@@ -9,7 +9,7 @@
 namespace proffer {
 namespace {
 
-// Nothing if it is out of bounds.
+// None if it is out of bounds.
 std::optional<size_t> announced(std::span<const std::byte> header) {
   size_t size = 0;
   for (size_t i = 0; i < kFrameHeaderBytes; ++i) size |= static_cast<size_t>(header[i]) << (8 * i);
@@ -41,7 +41,7 @@ FrameReader::Verdict FrameReader::take(
         continue;
       }
     }
-    // A part: up to the end of the header, then up to the end of the frame.
+    // Completes first the header, then the frame.
     size_t whole = kFrameHeaderBytes;
     if (pending_.size() >= kFrameHeaderBytes) whole += *announced(pending_);
     const size_t taken = std::min(whole - pending_.size(), bytes.size());

@@ -1,7 +1,7 @@
 #pragma once
 
-// Frames in a stream of bytes: four bytes of length, the least significant first, then so many
-// bytes, 1 to kFrameBytesMax. Pure.
+// Reads frames from a stream: four bytes of length, little-endian, then the frame, 1 to
+// kFrameBytesMax bytes. Pure.
 
 #include <array>
 #include <cstddef>
@@ -15,24 +15,24 @@ namespace proffer {
 
 inline constexpr size_t kFrameHeaderBytes = 4;
 
-// What goes before a frame of so many bytes.
+// The header of a frame of this size.
 std::array<std::byte, kFrameHeaderBytes> frame_header(size_t frame_bytes);
 
 class FrameReader {
  public:
   enum class Verdict : uint8_t {
-    kMore,       // all was taken
-    kStopped,    // on_frame said so
-    kMalformed,  // no frame begins like this: the rest of the stream means nothing
+    kMore,       // everything was read
+    kStopped,    // on_frame returned false
+    kMalformed,  // an invalid header: the rest of the stream is meaningless
   };
 
-  // Takes the next bytes of the stream, however they were cut, and hands over each frame that they
-  // complete; its bytes are valid during that call only. on_frame says whether to go on; when it
-  // does not, it may have destroyed this reader.
+  // Reads the next bytes of the stream, in pieces of any size, and passes each completed frame to
+  // on_frame; its bytes are valid during that call only. If on_frame returns false, it may have
+  // destroyed this reader.
   Verdict take(std::span<const std::byte> bytes,
                const std::function<bool(std::span<const std::byte>)>& on_frame);
 
-  // Bytes kept of a frame whose end has not come: what came of it, whatever it announced. At most
+  // Buffered bytes of an incomplete frame, regardless of its announced length. At most
   // kFrameHeaderBytes + kFrameBytesMax.
   size_t pending() const { return pending_.size(); }
 

@@ -1,5 +1,5 @@
-// The story of bytes: receive() hands over the frames that they complete; send() collects, and
-// flush() writes at the end of the turn, or when the kernel has room again.
+// receive() passes on completed frames; send() collects frames, and flush() writes them at the end
+// of the turn, or when the kernel has room again.
 
 #include "net/frame_socket.h"
 
@@ -16,7 +16,7 @@
 namespace proffer {
 namespace {
 
-constexpr size_t kReadBytes = 64 * 1024;  // at once; then others have their turn
+constexpr size_t kReadBytes = 64 * 1024;  // per read; then other sockets are served
 
 }  // namespace
 
@@ -24,7 +24,8 @@ std::shared_ptr<FrameSocket> FrameSocket::make(Loop& loop, Fd fd, size_t queued_
                                                Handlers handlers) {
   const std::shared_ptr<FrameSocket> made(
       new FrameSocket(loop, std::move(fd), queued_max, std::move(handlers)));
-  // The loop has let go of the watcher when it dies with its owner, so it may name it.
+  // The loop has released the watcher when the watcher is destroyed with its owner, so the callback
+  // may refer to the owner.
   made->watcher_ =
       std::make_unique<FdWatcher>(loop, made->fd_.get(), FdWatcher::Events{.readable = true},
                                   [raw = made.get()](FdWatcher::Events e) { raw->on_events(e); });
@@ -42,19 +43,19 @@ void FrameSocket::close() {
 }
 
 void FrameSocket::end(End why) {
-  flush();  // what was said before, as far as the kernel has room
+  flush();  // earlier frames, as far as the kernel has room
   close();
   if (handlers_.on_end) handlers_.on_end(why);
 }
 
 void FrameSocket::on_events(FdWatcher::Events events) {
-  const auto self = shared_from_this();  // a handler may let go of us
+  const auto self = shared_from_this();  // a handler may release this object
   if (events.writable) flush();
   if (events.readable) receive();
 }
 
 void FrameSocket::receive() {
-  std::array<std::byte, kReadBytes> bytes;  // not initialised: only what comes is touched
+  std::array<std::byte, kReadBytes> bytes;  // not initialized, since only received bytes are used
   ssize_t got = 0;
   do {
     got = recv(fd_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -76,7 +77,7 @@ bool FrameSocket::send(std::span<const std::byte> frame) {
   const auto header = frame_header(frame.size());
   out_.insert(out_.end(), header.begin(), header.end());
   out_.insert(out_.end(), frame.begin(), frame.end());
-  // Large heaps are not collected for the end of the turn.
+  // A large amount is not collected until the end of the turn.
   if (queued() >= kReadBytes && !is_blocked_) flush();
   if (!is_blocked_ && !std::exchange(is_flush_due_, true)) {
     loop_.defer([weak = weak_from_this()] {
@@ -98,7 +99,7 @@ void FrameSocket::flush() {
       if (!std::exchange(is_blocked_, true)) watcher_->want({.readable = true, .writable = true});
       break;
     }
-    if (sent < 0) {  // Reading finds the end, after the last frame.
+    if (sent < 0) {  // Reading will find the end, after the last frame.
       is_broken_ = true;
       begin_ = out_.size();
       break;

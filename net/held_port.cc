@@ -46,7 +46,7 @@ Result<HeldPort> HeldPort::take(const Address& at) {
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owned(found, &freeaddrinfo);
   Fd socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket.get() < 0) return cannot_hold(at);
-  // Two sockets may have one port while neither listens, or only the one that came later.
+  // Two sockets may share a port while none of them listens, or only the later one does.
   const int yes = 1;
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (bind(socket.get(), found->ai_addr, found->ai_addrlen) != 0) return cannot_hold(at);

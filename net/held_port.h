@@ -1,7 +1,7 @@
 #pragma once
 
-// A port that this process will serve later: nobody can connect to it yet, and it is known to be
-// free.
+// Reserves a port that this process will serve later: peers cannot connect to it yet, and it is
+// known to be free.
 
 #include "common/result.h"
 #include "net/address.h"
@@ -15,8 +15,8 @@ class HeldPort {
   // kInvalidArgument (not numeric), kFailedPrecondition (in use, or no such local address).
   static Result<HeldPort> take(const Address& at);
 
-  // With the port that is held. While it is, this process, or another that does not mind to take
-  // it away (SO_REUSEADDR), can listen there.
+  // Includes the reserved port. Meanwhile this process can listen there; so can another one that
+  // uses SO_REUSEADDR.
   const Address& address() const { return address_; }
 
  private:

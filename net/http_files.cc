@@ -1,5 +1,5 @@
-// A reader that follows a file (queue_follower) sleeps whenever it has read all of it, until the
-// server's timer or followed_ended() wakes it to look again.
+// A follower of a file (queue_follower) is suspended when it has read everything, until the
+// server's timer or followed_ended() wakes it to check again.
 
 #include "net/http_files.h"
 
@@ -12,7 +12,7 @@
 namespace proffer::http {
 namespace {
 
-constexpr int64_t kLongAnswerBytes = int64_t{1} << 20;  // less is a short answer
+constexpr int64_t kLongAnswerBytes = int64_t{1} << 20;  // smaller ones are short answers
 
 struct Follower {
   ExchangePtr exchange;
@@ -22,7 +22,7 @@ struct Follower {
   bool is_output = false;
 };
 
-// What is not kept any more of a task's output, in its place; 0: nothing is missing here.
+// Writes a note in place of the dropped part of a task's output; 0: nothing is missing here.
 size_t pass_over_hole(Follower& follower, char* out, size_t max) {
   const off_t data = lseek(follower.fd.get(), follower.offset, SEEK_DATA);
   if (data <= follower.offset) return 0;
@@ -51,14 +51,14 @@ ssize_t read_follower(void* owner, uint64_t, char* out, size_t max) {
   }
   ssize_t count = read_more();
   if (count == 0 && !(follower.is_growing && follower.is_growing())) {
-    count = read_more();  // what was appended between the two questions
+    count = read_more();  // bytes appended between the two checks
     if (count == 0) return MHD_CONTENT_READER_END_OF_STREAM;
   }
   if (count < 0) return MHD_CONTENT_READER_END_WITH_ERROR;
   if (count > 0) return count;
   const std::lock_guard lock(follower.exchange->shared->mutex);
   if (has_hung_up(follower.exchange->connection)) return MHD_CONTENT_READER_END_WITH_ERROR;
-  // Asked once more, so that followed_ended() finds it asleep or is not needed.
+  // Checked again, so that followed_ended() either finds it suspended or is not needed.
   if (!follower.is_growing()) {
     count = read_more();
     return count > 0    ? count
@@ -92,7 +92,7 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
   return queue(exchange->connection, MHD_HTTP_OK, response);
 }
 
-// What a browser shows instead of storing.
+// Names that a browser should show instead of download.
 bool is_text_name(std::string_view relative) {
   const std::string_view name = relative.substr(relative.rfind('/') + 1);
   return name == "stdout" || name == "stderr" || name.ends_with(".txt") || name.ends_with(".log");

@@ -25,15 +25,15 @@ namespace proffer {
 namespace {
 
 constexpr size_t kReadAtOnce = size_t{64} << 10;
-// How often the kernel repeats an unanswered connection request, after 1 s, 2 s and 4 s: it gives
-// up after 7 s. Its default is two minutes.
+// The kernel repeats an unanswered connection request after 1 s, 2 s and 4 s, and gives up after 7
+// s. Its default is two minutes.
 constexpr int kConnectRetries = 2;
 
 Error no_connection(const std::string& address, std::string_view why) {
   return Error::unavailable(text("cannot connect to ", address, ": ", why));
 }
 
-// The socket blocks meanwhile: a non-blocking connect() to a Unix socket with a full queue fails at
+// The socket blocks here: a non-blocking connect() to a Unix socket with a full queue fails at
 // once.
 Result<Fd> connect_to_path(const std::string& path) {
   constexpr timeval kQueueMax{.tv_sec = 5, .tv_usec = 0};
@@ -126,7 +126,7 @@ short HttpGet::events() const {
   return request_.empty() ? POLLIN : POLLOUT;
 }
 
-// True: the whole request is sent.
+// True: the whole request was sent.
 Result<bool> HttpGet::send_request() {
   while (!request_.empty()) {
     size_t sent = 0;

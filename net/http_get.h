@@ -18,33 +18,33 @@ namespace proffer {
 // Escapes all but letters, digits and "-._~/" as %XX (RFC 3986, section 2).
 std::string percent_encoded(std::string_view path);
 
-// Where a server is, and how it and the client know each other.
+// The address of a server, and how client and server identify each other.
 struct HttpPlace {
   std::string address = {};  // host:port; or the path of a Unix socket, without a pin or token
-  // Of the certificate that the server must have (TlsIdentity::pin); empty: no TLS.
+  // Of the server's certificate (TlsIdentity::pin); empty: no TLS.
   std::string pin = {};
   std::string token = {};  // sent to it ("Authorization: Bearer …"); empty: none
   bool operator==(const HttpPlace&) const = default;
 };
 
-// One request on a connection of its own, which the caller polls. Not for two threads at once.
+// One request on its own connection, which the caller polls. One thread at a time.
 class HttpGet {
  public:
   // Begins to connect. `target` is the path, from '/', with its query, each part percent_encoded();
-  // `headers` are further lines of the request, each with its CR LF. May block: while a name is
-  // looked up, or the queue of a Unix socket is full. Errors: kUnavailable: no server;
-  // kInvalidArgument: the address is none.
+  // `headers` are additional header lines, each with CR LF. May block to resolve a name, or if the
+  // queue of a Unix socket is full. Errors: kUnavailable: no server; kInvalidArgument: invalid
+  // address.
   static Result<HttpGet> start(const HttpPlace& place, std::string_view target,
                                HttpReader::Body body, std::string_view headers = {});
 
   int fd() const { return fd_.get(); }
   // Events to poll for.
   short events() const;
-  // The request has left; an error of go_on() before that means that no server is there.
+  // The request has left; an error of go_on() before that means that there is no server.
   bool is_sent() const { return request_.empty(); }
-  // Sends and reads as much as is possible now. True: the answer is whole. Errors: kUnavailable,
+  // Sends and reads as much as possible now. True: the answer is complete. Errors: kUnavailable,
   // kInvalidArgument, as of HttpReader; kPermissionDenied: the server has another certificate, and
-  // was told nothing.
+  // the request was not sent.
   Result<bool> go_on();
   const HttpReader& answer() const { return reader_; }
 
@@ -56,24 +56,24 @@ class HttpGet {
         reader_(std::move(body)) {}
 
   Result<bool> send_request();
-  // none: nothing is there now; 0: the end.
+  // None: nothing is available now; 0: the end.
   Result<std::optional<size_t>> receive(char* bytes, size_t count);
 
   Fd fd_;
   std::unique_ptr<TlsClient> tls_;  // none: plain
-  std::string request_;             // the part that is still to be sent
+  std::string request_;             // the unsent part
   HttpReader reader_;
 };
 
-// Does one to its end. Besides the errors above kTimeout: the answer has not begun after
-// `begin_max`, or is not whole after `end_max`, where there is such a bound.
+// Runs a request to its end. Additional error: kTimeout: the answer has not begun after
+// `begin_max`, or is not complete after `end_max`, if these are set.
 struct HttpDeadlines {
   Duration begin_max = seconds(30);
   std::optional<Duration> end_max = {};
 };
 struct HttpAnswer {
   int status = 0;
-  std::string reason = {};  // the body from 300 on
+  std::string reason = {};  // the body of an answer with status 300 or above
 };
 Result<HttpAnswer> http_get(const HttpPlace& place, std::string_view target, HttpReader::Body body,
                             const HttpDeadlines& deadlines);

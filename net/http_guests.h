@@ -1,7 +1,7 @@
 #pragma once
 
-// Connections that the HTTP server may ask to leave: their request is not complete yet, or they do
-// not read a short answer.
+// Connections that the HTTP server may close: their request is incomplete, or their peer does not
+// read a short answer.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,20 +21,21 @@ namespace proffer {
 // A connection, from its beginning to its end.
 struct HttpGuest {
   int fd = -1;
-  uint64_t turn = 0;  // in which of HttpGuests' lists it is, and where
+  uint64_t turn = 0;  // the list of HttpGuests with this connection, and its position
   bool is_answered = false;
-  std::optional<uint32_t> uid = {};  // of a peer at a Unix socket
-  std::string peer = {};             // address of a peer that comes by TLS
-  PrincipalPtr principal = {};       // looked up with its first request; its thread only
+  std::optional<uint32_t> uid = {};  // for a peer at a Unix socket
+  std::string peer = {};             // address of a peer with TLS
+  PrincipalPtr principal = {};       // looked up with its first request; used by its thread only
 };
 
-// Connections, and which of them may be ended: those that owe us a request, and those that have not
-// read a short answer. The others wait for us, or count as long. Under the mutex.
+// All connections, and those that may be closed: those without a complete request, and those whose
+// peer has not read a short answer. The others wait for this server, or count as long. Call it
+// under the mutex.
 class HttpGuests {
  public:
   explicit HttpGuests(size_t max) : max_(max) {}
 
-  // False: its user, or its address, has too many, and it is shut.
+  // False: its user or its address has too many connections, and it must be closed.
   bool comes(HttpGuest& guest, Time now) {
     if (++count_ > max_ - max_ / 8) end_one();
     if (guest.uid && ++by_user_[*guest.uid] > max_ / 4 && !is_unbounded(*guest.uid)) {
@@ -59,9 +60,9 @@ class HttpGuests {
     const auto at = by_user_.find(*guest.uid);
     if (--at->second == 0) by_user_.erase(at);
   }
-  // For its next request.
+  // It waits for its next request.
   void waits(HttpGuest& guest, Time now) { put(guest, now, false); }
-  // To be read by the peer.
+  // Its answer waits to be read by the peer.
   void is_answered(HttpGuest& guest, Time now) { put(guest, now, true); }
   void is_busy(HttpGuest& guest) {
     if (guest.turn == 0) return;
@@ -69,7 +70,7 @@ class HttpGuests {
     guest.turn = 0;
   }
 
-  // Whether there is room for one more long answer. Each is given back.
+  // Whether there is room for one more long answer; each must be given back.
   bool take_long() {
     if (long_ >= max_ - max_ / 4) return false;
     ++long_;
@@ -88,7 +89,7 @@ class HttpGuests {
     Time since = {};
     HttpGuest* guest = nullptr;
   };
-  using List = std::map<uint64_t, Entry>;  // the oldest comes first
+  using List = std::map<uint64_t, Entry>;  // oldest first
 
   static bool is_unbounded(uint32_t uid) { return uid == 0 || uid == geteuid(); }
 
@@ -105,7 +106,7 @@ class HttpGuests {
   void end_older(List& list, Time than) {
     while (!list.empty() && list.begin()->second.since <= than) end(list);
   }
-  // Its thread notices, and tells that it goes; until then the descriptor is this connection's.
+  // Its thread notices the end and reports it; until then the connection keeps the descriptor.
   void end(List& list) {
     HttpGuest& guest = *list.begin()->second.guest;
     ::shutdown(guest.fd, SHUT_RDWR);

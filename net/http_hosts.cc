@@ -16,7 +16,7 @@ std::string in_lower_case(std::string_view given) {
   return out;
 }
 
-// Of http://host:port, which is all that an origin of ours can be.
+// For http://host:port, the only form of Proffer's own origins.
 std::string_view host_of_origin(std::string_view origin) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (origin.starts_with(scheme)) return origin.substr(scheme.size());

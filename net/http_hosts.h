@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether a request comes from a page of ours, or of nobody: a browser that shows a stranger's page
-// can be made to ask this server too, by a name of the stranger's that means 127.0.0.1 (DNS
-// rebinding), or from the page itself. It says so in the headers Host and Origin.
+// Refuses browser requests from pages of other sites. A browser that shows such a page can be made
+// to send requests to this server, either from the page itself or by a name of that site that
+// resolves to 127.0.0.1 (DNS rebinding). The headers Host and Origin show both.
 
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace proffer {
 
-// Host must be a loopback name, `bound`, or one of `names`, with any port (of a tunnel, say); tools
-// may leave it out. Origin, if there is one, must be where the request goes.
+// Host must be a loopback name, `bound`, or one of `names`, with any port (for tunnels); it may be
+// missing, as with some tools. Origin, if present, must equal the target of the request.
 std::optional<HttpRefusal> refuse_strangers(const HttpRequest& request, std::string_view bound,
                                             const std::vector<std::string>& names);
 

@@ -54,7 +54,7 @@ Result<HttpListener> listen_on_tcp(const Address& address) {
   if (fd.get() < 0) return failed(errno);
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on,
-             sizeof on);  // a quick restart finds TIME_WAIT
+             sizeof on);  // the old port may be in TIME_WAIT after a quick restart
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&storage), size) != 0) return failed(errno);
   if (::listen(fd.get(), kHttpBacklog) != 0) return failed(errno);
   if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0)
@@ -80,7 +80,7 @@ Result<HttpListener> listen_at_path(const std::string& path) {
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
     return failed("bind");
   }
-  // What a peer may do is decided for each request, by its user.
+  // Permissions are checked for each request, by its user.
   if (chmod(path.c_str(), kForAllUsers) != 0) return failed("open to all users");
   if (::listen(fd.get(), kHttpBacklog) != 0) return failed("listen at");
   return HttpListener{std::move(fd), {.socket = path}};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside net only: where the HTTP server accepts connections.
+// Inside net only: the listening socket of the HTTP server.
 
 #include "common/result.h"
 #include "net/address.h"
@@ -13,10 +13,10 @@ struct HttpListener {
   Address address = {};  // with the real port
 };
 
-// A numeric address, "localhost", or the path of a Unix socket, which all users may connect to: it
-// takes the place of a socket there, so hold a lock on its meaning first. Errors: kInvalidArgument
-// (address), kFailedPrecondition (port in use, no such local address, or something else than a
-// socket at the path), kUnavailable.
+// `address`: a numeric address, "localhost", or the path of a Unix socket, which all users may
+// connect to. It replaces an existing socket, so hold a lock for the path first. Errors:
+// kInvalidArgument (address), kFailedPrecondition (port in use, no such local address, or another
+// kind of file at the path), kUnavailable.
 Result<HttpListener> open_http_listener(const Address& address);
 
 }  // namespace proffer

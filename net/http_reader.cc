@@ -9,7 +9,7 @@
 namespace proffer {
 namespace {
 
-constexpr size_t kChunkSizeBytesMax = 256;  // of its line, with extensions
+constexpr size_t kChunkSizeBytesMax = 256;  // of the line with the size, including extensions
 
 Error no_answer(std::string_view why) {
   return Error::invalid_argument(text("the answer is not HTTP/1.1: ", why));
@@ -21,7 +21,7 @@ bool is_name(std::string_view given, std::string_view name) {
   });
 }
 
-// A whole number that is all of `digits`; false: it is none, or too large.
+// Parses all of `digits`; false: not a number, or too large.
 template <class Number>
 bool read_number(std::string_view digits, int base, Number* number) {
   if (digits.empty() || !std::isxdigit(static_cast<unsigned char>(digits.front()))) return false;
@@ -87,7 +87,7 @@ Result<void> HttpReader::read_line(std::string_view line) {
       if (!line.empty()) return no_answer("a chunk is longer than its size says");
       state_ = State::kChunkSize;
       return {};
-    default:  // trailers, which say nothing that we need
+    default:  // trailers, which are not needed
       if (line.empty()) state_ = State::kWhole;
       return {};
   }
@@ -123,7 +123,7 @@ Result<void> HttpReader::read_header(std::string_view line) {
   return {};
 }
 
-// A body with both a length and chunks is how answers are smuggled (RFC 9112, section 6.3).
+// A body with both a length and chunks is used for request smuggling (RFC 9112, section 6.3).
 Result<void> HttpReader::begin_body() {
   if (is_chunked_ && length_ >= 0) return no_answer("both a length and chunks");
   const bool is_none = status_ == 204 || status_ == 304 || length_ == 0;

@@ -1,15 +1,16 @@
-// Requests come in on libmicrohttpd's threads (on_request). Those for files are answered right
-// there (serve_file); for all others the connection is suspended, the request posted to the loop,
-// and the connection resumed when the answer has come (HttpResponder), whereupon on_request is
-// called again and queues it. Streams and followers suspend their connection whenever they have
-// nothing to send; a timer of the loop wakes followers to look again, and streams to see whether
-// the reader has gone.
+// Requests come in on libmicrohttpd's threads (on_request). Requests for files are answered there
+// (serve_file). For all others the connection is suspended, the request is posted to the loop, and
+// the connection is resumed when the answer is ready (HttpResponder); then on_request is called
+// again and queues the answer. Streams and followers suspend their connection while they have
+// nothing to send; a timer of the loop wakes followers to check their file, and streams to check
+// whether the reader has disconnected.
 //
-// One mutex guards what the loop and the threads share. libmicrohttpd must not be stopped while a
-// connection is suspended, so every suspension goes through suspend(), which refuses once closing.
+// One mutex guards the state that the loop and the threads share. libmicrohttpd must not be stopped
+// while a connection is suspended, so every suspension goes through suspend(), which refuses when
+// the server is closing.
 //
-// Who keeps a connection and asks nothing, asks slowly, or does not read, must not keep others out:
-// HttpGuests ends such connections when their time is over, and earlier when there are many.
+// A peer that keeps a connection idle, sends slowly, or does not read, must not displace others:
+// HttpGuests closes such connections when their time is over, and earlier when there are many.
 
 #include "net/http_server.h"
 
@@ -43,12 +44,12 @@ using namespace http;
 
 namespace {
 
-constexpr Duration kFollowEvery = milliseconds(50);  // how soon a follower sees what was appended
-constexpr Duration kLookEvery = seconds(1);          // whether a silent stream's reader has gone
-constexpr unsigned kIdleSecondsMax = 60;  // of a connection that neither reads nor writes
+constexpr Duration kFollowEvery = milliseconds(50);  // delay until a follower sees appended bytes
+// Interval of checks whether a silent stream's reader has disconnected.
+constexpr Duration kLookEvery = seconds(1);
+constexpr unsigned kIdleSecondsMax = 60;  // for a connection without reads and writes
 
-constexpr Duration kGuestsEvery =
-    milliseconds(500);  // how often overdue connections are looked for
+constexpr Duration kGuestsEvery = milliseconds(500);  // interval of checks for overdue connections
 constexpr size_t kConnectionsLeast = 8;
 
 // ---- Reading a request.
@@ -60,7 +61,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// %41 -> A, once. Nothing for a broken escape or a NUL.
+// %41 -> A, once. None for a broken escape or a NUL.
 std::optional<std::string> percent_decoded(std::string_view text_given) {
   std::string out;
   out.reserve(text_given.size());
@@ -101,7 +102,7 @@ Pairs values_of(MHD_Connection* connection, MHD_ValueKind kind) {
   return pairs;
 }
 
-// The request's line and headers; false if an escape is broken or the target is not a path.
+// Reads the request line and the headers; false if an escape is broken or the target is not a path.
 bool read_head(Exchange& exchange, const char* url, const char* method) {
   HttpRequest& request = exchange.request;
   request.method = method;
@@ -120,13 +121,13 @@ bool read_head(Exchange& exchange, const char* url, const char* method) {
   return true;
 }
 
-// Nobody, if the kernel does not name the peer.
+// An unprivileged user id, if the kernel reports no peer.
 uint32_t uid_of_connection(int fd) {
   constexpr uint32_t kNobody = 65'534;
   return user_of_socket(fd).value_or(kNobody);
 }
 
-// Takes the same time wherever they differ.
+// Takes the same time for any difference.
 bool is_same_secret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char differs = 0;
@@ -141,8 +142,8 @@ std::string_view bearer_of(const HttpRequest& request) {
   return given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string_view();
 }
 
-// At a Unix socket the user of the process that connected; at a port, with the token, the one that
-// runs this process.
+// At a Unix socket the user of the connected process; at a port, with the token, the user of this
+// process.
 PrincipalPtr principal_of_peer(Exchange& exchange) {
   HttpGuest& guest = *exchange.guest;
   if (guest.uid) {
@@ -161,7 +162,7 @@ bool is_of_collector(const Exchange& exchange) {
          is_same_secret(bearer_of(request), token);
 }
 
-// By TLS: what the token says, of those that others make.
+// Checks the token of a TLS request, which was made elsewhere.
 std::optional<HttpRefusal> admit_bearer(Exchange& exchange) {
   HttpRequest& request = exchange.request;
   if (request.path == kHttpOpenPath) return std::nullopt;
@@ -219,8 +220,8 @@ ssize_t read_stream(void* owner, uint64_t, char* out, size_t max) {
   return suspend(exchange, Exchange::Sleep::kForStream) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-// The answer has come; nobody but this thread touches it any more, except what is written to a
-// stream. Without the mutex, which libmicrohttpd's own locks must not nest in.
+// The answer is ready; only this thread uses it now, except for writes to a stream. Called without
+// the mutex, since libmicrohttpd's locks must not be taken under it.
 MHD_Result queue_answer(const ExchangePtr& exchange) {
   if (!exchange->is_stream) {
     const std::string body = std::move(exchange->bytes);
@@ -240,7 +241,7 @@ MHD_Result queue_answer(const ExchangePtr& exchange) {
 
 }  // namespace
 
-// ---- What the loop sees.
+// ---- The loop's side.
 
 std::optional<std::string_view> HttpRequest::param(std::string_view name) const {
   return first_of(query, name);
@@ -389,7 +390,7 @@ struct HttpServer::Impl {
         sweep_timer(shared->loop, [this] { sweep(); }),
         watch_timer(shared->loop, [this] { watch(); }) {}
 
-  // Ends connections whose time is over, as long as there are any to watch.
+  // Closes overdue connections, as long as there are any to watch.
   void watch() {
     const Time now = shared->loop.now();
     const std::lock_guard lock(shared->mutex);
@@ -433,7 +434,7 @@ struct HttpServer::Impl {
     });
   }
 
-  // The request has been read. Either it is answered here, or it waits for the loop.
+  // The request has been read. It is answered here, or waits for the loop.
   MHD_Result dispatch(const ExchangePtr& exchange) {
     const FilesRoute& files = shared->options.files;
     MHD_Connection* connection = exchange->connection;
@@ -466,7 +467,7 @@ struct HttpServer::Impl {
     return MHD_YES;
   }
 
-  // What the server itself refuses.
+  // An error of the server itself.
   MHD_Result refuse(MHD_Connection* connection, int status, const Error& error,
                     const HttpHeaders& headers = {}) const {
     const auto encode = shared->options.encode_error;
@@ -510,8 +511,8 @@ struct HttpServer::Impl {
         return refuse_verb(*exchange);
       }
       const HttpServer::Options& options = shared->options;
-      // A page of a stranger's has no token, and no name of the server means more than another: who
-      // connected has compared its key.
+      // A page of another site has no token. No check of the server's name is needed, because each
+      // client has checked the server's key.
       if (options.tls) {
         const std::optional<HttpRefusal> refusal = admit_bearer(*exchange);
         return refusal ? refuse(connection, *refusal) : MHD_YES;
@@ -646,12 +647,12 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options optio
                                                         MHD_ConnectionNotificationCode code) {
     static_cast<Impl*>(self)->on_connection(connection, context, code);
   };
-  // Escapes are decoded by percent_decoded(), which refuses what libmicrohttpd would let pass.
+  // percent_decoded() decodes escapes, since it refuses errors that libmicrohttpd would accept.
   size_t (*const keep_escapes)(void*, MHD_Connection*, char*) =
       [](void*, MHD_Connection*, char* raw) { return std::strlen(raw); };
   // Not epoll: when exactly 128 events (or a multiple) are ready at once, libmicrohttpd 0.9.75's
-  // own threads wait for another one before they handle any, which the test ManyConnectionsAtOnce
-  // has hit. poll() costs each turn of a thread its number of connections, which connections_max
+  // own threads wait for another event before they handle any, as the test ManyConnectionsAtOnce
+  // showed. poll() costs each turn of a thread its number of connections, which connections_max
   // bounds.
   std::vector<MHD_OptionItem> more;
   const HttpServer::Options& kept = impl->shared->options;

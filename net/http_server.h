@@ -2,13 +2,13 @@
 
 // HTTP/1.1 for people and tools: answers of the loop (status, metrics) and files, at one address.
 //
-// The server's own threads read requests and serve files, so a slow disk never holds up the loop.
-// All other requests are handed to the loop and answered from there, now or later. Only GET and
+// The server's own threads read requests and serve files, so a slow disk does not delay the loop.
+// All other requests are passed to the loop and answered from there, now or later. Only GET and
 // HEAD, and POST with a small body; others get 405.
 //
-// At a Unix socket the kernel says which user asks. At a TCP port of the loopback interface only
-// the bearer of a token is known: it has the rights of the user that runs this process. Beyond
-// loopback there is TLS or nothing, and tokens that others make name the user.
+// At a Unix socket the kernel identifies the user. At a TCP loopback port a bearer of the token has
+// the rights of the user that runs this process. Other machines must use TLS, with tokens made
+// elsewhere that name the user.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,37 +30,40 @@
 
 namespace proffer {
 
-// Of these an eighth is kept free: of more, the one closes that has kept us waiting for a request
-// the longest. At most three quarters may be long answers: followers, streams, large files; more
-// get 503.
+// An eighth of them is kept free: when fewer are free, the connection that has waited longest for a
+// request is closed. At most three quarters may be long answers: followers, streams, large files;
+// more get 503.
 inline constexpr size_t kHttpConnectionsMax = 2'000;
-inline constexpr Duration kHttpRequestMax = seconds(10);   // until a request has been read
-inline constexpr Duration kHttpAnswerMax = seconds(60);    // until the peer has read a short answer
-inline constexpr size_t kHttpRequestBytesMax = 32 * 1024;  // line and headers; more are refused
-inline constexpr size_t kHttpBodyBytesMax = 256 * 1024;    // of a POST; more get 413
-inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;   // waiting for a slow reader of a stream
+inline constexpr Duration kHttpRequestMax = seconds(10);  // time limit for reading a request
+// Time limit for the peer to read a short answer.
+inline constexpr Duration kHttpAnswerMax = seconds(60);
+// Request line and headers; larger ones are refused.
+inline constexpr size_t kHttpRequestBytesMax = 32 * 1024;
+inline constexpr size_t kHttpBodyBytesMax = 256 * 1024;  // of a POST; more get 413
+// Unsent bytes for a slow reader of a stream.
+inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;
 inline constexpr int kHttpThreads = 2;
-// What is answered to everybody, also to those that have no token.
+// Answered without a token.
 inline constexpr std::string_view kHttpOpenPath = "/healthz";
 inline constexpr std::string_view kHttpMetricsPath = "/metrics";
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 struct HttpRequest {
-  PrincipalPtr principal = {};  // the user that asks; nullptr: not known
+  PrincipalPtr principal = {};  // the requesting user; nullptr: unknown
   std::string method = {};      // "GET", "HEAD", "POST"
   std::string path =
-      {};  // decoded once; begins with '/'; hostile: may hold "..", "//", any byte but NUL
+      {};  // decoded once; begins with '/'; untrusted: may contain "..", "//", any byte but NUL
   std::vector<std::pair<std::string, std::string>> query = {};    // decoded
   std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case
   std::string body = {};
 
-  // The first value of that name; empty text for "?follow".
+  // The first value of this name; empty text for "?follow".
   std::optional<std::string_view> param(std::string_view name) const;
   std::optional<std::string_view> header(std::string_view name) const;
 };
 
-// The status of an answer that tells this error: one map for all daemons.
+// The HTTP status for an error: the same mapping for all daemons.
 int http_status(ErrorCode code);
 
 struct HttpRefusal {
@@ -68,32 +71,32 @@ struct HttpRefusal {
   std::string message = {};
 };
 
-// TLS 1.3, as this server.
+// TLS 1.3 on the server's side.
 struct HttpTls {
   TlsIdentity identity = {};
-  // Who the bearer of `token` is (empty: it has none), if it may ask for `path`; `peer` is its
-  // address. Called from the server's threads, at the same time. Not asked for kHttpOpenPath.
+  // The bearer of `token` (empty: there is none), if it may request `path`; `peer` is its address.
+  // Called concurrently from the server's threads. Not called for kHttpOpenPath.
   std::function<std::variant<PrincipalPtr, HttpRefusal>(
       std::string_view token, std::string_view path, std::string_view peer)>
       admit = {};
 };
 
-// A body that is written bit by bit. Loop thread; may outlive the connection and the server.
+// A body that is written in pieces. Loop thread; may outlive the connection and the server.
 class HttpStream {
  public:
   HttpStream(HttpStream&&) noexcept;
   HttpStream& operator=(HttpStream&&) noexcept;
-  ~HttpStream();  // cuts the connection unless finish() was called
+  ~HttpStream();  // closes the connection unless finish() was called
 
-  // Queues `bytes`; false, with nothing queued, if more than kHttpStreamBytesMax would wait or the
-  // reader has gone. After false on_writable is called once there is room. A write to an empty
-  // queue is always taken.
+  // Queues `bytes`; false, with nothing queued, if more than kHttpStreamBytesMax would be unsent or
+  // the reader has disconnected. After false, on_writable is called once there is room. A write to
+  // an empty queue always succeeds.
   bool write(std::string_view bytes);
   // The body ends here.
   void finish();
   bool is_closed() const;
   void on_writable(std::function<void()> fn);
-  // The reader has gone (noticed within about a second) or got everything.
+  // Called when the reader has disconnected (noticed within about a second) or has got everything.
   void on_closed(std::function<void()> fn);
 
  private:
@@ -103,15 +106,15 @@ class HttpStream {
   std::shared_ptr<Impl> impl_;
 };
 
-// The duty to answer one request, at most once. Loop thread; may outlive the connection and the
-// server. One that is destroyed without an answer answers 500.
+// The obligation to answer one request, at most once. Loop thread; may outlive the connection and
+// the server. If it is destroyed without an answer, it answers 500.
 class HttpResponder {
  public:
   HttpResponder(HttpResponder&&) noexcept;
   HttpResponder& operator=(HttpResponder&&) noexcept;
   ~HttpResponder();
 
-  // `headers`: further ones. Without Cache-Control nobody may keep the answer.
+  // `headers`: additional ones. Without a Cache-Control header the answer must not be cached.
   void respond(int status, std::string_view content_type, std::string body,
                HttpHeaders headers = {});
   void respond_json(int status, std::string body) {
@@ -120,7 +123,7 @@ class HttpResponder {
   void respond_text(int status, std::string body) {
     respond(status, "text/plain; charset=utf-8", std::move(body));
   }
-  // 307: the same request is to be made at this URL.
+  // 307: the client must repeat the request at this URL.
   void redirect(std::string url);
   HttpStream stream(int status, std::string_view content_type);
 
@@ -131,69 +134,70 @@ class HttpResponder {
   std::shared_ptr<Impl> impl_;
 };
 
-// What a path below the files' prefix means.
+// The file for a path below the prefix of files.
 struct ServedPath {
-  FilesRoot root = {};        // nothing outside it is ever served
+  FilesRoot root = {};        // nothing outside it is served
   std::string relative = {};  // "" is the root itself
-  // Asked at the end of the file while a reader follows: may more come? None: no. Called from the
-  // server's threads.
+  // Called at the end of the file while a reader follows: true if more bytes may come. None: no
+  // more come. Called from the server's threads.
   std::function<bool()> is_growing = {};
-  // By which HttpServer::followed_ended() knows it; empty: only time wakes those that follow it.
+  // The name for HttpServer::followed_ended(); empty: followers are woken by time only.
   std::string name = {};
-  // Of a task: what is missing at its beginning is a hole, which is passed over and told; if it is
-  // cut, a reader that follows begins anew.
+  // Output of a task. If its beginning was dropped, that is a hole, which is skipped and reported;
+  // if it is cut, a follower begins again.
   bool is_output = false;
-  std::optional<FileUser> user = {};  // with whose rights it is opened; none: those of this process
+  // Whose rights are used to open it; none: those of this process.
+  std::optional<FileUser> user = {};
 };
 
-// Files at one prefix. Both functions are called from the server's threads, at the same time: they
-// work on values that nobody changes, or take a lock.
+// Files at one prefix. Both functions are called concurrently from the server's threads, so they
+// use constant values or locks.
 struct FilesRoute {
   std::string prefix = {};  // "/v1/files/"; empty: no files
-  // `rest` is the decoded path after the prefix, hostile. An error becomes the status of its code
+  // `rest` is the decoded path after the prefix, untrusted. An error becomes the status of its code
   // (http_status()), with its message and its hint as the body.
   std::function<Result<ServedPath>(std::string_view rest, const PrincipalPtr& by)> resolve = {};
-  // The answer to a directory, as JSON.
+  // The JSON answer for a directory.
   std::function<std::string(const std::vector<DirEntry>&)> encode_directory = {};
 };
 
-// Files answer with Range (206, 416), and with "?follow=1" stream what is appended until is_growing
-// says no and the end is reached; "&offset=N" begins at byte N. They look each 50 ms, and when
-// followed_ended() is called.
+// File answers support Range (206, 416), and with "?follow=1" stream appended bytes until
+// is_growing returns false and the end is reached; "&offset=N" begins at byte N. Followers check
+// every 50 ms, and when followed_ended() is called.
 class HttpServer {
  public:
   struct Options {
-    // A numeric address or "localhost", port 0: any free one; or the path of a Unix socket, which
-    // all users may connect to. Hold a lock on the path's meaning first.
+    // A numeric address or "localhost", port 0: any free port; or the path of a Unix socket, which
+    // all users may connect to. Hold a lock for the path first.
     Address address = {"127.0.0.1", 0};
-    // At a TCP port: requests must bear it ("Authorization: Bearer …"), but for kHttpOpenPath;
-    // others get 401. Empty: nobody is known there, and everybody is answered.
+    // At a TCP port requests must have this token ("Authorization: Bearer …"), except for
+    // kHttpOpenPath; others get 401. Empty: users are unknown, and all requests are answered.
     std::string token = {};
-    // Opens kHttpMetricsPath at a TCP port and nothing else, for collectors; empty: none does.
+    // Valid for kHttpMetricsPath at a TCP port only, for collectors; empty: there is none.
     std::string metrics_token = {};
-    std::string token_hint = {};  // where the token is, for those that come without it
-    // For other machines: `token` and `names` are of no use then. One address of a peer may have a
+    std::string token_hint = {};  // where to find the token, for requests without it
+    // For other machines; then `token` and `names` are not used. One address of a peer may have a
     // quarter of the connections.
     std::optional<HttpTls> tls = {};
-    // By which it may be asked for besides loopback ones and `address`, in the header Host.
+    // Names allowed in the Host header, besides loopback names and `address`.
     std::vector<std::string> names = {};
-    // The body of what the server itself refuses, as JSON; none: the message as text. Called from
-    // the server's threads, at the same time.
+    // The JSON body of an error of the server itself; none: the message as text. Called
+    // concurrently from the server's threads.
     std::string (*encode_error)(const Error&) = nullptr;
-    // For the header Allow of 405; none: all that are served.
+    // The Allow header of 405; none: all supported verbs.
     std::string (*verbs_of)(std::string_view path) = nullptr;
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
     FilesRoute files = {};
-    // At a Unix socket a user may have a quarter of them; more are shut. Root and the user of this
-    // process may have all.
+    // At a Unix socket a user may have a quarter of them; further ones are closed. Root and the
+    // user of this process may have all.
     size_t connections_max = kHttpConnectionsMax;
     Duration request_max = kHttpRequestMax;
   };
-  // Errors: kInvalidArgument (address), kUnsupported (beyond loopback without TLS),
-  // kFailedPrecondition (port in use, no such local address, or
-  // no socket at the path), kUnavailable.
+  // Errors: kInvalidArgument (address), kUnsupported (not loopback and without TLS),
+  // kFailedPrecondition (port in use, no such local address, or another kind of file at the path),
+  // kUnavailable.
   static Result<std::unique_ptr<HttpServer>> listen(Loop& loop, Options options);
-  // Cuts all connections; waits for the server's threads; removes its socket.
+  // Closes all connections, waits for the server's threads, and removes its socket.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
@@ -201,8 +205,7 @@ class HttpServer {
   const Address& address() const;  // with the real port
   uint16_t port() const { return address().port; }
   size_t connections() const;
-  // The file of this ServedPath::name does not grow any more: those that follow it hear it at once,
-  // and not when they look again. In the loop's thread.
+  // The file with this ServedPath::name is complete: its followers are woken at once. Loop thread.
   void followed_ended(std::string_view name);
 
  private:

@@ -22,7 +22,7 @@ void write_line(std::string_view json) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(STDERR_FILENO, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;  // Nobody is left who could be told.
+    if (count <= 0) return;  // There is no other place to report the failure.
     bytes.remove_prefix(static_cast<size_t>(count));
   }
 }
@@ -43,7 +43,7 @@ class JsonSink : public google::LogSink {
     proto::LogLine entry{.at = Time::from_nanos(int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec),
                          .program = program_,
                          .pid = ::getpid()};
-    // Called by LOG itself, in the thread that writes the event.
+    // LOG itself calls this, in the thread that writes the event.
     if (const LoggedEvent logged = event_being_logged(); logged.event != nullptr) {
       write_line(proto::log_line_json(entry, *logged.event, logged.left_out));
       return;
@@ -64,10 +64,10 @@ Result<void> choose_log_format(std::string_view format, std::string program) {
     return Error::invalid_argument(
         text("the format of the log must be text or json, not ", quoted(format)));
   }
-  // It lives as long as the process: other threads may log while it ends.
+  // It lives until the process ends, since other threads may log meanwhile.
   static JsonSink* const sink = new JsonSink(std::move(program));
   google::AddLogSink(sink);
-  // glog's own text is off, on standard error as in files.
+  // glog's own text is switched off, on standard error and in files.
   FLAGS_logtostderr = false;
   FLAGS_alsologtostderr = false;
   FLAGS_stderrthreshold = google::NUM_SEVERITIES;

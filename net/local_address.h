@@ -1,6 +1,6 @@
 #pragma once
 
-// The path of a Unix socket as the system wants it.
+// Converts the path of a Unix socket to a socket address.
 
 #include <string>
 

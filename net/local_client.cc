@@ -1,6 +1,5 @@
-// The life of a session: start_attempt, which the kernel answers at once but the owner hears of
-// later (on_connected or end), then frames, then `end`, which tells the owner and arms the next
-// attempt.
+// The life of a session: start_attempt, whose result the owner gets later (on_connected or end),
+// then frames, then `end`, which informs the owner and arms the next attempt.
 
 #include "net/local_client.h"
 
@@ -19,7 +18,7 @@ namespace {
 
 enum class State : uint8_t { kClosed, kWaiting, kConnecting, kConnected, kEnding };
 
-// A session that lasted this long was a good one: the next retry is quick again.
+// After a session that lasted this long, the next retry is quick again.
 constexpr Duration kGoodSession = seconds(1);
 
 }  // namespace
@@ -31,8 +30,9 @@ struct LocalClient::Impl : std::enable_shared_from_this<LocalClient::Impl> {
   Backoff backoff;
   State state = State::kClosed;
   std::shared_ptr<FrameSocket> socket;
-  uint64_t attempts = 0;  // the one under way, so that what was deferred knows whether it is meant
-  Time since;             // of the session
+  // The number of the present attempt, by which deferred functions of earlier ones are recognized.
+  uint64_t attempts = 0;
+  Time since;  // begin of the session
   Timer retry_timer;
 
   Impl(Loop& on, Options o, Handlers h)
@@ -80,7 +80,7 @@ struct LocalClient::Impl : std::enable_shared_from_this<LocalClient::Impl> {
     });
   }
 
-  // A connected socket: within one machine there is nothing to wait for.
+  // A connected socket: within one machine, connecting does not wait.
   Result<Fd> open() const {
     const Result<sockaddr_un> address = local_address(options.path);
     if (!address) return address.error();

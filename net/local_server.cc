@@ -1,5 +1,5 @@
-// accept_some makes connections, which become peers with their first frame (on_frame); whatever
-// ends one goes through forget.
+// accept_some makes connections, which become peers with their first frame (on_frame); each end
+// goes through forget.
 
 #include "net/local_server.h"
 
@@ -24,7 +24,7 @@ namespace proffer {
 namespace {
 
 constexpr int kAcceptsPerTurn = 64;
-constexpr Duration kAcceptAgain = milliseconds(100);  // when descriptors have run out
+constexpr Duration kAcceptAgain = milliseconds(100);  // if descriptors have run out
 
 }  // namespace
 
@@ -201,8 +201,8 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
 
 LocalServer::LocalServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-// The Impl may outlive us by the handler that is destroying us, so what belongs to the loop goes
-// now.
+// A handler that destroys this object may keep the Impl alive, so the parts that use the loop are
+// destroyed now.
 LocalServer::~LocalServer() {
   impl_->is_closed = true;
   impl_->watcher.reset();

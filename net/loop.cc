@@ -1,6 +1,6 @@
 // One turn of the loop, in libuv's order: descriptors (poll), then `on_check` lets the sockets
-// handle their messages, then `on_prepare` runs what is due at the turn's end and takes the last
-// look before libuv blocks. Start reading at Loop::Impl::on_prepare.
+// handle their messages, then `on_prepare` runs the functions of the turn's end and checks for
+// pending work before libuv blocks. Start reading at Loop::Impl::on_prepare.
 
 #include "net/loop.h"
 
@@ -28,9 +28,10 @@ int64_t read_clock(clockid_t clock) {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// A program may be started with its standard streams closed. What it opens next would get their
-// numbers: libuv aborts when it closes one of them, and what is printed would go to a socket. So
-// they are held by something that can be used in the wrong direction only: who prints is told.
+// A program may be started with closed standard streams. The next opened files would get their
+// numbers: libuv aborts when it closes one of them, and printed text would go to a socket. So the
+// numbers are taken by descriptors that can be used in the wrong direction only: a program that
+// prints gets an error.
 void hold_standard_streams() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
@@ -43,7 +44,7 @@ void hold_standard_streams() {
 struct Timer::State {
   std::function<void()> fn;
   std::optional<Time> due;
-  uint64_t order = 0;  // of arming: timers of one instant run in it
+  uint64_t order = 0;  // of arming: timers of one instant run in this order
 };
 
 struct Loop::Impl {
@@ -59,7 +60,7 @@ struct Loop::Impl {
   int64_t monotonic_start = read_clock(CLOCK_MONOTONIC);
 
   std::vector<Pump*> awake;
-  size_t pumps = 0;  // asleep as well
+  size_t pumps = 0;  // including sleeping ones
   std::map<TimerKey, std::shared_ptr<Timer::State>> timers;
   uint64_t armed_count = 0;
   std::vector<std::function<void()>> deferred;
@@ -68,12 +69,12 @@ struct Loop::Impl {
   std::shared_ptr<void> companion;
   TimeHistogram turns;
   std::optional<int64_t> turn_began;  // monotonic nanoseconds; none: the next turn is not measured
-  uint64_t waited_before = 0;         // what libuv had waited for I/O by then
-  bool is_stopping = false;           // run() ends with this turn
-  bool is_closing = false;            // in the destructor: nobody is called any more
+  uint64_t waited_before = 0;         // libuv's total wait for I/O at that time
+  bool is_stopping = false;           // run() returns after this turn
+  bool is_closing = false;            // in the destructor: no function is called any more
 
   std::mutex mutex;
-  std::vector<std::function<void()>> posted;  // under mutex
+  std::vector<std::function<void()>> posted;  // guarded by mutex
 
   Impl() {
     hold_standard_streams();
@@ -104,10 +105,10 @@ struct Loop::Impl {
     for (const auto& fn : ready) fn();
   }
 
-  // By index: a handler may make and destroy sockets. A removed one leaves a null until the turn
-  // ends.
+  // Uses an index, since a handler may make and destroy sockets. A removed one leaves a null until
+  // the turn ends.
   void on_check() {
-    if (is_stopping) return;  // the last turn is over; libuv just looks once more
+    if (is_stopping) return;  // the last turn is over; libuv only polls once more
     for (size_t i = 0; i < awake.size(); ++i) {
       if (awake[i] != nullptr) awake[i]->pump();
     }
@@ -121,7 +122,7 @@ struct Loop::Impl {
     ready.swap(deferred);
     for (const auto& fn : ready) fn();
     for (size_t i = 0; i < hooks.size(); ++i) {
-      // Held, since a hook may destroy itself.
+      // Kept alive, since a hook may destroy itself.
       if (const auto hook = hooks[i]) (*hook)();
     }
     std::erase(hooks, nullptr);
@@ -134,14 +135,14 @@ struct Loop::Impl {
       return;
     }
     if (is_busy()) {
-      uv_idle_start(&idle, [](uv_idle_t*) {});  // poll looks, and does not block
+      uv_idle_start(&idle, [](uv_idle_t*) {});  // poll checks without blocking
     } else {
       uv_idle_stop(&idle);
     }
     arm_uv_timer();
   }
 
-  // A turn begins where the one before has ended; libuv counts how long it waited in between.
+  // A turn begins at the end of the last one; libuv counts the wait in between.
   void record_turn() {
     const int64_t time = read_clock(CLOCK_MONOTONIC);
     const uint64_t waited = uv_metrics_idle_time(&uv);
@@ -152,7 +153,8 @@ struct Loop::Impl {
     waited_before = waited;
   }
 
-  // Those due now; one that arms itself again for a time that has come waits for the next turn.
+  // Runs the timers that are due now; one that is armed again for a past time waits for the next
+  // turn.
   void run_due_timers() {
     const Time time = now();
     const uint64_t last = armed_count;
@@ -162,7 +164,7 @@ struct Loop::Impl {
       due.push_back(state);
     }
     for (const auto& state : due) {
-      // Disarmed, re-armed or destroyed by one before it?
+      // An earlier timer may have disarmed, re-armed or destroyed it.
       if (!state->due || *state->due > time || state->order > last) continue;
       timers.erase({*state->due, state->order});
       state->due.reset();
@@ -172,7 +174,8 @@ struct Loop::Impl {
   }
 
   bool is_busy() {
-    // Each is asked: the question itself takes a ZeroMQ socket's commands from its descriptor.
+    // All pumps must be asked, since the call also makes ZeroMQ sockets process the commands that
+    // their descriptor signals.
     bool busy = false;
     std::erase_if(awake, [&busy](Pump* pump) {
       if (pump == nullptr) return true;
@@ -217,7 +220,7 @@ Loop::~Loop() {
         reinterpret_cast<uv_handle_t*>(&impl_->wake)}) {
     uv_close(handle, nullptr);
   }
-  uv_run(&impl_->uv, UV_RUN_DEFAULT);  // until work under way has ended and handles are closed
+  uv_run(&impl_->uv, UV_RUN_DEFAULT);  // until running work has ended and handles are closed
   CHECK_EQ(uv_loop_close(&impl_->uv), 0) << "a watcher outlives its loop";
   impl_->companion.reset();
 }
@@ -230,7 +233,7 @@ void Loop::run() {
   impl_->is_stopping = false;
 }
 
-// The turn under way ends in on_prepare; waking makes sure that there is one.
+// The present turn ends in on_prepare; waking ensures that there is one.
 void Loop::stop() {
   impl_->is_stopping = true;
   uv_async_send(&impl_->wake);
@@ -308,7 +311,7 @@ void Loop::wake(Pump* pump) {
 
 void Loop::remove(Pump* pump) {
   --impl_->pumps;
-  pump->is_awake_ = true;  // Nothing wakes it any more.
+  pump->is_awake_ = true;  // No later event would wake it.
   std::replace(impl_->awake.begin(), impl_->awake.end(), pump, static_cast<Pump*>(nullptr));
 }
 
@@ -346,7 +349,7 @@ TurnHook::~TurnHook() {
 
 struct FdWatcher::Impl {
   uv_poll_t poll{};
-  int wanted = 0;  // what libuv was asked for last
+  int wanted = 0;  // the events last requested from libuv
   // Shared, so that the function may destroy the watcher that calls it.
   std::shared_ptr<std::function<void(Events)>> fn;
 };
@@ -376,11 +379,11 @@ void FdWatcher::want(Events wanted) {
     auto* const impl = static_cast<Impl*>(h->data);
     const auto held = impl->fn;
     if (!held) return;
-    // An error (the other end closed with data unread, say) shows when one reads.
+    // An error (for example, the other end closed with unread data) appears at the next read.
     (*held)(Events{.readable = status < 0 || (happened & UV_READABLE) != 0,
                    .writable = (happened & UV_WRITABLE) != 0});
-    // libuv stops at an error. One read may have found data that came before it, so the owner is
-    // called again until it has found the error and closed. `impl` is there: libuv frees it later.
+    // libuv stops at an error. One read may have returned earlier data, so the owner is called
+    // again until it has found the error and closed. `impl` still exists: libuv frees it later.
     if (status < 0 && impl->fn != nullptr && impl->wanted != 0) {
       uv_poll_start(h, impl->wanted, h->poll_cb);
     }

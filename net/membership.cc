@@ -38,7 +38,7 @@ Result<std::string> folder_of(KeyKind kind) {
       .with_hint("set $PROFFER_CONFIG_DIR");
 }
 
-// A master on this machine would be asked by its socket; port 0 is nowhere.
+// A master on this machine is reached by its socket; port 0 is not an address.
 bool are_master_addresses(const Result<Masters>& masters) {
   return masters && std::all_of(masters->begin(), masters->end(), [](const Address& one) {
            return one.socket.empty() && one.port != 0;
@@ -57,13 +57,13 @@ std::string_view value_of(const std::vector<std::string_view>& lines, std::strin
 
 Result<void> make_folders(const std::string& path, mode_t mode) {
   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
-    ::mkdir(path.substr(0, end).c_str(), 0755);  // there as a rule; the last one tells
+    ::mkdir(path.substr(0, end).c_str(), 0755);  // usually it exists; the last call reports errors
   }
   if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
   return Error::unavailable(text("cannot make ", quoted(path), ": ", strerror(errno)));
 }
 
-// What was typed, or else $PROFFER_MASTER; none if neither says anything.
+// The given value, or else $PROFFER_MASTER; none if both are empty.
 Result<std::optional<Masters>> named_masters(std::string_view what, std::string_view given) {
   const std::string of_environment = variable("PROFFER_MASTER");
   if (given.empty()) {

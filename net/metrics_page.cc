@@ -26,7 +26,7 @@ void write_process(const ProcessFigures& process, int64_t descriptors, MetricsTe
                      process.started_at - Time());
 }
 
-// The loop's clock goes on from where the wall clock was when the process began.
+// The loop's clock continues from the wall clock at the start of the process.
 Duration clock_step(const Loop& loop) {
   timespec wall{};
   ::clock_gettime(CLOCK_REALTIME, &wall);

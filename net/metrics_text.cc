@@ -23,7 +23,7 @@ std::string_view to_text(MetricType type) {
 
 std::string in_seconds(Duration duration) { return fmt::format("{:.6f}", duration.seconds()); }
 
-// Prometheus wants base units: bytes, where resources are in MiB.
+// Prometheus uses base units: bytes, where resources are in MiB.
 std::string_view unit_of(ResourceKind kind) {
   switch (kind) {
     case ResourceKind::kCpus:
@@ -53,7 +53,7 @@ MetricsFormat metrics_format(std::string_view accept) {
 
 void MetricsText::family(MetricType type, std::string_view name, std::string_view help) {
   name_ = name;
-  // A family of counters is named without the end that its samples have.
+  // A counter family is named without the suffix of its samples.
   constexpr std::string_view kTotal = "_total";
   if (format_ == MetricsFormat::kOpenMetrics && name.ends_with(kTotal)) {
     name.remove_suffix(kTotal.size());

@@ -1,6 +1,6 @@
 #pragma once
 
-// By which address other machines reach this one.
+// The address at which other machines reach this one.
 
 #include <optional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace proffer {
 
-// That of the interface over which `other` is reached, numeric; none if it is not reached, or its
-// name is not known. May block while the name is looked up. Nothing is sent.
+// The address of the interface towards `other`, numeric; none if it is unreachable, or its name is
+// unknown. May block to resolve the name. Sends nothing.
 std::optional<std::string> own_address_towards(const Address& other);
 
 }  // namespace proffer

@@ -56,7 +56,7 @@ ssize_t receive_with_fds(int socket, std::span<char> room, std::vector<Fd>& fds,
       fds.emplace_back(fd);
     }
   }
-  // Of more than there is room for, the kernel passed some.
+  // If there is too little room, the kernel has passed only some.
   if ((message.msg_flags & MSG_CTRUNC) != 0) fds.clear();
   return got;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Messages with open descriptors, over a Unix socket (SCM_RIGHTS): what the other end may read and
-// write without a path to it.
+// Messages with open descriptors over a Unix socket (SCM_RIGHTS), which the receiver can use
+// without a path.
 
 #include <cstddef>
 #include <span>
@@ -14,13 +14,13 @@
 
 namespace proffer {
 
-inline constexpr size_t kPassedFdsMax = 3;  // in one message; of more, none is taken
+inline constexpr size_t kPassedFdsMax = 3;  // per message; if there are more, all are dropped
 
-// As send(2), with these descriptors: at most kPassedFdsMax, none without bytes. They stay the
+// As send(2), with at most kPassedFdsMax descriptors, and none without bytes. They stay the
 // caller's.
 ssize_t send_with_fds(int socket, std::string_view bytes, std::span<const int> fds, int flags);
 
-// As recv(2). `fds` are those that came with it, which are closed when a program is executed.
+// As recv(2). `fds` are the received descriptors, with close-on-exec.
 ssize_t receive_with_fds(int socket, std::span<char> room, std::vector<Fd>& fds, int flags);
 
 }  // namespace proffer

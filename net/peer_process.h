@@ -1,6 +1,6 @@
 #pragma once
 
-// The process at the other end of a Unix socket, as the kernel says.
+// The process at the other end of a Unix socket, as the kernel reports it.
 
 #include <cstdint>
 #include <optional>
@@ -15,11 +15,12 @@ struct PeerProcess {
   bool operator==(const PeerProcess&) const = default;
 };
 
-// What libzmq writes as the address of a peer on a Unix socket, "localhost:uid:gid:pid". That of a
-// TCP peer is a number, so no peer can choose this form. None: it is another.
+// Parses libzmq's address of a peer on a Unix socket, "localhost:uid:gid:pid". The address of a TCP
+// peer is numeric, so no peer can imitate this form. None: another form.
 std::optional<PeerProcess> peer_process(std::string_view address);
 
-// The user at the other end of a connected Unix socket, as the kernel says. None: `fd` is another.
+// The user at the other end of a connected Unix socket, from the kernel. None: `fd` is another
+// kind.
 std::optional<uint32_t> user_of_socket(int fd);
 
 }  // namespace proffer

@@ -47,7 +47,7 @@ int64_t count_descriptors() {
   int64_t count = 0;
   while (const dirent* entry = ::readdir(directory)) count += entry->d_name[0] != '.';
   ::closedir(directory);
-  return count - 1;  // That of the directory itself.
+  return count - 1;  // Without the descriptor of the directory itself.
 }
 
 Time machine_start() {
@@ -61,8 +61,8 @@ Time machine_start() {
 
 ProcessFigures read_process_figures() {
   ProcessFigures figures;
-  // The name of the program may hold spaces and parentheses, and ends at the last one. Behind it,
-  // the state is field 3 of proc(5).
+  // The program's name may contain spaces and parentheses, and ends at the last parenthesis. The
+  // state after it is field 3 of proc(5).
   const std::string stat = read_all("/proc/self/stat");
   const size_t name_end = stat.rfind(')');
   if (name_end != std::string::npos) {

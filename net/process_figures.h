@@ -1,6 +1,6 @@
 #pragma once
 
-// What this process uses of its machine, as the kernel counts it.
+// Resource use of this process, from the kernel.
 
 #include <cstdint>
 #include <optional>
@@ -11,20 +11,21 @@
 namespace proffer {
 
 struct ProcessFigures {
-  Duration cpu = {};  // user and system, to the clock tick
+  Duration cpu = {};  // user and system time, rounded to clock ticks
   int64_t resident_bytes = 0;
   int64_t virtual_bytes = 0;
   int64_t threads = 0;
-  std::optional<int64_t> descriptors_max = {};  // none: as many as it likes
+  std::optional<int64_t> descriptors_max = {};  // none: unlimited
   Time started_at = {};
 };
 
-// Reads /proc. Any thread. What cannot be read is zero.
+// Reads /proc. Any thread. Unreadable values are zero.
 ProcessFigures read_process_figures();
 
-// How many descriptors this process has open, as they were counted last, at first now. Counting
-// takes a microsecond for each on kernels before 6.2, so a worker does it again meanwhile, one at a
-// time: where all workers wait for a disk, the answer is old, and it comes. The loop's thread only.
+// The number of open descriptors of this process at the last count, which is made now the first
+// time. Before Linux 6.2 counting takes a microsecond per descriptor, so a worker then counts
+// again, one at a time. If all workers wait for a disk, the result is old, but it is returned at
+// once. Loop thread only.
 int64_t open_descriptors(Loop& loop);
 
 }  // namespace proffer

@@ -1,4 +1,4 @@
-// getrandom, all or nothing: a secret of less randomness is none.
+// getrandom, all or nothing: a secret must have its full randomness.
 
 #include "net/randomness.h"
 
@@ -17,7 +17,7 @@ std::array<uint8_t, kSize> random_bytes() {
   std::array<uint8_t, kSize> bytes{};
   ssize_t got = 0;
   do {
-    got = getrandom(bytes.data(), bytes.size(), 0);  // up to 256 bytes come whole
+    got = getrandom(bytes.data(), bytes.size(), 0);  // up to 256 bytes are returned at once
   } while (got < 0 && errno == EINTR);
   CHECK_EQ(got, static_cast<ssize_t>(kSize)) << "getrandom";
   return bytes;

@@ -1,5 +1,5 @@
-// This program's recv() comes before that of the C library, also for the libraries that it uses:
-// the dynamic linker looks here first.
+// The dynamic linker resolves recv() to this function instead of the C library's, also for
+// libraries.
 
 #include "net/received_bytes.h"
 
@@ -17,7 +17,7 @@ constexpr size_t kPerPage = 1'024;
 constexpr size_t kPages = 1'024;
 using Page = std::array<std::atomic<uint64_t>, kPerPage>;
 
-// By descriptor. Pages are made when needed, and stay.
+// Indexed by descriptor. Pages are made when needed, and stay.
 std::array<std::atomic<Page*>, kPages> pages;
 
 std::atomic<uint64_t>* counter_of(int fd, bool may_make) {
@@ -30,7 +30,7 @@ std::atomic<uint64_t>* counter_of(int fd, bool may_make) {
     if (place.compare_exchange_strong(page, made, std::memory_order_acq_rel)) {
       page = made;
     } else {
-      delete made;  // Another thread was quicker.
+      delete made;  // Another thread was faster.
     }
   }
   return &(*page)[static_cast<size_t>(fd) % kPerPage];

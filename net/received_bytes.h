@@ -1,13 +1,13 @@
 #pragma once
 
-// Inside net only: what libzmq has received, which it tells nobody before a message is whole.
+// Inside net only: the bytes that libzmq has received, including incomplete messages.
 
 #include <cstdint>
 
 namespace proffer {
 
-// Bytes that came to this descriptor by recv() since the program began, from all connections that
-// had it. 0 from the 1,048,576th descriptor on. Any thread, O(1).
+// Bytes that recv() returned for this descriptor since the program began, over all connections that
+// used it. 0 for descriptors above 1,048,575. Any thread, O(1).
 uint64_t received_bytes(int fd);
 
 }  // namespace proffer

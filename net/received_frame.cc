@@ -38,7 +38,7 @@ ReceivedFrame ReceivedFrame::copy_of(std::span<const std::byte> bytes) {
 }
 
 std::span<const std::byte> ReceivedFrame::bytes() const {
-  // libzmq takes no const pointer, and changes nothing.
+  // libzmq's function is not const-correct, and changes nothing.
   zmq_msg_t* message = as_message(const_cast<std::byte*>(message_.data()));
   return {static_cast<const std::byte*>(zmq_msg_data(message)), zmq_msg_size(message)};
 }

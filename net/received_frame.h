@@ -1,8 +1,8 @@
 #pragma once
 
-// One frame as it came from a socket, with the memory that it lies in: it can be kept without a
-// copy. A small frame shares its memory with those that came beside it, so one that is to be kept
-// for long is copied (copy_of).
+// One received frame with its memory, so that it can be kept without a copy. Small frames share
+// memory with others that came together, so a frame that is kept for long should be copied
+// (copy_of).
 
 #include <array>
 #include <cstddef>
@@ -21,12 +21,12 @@ class ReceivedFrame {
 
   static ReceivedFrame copy_of(std::span<const std::byte> bytes);
 
-  // Not aligned; valid while this lives and is not moved from.
+  // Not aligned; valid until this is destroyed or moved from.
   std::span<const std::byte> bytes() const;
   operator std::span<const std::byte>() const { return bytes(); }
   size_t size() const { return bytes().size(); }
 
-  // libzmq's zmq_msg_t, for net/ alone.
+  // libzmq's zmq_msg_t, for net/ only.
   void* message() { return message_.data(); }
 
  private:

@@ -1,10 +1,10 @@
-// Frames in, frames out, and who is still there. The story of receiving is Impl::pump; of a slow
-// peer Impl::send and retry; of a lost one Impl::on_hint, probe, and tell_losses.
+// Receives and sends frames, and tracks connected peers. Read Impl::pump for receiving, Impl::send
+// and retry for slow peers, and Impl::on_hint, probe, and tell_losses for lost peers.
 //
-// A disconnect is learnt in three ways: libzmq's monitor names a descriptor (a hint: descriptors
-// are reused), a descriptor turns up with another peer, or a send says "no such host". The first
-// two are confirmed by the third, with an empty frame. A peer is told lost only after its last
-// frame.
+// A disconnect is detected in three ways: libzmq's monitor reports a descriptor (a hint, since
+// descriptors are reused), a descriptor appears with another peer, or a send fails with "no such
+// host". The first two are confirmed by the third, with an empty frame. A peer is reported as lost
+// only after its last frame.
 
 #include "net/router.h"
 
@@ -31,33 +31,34 @@ namespace proffer {
 namespace {
 
 constexpr int kLingerMillis = 100;
-constexpr Duration kRetryMin = milliseconds(1);  // of frames to slow peers
+constexpr Duration kRetryMin = milliseconds(1);  // for frames to slow peers
 constexpr Duration kRetryMax = milliseconds(50);
-constexpr Duration kProbeMin = milliseconds(1);  // doubling: about a quarter of a second in all
+// Doubled each time: about a quarter of a second in all.
+constexpr Duration kProbeMin = milliseconds(1);
 constexpr int kProbesMax = 8;
-constexpr Duration kSweepEvery = seconds(2);  // of ended sessions whose connection stays open
-constexpr Duration kLastWords = seconds(1);   // that an ended session's last frame has to leave
-constexpr size_t kIgnoredBytesMax = size_t{2} << 20;  // of its frames after that
-constexpr size_t kIgnoredFrameCost = 4'096;           // beside its bytes
-constexpr Duration kDrainMax = milliseconds(100);     // last frames are waited for no longer
+constexpr Duration kSweepEvery = seconds(2);  // over ended sessions whose connection is still open
+constexpr Duration kLastWords = seconds(1);   // for the last frame of an ended session
+constexpr size_t kIgnoredBytesMax = size_t{2} << 20;  // of frames that arrive after that
+constexpr size_t kIgnoredFrameCost = 4'096;           // added to the size of each
+constexpr Duration kDrainMax = milliseconds(100);     // maximum wait for last frames
 constexpr size_t kHintsPerTurn = 1'024;
 
 enum class Sent : uint8_t { kYes, kFull, kGone };
 
 struct Peer {
   PeerId id;
-  std::string routing;  // libzmq's name of the connection
+  std::string routing;  // libzmq's id of the connection
   int fd = -1;          // of the connection; a hint
   std::string address;
-  PublicKey key;           // if it came by CURVE
+  PublicKey key;           // for a peer with CURVE
   bool has_ended = false;  // dropped or lost: frames are ignored until the connection is gone
   Time ended_at;
-  size_t ignored_bytes = 0;  // since then
+  size_t ignored_bytes = 0;  // since the end of the session
   bool is_gone = false;      // the connection is gone; last frames may still be read
   Time gone_since;
-  LazyQueue<OutgoingFrame> queue;  // of this turn, and what a slow peer does not take
+  LazyQueue<OutgoingFrame> queue;  // frames of this turn, and those that a slow peer has not taken
   size_t queued_bytes = 0;
-  bool is_backlogged = false;  // its next frames wait for the retry timer
+  bool is_backlogged = false;  // further frames wait for the retry timer
 };
 
 struct Part {
@@ -114,7 +115,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   };
   struct Hint {
     int fd = -1;
-    std::string routing;  // whose descriptor it was when the hint came; empty: not known yet
+    // The peer with this descriptor at the time of the hint; empty: unknown yet.
+    std::string routing;
     Time since;
   };
 
@@ -138,10 +140,11 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
 
   std::vector<Hint> hints;
   std::unordered_map<std::string, Suspect> suspects;  // by routing id; order does not matter
-  std::vector<std::string> gone;                      // routing ids, not told yet
-  std::vector<std::pair<PeerId, PeerLoss>> losses;    // to tell
-  std::vector<PeerId> spoken_to;  // in this turn, and not backlogged; may repeat
-  size_t frames_held = 0;         // for them
+  std::vector<std::string> gone;                      // routing ids, not reported yet
+  std::vector<std::pair<PeerId, PeerLoss>> losses;    // not reported yet
+  // Peers with frames of this turn that are not backlogged; may repeat.
+  std::vector<PeerId> spoken_to;
+  size_t frames_held = 0;  // for these peers
   std::vector<PeerId> backlogged;
   Duration retry_wait = kRetryMin;
   Timer retry_timer;
@@ -163,7 +166,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     socket.set(ZMQ_ROUTER_MANDATORY, 1);
     socket.set(ZMQ_BACKLOG, kListenBacklog);
     socket.set(ZMQ_LINGER, kLingerMillis);
-    // A frame may have a mebibyte, and libzmq counts frames only.
+    // A frame may have a mebibyte, and libzmq limits only the number of frames.
     socket.set(ZMQ_RCVHWM, kReceiveQueueFrames);
     socket.set(ZMQ_SNDHWM, kSendQueueFrames);
     const int64_t frame_max = kFrameBytesMax;
@@ -173,11 +176,11 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
              0);
   }
 
-  // Options of a ZeroMQ socket hold for what it binds from then on.
+  // The options of a ZeroMQ socket apply to later binds.
   void secure_next(bool is_keyed) {
-    // With a domain libzmq refuses peers that speak ZMTP 1 or 2, and what is no ZMTP looks like
-    // ZMTP 1 to it. Such a peer that is still in its handshake when the socket is closed makes
-    // libzmq 4.3.4 abort the process. Also of the plain ones, where the domain has no other effect.
+    // If a domain is set, libzmq refuses peers that use ZMTP 1 or 2; other protocols look like ZMTP
+    // 1 to it. Without one, such a peer in its handshake makes libzmq 4.3.4 abort the process when
+    // the socket is closed. Plain sockets get a domain too, where it has no other effect.
     socket.set_text(ZMQ_ZAP_DOMAIN, is_keyed ? std::string_view(zap_domain) : kPlainDomain);
     if (is_keyed) {
       socket.set_text(ZMQ_CURVE_SECRETKEY, options.keys->own.secret_key);
@@ -210,13 +213,14 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
            !losses.empty();
   }
 
-  // One message of whatever form; false if there is none.
+  // Receives one message of any form; false if there is none.
   bool receive_one() {
     Part routing;
     if (!routing.receive(socket.get())) return false;
     Part frame;
     const bool has_frame = routing.has_more() && frame.receive(socket.get());
-    // All parts of a message are there once its first is; each is freed before the next is taken.
+    // All parts of a message are there when the first is; each is freed before the next is
+    // received.
     bool has_extra = has_frame && frame.has_more();
     for (bool more = has_extra; more;) {
       Part extra;
@@ -245,7 +249,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
       }
       peer = &welcome(name, fd, frame);
       if (zap != nullptr && peer->key.empty() && !peer_process(peer->address)) {
-        // Never seen; libzmq lets peers in without a key if it finds no handler to ask.
+        // Never observed; but libzmq admits peers without a check if there is no handler.
         ++counts.peers_refused;
         end_session(*peer);
         end_connection(name, fd);
@@ -254,8 +258,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     }
     if (peer->has_ended) {
       ++counts.ignored;
-      // What was on its way may not cost it the last words: the sweep ends the connection, or so
-      // much that they have left long since.
+      // Frames that were already on their way must not prevent that the peer gets its last message.
+      // So the sweep ends the connection, or the limit on these frames, after which the last
+      // message has long left.
       peer->ignored_bytes += frame.size() + kIgnoredFrameCost;
       const bool is_enough = peer->ignored_bytes >= kIgnoredBytesMax;
       if (is_enough || loop.now() - peer->ended_at >= kLastWords) end_connection(name, fd);
@@ -274,7 +279,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     peer.fd = fd;
     const char* address = zmq_msg_gets(frame.message(), "Peer-Address");
     if (address != nullptr) peer.address = address;
-    // Said by our own handler; a peer without CURVE could say it of itself.
+    // Only the handler's value is used; a peer without CURVE could set this property itself.
     const char* key = zmq_msg_gets(frame.message(), "User-Id");
     if (zap != nullptr && key != nullptr && !peer_process(peer.address) &&
         is_valid_public_key(key)) {
@@ -285,14 +290,14 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     ++counts.peers_seen;
     if (fd >= 0) {
       Peer*& holder = by_fd[fd];
-      if (holder != nullptr) suspect(holder->routing);  // its descriptor is somebody else's now
+      if (holder != nullptr) suspect(holder->routing);  // another connection has its descriptor now
       holder = &peer;
     }
     return peer;
   }
 
-  // Shuts a connection that has just spoken, if it is still there: its descriptor may be somebody
-  // else's by now, so libzmq is asked first.
+  // Closes a connection that has just sent a frame, if it still exists: its descriptor may have
+  // been reused, so libzmq is asked first.
   void end_connection(const std::string& name, int fd) {
     if (fd >= 0 && probe_peer(name) != Sent::kGone) shutdown(fd, SHUT_RDWR);
     suspect(name);
@@ -329,7 +334,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     if (has_no_room(peer, frame)) {
       ++counts.overflows;
       lose(peer, PeerLoss::kOverflow);
-      end_connection(peer.routing, peer.fd);  // It reads no last words, and goes on sending.
+      // It does not read its last message, and continues to send.
+      end_connection(peer.routing, peer.fd);
       return false;
     }
     peer.queued_bytes += peer.queue.emplace_back(frame).size();
@@ -354,7 +360,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     }
   }
 
-  // Until it is empty, or its peer full or gone; whether any frame was sent.
+  // Sends until the queue is empty, or the peer is full or gone; returns whether any frame was
+  // sent.
   bool send_queue(Peer& peer) {
     bool any = false;
     for (size_t i = 0; i < kMessagesPerTurn && !peer.queue.empty(); ++i) {
@@ -373,8 +380,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     return any;
   }
 
-  // A ROUTER cannot say when a full peer has room again, so a timer asks: soon while there is
-  // progress, less often while there is none.
+  // A ROUTER does not report when a full peer has room again, so a timer retries: soon while there
+  // is progress, less often otherwise.
   void retry() {
     bool progress = false;
     std::vector<PeerId> waiting;
@@ -394,9 +401,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
 
   // ---- Ends of sessions.
 
-  // The session is over; the entry stays until the connection is gone, to know its frames.
+  // The session has ended; the entry stays until the connection is gone, to recognize its frames.
   void end_session(Peer& peer) {
-    if (!peer.is_backlogged) send_queue(peer);  // its last words
+    if (!peer.is_backlogged) send_queue(peer);  // its last message
     peer.has_ended = true;
     peer.ended_at = loop.now();
     peer.queue.clear();
@@ -420,8 +427,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     gone.push_back(peer.routing);
   }
 
-  // Those whose connection was gone before this batch of messages was read to its end have no more
-  // frames. Under a flood of others the end is not waited for long.
+  // Connections that were gone before this batch of messages was read to its end have no more
+  // frames. During a flood of other messages, the wait for that end is limited.
   void settle_gone(bool is_drained, Time started) {
     std::vector<std::string> later;
     for (const std::string& name : gone) {
@@ -453,7 +460,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   void drop(PeerId id) {
     const auto found = by_id.find(id);
     if (found != by_id.end()) end_session(*found->second);
-    // Lost, but not told yet: now it need not be.
+    // It was lost and not reported yet, so no report is needed.
     std::erase_if(losses, [id](const auto& loss) { return loss.first == id; });
   }
 
@@ -487,8 +494,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     }
   }
 
-  // A hint may come before the first frame of its peer has been read, so it waits for the end of
-  // what is there to read.
+  // A hint may come before the first frame of its peer was read, so it waits until all available
+  // messages are read.
   void apply_hints(bool is_drained, Time now) {
     std::vector<Hint> later;
     for (Hint& hint : hints) {
@@ -512,8 +519,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     probe_timer.arm(now);
   }
 
-  // The monitor may be quicker than the socket's own news of the same disconnect, so a success is
-  // asked again a few times before the hint is given up.
+  // The monitor may be faster than the socket with the same disconnect, so a successful probe is
+  // repeated a few times before the hint is dropped.
   void probe() {
     const Time now = loop.now();
     std::optional<Time> next;
@@ -528,7 +535,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     probe_timer.arm(next);
   }
 
-  // Probes if it is time to; true if it is gone, or seems to be there after all.
+  // Probes if it is time to; true if the connection is gone, or is confirmed to exist.
   bool is_settled(const std::string& name, Suspect& each, Time now) {
     const auto found = by_routing.find(name);
     if (found == by_routing.end() || found->second->is_gone) return true;
@@ -541,8 +548,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     return each.probes >= kProbesMax;
   }
 
-  // Events can be lost, and a peer may keep its connection open in silence: neither the entry of an
-  // ended session nor its connection stays.
+  // Events can be lost, and a peer may keep its connection open silently: removes the entries and
+  // the connections of ended sessions.
   void sweep() {
     bool any = false;
     const Time now = loop.now();
@@ -565,8 +572,8 @@ Router::Router(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
   impl_->loop.add(impl_.get());
 }
 
-// The Impl may outlive us by the handler that is destroying us, so what belongs to the loop goes
-// now.
+// A handler that destroys this object may keep the Impl alive, so the parts that use the loop are
+// destroyed now.
 Router::~Router() {
   impl_->flush();
   impl_->is_closed = true;
@@ -597,7 +604,7 @@ Result<void> Router::listen(const std::string& endpoint) {
   if (uninterrupted([&] { return zmq_bind(impl_->socket.get(), endpoint.c_str()); }) != 0) {
     return bind_error(endpoint, zmq_errno());
   }
-  // The umask forbids others to connect; who they are is asked of the kernel.
+  // The umask forbids other users to connect; the kernel identifies them.
   if (is_ipc && chmod(endpoint.c_str() + kIpc.size(), 0666) != 0) {
     return bind_error(endpoint, errno);
   }

@@ -10,8 +10,7 @@ bool put(std::string_view bytes, std::FILE* to) {
   return std::fwrite(bytes.data(), 1, bytes.size(), to) == bytes.size();
 }
 
-// Of words that somebody else may have put together: lines behind the first one are no errors or
-// hints of their own.
+// For text of other origin: its continuation lines must not look like separate errors or hints.
 std::string words_of(std::string_view words) {
   constexpr size_t kBehindHint = 4;
   return printable_lines(indented(words, kBehindHint));

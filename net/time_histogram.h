@@ -1,7 +1,7 @@
 #pragma once
 
-// How long something took, many times, in the buckets of a Prometheus histogram: fixed bounds from
-// 100 µs to 10 s, so that those of several processes and times can be added up.
+// A histogram of durations in the buckets of a Prometheus histogram. The bounds are fixed, from 100
+// µs to 10 s, so that histograms of several processes and times can be added up.
 
 #include <array>
 #include <cstddef>
@@ -18,7 +18,7 @@ class TimeHistogram {
       milliseconds(10),  milliseconds(50),    milliseconds(100), milliseconds(500),
       seconds(1),        milliseconds(2'500), seconds(5),        seconds(10)};
 
-  // Negative counts as zero. O(bounds).
+  // Negative durations count as zero. O(bounds).
   void record(Duration duration) {
     if (duration < Duration()) duration = Duration();
     size_t bucket = 0;
@@ -30,7 +30,7 @@ class TimeHistogram {
 
   uint64_t count() const { return count_; }
   Duration sum() const { return sum_; }
-  // Of bucket i alone: above the bound before it, up to its own; the last has no bound.
+  // Bucket i only: above the bound before it, up to its own; the last has no bound.
   const std::array<uint64_t, kBounds.size() + 1>& counts() const { return counts_; }
 
  private:

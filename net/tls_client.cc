@@ -96,7 +96,7 @@ struct TlsClient::Impl {
     if (session != nullptr) library().deinit(session);
     if (credentials != nullptr) library().free_credentials(credentials);
   }
-  // Of the key in the certificate that the server showed; it has proved that it holds the key.
+  // The pin of the key in the server's certificate; the server has proved that it has the key.
   std::string pin_of_server() const {
     const Library& tls = library();
     unsigned count = 0;
@@ -113,7 +113,7 @@ struct TlsClient::Impl {
         tls.key_id(certificate, GNUTLS_KEYID_USE_SHA256, hash.data(), &bytes) >= 0 &&
         bytes == hash.size() && tls.to_base64(&raw, &base64) >= 0) {
       found.assign(reinterpret_cast<const char*>(base64.data), base64.size);
-      std::free(base64.data);  // gnutls_free is free() unless somebody says otherwise
+      std::free(base64.data);  // gnutls_free is free() by default
     }
     tls.certificate_deinit(certificate);
     return found;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Inside net only: the client's end of TLS 1.3 on a connected socket that does not block. GnuTLS is
-// loaded when the first one begins: most commands need none, and loading costs milliseconds.
+// Inside net only: the client side of TLS 1.3 on a connected non-blocking socket. GnuTLS is loaded
+// with the first one: most commands do not need it, and loading takes milliseconds.
 
 #include <cstddef>
 #include <memory>
@@ -14,8 +14,8 @@ namespace proffer {
 
 class TlsClient {
  public:
-  // `pin` as TlsIdentity::pin: a server with another key is told nothing. `fd` outlives this
-  // object. Errors: kUnavailable (GnuTLS cannot be loaded), kInvalidArgument (no such pin).
+  // `pin` as TlsIdentity::pin: nothing is sent to a server with another key. `fd` outlives this
+  // object. Errors: kUnavailable (GnuTLS cannot be loaded), kInvalidArgument (invalid pin).
   static Result<std::unique_ptr<TlsClient>> start(int fd, const std::string& pin);
   ~TlsClient();
   TlsClient(const TlsClient&) = delete;
@@ -24,12 +24,12 @@ class TlsClient {
   // True once the server has proved its key. Errors: kUnavailable (the connection), and
   // kPermissionDenied: it has another key.
   Result<bool> shake_hands();
-  // What the next call waits for: POLLIN or POLLOUT.
+  // The events that the next call needs: POLLIN or POLLOUT.
   short events() const;
 
-  // After the handshake. How many bytes went; 0: wait. Errors: kUnavailable.
+  // After the handshake. Returns the number of sent bytes; 0: wait. Errors: kUnavailable.
   Result<size_t> send(const char* bytes, size_t count);
-  // none: wait; 0: the server has ended the connection. Errors: kUnavailable.
+  // None: wait; 0: the server has ended the connection. Errors: kUnavailable.
   Result<std::optional<size_t>> receive(char* bytes, size_t count);
 
  private:

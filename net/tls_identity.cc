@@ -14,14 +14,14 @@
 namespace proffer {
 namespace {
 
-constexpr time_t kDay = 24 * 3600;  // of a clock that is behind
+constexpr time_t kDay = 24 * 3600;  // for clocks that are behind
 
 using Key = std::unique_ptr<std::remove_pointer_t<gnutls_x509_privkey_t>,
                             decltype(&gnutls_x509_privkey_deinit)>;
 using Certificate =
     std::unique_ptr<std::remove_pointer_t<gnutls_x509_crt_t>, decltype(&gnutls_x509_crt_deinit)>;
 
-// The bytes of what the library allocated.
+// Copies and frees bytes that the library allocated.
 std::string taken(gnutls_datum_t& datum) {
   std::string bytes(reinterpret_cast<const char*>(datum.data), datum.size);
   gnutls_free(datum.data);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The identity of a TLS server: a key pair with a certificate that it made itself. No authority
-// signs it: clients learn the pin of the key from a peer that they trust, and accept no other key.
+// The identity of a TLS server: a key pair with a self-signed certificate. Clients get the pin of
+// the key from a peer that they trust, and accept no other key.
 
 #include <string>
 #include <string_view>
@@ -13,14 +13,14 @@ namespace proffer {
 struct TlsIdentity {
   std::string key_pem = {};  // secret
   std::string certificate_pem = {};
-  // SHA-256 of the public key (SubjectPublicKeyInfo) in base64: what RFC 7469 calls a pin, and
-  // `curl --pinnedpubkey sha256//…` takes. kPinBytesMax characters.
+  // SHA-256 of the public key (SubjectPublicKeyInfo) in base64: a pin as in RFC 7469, for `curl
+  // --pinnedpubkey sha256//…`. kPinBytesMax characters.
   std::string pin = {};
   bool operator==(const TlsIdentity&) const = default;
 };
 
-// ECDSA over P-256, from the system's randomness; a millisecond. The certificate has no end:
-// the party that vouches for its pin says how long. Errors: kInternal.
+// A random ECDSA key on P-256, which takes a millisecond. The certificate does not expire: the peer
+// that vouches for its pin limits the time. Errors: kInternal.
 Result<TlsIdentity> make_tls_identity(std::string_view name);
 
 }  // namespace proffer

@@ -58,7 +58,7 @@ void TraceLog::write(const std::vector<TraceEvent>& events, int64_t now_s) {
 }
 
 void TraceLog::warn(const TraceEvent& event, int64_t now_s) {
-  // One user's events do not keep those of another out of the log.
+  // The limit is per user, so that one user's events do not suppress those of another.
   std::string user;
   for (const auto& [key, value] : fields_of(event)) {
     if (key == "user") user = value;
@@ -83,7 +83,7 @@ void TraceLog::warn(const TraceEvent& event, int64_t now_s) {
 
 Result<void> write_file_atomically(const std::string& path, std::string_view bytes, mode_t mode) {
   const std::string temporary = path + ".new";
-  ::unlink(temporary.c_str());  // One that was left may have another mode.
+  ::unlink(temporary.c_str());  // An earlier one may have another mode.
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (fd < 0) return file_error("write", temporary);
   while (!bytes.empty()) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What daemons do with a core's trace: log lines (glog), and one counter for each kind of event.
-// They come from the same events, so they cannot disagree.
+// Writes a core's trace as log lines (glog), and counts events by kind. Both use the same events,
+// so they cannot disagree.
 
 #include <cstdint>
 #include <map>
@@ -15,17 +15,17 @@
 
 namespace proffer {
 
-// What this thread writes to the log at the moment. For sinks of glog, which are called meanwhile.
+// The event that this thread is writing to the log. For glog sinks, which are called meanwhile.
 struct LoggedEvent {
   const TraceEvent* event = nullptr;  // nullptr: none
-  uint64_t left_out = 0;              // of its kind, before it
+  uint64_t left_out = 0;              // events of this kind that were left out before it
 };
 LoggedEvent event_being_logged();
 
 class TraceLog {
  public:
   // Logs by level and counts. Warnings that peers can cause are limited to ten per event, user and
-  // second; how many were left out is said with the next one.
+  // second; the next one states how many were left out.
   void write(const std::vector<TraceEvent>& events, int64_t now_s);
 
   const std::map<std::string_view, uint64_t>& counts() const { return counts_; }
@@ -42,8 +42,8 @@ class TraceLog {
   std::map<std::pair<std::string_view, std::string>, Limit> limits_;  // by event and user
 };
 
-// Writes `bytes` to `path` by a temporary file beside it and a rename: readers see all or nothing.
-// Errors: kUnavailable with the path and why.
+// Writes `bytes` to `path` with a temporary file and a rename: readers see the old or the new file.
+// Errors: kUnavailable with the path and the reason.
 Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
                                    mode_t mode = 0644);
 

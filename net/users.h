@@ -1,7 +1,6 @@
 #pragma once
 
-// Users and groups, as the user database of this machine has them. May read files; answers are
-// those of now.
+// Users and groups from the user database of this machine. May read files; results are current.
 
 #include <cstdint>
 #include <map>
@@ -16,14 +15,14 @@ namespace proffer {
 
 // "alice"; "uid 4711" if the database has no name for it.
 std::string user_name(uint32_t uid);
-// All groups of the user, also the supplementary ones; none if the database does not know it.
+// All groups of the user, including supplementary ones; empty if the user is unknown.
 std::vector<uint32_t> groups_of(uint32_t uid);
 
 // The user with its groups.
 PrincipalPtr principal_of(uint32_t uid);
 
-// The same, of those that were asked for within the last second: looking into the user database
-// takes a loop some 0.1 ms, and thousands of connections begin together when a master does.
+// The same, with a cache of one second: a lookup takes the loop some 0.1 ms, and thousands of
+// connections begin together when a master starts.
 class UserCache {
  public:
   PrincipalPtr principal_of(uint32_t uid, Time now);
@@ -41,7 +40,7 @@ struct Account {
   uint32_t uid = 0;
   uint32_t gid = 0;  // the primary group
 };
-// Of the user or group of this name; none if the database does not know it.
+// The user or group of this name; none if it is unknown.
 std::optional<Account> find_account(const std::string& user);
 std::optional<uint32_t> find_uid(const std::string& user);
 std::optional<uint32_t> find_group(const std::string& group);

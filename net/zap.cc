@@ -14,9 +14,9 @@
 namespace proffer {
 namespace {
 
-constexpr const char* kEndpoint = "inproc://zeromq.zap.01";  // by the RFC
+constexpr const char* kEndpoint = "inproc://zeromq.zap.01";  // fixed by the RFC
 constexpr size_t kRawKeyBytes = 32;
-// Version, request, domain, address, identity, mechanism, and what the mechanism has: two at most.
+// Version, request, domain, address, identity, mechanism, and at most two of the mechanism.
 constexpr size_t kFramesMax = 8;
 
 std::string key_text(const std::string& raw) {
@@ -45,7 +45,7 @@ ZapHandler::ZapHandler(Loop& loop) : loop_(loop), socket_(loop, ZMQ_REP, this) {
 
 ZapHandler::~ZapHandler() {
   loop_.remove(this);
-  // At once, while a closed socket would give the name back some time later.
+  // At once, since closing the socket would release the name only later.
   uninterrupted([this] { return zmq_unbind(socket_.get(), kEndpoint); });
 }
 
@@ -77,7 +77,7 @@ bool ZapHandler::answer_one() {
     if (!is_there) break;
   }
   if (frames.empty()) return false;
-  // Whatever is no answer to "which key" is refused.
+  // Any request other than a check of a key is refused.
   std::string user;
   bool is_admitted = false;
   if (frames.size() >= 6) {

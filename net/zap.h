@@ -1,8 +1,8 @@
 #pragma once
 
-// Inside net only: which peers may connect with CURVE. libzmq asks one handler in each context
-// (ZAP, RFC 27) whether the key of a connection is known, before anything of the connection is
-// told.
+// Inside net only: decides which peers may connect with CURVE. libzmq asks one handler per context
+// (ZAP, RFC 27) whether the key of a connection is known, before it delivers anything of the
+// connection.
 
 #include <functional>
 #include <map>
@@ -15,14 +15,14 @@
 
 namespace proffer {
 
-// The domain of sockets that authenticate nobody: Unix sockets, and plain TCP.
+// The domain of sockets without authentication: Unix sockets, and plain TCP.
 inline constexpr std::string_view kPlainDomain = "proffer";
 
-// The one handler of a loop. It exists before the first socket with CURVE listens and until the
-// last one has closed: without a handler libzmq 4.3.4 lets every peer in that has the server's key.
+// The handler of a loop. It must exist before the first CURVE socket listens and until the last one
+// has closed: without a handler libzmq 4.3.4 admits every peer that has the server's key.
 class ZapHandler final : public Pump {
  public:
-  // Asked for each handshake; a connection with another key is refused within it.
+  // Called for each handshake; a connection with another key is refused in it.
   using MayConnect = std::function<bool(const PublicKey&)>;
 
   static std::shared_ptr<ZapHandler> of(Loop& loop);
@@ -31,7 +31,7 @@ class ZapHandler final : public Pump {
   ZapHandler(const ZapHandler&) = delete;
   ZapHandler& operator=(const ZapHandler&) = delete;
 
-  // The domain for ZMQ_ZAP_DOMAIN; no domain is given twice.
+  // A domain for ZMQ_ZAP_DOMAIN; each call returns a new one.
   std::string add(MayConnect may_connect);
   void remove(const std::string& domain);
 

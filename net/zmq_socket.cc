@@ -1,5 +1,5 @@
-// The few calls into libzmq that Router and Dealer share. Through its C interface: it reports by
-// return value, so there is nothing to catch.
+// The few calls into libzmq that Router and Dealer share. They use the C interface, which returns
+// errors instead of throwing.
 
 #include "net/zmq_socket.h"
 
@@ -16,7 +16,7 @@
 namespace proffer {
 namespace {
 
-// More sockets than this in one process is a bug; the context takes 8 bytes for each.
+// More sockets than this in one process are a bug; the context takes 8 bytes for each.
 constexpr int kSocketsMax = 32 * 1024;
 
 struct Companion {
@@ -104,10 +104,11 @@ bool ZmqSocket::is_writable() const { return (get_int(ZMQ_EVENTS) & ZMQ_POLLOUT)
 
 ZmqMonitor::ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds, Pump* owner)
     : of_(of), pair_(loop, ZMQ_PAIR, owner) {
-  static std::atomic<uint64_t> count{0};  // names within the process's contexts
+  static std::atomic<uint64_t> count{0};  // unique names within the process
   const std::string endpoint = text("inproc://monitor-", ++count);
   CHECK_EQ(uninterrupted([&] { return zmq_socket_monitor(of.get(), endpoint.c_str(), kinds); }), 0);
-  // Without a bound, or a burst of disconnects would lose events; the loop reads them every turn.
+  // Unlimited, since a burst of disconnects would otherwise lose events; the loop reads them every
+  // turn.
   pair_.set(ZMQ_RCVHWM, 0);
   CHECK_EQ(uninterrupted([&] { return zmq_connect(pair_.get(), endpoint.c_str()); }), 0);
 }

@@ -15,11 +15,11 @@
 
 namespace proffer {
 
-// Whether the last failed call into libzmq was cut by a signal.
+// Whether a signal interrupted the last failed call into libzmq.
 bool was_interrupted();
 
-// Calls again while a signal interrupted it: any call into libzmq may wait for a moment inside,
-// also a non-blocking one, and SIGCHLD comes often where tasks are run.
+// Repeats a call that a signal interrupted: each call into libzmq, even a non-blocking one, may
+// wait briefly inside, and SIGCHLD is frequent where tasks run.
 template <class Call>
 int uninterrupted(Call call) {
   int result = call();
@@ -27,9 +27,9 @@ int uninterrupted(Call call) {
   return result;
 }
 
-// A frame on its way out, copied once. Frames of one turn are sent one right after the other: the
-// first wakes libzmq's thread, and the others are there when it looks. Sent one by one, each wakes
-// it again.
+// An outgoing frame, copied once. The frames of a turn are sent directly after each other: the
+// first wakes libzmq's thread, and the others are there when it looks. Otherwise each would wake it
+// again.
 class OutgoingFrame {
  public:
   explicit OutgoingFrame(std::span<const std::byte> bytes);
@@ -38,23 +38,24 @@ class OutgoingFrame {
   ~OutgoingFrame() { zmq_msg_close(&message_); }
 
   size_t size() const { return zmq_msg_size(&message_); }
-  // Empty afterwards; if it fails (zmq_errno() says why) the frame is as it was.
+  // Empty afterwards; if it fails (with zmq_errno()) the frame is unchanged.
   bool send(void* socket);
 
  private:
   zmq_msg_t message_;
 };
-// So many frames of one socket wait for the end of the turn; the next one sends all of them.
+// At most this many frames of a socket wait for the end of the turn; the next one sends all of
+// them.
 inline constexpr size_t kFramesHeldMax = 16;
 
-// The loop's ZeroMQ context, made at first use; ended with the loop, which waits for lingering
-// sockets then.
+// The loop's ZeroMQ context, made at first use. It ends with the loop, which then waits for
+// lingering sockets.
 void* zmq_context(Loop& loop);
-// The handler of authentication of this context, if there is one (net/zap.h).
+// The authentication handler of this context, if there is one (net/zap.h).
 std::weak_ptr<void>& zmq_zap_handler(Loop& loop);
 
-// Its descriptor only wakes the owner, which asks for messages as a Pump. Closing is immediate for
-// us; libzmq finishes in the background, at most for the linger that was set.
+// Its descriptor only wakes the owner, which polls for messages as a Pump. Closing returns at once;
+// libzmq finishes in the background, at most for the linger time.
 class ZmqSocket {
  public:
   ZmqSocket(Loop& loop, int type, Pump* owner);
@@ -75,13 +76,13 @@ class ZmqSocket {
   std::unique_ptr<FdWatcher> waker_;
 };
 
-// What libzmq reports about the connections of `of`, which must outlive it, for the same owner.
-// Made before `of` binds or connects.
+// libzmq's events about the connections of `of`, which must outlive it, for the same owner. Must be
+// made before `of` binds or connects.
 class ZmqMonitor {
  public:
   struct Event {
     int kind = 0;   // ZMQ_EVENT_…
-    int value = 0;  // a descriptor or an errno, by kind
+    int value = 0;  // a descriptor or an errno, depending on `kind`
   };
   ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds, Pump* owner);
   ~ZmqMonitor();

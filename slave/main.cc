@@ -1,4 +1,4 @@
-// proffer-agent: reads flags, wires the shell, runs the loop.
+// proffer-agent: reads flags, sets up the shell and runs the loop.
 
 #include <algorithm>
 #include <csignal>
@@ -105,7 +105,7 @@ Masters masters_from_flags() {
   return *std::move(masters);
 }
 
-// That of the flag; else the one under which this machine joined; else the host's.
+// From the flag, or else the name under which this machine joined, or else the host name.
 std::string name_from_flags(const std::optional<ClientKeys>& keys) {
   if (!keys) return FLAGS_name.empty() ? agent::host_name() : FLAGS_name;
   const Result<std::optional<Membership>> joined = read_membership(KeyKind::kAgent);
@@ -246,7 +246,7 @@ int main(int argc, char** argv) {
     exit_with(std::move(chosen).error().in("--log_format"), 2);
   }
   std::signal(SIGPIPE, SIG_IGN);
-  umask(022);  // sandboxes are of other users, who pass through what is above them
+  umask(022);  // users of sandboxes pass through the parent directories
 
   agent::AgentShellOptions options = options_from_flags();
   options.descriptors = raise_descriptor_limit();
@@ -259,7 +259,7 @@ int main(int argc, char** argv) {
   }
   loop.run();
   const Result<void> outcome = (*shell)->outcome();
-  shell->reset();  // Takes its socket away; exit() would not.
+  shell->reset();  // Removes its socket; exit() would not.
   if (!outcome) exit_with(outcome.error(), 1);
   LOG(INFO) << "agent ends";
   return 0;

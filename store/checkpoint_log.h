@@ -1,12 +1,12 @@
 #pragma once
 
-// What an agent needs to find its executors again: an append-only log of records that it does not
-// look into. A kill -9 of the agent loses nothing that append() has returned for. A loss of power
-// may lose the end of the log, which does not matter: what the agent ran is gone then too. What
-// must survive that as well, the agent's identity, is followed by sync().
+// The file from which an agent finds its executors again: an append-only log of opaque records. A
+// kill -9 of the agent loses nothing once append() has returned. A power failure may lose the end
+// of the log, which does not matter, because the executors have ended then, too. The agent's
+// identity must survive it as well, so it is followed by sync().
 //
 // The file: 20 bytes of header, then for each record a mark, its length, a CRC-32C and its bytes
-// (checkpoint_log.cc). Thread rule: one thread at a time; everything blocks.
+// (checkpoint_log.cc). Thread rule: one thread at a time; all calls block.
 
 #include <cstdint>
 #include <memory>
@@ -23,52 +23,54 @@ class CheckpointLog {
   struct Opened;
   struct Readable {
     std::vector<std::string> records = {};
-    uint64_t damaged_bytes = 0;  // that are in none of them
+    uint64_t damaged_bytes = 0;  // bytes that belong to no valid record
   };
 
-  // Opens the log at `path` or makes a new one, and reads it. What a crash left half written at the
-  // end is cut off. A temporary file that a crashed rewrite() left is removed.
-  // Errors: kCorruption: bytes before a valid record are damaged, or it is no such log; it has been
-  // renamed to `path.damaged-<n>`, which the message names, so that the next open() makes a new
-  // one: see salvage(). kUnsupported: a newer or older Proffer wrote it; untouched.
-  // kResourceExhausted: disk full. kUnavailable: the system refused.
+  // Opens the log at `path` or makes a new one, and reads it. A half-written end after a crash is
+  // cut off. A temporary file of a crashed rewrite() is removed. Errors: kCorruption: bytes before
+  // a valid record are damaged, or it is no such log; it has been renamed to `path.damaged-<n>`,
+  // which the message names, so that the next open() makes a new one: see salvage(). kUnsupported:
+  // another version of Proffer wrote it; it is unchanged. kResourceExhausted: disk full.
+  // kUnavailable: the system refused.
   static Result<Opened> open(const std::string& path);
 
-  // All valid records of the newest `path.damaged-<n>`: enough to end what they name, not to go on
-  // from, since some are missing. Errors: kNotFound: there is no such file; kUnavailable.
+  // All valid records of the newest `path.damaged-<n>`. They are enough to end what they name, but
+  // not to continue from, since some are missing. Errors: kNotFound: there is no such file;
+  // kUnavailable.
   static Result<std::vector<std::string>> salvage(const std::string& path);
 
-  // All valid records in the first `bytes_max` bytes of the log at `path`, which somebody may be
-  // writing, and how much of it is none. Changes nothing. Errors: kNotFound, kUnavailable.
+  // Reads all valid records in the first `bytes_max` bytes of the log at `path`, also while another
+  // process writes it, and the number of invalid bytes. Changes nothing. Errors: kNotFound,
+  // kUnavailable.
   static Result<Readable> read(const std::string& path, uint64_t bytes_max);
 
   ~CheckpointLog();
   CheckpointLog(const CheckpointLog&) = delete;
   CheckpointLog& operator=(const CheckpointLog&) = delete;
 
-  // Adds all records with one write, or none: what was half written is cut off again and the log
-  // stays usable. Errors: kInvalidArgument: a record above kCheckpointRecordBytesMax;
-  // kResourceExhausted: disk full; kUnavailable: the system refused.
+  // Adds all records with one write, or none: a half-written record is cut off and the log stays
+  // usable. Errors: kInvalidArgument: a record above kCheckpointRecordBytesMax; kResourceExhausted:
+  // disk full; kUnavailable: the system refused.
   Result<void> append(const std::vector<std::string>& records);
 
-  // Flushes to the disk, and the name of a new file with its directory. An error (kUnavailable) is
-  // final: what is on disk is unknown, everything after it fails in the same way, and the agent
-  // should end and recover.
+  // Flushes the file to the disk, and for a new file its directory. An error (kUnavailable) is
+  // final: the content of the disk is unknown, all further calls fail in the same way, and the
+  // agent should end and recover.
   Result<void> sync();
 
-  // Replaces all records by these, atomically (a file of its own, flushed, then renamed). After an
-  // error the log is what it was before. Errors as append().
+  // Replaces all records atomically (writes another file, flushes it, and renames it). After an
+  // error the log is unchanged. Errors as append().
   Result<void> rewrite(const std::vector<std::string>& records);
 
   // As rewrite(), with another mark: for records that are fewer than an earlier reader has seen.
   Result<void> renew(const std::vector<std::string>& records);
 
   // Whether rewrite() is worth it: the file is larger than kCheckpointRewriteBytes and than twice
-  // `live_bytes`, the bytes of the records that rewrite() would be given.
+  // `live_bytes`, the size of the records for rewrite().
   bool wants_rewrite(uint64_t live_bytes) const;
 
   uint64_t size() const { return size_; }  // of the file, in bytes
-  // Drawn when the log was made: tells it from one that was set aside.
+  // A random number from the creation of the log; it differs from that of a log that was set aside.
   uint32_t mark() const { return mark_; }
 
  private:
@@ -78,10 +80,10 @@ class CheckpointLog {
 
   std::string path_;
   int fd_ = -1;
-  uint64_t size_ = 0;    // up to the end of the last whole record
-  uint32_t mark_ = 0;    // before each record; random for each file
-  bool ragged_ = false;  // bytes of a failed append may follow, and could not be cut yet
-  bool renamed_ = true;  // the directory may not name this file durably yet
+  uint64_t size_ = 0;    // up to the end of the last complete record
+  uint32_t mark_ = 0;    // precedes each record; random for each file
+  bool ragged_ = false;  // bytes of a failed append may follow, and could not be cut off yet
+  bool renamed_ = true;  // the name of the file in its directory may not be durable yet
   std::optional<Error> failed_;
 };
 

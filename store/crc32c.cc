@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kSlices = 8;
 using Table = std::array<uint32_t, 256>;
 
-// Of slice i: a byte's part in the sum once i more bytes have followed it.
+// Table i: the contribution of a byte to the sum when i more bytes have followed it.
 constexpr std::array<Table, kSlices> tables() {
   std::array<Table, kSlices> all = {};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -59,7 +59,7 @@ uint32_t crc32c_by_tables(std::string_view bytes, uint32_t before) {
   for (; bytes.size() >= kSlices; bytes.remove_prefix(kSlices)) {
     uint32_t next = 0;
     for (size_t i = 0; i < kSlices; ++i) {
-      // The sum so far is as if it were added to the first four bytes.
+      // The previous sum acts as if it were added to the first four bytes.
       const uint32_t byte = at(i) ^ (i < 4 ? (crc >> (8 * i)) & 0xff : 0);
       next ^= kTables[kSlices - 1 - i][byte];
     }

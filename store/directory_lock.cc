@@ -1,6 +1,7 @@
-// A lock by flock on a file of the directory. The file stays when the lock is given up: removing it
-// would let two processes lock two files of the same name. A child has its parent's locks until it
-// runs its own program, also if the parent was killed in that moment: take() waits for those.
+// A lock with flock on a file in the directory. The file stays when the lock is released, since
+// removing it would let two processes lock two files with the same name. A child has its parent's
+// locks until it runs its own program, even if the parent was killed in that moment: take() waits
+// for such children.
 
 #include "store/directory_lock.h"
 
@@ -23,18 +24,19 @@
 namespace proffer {
 namespace {
 
-// `proffer::quoted` in full: <filesystem> brings std::quoted, which a std::string would find too.
+// `proffer::quoted` is qualified: <filesystem> brings std::quoted, which a std::string would find
+// too.
 
 Error failure(std::string_view what, const std::string& path, int code) {
   return Error::unavailable(text(what, " ", proffer::quoted(path), ": ", std::strerror(code)));
 }
 
-// How long a lock of a process that has ended may be held by a child of it that is about to run
-// another program, on a machine that has better things to do; and how often that is looked at.
+// How long a child of an ended process may hold the lock before it runs another program, on a busy
+// machine, and the interval of checks.
 constexpr int kHeirsMillis = 5'000;
 constexpr int kLookMillis = 5;
 
-// Makes the directory, and its name durable in its parent.
+// Makes the directory, and makes its name in the parent durable.
 Result<void> make_directory(const std::string& directory, mode_t mode) {
   std::error_code code;
   const std::filesystem::path path = std::filesystem::absolute(directory, code);
@@ -53,7 +55,7 @@ Result<void> make_directory(const std::string& directory, mode_t mode) {
   return {};
 }
 
-// The id that the holder wrote, or empty.
+// The process id that the holder wrote, or empty.
 std::string holder(int fd) {
   char buffer[32] = {};
   const ssize_t size = ::pread(fd, buffer, sizeof(buffer) - 1, 0);
@@ -63,7 +65,7 @@ std::string holder(int fd) {
   return std::string(id);
 }
 
-// Whether this process has ended, also if nobody has asked yet how.
+// Whether this process has ended, including one that is not reaped yet.
 bool has_ended(const std::string& id) {
   pid_t pid = 0;
   std::from_chars(id.data(), id.data() + id.size(), pid);
@@ -118,7 +120,7 @@ Result<DirectoryLock> DirectoryLock::lock(const std::string& path, const std::st
                                            id.empty() ? std::string() : " (pid " + id + ")"))
         .with_hint("end that process first, or " + hint);
   }
-  // Only for people: the lock itself is the kernel's.
+  // For people only: the kernel has the lock itself.
   const std::string id = text(::getpid(), "\n");
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, id.data(), id.size(), 0) < 0) {
     return failure("cannot write", path, errno);

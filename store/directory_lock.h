@@ -1,7 +1,7 @@
 #pragma once
 
-// One process per directory, and per socket: masters take it on their data directory and on their
-// socket, agents on their work directory, before they bind or write anything.
+// Ensures one process per directory and per socket. Masters lock their data directory and their
+// socket, agents their work directory, before they bind or write anything.
 
 #include <string>
 
@@ -9,18 +9,18 @@
 
 namespace proffer {
 
-// Held while the object lives, and given up by the system when the process ends, however it ends.
+// Held while the object lives. The system releases it when the process ends, in any way.
 class DirectoryLock {
  public:
   // Makes `directory` if it is missing (mode 0700) and locks the file `lock` in it, which then
-  // holds this process's id. Errors: kFailedPrecondition: another process holds it, and which, with
-  // a hint; kUnavailable: the directory cannot be made or written. Waits up to 5 s only for
-  // children of a holder that has ended: one that was killed while it started a program.
+  // contains the id of this process. Errors: kFailedPrecondition: another process, which is named
+  // with a hint, has the lock; kUnavailable: the directory cannot be made or written. Waits up to 5
+  // s only for children of a killed holder that have not started their program yet.
   static Result<DirectoryLock> take(const std::string& directory);
-  // For a path that is free or a socket's. Locks the file `<socket>.lock`, and makes its folder if
-  // that is missing (mode 0755: others must reach the socket, and nobody else replace it). Binding
-  // a socket takes it from another process that has it, so the lock comes first. Errors: as take(),
-  // and kFailedPrecondition: something else is at the path.
+  // For a path that is free or is a socket. Locks the file `<socket>.lock`, and makes its folder if
+  // it is missing (mode 0755: other users must reach the socket, but not replace it). Binding a
+  // socket takes it from another process, so the lock comes first. Errors: as take(), and
+  // kFailedPrecondition: the path is another kind of file.
   static Result<DirectoryLock> take_socket(const std::string& socket);
 
   ~DirectoryLock();

@@ -1,6 +1,6 @@
 #pragma once
 
-// The leadership of a master that is alone: nobody else can open its store.
+// The leadership of a single master: no other process can open its store.
 
 #include <memory>
 
@@ -12,7 +12,7 @@ class ElectedAtOnce final : public Leadership {
  public:
   explicit ElectedAtOnce(std::unique_ptr<LocalStore> store);
 
-  // Calls `gained`, or `lost` if the store cannot be read, from within. Blocks.
+  // Calls `gained`, or `lost` if the store cannot be read, before it returns. Blocks.
   void campaign(MasterPlace, Events events) override;
   bool may_serve(Time) const override { return true; }
   Store& store() override { return *store_; }

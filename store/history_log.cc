@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kSuffix = ".log";
 constexpr size_t kDigits = 12;
 constexpr std::string_view kAside = ".aside-";
-// As many as are forgotten one after the other.
+// The number of files into which the log is divided.
 constexpr uint64_t kFiles = 16;
 constexpr uint64_t kFileBytesMin = uint64_t{64} << 10;
 constexpr uint64_t kFileBytesMax = uint64_t{4} << 20;
@@ -95,7 +95,7 @@ Result<std::unique_ptr<HistoryLog>> HistoryLog::open_anew(HistoryLogOptions opti
   Result<std::vector<uint64_t>> aside = logs_aside(directory);
   if (!aside) return aside.error();
   const auto path = [&](uint64_t number) { return text(directory, kAside, number); };
-  // Without a file in it, it is what a call that failed has left.
+  // An empty directory is the rest of a failed call.
   std::error_code ignored;
   if (!std::filesystem::is_empty(directory, ignored)) {
     const uint64_t next = aside->empty() ? 1 : aside->back() + 1;
@@ -105,20 +105,20 @@ Result<std::unique_ptr<HistoryLog>> HistoryLog::open_anew(HistoryLogOptions opti
       return refused("rename", directory);
     }
   }
-  // What stays because the system refuses is removed the next time.
+  // If a removal fails, it is repeated the next time.
   for (size_t i = 0; i + kLogsAsideMax < aside->size(); ++i) {
     std::filesystem::remove_all(path((*aside)[i]), ignored);
   }
   return open(std::move(options), now);
 }
 
-// Whether the newest file, which is there, can grow.
+// Whether records can be appended to the newest file, which must exist.
 Result<bool> HistoryLog::load(Time now) {
   const std::string& directory = options_.directory;
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("make", directory);
   if (Result<void> found = find_files(); !found) return std::move(found).error();
 
-  // The newest record of all; the newest file may have none.
+  // Reads the newest record of all; the newest file may have none.
   bool may_grow = false;
   for (size_t i = files_.size(); i > 0 && !last_; --i) {
     Result<Records> records = read(directory, files_[i - 1]);
@@ -157,7 +157,7 @@ Result<void> HistoryLog::begin_file(Time now) {
   const std::string path = path_of_number(options_.directory, number);
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
   if (!opened) {
-    ::unlink(path.c_str());  // Without a header it would be taken for damaged.
+    ::unlink(path.c_str());  // Without a complete header it would count as damaged.
     return std::move(opened).error();
   }
   newest_ = std::move(opened->log);
@@ -167,7 +167,7 @@ Result<void> HistoryLog::begin_file(Time now) {
 }
 
 Result<void> HistoryLog::append(const std::vector<std::string>& records, Time now) {
-  // A file is forgotten as a whole, so none may become much older than the others.
+  // A file is removed as a whole, so no file may cover much more time than the others.
   const bool is_old = now - begun_ > options_.age_max / static_cast<int64_t>(kFiles);
   if (newest_ == nullptr || newest_->size() >= options_.file_bytes() || is_old) {
     newest_.reset();
@@ -180,7 +180,7 @@ Result<void> HistoryLog::append(const std::vector<std::string>& records, Time no
   return {};
 }
 
-// The newest stays.
+// The newest file stays.
 void HistoryLog::forget(Time now) {
   uint64_t all = bytes();
   size_t gone = 0;

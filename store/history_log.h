@@ -1,12 +1,12 @@
 #pragma once
 
-// A log that grows at its end and is forgotten at its beginning: files of a bounded size in one
-// directory, bounded together by bytes and by age. Each is a file of store/checkpoint_log.h, so
-// that a crash costs at most the records being written, and a damaged part only itself.
-// It does not look into its records.
+// A log that grows at its end and is removed at its beginning: files of limited size in one
+// directory, with limits on their total size and their age. Each has the format of
+// store/checkpoint_log.h, so a crash costs at most the records that are being written, and damage
+// only the damaged part. Records are opaque.
 //
-// The directory holds <number of 12 digits>.log; later ones have higher numbers. Everything blocks.
-// Thread rule: one thread at a time, but read() from any.
+// The directory contains <number of 12 digits>.log; later files have higher numbers. All calls
+// block. Thread rule: one thread at a time, but read() from any.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace proffer {
 
-// Of one directory: each has up to HistoryLogOptions::bytes_max.
+// Per directory. Each has up to HistoryLogOptions::bytes_max.
 inline constexpr size_t kLogsAsideMax = 2;
 
 struct HistoryLogOptions {
@@ -28,7 +28,7 @@ struct HistoryLogOptions {
   uint64_t bytes_max = uint64_t{256} << 20;
   Duration age_max = hours(24 * 30);
 
-  // Size of one file; whole files are removed.
+  // The size at which a new file begins; whole files are removed.
   uint64_t file_bytes() const;
 };
 
@@ -36,40 +36,40 @@ class HistoryLog {
  public:
   struct File {
     uint64_t number = 0;
-    uint64_t bytes = 0;  // that are whole records; more may be being written
-    Time changed = {};   // not before the last record in it was written
+    uint64_t bytes = 0;  // complete records only; more may be in the process of being written
+    Time changed = {};   // at or after the time of its last record
     bool operator==(const File&) const = default;
   };
   struct Records {
     std::vector<std::string> records = {};  // in the order in which they were written
-    uint64_t damaged_bytes = 0;             // between and behind them
+    uint64_t damaged_bytes = 0;             // between and after the records
   };
 
-  // Goes on behind what is there. A last file that is damaged is left as it is, and a new one is
+  // Opens the directory to append to it. A damaged last file stays unchanged, and a new one is
   // begun. Errors: kUnavailable, kResourceExhausted.
   static Result<std::unique_ptr<HistoryLog>> open(HistoryLogOptions options, Time now);
 
-  // The same for reading alone: no file is opened for writing, so all keep their times. Nothing may
-  // be appended.
+  // The same for reading only: no file is opened for writing, so all keep their times. append() is
+  // not allowed.
   static Result<std::unique_ptr<HistoryLog>> look(HistoryLogOptions options, Time now);
 
-  // The same behind nothing: a directory that is there is renamed to `<directory>.aside-<n>`. The
+  // The same with an empty log: an existing directory is renamed to `<directory>.aside-<n>`. The
   // newest kLogsAsideMax of these are kept. No log of the directory may be open. Errors: as open();
-  // then either name may be there, and it may be called again.
+  // then either name may exist, and the call may be repeated.
   static Result<std::unique_ptr<HistoryLog>> open_anew(HistoryLogOptions options, Time now);
 
-  // Adds all records with one write, or none, and removes files beyond the bounds. Errors: as
-  // CheckpointLog::append(); it may be called again.
+  // Adds all records with one write, or none, and removes files beyond the limits. Errors: as
+  // CheckpointLog::append(); the call may be repeated.
   Result<void> append(const std::vector<std::string>& records, Time now);
 
   // Oldest first.
   const std::vector<File>& files() const { return files_; }
   uint64_t bytes() const;
-  // The last record that was there when it was opened.
+  // The last record at the time when it was opened.
   const std::optional<std::string>& last() const { return last_; }
 
   static std::string path_of(const std::string& directory, const File& file);
-  // Of one of `files`. Errors: kNotFound: it has been forgotten; kUnavailable.
+  // Reads one of `files`. Errors: kNotFound: it has been removed; kUnavailable.
   static Result<Records> read(const std::string& directory, const File& file);
 
  private:
@@ -81,8 +81,8 @@ class HistoryLog {
 
   const HistoryLogOptions options_;
   std::vector<File> files_;
-  std::unique_ptr<CheckpointLog> newest_;  // files_.back(), if it can grow
-  Time begun_ = {};                        // when the newest was opened or made
+  std::unique_ptr<CheckpointLog> newest_;  // files_.back(), if records can be appended to it
+  Time begun_ = {};                        // when the newest file was opened or made
   std::optional<std::string> last_;
 };
 

@@ -1,13 +1,14 @@
 #pragma once
 
-// Which of several masters leads, behind one interface. A master that keeps its registry in a
-// directory of its own is elected at once (elected_at_once.h); several masters that share a
-// ZooKeeper ensemble elect one of them (zookeeper_leadership.h).
+// Determines which of several masters leads, behind one interface. A master with a registry in its
+// own directory leads at once (elected_at_once.h). Masters that share a ZooKeeper ensemble elect
+// one of them (zookeeper_leadership.h).
 //
 // A master campaigns once in its life. It is a standby until `gained`, leads from then on, and ends
-// with `lost`: a deposed leader's process ends, and its restart is a standby (ADR 0053).
+// with `lost`: the process of a deposed leader ends, and after its restart it is a standby (ADR
+// 0053).
 //
-// Thread rule: everything here is called on the loop thread, and calls back there.
+// Thread rule: all calls and callbacks are on the loop thread.
 
 #include <functional>
 #include <optional>
@@ -21,26 +22,27 @@
 
 namespace proffer {
 
-// Where a master may be reached, as it says itself.
+// The addresses of a master, as it states them itself.
 struct MasterPlace {
-  std::string address = {};    // of messages: host:port, or the path of a socket
-  std::string http_port = {};  // host:port of its HTTP; empty: it serves HTTP at a socket only
+  std::string address = {};    // for messages: host:port, or the path of a socket
+  std::string http_port = {};  // host:port of its HTTP; empty: it serves HTTP only on a socket
   bool operator==(const MasterPlace&) const = default;
 };
 
 class Leadership {
  public:
   struct Events {
-    // This master leads in `epoch`, which is above all earlier ones and durable; `rows` is all that
-    // is stored, by table and key, values never none. May be called from within campaign().
+    // This master leads in `epoch`, which is durable and above all earlier ones; `rows` is the
+    // whole content of the store, by table and key, values never none. May be called within
+    // campaign().
     std::function<void(LeaderEpoch epoch, std::vector<StoreRecord> rows)> gained = {};
-    // It is a standby: the ensemble has elected another, or (none) it is not known which. Not told
-    // by every kind of leadership. Only before `gained`.
+    // This master is a standby: the ensemble has elected another one, or (none) the leader is
+    // unknown. Not all kinds of leadership call it. Only before `gained`.
     std::function<void(const std::optional<MasterPlace>& leader)> follows = {};
-    // It leads no longer, or never can. Told once, as the last event; nothing may be told to
-    // anybody from then on. May be called from within campaign().
-    // Errors: kFailedPrecondition: another master leads; kUnavailable: the session with the
-    // ensemble may have expired; kCorruption, kInvalidArgument and others: the engine's.
+    // This master has lost the lead, or can never lead. Called once, as the last event; no peer may
+    // get a message from then on. May be called within campaign(). Errors: kFailedPrecondition:
+    // another master leads; kUnavailable: the session with the ensemble may have expired;
+    // kCorruption, kInvalidArgument and others: those of the engine.
     std::function<void(Error why)> lost = {};
   };
 
@@ -49,18 +51,17 @@ class Leadership {
   Leadership(const Leadership&) = delete;
   Leadership& operator=(const Leadership&) = delete;
 
-  // `here` is where this master may be reached: what the others tell of it once it leads. Call it
-  // once.
+  // `here`: the addresses of this master, which the others publish once it leads. Call it once.
   virtual void campaign(MasterPlace here, Events events) = 0;
 
-  // Whether this master, after `gained`, may still act and tell at `now`. False means that another
-  // may lead by now; `lost` follows. Cheap: asked before each step and each delivery.
+  // Whether this master, after `gained`, may still act and send at `now`. False: another master may
+  // already lead; `lost` follows. Cheap: it is called before each step and each delivery.
   virtual bool may_serve(Time now) const = 0;
 
-  // What the leader writes to. Only between `gained` and `lost`.
+  // The leader's store. Only between `gained` and `lost`.
   virtual Store& store() = 0;
 
-  // Where the master is that leads now; none: unknown, or it is this one.
+  // The addresses of the present leader; none: unknown, or it is this master.
   virtual std::optional<MasterPlace> other_leader() const = 0;
 };
 

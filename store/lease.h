@@ -1,7 +1,7 @@
 #pragma once
 
-// How long a leader may serve, by what its ensemble has answered. Pure: the shell's leadership
-// (zookeeper_leadership.h) and the simulator's ask the same.
+// How long a leader may serve after the last answer of its ensemble. Pure: used by the shell's
+// leadership (zookeeper_leadership.h) and by the simulator's.
 
 #include <optional>
 
@@ -11,15 +11,15 @@ namespace proffer {
 
 struct Lease {
   Duration session_timeout = {};
-  // When the latest request was *sent* that has been answered: the session was alive at some moment
-  // after it, so it cannot have expired before this plus the timeout. None: nothing was answered.
+  // The time when the latest answered request was *sent*. The session was alive after it, so it
+  // cannot expire before this time plus the timeout. None: no request was answered.
   std::optional<Time> answered = {};
 
-  // Nine tenths of the timeout after that: before another can lead, with a margin for clocks that
-  // do not run alike.
+  // Nine tenths of the timeout after that: before another master can lead, with a margin for clocks
+  // of different speed.
   std::optional<Time> ends() const;
   bool holds(Time now) const;
-  // A leader that has nothing to ask asks so often for a sign of life.
+  // The interval at which a leader without other requests sends a request to confirm its session.
   Duration probe_every() const;
 };
 

@@ -1,5 +1,5 @@
-// The store without a disk. flush() is the whole story: the epoch is checked and a batch applied as
-// one step, as an engine's transaction does it.
+// The store without a disk. flush() does all the work: it checks the epoch and applies a batch as
+// one step, like an engine's transaction.
 
 #include "store/memory_store.h"
 

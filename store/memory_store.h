@@ -1,6 +1,6 @@
 #pragma once
 
-// The store of the simulator and of tests: memory in the place of a disk.
+// The store of the simulator and of tests: memory in place of a disk.
 
 #include <deque>
 #include <map>
@@ -12,16 +12,16 @@
 
 namespace proffer {
 
-// What is on the imagined disk. A value: copy it to remember a moment, compare it, put it back. It
-// outlives the stores that write it, as a disk outlives its processes.
+// The content of the simulated disk. It is a value: copy it to save a state, compare it, restore
+// it. It outlives the stores that write it, as a disk outlives processes.
 struct MemoryDisk {
   std::map<std::pair<std::string, std::string>, std::string> rows = {};  // (table, key) -> value
   LeaderEpoch epoch = {};
   bool operator==(const MemoryDisk&) const = default;
 };
 
-// Nothing is durable before flush(): the simulator decides when. A crash is the destruction of the
-// store: what was not flushed is lost, and no `done` of it is called.
+// Nothing is durable before flush(), which the simulator calls. A crash is the destruction of the
+// store: unflushed batches are lost, and their `done` is not called.
 class MemoryStore final : public LocalStore {
  public:
   explicit MemoryStore(std::shared_ptr<MemoryDisk> disk);
@@ -31,11 +31,11 @@ class MemoryStore final : public LocalStore {
   void append(std::vector<StoreRecord> batch, Done done) override;
   size_t pending() const override { return queue_.size(); }
 
-  // Makes what is queued now durable, in order, then calls each `done`. What they append waits for
-  // the next flush. A `done` may destroy the store.
+  // Makes all queued batches durable, in order, then calls each `done`. Batches that these append
+  // wait for the next flush. A `done` may destroy the store.
   void flush();
 
-  // The next flush fails with `error`, and so does all that follows, as a real disk does.
+  // The next flush and everything after it fail with `error`, as with a real disk.
   void fail(Error error);
 
  private:

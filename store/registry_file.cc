@@ -1,5 +1,5 @@
-// The database of the registry. What is done when it is opened, and in which order, is in
-// prepare_file; the inside of a commit is write.
+// The database of the registry. Read prepare_file for the order of checks when it is opened, and
+// write for a commit.
 
 #include "store/registry_file.h"
 
@@ -49,7 +49,7 @@ constexpr const char* kDamagedHint =
     "restore a dump with `proffer registry restore --replace`, or a copy of all files of the "
     "directory";
 
-// In SQL: row_crc(kind, key, value).
+// The SQL function row_crc(kind, key, value).
 void row_crc(sqlite3_context* context, int, sqlite3_value** values) {
   std::string bytes;
   for (int i = 0; i < 3; ++i) {
@@ -83,12 +83,12 @@ std::string set_aside_of(const std::string& directory, int n) {
   return text(directory, "/set-aside-", n);
 }
 
-// Of a registry that goes on although nothing says how far it had come: agents refuse an epoch
-// below the one that they know.
+// The distance of the next epoch, if the progress of the registry is unknown: agents refuse an
+// epoch below the one that they know.
 constexpr int64_t kEpochMargin = 1'000'000;
 
-// As far as it can be read, damaged or not; also of what was set aside before: what was to replace
-// it may have been ended before it wrote anything.
+// The progress as far as it can be read, even from damaged files, and from those that were set
+// aside: the process that was to replace them may have ended before it wrote anything.
 RegistryProgress known_progress(const std::string& directory) {
   RegistryProgress known;
   if (const auto seal = RegistrySeal::read(seal_of(directory)); seal && *seal) known = **seal;
@@ -124,8 +124,8 @@ Result<void> set_aside(const std::string& directory) {
   return {};
 }
 
-// Empty, and for its owner only: SQLite would make one that all may read. What a dump that was
-// ended left there goes.
+// Empty and with mode 0600: SQLite would make a file that all users can read. The rest of an
+// interrupted dump is removed.
 Result<void> make_private_file(const std::string& path) {
   ::unlink(path.c_str());
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -160,7 +160,7 @@ constexpr const char* kSet =
     "  DO UPDATE SET value = excluded.value, crc = excluded.crc";
 constexpr const char* kErase = "DELETE FROM record WHERE kind = ?1 AND key = ?2";
 
-// A prepared statement that is finalized when it goes.
+// A prepared statement that the destructor finalizes.
 class Statement {
  public:
   Statement() = default;
@@ -214,7 +214,7 @@ Result<std::shared_ptr<RegistryFile>> RegistryFile::open(const std::string& dire
   if (ready) ready = database->refuse_if_gone(options);
   if (ready) ready = database->open_database(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   if (ready) ready = database->prepare_file(options);
-  // At once: a master may come before what was meant to replace it.
+  // At once, since a master may start before the replacement is written.
   if (ready && options.sets_aside) ready = database->set_epoch(database->floor_.epoch);
   if (!ready) return std::move(ready).error();
   return database;
@@ -233,8 +233,8 @@ Result<void> RegistryFile::open_seal(const std::string& directory,
   return {};
 }
 
-// Before SQLite makes a file: a master that was to be started with --zk would be refused by it. A
-// database without a byte has not been begun, whatever lies beside it.
+// Before SQLite makes a file, which would refuse a master that should have been started with --zk.
+// A database without a byte counts as not begun, even with other files beside it.
 Result<void> RegistryFile::refuse_if_gone(const RegistryFileOptions& options) const {
   struct stat found = {};
   const bool is_there = ::stat(path_.c_str(), &found) == 0 && found.st_size > 0;
@@ -252,9 +252,9 @@ Result<void> RegistryFile::refuse_if_gone(const RegistryFileOptions& options) co
           "another cluster");
 }
 
-// Parsing the statements of a commit took longer than the rest of it, but for the disk.
+// Parsing the statements of a commit took more time than the rest, apart from the disk.
 struct RegistryFile::Statements {
-  // Resets it when it goes: a statement that has not come to its end keeps a transaction open.
+  // The destructor resets it: a statement that has not ended keeps a transaction open.
   class InUse {
    public:
     explicit InUse(Statement& statement) : statement_(statement) {}
@@ -267,7 +267,7 @@ struct RegistryFile::Statements {
     Statement& statement_;
   };
 
-  // nullptr: it cannot be prepared, as `code` says. The text must stay where it is.
+  // nullptr: it cannot be prepared, as `code` states. The text must stay at its address.
   Statement* prepared(sqlite3* db, std::string_view sql, int& code) {
     Statement& statement = by_text[sql];
     if (!statement.is_prepared() && (code = statement.prepare(db, sql)) != SQLITE_OK) {
@@ -292,7 +292,7 @@ Result<void> RegistryFile::open_database(int flags) {
   if (int code = sqlite3_open_v2(path_.c_str(), &db_, flags, nullptr); code != SQLITE_OK) {
     return failure(code);
   }
-  // Somebody reads it with the sqlite3 program: wait for them a little rather than fail.
+  // The sqlite3 program may be reading it: wait a little before failing.
   sqlite3_busy_timeout(db_, 5'000);
   sqlite3_extended_result_codes(db_, 1);
   CHECK_EQ(sqlite3_create_function(db_, "row_crc", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
@@ -301,10 +301,10 @@ Result<void> RegistryFile::open_database(int flags) {
   return {};
 }
 
-// --- What reads alone.
+// --- Read-only functions.
 
 Result<RegistrySnapshot> RegistryFile::read_directory(const std::string& directory) {
-  // The seal first: a master that writes is ahead of what it said a moment ago.
+  // The seal comes first, since a master that writes may advance the database meanwhile.
   const Result<std::optional<RegistryProgress>> seal = RegistrySeal::read(seal_of(directory));
   if (!seal) return seal.error();
   Result<RegistrySnapshot> found = read(database_of(directory));
@@ -329,7 +329,7 @@ Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
     return Error::not_found(text("there is no registry ", quoted(file)));
   }
   RegistryFile database(file);
-  // All of it is of one moment.
+  // The whole read sees one moment.
   Result<void> begun = database.open_database(SQLITE_OPEN_READONLY);
   if (begun) begun = database.run("BEGIN");
   if (!begun) return std::move(begun).error();
@@ -376,7 +376,7 @@ Result<RegistrySnapshot> RegistryFile::write_dump(const RegistrySnapshot& snapsh
   return written;
 }
 
-// Into an empty file, which is of no use unless all of it is written: nothing is undone or flushed.
+// Writes to an empty file, which is useless unless it is complete: nothing is undone or flushed.
 Result<void> RegistryFile::write_database(const RegistrySnapshot& snapshot,
                                           const std::string& file) {
   RegistryFile database(file);
@@ -392,9 +392,9 @@ Result<void> RegistryFile::write_database(const RegistrySnapshot& snapshot,
   return written;
 }
 
-// --- What a master needs.
+// --- Functions for a master.
 
-// Checks what is there, and makes the tables if nothing is.
+// Checks the existing tables, or makes them.
 Result<void> RegistryFile::prepare_file(const RegistryFileOptions& options) {
   const Result<int64_t> version = number("PRAGMA user_version");
   if (!version) return version.error();
@@ -410,7 +410,7 @@ Result<void> RegistryFile::prepare_file(const RegistryFileOptions& options) {
   if (Result<void> made = bring_up_to_date(*version); !made) return made;
   if (Result<void> checked = check_rows(); !checked) return checked;
   if (Result<void> checked = check_progress(options); !checked) return checked;
-  // What is in the database itself is checked page by page each time, so the log begins empty.
+  // Pages of the database file are checked at each start, so the write-ahead log begins empty.
   return run("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
@@ -434,7 +434,7 @@ Result<void> RegistryFile::bring_up_to_date(int64_t version) {
   return made;
 }
 
-// SQLite does not see what is wrong within a value, nor that a row is gone as a whole.
+// SQLite does not detect damage within a value, nor a missing row.
 Result<void> RegistryFile::check_rows() {
   Statement wrong;
   if (int code = wrong.prepare(
@@ -456,7 +456,7 @@ Result<void> RegistryFile::check_rows() {
   return {};
 }
 
-// Whether it has all commits that the seal knows.
+// Whether it has all commits in the seal.
 Result<void> RegistryFile::check_progress(const RegistryFileOptions& options) {
   const Result<RegistryProgress> now = stored_progress();
   if (!now) return now.error();
@@ -529,13 +529,13 @@ Result<void> RegistryFile::commit(const std::vector<std::vector<StoreRecord>>& b
   const Result<int64_t> commits = write(batches, epoch);
   Result<void> result = commits ? step("COMMIT") : Result<void>(commits.error());
   if (!result) {
-    (void)step("ROLLBACK");  // Fails if the engine has rolled back by itself.
+    (void)step("ROLLBACK");  // Fails if the engine has already rolled back.
     return result;
   }
   return seal_->write({.epoch = epoch, .commits = *commits});
 }
 
-// The inside of a commit's transaction. Returns how many commits there have been with it.
+// The content of a commit's transaction. Returns the total number of commits, including this one.
 Result<int64_t> RegistryFile::write(const std::vector<std::vector<StoreRecord>>& batches,
                                     int64_t epoch) {
   const Result<int64_t> latest = number("SELECT epoch FROM leader WHERE id = 1");
@@ -548,7 +548,7 @@ Result<int64_t> RegistryFile::write(const std::vector<std::vector<StoreRecord>>&
   return number("UPDATE leader SET commits = commits + 1 WHERE id = 1 RETURNING commits");
 }
 
-// Within a transaction.
+// To be called within a transaction.
 Result<void> RegistryFile::put(const std::vector<std::vector<StoreRecord>>& batches) {
   for (const std::vector<StoreRecord>& batch : batches) {
     for (const StoreRecord& record : batch) {
@@ -566,7 +566,7 @@ Result<void> RegistryFile::put(const std::vector<std::vector<StoreRecord>>& batc
   return {};
 }
 
-// --- What an operator needs.
+// --- Functions for an operator.
 
 Result<void> RegistryFile::set_epoch(int64_t epoch, const std::vector<StoreRecord>& batch) {
   return change(false, batch, epoch);
@@ -576,7 +576,7 @@ Result<void> RegistryFile::replace(const std::vector<StoreRecord>& records, int6
   return change(true, records, epoch);
 }
 
-// `erases`: all that is stored, before the batch is written.
+// `erases`: erase all rows before the batch is written.
 Result<void> RegistryFile::change(bool erases, const std::vector<StoreRecord>& batch,
                                   int64_t epoch) {
   CHECK(floor_.epoch <= epoch && epoch <= kRegistryEpochMax) << "epoch " << epoch;
@@ -602,7 +602,7 @@ Result<void> RegistryFile::set_progress(const RegistryProgress& progress) {
                  .c_str());
 }
 
-// The one number that the statement answers.
+// The single number that the statement returns.
 Result<int64_t> RegistryFile::number(std::string_view sql) {
   int code = SQLITE_OK;
   Statement* const prepared = statements_->prepared(db_, sql, code);
@@ -614,7 +614,7 @@ Result<int64_t> RegistryFile::number(std::string_view sql) {
   return statement->number(0);
 }
 
-// One that answers nothing, and is run again and again: its text is kept.
+// For a statement without a result that is run often: its prepared form is kept.
 Result<void> RegistryFile::step(std::string_view sql) {
   int code = SQLITE_OK;
   Statement* const prepared = statements_->prepared(db_, sql, code);

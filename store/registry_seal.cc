@@ -28,12 +28,12 @@ std::string line_of(const RegistryProgress& progress) {
 constexpr size_t kLines = 2;
 size_t line_bytes() { return line_of({}).size(); }
 
-// A registry that went on from an older one has a later epoch with fewer commits.
+// A registry that continued from an older one has a later epoch with fewer commits.
 bool is_before(const RegistryProgress& a, const RegistryProgress& b) {
   return std::tie(a.epoch, a.commits) < std::tie(b.epoch, b.commits);
 }
 
-// None: it is no line of ours.
+// None: it is not a valid line.
 std::optional<RegistryProgress> parsed(const std::string& line) {
   constexpr size_t kDigits = 18;
   const std::string form = line_of({});
@@ -97,7 +97,8 @@ RegistrySeal::~RegistrySeal() {
   ::close(fd_);
 }
 
-// At the first place. If that cannot be done, two are left, and only a master of before minds.
+// At the first place. If that fails, two lines are left, which only a master of an earlier version
+// refuses.
 void RegistrySeal::leave_one_line() {
   if (!written_) return;
   if (newest_ != 0 && !write(*written_)) return;
@@ -121,7 +122,7 @@ Result<void> RegistrySeal::write(const RegistryProgress& progress) {
   }
   const size_t place = newest_ ? (*newest_ + 1) % kLines : 0;
   const auto at = static_cast<off_t>(place * line.size());
-  errno = ENOSPC;  // What a write that was cut means.
+  errno = ENOSPC;  // A short write means that the disk is full.
   const ssize_t written = ::pwrite(fd_, line.data(), line.size(), at);
   if (written == static_cast<ssize_t>(line.size())) {
     newest_ = place;
@@ -133,13 +134,13 @@ Result<void> RegistrySeal::write(const RegistryProgress& progress) {
   return error;
 }
 
-// Its name is durable after sync().
+// The name is durable after sync().
 Result<void> RegistrySeal::make(const std::string& line) {
   const std::string fresh = path_ + ".new";
   constexpr int kFlags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW;
   const int fd = ::open(fresh.c_str(), kFlags, 0600);
   if (fd < 0) return failure("cannot make");
-  errno = ENOSPC;  // What a write that was cut means.
+  errno = ENOSPC;  // A short write means that the disk is full.
   const bool is_made =
       ::pwrite(fd, line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()) &&
       ::fsync(fd) == 0 && ::rename(fresh.c_str(), path_.c_str()) == 0;

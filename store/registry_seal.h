@@ -1,17 +1,17 @@
 #pragma once
 
-// How far a registry has come, in a small file beside it. SQLite silently drops the end of a
-// write-ahead log in which one bit is wrong, and a database that was put back from a copy is whole,
-// too: only a second place tells that either lacks what was acknowledged.
+// The progress of a registry, in a small file beside it. SQLite silently drops the end of a
+// write-ahead log with a wrong bit, and a database that was restored from a copy is intact, too.
+// Only a second file shows that acknowledged commits are missing.
 //
-// The file is two lines for people; the older one is overwritten after each commit: a
-// write that the disk cut leaves the other. An orderly end leaves only the newest line, since a
-// master of the version before reads one line.
+// The file has two readable lines; the older one is overwritten after each commit, so if the disk
+// cuts a write, the other line remains. An orderly end leaves only the newest line, since a master
+// of the earlier version reads one line.
 //   epoch 000000000000000003 commits 000000000000000017 crc 1a2b3c4d
 //   epoch 000000000000000003 commits 000000000000000016 crc 5e6f7a8b
-// It is flushed when an epoch begins, not with each commit, so after a loss of power it may be
-// behind the registry, never ahead of it. It is never empty: the first one gets its name with its
-// line in it. Thread rule: one thread at a time; everything blocks.
+// It is flushed when an epoch begins, not with each commit. So after a power failure it may be
+// behind the registry, but never ahead. It is never empty: the first file gets its name only with
+// its line in it. Thread rule: one thread at a time; all calls block.
 
 #include <optional>
 #include <string>
@@ -24,22 +24,22 @@ namespace proffer {
 class RegistrySeal {
  public:
   // Opens the file; if there is none, the first write() makes it. Errors: kCorruption: it is empty
-  // or holds something else; kUnavailable.
+  // or has another content; kUnavailable.
   static Result<RegistrySeal> open(const std::string& path);
-  // One that the first write() puts in the place of what is there.
+  // A seal whose first write() replaces the existing file.
   static RegistrySeal anew(const std::string& path) { return {path, -1}; }
-  // What the file says, without changing anything; none: there is no such file. Errors as open().
+  // The content of the file, which is not changed; none: there is no such file. Errors as open().
   static Result<std::optional<RegistryProgress>> read(const std::string& path);
   ~RegistrySeal();
   RegistrySeal(RegistrySeal&& other) noexcept;
   RegistrySeal& operator=(RegistrySeal&&) = delete;
 
-  // What it said when it was opened; none: there was none, or it is anew.
+  // The content when it was opened; none: there was none, or it is anew.
   const std::optional<RegistryProgress>& found() const { return found_; }
 
-  // Errors: kUnavailable, kResourceExhausted: the file says what it said before.
+  // Errors: kUnavailable, kResourceExhausted: the content of the file is unchanged.
   Result<void> write(const RegistryProgress& progress);
-  // Flushes it, and its name with its directory.
+  // Flushes the file and its directory.
   Result<void> sync();
 
  private:
@@ -50,10 +50,10 @@ class RegistrySeal {
   Error failure(const char* what) const;
 
   std::string path_;
-  int fd_ = -1;  // before the first write(): none
+  int fd_ = -1;  // -1 before the first write()
   std::optional<RegistryProgress> found_;
-  std::optional<size_t> newest_;             // the line that says it; none: no line says anything
-  std::optional<RegistryProgress> written_;  // by this one, the latest
+  std::optional<size_t> newest_;  // the line with the latest progress; none: no line is valid
+  std::optional<RegistryProgress> written_;  // the last progress that this object has written
 };
 
 }  // namespace proffer

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a registry holds at one moment, wherever it lies: in a directory, in ZooKeeper, in a dump.
+// The content of a registry at one moment: of a directory, of ZooKeeper, or of a dump.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace proffer {
 
-// So that the epoch has room to rise, and fits in what the seal says.
+// Leaves room for the epoch to rise, and fits the seal.
 inline constexpr int64_t kRegistryEpochMax = 100'000'000'000'000'000;
 
 struct RegistryProgress {
@@ -19,7 +19,7 @@ struct RegistryProgress {
 };
 
 struct RegistrySnapshot {
-  int64_t schema = 0;  // of its database; 0: it lies in ZooKeeper
+  int64_t schema = 0;  // of its database; 0: it is in ZooKeeper
   RegistryProgress progress = {};
   std::vector<StoreRecord> records = {};  // by table and key; values are never none
 };

@@ -1,7 +1,7 @@
-// The registry in SQLite. `Queue::pump` is the whole story of a write: what has queued up while the
-// disk was busy becomes one transaction on a worker, and then its callers hear of it, in order. The
-// database is touched by one thread at a time: by the loop before the first append, afterwards by
-// the one commit under way.
+// The registry in SQLite. `Queue::pump` handles a write: batches that have queued up while the disk
+// was busy become one transaction on a worker, and then their callers are notified in order. One
+// thread at a time uses the database: the loop before the first append, afterwards the present
+// commit.
 
 #include "store/sqlite_store.h"
 
@@ -14,13 +14,13 @@
 
 namespace proffer {
 
-// Batches on their way to the disk. Outlives the store while a commit is under way.
+// Batches that are not durable yet. Outlives the store during a commit.
 struct SqliteStore::Queue : std::enable_shared_from_this<SqliteStore::Queue> {
   struct Waiting {
     std::vector<StoreRecord> batch = {};
     Done done = {};
   };
-  // What a worker commits. Nobody else touches it until the worker is done.
+  // The batches of one commit. Only the worker uses it until the commit is done.
   struct Group {
     std::vector<std::vector<StoreRecord>> batches = {};
     std::vector<Done> dones = {};
@@ -35,14 +35,14 @@ struct SqliteStore::Queue : std::enable_shared_from_this<SqliteStore::Queue> {
   RunOffLoop run_off_loop = {};
   LeaderEpoch epoch = {};
   std::deque<Waiting> waiting = {};
-  size_t in_flight = 0;  // batches whose `done` is owed by the commit under way
+  size_t in_flight = 0;  // batches in the present commit
   std::optional<Error> failed = {};
-  bool abandoned = false;  // the store is gone
+  bool abandoned = false;  // the store is destroyed
 };
 
 // --- The queue.
 
-// Commits what waits, unless a commit is under way already: its end pumps again.
+// Begins a commit of the waiting batches, unless one is under way; its end calls pump() again.
 void SqliteStore::Queue::pump() {
   if (in_flight > 0 || waiting.empty()) return;
   auto group = std::make_shared<Group>();
@@ -55,7 +55,7 @@ void SqliteStore::Queue::pump() {
   }
   in_flight = group->dones.size();
   if (failed) group->result = *failed;
-  // The worker holds the database, not the queue: only the loop thread may let go of a `done`.
+  // The worker has the database, not the queue: only the loop thread may destroy a `done`.
   const bool writes = group->has_records && !failed;
   run_off_loop(
       [database = database, group, writes, leader = static_cast<int64_t>(epoch.value())] {

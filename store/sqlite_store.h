@@ -1,7 +1,7 @@
 #pragma once
 
-// The store of a single master: one SQLite database, write-ahead log, synchronous=FULL. What
-// append() has acknowledged survives a loss of power. How it is kept: store/registry_file.h.
+// The store of a single master: one SQLite database with a write-ahead log and synchronous=FULL.
+// Acknowledged appends survive a power failure. store/registry_file.h describes the files.
 
 #include <memory>
 #include <string>
@@ -13,13 +13,13 @@ namespace proffer {
 
 class SqliteStore final : public LocalStore {
  public:
-  // Opens the registry of a directory; O(rows). Errors as RegistryFile::open().
+  // Opens the registry in a directory; O(rows). Errors as RegistryFile::open().
   static Result<std::unique_ptr<SqliteStore>> open(const std::string& directory,
                                                    RunOffLoop run_off_loop,
                                                    const RegistryFileOptions& options = {});
   // As RegistryFile::remark(), before the first append.
   const std::string& remark() const;
-  // A commit that a worker has begun is finished there; its `done` is not called.
+  // A commit that a worker has begun is completed; its `done` is not called.
   ~SqliteStore() override;
 
   Result<LeaderEpoch> begin_epoch() override;

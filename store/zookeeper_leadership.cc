@@ -1,5 +1,5 @@
-// The way to the lead is begin_session, make_nodes, elect, elected; session_ended and
-// check_deadline end the lead.
+// A master becomes the leader through begin_session, make_nodes, elect and elected; session_ended
+// and check_deadline end the lead.
 
 #include "store/zookeeper_leadership.h"
 
@@ -17,7 +17,7 @@ namespace {
 using Status = ZooKeeperSession::Status;
 using Kind = ZooKeeperSession::Write::Kind;
 
-// All folders on the way to ROOT, what is in it, and last its epoch: where that is, all is.
+// All folders on the path to ROOT, its nodes, and last its epoch: if that exists, all nodes exist.
 std::vector<ZooKeeperSession::Write> nodes_below(const std::string& root) {
   std::vector<ZooKeeperSession::Write> nodes;
   for (size_t end = root.find('/', 1);; end = root.find('/', end + 1)) {
@@ -116,7 +116,7 @@ void ZooKeeperLeadership::elect() {
 void ZooKeeperLeadership::learn_leader() {
   session_->get(options_.root + "/leader", [this](const ZooKeeperSession::Node& node) {
     if (node.status == Status::kNoNode) return elect();
-    if (node.is_mine) return elected();  // An attempt whose answer was lost.
+    if (node.is_mine) return elected();  // An earlier attempt succeeded, but its answer was lost.
     knows_leader_ = true;
     follow(parse_zookeeper_leader(node.data));
     session_->watch_gone(options_.root + "/leader", [this, session = sessions_] {

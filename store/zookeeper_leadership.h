@@ -1,10 +1,10 @@
 #pragma once
 
-// The election among masters that share a ZooKeeper ensemble. The leader is the one whose session
-// owns the ephemeral node ROOT/leader; the others watch it, and the first to make it anew leads
-// next. Then its epoch begins (store/zookeeper_store.h), which fences all leaders before it.
+// The election among masters that share a ZooKeeper ensemble. The leader's session owns the
+// ephemeral node ROOT/leader. The others watch it, and the first to make it again leads next. Then
+// its epoch begins (store/zookeeper_store.h), which fences all earlier leaders.
 //
-// How long a leader may serve is said by its Lease (store/lease.h).
+// Its Lease (store/lease.h) determines how long a leader may serve.
 
 #include <memory>
 #include <optional>
@@ -20,19 +20,19 @@ namespace proffer {
 
 class ZooKeeperLeadership final : public Leadership {
  public:
-  // `writer` is a word that no other process ever had or will have, without spaces. Its epoch will
-  // not be below `epoch_at_least`.
+  // `writer` is a word without spaces that no other process ever uses. The epoch will be at least
+  // `epoch_at_least`.
   ZooKeeperLeadership(Loop& loop, ZooKeeperOptions options, std::string writer,
                       int64_t epoch_at_least = 0);
-  // If it leads, another is elected at once.
+  // If this master leads, another one is elected at once.
   ~ZooKeeperLeadership() override;
 
   void campaign(MasterPlace here, Events events) override;
   bool may_serve(Time now) const override;
   Store& store() override;
   std::optional<MasterPlace> other_leader() const override { return other_; }
-  // Whether another session leads, as ZooKeeper said while it was within reach. That leader may
-  // have no address: `proffer registry` gives none.
+  // Whether another session leads, according to the last contact with ZooKeeper. That leader may
+  // have no address: `proffer registry` has none.
   bool is_led_by_other() const { return is_connected_ && knows_leader_ && store_ == nullptr; }
 
  private:
@@ -55,10 +55,10 @@ class ZooKeeperLeadership final : public Leadership {
   const int64_t epoch_at_least_;
   MasterPlace here_;
   Events events_;
-  uint64_t sessions_ = 0;  // callbacks of earlier ones mean nothing
+  uint64_t sessions_ = 0;  // callbacks of earlier sessions are ignored
   bool is_connected_ = false;
   bool has_nodes_ = false;
-  bool knows_leader_ = false;  // has heard in this session which master leads
+  bool knows_leader_ = false;  // in this session, ZooKeeper has reported which master leads
   bool leads_ = false;
   bool is_over_ = false;
   bool is_probing_ = false;

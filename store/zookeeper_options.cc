@@ -21,7 +21,7 @@ constexpr size_t kAuthBytesMin = 16;
 constexpr size_t kAuthBytesMax = 1'024;
 constexpr const char* kForm = "as in --zk=127.0.0.1:2181,127.0.0.1:2182/proffer";
 
-// Its digits, not a name: a resolver would block, and may answer anything.
+// Only numbers: resolving a name would block, and could give any address.
 bool is_loopback_number(const std::string& host) {
   std::array<unsigned char, 16> bytes{};
   const bool is_number = inet_pton(AF_INET, host.c_str(), bytes.data()) == 1 ||

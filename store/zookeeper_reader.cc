@@ -1,4 +1,5 @@
-// Impl::queue holds what is to be read next; each read leads to one read_done(), and to more reads.
+// Impl::queue contains the next reads; each read leads to one read_done(), and possibly to more
+// reads.
 
 #include "store/zookeeper_reader.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 using Status = ZooKeeperSession::Status;
 
-// Reads under way. Each may bring kZooKeeperNodeBytesMax.
+// Concurrent reads. Each may return kZooKeeperNodeBytesMax.
 constexpr size_t kReadsUnderWayMax = 64;
 
 }  // namespace
@@ -31,10 +32,10 @@ struct ZooKeeperReader::Impl : std::enable_shared_from_this<ZooKeeperReader::Imp
 
   ZooKeeperSession& session;
   const std::string root;
-  bool is_abandoned = false;  // the reader is gone
+  bool is_abandoned = false;  // the reader is destroyed
   std::function<void(Result<ZooKeeperRows>)> done;
   std::map<Key, std::string> rows;
-  // Rows whose parts are not all there, with their paths: right only if the journal replaces them.
+  // Rows with missing parts, with their paths: valid only if the journal replaces them.
   std::map<Key, std::string> incomplete;
   ZooKeeperRows found;
   std::deque<std::function<void()>> queue;

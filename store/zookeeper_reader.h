@@ -1,11 +1,11 @@
 #pragma once
 
-// Reads a registry in ZooKeeper as a whole: its rows, and the journal of a batch that the leader of
-// then was writing (store/zookeeper_rows.h says how they lie there). It changes nothing. Rows are
-// of one moment only if nobody writes meanwhile: a leader has fenced all others before it reads,
+// Reads a whole registry from ZooKeeper: its rows, and the journal of a batch that a former leader
+// was writing (store/zookeeper_rows.h describes the nodes). It changes nothing. The rows are
+// consistent only if no master writes meanwhile: a leader has fenced all others before it reads,
 // and `proffer registry` compares ROOT/epoch before and after.
 //
-// Loop thread; calls back from the loop, never from within a call.
+// Loop thread; callbacks come from the loop, never within a call.
 
 #include <functional>
 #include <memory>
@@ -26,11 +26,11 @@ inline constexpr const char* kZooKeeperDamagedHint =
     "proffer registry restore --zk=SERVERS/NEW";
 
 struct ZooKeeperRows {
-  std::vector<StoreRecord> rows = {};  // by table and key, as they are with the journal
-  std::unordered_map<std::string, size_t> parts_of = {};  // by the path of each row that is there
-  std::unordered_set<std::string> folders = {};           // that are there, below ROOT/rows
-  std::vector<std::string> journal_nodes = {};            // that are there, below ROOT/journal
-  std::optional<std::vector<StoreRecord>> journal = {};   // if it is whole
+  std::vector<StoreRecord> rows = {};  // by table and key, with the journal applied
+  std::unordered_map<std::string, size_t> parts_of = {};  // by the path of each existing row
+  std::unordered_set<std::string> folders = {};           // existing ones, below ROOT/rows
+  std::vector<std::string> journal_nodes = {};            // existing ones, below ROOT/journal
+  std::optional<std::vector<StoreRecord>> journal = {};   // if it is complete
 };
 
 // "What ZooKeeper has at PATH below ROOT is not what a master writes."
@@ -40,12 +40,12 @@ class ZooKeeperReader {
  public:
   // The session must outlive the reader.
   ZooKeeperReader(ZooKeeperSession& session, std::string root);
-  // `done` is not called any more.
+  // `done` will not be called.
   ~ZooKeeperReader();
   ZooKeeperReader(const ZooKeeperReader&) = delete;
   ZooKeeperReader& operator=(const ZooKeeperReader&) = delete;
 
-  // Call it once. O(rows). Errors: kCorruption: nodes are missing or not what a master writes.
+  // Call it once. O(rows). Errors: kCorruption: nodes are missing or were not written by a master.
   void read(std::function<void(Result<ZooKeeperRows>)> done);
 
  private:

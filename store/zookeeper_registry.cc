@@ -19,10 +19,10 @@ namespace {
 
 using Status = ZooKeeperSession::Status;
 
-// How often a registry is read again because a master wrote meanwhile.
+// The maximum number of reads, which are repeated if a master wrote meanwhile.
 constexpr int kSnapshotReadsMax = 50;
 
-// One command: the loop runs until there is an answer.
+// Runs one command: the loop runs until there is a result.
 template <class T>
 class Command {
  public:
@@ -48,7 +48,7 @@ Error out_of_reach(const ZooKeeperOptions& options, Duration patience) {
       .with_hint("check that most of its servers run: `echo ruok | nc HOST PORT` asks one");
 }
 
-// Only `proffer registry` leads without a place of its own.
+// Only `proffer registry` leads without an address.
 Error held_by_command(const ZooKeeperOptions& options, Duration patience) {
   return Error::failed_precondition(text("another `proffer registry` command changes ",
                                          quoted(options.servers + options.root),
@@ -58,7 +58,7 @@ Error held_by_command(const ZooKeeperOptions& options, Duration patience) {
           "this after its session timeout");
 }
 
-// The rows between two looks at ROOT/epoch that say the same.
+// Reads the rows, with the same ROOT/epoch before and after.
 class Reading {
  public:
   Reading(Loop& loop, const ZooKeeperOptions& options, Duration patience)
@@ -70,7 +70,7 @@ class Reading {
                   .on_disconnected = [=, this, &loop] { deadline_.arm(loop.now() + patience); },
                   .on_ended = [=, this] { command_.answer(out_of_reach(options_, patience)); }}) {
     deadline_.arm(loop.now() + patience);
-    // What the other servers of the ensemble have acknowledged is there, too.
+    // Ensures that the read includes everything that other servers have acknowledged.
     session_.sync(options_.root, [this] { begin(); });
   }
   Result<RegistrySnapshot> wait() { return command_.wait(); }
@@ -127,7 +127,7 @@ class Reading {
   std::unique_ptr<ZooKeeperReader> reader_;  // destroyed before its session
 };
 
-// What a master would not write.
+// Whether a master could have written this batch.
 Result<void> check(const std::vector<StoreRecord>& batch) {
   for (const StoreRecord& record : batch) {
     if (Result<void> checked = check_name("a table of the registry", record.table); !checked) {

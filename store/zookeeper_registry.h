@@ -1,7 +1,7 @@
 #pragma once
 
-// What `proffer registry` does with a registry in ZooKeeper. Everything blocks, on a loop of its
-// own.
+// The operations of `proffer registry` on a registry in ZooKeeper. All calls block, with a separate
+// loop.
 
 #include <cstdint>
 #include <functional>
@@ -17,24 +17,24 @@ namespace proffer {
 
 class ZooKeeperRegistry {
  public:
-  // `patience`: how long ZooKeeper may be out of reach.
+  // `patience`: how long ZooKeeper may be unreachable.
   explicit ZooKeeperRegistry(ZooKeeperOptions options, Duration patience = seconds(30))
       : options_(std::move(options)), patience_(patience) {}
 
   // "127.0.0.1:2181/proffer"
   std::string name() const { return options_.servers + options_.root; }
 
-  // What is there at one moment; a master may be writing meanwhile. Changes nothing. O(rows).
-  // Errors: kNotFound: there is none; kFailedPrecondition: it was made with another secret;
-  // kCorruption: it is damaged; kUnavailable: ZooKeeper cannot be reached, or the registry changed
-  // each time while it was read.
+  // The content at one moment, also while a master writes. Changes nothing. O(rows). Errors:
+  // kNotFound: there is none; kFailedPrecondition: it was made with another secret; kCorruption: it
+  // is damaged; kUnavailable: ZooKeeper cannot be reached, or the registry changed during each
+  // attempt to read it.
   Result<RegistrySnapshot> read() const;
 
-  // For a registry that no master leads: `edit` is given all rows, and the batch that it answers is
-  // written in one step. The next master leads in an epoch above `epoch`, and above all earlier
-  // ones. Makes what is missing at the path. Returns what is there then. O(rows). Errors: as
-  // read(); kFailedPrecondition: a master leads; kInvalidArgument: the batch has a row that a
-  // registry does not take; those of `edit`. Then nothing is changed but the epoch.
+  // For a registry that no master leads: `edit` gets all rows, and the batch that it returns is
+  // written atomically. The next master leads in an epoch above `epoch` and above all earlier ones.
+  // Makes missing nodes. Returns the new content. O(rows). Errors: as read(); kFailedPrecondition:
+  // a master leads; kInvalidArgument: the batch has a row that is invalid in a registry; those of
+  // `edit`. After an error only the epoch may have changed.
   using Edit =
       std::function<Result<std::vector<StoreRecord>>(const std::vector<StoreRecord>& rows)>;
   Result<RegistrySnapshot> change(int64_t epoch, const Edit& edit) const;

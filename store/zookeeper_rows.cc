@@ -10,8 +10,8 @@ namespace proffer {
 namespace {
 
 constexpr std::string_view kHex = "0123456789abcdef";
-constexpr char kWhole = 'v';  // then the value
-constexpr char kSplit = 'p';  // then the number of parts
+constexpr char kWhole = 'v';  // followed by the value
+constexpr char kSplit = 'p';  // followed by the number of parts
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -22,7 +22,7 @@ std::string hex_of(unsigned char byte) {
   return {kHex[static_cast<size_t>(byte >> 4)], kHex[static_cast<size_t>(byte & 15)]};
 }
 
-// FNV-1a, folded to a byte.
+// FNV-1a, reduced to one byte.
 unsigned char shard_of(std::string_view key) {
   uint32_t hash = 2166136261u;
   for (const char c : key) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
@@ -38,7 +38,7 @@ void add_bytes(std::string& out, std::string_view bytes) {
   out += bytes;
 }
 
-// Takes what add_bytes() has written from the front.
+// Removes from the front a text that add_bytes() has written.
 std::optional<std::string> take_bytes(std::string_view& bytes) {
   if (bytes.size() < 8) return std::nullopt;
   uint64_t length = 0;

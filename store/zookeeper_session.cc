@@ -1,6 +1,6 @@
-// The C client on the loop. `Impl::refresh` asks it what to wait for and `Impl::process` lets it
-// work; every callback of the client ends in `Impl::settle`, which keeps a request for the next
-// connection or gives its answer.
+// Runs the C client on the loop. `Impl::refresh` asks it which events to wait for, and
+// `Impl::process` lets it work. Every callback of the client calls `Impl::settle`, which keeps a
+// request for the next connection or completes it.
 
 #include "store/zookeeper_session.h"
 
@@ -21,10 +21,10 @@ namespace {
 using Status = ZooKeeperSession::Status;
 using Write = ZooKeeperSession::Write;
 
-// A request is sent so often at most. The ensemble closes the connection on a request that it finds
-// too large (jute.maxbuffer), without another word.
+// The maximum number of attempts per request. If a request is too large (jute.maxbuffer), the
+// ensemble closes the connection without an error.
 constexpr int kAttemptsMax = 10;
-// Between attempts to connect when none of the servers can be reached.
+// Between rounds of connection attempts to all servers.
 constexpr Duration kConnectPause = milliseconds(50);
 
 Status status_of(int code) {
@@ -44,7 +44,7 @@ Status status_of(int code) {
   }
 }
 
-// Whether nobody knows if the request was carried out, or it was not.
+// Whether the request was not carried out, or that is unknown.
 bool is_to_repeat(int code) {
   return code == ZCONNECTIONLOSS || code == ZOPERATIONTIMEOUT || code == ZSESSIONMOVED ||
          code == ZTHROTTLEDOP;
@@ -68,7 +68,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     int attempts = 0;
     Time sent = {};
   };
-  // What the client hands back: who, and which request.
+  // The context of a request in the client: the session and the request.
   struct Handle {
     Impl* impl = nullptr;
     uint64_t number = 0;
@@ -87,13 +87,13 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
   std::optional<Time> last_answered;
   uint64_t numbers = 0;
   std::map<uint64_t, Request> requests;
-  std::vector<uint64_t> to_send;                         // not with the client
+  std::vector<uint64_t> to_send;                         // not given to the client yet
   std::map<std::string, std::function<void()>> watched;  // by path
-  std::vector<std::function<void()>> answers;            // to be told once the client has returned
+  std::vector<std::function<void()>> answers;  // to be called when the client has returned
 
   Impl(Loop& on, const ZooKeeperOptions& o, Events e)
       : loop(on), options(o), events(std::move(e)), timer(on, [this] { process(0); }) {
-    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // Events tell all that matters.
+    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // All relevant facts come as events.
     client = zookeeper_init(options.servers.c_str(), &on_watch,
                             static_cast<int>(options.session_timeout.millis()), nullptr, this, 0);
     CHECK(client != nullptr) << "zookeeper_init of " << options.servers;
@@ -105,7 +105,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
 
   // --- the loop ---------------------------------------------------------------------------------
 
-  // After each call of the client.
+  // Called after each call of the client.
   void refresh_soon() {
     if (std::exchange(is_refresh_due, true)) return;
     loop.defer([weak = weak_from_this()] {
@@ -116,18 +116,18 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
   void refresh() {
     is_refresh_due = false;
     if (client == nullptr) return;
-    watcher.reset();  // The client closes its descriptor when it likes to.
+    watcher.reset();  // The client may close its descriptor at any time.
     int fd = -1;
     int interest = 0;
     timeval wait{};
-    is_in_client = true;  // It may notice here that the connection is lost.
+    is_in_client = true;  // It may detect a lost connection here.
     const int code = zookeeper_interest(client, &fd, &interest, &wait);
     is_in_client = false;
     give_up_half_sent(fd);
     if (!answers.empty()) tell_soon();
     Duration until = seconds(wait.tv_sec) + microseconds(wait.tv_usec);
     if (code == ZINVALIDSTATE) return end();
-    // After an error the descriptor is one that has been closed.
+    // After an error the descriptor is already closed.
     if (code != ZOK) fd = -1;
     if (fd == -1) until = std::max(until, kConnectPause);
     timer.arm(loop.now() + until);
@@ -141,9 +141,10 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
         });
   }
 
-  // When a send fails, the client (3.8) closes the connection without a word, makes another, and
-  // goes on there with the rest of what it was sending: nobody would understand it, and the client
-  // would wait for two thirds of the session timeout. A connection that ends makes it forget.
+  // When a send fails, the client (3.8) closes the connection silently, opens another, and
+  // continues there with the rest of the message. The server would not understand it, and the
+  // client would wait for two thirds of the session timeout. Ending the connection makes the client
+  // discard the message.
   void give_up_half_sent(int fd) {
     if (!is_connected || zoo_state(client) == ZOO_CONNECTED_STATE) return;
     is_connected = false;
@@ -158,7 +159,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     is_in_client = true;
     zookeeper_process(client, happened);
     is_in_client = false;
-    is_refresh_due = true;  // It comes at the end, whatever is asked meanwhile.
+    is_refresh_due = true;  // It is called at the end, for all calls made meanwhile.
     tell();
     if (client == nullptr) return;
     if (is_unrecoverable(client) != ZOK) return end();
@@ -166,7 +167,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     refresh();
   }
 
-  // Callbacks of the owner are not called from within the client, which they may end.
+  // Callbacks of the owner are not called within the client, which they may destroy.
   void tell() {
     std::vector<std::function<void()>> ready;
     ready.swap(answers);
@@ -202,7 +203,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     timer.arm(std::nullopt);
     is_connected = false;
     zhandle_t* const closing = std::exchange(client, nullptr);
-    // Calls the callbacks of what is under way; they find that it is over.
+    // Calls the callbacks of pending requests, which find the session ended.
     if (closing != nullptr) zookeeper_close(closing);
     requests.clear();
     to_send.clear();
@@ -286,7 +287,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
                       &on_void, handle);
   }
 
-  // Keeps the request for the next connection, or takes it out and lets `answer` tell its owner.
+  // Keeps the request for the next connection, or removes it and calls `answer` with it.
   void settle(uint64_t number, int code, const std::function<void(Request&)>& answer) {
     const auto at = requests.find(number);
     if (client == nullptr || at == requests.end()) return;
@@ -300,7 +301,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
         code != ZCLOSING) {
       last_answered = std::max(last_answered.value_or(at->second.sent), at->second.sent);
     }
-    // Of a session that is over: process() sees it next.
+    // The session has ended: process() detects this next.
     if (code == ZINVALIDSTATE || code == ZSESSIONEXPIRED || code == ZCLOSING) return;
     Request done = std::move(at->second);
     requests.erase(at);
@@ -382,7 +383,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     });
   }
 
-  // Of a node that is watched.
+  // For a watched node.
   static void on_node_watch(zhandle_t*, int type, int, const char* path, void* context) {
     auto& impl = *static_cast<Impl*>(context);
     if (impl.client == nullptr || type == ZOO_SESSION_EVENT || path == nullptr) return;
@@ -392,7 +393,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     impl.watched.erase(at);
   }
 
-  // Of the session.
+  // For the session.
   static void on_watch(zhandle_t* handle, int type, int state, const char*, void*) {
     auto* const impl = static_cast<Impl*>(const_cast<void*>(zoo_get_context(handle)));
     if (type != ZOO_SESSION_EVENT || impl == nullptr || impl->client == nullptr) return;

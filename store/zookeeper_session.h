@@ -1,15 +1,15 @@
 #pragma once
 
-// One session with a ZooKeeper ensemble on the loop: requests with callbacks, and nothing that
-// blocks. Built on the official C client in its single-threaded form.
+// One session with a ZooKeeper ensemble on the loop, with non-blocking requests and callbacks. It
+// uses the official C client in its single-threaded form.
 //
-// A request whose connection was lost before its answer is sent again when the session is connected
-// again; nobody knows whether the first one was carried out, so the answer says that there was more
-// than one attempt. When the session ends (on_ended), requests under way are forgotten: none of
-// their callbacks is called.
+// If the connection is lost before a request is answered, the request is sent again on the next
+// connection of the session. It is unknown whether the first attempt was carried out, so the answer
+// states that there was more than one attempt. When the session ends (on_ended), pending requests
+// are dropped without a callback.
 //
-// All nodes are made with an ACL that gives all rights to holders of the secret and none to
-// others. Loop thread; callbacks are called from the loop, never from within a call.
+// All nodes are made with an ACL that gives all rights to holders of the secret and none to others.
+// Loop thread; callbacks come from the loop, never within a call.
 
 #include <cstdint>
 #include <functional>
@@ -27,7 +27,7 @@ namespace proffer {
 struct ZooKeeperOptions {
   std::string servers = {};  // "127.0.0.1:2181,127.0.0.1:2182"
   std::string root = {};     // the folder of this cluster: "/proffer"
-  std::string secret = {};   // without ':' at its start and without line ends
+  std::string secret = {};   // must not begin with ':' or contain line ends
   Duration session_timeout = seconds(4);
 };
 
@@ -39,24 +39,24 @@ class ZooKeeperSession {
     kNodeExists,
     kBadVersion,
     kNoAuth,       // the node belongs to another secret
-    kUnreachable,  // lost too often while it was under way: perhaps it is too large
+    kUnreachable,  // the connection was lost too often during the request: it may be too large
     kOther,
   };
 
-  // One of a transaction.
+  // One write of a transaction.
   struct Write {
     enum class Kind : uint8_t { kCreate, kCreateEphemeral, kSet, kErase };
     Kind kind = Kind::kCreate;
     std::string path = {};
     std::string data = {};
-    int32_t version = -1;  // of kSet: which one the node must have; -1: any
+    int32_t version = -1;  // for kSet: the required version of the node; -1: any
   };
 
   struct Written {
     Status status = Status::kOk;
-    size_t failed = 0;       // which write it was, if the status is not kOk
-    int attempts = 1;        // above 1: an earlier one may have been carried out
-    std::string error = {};  // the client's words
+    size_t failed = 0;       // index of the failed write, if the status is not kOk
+    int attempts = 1;        // above 1: an earlier attempt may have been carried out
+    std::string error = {};  // the client's error text
   };
 
   struct Node {
@@ -69,18 +69,18 @@ class ZooKeeperSession {
 
   struct Children {
     Status status = Status::kOk;
-    std::vector<std::string> names = {};  // in no order
+    std::vector<std::string> names = {};  // in any order
   };
 
   struct Events {
     std::function<void()> on_connected = {};  // for the first time, or again
     std::function<void()> on_disconnected = {};
-    // The session is over and its ephemeral nodes are gone, or will be. Told once.
+    // The session has ended, and its ephemeral nodes are gone, or will be. Called once.
     std::function<void()> on_ended = {};
   };
 
   ZooKeeperSession(Loop& loop, const ZooKeeperOptions& options, Events events);
-  // Ends the session: its ephemeral nodes go at once if the ensemble can be reached.
+  // Ends the session: its ephemeral nodes are removed at once if the ensemble can be reached.
   ~ZooKeeperSession();
   ZooKeeperSession(const ZooKeeperSession&) = delete;
   ZooKeeperSession& operator=(const ZooKeeperSession&) = delete;
@@ -89,17 +89,17 @@ class ZooKeeperSession {
   void write(std::vector<Write> writes, std::function<void(Written)> done);
   void get(const std::string& path, std::function<void(Node)> done);
   void list(const std::string& path, std::function<void(Children)> done);
-  // Goes through most of the servers, and changes nothing: a sign that the session is alive.
+  // Involves most of the servers, and changes nothing: it proves that the session is alive.
   void sync(const std::string& path, std::function<void()> done);
-  // `gone` once the node is not there (any more). Replaces what watched this path before.
+  // Calls `gone` when the node does not exist (any more). Replaces an earlier watch on this path.
   void watch_gone(const std::string& path, std::function<void()> gone);
 
   bool is_connected() const;
-  // The session cannot have expired before this time plus timeout(): when the latest write or sync
-  // was sent that has been answered. What is only read is answered by a single server, which may
-  // have lost the others, and not know that they let the session expire.
+  // The session cannot have expired before this time plus timeout(): the time at which the latest
+  // answered write or sync was sent. Reads do not count: a single server answers them, which may
+  // have lost the others without noticing that they let the session expire.
   std::optional<Time> last_answered() const;
-  // As agreed with the ensemble, which may allow less or more than was asked for.
+  // As agreed with the ensemble, which may shorten or lengthen the requested one.
   Duration timeout() const;
 
  private:

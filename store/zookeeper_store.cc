@@ -1,6 +1,6 @@
-// Read Impl::commit first: one transaction. Impl::pump makes it of the batches that wait,
-// Impl::journal makes several of one large batch. The first part of the file is the start of a
-// leader: Impl::raise_epoch, then Impl::finish_journal with what ZooKeeperReader has read.
+// Read Impl::commit first: one transaction. Impl::pump makes it from the waiting batches, and
+// Impl::journal makes several from one large batch. The first part of the file is the start of a
+// leader: Impl::raise_epoch, then Impl::finish_journal with the result of ZooKeeperReader.
 
 #include "store/zookeeper_store.h"
 
@@ -24,7 +24,8 @@ using Status = ZooKeeperSession::Status;
 using Write = ZooKeeperSession::Write;
 using Writes = std::vector<Write>;
 
-// How often raising the epoch is tried again because another master wrote in between.
+// The maximum number of attempts to raise the epoch, which are repeated if another master wrote in
+// between.
 constexpr int kRaisesMax = 10;
 
 size_t cost_of(const Write& write) {
@@ -44,22 +45,22 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
   Loop& loop;
   ZooKeeperSession& session;
   std::string root;
-  ZooKeeperEpoch state;  // what ROOT/epoch says, once the epoch has begun
+  ZooKeeperEpoch state;  // content of ROOT/epoch, once the epoch has begun
   int32_t version = 0;   // of ROOT/epoch
   std::unordered_map<std::string, size_t> parts_of;  // by the path of each row
-  std::unordered_set<std::string> folders;           // that are there, below ROOT/rows
+  std::unordered_set<std::string> folders;           // existing ones, below ROOT/rows
   std::unique_ptr<ZooKeeperReader> reader;
   std::deque<Waiting> waiting;
-  std::deque<Done> in_flight;  // owed by the transaction under way, or being called
+  std::deque<Done> in_flight;  // for the present transaction, or being called
   bool is_busy = false;
-  bool is_abandoned = false;  // the store is gone
+  bool is_abandoned = false;  // the store is destroyed
   bool has_begun = false;
   std::optional<Error> failed;
 
   Impl(Loop& on, ZooKeeperSession& s, std::string where, std::string writer)
       : loop(on), session(s), root(std::move(where)), state{.writer = std::move(writer)} {}
 
-  // Nothing is called back once the store is gone.
+  // No callback runs after the destruction of the store.
   template <class Fn>
   auto if_alive(Fn fn) {
     return [weak = weak_from_this(), fn = std::move(fn)](auto&&... answer) mutable {
@@ -68,15 +69,14 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
     };
   }
 
-  // --- the start of a leader
-  // ----------------------------------------------------------------------
+  // --- the start of a leader --------------------------------------------------------------------
 
   void raise_epoch(int64_t at_least, int attempts_left, TakeOverDone done) {
     session.get(root + "/epoch", if_alive([=, this](const ZooKeeperSession::Node& node) {
                   const std::optional<ZooKeeperEpoch> found = parse_zookeeper_epoch(node.data);
                   if (node.status != Status::kOk || !found)
                     return done(not_written_by_masters(root, "epoch"));
-                  // An attempt whose answer was lost.
+                  // An earlier attempt succeeded, but its answer was lost.
                   if (found->writer == state.writer) return begun(*found, node.version, done);
                   if (attempts_left == 0) {
                     return done(Error::failed_precondition("other masters keep starting epochs"));
@@ -110,7 +110,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
     }));
   }
 
-  // What a leader before this one did not bring to its end is done now.
+  // Completes a batch that an earlier leader did not finish.
   void finish_journal(ZooKeeperRows found, TakeOverDone done) {
     parts_of = std::move(found.parts_of);
     folders = std::move(found.folders);
@@ -131,10 +131,9 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
         });
   }
 
-  // --- transactions
-  // -------------------------------------------------------------------------------
+  // --- transactions -----------------------------------------------------------------------------
 
-  // One transaction: `writes`, and the epoch's node one commit further.
+  // One transaction: `writes`, and the epoch's node with one more commit.
   void commit(Writes writes, Then then) {
     ZooKeeperEpoch next = state;
     ++next.commits;
@@ -159,8 +158,8 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
     then({});
   }
 
-  // The epoch's node is not as it was left: by an earlier attempt of this transaction, or by
-  // another leader.
+  // The epoch's node has changed: an earlier attempt of this transaction, or another leader, wrote
+  // it.
   void find_out(const ZooKeeperEpoch& next, const Then& then) {
     session.get(root + "/epoch", if_alive([this, next, then](const ZooKeeperSession::Node& node) {
                   const std::optional<ZooKeeperEpoch> found = parse_zookeeper_epoch(node.data);
@@ -181,7 +180,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
            });
   }
 
-  // What makes the rows so. From here on they count as being so: a failure is final.
+  // The writes that set these rows. From here on the rows count as set, since a failure is final.
   Writes writes_of(const std::vector<StoreRecord>& batch) {
     Writes writes;
     for (const StoreRecord& record : batch) add_writes(record, writes);
@@ -241,7 +240,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
     return steps;
   }
 
-  // At least what the writes of `batch` cost.
+  // An upper bound for the cost of the writes of `batch`.
   size_t cost_at_most(const std::vector<StoreRecord>& batch) const {
     size_t cost = 0;
     for (const StoreRecord& record : batch) {
@@ -255,8 +254,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
     return cost;
   }
 
-  // --- the queue
-  // ----------------------------------------------------------------------------------
+  // --- the queue --------------------------------------------------------------------------------
 
   void pump() {
     if (is_busy || waiting.empty()) return;
@@ -281,7 +279,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
     commit(writes_of(group), then);
   }
 
-  // A batch that is larger than a transaction may be. The node `commit` is its moment.
+  // Writes a batch that exceeds a transaction. It takes effect with the node `commit`.
   void journal(const std::vector<StoreRecord>& batch, Then then) {
     const std::string bytes = to_journal(batch);
     std::vector<Writes> steps;
@@ -309,8 +307,7 @@ struct ZooKeeperStore::Impl : std::enable_shared_from_this<ZooKeeperStore::Impl>
     pump();
   }
 
-  // --- errors
-  // -------------------------------------------------------------------------------------
+  // --- errors -----------------------------------------------------------------------------------
 
   Error failure(const ZooKeeperSession::Written& written) const {
     switch (written.status) {

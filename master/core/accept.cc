@@ -1,4 +1,4 @@
-// A framework uses offers. `on_accept` is the whole story; the rules are in accept_plan.cc.
+// A framework accepts offers. Begin with `on_accept`; the rules are in accept_plan.cc.
 
 #include <algorithm>
 
@@ -14,13 +14,13 @@ namespace {
 
 constexpr Duration kRefuseMax = hours(24 * 365 * 10);
 
-// The allocator takes any refusal but one that would leave the range of time.
+// The allocator accepts any refusal whose end is within the range of time.
 Refusal bounded(Refusal refusal) {
   refusal.refuse_for = std::clamp(refusal.refuse_for, Duration(), kRefuseMax);
   return refusal;
 }
 
-// The asks that the offers were made for; of open offers the empty name.
+// The asks that the offers were made for; the empty name stands for open offers.
 std::set<AskName> asks_of(const std::vector<const Grant*>& offers) {
   std::set<AskName> asks;
   for (const Grant* grant : offers) {
@@ -38,7 +38,7 @@ std::vector<AskName> filled_by(const Offer& offer) {
 
 }  // namespace
 
-// All that is outstanding of the gangs to which these offers were made.
+// All outstanding offers of the gangs that these offers belong to.
 std::map<uint64_t, GangOffers> Master::State::gangs_of(
     const std::vector<const Grant*>& offers) const {
   std::map<uint64_t, GangOffers> gangs;
@@ -74,7 +74,7 @@ TakenOffers Master::State::take_offers(const Framework& framework,
   return taken;
 }
 
-// Of the asks that the tasks of the accept name.
+// For the asks that the tasks of the accept name.
 std::map<AskName, int64_t> Master::State::wanted_of(const Framework& framework,
                                                     const proto::Accept& accept) const {
   std::map<AskName, int64_t> wanted;
@@ -89,7 +89,7 @@ std::map<AskName, int64_t> Master::State::wanted_of(const Framework& framework,
   return wanted;
 }
 
-// A scheduler that launches a task now did not launch it before.
+// A scheduler that launches a task now cannot have launched it before.
 void Master::State::deny_hidden(const Framework& framework, const proto::Accept& accept,
                                 Step& step) {
   if (framework.hidden == 0) return;
@@ -103,7 +103,7 @@ void Master::State::deny_hidden(const Framework& framework, const proto::Accept&
 }
 
 void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step& step) {
-  // Take. An offer is answered once: it is settled below whatever the plan says.
+  // Take. An offer is answered once: it is settled below, regardless of the plan.
   note_answer(framework);
   deny_hidden(framework, accept, step);
   TakenOffers taken = take_offers(framework, accept.offers);
@@ -120,16 +120,17 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   figures.launches += plan.launches.size() + plan.refusals.size();
   std::set<AskName> asks = asks_of(taken.valid);
 
-  // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
-  // launched because an offer was void, its scheduler did not mean to refuse the others.
+  // Apply. Unused resources are free again at once, and refused for a while. If nothing could be
+  // launched because an offer id was invalid, the scheduler did not mean to refuse the other
+  // offers.
   const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
-  // Nor is what is left over beside a refused task or a reservation declined by it.
+  // If a task was refused or a reservation was made, unused offers were not declined on purpose.
   const bool is_left = !taken.invalid && plan.refusals.empty() && plan.reservations.empty();
-  // Without any operation it is a decline.
+  // An accept without an operation is a decline.
   const bool is_decline = accept.operations.empty() && refusal != Refusal();
   for (OffersUse& use : plan.uses) {
     for (RunningTask& task : use.tasks) task.since = step.now;
-    // A gang that is not launched ends with the first of its offers.
+    // If a gang is not launched, the first of its offers ends all of them.
     std::erase_if(use.offers, [&](OfferId offer) {
       return allocator_.find_offer(offer, framework.id()) == nullptr;
     });
@@ -153,8 +154,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   outcome.declines = refusal != Refusal();
   note_outcome(framework, std::move(outcome), step);
 
-  // Tell. Each refused task gets a terminal update: a framework never waits for a task that nobody
-  // runs.
+  // Tell. Each refused task gets a terminal update, so that its framework does not wait for it.
   for (TaskLaunch& launched : plan.launches) {
     auto& operation = std::get<proto::Launch>(accept.operations[launched.operation]);
     launch(framework, operation.agent, std::move(operation.tasks[launched.task]),
@@ -172,7 +172,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   }
 }
 
-// Its resources are allocated already: the offer was settled with them.
+// The resources are already allocated, because the offer was settled with them.
 void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
                            proto::Assignment&& assignment, Step& step) {
   Agent& agent = *agents_.find(on);
@@ -228,14 +228,14 @@ void Master::State::on_decline(Framework& framework, const proto::Decline& decli
   series_.of(framework.id()).declined += taken.size();
   const std::set<AskName> asks = asks_of(taken);
   std::vector<OfferId> valid;
-  std::map<AgentId, Refusal> refusals;  // an agent is declined once, however many offers it makes
+  std::map<AgentId, Refusal> refusals;  // an agent is declined once, for any number of offers
   for (const Grant* grant : taken) {
     valid.push_back(grant->offer.id);
     const auto [at, is_new] = refusals.try_emplace(grant->offer.agent);
     if (is_new) at->second = not_too_short(framework, at->first, refusal, step.now);
   }
   for (const OfferId id : valid) {
-    // With one of them a gang ends.
+    // A gang ends with the first of its offers.
     const Grant* grant = allocator_.find_offer(id, framework.id());
     if (grant == nullptr) continue;
     step.trace(OfferDeclined{framework.id(), id, grant->offer.agent, filled_by(grant->offer)});

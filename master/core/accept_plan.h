@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules of an accept: which of its tasks are launched, with what, and why the others are not;
-// what it reserves.
+// The rules for an accept: which of its tasks are launched and with which resources, why the others
+// are refused, and what the accept reserves.
 
 #include <map>
 #include <set>
@@ -27,19 +27,20 @@ struct GangOffers {
 
 // The offers that an accept names.
 struct TakenOffers {
-  std::vector<const Grant*> valid = {};  // each once
-  // The first that is not outstanding, or not this framework's. Then nothing is launched.
+  std::vector<const Grant*> valid = {};  // each listed once
+  // The first id that is not outstanding or belongs to another framework. If there is one, nothing
+  // is launched.
   std::optional<OfferId> invalid = {};
-  // All gangs with an offer that it names, whole.
+  // Each gang with an offer that the accept names, with all offers of the gang.
   std::map<uint64_t, GangOffers> gangs = {};
-  std::map<AgentId, PortSet> ports = {};  // free on their agents
-  // How many further tasks each ask wants that a task of the accept names.
+  std::map<AgentId, PortSet> ports = {};  // the free ports of each agent
+  // The number of further tasks that an ask wants, for each ask that a task of the accept names.
   std::map<AskName, int64_t> wanted = {};
 };
 
 struct TaskLaunch {
-  size_t operation = 0;  // of the accept
-  size_t task = 0;       // of the operation
+  size_t operation = 0;  // index in the accept
+  size_t task = 0;       // index in the operation
   proto::Assignment assignment = {};
 };
 
@@ -50,7 +51,7 @@ struct TaskRefusal {
   std::string message = {};
 };
 
-// So much of an agent is reserved for a role from now on, or no longer.
+// An amount on an agent that becomes reserved for a role, or that is no longer reserved.
 struct ReservationChange {
   AgentId agent = {};
   RoleName role = {};
@@ -58,7 +59,7 @@ struct ReservationChange {
   bool unreserve = false;
 };
 
-// The offers of one agent, role and gang, and what is launched of them.
+// The offers of one agent, role and gang, and the tasks that are launched on them.
 struct OffersUse {
   std::vector<OfferId> offers = {};
   std::vector<RunningTask> tasks = {};
@@ -69,36 +70,38 @@ struct AcceptPlan {
   std::vector<TaskRefusal> refusals = {};            // in the order of the accept
   std::vector<OffersUse> uses = {};                  // of all valid offers, by agent
   std::vector<ReservationChange> reservations = {};  // in the order of the accept
-  std::vector<Error> complaints = {};           // why an operation other than a launch is not done
-  std::map<AgentId, uint16_t> next_ports = {};  // of agents whose ports are given: Agent::next_port
+  std::vector<Error> complaints = {};  // why operations other than launches are not done
+  // The new Agent::next_port of agents that assign ports.
+  std::map<AgentId, uint16_t> next_ports = {};
 };
 
-// What became of the asks that the offers of an accept were made for.
+// The result of an accept for the asks that its offers were made for.
 struct AcceptOutcome {
   bool has_offers = false;
-  bool refused_any = false;         // tasks
-  bool did_other = false;           // reserved something, or was told why not
-  bool declines = false;            // refuses what it does not use for a time or a reason
-  std::set<AskName> launched = {};  // asks with a launched task, whether offered for or not
-  std::set<AskName> failed = {};    // asks that were offered for and have no launched task
+  bool refused_any = false;         // a task was refused
+  bool did_other = false;           // reserved something, or got an error for it
+  bool declines = false;            // gives a time or a reason with its unused resources
+  std::set<AskName> launched = {};  // asks with a launched task, with or without an offer for them
+  std::set<AskName> failed = {};    // asks with an offer and without a launched task
 };
 AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan);
 
-// Reads only. Tasks of an ask that a gang's offers were made for are launched of those, all of the
-// gang or none; what an operation reserves is offered again, to that role, and not used here.
-// `stores`: of all frameworks, for one that remembers its tasks: their ids are used, and each
-// launch takes room there. `secrets`: those that tasks may name; none: no task may. O((tasks +
-// offers) * log n), and for tasks with ports the agent's port ranges.
+// Reads only. If offers were made for a gang, the tasks of its ask are launched on these offers:
+// all tasks of the gang or none. Resources that an operation reserves are not used here; they are
+// offered again, to that role. `stores`: the stores of all frameworks. For a framework that
+// remembers its tasks, ids in its store count as used, and each launch needs room in the store.
+// `secrets`: those that tasks may name; nullptr: tasks may name none. O((tasks + offers) * log n);
+// tasks with ports also take time linear in the port ranges of the agent.
 AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
                        const Tasks& tasks, const Agents& agents,
                        const FrameworkStores* stores = nullptr,
                        const std::optional<SecretShelf>& secrets = {});
 
-// The longest grace that a kill may give.
+// The longest grace period of a kill.
 inline constexpr Duration kKillGraceMax = hours(24 * 365 * 10);
 
-// Whether a framework may launch this, whatever it is offered. Errors: kInvalidArgument says which
-// field is wrong.
+// Whether a framework may launch this task, regardless of its offers. Errors: kInvalidArgument
+// names the wrong field.
 Result<void> check_task(const proto::TaskSpec& spec);
 
 }  // namespace proffer::master

@@ -1,5 +1,5 @@
-// What frameworks declare that they could use, and the report of what no agent could ever meet.
-// on_declare_asks takes; report_asks tells, after a decision and at most once a second.
+// The asks that frameworks declare, and the reports of asks that no agent could ever meet. Begin
+// with on_declare_asks and report_asks, which runs after a decision, at most once a second.
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kReportInterval = seconds(1);
 
-// What an author reads; a report of all asks fits into a frame.
+// Text for the scheduler's author; a report of all asks must fit into a frame.
 constexpr size_t kWhyBytesMax = 1'024;
 
 Result<void> check_role(const Ask& ask, const RoleName& role) {
@@ -27,7 +27,7 @@ Result<void> check_role(const Ask& ask, const RoleName& role) {
 
 }  // namespace
 
-// An ask that cannot be declared is rejected alone and told in an AskReport; the others stand.
+// An invalid ask is rejected alone, and reported in an AskReport; the others are taken.
 void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& message,
                                     Step& step) {
   if (message.asks.size() > kAsksMax) {
@@ -40,7 +40,7 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
   framework.asks.clear();
   framework.rejected_asks.clear();
   std::set<AskName> names;
-  std::map<RoleName, Result<void>> allowed;  // its own role was looked at when it began
+  std::map<RoleName, Result<void>> allowed;  // its own role was checked at its subscription
   allowed.emplace(framework.record.role, Result<void>());
   allowed.emplace(RoleName(), Result<void>());
   std::vector<Ask> declared;
@@ -82,14 +82,13 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
   report_dirty(step);
 }
 
-// What no row of a report can name.
+// Errors that belong to no row of a report.
 void Master::State::reject_asks(const Framework& framework, const Error& why, Step& step) {
   step.trace(AsksRejected{framework.id(), why.message()});
   send_error(framework.peer, why, false, false, step);
 }
 
-// Many things may change at once, and each would be told anew: hence not more often than each
-// kReportInterval.
+// Many changes may come at once, so reports are sent at most every kReportInterval.
 void Master::State::report_dirty(Step& step) {
   const DeadlineKey key{.kind = DeadlineKind::kAskReport, .peer = {}, .id = {}};
   if (deadlines_.armed(key)) return;
@@ -97,11 +96,12 @@ void Master::State::report_dirty(Step& step) {
                  reported_at_ ? std::max(step.now, *reported_at_ + kReportInterval) : step.now);
 }
 
-// About those that declared anew, or all if the cluster or its roles have changed.
+// Reports on the frameworks with new declarations, or on all if the cluster or its roles have
+// changed.
 void Master::State::report_asks(Step& step) {
   report_due_ = false;
   reported_at_ = step.now;
-  // Of a cluster that is not complete yet nobody can say what could never be met.
+  // While agents are missing, it is unknown which asks could never be met.
   if (awaited_ > 0 || allocator_.total().is_zero()) return;
   std::set<FrameworkId> ids = std::exchange(declared_, {});
   if (reported_version_ != allocator_.fit_version()) {
@@ -129,7 +129,7 @@ void Master::State::report_asks(Framework& framework, Step& step) {
   report(framework, std::move(rows), step);
 }
 
-// These, and the asks that were rejected, if that is news.
+// Sends these rows and those of the rejected asks, if they differ from the last report.
 void Master::State::report(Framework& framework, std::vector<proto::AskReport::Row>&& rows,
                            Step& step) {
   for (const auto& [ask, why] : framework.rejected_asks) {
@@ -147,7 +147,7 @@ void Master::State::report(Framework& framework, std::vector<proto::AskReport::R
        proto::AskReport{.generation = framework.generation, .rows = std::move(rows)}, step);
 }
 
-// Preferred hosts that are no agents; empty: none.
+// Preferred hosts without an agent; empty: none.
 std::string Master::State::missing_hosts(const Ask& ask) const {
   std::vector<std::string> missing;
   for (const std::string& host : ask.prefer.hosts) {
@@ -160,7 +160,7 @@ std::string Master::State::missing_hosts(const Ask& ask) const {
               " of this cluster: a preferred host must be the name of an agent");
 }
 
-// Whatever becomes free, its role or one above may not have so much.
+// A limit of its role, or of a role above, that is too small for the ask.
 std::string Master::State::limit_against(const Ask& ask, const RoleName& role) const {
   const RoleTable& table = allocator_.role_table();
   for (RoleName at = ask.role.empty() ? role : ask.role; !at.empty(); at = parent_of(at)) {
@@ -177,7 +177,7 @@ std::string Master::State::limit_against(const Ask& ask, const RoleName& role) c
   return "";
 }
 
-// The first thing that no agent has enough of.
+// The first resource or constraint that no agent meets.
 std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framework) const {
   const RoleName& role = ask.role.empty() ? of_framework : ask.role;
   const Result<ConstraintMatcher> matcher = ConstraintMatcher::compile(ask.constraints);
@@ -185,7 +185,7 @@ std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framewor
   ResourceVector largest;
   int64_t ports = 0;
   bool meets_constraints = false;
-  std::vector<uint16_t> absent = ask.static_ports;  // on all agents so far
+  std::vector<uint16_t> absent = ask.static_ports;  // missing on all agents so far
   for (const auto& [id, agent] : agents_.all()) {
     if (!agent.allocatable || !matcher->matches(id, agent.attributes)) continue;
     meets_constraints = true;

@@ -7,8 +7,8 @@
 namespace proffer::master {
 namespace {
 
-// The first failures wait for nothing: an offer may have been rescinded while its accept was on
-// the way. Then the wait doubles.
+// The first failures cause no wait, because an offer may be rescinded while its accept is on the
+// way. Then the wait doubles.
 void note(BackOff::Row& row, int64_t free_failures, Time now) {
   ++row.failures;
   const int64_t waits = row.failures - free_failures;
@@ -19,7 +19,7 @@ void note(BackOff::Row& row, int64_t free_failures, Time now) {
 
 Duration doubled_wait(int64_t nth, Duration most) {
   if (nth <= 0) return Duration();
-  constexpr int64_t kDoublings = 20;  // more than any wait has
+  constexpr int64_t kDoublings = 20;  // enough for any wait
   return std::min(kBackOffFirst * (int64_t{1} << std::min(nth - 1, kDoublings)), most);
 }
 
@@ -70,7 +70,7 @@ BackOff::Ended BackOff::take_ended(Time now) {
 }
 
 void BackOff::keep_only(const std::set<AskName>& declared) {
-  // An ask that is declared again soon goes on waiting; only the number of asks is bounded.
+  // An ask that is soon declared again continues its wait; only the number of rows is bounded.
   if (asks_.size() <= kAsksMax) return;
   std::erase_if(asks_, [&](const auto& row) { return !declared.contains(row.first); });
 }

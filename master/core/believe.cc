@@ -1,8 +1,8 @@
-// What is believed of a task that an agent tells and this master did not launch. A ticket is the
-// word of the master that launched it, and so is an entry of the framework's store; the framework's
-// scheduler may know it, too (on_reconcile). Until one of them says so, the task is hidden: it runs
-// and is counted on its agent, and is in nobody's name: its framework is not charged with it and
-// does not hear of it, no history has it, and it opens no files. Begin with believe().
+// Whether the master believes an agent that reports a task which this master did not launch. A
+// ticket proves that a master launched it; so does an entry of the framework's store. The
+// framework's scheduler may confirm it, too (on_reconcile). Until then the task is hidden: it runs
+// and counts on its agent, but its framework is not charged with it and gets no updates, it is not
+// in the history, and no files are opened for it. Begin with believe().
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@
 namespace proffer::master {
 namespace {
 
-// In which a scheduler that is there names its tasks.
+// The time in which a connected scheduler must name its tasks.
 constexpr Duration kConfirmPatience = minutes(1);
 
 constexpr size_t kTicketBytes = 16;
@@ -24,7 +24,7 @@ DeadlineKey deadline_of(const FrameworkId& framework) {
   return {.kind = DeadlineKind::kHiddenTasks, .peer = {}, .id = framework.str()};
 }
 
-// With the length of each part, so that no two launches have the same words.
+// Includes the length of each part, so that two different launches cannot give the same text.
 void add_part(std::string& words, std::string_view part) {
   words += text(part.size(), ':');
   words += part;
@@ -47,7 +47,7 @@ Payer payer_of(const TaskKey& key, bool is_hidden) {
   return {.framework = kNobodysFramework, .task = TaskId(to_text(key))};
 }
 
-// Without its ticket.
+// The ticket in `assignment` is ignored.
 std::string Master::State::ticket_of(const Framework& framework, const TaskId& task,
                                      const Agent& agent,
                                      const proto::Assignment& assignment) const {
@@ -82,7 +82,7 @@ bool Master::State::has_ticket(const Agent& agent, const Framework& framework,
                                                        .launched_at = told.launched_at}));
 }
 
-// Why no master can have launched this task there; empty: one may.
+// Why no master can have launched this task on the agent; empty: a master may have.
 std::string Master::State::why_not_launched(const Agent& agent, const Framework& framework,
                                             const proto::AgentTask& told) const {
   const std::string& user = told.user.empty() ? framework.record.user : told.user;
@@ -99,7 +99,7 @@ Belief Master::State::believe(const Agent& agent, const Framework& framework,
   if (has_ticket(agent, framework, told)) return Belief::kLaunched;
   if (!why_not_launched(agent, framework, told).empty()) return Belief::kInvented;
   const FrameworkStore* store = remembered_by(framework);
-  // may_run_on() has compared the agent.
+  // may_run_on() has already compared the agent.
   if (store != nullptr && find_remembered(*store, told.task)) return Belief::kLaunched;
   const auto asked = framework.waiting.find(told.task);
   if (asked != framework.waiting.end() && asked->second.agent == agent.id) {
@@ -108,7 +108,7 @@ Belief Master::State::believe(const Agent& agent, const Framework& framework,
   return framework.has_tickets() ? Belief::kHidden : Belief::kUnconfirmed;
 }
 
-// Its scheduler has named the task, and where it is.
+// The scheduler has named the task and its agent.
 void Master::State::confirm(Task& task, Step& step) {
   Framework& framework = *frameworks_.find(task.key().framework);
   task.unconfirmed = false;
@@ -127,7 +127,7 @@ void Master::State::confirm(Task& task, Step& step) {
   if (was_held) hold(*agent, task);
 }
 
-// Nobody launched it: it ends, and leaves no trace but in the log.
+// No master launched it: it is killed, and only the log mentions it.
 void Master::State::disbelieve(Task& task, const std::string& why, Step& step) {
   const TaskKey key = task.key();
   const proto::AgentTask told{.framework = key.framework,
@@ -141,7 +141,7 @@ void Master::State::disbelieve(Task& task, const std::string& why, Step& step) {
   if (agent != nullptr && agent->connected()) kill_stray(*agent, told, step);
 }
 
-// Out of the table, without a row among those that ended.
+// Removes the task from the table, without a row among the ended tasks.
 void Master::State::forget(Task& task) {
   drop_pending(task);
   unmark(task);
@@ -159,7 +159,7 @@ void Master::State::watch_hidden(const Framework& framework, Step& step) {
   if (!deadlines_.armed(key)) deadlines_.arm(key, step.now + kConfirmPatience);
 }
 
-// Its scheduler has had the time to name them.
+// The time for its scheduler to name them is over.
 void Master::State::on_hidden_due(const FrameworkId& id, Step& step) {
   const Framework* framework = frameworks_.find(id);
   if (framework == nullptr || framework->gone || !framework->connected()) return;
@@ -170,8 +170,8 @@ void Master::State::on_hidden_due(const FrameworkId& id, Step& step) {
   }
 }
 
-// Those that an older master made get tickets too, as soon as all that runs of them is known to
-// have been launched with one.
+// Gives a ticket key to frameworks that an older master made, as soon as each of their tasks is
+// known to have been launched with a ticket.
 void Master::State::give_ticket_keys(Step& step) {
   if (awaited_ > 0) return;
   for (const auto& [id, agent] : agents_.all()) {

@@ -1,4 +1,4 @@
-// For what tasks waited, from the ledger: of one task, of a framework, of a role.
+// The reasons for which tasks waited, from the ledger: for a task, a framework or a role.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ const WaitSpan* longest(const WaitSpans& spans) {
   return most == spans.end() ? nullptr : &*most;
 }
 
-// To the millisecond, of what is longer than one.
+// In milliseconds, if it is longer than one.
 std::string for_people(Duration spent) {
   return to_text(spent < milliseconds(1) ? spent : milliseconds(spent.millis()));
 }
@@ -34,7 +34,7 @@ std::string answer_of_task(const proto::Blame& blame) {
               explained(most->reason));
 }
 
-// Of what waits now, or else of what has waited.
+// The reasons of present waits, or else those of past waits.
 std::string answer_of_sums(const proto::Blame& blame) {
   int64_t waiting = 0;
   const WaitSum* most_tasks = nullptr;
@@ -67,7 +67,7 @@ void finish_asks(proto::Blame& blame) {
 
 }  // namespace
 
-// Those in the role or below it; no role: all.
+// The asks in the role and below it; without a role, all.
 void Master::State::add_waiting_asks(const Framework& framework, const RoleName& within,
                                      proto::Blame& blame) const {
   for (const auto& [ask, entry] : framework.ledger) {
@@ -97,7 +97,7 @@ Result<proto::Blame> Master::State::blame_framework(std::string_view word) const
 }
 
 Result<proto::Blame> Master::State::blame_role(std::string_view path) const {
-  // For its errors.
+  // Only for its errors.
   const Result<proto::ExplainedRole> known = explain_role(path);
   if (!known) return known.error();
   const RoleName& role = known->fair.role;

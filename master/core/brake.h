@@ -1,9 +1,8 @@
 #pragma once
 
-// The brake on lost agents: when many of them are away at once, it is rather a switch or this
-// master that has failed than all of the machines. So at most a part of the agents is given up in a
-// period; the others are held back: they stay disconnected, and their tasks count as they were.
-// ADR 0061.
+// The brake on lost agents. If many agents are away at once, the likely cause is a switch or this
+// master, not all of the machines. So at most a part of the agents is given up in one period. The
+// others are held back: they stay disconnected, and their tasks keep their states. ADR 0061.
 
 #include <deque>
 #include <optional>
@@ -17,8 +16,9 @@
 namespace proffer::master {
 
 struct BrakeOptions {
-  int64_t percent = kAgentLossPercent;  // of the admitted agents, in a period; 100: no brake
-  int64_t floor = kAgentLossFloor;      // this many in a period, whatever the percentage says
+  int64_t percent = kAgentLossPercent;  // of the admitted agents, per period; 100: no brake
+  // The number of agents that may always be given up in a period, even if `percent` gives less.
+  int64_t floor = kAgentLossFloor;
   Duration period = kAgentLossPeriod;
 };
 
@@ -26,18 +26,20 @@ class Brake {
  public:
   explicit Brake(BrakeOptions options) : options_(options) {}
 
-  // How many agents of a cluster of this size may be given up in a period.
+  // The number of agents that may be given up in a period, in a cluster of this size.
   int64_t most(size_t agents) const;
-  // Whether one more agent may be given up now. If so, it counts from now on.
+  // Whether one more agent may be given up now. If so, it is counted.
   bool pass(size_t agents, Time now);
-  // When the next one may be, at the earliest. Only if pass() has just refused one.
+  // The earliest time at which the next agent may be given up. Only after pass() has returned
+  // false.
   Time next() const;
 
-  // Until then every agent passes. An earlier end than it had is fine: it is on again from then.
+  // Lets every agent pass until then. An earlier end than before is allowed: it ends the pass
+  // sooner.
   void lift(Time until) { lifted_until_ = until; }
   std::optional<Time> lifted_until(Time now) const;
 
-  // Those that are held back: the longest away first.
+  // The agents that are held back, in order of the time since when they are away.
   using Held = std::set<std::pair<Time, AgentId>>;
   const Held& held() const { return held_; }
   bool holds(const AgentId& agent, Time lost_at) const { return held_.contains({lost_at, agent}); }
@@ -46,7 +48,7 @@ class Brake {
 
  private:
   BrakeOptions options_;
-  std::deque<Time> passed_;  // in the last period, the oldest first; while it is not lifted
+  std::deque<Time> passed_;  // in the last period, the oldest first; only while the brake is on
   Time lifted_until_ = {};
   Held held_;
 };

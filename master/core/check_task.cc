@@ -1,4 +1,4 @@
-// What may be launched at all: the rules of each field of a task, whatever is offered for it.
+// Which tasks may be launched at all: the rules for each field of a task, independent of offers.
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is due when: one ordered queue for all timeouts of the master.
+// One ordered queue for all timeouts of the master.
 
 #include <compare>
 #include <string>
@@ -11,26 +11,26 @@
 namespace proffer::master {
 
 enum class DeadlineKind : uint8_t {
-  kPeerSilent,        // by peer: nothing was heard of it
-  kPeerHeartbeat,     // by peer: nothing was said to it
+  kPeerSilent,        // by peer: no message came from it
+  kPeerHeartbeat,     // by peer: no message was sent to it
   kAgentUnreachable,  // by agent
   kAgentRemoved,      // by agent
   kFailover,          // by framework: it has not come back
-  kAskReport,         // the one for all
+  kAskReport,         // one for all
   kRelay,             // by relay number: the scheduler has not answered a request
-  kRevoke,            // by "framework/task": it was to have ended
+  kRevoke,            // by "framework/task": its time to end is over
   kRoleUse,           // one for all roles: their use goes to the history
   kBackOff,           // by framework: a wait after refused launches
-  kBrake,             // the one for all: an agent that is held back may be given up
+  kBrake,             // one for all: an agent that is held back may be given up
   kGoneForgotten,     // by agent: it was declared gone long ago
-  kStarts,            // by agent: it may have said nothing of a task for too long
-  kStartsPause,       // by agent: it is tried again, after tasks that it did not start
-  kStandbySilent,     // by peer: nothing was heard of that master
-  kHiddenTasks,       // by framework: its scheduler has not named tasks that an agent told
+  kStarts,            // by agent: it may have been silent about a task for too long
+  kStartsPause,       // by agent: it gets a trial task after a pause for missed starts
+  kStandbySilent,     // by peer: that master sent no message
+  kHiddenTasks,       // by framework: its scheduler has not named tasks that an agent reported
 };
 
-// What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or
-// of a number.
+// The subject of a deadline: the number of a peer, or a text: the id of an agent, framework or
+// task, or another number.
 struct DeadlineKey {
   DeadlineKind kind = DeadlineKind::kPeerSilent;
   PeerId peer = {};
@@ -39,8 +39,8 @@ struct DeadlineKey {
   bool operator==(const DeadlineKey&) const = default;
 };
 
-// What moves with every message (silence, heartbeats) is not moved here: it is looked at again, and
-// armed again, when it comes up.
+// Timeouts that each message would move (silence, heartbeats) are not moved with each message. When
+// one comes up, it is checked and armed again.
 using Deadlines = DeadlineQueue<DeadlineKey>;
 
 }  // namespace proffer::master

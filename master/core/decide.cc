@@ -1,6 +1,6 @@
-// What the master does by itself: time passes, and what events left to be decided is decided.
-// on_tick is the whole story. Events only mark what is dirty, so that nothing depends on their
-// order within an instant.
+// What the master does by itself when time passes, and the decisions that earlier events require.
+// Begin with on_tick. Events only mark state as dirty, so their order within an instant does not
+// matter.
 
 #include <map>
 #include <set>
@@ -12,10 +12,10 @@
 namespace proffer::master {
 namespace {
 
-// Offers of one message: half a frame, so that what this does not count has room.
+// Maximum bytes of offers in one message: half a frame, since the count is not exact.
 constexpr size_t kOffersBytesMax = kFrameBytesMax / 2;
 
-// Not less than what the offer takes in a frame.
+// At least the size of the offer in a frame.
 size_t bytes_of(const Offer& offer) {
   size_t bytes = 256 + offer.agent.str().size() + offer.role.str().size() +
                  offer.http_address.size() + offer.host.size() + 8 * offer.ports.ranges().size();
@@ -74,7 +74,7 @@ void Master::State::tell_rescinds(const std::vector<Rescind>& rescinds, Step& st
   for (const FrameworkId& id : silent) note_silence(*frameworks_.find(id), step);
   for (auto& [id, offers] : rescinded) {
     Framework* framework = connected_framework(id);
-    // A session that began after it was made never heard of the offer; naming it does no harm.
+    // A session that began after the offer was made has never got the offer, and ignores its id.
     if (framework == nullptr) continue;
     refresh_waits(*framework, step.now);
     for (size_t at = 0; at < offers.size(); at += kOffersPerMessageMax) {

@@ -1,6 +1,6 @@
-// An agent is emptied: nothing is offered of it any more, what runs there is told to leave and
-// killed at the deadline. on_drain is the whole story; it holds over restarts of everybody, until
-// somebody takes it back.
+// Draining an agent: it is not offered any more, and its tasks get notice and are killed at the
+// deadline. Begin with on_drain. A drain holds over restarts of all processes until an operator
+// cancels it.
 
 #include <algorithm>
 
@@ -47,7 +47,7 @@ void Master::State::mark_drained_tasks(Agent& agent, Step& step) {
   send_notices(marked, step);
 }
 
-// Who has left has left; what is being killed is killed.
+// Tasks that have left do not return, and kills continue.
 void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   if (Result<void> may = permit(message.by, Action::kDrainAgent, message.agent.str(), step); !may) {
     return answer(message.call, std::move(may).error(), step);
@@ -64,7 +64,7 @@ void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   agent.drained_by.reset();
   write_agent(agent, step);
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
-  std::vector<Task*> marked;  // They are to end all the same, later.
+  std::vector<Task*> marked;  // These still have to end, but later.
   std::vector<Task*> stay;
   for (Task* task : agent.tasks) {
     const bool was_to_end = task->ending->revoke && !task->ended() && !task->kill_asked;

@@ -1,5 +1,5 @@
-// Why a framework has no offer. The allocator counts; what is said of it in one sentence is decided
-// here: answer_of() is the story. Roles and tasks: explain_more.cc.
+// Why a framework has no offer. The allocator counts the reasons; answer_of() selects the sentence
+// to show. Roles and tasks: explain_more.cc.
 
 #include "master/core/explain.h"
 
@@ -11,13 +11,14 @@
 namespace proffer::master {
 namespace {
 
-// What keeps most agents out, of `agents`.
+// The hindrance of the most agents, out of `agents`.
 std::string most_of(const std::vector<HinderedAgents>& hindered, int64_t agents) {
   const HinderedAgents& most = hindered.front();
   return text(most.agents, " of ", agents, agents == 1 ? " agent: " : " agents: ", to_text(most));
 }
 
-// The allocator knows only that an agent is closed. Some reasons, if one of them is not a drain.
+// The allocator only knows that an agent is closed. Fills in some reasons, if one of them is not a
+// drain.
 void name_troubles(const Agents& agents, std::vector<HinderedAgents>& hindered) {
   constexpr size_t kTroublesMax = 3;
   for (HinderedAgents& one : hindered) {
@@ -37,7 +38,7 @@ void name_troubles(const Agents& agents, std::vector<HinderedAgents>& hindered) 
   }
 }
 
-// Likewise for its end. An agent may be in trouble and drained: then both have to end.
+// The same for the remedy. If an agent is in trouble and drained, both must end.
 void name_troubles(const Agents& agents, std::vector<Remedy>& remedies) {
   for (Remedy& remedy : remedies) {
     const Agent* agent =
@@ -72,7 +73,7 @@ std::string why_unmet(const AskExplanation& ask, int64_t agents) {
 
 namespace {
 
-// To be read: 100 ms is as exact as it gets, and never 0.
+// Rounded for people, to 100 ms at best, and never 0.
 std::string time_left(Duration left) {
   constexpr int64_t kStep = 100;
   return to_text(milliseconds((std::max<int64_t>(left.millis(), 0) / kStep + 1) * kStep));
@@ -108,7 +109,7 @@ std::string answer_of_connected(const proto::Explanation& all) {
                  ? "it asks for nothing: it has declared no asks, or all of them are launched"
                  : "all its asks are in outstanding offers: it has to accept or decline them";
     }
-    // One that can be met says more than one that never could.
+    // An ask that can be met is more informative than one that never could.
     for (const AskExplanation& ask : fair.asks) {
       if (ask.could_ever_fit) return why_unmet(ask, fair.agents);
     }
@@ -165,8 +166,8 @@ Result<proto::Explanation> Master::State::explain(std::string_view word,
   return all;
 }
 
-// The part that the scheduler itself brings about. Messages about its tasks may quote commands and
-// environments: they are for those that may see its tasks.
+// The part that the scheduler itself causes. Messages about its tasks may quote commands and
+// environments, so only principals that may see its tasks get them.
 void Master::State::explain_behaviour(const Framework& framework, bool may_see,
                                       proto::Explanation& all) const {
   const BackOff& back_off = framework.back_off;

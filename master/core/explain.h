@@ -9,10 +9,10 @@
 
 namespace proffer::master {
 
-// Why the ask is not met, in one sentence, on so many agents.
+// Why the ask is not met on this number of agents, in one sentence.
 std::string why_unmet(const AskExplanation& ask, int64_t agents);
 
-// "did you mean …", else some of the names that there are.
+// "did you mean …", or else some of the existing names.
 std::string hint_of(std::string_view word, const std::vector<std::string>& names,
                     std::string_view what);
 

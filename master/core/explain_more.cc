@@ -1,5 +1,5 @@
-// Why a role has no more, and what of a task, each in one sentence and with what the allocator
-// counts: explain_role() and explain_task() are the stories.
+// Why a role has no more resources, and why a task waits: one sentence each, with counts of the
+// allocator. Begin with explain_role() and explain_task().
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ std::string hint_of(std::string_view word, const std::vector<std::string>& names
 
 namespace {
 
-// In whole seconds, not too few.
+// In whole seconds, rounded up.
 std::string in_words(Time at, Time now) {
   if (at <= now) return "now";
   return text("within ", ((at - now).millis() + 999) / 1000, "s");
@@ -125,7 +125,7 @@ Result<proto::ExplainedTask> Master::State::explain_task(std::string_view name,
   return explain_unknown(**framework, TaskId(id));
 }
 
-// The one of this name, or else the only one whose name begins so, also of those that have ended.
+// The task with this name, or else the only one whose name begins so; ended tasks are included.
 Result<proto::TaskRow> Master::State::find_task(std::string_view name, const Principal* by) const {
   proto::TaskQuery query{.prefix = std::string(name), .ended = true, .limit = kNamesListedMax + 1};
   std::vector<proto::TaskRow> rows = task_rows(query, by);

@@ -1,6 +1,6 @@
-// Who may read files of an agent from another machine. The master says as which user, and for the
-// files of one framework, or of one job of it, at one agent; whose they are the agent looks up, as
-// it does for those that ask on its own machine.
+// Access to files of an agent from another machine. The master grants it for a user and for the
+// files of one framework, or of one of its jobs, at one agent. The agent checks the owner of the
+// files, as it does for users of its own machine.
 
 #include <set>
 #include <string_view>
@@ -11,12 +11,12 @@
 namespace proffer::master {
 namespace {
 
-// What the paths begin with that a task needs for which its agent asks: one that runs there as this
-// user, by the word of the master that launched it or of its scheduler. An agent of an earlier
-// version does not say which task that is.
+// The prefix of the paths that a task needs, when its agent requests access for it. The task must
+// run there as this user, and be confirmed by the master that launched it or by its scheduler.
+// Agents of an earlier version do not name the task.
 Result<std::string> paths_for(const Agents& agents, const AgentId& id,
                               const proto::FileAccessCall& wanted, std::string_view user) {
-  std::set<std::string> families;  // a job's, or the one task's own
+  std::set<std::string> families;  // those of jobs, or the task's own
   if (const Agent* agent = agents.find(id)) {
     for (const Task* task : agent->tasks) {
       const TaskKey& key = task->key();

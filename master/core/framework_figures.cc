@@ -1,6 +1,6 @@
-// Counting what frameworks do: each handler says what happened to the series of its framework, and
-// refresh_wait() looks whether an ask waits for offers. framework_series() and role_waits() are
-// what /metrics shows.
+// Counts for each framework. Each handler counts in the series of its framework, and
+// refresh_wait() checks whether an ask waits for offers. /metrics shows framework_series() and
+// role_waits().
 
 #include "master/core/framework_figures.h"
 
@@ -32,7 +32,7 @@ FrameworkFigures& FrameworkSeries::of(const FrameworkId& framework) {
   return found == named_.end() ? other_ : found->second;
 }
 
-// After anything that changes what the ask wants or is offered.
+// Called after each change of the ask's wanted or offered tasks.
 void Master::State::refresh_wait(Framework& framework, const AskName& ask, Time now) {
   const bool is_open = framework.record.mode == OfferMode::kOpen;
   if (!is_open) refresh_ledger(framework, ask, now);
@@ -60,7 +60,7 @@ void Master::State::count_offer(Framework& framework, const Offer& offer, Time n
   if (offer.fills.empty()) return ends(AskName());
   for (const AskFill& fill : offer.fills) {
     ends(fill.ask);
-    refresh_wait(framework, fill.ask, now);  // It may want more than was offered.
+    refresh_wait(framework, fill.ask, now);  // It may want more tasks than were offered.
   }
 }
 
@@ -91,7 +91,7 @@ std::vector<FrameworkSeriesRow> Master::State::framework_series(Time now) const 
     if (framework.gone) continue;
     FrameworkSeriesRow& row = row_of(id);
     for (const auto& [ask, since] : framework.offer_waits.all()) {
-      // One that has expired meanwhile waits no longer.
+      // An ask that has expired no longer waits.
       if (!ask.empty() && allocator_.lacking(id, ask) == 0) continue;
       row.longest_wait = std::max(row.longest_wait, now - since);
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What each framework did and how long it waited for offers, as counts for /metrics. The names are
-// those of sdk::SchedulerFigures: the scheduler's own library counts the same from its side.
+// Counts of each framework for /metrics: its actions, and its waits for offers. The names are
+// those of sdk::SchedulerFigures, since the SDK counts the same events in the scheduler.
 
 #include <cstdint>
 #include <map>
@@ -22,27 +22,27 @@ namespace proffer::master {
 // Counted since this master started.
 struct FrameworkFigures {
   uint64_t offers = 0;     // made
-  uint64_t accepted = 0;   // offers that an accept used while they were outstanding
-  uint64_t declined = 0;   // likewise
-  uint64_t rescinded = 0;  // for whatever reason
-  uint64_t expired = 0;    // those of them whose lease ended without an answer
-  uint64_t launches = 0;   // tasks in accepts, also those that were refused
-  std::map<proto::TaskReason, uint64_t> refused = {};  // launches, by the master or an agent
-  // Each from when an ask wanted tasks that were not offered to it, or an open offer was answered,
-  // until the next offer.
+  uint64_t accepted = 0;   // outstanding offers that an accept used
+  uint64_t declined = 0;   // outstanding offers that were declined
+  uint64_t rescinded = 0;  // for any reason
+  uint64_t expired = 0;    // rescinded offers whose lease ended without an answer
+  uint64_t launches = 0;   // tasks in accepts, including refused ones
+  std::map<proto::TaskReason, uint64_t> refused = {};  // launches refused by the master or an agent
+  // Waits for an offer. Each begins when an ask wants tasks that are not offered, or when an open
+  // offer is answered, and ends with the next offer.
   LatencyHistogram waits = {};
 };
 
-// The asks of one framework that want tasks which are not offered to them, and since when. A
-// framework with open offers waits under the empty name.
+// The asks of one framework that want tasks without an offer, with the time since when they wait. A
+// framework that gets open offers waits under the empty name.
 class OfferWaits {
  public:
   // Nothing changes if the ask waits already.
   void begin(const AskName& ask, Time now) { since_.try_emplace(ask, now); }
-  // How long it waited; none if it did not.
+  // The length of the ask's wait; none if it did not wait.
   std::optional<Duration> end(const AskName& ask, Time now);
   void clear() { since_.clear(); }
-  // Those that are declared; the rest wait no longer.
+  // Keeps the waits of declared asks; the others end.
   void keep_only(const std::map<AskName, Ask>& asks);
   const std::map<AskName, Time>& all() const { return since_; }
 
@@ -50,15 +50,15 @@ class OfferWaits {
   std::map<AskName, Time> since_;
 };
 
-// The figures of at most kFrameworkSeriesMax frameworks by name, and those of all others in one
-// sum: each name is another series for a collector. A framework that counts in the sum stays there
-// while it is subscribed, and its ended tasks are not taken out, so no count ever falls.
+// The figures of at most kFrameworkSeriesMax frameworks by name, and one sum for all others, since
+// a metrics collector keeps a series for each name. A framework in the sum stays there while it is
+// subscribed, and its counts stay in the sum after its end, so no count ever falls.
 class FrameworkSeries {
  public:
-  // It has figures of its own from now on, if there is room.
+  // Gives the framework figures of its own from now on, if there is room.
   void name(const FrameworkId& framework);
   void forget(const FrameworkId& framework) { named_.erase(framework); }
-  // Of the sum if it is not named.
+  // Its own figures, or the sum if it has none.
   FrameworkFigures& of(const FrameworkId& framework);
   const std::map<FrameworkId, FrameworkFigures>& named() const { return named_; }
   const FrameworkFigures& other() const { return other_; }
@@ -68,16 +68,16 @@ class FrameworkSeries {
   FrameworkFigures other_;
 };
 
-// One framework, or all that are not named, as they are now.
+// The present figures of one framework, or of all frameworks without a name.
 struct FrameworkSeriesRow {
   std::string framework = {};  // its id, or "other"
   FrameworkFigures figures = {};
-  Duration oldest_offer = {};  // outstanding for so long; zero: none is
-  Duration longest_wait = {};  // of those that have not ended; zero: there are none
-  int64_t backing_off = 0;     // waits for its own failures: of asks, and of the framework
+  Duration oldest_offer = {};  // age of the oldest outstanding offer; zero: there is none
+  Duration longest_wait = {};  // the longest wait that goes on; zero: there is none
+  int64_t backing_off = 0;     // waits after failed accepts: of asks, and of the framework
 };
 
-// For what tasks of one role wait, and waited.
+// What the tasks of one role wait for and have waited for.
 struct RoleWaitSums {
   RoleName role = {};
   std::vector<WaitSum> sums = {};  // of reasons that some task waited for

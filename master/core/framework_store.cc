@@ -1,5 +1,5 @@
-// The books of the frameworks' stores, and the decision about a request. plan_store() is the story:
-// each operation sees what those before it did, nothing is changed until all of them are allowed.
+// The accounts of the frameworks' stores, and decisions about requests. Begin with plan_store():
+// each operation sees the results of the earlier ones, and nothing changes until all are allowed.
 
 #include "master/core/framework_store.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using proto::StoreOperation;
 
-// What an entry of a list takes in the answer beside its key.
+// The size of a list entry in the answer, in addition to its key.
 constexpr size_t kListedBytes = 32;
 
 std::string version_text(uint64_t version) {
@@ -34,7 +34,7 @@ class View {
   void put(const std::string& key, StoreEntry entry) { changes_[key] = std::move(entry); }
   void erase(const std::string& key) { changes_[key] = std::nullopt; }
 
-  // Calls `see` with each key from `first` on and its version, in order, until it says false.
+  // Calls `see` with each key from `first` on and its version, in order, until it returns false.
   template <class See>
   void each_from(const std::string& first, const See& see) const {
     auto kept = base_.entries.lower_bound(first);
@@ -94,7 +94,7 @@ size_t bytes_of(const proto::StoreResult::Outcome& outcome) {
 
 }  // namespace
 
-// Nobody may grow beyond these; who is above them may still become smaller.
+// No store may grow beyond these; a store above them may still shrink.
 Result<void> check_quota(const FrameworkId& framework, const FrameworkStores& stores,
                          size_t entries_then, size_t bytes_then) {
   const FrameworkStore& store = stores.of(framework);

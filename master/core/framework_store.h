@@ -1,7 +1,7 @@
 #pragma once
 
-// The frameworks' stores: what each keeps in the registry, and how much that is. Only
-// Registry::apply changes them.
+// The stores of all frameworks: their entries in the registry and their sizes. Only Registry::apply
+// changes them.
 
 #include <cstdint>
 #include <map>
@@ -27,39 +27,39 @@ struct FrameworkStore {
 
 class FrameworkStores {
  public:
-  // Puts or erases the entry; an empty store is forgotten.
+  // Puts or erases the entry. A store without entries is forgotten.
   void apply(const proto::StoreRecord& record, bool erase);
 
-  // Of a framework that has put nothing: an empty one.
+  // For a framework that has put nothing, an empty store.
   const FrameworkStore& of(const FrameworkId& framework) const;
   const std::map<FrameworkId, FrameworkStore>& all() const { return stores_; }
   size_t entries() const { return entries_; }
   size_t bytes() const { return bytes_; }
-  // The highest version of any entry there is.
+  // The highest version of all entries.
   uint64_t highest_version() const;
 
  private:
   std::map<FrameworkId, FrameworkStore> stores_;
-  size_t entries_ = 0;  // of all
+  size_t entries_ = 0;  // of all stores
   size_t bytes_ = 0;
 };
 
-// What a request comes to, if it is allowed: nothing is done yet.
+// The result of a request, if it is allowed. Nothing is changed yet.
 struct StorePlan {
   std::vector<proto::StoreResult::Outcome> outcomes = {};
-  std::vector<proto::RegistryWrite> writes = {};  // one for each entry that becomes another
-  uint64_t version = 0;                           // the last that is used then
+  std::vector<proto::RegistryWrite> writes = {};  // one for each changed entry
+  uint64_t version = 0;                           // the last version that is used after it
 };
 
-// Decides a request of the framework. `version` is the last that was used in any store: puts take
-// those behind it. Errors: kFailedPrecondition: an entry has another version than expected;
-// kResourceExhausted: the quota of the framework or of all, or the answer is too large.
-// O(operations * log entries + what is listed).
+// Decides a request of the framework. `version` is the last one used in any store; puts take the
+// next ones. Errors: kFailedPrecondition: an entry has another version than expected;
+// kResourceExhausted: the quota of the framework or of all stores, or the answer is too large.
+// O(operations * log entries + listed entries).
 Result<StorePlan> plan_store(const proto::StoreRequest& request, const FrameworkId& framework,
                              const FrameworkStores& stores, uint64_t version);
 
-// Whether the framework's store may have so many entries and bytes: one that does not grow always
-// may. Errors: kResourceExhausted, its quota or that of all stores together.
+// Whether the framework's store may grow to these entries and bytes. A store that does not grow
+// always may. Errors: kResourceExhausted: its quota or that of all stores together.
 Result<void> check_quota(const FrameworkId& framework, const FrameworkStores& stores,
                          size_t entries_then, size_t bytes_then);
 

@@ -46,8 +46,8 @@ Result<const Framework*> Frameworks::named(std::string_view word) const {
     if (framework.record.name == word) of_name.push_back(&framework);
     if (id.str().starts_with(word)) of_prefix.push_back(&framework);
   }
-  // Only operators begin frameworks that serve users: another of that name, of any user, hides
-  // none. And a life before that nobody will take up again is rarely meant.
+  // Only operators can start frameworks that serve users, so such a framework comes before others
+  // of that name. A disconnected earlier framework is rarely meant.
   for (const auto& is_meant : {+[](const Framework* one) { return one->record.serves_users; },
                                +[](const Framework* one) { return one->connected(); }}) {
     if (of_name.size() > 1 && std::count_if(of_name.begin(), of_name.end(), is_meant) == 1) {
@@ -116,7 +116,7 @@ bool Frameworks::is_away(const Framework& framework) {
   return !framework.gone && !framework.connected();
 }
 
-// Around each change of what is_away() looks at, and of its user.
+// Called around each change of the user and of the state that is_away() reads.
 void Frameworks::count(const Framework& framework, int change) {
   if (!is_away(framework)) return;
   size_t& away = away_[framework.record.user];

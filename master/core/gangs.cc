@@ -1,4 +1,5 @@
-// Gangs from their launch, or from when their agents tell of them, until their last task has ended.
+// Gangs, from their launch, or from the time when agents report them, until their last task has
+// ended.
 
 #include "master/core/gangs.h"
 

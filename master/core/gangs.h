@@ -1,6 +1,6 @@
 #pragma once
 
-// Which tasks run together or not at all.
+// Gangs: tasks that run together or not at all.
 
 #include <map>
 #include <utility>
@@ -10,14 +10,14 @@
 
 namespace proffer::master {
 
-// A gang is whole once each of its tasks has run; until then the end of one is the end of all.
+// A gang is whole when each of its tasks has run. Until then the end of one task ends all of them.
 class Gangs {
  public:
-  // A task of the gang, which has run before if it was adopted so. True: the gang has failed
-  // already, so that it must end too.
+  // Adds a task of the gang; `has_run`: it was adopted and has run before. True: the gang has
+  // already failed, so this task must end too.
   bool add(const FrameworkId& framework, uint64_t gang, const TaskId& task, bool has_run);
   void ran(const FrameworkId& framework, uint64_t gang, const TaskId& task);
-  // It has ended. The other tasks of the gang that must end with it.
+  // The task has ended. Returns the other tasks of the gang that must end with it.
   std::vector<TaskId> end(const FrameworkId& framework, uint64_t gang, const TaskId& task);
   size_t size() const { return gangs_.size(); }
 

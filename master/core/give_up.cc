@@ -1,4 +1,4 @@
-// Agents that have been away for too long: each is given up, or held back by the brake. Begin with
+// Agents that were away for too long: each is given up, or held back by the brake. Begin with
 // give_up_or_hold; an operator lifts the brake with on_lift_brake.
 
 #include <algorithm>
@@ -18,8 +18,8 @@ const DeadlineKey kBrakeDue{.kind = DeadlineKind::kBrake, .peer = {}, .id = {}};
 
 }  // namespace
 
-// An agent passes the brake once in each absence: before its tasks are told as unreachable, or, if
-// an earlier master has told that, before it is removed.
+// An agent passes the brake once per absence: before its tasks are reported as unreachable, or, if
+// an earlier master has reported that, before the agent is removed.
 void Master::State::give_up_or_hold(Agent& agent, Step& step) {
   if (agent.passed_brake || brake_.pass(agents_.size(), step.now)) return give_up(agent, step);
   deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()});
@@ -39,7 +39,7 @@ void Master::State::give_up(Agent& agent, Step& step) {
   remove(agent, AgentEvent::kForgotten, "it did not come back in time", step);
 }
 
-// As many as may be, the longest away first.
+// As many as the brake allows, the longest away first.
 void Master::State::on_brake_due(Step& step) {
   deadlines_.cancel(kBrakeDue);
   while (!brake_.held().empty()) {

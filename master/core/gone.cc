@@ -1,5 +1,6 @@
-// Agents that an operator declared gone: their machines never come back. on_declare_gone is the
-// story; an agent that does come back is refused (register_agent.cc), and ends what it runs.
+// Agents that an operator declared gone: their machines never come back. Begin with
+// on_declare_gone. If such an agent does come back, it is refused (register_agent.cc), and ends its
+// tasks.
 
 #include <algorithm>
 
@@ -18,7 +19,7 @@ void Master::State::on_declare_gone(const DeclareGone& message, Step& step) {
   if (Result<void> may = permit(message.by, Action::kDeclareGone, id.str(), step); !may) {
     return answer(message.call, std::move(may).error(), step);
   }
-  // It may have been said before, and the answer lost.
+  // It may be a repeated call, because the answer was lost.
   const bool is_gone = agents_.find(id) == nullptr && agents_.find_gone(id) != nullptr;
   if (is_gone) return answer(message.call, std::string(), step);
   Result<Agent*> found = find_agent(id);
@@ -45,7 +46,7 @@ void Master::State::on_declare_gone(const DeclareGone& message, Step& step) {
   answer(message.call, std::string(), step);
 }
 
-// In the registry too, in the place of the row that it had.
+// Also replaces its row in the registry.
 void Master::State::keep_gone(GoneAgent gone, Step& step) {
   write(proto::AgentRecord{.agent = gone.id,
                            .secret = gone.secret,
@@ -64,7 +65,7 @@ void Master::State::arm_forgetting(const GoneAgent& gone) {
                  std::max(now_, gone.at + kGoneAgentAge));
 }
 
-// If it comes back later it is a new agent, and what it runs is ended as unknown.
+// If it comes back later it is a new agent, and its tasks are killed as unknown.
 void Master::State::forget_gone(const AgentId& id, Step& step) {
   const GoneAgent* gone = agents_.find_gone(id);
   if (gone == nullptr) return;
@@ -72,7 +73,7 @@ void Master::State::forget_gone(const AgentId& id, Step& step) {
   drop_gone(id);
 }
 
-// Not its row in the registry.
+// Leaves its row in the registry.
 void Master::State::drop_gone(const AgentId& id) {
   deadlines_.cancel({.kind = DeadlineKind::kGoneForgotten, .peer = {}, .id = id.str()});
   agents_.erase_gone(id);

@@ -1,12 +1,12 @@
-// What tasks take of their agents, in the allocator's books. hold() and release() are the only ways
-// but an accept, which settles offers.
+// The resources that tasks hold on their agents, in the allocator's accounts. Resources are taken
+// and released only by hold(), release() and accepts, which settle offers.
 
 #include "common/check.h"
 #include "master/core/state.h"
 
 namespace proffer::master {
 
-// The agent says that it runs, so it counts, whatever was offered.
+// The agent reports that the task runs, so it counts, even if no offer covers it.
 void Master::State::hold(Agent& agent, Task& task) {
   CHECK(!task.held && agent.allocatable) << to_text(task.key());
   const Payer payer = payer_of(task.key(), task.hidden);
@@ -31,7 +31,7 @@ void Master::State::release(Task& task) {
   if (!task.hidden) count_use(task, false);
 }
 
-// Does not end its own framework, if that waited for it: forget_if_over() does.
+// Does not forget a gone framework that waited for it: forget_if_over() does.
 void Master::State::release_stray(Agent& agent, const TaskKey& key) {
   const auto stray = agent.strays.find(key);
   CHECK(stray != agent.strays.end()) << to_text(key);
@@ -47,7 +47,7 @@ void Master::State::give_back(const Agent& agent, const TaskKey& key, bool is_hi
   if (is_hidden) forget_if_over(framework);
 }
 
-// What runs there is forgotten by the allocator; the agent tells it again if it comes back.
+// The allocator forgets the agent's tasks; the agent reports them again if it comes back.
 void Master::State::take_from_allocator(Agent& agent, Step& step) {
   if (!agent.allocatable) return;
   std::set<FrameworkId> fewer;

@@ -1,12 +1,12 @@
-// Entries that outlive the master: tasks that ended (keep_ended, when their scheduler knows) and
-// the use and waiting of roles (on_role_use_due, each minute). The shell writes them.
+// Entries that outlive the master: ended tasks (keep_ended, once their scheduler knows the end),
+// and the use and waits of roles (on_role_use_due, each minute). The shell writes them.
 
 #include "master/core/state.h"
 
 namespace proffer::master {
 namespace {
 
-// A minute's use is lost with the master, no more. Hours and days are whole minutes.
+// If the master fails, at most one minute of use is lost. Hours and days are whole minutes.
 constexpr int64_t kRoleUseNanos = 60'000'000'000;
 
 const DeadlineKey kRoleUseDue = {.kind = DeadlineKind::kRoleUse, .peer = {}, .id = {}};
@@ -54,7 +54,7 @@ void Master::State::keep_refused(const Framework& framework, const proto::TaskSp
   history_.emplace_back(std::move(refused));
 }
 
-// The task begins to count in its role, or does no longer.
+// The task begins or ends to count in its role.
 void Master::State::count_use(const Task& task, bool takes) {
   const RoleName& role = task.claim().role;
   if (!options_.keeps_history || role.empty()) return;

@@ -14,13 +14,13 @@ bool is_digits(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// Resolvers take "127.1", "0x7f000001" and "2130706433" for numbers, too.
+// Resolvers accept "127.1", "0x7f000001" and "2130706433" as numbers, too.
 bool is_number(std::string_view host) {
   const std::string_view last = host.substr(host.rfind('.') + 1);
   return is_digits(last) || last.starts_with("0x");
 }
 
-// Four numbers and nothing else, none with a zero before it.
+// Exactly four numbers without leading zeros.
 bool may_be_reached_by_ipv4(std::string_view host) {
   const std::vector<std::string_view> parts = split(host, '.');
   if (parts.size() != 4) return false;
@@ -47,7 +47,7 @@ bool may_be_reached(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   if (host.ends_with('.')) host.pop_back();
-  // Of IPv6 those that are routed: global (2000::/3) and unique local (fc00::/7) addresses.
+  // For IPv6, only routed addresses: global (2000::/3) and unique local (fc00::/7).
   if (host.find(':') != std::string::npos) {
     const bool is_whole = host.find(':') == 4;
     return is_whole &&

@@ -1,6 +1,7 @@
 #pragma once
 
-// Hosts that a peer on another machine states of itself, as text: no name is looked up.
+// Checks of hosts that a peer on another machine gives as its own. The hosts are text; no name is
+// looked up.
 
 #include <string_view>
 

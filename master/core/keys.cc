@@ -1,7 +1,8 @@
-// Keys of agents and users beyond the host, and the tokens by which they come into the registry. An
-// operator makes a token (on_make_token); its holder registers a key of its own with it, once
-// (on_join); a key is of use until it is revoked (on_revoke_key), or until the successor that its
-// holder registered (on_rotate_key) is first used (on_key_used). Who may connect is find_key.
+// Keys of agents and users on other machines, and the join tokens that bring them into the
+// registry. An operator makes a token (on_make_token). Its holder registers its own key with it,
+// once (on_join). A key is valid until it is revoked (on_revoke_key), or until the first use
+// (on_key_used) of the successor that its holder registered (on_rotate_key). find_key decides who
+// may connect.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -151,7 +152,7 @@ void Master::State::on_rotate_key(const RotateKey& message, Step& step) {
   const Result<KnownKey> successor = successor_wanted(message, step.now);
   if (!successor) return answer(message.call, successor.error(), step);
 
-  // Apply. A key has one successor: of one that was registered before, the answer was lost.
+  // Apply. A key has one successor: if another was registered before, the answer was lost.
   for (const KnownKey& other : successors_of(message.by->key)) {
     if (other.key != successor->key) write(other, true, step);
   }
@@ -173,7 +174,7 @@ Result<KnownKey> Master::State::successor_wanted(const RotateKey& message, Time 
   if (known == nullptr) return Error::permission_denied("the key of this call was revoked");
   if (!is_valid_public_key(message.key.str())) return bad_key(message.key);
   if (const KnownKey* other = registry_.find(message.key)) {
-    if (other->replaces == own) return *other;  // It is asked again.
+    if (other->replaces == own) return *other;  // The request is repeated.
     return Error::already_exists("this key is already registered: a successor must be a new key");
   }
   if (registry_.keys().size() >= kKeysMax) {
@@ -203,7 +204,7 @@ void Master::State::on_key_used(const KeyUsed& used, Step& step) {
           true, step);
 }
 
-// One at most.
+// At most one.
 std::vector<KnownKey> Master::State::successors_of(const PublicKey& key) const {
   std::vector<KnownKey> found;
   for (const auto& [successor, record] : registry_.keys()) {
@@ -238,7 +239,7 @@ Result<std::vector<KnownKey>> Master::State::keys_to_revoke(const RevokeKey& mes
                                        : key.str().starts_with(message.key);
     if (is_meant) found.push_back(record);
   }
-  // A thief may have registered a successor of the key that it has stolen.
+  // A thief may have registered a successor of the stolen key.
   if (!message.kind && found.size() == 1) {
     for (KnownKey& successor : successors_of(found.front().key)) {
       found.push_back(std::move(successor));

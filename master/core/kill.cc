@@ -1,5 +1,5 @@
-// A task is to end: because its scheduler says so (on_kill) or an operator (on_operator_kill). The
-// answer is the task's own updates; a kill waits for an agent that is away.
+// Ends tasks, for their scheduler (on_kill) or a user (on_operator_kill). The answer is the task's
+// own updates. A kill waits for an agent that is not connected.
 
 #include <set>
 
@@ -23,7 +23,7 @@ void Master::State::on_kill(Framework& framework, const proto::KillTask& message
     disbelieve(*task, "its scheduler killed the task before it confirmed it", step);
     task = nullptr;
   }
-  // One that has ended, or that nobody knows: the truth is the answer.
+  // For an ended or unknown task the answer is its known state.
   if (task == nullptr || task->ended()) {
     tell_truth(framework, message.task, step);
     const auto waits = framework.waiting.find(message.task);
@@ -47,7 +47,7 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
     return say(Error::not_found(text("no running task matches ", quoted(message.task)))
                    .with_hint("proffer tasks lists the running tasks"));
   }
-  // The whole of a name is meant even if others begin with it.
+  // A complete name has priority over names that begin with it.
   std::vector<Task*> exact;
   if (Task* named = find_by_whole_name(message.task)) exact.push_back(named);
   if (exact.empty() && found.size() > 1) {
@@ -67,7 +67,7 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   say(std::string());
 }
 
-// All or none: one that serves users may have tasks of several.
+// All or none, since a framework that serves users may have tasks of several users.
 Result<std::string> Master::State::kill_all_of(const OperatorKill& message, Step& step) {
   Result<Framework*> found = frameworks_.exactly(message.framework);
   if (!found) return std::move(found).error();
@@ -88,7 +88,7 @@ Result<std::string> Master::State::kill_all_of(const OperatorKill& message, Step
   return std::string();
 }
 
-// By "framework/task", or by the id of a task that only one framework has.
+// The name is "framework/task", or a task id that only one framework has.
 Task* Master::State::find_by_whole_name(std::string_view name) {
   const size_t slash = name.find('/');
   if (slash != std::string_view::npos) {
@@ -108,7 +108,7 @@ Task* Master::State::find_by_whole_name(std::string_view name) {
 
 void Master::State::kill(Task& task, const KillCause& cause, Step& step,
                          std::optional<Duration> grace) {
-  // An operator who kills what is being killed was not the first to want it, but is the one to say.
+  // An operator who kills a task that is already being killed becomes the reported cause.
   const bool says_why = !task.kill_asked || cause.by == proto::TaskReason::kKilledByOperator;
   task.ending.change([&](TaskEnding& ending) {
     if (says_why) ending.kill_cause = cause;
@@ -136,7 +136,7 @@ void Master::State::end_failed_gangs(Step& step) {
 
 void Master::State::send_kill(const Task& task, Step& step) {
   const Agent* agent = agents_.find(task.agent);
-  if (agent == nullptr || !agent->connected()) return;  // Told when it is back.
+  if (agent == nullptr || !agent->connected()) return;  // The kill is sent when it is back.
   send(agent->peer,
        proto::KillTask{.framework = task.key().framework,
                        .task = task.key().task,

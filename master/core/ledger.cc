@@ -1,5 +1,5 @@
-// The ledger of waiting: each handler that changes what an ask wants or is offered says so to
-// refresh_ledger(), and look_at_waits() asks the allocator now and then why it has no more.
+// The ledger of waiting. Each handler that changes an ask's wanted or offered tasks calls
+// refresh_ledger(), and look_at_waits() periodically asks the allocator why asks wait.
 
 #include <algorithm>
 #include <utility>
@@ -9,12 +9,12 @@
 namespace proffer::master {
 namespace {
 
-// An ask that waits is looked at so often, if not too many do.
+// The interval at which a waiting ask is examined, unless there are too many.
 constexpr Duration kLookEvery = seconds(1);
-// At most so many looks in each span.
+// kLooksMax limits the examinations per span.
 constexpr Duration kLooksSpan = milliseconds(100);
 constexpr int64_t kLooksMax = 64;
-// The first look after a change of the agents may be at all of them: it counts as more.
+// The first examination after a change of agents may go through all agents, so it counts more.
 constexpr int64_t kAgentsPerLook = 64;
 
 }  // namespace
@@ -27,7 +27,7 @@ void Master::State::count_waiting(Framework& framework, const RoleName& role, Wa
   if (options_.keeps_history) arm_role_use();
 }
 
-// `change(AskWait&)`, and the sums follow it.
+// Applies `change(AskWait&)` and updates the sums.
 template <class Change>
 auto Master::State::change_wait(Framework& framework, LedgerEntry& entry, Time now, Change change) {
   AskWait& wait = entry.wait;
@@ -54,7 +54,7 @@ void Master::State::end_entry(Framework& framework, LedgerEntry& entry, const As
   look_at_later(framework.id(), ask, entry.wait, std::nullopt);
 }
 
-// After anything that changes what the ask wants or is offered.
+// Called after each change of the ask's wanted or offered tasks.
 void Master::State::refresh_ledger(Framework& framework, const AskName& ask, Time now) {
   const auto declared = framework.asks.find(ask);
   if (declared == framework.asks.end()) return;
@@ -93,7 +93,7 @@ void Master::State::refresh_ledger(Framework& framework, const AskName& ask, Tim
   }
 }
 
-// Asks that are not declared any more are wanted no longer.
+// Asks that are no longer declared want no tasks.
 void Master::State::keep_ledger_of_asks(Framework& framework, Time now) {
   for (auto at = framework.ledger.begin(); at != framework.ledger.end();) {
     if (framework.asks.contains(at->first)) {
@@ -110,13 +110,13 @@ void Master::State::close_ledger(Framework& framework, Time now) {
   framework.ledger.clear();
 }
 
-// Since when the task is wanted that the ask wants longest; `now` if the ask wants none.
+// Since when the longest-wanted task of the ask is wanted; `now` if the ask wants none.
 Time Master::State::asked_at(const Framework& framework, const AskName& ask, Time now) const {
   const auto at = framework.ledger.find(ask);
   return at == framework.ledger.end() ? now : at->second.wait.oldest().value_or(now);
 }
 
-// How the task waited until now, when it is launched. It counts as starting from now on.
+// The waits of a task until its launch now. From now on it counts as starting.
 PackedWaits Master::State::note_launched(Framework& framework, const AskName& ask,
                                          const RoleName& role, Time now) {
   PackedWaits waited;
@@ -135,7 +135,7 @@ void Master::State::note_started(const Task& task, Time now) {
 
 // --- why an ask waits ---------------------------------------------------------------------------
 
-// Nothing: no more.
+// Nothing: never.
 void Master::State::look_at_later(const FrameworkId& framework, const AskName& ask, AskWait& wait,
                                   std::optional<Time> at) {
   if (wait.look_at == at || !options_.looks_at_waits) return;
@@ -144,7 +144,7 @@ void Master::State::look_at_later(const FrameworkId& framework, const AskName& a
   if (at) looks_.insert({*at, framework, ask});
 }
 
-// After the decision, so that what it gives is not waited for.
+// Called after the decision, so that no ask waits for resources that it has just been offered.
 void Master::State::look_at_waits(Step& step) {
   if (step.now - looks_span_ >= kLooksSpan) {
     looks_span_ = step.now;
@@ -154,7 +154,7 @@ void Master::State::look_at_waits(Step& step) {
     --looks_left_;
     const Look look = *looks_.begin();
     Framework& framework = *frameworks_.find(look.framework);
-    // What has expired is not told, it is found.
+    // The expiry of an ask causes no event, so it is detected here.
     refresh_ledger(framework, look.ask, step.now);
     const auto at = framework.ledger.find(look.ask);
     if (at == framework.ledger.end()) continue;

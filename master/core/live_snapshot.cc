@@ -1,5 +1,5 @@
-// What a scenario of the live cluster is made of. Everything comes from one state of the core, so
-// what runs fits the agents that it runs on, and what is asked for is not running already.
+// The input for a scenario of the live cluster. All of it is from one state of the core, so running
+// tasks fit their agents, and asks do not include running tasks.
 
 #include <algorithm>
 #include <set>
@@ -15,7 +15,7 @@ std::string_view to_text(ReclaimMode mode) {
   return kNames[static_cast<size_t>(mode)];
 }
 
-// Those that decide who gets what, and when it is taken back.
+// The options that decide about offers and preemption.
 std::map<std::string, std::string> options_of(const MasterOptions& options) {
   const AllocatorOptions& allocator = options.allocator;
   return {{"agent_timeout", to_text(options.agent_timeout)},
@@ -60,7 +60,7 @@ proto::LiveTask live(const Task& task, const RoleName& of_framework, Time now) {
                       .gang = claim.gang,
                       .ending = task.kill_asked,
                       .since = between(task.launched_at, now)};
-  // Of a task of an earlier master only the ports are known, and not their names.
+  // For a task of an earlier master the ports are known, but not their names.
   for (const PortRange& range : task.allotment->resources.ports.ranges()) {
     for (int port = range.first; port <= range.last; ++port) {
       row.ports.push_back(static_cast<uint16_t>(port));

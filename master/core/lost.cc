@@ -1,6 +1,6 @@
-// Who stays away: connections that end or fall silent, agents that become unreachable and are
-// removed, frameworks that do not come back. on_peer_lost for what is lost at once, on_due for what
-// time brings.
+// Lost peers: connections that end or fall silent, agents that become unreachable and are removed,
+// and frameworks that do not come back. Begin with on_peer_lost for lost connections, and on_due
+// for timeouts.
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@ using proto::TaskReason;
 void Master::State::on_peer_lost(PeerId id, Step& step) {
   lose_standby(id, "its connection ended", step);
   const Peer* peer = sessions_.find(id);
-  if (peer == nullptr) return sessions_.close(id);  // It may be heard of late.
+  if (peer == nullptr) return sessions_.close(id);  // Late messages may still arrive.
   const PeerKind kind = peer->kind;
   const AgentId agent = peer->agent;
   const FrameworkId framework = peer->framework;
@@ -28,14 +28,14 @@ void Master::State::on_peer_lost(PeerId id, Step& step) {
   if (kind == PeerKind::kScheduler) disconnect(*frameworks_.find(framework), step);
 }
 
-// Forgets the connection, and nothing else.
+// Forgets the connection only.
 void Master::State::close(PeerId id) {
   deadlines_.cancel({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}});
   deadlines_.cancel({.kind = DeadlineKind::kPeerHeartbeat, .peer = id, .id = {}});
   sessions_.close(id);
 }
 
-// Its tasks run on; its free resources are not offered until it is back.
+// Its tasks continue; its free resources are not offered until it is back.
 void Master::State::disconnect(Agent& agent, Step& step) {
   agent.peer = PeerId();
   agents_.move(agent, AgentEvent::kConnectionLost);
@@ -61,7 +61,7 @@ void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   frameworks_.disconnect(framework);
   framework.away_since = step.now;
   end_relays(framework, step);
-  // It asks again when it is back.
+  // Its scheduler asks again when it is back.
   framework.waiting.clear();
   framework.awaits_all = false;
   framework.awaits_agents = false;
@@ -74,7 +74,7 @@ void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   step.trace(FrameworkDisconnected{framework.id(), framework.tasks});
 }
 
-// Its tasks may still run, but no longer count.
+// Its tasks may still run, but no longer hold resources.
 void Master::State::make_unreachable(Agent& agent, Step& step) {
   if (!agents_.move(agent, AgentEvent::kTimedOut)) return;
   write_agent(agent, step);
@@ -97,7 +97,7 @@ void Master::State::remove(Agent& agent, AgentEvent event, std::string_view why,
   end_agent(agent, text("agent ", agent.id.str(), " was removed: ", why), step);
 }
 
-// Its tasks are gone, and it is no more. Its row in the registry is the caller's.
+// Ends its tasks and the agent. The caller removes the row in the registry.
 void Master::State::end_agent(Agent& agent, const std::string& why, Step& step) {
   const AgentId id = agent.id;
   forget_reservations(agent, step);
@@ -130,7 +130,8 @@ void Master::State::end_agent(Agent& agent, const std::string& why, Step& step) 
   agent_seen_or_removed(step);
 }
 
-// What waited for the admitted agents waits no longer when the last of them is back or removed.
+// When the last admitted agent is back or removed, everything that waited for these agents
+// continues.
 void Master::State::agent_seen_or_removed(Step& step) {
   report_dirty(step);
   if (awaited_ > 0) return;
@@ -186,7 +187,7 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
   }
 }
 
-// Looked at when the connection could have been silent for too long; armed again if it was not.
+// Checks whether the connection was silent for too long, and arms the deadline again if not.
 void Master::State::on_peer_silent(PeerId id, Step& step) {
   const Peer* peer = sessions_.find(id);
   if (peer == nullptr) return;
@@ -200,7 +201,7 @@ void Master::State::on_peer_silent(PeerId id, Step& step) {
   end_session(id,
               Error::timeout(text("no message was received for ", to_text(options_.silence_max()))),
               true, step);
-  // It has been away for as long as an agent may be.
+  // It was already away for the time allowed to an agent.
   if (Agent* agent = is_agent ? agents_.find(agent_id) : nullptr) give_up_or_hold(*agent, step);
 }
 

@@ -1,5 +1,5 @@
-// The master's public face, and its beginning: what the registry says is put into the tables, and
-// everybody in it is awaited.
+// The master's public interface, and its start: the registry is read into the tables, and all
+// agents and frameworks in it are awaited.
 
 #include "master/core/master.h"
 
@@ -85,8 +85,8 @@ std::vector<Violation> Master::violations() const { return state_->violations();
 
 namespace {
 
-// What operators have set counts before what the options say. An option that the rest does not
-// allow any more is left out: what was promised since is in the registry.
+// Settings by operators have priority over options. An option that contradicts the rest is left
+// out, since guarantees made meanwhile are in the registry.
 AllocatorOptions of_this_life(const MasterOptions& master, const MasterSnapshot& snapshot) {
   AllocatorOptions options = master.allocator;
   options.gangs_before = master.leader.value() << 32;
@@ -94,7 +94,8 @@ AllocatorOptions of_this_life(const MasterOptions& master, const MasterSnapshot&
   for (const proto::RegistryRow& row : snapshot.rows) {
     if (const auto* role = std::get_if<proto::RoleRecord>(&row)) set[role->role] = role->settings;
   }
-  // Most often all hold together; whether one more does costs a look at all before.
+  // Usually all options are valid together; adding them one at a time needs a check of the whole
+  // table for each.
   RoleTable all = set;
   all.insert(options.roles.begin(), options.roles.end());
   if (check_roles(all)) {
@@ -165,7 +166,7 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
                      options_.started_at + options_.agent_timeout);
     }
   }
-  // What they run counts in their roles, and nobody knows it yet.
+  // Tasks of awaited agents count in their roles, and are not known yet.
   allocator_.set_knows_all_tasks(awaited_ == 0);
 }
 

@@ -137,9 +137,9 @@ struct SetRole {
   std::optional<std::vector<std::string>> users = {};
   bool unset = false;
 };
-// Reserves these amounts of the agent for the role, out of what is neither reserved nor in use.
-// With `unreserve` it ends the reservation of amounts that operations reserved and that are not in
-// use (no amounts: all of them).
+// Reserves these amounts of the agent for the role, from its resources that are not reserved and
+// not in use. With `unreserve` it ends the reservation of amounts that operations reserved and that
+// are not in use (no amounts: all of them).
 struct ReserveForRole {
   uint64_t call = 0;
   PrincipalPtr by = {};

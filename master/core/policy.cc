@@ -11,7 +11,7 @@ namespace {
 
 struct Rule {
   std::string_view text;   // the action, after "may not"
-  bool everybody = false;  // permitted to these; to operators always
+  bool everybody = false;  // permitted to these; always permitted to operators
   bool owner = false;
   bool agent_user = false;
   bool token = false;   // permitted to join tokens only
@@ -55,7 +55,7 @@ std::string who_may(const Rule& rule, std::string_view owner) {
   return who;
 }
 
-// On this machine: the users that can read the cluster's key, by the kernel's word.
+// On this machine: the users that can read the cluster's key, identified by the kernel.
 bool may_stand_by(const PolicyOptions& options, const Principal& by) {
   return by.key.empty() && (by.uid == 0 || by.uid == options.master_uid);
 }

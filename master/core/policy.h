@@ -1,10 +1,10 @@
 #pragma once
 
-// Permissions: one table of action × relation (DESIGN §6). A principal is the owner of its own
-// frameworks and their tasks; an operator is root, the user that runs the master, or a member of
-// the operators' group. A principal with the key of an agent may be this agent and rotate its key,
-// one with that of a join token may join, one with the masters' own key may stand by; none of them
-// may do anything else, whatever its user.
+// Permissions: one table of action × relation (DESIGN §6). A principal owns its frameworks and
+// their tasks. An operator is root, the user that runs the master, or a member of the operators'
+// group. A principal with an agent's key may register as this agent and rotate the key. One with
+// the key of a join token may join. One with the masters' own key may stand by. None of these three
+// may do anything else, whichever user holds the key.
 
 #include <array>
 #include <concepts>
@@ -22,22 +22,22 @@ namespace proffer::master {
 enum class Action : uint8_t {
   kSubscribe,      // a new framework; its tasks run as the user of the principal
   kResume,         // a framework's next session
-  kCallFramework,  // a request to it
+  kCallFramework,  // send it a request
   kKillTask,
-  kTearDown,  // a framework ends with its tasks
+  kTearDown,  // end a framework with its tasks
   kRegisterAgent,
   kDrainAgent,
   kSetRole,
   kReserve,
-  kSeeTask,       // its command, and the texts of its errors
+  kSeeTask,       // a task's command, and the texts of its errors
   kServeUsers,    // a framework runs tasks as the users that sent it requests
-  kManageKeys,    // join tokens, and revoking keys
-  kJoin,          // to register a key: of those that came with the key of a join token, nobody else
-  kDeclareGone,   // an agent, that never comes back
-  kLiftBrake,     // which holds back agents that are lost at once
-  kStandBy,       // as another master of the cluster
-  kRotateKey,     // another key takes the place of the principal's own
-  kSetSecret,     // of the principal's own
+  kManageKeys,    // make join tokens, and revoke keys
+  kJoin,          // register a key; only with the key of a join token
+  kDeclareGone,   // declare that an agent never comes back
+  kLiftBrake,     // the brake on lost agents
+  kStandBy,       // as a standby of the cluster
+  kRotateKey,     // replace the principal's own key by another
+  kSetSecret,     // one of the principal's own
   kRemoveSecret,  // or see its name
 };
 inline constexpr size_t kActionCount = 19;
@@ -47,17 +47,17 @@ std::string_view to_text(Action action);
 struct PolicyOptions {
   uint32_t master_uid = 0;                       // the user that runs the master
   std::optional<uint32_t> operators_group = {};  // a group id
-  std::set<uint32_t> agent_uids = {};            // that may register agents, beside operators
+  std::set<uint32_t> agent_uids = {};            // that may register agents, besides operators
 };
 
-// Root, the user that runs the master, and the members of the operators' group; by the kernel's
-// word or with a key of theirs.
+// Root, the user that runs the master, or a member of the operators' group, identified by the
+// kernel or by a key of that user.
 bool is_operator(const PolicyOptions& options, const Principal& by);
 
-// The kinds of principals, by what proves who they are.
+// The kinds of principals, by how they are identified.
 enum class Caller : uint8_t {
   kOperator,    // as is_operator(), from this machine or by a key
-  kUser,        // another user of this machine, by the kernel's word
+  kUser,        // another user of this machine, identified by the kernel
   kJoinedUser,  // another user, by its key
   kAgentKey,
   kJoinToken,
@@ -71,7 +71,7 @@ inline constexpr std::array<Caller, kCallerCount> kCallers = {
 std::string_view to_text(Caller caller);  // "the key of an agent"
 Caller caller_of(const PolicyOptions& options, const Principal* by);
 
-// A set of kinds. It has no default: each method of the API says for which kinds it is.
+// A set of kinds. There is no default: each method of the API must state its kinds.
 class Callers {
  public:
   template <std::same_as<Caller>... Others>
@@ -85,17 +85,18 @@ class Callers {
   uint32_t bits_;
 };
 
-// Not with the key of an agent, a join token or a master, whatever user its holder is elsewhere.
+// False with the key of an agent, of a join token or of a master.
 bool acts_for_a_user(const Principal& by);
 
-// Whether frames of the peer may be shed when there is no room for them. Of root, of the user that
-// runs the master and of peers that nobody proves they wait in the sockets instead: these could
-// stop the master anyway, or may be anybody. nullptr: a stranger.
+// Whether frames of the peer may be shed when there is no room for them. Frames of root, of the
+// user that runs the master and of unidentified peers are not shed: they wait in the sockets. The
+// first two could stop the master anyway, and an unidentified peer may be any user. nullptr: an
+// unidentified peer.
 bool may_be_shed(const PolicyOptions& options, const Principal* by);
 
-// Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
-// task; empty: not known, then only operators may. Of kRegisterAgent: the agent's name. Nothing is
-// permitted to an unknown user.
+// Errors: kPermissionDenied; its hint names who may. `owner`: the user of the framework or task;
+// empty: unknown, then only operators may. For kRegisterAgent it is the agent's name. An unknown
+// user has no permission.
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner = {});
 
@@ -103,16 +104,17 @@ inline constexpr std::string_view kJoinMethod = "join";
 inline constexpr std::string_view kStandbyMethod = "standby";
 inline constexpr std::string_view kFollowMethod = "follow_events";
 
-// What the policy knows of a method of the API.
+// The part of an API method that concerns the policy.
 struct MethodRule {
   std::string_view name = {};
   Callers callers;
-  // What the core checks besides, when it carries the call out: whose task it is, say.
+  // An action that the core checks when it carries the call out, for example against the owner of a
+  // task.
   std::optional<Action> action = {};
 };
 
-// Whether a method is for this kind of principal at all. Errors: kPermissionDenied, in the words of
-// the action if there is one; the hint names those that may.
+// Whether the method is for this kind of principal at all. Errors: kPermissionDenied, worded for
+// the action if there is one; its hint names who may.
 Result<void> check_method(const PolicyOptions& options, const Principal* by,
                           const MethodRule& method);
 

@@ -1,6 +1,6 @@
-// A frame comes in: is it the next of its connection, may its sender send it, whose is it. Begin
-// with on_frame. Whatever is wrong ends that connection with a typed error, and nobody else
-// notices.
+// An incoming frame: is it the next one of its connection, may its sender send it, and which
+// handler takes it. Begin with on_frame. Any error ends the connection with a typed error, and does
+// not affect other peers.
 
 #include "common/check.h"
 #include "common/text.h"
@@ -38,7 +38,7 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
   on_message(*peer, std::move(*frame.envelope.message), step);
 }
 
-// What it sent cannot be taken; it may come again.
+// Its message is invalid; it may connect again.
 void Master::State::end_of_peer(PeerId peer, const Error& error, std::string_view what,
                                 Step& step) {
   if (sessions_.was_closed(peer) || open(peer, nullptr, step) == nullptr) return;
@@ -53,7 +53,7 @@ void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step)
     return;
   }
   if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) {
-    // Never answered by an error: two could go on like that.
+    // Never answered by an error, since two peers could continue with errors for ever.
     step.trace(PeerSentError{id, error->message});
     if (error->ends_session) drop(id, step);
     return;
@@ -159,7 +159,7 @@ bool Master::State::on_scheduler_message(Framework& framework, proto::Message& m
   return true;
 }
 
-// The entry of a connection, made when we first hear of it; nullptr, and the peer is told, if there
+// The entry of a connection, made with its first frame. nullptr, after an error to the peer: there
 // is no room.
 Peer* Master::State::open(PeerId id, const PrincipalPtr& by, Step& step) {
   if (Peer* known = sessions_.find(id)) return known;
@@ -184,7 +184,7 @@ Peer* Master::State::open(PeerId id, const PrincipalPtr& by, Step& step) {
 Result<void> Master::State::permit(const PrincipalPtr& by, Action action, std::string_view object,
                                    Step& step, std::string_view owner) {
   Result<void> permitted = check_permission(options_.policy, by.get(), action, owner);
-  // What is asked for may be of any length, and a refusal is kept.
+  // The object may have any length, and a refusal is stored.
   object = object.substr(0, kReasonTextBytesMax);
   const bool is_own = by != nullptr && by->user == owner;
   const bool is_common = is_own || action == Action::kSubscribe || action == Action::kRegisterAgent;
@@ -230,7 +230,7 @@ void Master::State::drop(PeerId peer, Step& step) {
   on_peer_lost(peer, step);
 }
 
-// Rises over all sessions of this life and, by the epoch, of all lives.
+// Increases over all sessions of this master and, by the epoch, of all masters.
 SessionEpoch Master::State::next_session() {
   return SessionEpoch((options_.leader.value() << 32) + ++sessions_given_);
 }

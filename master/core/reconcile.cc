@@ -1,7 +1,7 @@
-// A scheduler asks for the truth about its tasks. Begin with on_reconcile. "Nobody knows this task"
-// is the truth only when every agent that could hold it is back or removed; until then the question
-// waits. Each Reconcile is answered at once with all that is known, then Reconciled; the last word,
-// if agents are missing, is another Reconciled when none is.
+// A scheduler asks for the states of its tasks. Begin with on_reconcile. The master can answer that
+// a task is unknown only when each agent that could run it is back or removed; until then the
+// question waits. Each Reconcile gets all known states at once, and then Reconciled. If agents are
+// missing, another Reconciled follows when none is missing.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -13,7 +13,7 @@ using proto::TaskState;
 
 namespace {
 
-// Further questions are dropped: they are asked again with the next reconcile.
+// Further questions are dropped; the next reconcile repeats them.
 constexpr size_t kWaitingMax = kTasksPerAgentMax;
 
 }  // namespace
@@ -24,7 +24,7 @@ void Master::State::on_reconcile(Framework& framework, const proto::Reconcile& m
     const AgentId on = i < message.agents.size() ? message.agents[i] : AgentId();
     Task* task = tasks_.find({framework.id(), message.tasks[i]});
     if (task != nullptr && task->unconfirmed) {
-      // Schedulers of earlier versions do not say where a task is.
+      // Schedulers of earlier versions do not name the agent of a task.
       const bool says_nothing = message.agents.empty() && !task->hidden;
       if (says_nothing || on == task->agent) confirm(*task, step);
     }
@@ -45,11 +45,11 @@ void Master::State::tell_reconciled(const Framework& framework, Step& step) {
   send(framework.peer, proto::Reconciled{.missing_agents = static_cast<uint32_t>(awaited_)}, step);
 }
 
-// Of a task that is in no table; none while an agent may still tell of it. If its framework
-// remembers it, the store knows more: the end, if that was acknowledged; else the agent, which
-// keeps a task until its end is acknowledged and tells all that it keeps when it registers. So a
-// task that an agent with the same memory does not tell was never received there; its id is free
-// again.
+// The state of a task that is in no table; none while an agent may still report it. If its
+// framework remembers the task, its store decides. If the store has the end, it is the answer.
+// Otherwise the agent decides, which keeps a task until its end is acknowledged, and reports all
+// kept tasks when it registers. So if an agent with the same memory does not report the task, it
+// never received it, and the id is free again.
 std::optional<proto::TaskStatus> Master::State::truth_about_unknown(const Framework& framework,
                                                                     const TaskId& task,
                                                                     Step& step) {
@@ -88,7 +88,7 @@ std::optional<proto::TaskStatus> Master::State::truth_about_unknown(const Framew
   return status;
 }
 
-// Sequence 0: not to be acknowledged.
+// Sequence 0: no acknowledgement is expected.
 void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& step,
                                const AgentId& on) {
   const TaskKey key{framework.id(), id};
@@ -121,7 +121,7 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
        step);
 }
 
-// No agent is awaited any more.
+// All awaited agents are back or removed.
 void Master::State::answer_waiting(Step& step) {
   for (auto& [id, framework] : frameworks_.all()) {
     if (!framework.connected()) continue;

@@ -1,6 +1,5 @@
-// An agent registers: it is admitted, or found to be one that was, and its tasks are compared with
-// the master's (reregister.cc). on_register_agent is the beginning, complete_registration the whole
-// story.
+// An agent registers: it is admitted, or recognized as an admitted one, and its tasks are compared
+// with the master's (reregister.cc). Begin with on_register_agent, then read complete_registration.
 
 #include <algorithm>
 
@@ -19,7 +18,7 @@ namespace {
 
 // Messages of one registration: enough for all tasks, alone in a message if they are large.
 constexpr uint32_t kRegisterMessagesMax = 2 * kTasksPerAgentMax;
-constexpr size_t kRegisterTasksMax = 2 * kTasksPerAgentMax;  // with those that have ended
+constexpr size_t kRegisterTasksMax = 2 * kTasksPerAgentMax;  // including ended ones
 
 }  // namespace
 
@@ -39,7 +38,7 @@ void Master::State::on_register_agent(Peer& peer, proto::RegisterAgent&& message
     const AgentRefusal refusal{.error = std::move(sane).error()};
     return refuse_agent(peer.id, message, refusal, step);
   }
-  // Refused before its tasks come, if it will be refused.
+  // An agent that will be refused is refused before it sends its tasks.
   Registration registration{.first = std::move(message), .tasks = {}, .messages_left = 0};
   ResourceVector most;
   if (const auto refusal = refusal_of(registration, most)) {
@@ -77,8 +76,8 @@ void Master::State::on_register_tasks(Peer& peer, proto::RegisterTasks&& message
   complete_registration(peer.id, std::move(*std::exchange(peer.registration, nullptr)), step);
 }
 
-// Why this agent may not join, if it may not; `most` becomes what it brings or uses, as far as it
-// is known.
+// Why this agent may not register, or none. `most` becomes its declared or used resources, as far
+// as known.
 std::optional<AgentRefusal> Master::State::refusal_of(Registration& registration,
                                                       ResourceVector& most) const {
   const proto::RegisterAgent& first = registration.first;
@@ -104,8 +103,8 @@ std::optional<AgentRefusal> Master::State::refusal_of(Registration& registration
   return std::nullopt;
 }
 
-// Two machines that have one agent's identity and secret: the work directory was copied. A boot
-// never comes again, so one that was followed by another is of another machine.
+// Detects two machines with one agent's identity and secret: the work directory was copied. A boot
+// id never repeats, so a boot id that another has replaced belongs to another machine.
 std::optional<AgentRefusal> Master::State::refusal_of_copy(
     const proto::RegisterAgent& message) const {
   const Agent* known = agents_.find(message.agent);
@@ -152,7 +151,7 @@ Result<void> Master::State::check_room(const proto::RegisterAgent& message,
 
 void Master::State::refuse_agent(PeerId peer, const proto::RegisterAgent& message,
                                  const AgentRefusal& refusal, Step& step) {
-  // A second machine tries again and again; an operator is told once.
+  // A second machine retries for ever; the operator gets one report.
   Agent* known = agents_.find(message.agent);
   const bool is_rival = known != nullptr && refusal.error.code() == ErrorCode::kAlreadyExists &&
                         refusal.retry && known->rival_boot != message.boot;
@@ -161,8 +160,8 @@ void Master::State::refuse_agent(PeerId peer, const proto::RegisterAgent& messag
   end_session(peer, refusal.error, refusal.retry, step, refusal.ends_tasks);
 }
 
-// What a peer has in another cluster is nothing here, and here it would be ended as unknown: a
-// master that lost its registry must not do that.
+// The tasks of a peer of another cluster are unknown here, and would be killed: a master that lost
+// its registry must not do that.
 Result<void> Master::State::check_cluster(const ClusterId& told, const std::string& who) const {
   if (told.empty() || registry_.cluster().empty() || told == registry_.cluster()) return {};
   return Error::failed_precondition(text(who, " belongs to the cluster ", told.str(),
@@ -175,7 +174,7 @@ Result<void> Master::State::check_cluster(const ClusterId& told, const std::stri
 }
 
 void Master::State::complete_registration(PeerId peer_id, Registration&& registration, Step& step) {
-  // Take. While its tasks came, another may have taken its name.
+  // Take. Another agent may have taken its name meanwhile.
   use_known_amounts(registration);
   const proto::RegisterAgent& first = registration.first;
   ResourceVector most;
@@ -183,7 +182,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
     return refuse_agent(peer_id, first, *refusal, step);
   }
 
-  // Apply. A new name is admitted; one that comes back writes nothing unless it was given up.
+  // Apply. A new name is admitted; a known agent is written only if it was given up.
   Agent* known = agents_.find(first.agent);
   const bool was_known = known != nullptr;
   if (was_known && known->connected()) {
@@ -257,7 +256,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent_seen_or_removed(step);
 }
 
-// A new agent, which may have the name of one that was declared gone.
+// A new agent, which may have the name of a gone agent.
 Agent& Master::State::admit(const proto::RegisterAgent& message) {
   Agent& agent = agents_.add(message.agent, message.secret);
   const GoneAgent* gone = agents_.find_gone(message.agent);
@@ -273,8 +272,8 @@ Agent& Master::State::admit(const proto::RegisterAgent& message) {
 
 void Master::State::note_boot(Agent& agent, uint64_t boot) {
   agent.rival_boot = 0;
-  // Agents of before do not tell it: one that went back to such a version, and comes again, is of
-  // the same boot.
+  // Earlier agent versions do not report it. An agent that was downgraded for a while and comes
+  // back has the same boot id.
   if (boot == 0 || boot == agent.boot) return;
   if (agent.boot != 0) agent.former_boots.push_back(agent.boot);
   if (agent.former_boots.size() > kFormerBootsMax) {
@@ -283,7 +282,8 @@ void Master::State::note_boot(Agent& agent, uint64_t boot) {
   agent.boot = boot;
 }
 
-// Its tasks run on, and it does not have to be emptied; it is offered again as soon as it says so.
+// Its tasks continue, and it is not drained; it is offered again when it reports the end of the
+// trouble.
 void Master::State::on_trouble(Agent& agent, proto::AgentTrouble&& trouble, Step& step) {
   agent.trouble = std::move(trouble.why);
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());

@@ -1,5 +1,5 @@
-// An agent's word, checked: names, amounts that add up within bounds, devices and ports that are
-// given once, updates in order. Begin with check_registration at the end.
+// Checks of an agent's registration: names, amounts within bounds that add up, devices and ports
+// listed once, updates in order. Begin with check_registration at the end.
 
 #include "master/core/registration.h"
 
@@ -19,7 +19,7 @@ using proto::TaskState;
 constexpr int32_t kWholeDevice = 1'000;
 constexpr size_t kAttributeBytesMax = 128;
 
-// Adds, unless a sum would be more than one agent may have.
+// Adds, unless the sum would exceed the maximum of an agent.
 Result<void> add_within_bounds(Resources& sum, const Resources& more) {
   for (const ResourceKind kind : kResourceKinds) {
     if (sum.amounts[kind] + more.amounts[kind] > kAgentAmountMax) {
@@ -55,8 +55,8 @@ Result<void> check_attributes(const Attributes& attributes) {
   return {};
 }
 
-// What tools put into a URL: "host:port" or "[::1]:port", and nothing besides; or the path of a
-// Unix socket, as the kernel takes it and people can read it. None is fine.
+// An address that tools put into a URL: exactly "host:port" or "[::1]:port"; or the path of a Unix
+// socket that is valid for the kernel and readable. An empty address is valid.
 Result<void> check_http_address(std::string_view address) {
   if (address.empty()) return {};
   constexpr size_t kSocketPathBytesMax = 107;
@@ -83,7 +83,7 @@ Result<void> check_http_address(std::string_view address) {
            "a Unix socket, as in 127.0.0.1:5081 or /run/a.sock, not ", quoted(address)));
 }
 
-// As check_http_address, of TLS: no socket, and with what clients and tokens need.
+// As check_http_address, for TLS: no socket, and with the values that clients and tokens need.
 Result<void> check_files(const proto::FileService& files) {
   if (files.address.empty()) return {};
   if (files.address.front() == '/') {
@@ -118,7 +118,7 @@ Result<void> check_slices(proto::RegisterAgent& agent) {
   return {};
 }
 
-// What an agent may say of a task: never what only the master knows.
+// States that an agent may report. The others are known to the master only.
 bool may_tell(TaskState state) {
   return state != TaskState::kUnreachable && state != TaskState::kGone;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What an agent says of itself, checked before anything believes it.
+// Checks of an agent's registration, before it is used.
 
 #include "common/principal.h"
 #include "common/result.h"
@@ -8,19 +8,20 @@
 
 namespace proffer::master {
 
-// Checks all that the core relies on, and takes ports out of the slices into `first.ports`. Errors:
-// kInvalidArgument says which field is wrong.
+// Checks everything that the core relies on, and moves ports from the slices into `first.ports`.
+// Errors: kInvalidArgument names the wrong field.
 Result<void> check_registration(Registration& registration);
 
-// The addresses that an agent on another machine, one with a key, states of itself: it is reached
-// by TLS alone, so its address for this machine is forgotten, and not at this machine or the one of
-// a client. Errors: kInvalidArgument.
+// Checks the addresses that an agent on another machine, which has a key, gives as its own. Others
+// reach it by TLS only, so its local address is dropped. It must serve files at the host from which
+// it connects, or at a host that other machines can reach. Errors: kInvalidArgument.
 Result<void> check_addresses(const Principal& by, proto::RegisterAgent& agent);
 
-// The sum of what its tasks hold that have not ended. The registration must have passed the check.
+// The sum of the resources of its tasks that have not ended. The registration must have passed the
+// check.
 Resources held_by_tasks(const Registration& registration);
 
-// Whether amounts, devices and ports say the same and are within bounds.
+// Whether amounts, devices and ports agree and are within bounds.
 Result<void> check_resources(const Resources& resources);
 
 }  // namespace proffer::master

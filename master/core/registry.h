@@ -1,6 +1,6 @@
 #pragma once
 
-// The durable part of the master: what a restart finds again.
+// The durable state of the master, from which it restarts.
 
 #include <map>
 #include <vector>
@@ -13,8 +13,8 @@ namespace proffer::master {
 
 class Registry {
  public:
-  // The one place where rows change, live and in replay. Putting what is there and erasing what is
-  // not change nothing.
+  // The only place where rows change, live and in replay. A put of an existing row and an erase of
+  // a missing row change nothing.
   void apply(const proto::RegistryWrite& write);
 
   // All rows, agents first, each kind in order of its key.
@@ -31,7 +31,7 @@ class Registry {
   const FrameworkStores& stores() const { return stores_; }
   const ClusterId& cluster() const { return cluster_.cluster; }  // empty: not named
   const std::vector<proto::LedMaster>& led() const { return cluster_.led; }
-  // Of one agent, by role. Valid until the next write.
+  // The reservations of one agent, by role. Valid until the next write.
   std::vector<const proto::ReservationRecord*> reservations(const AgentId& agent) const;
   const std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord>& reservations() const {
     return reservations_;

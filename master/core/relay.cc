@@ -1,5 +1,4 @@
-// Bytes between a scheduler and its executors pass through, best effort: nobody is told if they
-// cannot.
+// Passes bytes between a scheduler and its executors, best effort: failures are not reported.
 
 #include "master/core/state.h"
 
@@ -18,7 +17,7 @@ void Master::State::relay_to_scheduler(const Agent& agent, proto::FrameworkMessa
                                        Step& step) {
   const Framework* framework = connected_framework(message.framework);
   if (framework == nullptr) return;
-  // An executor that tasks share outlives them.
+  // A shared executor outlives its tasks.
   if (!framework->executor_agents.contains(agent.id) && !agent.tasks.has_of(framework->id()))
     return;
   message.agent = agent.id;

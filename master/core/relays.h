@@ -1,6 +1,6 @@
 #pragma once
 
-// Requests that were relayed to a scheduler and have no answer yet.
+// Relayed requests that their schedulers have not answered yet.
 
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@ struct RelayedCall {
 class Relays {
  public:
   void add(uint64_t number, RelayedCall call);
-  // Takes the one with this number; none if there is none, or it is of another framework.
+  // Takes the request with this number; none if it is missing or belongs to another framework.
   std::optional<RelayedCall> take(uint64_t number, const FrameworkId& framework);
   const RelayedCall* find(uint64_t number) const;
 
@@ -34,7 +34,7 @@ class Relays {
 
  private:
   std::map<uint64_t, RelayedCall> calls_;
-  std::map<FrameworkId, std::set<uint64_t>> by_framework_;  // none is empty
+  std::map<FrameworkId, std::set<uint64_t>> by_framework_;  // no set is empty
 };
 
 }  // namespace proffer::master

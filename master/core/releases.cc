@@ -1,5 +1,5 @@
-// A framework needs the files of some tasks no more: its agents are told, those that are away when
-// they are back.
+// A framework no longer needs the files of some tasks: connected agents are informed now, others
+// when they are back.
 
 #include "master/core/releases.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// The newest releases of files that concern one agent. It is told of them each time that it
-// registers: it may have been away, or have forgotten them in a restart. They are soft: what no
-// master remembers is removed by agents when it is old.
+// The newest releases of files that concern one agent. The agent gets them with each registration,
+// because it may have been away or have lost them in a restart. They are not durable: when no
+// master remembers a release, agents remove the files by their age.
 
 #include <string>
 #include <utility>
@@ -20,7 +20,8 @@ class Releases {
   size_t size() const { return newest_.size(); }
 
  private:
-  std::vector<std::pair<FrameworkId, std::string>> newest_;  // each once; at most kReleasesKeptMax
+  // No duplicates; at most kReleasesKeptMax.
+  std::vector<std::pair<FrameworkId, std::string>> newest_;
 };
 
 }  // namespace proffer::master

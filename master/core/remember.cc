@@ -1,16 +1,16 @@
-// What the master writes into the store of a framework that remembers its tasks, always in the step
-// that it is about; remembered.h says what the entries are.
+// Writes entries into the store of a framework that remembers its tasks, always in the step that
+// they describe. remembered.h describes the entries.
 
 #include "master/core/state.h"
 
 namespace proffer::master {
 
-// nullptr: it remembers none.
+// nullptr: it does not remember tasks.
 const FrameworkStore* Master::State::remembered_by(const Framework& framework) const {
   return framework.remembers_tasks() ? &registry_.stores().of(framework.id()) : nullptr;
 }
 
-// Launched, with no end that was acknowledged, and in no table: of an earlier life of the master.
+// Launched tasks without an acknowledged end that are in no table: they are of an earlier master.
 // O(entries of its store).
 std::vector<TaskId> Master::State::remembered_and_unknown(const Framework& framework) const {
   std::vector<TaskId> found;
@@ -25,14 +25,14 @@ std::vector<TaskId> Master::State::remembered_and_unknown(const Framework& frame
   return found;
 }
 
-// Not if its end was acknowledged, or it was launched elsewhere, or before the agent was removed:
-// its framework has been told of an end, and may have launched another in its place.
+// False if its end was acknowledged, or it was launched on another agent, or before the agent was
+// removed: its framework got an end, and may have launched a replacement.
 bool Master::State::may_run_on(const Agent& agent, const Framework& framework,
                                const TaskId& task) const {
   const FrameworkStore* store = remembered_by(framework);
   if (store == nullptr) return true;
   const std::optional<RememberedTask> known = find_remembered(*store, task);
-  if (!known) return true;  // Its framework has erased the entry.
+  if (!known) return true;  // The framework has erased the entry.
   return !known->end && known->agent == agent.id && known->admission == agent.admission;
 }
 
@@ -45,7 +45,7 @@ void Master::State::remember(const Framework& framework, const TaskId& task,
         false, step);
 }
 
-// Its scheduler has acknowledged it. A refused task never began: its id is free.
+// Its scheduler has acknowledged the end. A refused task never began, so its id is free.
 void Master::State::remember_end(const Task& task, Step& step) {
   const Framework& framework = *frameworks_.find(task.key().framework);
   if (!framework.remembers_tasks()) return;

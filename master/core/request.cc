@@ -1,6 +1,6 @@
-// A user's request to a framework travels through the master to its scheduler, and the answer back.
-// Begin with on_framework_call. All of it is soft: who gets no answer asks again with the same id,
-// and the scheduler sees to it that nothing is done twice.
+// Relays a user's request to a framework's scheduler, and its answer back. Begin with
+// on_framework_call. No part is durable: a user without an answer repeats the request with the same
+// id, and the scheduler prevents that it is carried out twice.
 
 #include <algorithm>
 
@@ -47,8 +47,9 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
     return answer(call.call, std::move(may).error(), step);
   }
 
-  // Apply. A later life of the master knows, too, for whom the framework runs tasks. Numbers are of
-  // this life of the master, so that no answer to an earlier one is taken for an answer to this.
+  // Apply. The next leader also needs to know for which users the framework runs tasks. Relay
+  // numbers include the leader epoch, so that a late answer to an earlier number is not mistaken
+  // for this one.
   const uint64_t relay = (options_.leader.value() << 32) + ++relays_made_;
   if (framework.record.serves_users && framework.record.users.insert(call.by->user).second &&
       framework.durable()) {
@@ -70,8 +71,8 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
        step);
 }
 
-// A framework that serves users takes requests of everybody that may use the role that the request
-// names, or else the framework's: what it runs for them runs as themselves.
+// A framework that serves users accepts requests of all users who may use the role in the request,
+// or else the framework's role. It runs their tasks as these users.
 Result<void> Master::State::may_call(const Framework& framework, const FrameworkCall& call,
                                      Step& step) {
   const PrincipalPtr& by = call.by;
@@ -97,7 +98,7 @@ Result<void> Master::State::may_call(const Framework& framework, const Framework
                                         kFrameworkUsersMax, " users, which is the maximum"));
 }
 
-// The framework that is meant, if it can be asked now.
+// The named framework, if it can be asked now.
 Result<Framework*> Master::State::find_relay_target(const FrameworkCall& call) {
   if (Result<void> checked = check_call(call); !checked) return std::move(checked).error();
   Result<const Framework*> named = frameworks_.named(call.framework);
@@ -147,7 +148,7 @@ void Master::State::on_relay_timeout(uint64_t relay, Step& step) {
                             .with_hint(std::string(kAskAgain))});
 }
 
-// The session is over: nothing that was asked on it will be answered.
+// The session has ended, so its requests will not be answered.
 void Master::State::end_relays(const Framework& framework, Step& step) {
   for (const uint64_t relay : relays_.of(framework.id())) {
     const RelayedCall call = *relays_.take(relay, framework.id());

@@ -1,6 +1,6 @@
-// An agent told what it runs, and the master compares: begin with compare_tasks. Whoever is right
-// about a task is said at each case; after it, master and agent agree, or a message is on its way
-// after which they will.
+// Compares the tasks that an agent reports with the master's: begin with compare_tasks. Each case
+// states which side is right. Afterwards master and agent agree, or a message that makes them agree
+// is on its way.
 
 #include <algorithm>
 
@@ -18,10 +18,10 @@ using proto::TaskState;
 
 namespace {
 
-// Of one framework; of further ones nobody knows any more whether they began.
+// Per framework. If there are more, it is unknown whether the further ones began.
 constexpr size_t kOldRefusalsMax = kTasksPerAgentMax;
 
-// Whether the agent has what a task was given beside what runs there, device by device.
+// Whether the agent has the task's resources besides its running tasks, device by device.
 bool has_room(const Agent& agent, const PortSet& free_ports, const Resources& running,
               const Resources& needs) {
   Resources total;
@@ -40,8 +40,8 @@ bool has_room(const Agent& agent, const PortSet& free_ports, const Resources& ru
   return free_ports.contains(needs.ports);
 }
 
-// What a running task claims, as its agent tells it if that makes sense, else as far as what it
-// takes says it: an agent of the version before tells no more.
+// The claim of a running task as the agent reports it, if it is valid; else a claim from its
+// resources, since agents of an earlier version report only these.
 TaskClaim told_claim(const RoleName& role, const proto::AgentTask& told) {
   Resources sum;
   std::set<std::pair<RoleName, bool>> states;
@@ -55,8 +55,7 @@ TaskClaim told_claim(const RoleName& role, const proto::AgentTask& told) {
   return is_sound ? told.claim : plain_claim(role, told.resources);
 }
 
-// The agent's word; never later than now, which is also when a task begins of which it says
-// nothing.
+// As the agent reports it, but not later than now; now if it reports none.
 Time told_launch(const proto::AgentTask& told, Time now) {
   return told.launched_at > Time() ? std::min(told.launched_at, now) : now;
 }
@@ -68,7 +67,7 @@ void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
   Resources running = held_by_tasks(registration);
   const bool any_known = agent.tasks.size() > 0;  // none after a start of the master
   std::set<TaskKey> told_keys;                    // only if any is known
-  ResourceVector launched;                        // what is believed because of tickets
+  ResourceVector launched;                        // believed because of tickets
   std::set<FrameworkId> gone;
   for (proto::AgentTask& told : registration.tasks) {
     const TaskKey key{told.framework, told.task};
@@ -92,10 +91,11 @@ void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
   }
 }
 
-// Both know it. The agent is right about whether it runs, the master about whether it should.
+// Both know the task. The agent is right about whether it runs, the master about whether it should
+// run.
 void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step) {
   if (task.ended()) {
-    // Its scheduler was told that it ended; if it was told wrong, it must end now.
+    // Its scheduler got an end. If the end was wrong, the task must end now.
     if (!proto::is_terminal(told.state)) return kill_stray(agent, told, step);
     if (task.acknowledged > 0) acknowledge_to_agent(agent, task.key(), task.acknowledged, step);
     return take_updates(agent, task.key(), std::move(told.unacknowledged), step);
@@ -116,7 +116,7 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
   const bool has_ended = proto::is_terminal(told.state);
   if (task.acknowledged > 0) acknowledge_to_agent(agent, key, task.acknowledged, step);
   take_updates(agent, key, std::move(told.unacknowledged), step);
-  // An end that was acknowledged in another life of the master than that in which it was told.
+  // The end was acknowledged to another master than the one that reported it.
   Task* still = tasks_.find(key);
   if (has_ended && still != nullptr && !still->ended()) {
     tasks_.move(*still, TaskEvent::kLost, step.now);
@@ -126,10 +126,10 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
   }
 }
 
-// Only the agent knows it, or the master knows another of this name: it is adopted if the master
-// may have forgotten it by a restart and it may have been launched (believe.cc), else it must end.
-// After the first registration of an agent in its life the master has forgotten nothing; what it
-// did not adopt then it does not adopt later.
+// Only the agent knows the task, or the master knows another one with this id. The task is adopted
+// if the master may have forgotten it in a restart and it may have been launched (believe.cc);
+// otherwise it must end. After the first registration of an agent the master has not forgotten
+// anything, so it adopts no task in later registrations.
 void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told,
                                     ResourceVector& launched, Step& step) {
   const TaskKey key{told.framework, told.task};
@@ -142,22 +142,23 @@ void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentT
     step.trace(TaskDisbelieved{key.framework, key.task, agent.id,
                                why_not_launched(agent, *framework, told)});
   }
-  // It never ran more at once than it has; tickets of what has ended are still good.
+  // The agent never ran more tasks at once than its resources allow; tickets of ended tasks remain
+  // valid.
   if (belief == Belief::kLaunched && !has_ended) {
     const bool fits = (launched + told.resources.amounts).fits_in(agent.total());
     if (fits) launched += told.resources.amounts;
     if (!fits) belief = framework->has_tickets() ? Belief::kHidden : Belief::kUnconfirmed;
   }
-  // Another agent told it before, and nothing says that it was launched there.
+  // Another agent reported it before, and nothing confirms that it was launched there.
   Task* other = tasks_.find(key);
   if (belief == Belief::kLaunched && other != nullptr && other->hidden) {
     disbelieve(*other, text("it was launched on agent ", agent.id.str()), step);
   }
-  // Neither the end nor the refusal of a task that only its scheduler can know is told to others.
+  // If only the scheduler can know the task, its end or refusal is not reported.
   const bool is_over = has_ended && belief == Belief::kHidden;
   may_adopt = may_adopt && belief != Belief::kInvented && !is_over && !tasks_.is_used(key);
-  // A task that was refused may have been launched again elsewhere: it must not stand in the way of
-  // that launch. Its scheduler is told when no agent can bring another of its id any more.
+  // A refused task may have been launched again on another agent, so it must not prevent that
+  // launch. Its scheduler gets the refusal when no agent can report another task with this id.
   const bool is_refused = told.state == TaskState::kRefused;
   if (is_refused && may_adopt) keep_old_refusal(*framework, told);
   if (!may_adopt || is_refused || (has_ended && told.unacknowledged.empty())) {
@@ -167,7 +168,7 @@ void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentT
   Task& task = adopt(agent, told, belief, step);
   if (!has_ended) hold(agent, task);
   if (task.hidden) return watch_hidden(*framework, step);
-  // Its scheduler asked about it, or wanted its end, before this agent was back.
+  // Its scheduler asked for it, or killed it, before this agent was back.
   bool is_asked_for = framework->awaits_all;
   if (const auto waits = framework->waiting.find(key.task); waits != framework->waiting.end()) {
     is_asked_for = true;
@@ -180,13 +181,14 @@ void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentT
   if (is_asked_for && !has_news) tell_truth(*framework, key.task, step);
 }
 
-// Only the master knows it. An agent that does not remember all may have started it.
+// Only the master knows the task. An agent that does not remember all its tasks may have started
+// it.
 void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Resources& running,
                                    Step& step) {
-  if (task.ended()) return;  // Its end is still to be acknowledged by its scheduler.
+  if (task.ended()) return;  // Its scheduler has not acknowledged its end yet.
   const bool wanted = !frameworks_.find(task.key().framework)->gone;
   if (task.state == TaskState::kStaging && task.spec && wanted && remembers) {
-    // Never received, so it is sent again, if what it was given is still there.
+    // The agent never received it, so it is sent again, if its resources are still there.
     const Resources& needs = task.allotment->resources;
     if (has_room(agent, allocator_.free_ports(agent.id), running, needs)) {
       running += amounts_of(needs);
@@ -218,7 +220,7 @@ void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Res
   end_if_told(task);
 }
 
-// Of a task that the master knows there its agent's word is not asked for.
+// For tasks that the master knows, the agent's report of their resources is ignored.
 void Master::State::use_known_amounts(Registration& registration) const {
   const Agent* agent = agents_.find(registration.first.agent);
   if (agent == nullptr) return;
@@ -257,7 +259,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Belief be
   const bool is_told = !adopted.hidden && !told.unacknowledged.empty();
   adopted.acknowledged = is_told ? told.unacknowledged.front().sequence - 1 : told.sequence;
   adopted.agent_sequence = adopted.acknowledged;
-  // As it was before its first update that is not acknowledged: those follow.
+  // The state before its first unacknowledged update: the updates follow.
   if (told.state == TaskState::kKilling) {
     adopted.state = TaskState::kKilling;
   } else {
@@ -280,8 +282,8 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Belief be
   return task;
 }
 
-// It runs against our will: its resources count on its agent, it is killed, nobody hears of it. Its
-// framework, which was told that it ended, is not charged for it: an agent may say so for ever.
+// The task must not run: it holds resources on its agent, it is killed, and it is not reported. Its
+// framework already got its end and is not charged, since an agent could report the task for ever.
 void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step& step) {
   const TaskKey key{told.framework, told.task};
   const bool is_hidden = frameworks_.find(told.framework) != nullptr;

@@ -1,5 +1,4 @@
-// Reservations move parts of an agent from one state to another and never change their sum.
-// with_reserved() is the whole of it.
+// Reservations change the state of parts of an agent, never their sum. Begin with with_reserved().
 
 #include "master/core/reservations.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What of an agent is whose: the slices that it brings, with what was reserved of them since.
+// The slices of an agent: those that it declares, split by the reservations made since.
 
 #include <map>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace proffer::master {
 
-// By role, without ports; never empty.
+// The reserved amounts per role, without ports; never empty.
 using Reserved = std::map<RoleName, Resources>;
 
-// The slices of an agent that brings `own`, of whose unreserved part this is reserved: together the
-// same, one of each reservation state. Of what is not there (any more) nothing is reserved, the
-// roles in their order.
+// Splits the unreserved part of `own` by `reserved`. The sum stays the same, with one slice per
+// reservation state. If there is not enough, the roles that come first in order get their part, and
+// the missing amounts are not reserved.
 std::vector<Slice> with_reserved(const std::vector<Slice>& own, const Reserved& reserved);
 
-// What both have, amounts by kind and gpus by device; ports are ignored.
+// The smaller amount of each kind and of each gpu device; ports are ignored.
 Resources common_part(const Resources& a, const Resources& b);
 
 // The part of slices in this state, without ports.

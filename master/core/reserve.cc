@@ -1,6 +1,6 @@
-// Parts of an agent are reserved for a role, or no longer: by an operator (on_reserve) or by a
-// framework of what it was offered (accept.cc). Durable before anybody is told; change_reservation
-// is the one way in which it happens.
+// Reservations of parts of an agent for a role, by an operator (on_reserve) or by a framework from
+// its offers (accept.cc). They are durable before any peer is informed. All changes go through
+// change_reservation.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 namespace proffer::master {
 namespace {
 
-// What tasks use of the agent's slices in this state.
+// The resources that tasks use of the agent's slices in this state.
 Resources used_of(const Agent& agent, const RoleName& reserved_for) {
   Resources used;
   for (const Task* task : agent.tasks) {
@@ -68,7 +68,7 @@ Result<ReservationChange> Master::State::plan_reserve(const ReserveForRole& mess
                            .unreserve = false};
 }
 
-// No amounts: all that is reserved for the role.
+// No amounts: everything that is reserved for the role.
 Result<ReservationChange> Master::State::plan_unreserve(const ReserveForRole& message) {
   Result<Agent*> found = find_agent(message.agent);
   if (!found) return std::move(found).error();
@@ -83,7 +83,8 @@ Result<ReservationChange> Master::State::plan_unreserve(const ReserveForRole& me
                        ? "the agent's own --reserved flag reserves them: start the agent without it"
                        : "");
   }
-  // What the role's tasks use stays reserved, but for what the agent reserves by itself.
+  // Resources in use by the role's tasks stay reserved, except those that the agent itself
+  // reserves.
   Resources free = without(reserved->second, without(used_of(agent, message.role),
                                                      part_of(agent.own_slices, message.role)));
   const bool all = message.amounts.is_zero();
@@ -129,7 +130,7 @@ void Master::State::change_reservations(const std::vector<ReservationChange>& ch
   if (!changed.empty()) report_dirty(step);
 }
 
-// The agent is no more.
+// The agent no longer exists.
 void Master::State::forget_reservations(Agent& agent, Step& step) {
   for (const auto& [role, resources] : agent.reserved) {
     write(proto::ReservationRecord{.agent = agent.id, .role = role, .resources = resources}, true,

@@ -1,6 +1,6 @@
-// Tasks that are to end by a time: what was borrowed goes back (on_revokes), or their agent is
-// drained (drain.cc). Their scheduler is told; what has not ended when the time is over is killed
-// (on_revoke_due), whether or not the scheduler is there.
+// Tasks that must end by a time: preempted ones (on_revokes), and those of a drained agent
+// (drain.cc). Their scheduler gets a notice. Tasks that still run after the time are killed
+// (on_revoke_due), even if the scheduler is not connected.
 
 #include <algorithm>
 #include <map>
@@ -22,7 +22,7 @@ TaskKey key_of(const std::string& name) {
   return {FrameworkId(name.substr(0, slash)), TaskId(name.substr(slash + 1))};
 }
 
-// For the people of the framework that loses it.
+// For the users of the framework that loses the task.
 std::string why_text(const Task& task) {
   const RevokeMark& mark = *task.ending->revoke;
   const std::string whose =
@@ -46,16 +46,17 @@ void Master::State::on_revokes(const std::vector<Revoke>& revokes, Step& step) {
   std::vector<Task*> marked;
   for (const Revoke& revoke : revokes) {
     Task* task = tasks_.find({revoke.framework, revoke.task});
-    if (task == nullptr || task->agent != revoke.agent) continue;  // A stray: it is being killed.
+    // A stray, which is already being killed.
+    if (task == nullptr || task->agent != revoke.agent) continue;
     if (mark(*task, {revoke.reason, revoke.beneficiary, revoke.deadline})) marked.push_back(task);
   }
   send_notices(marked, step);
 }
 
-// Whether there is something new to tell. Of two times the earlier counts, but a drain that is
-// asked for again replaces the one before.
+// Returns whether the scheduler must get a notice. The earlier of two times counts, but a repeated
+// drain replaces the earlier drain.
 bool Master::State::mark(Task& task, RevokeMark mark) {
-  if (task.ended() || task.kill_asked) return false;  // It ends by itself.
+  if (task.ended() || task.kill_asked) return false;  // It ends anyway.
   const bool drains = mark.reason == RevokeReason::kDraining;
   const std::optional<RevokeMark>& known = task.ending->reclaimed;
   if (!drains && known && known->deadline <= mark.deadline) return false;
@@ -64,14 +65,15 @@ bool Master::State::mark(Task& task, RevokeMark mark) {
   return choose_mark(task);
 }
 
-// What was borrowed still has to go when its agent is of use again: the allocator counts on it.
+// A preempted task must still end when its agent is no longer drained, because the allocator counts
+// on it.
 bool Master::State::undrain(Task& task) {
   if (!task.ending->drained) return false;
   task.ending.change([](TaskEnding& ending) { ending.drained.reset(); });
   return choose_mark(task);
 }
 
-// The cause with the earlier time counts; whether that is news.
+// Selects the cause with the earlier time; returns whether it has changed.
 bool Master::State::choose_mark(Task& task) {
   const TaskEnding& was = *task.ending;
   const bool is_drain =
@@ -105,7 +107,7 @@ void Master::State::send_withdrawals(const std::vector<Task*>& tasks, const Agen
   }
   for (const auto& [framework, all] : ids) {
     const Framework* there = connected_framework(framework);
-    if (there == nullptr) continue;  // When it is back, no notice tells of them.
+    if (there == nullptr) continue;  // When the agent is back, it gets no notice for them.
     for (size_t at = 0; at < all.size(); at += kTasksPerMessageMax) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
       const auto last =
@@ -130,7 +132,7 @@ void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
   for (auto& [cause, ids] : notices) {
     const auto& [framework, agent, reason, beneficiary, deadline] = cause;
     const Framework* there = connected_framework(framework);
-    if (there == nullptr) continue;  // Told when it is back, if there is time.
+    if (there == nullptr) continue;  // The notice is sent when it is back, if there is time.
     for (size_t at = 0; at < ids.size(); at += kTasksPerMessageMax) {
       const auto first = ids.begin() + static_cast<std::ptrdiff_t>(at);
       const auto last =
@@ -146,7 +148,7 @@ void Master::State::send_notices(const std::vector<Task*>& tasks, Step& step) {
   }
 }
 
-// To a scheduler that comes back.
+// For a scheduler that has reconnected.
 void Master::State::send_notices_again(const Framework& framework, Step& step) {
   std::vector<Task*> marked;
   for (Task* task : tasks_.of(framework.id())) {

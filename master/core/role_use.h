@@ -13,29 +13,30 @@
 
 namespace proffer::master {
 
-__extension__ typedef __int128 RoleUseSum;  // amounts times nanoseconds leave 64 bits
+__extension__ typedef __int128 RoleUseSum;  // amounts times nanoseconds overflow 64 bits
 
-// Times must not go back. Exact: what a span leaves of a milli-unit-second counts in the next one.
+// Times must not decrease. Exact: the rest of a span below one milli-unit-second is carried over to
+// the next span.
 class RoleUses {
  public:
-  // A task takes so much from now on, or no longer.
+  // A task uses these amounts from now on (take), or no longer (give).
   void take(const RoleName& role, const ResourceVector& amounts, Time now);
   void give(const RoleName& role, const ResourceVector& amounts, Time now);
 
   // Ends a span for each role: the use in it, by role; roles without use are left out.
   std::vector<proto::RoleUse> cut(Time now);
 
-  // Whether some role has something to tell, now or later.
+  // False if some role has use to report, now or later.
   bool empty() const { return uses_.empty(); }
-  // Present resources of the role's tasks.
+  // The resources that tasks of the role use now.
   ResourceVector held(const RoleName& role) const;
   std::vector<RoleName> roles() const;
 
  private:
   struct Use {
     ResourceVector held = {};
-    Time from = {};     // when its span began
-    Time counted = {};  // up to when the sums are made
+    Time from = {};     // the begin of its span
+    Time counted = {};  // the sums cover the time until then
     std::array<RoleUseSum, kResourceKindCount> sums{};
   };
   static void count(Use& use, Time now);

@@ -1,6 +1,6 @@
-// An operator changes what a role is owed: weight, guarantee, limit. The table as a whole must hold
-// together (check_role); it is durable before the operator hears that it is done. Limits take
-// nothing back: a role above its own gets nothing until it is below.
+// An operator changes the weight, guarantee or limit of a role. The whole table must stay valid
+// (check_role). It is durable before the operator gets the answer. A lower limit preempts no tasks:
+// a role above its limit gets nothing until it is below.
 
 #include "common/roles.h"
 
@@ -30,7 +30,8 @@ void Master::State::on_set_role(const SetRole& message, Step& step) {
   Result<std::set<std::string>> users = users_wanted(message);
   if (!users) return answer(message.call, std::move(users).error(), step);
 
-  // Apply. What the master's flags say is written nowhere: it is there again at each start.
+  // Apply. Settings from the master's flags are not stored, since they are read again at each
+  // start.
   const proto::RoleRecord record{
       .role = message.role, .settings = *wanted, .users = *std::move(users)};
   if (*wanted == settings_of_flags(message.role) && record.users.empty()) {
@@ -103,7 +104,7 @@ Result<std::set<std::string>> Master::State::users_wanted(const SetRole& message
   return users;
 }
 
-// The nearest role on the way up that names users decides.
+// The nearest role upwards that lists users decides.
 Result<void> Master::State::may_use_role(const PrincipalPtr& by, const RoleName& role,
                                          Step& step) const {
   if (by == nullptr || is_operator(options_.policy, *by)) return {};

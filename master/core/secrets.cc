@@ -1,6 +1,6 @@
-// Secrets of users: on_set_secret and on_remove_secret write them down, check_secrets says whether
-// a launch may use them, sealed_secrets is what it carries. A user has secrets of its own: names of
-// two users do not meet, and a task gets those of the user that it runs as.
+// Secrets of users: on_set_secret and on_remove_secret store and remove them, check_secrets decides
+// whether a launch may use them, and sealed_secrets returns those of a launch. Each user has its
+// own names, and a task gets the secrets of the user that it runs as.
 
 #include "master/core/secrets.h"
 
@@ -141,7 +141,7 @@ void Master::State::on_remove_secret(const RemoveSecret& message, Step& step) {
   answer(message.call, std::string(), step);
 }
 
-// If they are of several, of the one that was set last.
+// If there are several, the key file of the secret that was set last.
 std::string Master::State::key_of_secrets() const {
   const SecretTable& records = registry_.secrets();
   const auto last = std::max_element(

@@ -1,6 +1,6 @@
 #pragma once
 
-// Open connections: an entry for each, and what it registered as.
+// The open connections, and as what each has registered.
 
 #include <deque>
 #include <map>
@@ -19,12 +19,12 @@ namespace proffer::master {
 
 enum class PeerKind : uint8_t {
   kNew,          // has not registered
-  kRegistering,  // an agent whose tasks are still to come
+  kRegistering,  // an agent; further parts of its registration follow
   kAgent,
   kScheduler,
 };
 
-// An agent's registration that comes in parts.
+// An agent's registration, which comes in parts.
 struct Registration {
   proto::RegisterAgent first = {};
   std::vector<proto::AgentTask> tasks = {};
@@ -34,9 +34,9 @@ struct Registration {
 struct Peer {
   PeerId id = {};
   PeerKind kind = PeerKind::kNew;
-  AgentId agent = {};          // of an agent
-  FrameworkId framework = {};  // of a scheduler
-  PrincipalPtr by = {};        // as of its first frame; the kernel names no other later
+  AgentId agent = {};          // if it is an agent
+  FrameworkId framework = {};  // if it is a scheduler
+  PrincipalPtr by = {};        // from its first frame; it does not change later
   proto::Channel channel = {};
   Time heard_at = {};
   Time said_at = {};
@@ -49,7 +49,7 @@ class Sessions {
   const Peer* find(PeerId peer) const;
   // A new connection; nullptr if there are kPeersMax.
   Peer* open(PeerId peer, Time now);
-  // The connection has ended. Frames that still come on it are known as such for a while.
+  // The connection has ended. For a while, late frames on it are recognized.
   void close(PeerId peer);
   bool was_closed(PeerId peer) const { return closed_.contains(peer); }
 
@@ -57,7 +57,8 @@ class Sessions {
   const std::map<PeerId, Peer>& all() const { return peers_.map(); }
 
  private:
-  // Only to tell late frames of an ended connection from the first ones of a new one.
+  // Needed only to distinguish late frames of a closed connection from the first frames of a new
+  // one.
   static constexpr size_t kClosedKept = 4'096;
 
   IndexedMap<PeerId, Peer> peers_;

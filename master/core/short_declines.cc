@@ -6,7 +6,7 @@
 namespace proffer::master {
 
 Duration ShortDeclines::note(const AgentId& agent, Time now) {
-  // The longest wait, and time for an answer.
+  // The longest wait, plus time for an answer.
   constexpr Duration kInARow = kDeclineFilter * 3;
   Row& row = rows_[agent];
   if (now - row.last > kInARow) row.declines = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Declines that refuse an agent for hardly any time. Each may be answered by the same offer at
-// once, so a scheduler that declines everything so would be offered it for ever, as fast as it can
+// Declines that refuse an agent for a very short time. The same offer could follow each of them at
+// once, so a scheduler that declines everything in this way would get offers as fast as it can
 // answer.
 
 #include <cstddef>
@@ -13,22 +13,23 @@
 
 namespace proffer::master {
 
-// A decline that refuses an agent for less, without a reason, is a short one.
+// A decline without a reason that refuses an agent for less than this is a short decline.
 inline constexpr Duration kShortDecline = seconds(1);
-// So many in a row of one agent cost nothing.
+// The number of consecutive short declines of one agent without a penalty.
 inline constexpr int64_t kFreeDeclines = 3;
 
-// Of one framework: how long it is not offered an agent after such declines, whatever it said. Each
-// agent counts by itself: what comes of others is not delayed.
+// For one framework: the time for which an agent is not offered after short declines, regardless of
+// the time in the decline. Agents are counted separately, so offers of other agents are not
+// delayed.
 class ShortDeclines {
  public:
-  // A decline of an offer of this agent; how long it is refused for. The first kFreeDeclines in a
-  // row cost nothing; then the wait doubles from kBackOffFirst to kDeclineFilter, what a decline
-  // costs by default. A decline long after the one before begins the count anew.
+  // Counts a short decline of this agent and returns the time for which it is not offered. The
+  // first kFreeDeclines in a row have no penalty. Then the wait doubles from kBackOffFirst up to
+  // kDeclineFilter, the default of a decline. If the last decline was long ago, the count restarts.
   Duration note(const AgentId& agent, Time now);
-  // A task was launched there: it is of use after all.
+  // A task was launched there, so the framework does use the agent.
   void note_launched(const AgentId& agent) { rows_.erase(agent); }
-  // Forgets those that are no agents any more, once it has more than `agents` of them.
+  // Forgets names that are no agents any more, when it has more than `agents` rows.
   void keep_only(size_t agents, const std::function<bool(const AgentId&)>& is_agent);
 
   size_t size() const { return rows_.size(); }

@@ -1,5 +1,5 @@
-// Which masters there are. The leader writes down that it leads (begin_life), the others say that
-// they are there (on_stand_by) until their connection ends or falls silent.
+// The masters of the cluster. The leader records that it leads (begin_life); standbys report
+// themselves (on_stand_by) until their connection ends or falls silent.
 
 #include "master/core/standbys.h"
 
@@ -60,7 +60,7 @@ std::vector<LedMaster> with_lead(std::vector<LedMaster> led, const LedMaster& be
   return led;
 }
 
-// With the first step, so that nothing is told before it is durable.
+// In the first step, so that no message leaves before it is durable.
 void Master::State::begin_life(Step& step) {
   has_begun_ = true;
   proto::ClusterRecord record{.cluster = registry_.cluster(), .led = registry_.led()};
@@ -100,7 +100,7 @@ void Master::State::on_stand_by(const StandBy& message, Step& step) {
   answer(message.call, std::string(), step);
 }
 
-// It says so again and again: once is enough for the audit.
+// A standby repeats its report; one audit line is enough.
 Result<void> Master::State::check_standby(const StandBy& message, Step& step) {
   if (sessions_.was_closed(message.peer)) return Error::unavailable("its connection has ended");
   const Standby* const known = standbys_.find(message.peer);

@@ -32,8 +32,8 @@ class Standbys {
   std::map<proto::MasterId, Standby> all_;
 };
 
-// The list of the registry once `begins` leads: the leads of others are over, and masters that led
-// for the last time before `forgotten` are left out, since no history goes back so far.
+// The registry's list once `begins` leads. The leads of the others have ended. Masters whose last
+// lead ended before `forgotten` are left out, since no history goes back that far.
 std::vector<proto::LedMaster> with_lead(std::vector<proto::LedMaster> led,
                                         const proto::LedMaster& begins, Time forgotten);
 

@@ -1,6 +1,6 @@
-// Tasks that an agent takes and says nothing of: they are lost after a time, wanted elsewhere, and
-// the agent is told to kill them. Begin with on_starts_due. An agent says now and then that a task
-// is still being started (files may take an hour), so it is the silent one that is given up on.
+// Tasks that were sent to an agent and are not reported by it. After a timeout they are lost, and
+// the agent must kill them. Begin with on_starts_due. An agent repeatedly reports that a task is
+// still being started (fetching files may take an hour), so the timeout applies only to silence.
 
 #include "master/core/starts.h"
 
@@ -44,8 +44,8 @@ bool Starts::note_launched() {
   return true;
 }
 
-// One deadline for all tasks of an agent, which is looked at again when it comes up: most tasks are
-// started long before it.
+// An agent has one deadline for all its tasks. It is checked when it comes up, since most tasks
+// start long before.
 void Master::State::watch_starts(Agent& agent, Step& step) {
   if (agent.starts_watched) return;
   agent.starts_watched = true;
@@ -60,10 +60,10 @@ void Master::State::await_start(Agent& agent, Task& task, Step& step) {
   if (agent.starts.note_launched()) allocator_.set_agent_draining(agent.id, true);
 }
 
-// The agent's word, which has no number: it is neither kept nor acknowledged.
+// A report without a sequence: it is neither kept nor acknowledged.
 void Master::State::still_starting(Task& task, proto::TaskStatus&& word, Step& step) {
   if (!task.awaits_start()) return;
-  task.spec = {};  // It was received.
+  task.spec = {};  // The agent has received it.
   task.awaited_since = step.now;
   if (frameworks_.find(task.key().framework)->gone) return;
   task.report.change([&](TaskReport& report) { report.message = std::move(word.message); });
@@ -71,7 +71,7 @@ void Master::State::still_starting(Task& task, proto::TaskStatus&& word, Step& s
 
 void Master::State::on_starts_due(Agent& agent, Step& step) {
   agent.starts_watched = false;
-  if (!agent.connected()) return;  // Its tasks are told anew when it is back.
+  if (!agent.connected()) return;  // Its tasks are compared again when it is back.
   std::vector<Task*> missed;
   std::optional<Time> next;
   for (Task* task : agent.tasks) {
@@ -90,8 +90,7 @@ void Master::State::on_starts_due(Agent& agent, Step& step) {
   for (Task* task : missed) give_up_start(agent, *task, step);
 }
 
-// It may still be started: until the agent says that it has ended it counts, as what runs against
-// our will.
+// It may still start, so it counts as a stray until the agent reports its end.
 void Master::State::give_up_start(Agent& agent, Task& task, Step& step) {
   const TaskKey key = task.key();
   if (task.held) {
@@ -114,7 +113,7 @@ void Master::State::give_up_start(Agent& agent, Task& task, Step& step) {
   step.trace(AgentTakesNoTasks{agent.id, std::string(agent.starts.why())});
 }
 
-// It told a state of a task that it was given.
+// The agent reported a state of a task that was sent to it.
 void Master::State::on_answered(Agent& agent, Step& step) {
   if (!agent.starts.note_answered()) return;
   deadlines_.cancel({.kind = DeadlineKind::kStartsPause, .peer = {}, .id = agent.id.str()});
@@ -122,7 +121,7 @@ void Master::State::on_answered(Agent& agent, Step& step) {
   step.trace(AgentTakesTasksAgain{agent.id, agent.trouble});
 }
 
-// A task that is over without a word of the agent may have been the one that it is tried with.
+// A task that ended without a report of the agent may have been the trial task.
 void Master::State::on_never_started(Agent& agent) {
   agent.starts.end_trial();
   allocator_.set_agent_draining(agent.id, agent.is_closed());

@@ -1,7 +1,8 @@
 #pragma once
 
-// Whether an agent starts the tasks that it takes, as its master sees it: one that says nothing of
-// several tasks in a row is closed for a while, and tried with one task after that (ADR 0067).
+// Whether an agent starts the tasks that it gets, as its master sees it. After several tasks in a
+// row without a report, the agent gets no tasks for a while, and then one task as a trial (ADR
+// 0067).
 
 #include <cstdint>
 #include <optional>
@@ -13,15 +14,15 @@ namespace proffer::master {
 
 class Starts {
  public:
-  // It said nothing of a task for `timeout`. True: it is closed from now on, until `until()`.
+  // It did not report a task for `timeout`. True: it is closed from now on, until `until()`.
   bool note_missed(Duration timeout, Time now);
-  // It told a state of a task. True: it was closed, or on trial, and is so no longer.
+  // It reported a state of a task. True: it was closed or on trial, and is no longer.
   bool note_answered();
-  // The time is over: it is tried.
+  // The pause is over: the next task is a trial.
   void end_pause();
-  // True: this task is the one that it is tried with.
+  // True: this task is the trial.
   bool note_launched();
-  // Nothing will be heard of the task that it is tried with: another one is next.
+  // There will be no report of the trial task: the next task is the trial.
   void end_trial() { is_tried_ = false; }
 
   bool is_closed() const { return until_.has_value() || is_tried_; }
@@ -34,7 +35,7 @@ class Starts {
   int64_t pauses_ = 0;  // in a row
   std::optional<Time> until_ = {};
   bool is_on_trial_ = false;
-  bool is_tried_ = false;  // with a task that it has not answered for yet
+  bool is_tried_ = false;  // the trial task is launched and not reported yet
   std::string why_ = {};
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// All that the master knows, as one class whose handlers are in a file per verb. Begin with
-// receive.cc (what comes in) and decide.cc (what goes out by itself).
+// The whole state of the master, as one class. Its handlers have a file per verb. Begin with
+// receive.cc (incoming frames) and decide.cc (what the master does by itself).
 
 #include <set>
 #include <string_view>
@@ -25,7 +25,7 @@
 
 namespace proffer::master {
 
-// One event being handled.
+// The handling of one event.
 struct Step {
   Time now = {};
   MasterOutbox& out;
@@ -33,7 +33,7 @@ struct Step {
   void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
 };
 
-// Ports are the master's to know, not the allocator's.
+// The master assigns ports; the allocator does not know them.
 inline Resources amounts_of(const Resources& resources) {
   return {.amounts = resources.amounts, .gpus = resources.gpus};
 }
@@ -41,11 +41,11 @@ inline Resources amounts_of(const Resources& resources) {
 // Why an agent may not register.
 struct AgentRefusal {
   Error error;
-  bool retry = false;       // what is full may have room later; what is wrong stays wrong
-  bool ends_tasks = false;  // all that it runs was told as ended
+  bool retry = false;       // a full table may have room later; a wrong registration stays wrong
+  bool ends_tasks = false;  // all its tasks were reported as ended
 };
 
-// What is believed of a task that an agent tells and this master does not know.
+// How far the master believes an agent that reports an unknown task.
 enum class Belief : uint8_t {
   kLaunched,     // a master launched it there
   kUnconfirmed,  // a master of an earlier version may have
@@ -53,14 +53,14 @@ enum class Belief : uint8_t {
   kInvented,     // no master can have launched it
 };
 
-// Who is charged with what a task takes, and under which name.
+// The framework and role that are charged with a task's resources.
 struct Payer {
   FrameworkId framework = {};
   TaskId task = {};
 };
 Payer payer_of(const TaskKey& key, bool is_hidden);
 
-// The claim of a task whose agent tells its resources and no more.
+// The claim of a task if only its resources are known.
 inline TaskClaim plain_claim(const RoleName& role, const Resources& resources) {
   return {.slices = {Slice{.resources = amounts_of(resources)}}, .role = role};
 }
@@ -127,17 +127,17 @@ class Master::State {
   bool on_agent_message(Agent& agent, proto::Message& message, Step& step);
   bool on_scheduler_message(Framework& framework, proto::Message& message, Step& step);
   Peer* open(PeerId id, const PrincipalPtr& by, Step& step);
-  // Whether the principal may; what is refused, and what an operator does, leaves an audit line.
-  // `object`: of what, for the line.
+  // Whether the principal may do this. A refusal, and any action of an operator, leaves an audit
+  // line. `object`: the object of the action, for that line.
   Result<void> permit(const PrincipalPtr& by, Action action, std::string_view object, Step& step,
                       std::string_view owner = {});
   void send(PeerId peer, proto::BoxedMessage message, Step& step);
   void send_error(PeerId peer, const Error& error, bool ends_session, bool retry, Step& step,
                   bool ends_tasks = false);
-  // The peer is told why, and its connection ends, with all that follows from it.
+  // Sends the error to the peer and ends its connection, with all consequences.
   void end_session(PeerId peer, const Error& error, bool retry, Step& step,
                    bool ends_tasks = false);
-  // The connection ends without a word.
+  // Ends the connection without a message.
   void drop(PeerId peer, Step& step);
   SessionEpoch next_session();
 
@@ -147,7 +147,7 @@ class Master::State {
   void disconnect(Agent& agent, Step& step);
   void disconnect(Framework& framework, Step& step);
   void make_unreachable(Agent& agent, Step& step);
-  // Its tasks are gone; the agent is no more: do not use it afterwards.
+  // Ends the agent and its tasks. Do not use the agent afterwards.
   void remove(Agent& agent, proto::AgentEvent event, std::string_view why, Step& step);
   void end_agent(Agent& agent, const std::string& why, Step& step);
   void on_peer_silent(PeerId peer, Step& step);
@@ -155,13 +155,13 @@ class Master::State {
   void on_due(const DeadlineKey& key, Step& step);
   void agent_seen_or_removed(Step& step);
 
-  // give_up.cc: the agent may have been removed afterwards: do not use it.
+  // give_up.cc: the agent may be removed by it; do not use it afterwards.
   void give_up_or_hold(Agent& agent, Step& step);
   void give_up(Agent& agent, Step& step);
   void on_brake_due(Step& step);
   void on_lift_brake(const LiftBrake& message, Step& step);
 
-  // starts.cc: tasks that agents take and say nothing of.
+  // starts.cc: launched tasks that agents do not report.
   void watch_starts(Agent& agent, Step& step);
   void await_start(Agent& agent, Task& task, Step& step);
   void still_starting(Task& task, proto::TaskStatus&& word, Step& step);
@@ -194,7 +194,7 @@ class Master::State {
   void compare_tasks(Agent& agent, bool is_awaited, bool remembers, Registration&& registration,
                      Step& step);
   void compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step);
-  // `launched`: what was believed so far because of tickets, together.
+  // `launched`: the sum of the tasks that were believed so far because of their tickets.
   void compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told,
                        ResourceVector& launched, Step& step);
   void compare_untold(Agent& agent, Task& task, bool remembers, Resources& running, Step& step);
@@ -232,12 +232,12 @@ class Master::State {
   Result<Framework*> find_unattended(const proto::Subscribe& message, Time now);
   Framework& create_framework(proto::Subscribe&& message, Step& step);
   void update_record(Framework& framework, const proto::Subscribe& message, Step& step);
-  // What was of its connection ends: offers, asks, questions.
+  // Ends what belongs to its connection: offers, asks, questions.
   void end_scheduler_session(Framework& framework, Step& step);
-  // For tasks whose framework this master never knew.
+  // For tasks of a framework that this master never knew.
   Framework& gone_framework(const FrameworkId& id);
   void tear_down(Framework& framework, std::string_view why, Step& step);
-  // Erases it if it is gone and nothing of it runs: do not use it afterwards.
+  // Erases it if it is gone and nothing of it runs. Do not use it afterwards.
   void forget_if_over(Framework& framework);
 
   // asks.cc
@@ -249,7 +249,7 @@ class Master::State {
   void report(Framework& framework, std::vector<proto::AskReport::Row>&& rows, Step& step);
   std::string missing_hosts(const Ask& ask) const;
   std::string why_unfit(const Ask& ask, const RoleName& of_framework) const;
-  // Why a limit will never let it be met; empty: none.
+  // Why a limit prevents the ask for ever; empty: no limit does.
   std::string limit_against(const Ask& ask, const RoleName& role) const;
 
   // accept.cc
@@ -288,9 +288,9 @@ class Master::State {
   void take_update(Agent& agent, Task& task, proto::TaskStatus&& status, Step& step);
   void on_acknowledge(Framework& framework, const proto::Acknowledge& message, Step& step);
   void acknowledge_to_agent(const Agent& agent, const TaskKey& key, uint64_t sequence, Step& step);
-  // The master itself says that the task is in its state now.
+  // Reports the present state of the task with the master as the source.
   void tell(Task& task, proto::TaskReason reason, std::string message, Step& step);
-  // Keeps the update until it is acknowledged, and sends it if the scheduler is there.
+  // Keeps the update until it is acknowledged, and sends it if the scheduler is connected.
   void keep_and_send(Framework& framework, Task& task, proto::TaskStatus&& status, Step& step);
   void send_update(const Framework& framework, const Task& task, proto::TaskStatus status,
                    Step& step);
@@ -300,7 +300,7 @@ class Master::State {
   uint64_t next_sequence();
   // Removes the task from the table; it must not be used afterwards.
   void end(Task& task);
-  // Does so if the task has ended and all receivers of its end have it.
+  // Calls end() if the task has ended and all receivers of its end have it.
   void end_if_told(Task& task);
 
   // ledger.cc
@@ -331,7 +331,7 @@ class Master::State {
   void arm_role_use();
   void on_role_use_due();
 
-  // held.cc: what tasks take of agents.
+  // held.cc: the resources that tasks hold on agents.
   void hold(Agent& agent, Task& task);
   void release(Task& task);
   void release_stray(Agent& agent, const TaskKey& key);
@@ -348,10 +348,10 @@ class Master::State {
   void send_kill(const Task& task, Step& step);
   Task* find_by_whole_name(std::string_view name);
 
-  // revoke.cc: tasks that are to end by a time.
+  // revoke.cc: tasks that must end by a time.
   void on_revokes(const std::vector<Revoke>& revokes, Step& step);
   bool mark(Task& task, RevokeMark mark);
-  // Its agent is drained no more; whether its scheduler has something to hear.
+  // Its agent is no longer drained. Returns whether its scheduler must get an update.
   bool undrain(Task& task);
   bool choose_mark(Task& task);
   void unmark(Task& task);
@@ -385,7 +385,8 @@ class Master::State {
   std::vector<KnownKey> successors_of(const PublicKey& key) const;
   void on_revoke_key(const RevokeKey& message, Step& step);
   Result<std::vector<KnownKey>> keys_to_revoke(const RevokeKey& message) const;
-  // Nobody connects with it any more. Its sessions are told why they end, and whether to try again.
+  // The key is not accepted any more. Its sessions end with this error; `retry`: their peers should
+  // try again.
   void end_key(const KnownKey& key, const Error& why, bool retry, Step& step);
   void forget_old_tokens(Step& step);
 
@@ -406,7 +407,7 @@ class Master::State {
   void tell_reconciled(const Framework& framework, Step& step);
   std::optional<proto::TaskStatus> truth_about_unknown(const Framework& framework,
                                                        const TaskId& task, Step& step);
-  // `on`: the agent on which its scheduler knows it to be.
+  // `on`: the agent on which its scheduler believes the task to be.
   void tell_truth(Framework& framework, const TaskId& task, Step& step, const AgentId& on = {});
   void answer_waiting(Step& step);
 
@@ -454,7 +455,7 @@ class Master::State {
   void on_standby_silent(PeerId peer, Step& step);
   void lose_standby(PeerId peer, std::string_view why, Step& step);
 
-  // The one way in which the registry changes while we live.
+  // The only way to change the registry while this master leads.
   void write(proto::RegistryRow row, bool erase, Step& step);
   void write_agent(const Agent& agent, Step& step);
 
@@ -482,12 +483,11 @@ class Master::State {
   void check_offers(std::vector<Violation>& found) const;
 
   Framework* connected_framework(const FrameworkId& id);
-  // The leaves of each framework.
   std::map<FrameworkId, std::vector<LeafStatus>> leaves_by_framework() const;
 
   const MasterOptions options_;
   Time now_ = {};            // of the last event
-  std::string secrets_key_;  // the id of the key file of secrets; empty: there is none
+  std::string secrets_key_;  // the id of the key file for secrets; empty: there is none
   bool has_begun_ = false;   // the registry says that this master leads
   Standbys standbys_;
   Registry registry_;
@@ -502,10 +502,10 @@ class Master::State {
   Relays relays_;
   Allocator allocator_;
 
-  RoleUses role_uses_;          // of tasks that are held
+  RoleUses role_uses_;          // of tasks that hold resources
   bool are_roles_cut_ = false;  // at the end of this minute
-  RoleWaits role_waits_;        // of tasks that are not launched, or starting
-  // When asks that wait are looked at next, the first first.
+  RoleWaits role_waits_;        // of tasks that are not launched, or are starting
+  // When the reasons of waiting asks are examined next, the earliest first.
   struct Look {
     Time at = {};
     FrameworkId framework = {};
@@ -513,26 +513,28 @@ class Master::State {
     auto operator<=>(const Look&) const = default;
   };
   std::set<Look> looks_;
-  int64_t looks_left_ = 1;  // until the next span; below zero, they are owed
+  // Examinations left in this span; if negative, they are borrowed from the next spans.
+  int64_t looks_left_ = 1;
   Time looks_span_ = {};
   std::vector<proto::HistoryRecord> history_ = {};  // of this step
-  int64_t awaited_ = 0;  // admitted agents that this life has not seen yet
+  int64_t awaited_ = 0;  // admitted agents that have not registered with this master yet
   ResourceVector most_;  // the sum of Agent::most
   uint64_t sessions_given_ = 0;
   uint64_t frameworks_made_ = 0;
   uint64_t updates_made_ = 0;
-  uint64_t updates_kept_ = 0;  // numbers them in order of arrival
+  uint64_t updates_kept_ = 0;  // the number of the last kept update, in order of arrival
   uint64_t relays_made_ = 0;
-  // The last version of any store's entry in this life or one before: each life begins at its
-  // leader epoch, so that no version is used twice, whatever was erased.
+  // The last version of any store's entry that this master or one before has used. Each master
+  // begins with its leader epoch in the upper bits, so no version is used twice, even if entries
+  // were erased.
   static constexpr int kStoreVersionBits = 40;
   uint64_t store_version_ = 0;
-  std::vector<proto::StoreRecord> orphans_ = {};  // to be erased in the first step
-  size_t unacknowledged_ = 0;  // updates and refusals that are kept, of all frameworks
+  std::vector<proto::StoreRecord> orphans_ = {};  // erased in the first step
+  size_t unacknowledged_ = 0;                     // kept updates and refusals of all frameworks
   std::optional<Time> reported_at_ = {};
   bool report_due_ = false;
   std::set<FrameworkId> declared_ = {};  // since the last report
-  uint64_t reported_version_ = 0;        // Allocator::fit_version() then
+  uint64_t reported_version_ = 0;        // Allocator::fit_version() at that time
 };
 
 }  // namespace proffer::master

@@ -1,4 +1,4 @@
-// Pictures of the master for HTTP, CLI and web.
+// Snapshots of the master for HTTP, CLI and web.
 
 #include <algorithm>
 
@@ -121,7 +121,7 @@ std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
     row.mode = framework.record.mode;
     if (const auto found = running.find(id); found != running.end()) row.tasks = found->second;
     row.failover_timeout = framework.record.failover_timeout;
-    for (const LeafStatus& leaf : leaves.at(id)) {  // One for each role that it asks in.
+    for (const LeafStatus& leaf : leaves.at(id)) {  // One for each role in which it asks.
       row.allocated += leaf.allocated;
       row.offered += leaf.offered;
       row.suppressed = row.suppressed || leaf.suppressed;
@@ -148,7 +148,7 @@ std::vector<proto::RoleRow> Master::State::role_rows() const {
   for (const auto& [id, framework] : frameworks_.all()) {
     if (!framework.gone) ++frameworks[framework.record.role];
   }
-  // Roles that nobody is in, but that have settings, are told too.
+  // Roles without frameworks are included if they have settings.
   std::map<RoleName, RoleStatus> all;
   for (const auto& [name, settings] : allocator_.role_table()) {
     all[name] = {.role = name, .settings = settings};

@@ -1,6 +1,6 @@
-// A framework reads and writes its store. on_store_request is the whole story; what is allowed is
-// decided in framework_store.cc. The answer leaves when its records are on disk, as every message
-// of a step does, so nobody is told of what a restart could forget.
+// A framework reads and writes its store. Begin with on_store_request; framework_store.cc decides
+// what is allowed. Like all messages of a step, the answer is sent when the step's records are on
+// disk, so a restart cannot revert a confirmed write.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -41,7 +41,7 @@ void Master::State::on_store_request(Framework& framework, const proto::StoreReq
        step);
 }
 
-// With the framework's record, in the same step: no entry is ever without its framework.
+// In the step that removes the framework's record, so that each entry has a framework.
 void Master::State::erase_store(const FrameworkId& framework, Step& step) {
   std::vector<std::string> keys;
   for (const auto& [key, entry] : registry_.stores().of(framework).entries) keys.push_back(key);
@@ -50,8 +50,8 @@ void Master::State::erase_store(const FrameworkId& framework, Step& step) {
   }
 }
 
-// What a snapshot had of frameworks that it does not have: left out when it was restored, and
-// erased in the first step of this life.
+// Entries in a snapshot whose framework is not in it. They are left out when the snapshot is
+// restored, and erased in the first step.
 void Master::State::erase_orphans(Step& step) {
   if (orphans_.empty()) return;
   step.trace(StoreEntriesErased{orphans_.front().framework, orphans_.size()});

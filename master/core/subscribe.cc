@@ -1,5 +1,5 @@
-// A scheduler joins, or comes back. on_subscribe is the whole story; find_subscriber decides whose
-// session it is.
+// A scheduler subscribes, as a new framework or as an existing one. Begin with on_subscribe;
+// find_subscriber decides which framework it is.
 
 #include <algorithm>
 
@@ -12,22 +12,22 @@ namespace proffer::master {
 namespace {
 
 constexpr Duration kFailoverMax = hours(24 * 365 * 10);
-// So that the id that is made of the name is itself a valid name.
+// Ensures that an id made of the name is a valid name.
 constexpr size_t kNameInIdBytesMax = 64;
 
 }  // namespace
 
 void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step) {
   const PeerId peer_id = peer.id;
-  // Take. What it says of its user is for nobody: the kernel says who it is.
+  // Take. The user in the message is ignored: the kernel or the key identifies the user.
   message.failover_timeout = std::clamp(message.failover_timeout, Duration(), kFailoverMax);
 
   // Decide.
   message.user = peer.by == nullptr ? std::string() : peer.by->user;
   Result<Framework*> found = find_subscriber(message, peer.by, step);
   if (!found) {
-    // There may be room later, the master's registry may be restored, and a scheduler that stands
-    // by is there for this.
+    // There may be room later, the registry may be restored, and a standby scheduler waits for this
+    // case.
     const bool may_help = found.error().code() == ErrorCode::kResourceExhausted ||
                           found.error().code() == ErrorCode::kFailedPrecondition;
     const bool is_usual = may_help && message.stands_by;
@@ -38,7 +38,7 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
   // Apply.
   const bool failed_over = *found != nullptr;
   if (failed_over && (*found)->connected()) {
-    // A newer session ends the older one; the framework itself goes on, whatever its timeout.
+    // A newer session ends the older one. The framework continues, even without a failover timeout.
     const PeerId older = (*found)->peer;
     send_error(older,
                Error::failed_precondition(
@@ -83,7 +83,7 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
   watch_hidden(framework, step);
 }
 
-// The framework that this is, nullptr for a new one, or why it may not be either.
+// The framework to resume, nullptr for a new one, or an error if neither is allowed.
 Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& message,
                                                   const PrincipalPtr& by, Step& step) {
   if (Result<void> checked = check_name("framework name", message.name); !checked) {
@@ -181,8 +181,8 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   return known;
 }
 
-// The framework of the name and user that a scheduler stands by for, if it has been without one for
-// long enough; nullptr if there is none of the name.
+// The framework of this name and user that a standby scheduler waits for, if it was without a
+// scheduler for long enough; nullptr if no framework has the name.
 Result<Framework*> Master::State::find_unattended(const proto::Subscribe& message, Time now) {
   const std::vector<Framework*> all = frameworks_.durable_of(message.name, message.user);
   if (all.empty()) return nullptr;
@@ -207,8 +207,8 @@ Result<Framework*> Master::State::find_unattended(const proto::Subscribe& messag
   return all.front();
 }
 
-// An agent that is not root runs only its own user's tasks; one that is, none of a peer that did
-// not prove its user: it would be root to every user of the machine.
+// An agent that is not root runs only tasks of its own user. An agent of root runs no tasks of a
+// peer whose user is unproven, since such a peer could act as root for every user of the machine.
 Result<void> Master::State::agents_run_tasks_of(const Principal& by) const {
   for (const auto& [id, agent] : agents_.all()) {
     if (!agent.connected() || agent.by == nullptr) continue;
@@ -229,14 +229,15 @@ Result<void> Master::State::agents_run_tasks_of(const Principal& by) const {
   return {};
 }
 
-// What a new session may change. A record only for those that may come back.
+// Takes the values that a new session may change. Only frameworks that may come back have a record.
 void Master::State::update_record(Framework& framework, const proto::Subscribe& message,
                                   Step& step) {
   proto::FrameworkRecord record = framework.record;
   record.name = message.name;
-  // An operator that continues it does not become its owner.
+  // An operator who resumes it does not become its owner.
   if (record.user.empty()) record.user = message.user;
-  // Of one that stood by; any other has this one. The scheduler of before is refused from now on.
+  // A standby scheduler brings a new secret, so the earlier scheduler is refused from now on.
+  // Others have this secret already.
   record.secret = message.secret;
   record.failover_timeout = message.failover_timeout;
   record.serves_users = message.serves_users;
@@ -256,7 +257,7 @@ Framework& Master::State::create_framework(proto::Subscribe&& message, Step& ste
   do {
     id = FrameworkId(text(message.name.substr(0, kNameInIdBytesMax), "-", options_.leader.value(),
                           "-", ++frameworks_made_));
-  } while (frameworks_.find(id) != nullptr);  // An agent told of one by this name.
+  } while (frameworks_.find(id) != nullptr);  // An agent has reported a framework with this id.
   const Secret secret = message.secret;
   Framework& framework = frameworks_.add({.framework = id,
                                           .name = std::move(message.name),

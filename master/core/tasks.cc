@@ -8,8 +8,8 @@ namespace proffer::master {
 namespace {
 
 // Calls visit(entry) for the entries of an ordered table that match a TaskQuery::prefix and come
-// after `after`, in order, until it returns false. Goes from framework to framework, so that
-// entries which do not match are skipped, not looked at.
+// after `after`, in order, until it returns false. Jumps from framework to framework, so entries
+// that do not match are not visited.
 template <class Table, class Visit>
 void visit_matching(const Table& table, std::string_view prefix, const TaskKey& after,
                     Visit visit) {
@@ -23,7 +23,8 @@ void visit_matching(const Table& table, std::string_view prefix, const TaskKey& 
       ++at;
       continue;
     }
-    // By the task's id, either after "framework/" or alone; never both, since ids have no '/'.
+    // The prefix matches the task's id, either after "framework/" or alone; never both, since ids
+    // have no '/'.
     std::string_view of_task = prefix;
     if (prefix.starts_with(framework.str() + "/"))
       of_task.remove_prefix(framework.str().size() + 1);
@@ -34,17 +35,17 @@ void visit_matching(const Table& table, std::string_view prefix, const TaskKey& 
       if (!visit(*at)) return;
       ++at;
     }
-    // To the next framework. No id begins with a byte of zero.
+    // Continue at the next framework. No id begins with a zero byte.
     if (at != table.end() && at->first.framework == first.framework) {
       at = table.lower_bound({FrameworkId(first.framework.str() + '\0'), {}});
     }
   }
 }
 
-// What a spec may have for others to share it: a block may outlive its tasks.
+// The maximum size of a shared spec, since a block may outlive its tasks.
 constexpr size_t kSharedSpecBytesMax = 4 * 1'024;
 
-// Of what may be large.
+// The size of the parts that may be large.
 size_t bytes_of(const proto::TaskSpec& spec) {
   size_t bytes = spec.command.size() + spec.data.size() + spec.executor.size();
   if (spec.health) bytes += spec.health->command.size() + spec.health->path.size();
@@ -171,7 +172,7 @@ void Tasks::end(const Task& task) {
   CHECK(task.ended() && !task.held) << to_text(task.key());
   --counts_[static_cast<size_t>(task.state)];
   proto::TaskRow row = row_of(task);
-  live_.erase(TaskKey(task.key()));  // A copy: the task goes with it.
+  live_.erase(TaskKey(task.key()));  // A copy, since the key is destroyed with the task.
   keep(std::move(row));
 }
 
@@ -184,7 +185,7 @@ void Tasks::forget(const Task& task) {
 
 void Tasks::add_refused(proto::TaskRow row) { keep(std::move(row)); }
 
-// O(log of all that is kept).
+// O(log ended tasks).
 void Tasks::keep(proto::TaskRow row) {
   const TaskKey key{row.framework, row.task};
   forget_ended(key);
@@ -251,7 +252,7 @@ std::vector<proto::TaskRow> Tasks::rows(const proto::TaskQuery& query) const {
     return rows.size() < query.limit;
   });
   if (!query.ended) return rows;
-  // The two tables have no key in common: both in order, the first of both.
+  // The two tables have no common key, so both are merged in order.
   std::vector<proto::TaskRow> of_ended;
   visit_matching(ended_, query.prefix, after, [&](const auto& entry) {
     of_ended.push_back(entry.second.row);

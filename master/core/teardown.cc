@@ -1,6 +1,6 @@
-// A framework ends: by its own word, by that of its owner or an operator, because its connection
-// was lost and it has no failover timeout, or because that timeout has passed. Its tasks are
-// killed; it stays, without a name or a voice, until the last has ended.
+// A framework ends: its scheduler, owner or an operator tears it down, its connection is lost and
+// it has no failover timeout, or that timeout has passed. Its tasks are killed. It stays without a
+// name and a connection until the last task has ended.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -28,7 +28,7 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
   const FrameworkId id = framework.id();
   step.trace(FrameworkTornDown{id, std::string(why), framework.tasks});
   if (framework.connected()) {
-    // It waits for this answer, and says it again if it does not come.
+    // The scheduler waits for this answer, and repeats the request if it does not come.
     send_error(framework.peer, Error::not_found("the framework is torn down"), true, false, step);
     step.out.actions.emplace_back(Drop{framework.peer});
     close(framework.peer);
@@ -45,13 +45,13 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
   unacknowledged_ -= framework.refusals.size();
   framework.refusals.clear();
 
-  // Agents that are told. With the last of its tasks the framework may be forgotten.
+  // The agents to inform. The framework may be forgotten with the last of its tasks.
   std::set<AgentId> agents;
   for (const AgentId& name : framework.executor_agents) {
     const Agent* agent = agents_.find(name);
     if (agent != nullptr && agent->connected()) agents.insert(agent->id);
   }
-  // From now on its updates are acknowledged by the master, those that were kept first.
+  // From now on the master acknowledges its updates, the kept ones first.
   for (Task* task : tasks_.of(id)) {
     const Agent* agent = agents_.find(task->agent);
     if (agent != nullptr && agent->connected()) {

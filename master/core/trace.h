@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens in the master, by noun. A field that a peer wrote and nobody has checked, or that
-// has spaces, is `said`.
+// The trace events of the master, by noun. A field that a peer wrote and that was not checked, or
+// that contains spaces, is `said`.
 
 #include <string>
 #include <string_view>
@@ -19,7 +19,7 @@
 
 namespace proffer::master {
 
-// The first characters of a key, by which people tell it from others.
+// The first characters of a key, to tell keys apart in print.
 inline std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
 
 // --- agents ------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ struct AgentRegistered {
 };
 
 struct AgentRefused {
-  AgentId agent;  // as it calls itself
+  AgentId agent;  // the name that it reports
   std::string error;
   bool is_rival = false;
 
@@ -115,7 +115,7 @@ struct AgentTakesNoTasks {
 
 struct AgentTakesTasksAgain {
   AgentId agent;
-  std::string reason;  // why it took none
+  std::string reason;  // why it took no tasks
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "agent takes tasks again"}; }
   void fields(TraceFields& f) const { f("agent", agent).said("reason", reason); }
@@ -158,7 +158,7 @@ struct AgentHeldBack {
 
 struct BrakeHolds {
   size_t agents = 0;
-  int64_t most = 0;  // that are given up in a period
+  int64_t most = 0;  // maximum given up in a period
   Duration period;
 
   static constexpr TraceKind kind() {
@@ -214,7 +214,7 @@ struct FrameworkSubscribed {
 struct FrameworkRefused {
   std::string name;
   std::string error;
-  bool is_usual = false;  // it will come again, and that is how it should be
+  bool is_usual = false;  // expected to come back, as in normal operation
 
   TraceKind kind() const {
     return {is_usual ? TraceLevel::kMessage : TraceLevel::kMisbehaved, "framework refused"};
@@ -245,7 +245,7 @@ struct FrameworkTornDown {
   }
 };
 
-// After launches that were refused again and again.
+// The framework waits after repeated refused launches.
 struct FrameworkWaits {
   FrameworkId framework;
   int64_t failures = 0;
@@ -363,7 +363,7 @@ struct OfferAccepted {
   FrameworkId framework;
   OfferId offer;
   size_t tasks = 0;
-  std::vector<AskName> unused_for = {};  // the asks of an offer without any task; not printed
+  std::vector<AskName> unused_for = {};  // asks of an offer that launched no task; not printed
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "offer accepted"}; }
   void fields(TraceFields& f) const { f("framework", framework)("offer", offer)("tasks", tasks); }
@@ -373,7 +373,7 @@ struct OfferDeclined {
   FrameworkId framework;
   OfferId offer;
   AgentId agent;
-  std::vector<AskName> asks = {};  // that it was made for; not printed
+  std::vector<AskName> asks = {};  // asks that it was made for; not printed
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "offer declined"}; }
   void fields(TraceFields& f) const { f("framework", framework)("offer", offer)("agent", agent); }
@@ -385,9 +385,9 @@ struct TaskLaunched {
   FrameworkId framework;
   TaskId task;
   AgentId agent;
-  std::string user;  // as which it runs
+  std::string user;  // the user that it runs as
   AskName ask;       // not printed
-  Time asked_at;     // since when its ask wanted it; not printed
+  Time asked_at;     // the time since when its ask wanted it; not printed
 
   static constexpr TraceKind kind() { return {TraceLevel::kShortLived, "task launched"}; }
   void fields(TraceFields& f) const {
@@ -397,8 +397,8 @@ struct TaskLaunched {
 
 struct TaskRefused {
   FrameworkId framework;
-  TaskId task;    // as its framework calls it
-  AgentId agent;  // as well
+  TaskId task;    // named by its framework
+  AgentId agent;  // named by its framework
   proto::TaskReason reason = {};
   std::string user;
 
@@ -411,7 +411,7 @@ struct TaskRefused {
   }
 };
 
-// Its agent runs it, and the master did not know it, or no more.
+// Its agent runs it, and the master did not know it, or had forgotten it.
 struct TaskAdopted {
   FrameworkId framework;
   TaskId task;
@@ -434,7 +434,7 @@ struct TaskConfirmed {
   void fields(TraceFields& f) const { f("framework", framework)("task", task)("agent", agent); }
 };
 
-// An agent told a task that nobody gave it.
+// An agent reported a task that no master launched.
 struct TaskDisbelieved {
   FrameworkId framework;
   TaskId task;
@@ -464,7 +464,7 @@ struct TaskUpdated {
   proto::TaskReason reason = {};
   std::string user;
   bool ended = false;
-  bool moved = false;  // to another state; not printed
+  bool moved = false;  // the state changed; not printed
 
   TraceKind kind() const {
     return {TraceLevel::kShortLived, ended ? "task ended" : "task updated"};
@@ -636,7 +636,7 @@ struct MasterIsAway {
   void fields(TraceFields& f) const { f("master", name).said("reason", reason); }
 };
 
-// --- what a principal did, and might not do ------------------------------------------------------
+// --- actions and refusals of principals ----------------------------------------------------------
 
 struct AuditDone {
   std::string user;
@@ -654,7 +654,7 @@ struct AuditRefused {
   std::string user;
   std::string_view action;
   std::string of;
-  std::string error = {};  // empty: the policy refuses it
+  std::string error = {};  // empty: the policy refused it
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "audit: refused"}; }
   void fields(TraceFields& f) const {
@@ -681,7 +681,7 @@ struct SessionEnded {
   void fields(TraceFields& f) const { f("peer", peer).said("error", error); }
 };
 
-// What it sent cannot be taken.
+// A message of the peer is invalid.
 struct PeerMisbehaved {
   PeerId peer;
   std::string_view what;  // a literal

@@ -1,9 +1,10 @@
-// What became of tasks: from agents (on_update), from the master itself (tell), to schedulers at
-// least once and in order (keep_and_send, send_again), until acknowledged (on_acknowledge).
+// Updates of tasks: from agents (on_update) or from the master itself (tell), to schedulers at
+// least once and in order (keep_and_send, send_again), until they are acknowledged
+// (on_acknowledge).
 //
-// At most kUpdatesPerTaskMax are kept of a task and kUnacknowledgedMax in all: beyond that the
-// oldest that tell no end are dropped first, then refusals of launches; ends only if a scheduler
-// leaves everything unacknowledged.
+// At most kUpdatesPerTaskMax are kept per task and kUnacknowledgedMax in all. Beyond that, the
+// oldest updates that are not final are dropped first, then refusals of launches, and ends only if
+// a scheduler acknowledges nothing.
 
 #include <algorithm>
 
@@ -40,20 +41,20 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
                                                     proto::to_text(status.state))),
                        true, step);
   }
-  // It is stopping, and will take nothing until it registers again; that tells such updates once
-  // more, but not here.
+  // The agent is stopping, and accepts nothing until it registers again. It then repeats such
+  // updates, which are not handled here.
   if (status.reason == TaskReason::kAgentNotAvailable) {
     agent.stopping = true;
     allocator_.set_agent_active(agent.id, false);
   }
   Task* task = tasks_.find(key);
   const bool has_ended = proto::is_terminal(status.state);
-  // What runs against our will may still be known, as a task whose end waits for its scheduler.
+  // A stray may still be in the table, as a task whose end is not acknowledged.
   const bool is_stray = agent.strays.contains(key);
   if (task != nullptr && task->agent == agent.id && !is_stray) {
     return take_update(agent, *task, std::move(status), step);
   }
-  // Nobody waits for it, so that its agent may forget it.
+  // No peer waits for it, so the agent may forget it.
   if (status.sequence > 0) acknowledge_to_agent(agent, key, status.sequence, step);
   if (is_stray) {
     if (!has_ended) return;
@@ -70,8 +71,8 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
 
 void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& status, Step& step) {
   if (status.state == TaskState::kStaging) return still_starting(task, std::move(status), step);
-  // The agent answers a kill: it never had this task, or has forgotten it. That is no update of the
-  // task's own, whatever its number.
+  // The agent's answer to a kill: it never had this task, or has forgotten it. This is not an
+  // update of the task, for any sequence number.
   if (status.state == TaskState::kLost && status.reason == TaskReason::kTaskUnknown) {
     if (status.sequence > 0) acknowledge_to_agent(agent, task.key(), status.sequence, step);
     release(task);
@@ -83,7 +84,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
     }
     return;
   }
-  if (status.sequence <= task.agent_sequence) {  // Also zero, which is no number.
+  if (status.sequence <= task.agent_sequence) {  // Includes zero, which is no sequence number.
     step.trace(UpdateDuplicate{task.key().framework, task.key().task});
     if (status.sequence > 0 && status.sequence <= task.acknowledged) {
       acknowledge_to_agent(agent, task.key(), task.acknowledged, step);
@@ -92,11 +93,11 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   }
   if (task.awaits_start()) on_answered(agent, step);
   task.agent_sequence = status.sequence;
-  task.spec = {};         // It was received.
-  status.labels.clear();  // Kept once, with the task, for all its updates.
+  task.spec = {};         // The agent has received it.
+  status.labels.clear();  // Stored once per task, for all its updates.
   if (task.ended()) {
-    // Its scheduler hears of one end only. Until that is acknowledged the agent keeps this one, for
-    // a master that has never heard of the first.
+    // A scheduler gets only one end. Until it is acknowledged, the agent keeps this one for a
+    // master that does not know the first.
     if (tells_an_end(task.pending)) return;
     task.acknowledged = status.sequence;
     return acknowledge_to_agent(agent, task.key(), status.sequence, step);
@@ -105,8 +106,8 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   const std::optional<TaskEvent> event = proto::event_of(status.state);
   bool moved = event && tasks_.move(task, *event, step.now);
   if (!moved && proto::is_terminal(status.state)) {
-    // Refused, after it ran: an end all the same. Or after its scheduler was told that it is
-    // unreachable, and may want it elsewhere: it is lost then, and its work has not failed.
+    // A refusal after the task ran still ends it. If its scheduler got an unreachable update
+    // before, and may have launched a replacement, the task is lost, since it has not failed.
     const bool was_unreachable = task.state == TaskState::kUnreachable;
     status.state = was_unreachable ? TaskState::kLost : TaskState::kFailed;
     moved = tasks_.move(task, *proto::event_of(status.state), step.now);
@@ -116,7 +117,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   status.task = task.key().task;
   status.agent = agent.id;
   status.source = UpdateSource::kAgent;
-  // Its agent only knows that somebody wanted it.
+  // The agent only knows that it was asked to kill the task.
   if (status.reason == TaskReason::kKilledByScheduler && task.kill_asked) {
     const KillCause& cause = task.ending->kill_cause;
     status.reason = cause.by;
@@ -188,7 +189,7 @@ void Master::State::tell(Task& task, TaskReason reason, std::string message, Ste
                 step);
 }
 
-// Rises over this life and, by the epoch, over all lives of masters.
+// Increases over this master and, by the epoch, over all masters.
 uint64_t Master::State::next_sequence() {
   return (options_.leader.value() << 40) + ++updates_made_;
 }
@@ -201,7 +202,7 @@ void Master::State::keep_and_send(Framework& framework, Task& task, proto::TaskS
   task.pending.push_back(kept_of(++updates_kept_, std::move(status)));
   ++unacknowledged_;
   if (task.pending.size() <= kUpdatesPerTaskMax) return;
-  // The last one may tell an end: it stays.
+  // The last update may be the end, so it stays.
   task.pending.erase(task.pending.begin());
   --unacknowledged_;
 }
@@ -213,8 +214,7 @@ void Master::State::send_update(const Framework& framework, const Task& task,
        step);
 }
 
-// To a scheduler that comes back: all that it has not acknowledged, in order for each source and
-// task.
+// For a scheduler that has reconnected: all unacknowledged updates, in order per source and task.
 void Master::State::send_again(Framework& framework, Step& step) {
   for (const Task* task : tasks_.of(framework.id())) {
     for (const KeptUpdate& kept : task->pending) {
@@ -247,7 +247,8 @@ void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledg
     return true;
   };
   unacknowledged_ -= std::erase_if(task->pending, acknowledged);
-  if (task->pending.empty()) task->pending.shrink_to_fit();  // Most tasks just run from here on.
+  // Most tasks have no further update until they end.
+  if (task->pending.empty()) task->pending.shrink_to_fit();
   if (message.source == UpdateSource::kAgent || told_the_end) {
     const uint64_t sequence =
         told_the_end ? task->agent_sequence : std::min(message.sequence, task->agent_sequence);
@@ -273,7 +274,7 @@ void Master::State::drop_pending(Task& task) {
 // Called at the end of a step, when no handler holds a task.
 void Master::State::make_room_for_updates(Step& step) {
   if (unacknowledged_ <= kUnacknowledgedMax) return;
-  // A tenth at once, so that the search is paid for by many updates.
+  // Drops a tenth at once, so that the cost of the search is shared by many updates.
   const size_t enough = kUnacknowledgedMax - kUnacknowledgedMax / 10;
   const size_t before = unacknowledged_;
   struct Victim {

@@ -1,4 +1,5 @@
-// What must hold after every step (DESIGN §10, 1 to 5), found by counting everything again.
+// The invariants that hold after each step (DESIGN §10, 1 to 5), checked by counting everything
+// again.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -23,7 +24,7 @@ std::vector<Violation> Master::State::violations() const {
   return found;
 }
 
-// Each task has its framework, its place at its agent, and a reason to be in the table.
+// Each task has a framework, an entry at its agent, and a reason to be in the table.
 void Master::State::check_tasks(std::vector<Violation>& found) const {
   std::map<FrameworkId, int64_t> of_framework;
   std::array<int64_t, proto::kTaskStateCount> counts{};
@@ -92,7 +93,7 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
   if (unacknowledged > kUnacknowledgedMax) found.push_back({"too many updates are kept"});
 }
 
-// An agent that is drained or in trouble is offered to no framework.
+// No agent that is drained or in trouble is offered.
 void Master::State::check_offers(std::vector<Violation>& found) const {
   for (const Grant* grant : allocator_.offers()) {
     const Agent* agent = agents_.find(grant->offer.agent);
@@ -102,16 +103,17 @@ void Master::State::check_offers(std::vector<Violation>& found) const {
   }
 }
 
-// What tasks and strays hold, counted again.
+// The resources that tasks and strays hold, counted again.
 struct Master::State::HeldSums {
   std::map<AgentId, ResourceVector> on_agent = {};
-  std::set<AgentId> other_devices = {};  // whose tasks hold more of a device than there is now
+  // Agents whose tasks hold more of a device than there is now.
+  std::set<AgentId> other_devices = {};
   std::map<FrameworkId, ResourceVector> of_framework = {};
   std::map<FrameworkId, int64_t> holders = {};
 };
 
-// What the allocator says is allocated is what tasks and strays hold, on each agent and for each
-// framework; no agent runs more than it has but by its own word.
+// The allocator's allocated resources equal those that tasks and strays hold, per agent and per
+// framework. Tasks exceed the resources of an agent only if the agent itself reported so.
 void Master::State::check_resources_held(std::vector<Violation>& found) const {
   HeldSums sums;
   ResourceVector most;
@@ -124,7 +126,7 @@ void Master::State::check_resources_held(std::vector<Violation>& found) const {
   check_frameworks_held(sums, found);
 }
 
-// And its ports and devices are held once.
+// Ports and devices are held once.
 void Master::State::sum_held(const AgentId& id, const Agent& agent, HeldSums& sums,
                              std::vector<Violation>& found) const {
   PortSet taken;
@@ -166,7 +168,7 @@ void Master::State::sum_held(const AgentId& id, const Agent& agent, HeldSums& su
   }
 }
 
-// The allocator knows the same agents, and the same of each.
+// The allocator knows the same agents with the same resources.
 void Master::State::check_agents_held(HeldSums& sums, std::vector<Violation>& found) const {
   std::set<AgentId> seen;
   for (const AgentUse& use : allocator_.agents()) {
@@ -183,7 +185,7 @@ void Master::State::check_agents_held(HeldSums& sums, std::vector<Violation>& fo
                             " is allocated, but its tasks hold ", to_text(held))});
     }
     const ResourceVector sum = use.allocated + use.offered + use.free.amounts;
-    // If its tasks hold devices that it has no more, something else is not offered for them.
+    // If its tasks hold devices that it no longer has, other devices are held back for them.
     const bool is_more = !sum.fits_in(use.total);
     const bool is_less = !is_more && !(sum == use.total) && !sums.other_devices.contains(use.agent);
     if (use.allocated.fits_in(use.total) && (is_more || is_less)) {
@@ -217,13 +219,14 @@ void Master::State::check_frameworks_held(HeldSums& sums, std::vector<Violation>
   }
 }
 
-// What the allocator counts as going, somebody is told to end, and it is killed when its time is
-// over: else what is set aside for the claimant never comes.
+// If the allocator counts a task as ending, the task must be ending, and it is killed at its time.
+// Otherwise the resources set aside for the claimant would never become free.
 void Master::State::check_ending(std::vector<Violation>& found) const {
   for (const EndingTask& ending : allocator_.ending()) {
     const TaskKey key{ending.framework, ending.task};
     const Task* task = tasks_.find(key);
-    if (task == nullptr || task->agent != ending.agent) continue;  // A stray: it is being killed.
+    // A stray, which is already being killed.
+    if (task == nullptr || task->agent != ending.agent) continue;
     if (task->ended() || task->kill_asked) continue;
     if (task->ending->reclaimed && task->ending->reclaimed->deadline <= ending.deadline) continue;
     found.push_back({text("the allocator counts task ", to_text(key), " of agent ",
@@ -231,8 +234,7 @@ void Master::State::check_ending(std::vector<Violation>& found) const {
   }
 }
 
-// Peers and what they registered as point at each other, and time will bring an end to each
-// silence.
+// Peers and their registrations refer to each other, and each silence has a deadline.
 void Master::State::check_sessions(std::vector<Violation>& found) const {
   const auto armed = [&](DeadlineKind kind, PeerId peer, const std::string& id) {
     return deadlines_.armed({.kind = kind, .peer = peer, .id = id});
@@ -279,7 +281,7 @@ void Master::State::check_sessions(std::vector<Violation>& found) const {
   }
 }
 
-// A restart would find the same agents and the frameworks that may come back.
+// A restart would restore the same agents and the frameworks that may come back.
 void Master::State::check_registry(std::vector<Violation>& found) const {
   for (const auto& [id, agent] : agents_.all()) {
     const proto::AgentRecord* record = registry_.find(id);
@@ -301,7 +303,7 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
   if (registry_.agents().size() != agents_.size() + agents_.gone().size()) {
     found.push_back({"the registry has an agent that the master does not know"});
   }
-  // Of an agent one, and a successor of it that was not used yet.
+  // An agent has one key, and at most one successor that was not used yet.
   std::set<std::pair<std::string_view, bool>> agents_with_keys;
   for (const auto& [key, record] : registry_.keys()) {
     if (record.kind != KeyKind::kAgent || record.is_token()) continue;
@@ -322,7 +324,7 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
   }
 }
 
-// The books of the stores are what is in them, and nobody is in them who is not durable.
+// The accounts of the stores match their contents, and each store belongs to a durable framework.
 void Master::State::check_stores(std::vector<Violation>& found) const {
   size_t entries = 0;
   size_t bytes = 0;
@@ -353,7 +355,7 @@ void Master::State::check_stores(std::vector<Violation>& found) const {
   }
 }
 
-// Each request that waits is of a scheduler that is there, and time will end it.
+// Each waiting request belongs to a connected scheduler, and has a deadline.
 void Master::State::check_relays(std::vector<Violation>& found) const {
   std::map<FrameworkId, size_t> counts;
   for (const auto& [number, call] : relays_.all()) {
@@ -390,7 +392,7 @@ void Master::State::check_role_uses(std::vector<Violation>& found) const {
   }
 }
 
-// What the ledger of waiting counts is what asks want and tasks that start.
+// The counts of the ledger match the wanted tasks and the starting tasks.
 void Master::State::check_ledger(std::vector<Violation>& found) const {
   std::map<std::pair<FrameworkId, WaitReason>, int64_t> of_frameworks;
   std::map<std::pair<RoleName, WaitReason>, int64_t> of_roles;
@@ -399,7 +401,7 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
     of_frameworks[{framework, reason}] += tasks;
     of_roles[{role, reason}] += tasks;
   };
-  // What the allocator has taken back is told with the next decision.
+  // Offers that the allocator has taken back are reported with the next decision.
   const std::optional<Time> decision = allocator_.next_decision(now_);
   const bool is_decided = !decision || *decision > now_;
   size_t entries = 0;
@@ -451,7 +453,7 @@ void Master::State::check_ledger(std::vector<Violation>& found) const {
   }
 }
 
-// Reservations move parts of agents and never change what they are together; revokes have an end.
+// Reservations do not change the sum of an agent's resources; each revoke has an end.
 void Master::State::check_reservations(std::vector<Violation>& found) const {
   size_t reserved = 0;
   for (const auto& [id, agent] : agents_.all()) {

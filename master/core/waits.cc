@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kNanosPerMilli = 1'000'000;
 
-// Of so many tasks each.
+// The mean over both numbers of tasks.
 WaitClock mean_of(const WaitClock& a, int64_t count_a, const WaitClock& b, int64_t count_b) {
   __extension__ typedef __int128 Int128;
   WaitClock mean;
@@ -67,7 +67,7 @@ void AskWait::want_less(int64_t count) {
   }
 }
 
-// The first ones that it lacks.
+// The oldest of the tasks without an offer.
 void AskWait::offer(int64_t count, Time now) {
   lacking_ -= count;
   offered_ += count;
@@ -86,7 +86,7 @@ void AskWait::offer(int64_t count, Time now) {
   bound(offers_);
 }
 
-// The last ones in offers come first of those that it lacks.
+// The newest of the tasks in offers become the oldest ones without an offer.
 void AskWait::take_back(int64_t count, Time now) {
   lacking_ += count;
   offered_ -= count;
@@ -107,8 +107,8 @@ void AskWait::take_back(int64_t count, Time now) {
   bound(lacks_);
 }
 
-// Those two beside each other that are closest in time become one, and have the mean of what each
-// of their tasks had: the sum stays the same.
+// Merges the two neighbours that are closest in time. They get the mean of their tasks, so the sum
+// stays the same.
 void AskWait::bound(Cohorts& cohorts) {
   while (cohorts.size() > kCohortsMax) {
     size_t at = 1;
@@ -118,7 +118,7 @@ void AskWait::bound(Cohorts& cohorts) {
     }
     Cohort& first = cohorts[at - 1];
     const Cohort& second = cohorts[at];
-    // Both have been in offers since the same moment, of what counts from then on.
+    // Both count as offered since the same time from now on.
     WaitClock base = second.base;
     Duration& asked = first.base[WaitReason::kScheduler];
     Duration& asked_second = base[WaitReason::kScheduler];
@@ -220,8 +220,8 @@ void RoleWaits::change(const RoleName& name, WaitReason reason, int64_t count, T
   role.changed_at = now;
 }
 
-// All but the kIdleRolesMax that were idle last, so that a look at all is paid for by as many new
-// ones.
+// Drops idle roles except the kIdleRolesMax newest, so that the cost of a full search is shared by
+// as many new roles.
 void RoleWaits::forget_idle() {
   std::vector<Time> idle;
   for (const auto& [name, role] : roles_) {
@@ -291,12 +291,12 @@ std::vector<WaitSum> RoleWaits::sums(const RoleName& of, Time now) const {
   return sums;
 }
 
-// --- one task's ---------------------------------------------------------------------------------
+// --- waits of one task --------------------------------------------------------------------------
 
 namespace {
 
-// A byte of the reason, then the nanoseconds, 7 bits in a byte, the lowest first; before all of
-// them how many bytes there are.
+// Format: the number of bytes, then for each span a byte for the reason and the nanoseconds, 7 bits
+// per byte, lowest first.
 class Packer {
  public:
   void add(WaitReason reason, Duration spent) {
@@ -317,7 +317,7 @@ class Packer {
   }
 
  private:
-  static constexpr size_t kSpanBytesMax = 1 + 9;  // 63 bits, 7 in a byte
+  static constexpr size_t kSpanBytesMax = 1 + 9;  // 63 bits, 7 per byte
   static_assert(kSpanBytesMax * kWaitReasonCount <= 255);
   std::array<uint8_t, 1 + kSpanBytesMax * kWaitReasonCount> bytes_{};
   uint8_t* end_ = bytes_.data() + 1;

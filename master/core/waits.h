@@ -1,9 +1,10 @@
 #pragma once
 
-// The ledger of waiting: how long each task waited for what, from when its ask wanted it until it
-// ran. An ask wants tasks that are alike: those that it wants longest are offered and launched
-// first, and those that it wants no longer are the last ones that it wanted. All tasks that an ask
-// lacks wait for the same reason, so a change of that costs the same however many there are.
+// The ledger of waiting: for which reasons, and how long, each task waited from the time when its
+// ask wanted it until it ran. The tasks of an ask are alike. So launches take the tasks that are
+// wanted longest, and if the ask wants fewer tasks, the newest ones are dropped. All tasks that an
+// ask lacks wait for the same reason, so a change of the reason costs the same for any number of
+// tasks.
 
 #include <array>
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace proffer::master {
 
-// Time by reason.
+// Time spent per reason.
 class WaitClock {
  public:
   Duration& operator[](WaitReason reason) { return spent_[static_cast<size_t>(reason)]; }
@@ -31,34 +32,34 @@ class WaitClock {
   std::array<Duration, kWaitReasonCount> spent_{};
 };
 
-// How one task waited, in few bytes: there may be hundreds of thousands.
+// The waits of one task in few bytes, since there may be hundreds of thousands of tasks.
 class PackedWaits {
  public:
   PackedWaits() = default;
   explicit PackedWaits(const WaitClock& clock);
-  // The same, and for so long it started. Needs one without a start.
+  // The same waits and this time for the start. The original must have no start.
   PackedWaits with_start(Duration start) const;
   WaitSpans spans() const;
 
  private:
-  std::unique_ptr<uint8_t[]> bytes_ = {};  // how many follow, then the spans
+  std::unique_ptr<uint8_t[]> bytes_ = {};  // their number, then the spans
 };
 
-// The tasks that one ask wants and that are not launched.
+// The tasks that one ask wants and that are not launched yet.
 class AskWait {
  public:
-  // Beyond so many, the two cohorts that are closest in time become one: each of their tasks has
-  // waited as they did in the mean.
+  // Beyond this number, the two cohorts closest in time are merged, and each of their tasks gets
+  // the mean wait of both.
   static constexpr size_t kCohortsMax = 64;
 
   explicit AskWait(Time now) : since_(now) {}
 
-  // It lacks so many tasks from now on, and so many others are in offers to its scheduler.
+  // From now on the ask lacks `lacking` tasks, and `offered` others are in offers to its scheduler.
   void set(int64_t lacking, int64_t offered, Time now);
-  // What it lacks waits for this from now on.
+  // From now on the tasks without an offer wait for this reason.
   void set_reason(WaitReason reason, Time now);
-  // One task is launched: of those in offers, or if there are none of all, the one that waited
-  // longest. How it waited; nothing if the ask wants none.
+  // Takes the task that waited longest among the tasks in offers, or if there are none, among all.
+  // Returns its waits; they are empty if the ask wants no task.
   PackedWaits launch(Time now);
 
   int64_t lacking() const { return lacking_; }
@@ -66,23 +67,24 @@ class AskWait {
   bool is_empty() const { return lacking_ + offered_ == 0; }
   size_t cohorts() const { return lacks_.size() + offers_.size(); }
   WaitReason reason() const { return reason_; }
-  // Since when the task that waits longest is wanted.
+  // The time since when the longest-waiting task is wanted.
   std::optional<Time> oldest() const;
 
-  // When its reason must be looked at; kept by the caller that looks.
+  // The time at which its reason must be examined; kept by the caller.
   std::optional<Time> look_at = {};
-  uint64_t looked_version = 0;  // Allocator::fit_version() at the last look
+  uint64_t looked_version = 0;  // Allocator::fit_version() at the last examination
 
  private:
-  // Tasks that were wanted at one time. A task that lacks an offer has waited for the clock less
-  // `base`; one in an offer has waited for `base`, and for its scheduler since `offered_at`.
+  // Tasks that became wanted at the same time. A task without an offer has waited for the clock
+  // minus `base`. A task in an offer has waited for `base`, and for its scheduler since
+  // `offered_at`.
   struct Cohort {
     int64_t count = 0;
     Time asked_at = {};
     WaitClock base = {};
     Time offered_at = {};
   };
-  using Cohorts = std::vector<Cohort>;  // the oldest first
+  using Cohorts = std::vector<Cohort>;  // oldest first
 
   void run_clock(Time now);
   void offer(int64_t count, Time now);
@@ -93,33 +95,33 @@ class AskWait {
 
   WaitClock clock_ = {};
   WaitReason reason_ = WaitReason::kDecision;
-  Time since_ = {};  // the clock is right up to here
+  Time since_ = {};  // the clock counts up to here
   Cohorts lacks_ = {};
   Cohorts offers_ = {};
   int64_t lacking_ = 0;
   int64_t offered_ = 0;
 };
 
-// How many tasks wait for each reason, and for how long in all. Times must not go back.
+// The number of tasks that wait for each reason, and the total time. Times must not decrease.
 class WaitTotals {
  public:
-  // So many more tasks wait for it, or fewer.
+  // `count` more tasks wait for this reason; fewer if it is negative.
   void change(WaitReason reason, int64_t count, Time now);
   int64_t tasks(WaitReason reason) const { return of(reason).tasks; }
-  // Of reasons that some task waits for or waited for, in their order.
+  // The sums of all reasons with a present or past wait, in the order of the reasons.
   std::vector<WaitSum> sums(Time now) const;
-  // The same of what is new since this was asked last. Exact: what a span leaves of a millisecond
-  // counts in the next one.
+  // The sums since the last call of cut(). Exact: the rest below one millisecond is carried over to
+  // the next span.
   std::vector<WaitSum> cut(Time now);
   bool is_idle() const;                // no task waits
-  __extension__ typedef __int128 Sum;  // tasks times nanoseconds leave 64 bits
-  // Of what cut() would tell now.
+  __extension__ typedef __int128 Sum;  // tasks times nanoseconds overflow 64 bits
+  // The total that cut() would return now.
   Sum untold_millis(Time now) const;
 
  private:
   struct One {
     int64_t tasks = 0;
-    Time counted = {};  // up to when the sum is made
+    Time counted = {};  // the sum covers the time until then
     Sum nanos = 0;
     Sum told_millis = 0;
   };
@@ -130,34 +132,34 @@ class WaitTotals {
   std::array<One, kWaitReasonCount> all_{};
 };
 
-// Of each role. What waits in a role does not count in those above it. Of roles in which nothing
-// waits any more so many are kept, since anybody may name roles without end.
+// The waits of each role, without the roles below it. Only kIdleRolesMax roles without a waiting
+// task are kept, since users may name any number of roles.
 class RoleWaits {
  public:
   static constexpr size_t kIdleRolesMax = 1'000;
 
   void change(const RoleName& role, WaitReason reason, int64_t count, Time now);
-  // Ends a span for each role: what its tasks waited in it, by role; roles where none waited are
-  // left out. If there are more than kRolesToldMax, those are told in which most is untold; the
-  // spans of the others go on, so a user with many roles cannot fill the history.
+  // Ends a span for each role and returns the waits in it, by role; roles without a wait are left
+  // out. If there are more than kRolesToldMax, only those with the largest unreported wait are
+  // returned, and the spans of the others go on. So a user with many roles cannot fill the history.
   static constexpr std::ptrdiff_t kRolesToldMax = 32;
   std::vector<proto::RoleWait> cut(Time now);
   bool is_anybody_waiting() const;
   std::vector<std::pair<RoleName, const WaitTotals*>> all() const;
-  // Of this role and those below it, since the master started.
+  // The sums of this role and the roles below it, since the master started.
   std::vector<WaitSum> sums(const RoleName& role, Time now) const;
 
  private:
   struct Role {
     WaitTotals totals = {};
-    Time from = {};        // when its span began
-    Time changed_at = {};  // last
-    bool is_told = true;   // all of it
+    Time from = {};        // the begin of its span
+    Time changed_at = {};  // the time of the last change
+    bool is_told = true;   // everything was reported
   };
   void forget_idle();
 
   std::map<RoleName, Role> roles_;
-  size_t forget_at_ = 2 * kIdleRolesMax;  // when so many are here
+  size_t forget_at_ = 2 * kIdleRolesMax;  // old idle roles are dropped at this size
 };
 
 }  // namespace proffer::master

@@ -1,4 +1,4 @@
-// Read begin, correct, declined and launched in this order: it is the life of a prediction.
+// Read begin, correct, declined and launched in this order: they are the life of a prediction.
 
 #include "master/forecast/calibration.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// What took so long, of what was predicted, in thousandths.
+// The ratio of the real to the predicted time, in thousandths.
 int64_t ratio_of(Duration took, Duration predicted) {
   const Wide whole = Wide{(took + kRatioFloor).nanos()} * 1'000;
   const Wide ratio = whole / (predicted + kRatioFloor).nanos();
@@ -27,7 +27,7 @@ Duration scaled(Duration predicted, int64_t by) {
   return nanoseconds(static_cast<int64_t>(std::clamp(whole, least, most))) - kRatioFloor;
 }
 
-// Those that are supposed if so many are known: each is the middle of an equal part of
+// The supposed ratios if `known` ratios are known: each is the middle of an equal part of
 // probability.
 std::vector<int64_t> supposed_ratios(size_t known) {
   const int64_t count = kRatiosSupposed - static_cast<int64_t>(known) / kKnownForSupposed;
@@ -40,7 +40,7 @@ std::vector<int64_t> supposed_ratios(size_t known) {
 
 void Calibration::begin(const proto::LiveSnapshot& live) {
   asked_.clear();
-  std::map<FrameworkId, RoleName> roles;  // of those that take offers now
+  std::map<FrameworkId, RoleName> roles;  // frameworks that accept offers now, with their roles
   for (const proto::LiveFramework& one : live.frameworks) {
     if (one.connected && !one.suppressed) roles[one.framework] = one.role;
   }
@@ -56,8 +56,7 @@ void Calibration::begin(const proto::LiveSnapshot& live) {
   });
 }
 
-// How much larger than so much the ratios of open predictions will be. Those that were made last
-// come first.
+// Lower bounds for the ratios of open predictions, the newest predictions first.
 std::map<Calibration::Group, std::vector<Calibration::Ratios>> Calibration::open_ratios(
     Time now) const {
   std::map<Group, std::vector<Ratios>> open;
@@ -86,8 +85,9 @@ Calibration::Factors Calibration::factors(const Group& group,
   std::vector<int64_t> of_p90 = of_p50;
   std::vector<int64_t> more_than_p50;
   std::vector<int64_t> more_than_p90;
-  std::optional<Time> since;  // of older predictions, those that came true are forgotten
-  std::map<FrameworkId, int64_t> counted;  // so many more open ones
+  // Older predictions do not count, since the ratios of those that came true are dropped.
+  std::optional<Time> since;
+  std::map<FrameworkId, int64_t> counted;  // the number of open predictions that may count
   if (known != ratios_.end()) {
     for (const Ratios& one : known->second) {
       of_p50.push_back(one.of_p50);
@@ -120,7 +120,7 @@ proto::StartForecast Calibration::corrected(const proto::StartForecast& raw,
 void Calibration::correct(proto::Forecast& forecast) {
   const std::map<Group, std::vector<Ratios>> open = open_ratios(forecast.as_of);
   std::map<Group, Factors> known;
-  // Sorted once for each group that counts: most roles are too small to have one of their own.
+  // Sorted once per group, since most roles use the group of all roles.
   const auto factors_of = [&](const RoleName& role, Rank rank) {
     const Group group = group_of(role, rank);
     const auto [at, is_new] = known.try_emplace(group);
@@ -131,14 +131,14 @@ void Calibration::correct(proto::Forecast& forecast) {
     const AskKey key{row.framework, row.ask};
     const auto asked = asked_.find(key);
     if (asked == asked_.end()) continue;
-    // What does not start in the forecast is no prediction that could come late.
+    // A task without a start in the forecast is not a prediction that can be late.
     if (!row.first.p50) open_.erase({key, Rank::kFirst});
     if (!row.last.p50) open_.erase({key, Rank::kLast});
     const RoleName& role = asked->second.role;
     const proto::StartForecast first = corrected(row.first, factors_of(role, Rank::kFirst));
     proto::StartForecast last = corrected(row.last, factors_of(role, Rank::kLast));
     if (row.tasks == 1) last = first;
-    // The last does not start before the first.
+    // The last task does not start before the first.
     if (first.p50 && last.p50) last.p50 = std::max(*last.p50, *first.p50);
     if (first.p90 && last.p90) last.p90 = std::max(*last.p90, *first.p90);
     const int64_t since = asked->second.launched;
@@ -152,7 +152,7 @@ void Calibration::correct(proto::Forecast& forecast) {
   asked_.clear();
 }
 
-// The first prediction stays until it has come true.
+// An open prediction is not replaced.
 void Calibration::predict(const AskKey& ask, Rank rank, const proto::StartForecast& raw,
                           const proto::StartForecast& told, int64_t after, Time as_of) {
   if (!told.p50 || !told.p90 || open_.size() >= kPredictionsMax) return;
@@ -173,8 +173,8 @@ void Calibration::launched(const FrameworkId& framework, const AskName& ask, Tim
   for (const Rank rank : {Rank::kFirst, Rank::kLast}) {
     const auto at = open_.find({key, rank});
     if (at == open_.end()) continue;
-    // The task that is wanted longest is launched first: those that were predicted are wanted no
-    // longer, and others have been asked for by the same name.
+    // The longest-wanted task is launched first. So the predicted tasks are no longer wanted, and
+    // the ask wants new tasks under the same name.
     const bool is_another = asked_at > at->second.as_of;
     if (!is_another && --at->second.after > 0) continue;
     if (!is_another) came_true(at->first, at->second, now);

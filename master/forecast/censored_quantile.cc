@@ -8,14 +8,14 @@
 namespace proffer::master {
 namespace {
 
-// All values: a part of them is so much less.
+// The weight of all values; parts are fractions of it.
 constexpr int64_t kWhole = 1'000'000'000'000;
 
 }  // namespace
 
 int64_t censored_quantile(const std::vector<int64_t>& known,
                           const std::vector<int64_t>& larger_than, int64_t thousandths) {
-  // Of equal values the known ones come first: what goes on is larger.
+  // Among equal values the known ones come first, since censored values are larger.
   std::vector<std::pair<int64_t, bool>> values;
   values.reserve(known.size() + larger_than.size());
   for (const int64_t value : known) values.emplace_back(value, false);
@@ -23,9 +23,9 @@ int64_t censored_quantile(const std::vector<int64_t>& known,
   std::sort(values.begin(), values.end());
   auto left = static_cast<int64_t>(values.size());
   CHECK(left > 0 && left <= kCensoredValuesMax) << left;
-  // What is rounded off in all steps together, too.
+  // Includes the rounding errors of all steps.
   const int64_t wanted = kWhole / 1'000 * (1'000 - thousandths) + left;
-  int64_t larger = kWhole;  // the part of all values that is
+  int64_t larger = kWhole;  // the part of all values that is larger
   for (const auto& [value, goes_on] : values) {
     if (!goes_on) {
       larger -= larger / left;

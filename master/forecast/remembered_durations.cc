@@ -47,7 +47,7 @@ void RememberedDurations::forget_half() {
   using At = std::map<Key, Kept>::iterator;
   std::vector<At> all;
   for (auto at = kept_.begin(); at != kept_.end(); ++at) all.push_back(at);
-  // Those of a whole framework or role stay longest: there are few, and they stand in for kinds.
+  // Rows of a whole framework or role are dropped last: there are few, and they stand in for kinds.
   const auto rank = [](const At& at) {
     return std::pair(at->first.kind.empty(), at->second.added);
   };

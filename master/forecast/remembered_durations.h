@@ -1,7 +1,7 @@
 #pragma once
 
-// How long ended tasks ran, by kind: what a forecast supposes of those that run and wait now. A
-// bounded table of the last durations, made of the history and of what ends (ADR 0135).
+// Run times of ended tasks, by kind: a forecast uses them for running and waiting tasks. A bounded
+// table of the last durations, filled from the history and from tasks that end (ADR 0135).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,22 +15,23 @@
 
 namespace proffer::master {
 
-// Of each kind the last so many.
+// Durations kept per kind, the newest.
 inline constexpr size_t kDurationsKept = 64;
-// Kinds, frameworks and roles together. When there are more, the half that was added to longest ago
-// is forgotten.
+// Maximum of kinds, frameworks and roles together. At this size, the half that was not updated for
+// the longest time is dropped.
 inline constexpr size_t kDurationKindsMax = 8'192;
-// Of one kind that suffice; of fewer, those of the framework count instead, or of the role.
+// Durations of one kind that are enough. A kind with fewer uses those of its framework, or of its
+// role.
 inline constexpr size_t kDurationsEnough = 3;
 
 class RememberedDurations {
  public:
-  // A task that ended by itself; others say nothing about how long their kind runs. O(log kinds).
+  // A task that ended by itself. Others give no information about their kind. O(log kinds).
   void remember(const proto::EndedTask& ended) { add(ended, false); }
-  // One that ended before all that are remembered: the history is read backwards.
+  // A task that ended before all others in the table, since the history is read backwards.
   void remember_older(const proto::EndedTask& ended) { add(ended, true); }
 
-  // All that a forecast of this cluster can use.
+  // All durations that a forecast of this cluster can use.
   std::vector<proto::KindDurations> used_by(const proto::LiveSnapshot& live) const;
   size_t kinds() const { return kept_.size(); }
 
@@ -42,9 +43,9 @@ class RememberedDurations {
     auto operator<=>(const Key&) const = default;
   };
   struct Kept {
-    std::vector<Duration> ran = {};  // a ring, once it is full
+    std::vector<Duration> ran = {};  // a ring buffer when it is full
     size_t oldest = 0;
-    uint64_t added = 0;  // when one was added last
+    uint64_t added = 0;  // the time of the last addition
   };
 
   void add(const proto::EndedTask& ended, bool is_older);
@@ -55,8 +56,9 @@ class RememberedDurations {
   uint64_t additions_ = 0;
 };
 
-// Of a task of this framework, role and kind: its kind's, or its framework's, or its role's, the
-// first that are enough; else the first that are any. nullptr: none is known.
+// The durations for a task of this framework, role and kind: the first of its kind's, its
+// framework's and its role's that are enough; else the first that are not empty. nullptr: none is
+// known.
 class DurationsByKind {
  public:
   // `rows` must outlive it.

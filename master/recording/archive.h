@@ -1,14 +1,15 @@
 #pragma once
 
-// Values as bytes, for recordings alone: numbers in eight bytes, the lowest first; texts and lists
-// behind their length. A type is described once, for both directions, by
+// Encoding of values for recordings only. Numbers have eight bytes, little-endian; texts and lists
+// follow their length. A type is described once, for both directions, by
 //
 //   template <class A>
 //   void fields(A& a, typename A::template Of<DrainAgent>& event) {
 //     a(event.call)(event.by)(event.agent)(event.grace);
 //   }
 //
-// A reader takes hostile bytes: a length beyond the rest of them fails before it takes memory.
+// A reader accepts hostile bytes: a length beyond the remaining bytes fails before memory is
+// allocated.
 
 #include <bit>
 #include <cstdint>
@@ -34,7 +35,7 @@ class ArchiveWriter {
   template <class T>
   using Of = const T;
 
-  // `number_of`: the number under which a principal was told before.
+  // `number_of`: the number under which a principal was written before.
   template <class NumberOf>
   ArchiveWriter(std::string& out, NumberOf number_of)
       : out_(out), number_of_(std::move(number_of)) {}
@@ -112,9 +113,9 @@ class ArchiveReader {
   ArchiveReader(std::string_view bytes, const std::vector<PrincipalPtr>& principals)
       : bytes_(bytes), principals_(principals) {}
 
-  // Nothing was wrong so far.
+  // No error so far.
   bool ok() const { return ok_; }
-  // And nothing is left.
+  // No error, and no bytes left.
   bool is_done() const { return ok_ && bytes_.empty(); }
   std::string_view rest() const { return bytes_; }
 
@@ -125,7 +126,7 @@ class ArchiveReader {
     } else if constexpr (std::is_integral_v<T>) {
       const uint64_t read = number();
       value = static_cast<T>(read);
-      // As it was written: a narrower type holds no more.
+      // A narrower type cannot hold a value that does not come back equal.
       if (static_cast<uint64_t>(value) != read) fail();
     } else if constexpr (std::is_same_v<T, std::string>) {
       const uint64_t size = number();
@@ -137,7 +138,7 @@ class ArchiveReader {
     }
     return *this;
   }
-  // One of so many enumerators.
+  // `count`: the number of enumerators.
   template <class T>
   ArchiveReader& enumerator(T& value, uint64_t count) {
     value = static_cast<T>(number_below(count));

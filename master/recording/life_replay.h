@@ -1,7 +1,7 @@
 #pragma once
 
-// One life of a master, told again to a core of the production code: what comes of it is compared
-// with what came of it then.
+// One recorded life of a master, replayed in a core of the production code. The results are
+// compared with the recorded results.
 
 #include <cstdint>
 #include <memory>
@@ -15,23 +15,23 @@
 
 namespace proffer::master {
 
-// How much of a life is told.
+// The part of a recording that is replayed.
 struct ReplayBounds {
-  std::optional<Duration> until = {};  // from its beginning
+  std::optional<Duration> until = {};  // since its beginning
   std::optional<uint64_t> steps = {};
-  bool is_kept = false;  // for LifeReplay::saved()
+  bool is_kept = false;  // needed by LifeReplay::saved()
 };
 
 class LifeReplay {
  public:
-  // `watcher`: is told each step, if there is one; outlives this.
+  // `watcher` is called for each step, if there is one; it must outlive this.
   explicit LifeReplay(ReplayBounds bounds = {}, StepWatcher* watcher = nullptr)
       : bounds_(bounds), watcher_(watcher) {}
 
-  // The next record. False: nothing further is wanted, because of the bounds or because it differs.
-  // Errors: as RecordingReader::read(), and kCorruption for steps that are missing.
+  // Replays the next record. False: no more records are needed, because a bound is reached or the
+  // results differ. Errors: as RecordingReader::read(), and kCorruption for missing steps.
   Result<bool> take(const std::string& record);
-  // Until a record is wrong, or nothing further is wanted.
+  // Stops at the first wrong record, or when no more records are needed.
   Result<void> take_all(const std::vector<std::string>& records);
 
   bool has_begun() const { return core_ != nullptr; }
@@ -40,25 +40,25 @@ class LifeReplay {
   const std::string& version() const { return version_; }
   LeaderEpoch leader() const { return leader_; }
   Time began() const { return began_; }
-  // Of the last step.
+  // The time of the last step.
   Time now() const { return now_; }
   uint64_t steps() const { return steps_; }
   uint64_t hash() const { return hash_.value(); }
   uint64_t tasks_launched() const { return tasks_launched_; }
-  // That were compared; and the last step at which all was the same.
+  // The number of compared sums. same_until(): the last step at which the results were equal.
   uint64_t sums() const { return sums_; }
   uint64_t same_until() const { return same_until_; }
-  // Between `same_until` and this step something else came of it.
+  // The results differ somewhere between `same_until` and this step.
   std::optional<uint64_t> differs_at() const { return differs_at_; }
   bool is_compared() const { return sums_ > 0 || steps_ == 0; }
   bool is_same() const { return is_compared() && !differs_at_; }
-  // The bounds ended it: more was recorded.
+  // A bound ended the replay before the end of the recording.
   bool is_cut() const { return is_cut_; }
-  // As it was recorded; empty: nothing was.
+  // The recorded reason; empty: none was recorded.
   const std::string& why_ended() const { return why_ended_; }
-  // The master went on, and was recorded no more.
+  // The master continued after the recording ended.
   bool is_ended_early() const { return !why_ended_.empty() && why_ended_ != kMasterEnded; }
-  // What was told, with the sums that were recorded, and at its end the one of this version. Needs
+  // The replayed records with their recorded sums, and at the end the sum of this version. Needs
   // ReplayBounds::is_kept.
   std::vector<std::string> saved() const;
 

@@ -9,7 +9,7 @@
 #include "master/recording/archive.h"
 #include "proto/codec/records.h"
 
-// Where argument-dependent lookup finds them, for the archives are of it.
+// In this namespace, argument-dependent lookup finds them, since the archives are in it.
 namespace proffer::master {
 namespace {
 
@@ -21,13 +21,13 @@ constexpr char kEvent = 'E';
 constexpr char kSum = 'S';
 constexpr char kEnd = 'X';
 
-// Beyond so many, principals are told anew.
+// After this number, principals are numbered anew.
 constexpr size_t kPrincipalsMax = 10'000;
 
-constexpr size_t kFrameIndex = 0;  // of FrameReceived in MasterEvent
+constexpr size_t kFrameIndex = 0;  // index of FrameReceived in MasterEvent
 static_assert(std::is_same_v<std::variant_alternative_t<kFrameIndex, MasterEvent>, FrameReceived>);
 
-// Enumerators are read within their bounds.
+// Enumerators are checked against their bounds.
 template <class A, class T>
 void word(A& a, T& value, [[maybe_unused]] uint64_t count) {
   if constexpr (A::kReads) {
@@ -74,7 +74,7 @@ template <class A>
 void fields(A& a, typename A::template Of<PolicyOptions>& policy) {
   a(policy.master_uid)(policy.operators_group)(policy.agent_uids);
 }
-// But for its naive rules, which no master has.
+// Without the naive rules, which no master uses.
 template <class A>
 void fields(A& a, typename A::template Of<AllocatorOptions>& o) {
   a(o.offer_timeout)(o.claim_after);
@@ -190,11 +190,11 @@ void fields(A& a, typename A::template Of<RemoveSecret>& event) {
   a(event.call)(event.by)(event.name)(event.owner);
 }
 
-// --- what came of it ----------------------------------------------------------------------------
+// --- results ------------------------------------------------------------------------------------
 
 namespace {
 
-// Feeds a hash with each field as it is.
+// Hashes each field unchanged.
 class HashedFields final : public TraceFields {
  public:
   explicit HashedFields(std::function<void(std::string_view)> add) : add_(std::move(add)) {}
@@ -214,7 +214,7 @@ class HashedFields final : public TraceFields {
 
 }  // namespace
 
-// FNV-1a, of the bytes and of their end.
+// FNV-1a of the bytes and their end.
 void TraceHash::add(std::string_view bytes) {
   constexpr uint64_t kPrime = 0x100'0000'01b3;
   for (const char byte : bytes) value_ = (value_ ^ static_cast<unsigned char>(byte)) * kPrime;
@@ -254,7 +254,7 @@ std::string RecordingWriter::begin_record(char kind) {
   return record;
 }
 
-// Each row is a record: there may be more of them than fit one.
+// Each row is a separate record, since all rows together may exceed the maximum.
 std::vector<std::string> RecordingWriter::begin(std::string_view version,
                                                 const MasterOptions& options,
                                                 const MasterSnapshot& snapshot) {
@@ -319,7 +319,7 @@ std::string RecordingWriter::end(std::string_view why) {
 
 namespace {
 
-// The event of this index, with what `read` reads of it.
+// The event with this index, read from `archive`.
 template <size_t kIndex = 0>
 bool emplace(MasterEvent& event, uint64_t index, ArchiveReader& archive) {
   if constexpr (kIndex < std::variant_size_v<MasterEvent>) {

@@ -1,11 +1,11 @@
 #pragma once
 
-// What a master's core was told from its beginning, in order, so that it can be told the same again
-// (proffer replay): a core decides by nothing else. Each entry is a record of a file that this
-// knows nothing of; master/shell/recorder.h writes it.
+// The input of a master's core from its beginning, in order, so that it can be replayed (proffer
+// replay): all decisions of a core depend on this input only. Each entry is one record of a file,
+// which master/shell/recorder.h writes.
 //
-// A recording has what peers sent: commands, environments and the secrets of sessions, not the
-// values of secrets, which are sealed. It is for the master's user alone.
+// A recording contains what peers sent: commands, environments and session secrets. The values of
+// users' secrets are in it in encrypted form only. It is for the master's user only.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,33 +23,34 @@
 
 namespace proffer::master {
 
-// The number of the format. Another one is not read: a recording is of the version that wrote it.
+// The number of the format. Other formats are refused: only the version that wrote a recording can
+// read it.
 inline constexpr uint64_t kRecordingFormat = 2;
 
-// First, after its rows have been read: with what the core was made.
+// The first entry, after its rows have been read: the arguments of the core.
 struct RecordingBegins {
   std::string version = {};  // of Proffer
   MasterOptions options = {};
   MasterSnapshot snapshot = {};
 };
-// One event that the core was told, and its time.
+// One event of the core, and its time.
 struct RecordedEvent {
   Time now = {};
   MasterEvent event = Tick{};
 };
-// What had come of the steps until here.
+// The result of all steps until here.
 struct RecordedSum {
   uint64_t steps = 0;
   uint64_t hash = 0;  // of TraceHash
 };
-// Nothing was recorded after this.
+// The recording ends here.
 struct RecordingEnds {
   std::string why = {};
 };
 using RecordedEntry = std::variant<RecordingBegins, RecordedEvent, RecordedSum, RecordingEnds>;
 
-// A hash of what a core says of its steps: its trace with its fields, the keys of its records, and
-// of each action what it is and for which peer or call.
+// A hash of a core's results: its trace with all fields, the keys of its records, and for each
+// action its kind and its peer or call.
 class TraceHash {
  public:
   void add(const MasterOutbox& out);
@@ -60,20 +61,20 @@ class TraceHash {
   uint64_t value_ = 0xcbf2'9ce4'8422'2325;
 };
 
-// What the end of a life says if it was recorded to its end. One that was killed says nothing.
+// The reason at the end of a life that was recorded to its end. A killed master writes none.
 inline constexpr std::string_view kMasterEnded = "the master ended";
 
-// Makes records. One for a recording: principals are written once, and each record has the next
-// number, so that a reader notices where one is missing.
+// Makes the records of one recording. Principals are written once. Records are numbered, so that a
+// reader notices a missing one.
 class RecordingWriter {
  public:
-  // `records`: so many are there already.
+  // `records`: the number of existing records.
   explicit RecordingWriter(uint64_t records = 0) : records_(records) {}
   std::vector<std::string> begin(std::string_view version, const MasterOptions& options,
                                  const MasterSnapshot& snapshot);
-  // Before the core has it: it may move parts away. Adds a record, and one before it for a
-  // principal that is new. `frame`: of FrameReceived, as it came; empty: it is encoded again,
-  // which needs a message that can be.
+  // Called before the core gets the event, which may be moved from. Adds a record, and before it a
+  // record for a new principal. `frame`: the received bytes of a FrameReceived; empty: the message
+  // is encoded again, so it must be encodable.
   void add(const MasterEvent& event, Time now, std::span<const std::byte> frame,
            std::vector<std::string>& records);
   std::string sum(uint64_t steps, uint64_t hash);
@@ -90,11 +91,12 @@ class RecordingWriter {
 
 class RecordingReader {
  public:
-  // The entry; nothing for a record that only prepares later ones. Errors: kCorruption: it is no
-  // record of a recording, or not the next one; kUnsupported: of another format. After an error
+  // Returns the entry, or nothing for a record that only prepares later ones. Errors: kCorruption:
+  // not a record of a recording, or not the next one; kUnsupported: another format. After an error
   // nothing more can be read.
   Result<std::optional<RecordedEntry>> read(std::string_view record);
-  // Whose recording it is: known after its first record, and until it has begun.
+  // The epoch of the recorded master: known after the first record, until begins_ has been
+  // returned.
   std::optional<LeaderEpoch> leader() const {
     return begins_ ? std::optional(begins_->options.leader) : std::nullopt;
   }

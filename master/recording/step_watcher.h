@@ -5,17 +5,17 @@
 
 namespace proffer::master {
 
-// Is told each step of a master's core: of a replay, or of a simulated master.
+// Observes each step of a master's core, in a replay or in a simulation.
 class StepWatcher {
  public:
   virtual ~StepWatcher() = default;
-  // A life begins, with this core.
+  // A core begins.
   virtual void begins(const MasterOptions& options, const MasterSnapshot& snapshot) = 0;
-  // Before the core is: it may move parts of the event away.
+  // Called before the core handles the event, which may move parts away.
   virtual void hears(const MasterEvent& event, Time now) = 0;
-  // What came of it.
+  // The output of the step.
   virtual void says(const MasterOutbox& out) = 0;
-  // The life is over.
+  // The core ends.
   virtual void ends() = 0;
 };
 

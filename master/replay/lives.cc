@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first record, which has the master's options, is in there.
+// Contains the first record with the master's options.
 constexpr uint64_t kHeadBytes = uint64_t{1} << 20;
 
 LeaderEpoch leader_of(const std::string& file) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The recordings of a cluster's masters, found and put in order: each is a life, and one of them
-// leads after the other.
+// Finds the recordings of a cluster's masters and puts them in order. Each is one life of a leader;
+// at most one leads at a time.
 
 #include <string>
 #include <vector>
@@ -14,19 +14,19 @@ namespace proffer::master {
 
 struct RecordedLife {
   std::string file = {};
-  LeaderEpoch leader = {};  // 0: the file does not say
+  LeaderEpoch leader = {};  // 0: the file does not contain it
 };
 
-// The recordings at these paths, files or directories of them, by leader. Those that do not begin
-// come first: they are found to be wrong when they are read. Errors: kNotFound: there is none in
-// one of the directories.
+// The recordings at these paths, which are files or directories, ordered by leader epoch.
+// Recordings without a beginning come first; reading them reports the error. Errors: kNotFound: a
+// directory has none.
 Result<std::vector<RecordedLife>> find_lives(const std::vector<std::string>& paths);
 
-// What is missing between two lives that follow each other here.
+// The gap between two consecutive recordings.
 struct LivesGap {
   LeaderEpoch after = {};
   LeaderEpoch before = {};
-  Duration duration = {};  // from the last step of one to the beginning of the other
+  Duration duration = {};  // from the last step of one to the beginning of the next
 };
 // "between leaders 3 and 6: 12.5s; nothing is here of leaders 4 and 5".
 std::string to_text(const LivesGap& gap);

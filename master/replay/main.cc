@@ -1,5 +1,5 @@
-// proffer-replay: tells a core of the production code what a recording says, and compares what
-// comes of it with what came of it then.
+// proffer-replay: replays a recording in a core of the production code, and compares the results
+// with the recorded ones.
 
 #include <algorithm>
 #include <cstdio>
@@ -53,7 +53,7 @@ std::string hex_of(uint64_t value) {
 
 std::string span_text(Duration span) { return to_text(milliseconds(span.millis())); }
 
-// What happened, event by event, with its time since the life began.
+// Prints the trace of each event, with the time since the life began.
 class TracePrinter final : public StepWatcher {
  public:
   void begins(const MasterOptions& options, const MasterSnapshot&) override {
@@ -101,10 +101,10 @@ std::string words_of(const LifeReplay& life) {
   return out;
 }
 
-// Of all lives, if there are several.
+// The sums over all lives.
 class Total {
  public:
-  // What is missing before it.
+  // Returns the gap before it.
   std::optional<LivesGap> add(const LifeReplay& life) {
     std::optional<LivesGap> gap;
     if (lives_ > 0 && life.leader() > leader_) {
@@ -191,7 +191,7 @@ int fail(const Error& error, bool json) {
   return kExitUsage;
 }
 
-// After the lives: what is asked about the last of them.
+// Answers the questions about the last life.
 Result<void> answer(const LifeReplay& last, const Options& options) {
   if (!options.explain.empty()) {
     Result<std::string> said = explained(last.core(), options.explain);
@@ -217,7 +217,7 @@ Result<void> answer(const LifeReplay& last, const Options& options) {
   return opened->log->append(last.saved());
 }
 
-// Another policy, tried on what was replayed.
+// Tries another policy on the replayed work.
 Result<void> try_with(const sim::Work& work, const Options& options) {
   std::vector<sim::RoleChange> changes;
   for (const std::string& with : options.with) {
@@ -240,7 +240,7 @@ int replay(const Options& options) {
   const Result<std::vector<RecordedLife>> lives = find_lives(options.paths);
   if (!lives) return fail(lives.error(), options.json);
   bool differs = false;
-  std::string missing;  // which part of the work is not known
+  std::string missing;  // the unknown part of the work
   int code = 0;
   Total total;
   TracePrinter printer;
@@ -248,7 +248,7 @@ int replay(const Options& options) {
   StepWatcher* watcher = nullptr;
   if (!options.trace.empty()) watcher = &printer;
   if (!options.with.empty()) watcher = &work;
-  std::unique_ptr<LifeReplay> last;  // of those that began
+  std::unique_ptr<LifeReplay> last;  // the last life with a beginning
   for (const RecordedLife& recorded : *lives) {
     Result<CheckpointLog::Readable> read = CheckpointLog::read(recorded.file, kBytesMax);
     auto life = std::make_unique<LifeReplay>(options.bounds, watcher);
@@ -258,11 +258,11 @@ int replay(const Options& options) {
     } else {
       told = read.error();
     }
-    // What is good until there is told, and the other lives are.
+    // The valid part before the error is reported, and the other lives are read.
     if (life->has_begun()) {
       const std::optional<LivesGap> gap = total.add(*life);
       if (gap && gap->after.value() + 1 < gap->before.value()) missing = to_text(*gap);
-      // Between the end of such a recording and the next life a master led.
+      // Another master led between the end of such a recording and the next life.
       if (last != nullptr && last->is_ended_early()) {
         missing = text("leader ", last->leader().value(),
                        " was not recorded to its end: ", last->why_ended());
@@ -271,7 +271,7 @@ int replay(const Options& options) {
       say(options.json ? json_of(*life) : words_of(*life), options.json);
       differs = differs || life->differs_at();
       last = std::move(life);
-      // What is wanted in the part that is left out is not known: no policy is tried behind it.
+      // The asks in the omitted part are unknown, so no policy is tried after it.
       if (last->is_cut() && !options.with.empty()) break;
     } else if (told) {
       told = Error::corruption("this file has no recording");
@@ -368,7 +368,7 @@ int run(int argc, char** argv) {
     return fail(Error::invalid_argument("--with and --trace cannot be combined: use one of them"),
                 options.json);
   }
-  // What is wrong in them is told before an hour is replayed.
+  // Errors in them are reported before the long replay.
   for (const std::string& with : options.with) {
     const Result<sim::RoleChange> change = sim::parse_role_change(with);
     if (!change) return fail(change.error(), options.json);

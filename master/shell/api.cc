@@ -1,4 +1,4 @@
-// Read Api::call first: which part of the master answers is a member of the route.
+// Read Api::call first: the route states which part of the master answers.
 
 #include "master/shell/api.h"
 
@@ -16,7 +16,7 @@
 namespace proffer::master {
 namespace {
 
-// Errors of the arguments name the method.
+// Adds the method's name to errors of its arguments.
 Error wrong_arguments(const Api::Call& call, Error error) {
   return std::move(error).in(text("arguments of ", call.route.method));
 }
@@ -35,7 +35,7 @@ Result<void> Api::permit(const Call& call) {
   const MethodRule rule = call.route.rule();
   Result<void> may = check_method(process_.policy, call.by.get(), rule);
   if (may) return may;
-  // A secret is among its arguments.
+  // The arguments contain a secret.
   const bool is_secret = call.route.serves == Serves::kSetSecret;
   process_.tell({AuditRefused{
       .user = audit_name(call.by.get()),
@@ -96,7 +96,7 @@ case Serves::kRequest: {
   });
 }
 case Serves::kServers:
-  break;  // Over HTTP only, which relays it itself.
+  break;  // Only possible over HTTP, which relays it itself.
 }  // namespace proffer::master
 done(unknown_method(route.method));
 }
@@ -163,7 +163,7 @@ void Api::read_events(const Call& call, Done done) {
   Result<proto::EventQuery> query = proto::parse_event_query(call.arguments);
   if (!query) return done(wrong_arguments(call, std::move(query).error()));
   const bool is_by_operator = call.by != nullptr && is_operator(process_.policy, *call.by);
-  // Where the next page begins is in the page itself.
+  // The page itself contains the place of the next page.
   process_.events->read(*std::move(query), call.by, is_by_operator,
                         [done = std::move(done)](Result<Page> page) {
                           if (page) page->next.clear();
@@ -171,7 +171,7 @@ void Api::read_events(const Call& call, Done done) {
                         });
 }
 
-// To follow, a master stands by: on its connection, and on no other.
+// Only a standby may follow, on its own connection.
 void Api::follow_events(const Call& call, Done done) {
   const Master& core = *process_.core;
   const proto::StandbyCall* const standby = core.standby_at(call.peer);
@@ -186,10 +186,10 @@ void Api::follow_events(const Call& call, Done done) {
   const Result<proto::FollowCall> follow = proto::parse_follow_call(call.arguments);
   if (!follow) return done(wrong_arguments(call, follow.error()));
   if (followed_.size() >= proto::kStandbysMax && !followed_.contains(standby->master)) {
-    followed_.clear();  // Those that are there say it again with their next call.
+    followed_.clear();  // Standbys report their places with their next call.
   }
   followed_[standby->master] = follow->from;
-  // Where the next page begins is in the page itself.
+  // The page itself contains the place of the next page.
   process_.events->follow(standby->master, *follow, [done = std::move(done)](Result<Page> page) {
     if (page) page->next.clear();
     done(std::move(page));
@@ -219,7 +219,7 @@ void Api::add_events_behind(std::vector<proto::MasterRow>& masters) const {
   }
 }
 
-// A token for the files of a framework at one agent, which that agent takes from other machines.
+// A token for the files of a framework at one agent, which the agent accepts from other machines.
 void Api::grant_files(const Call& call, const Done& done) {
   const Result<proto::FileAccessCall> wanted = proto::parse_file_access_call(call.arguments);
   if (!wanted) return done(wrong_arguments(call, wanted.error()));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The methods of the route table, carried out for a peer's call or an HTTP request. It decides
-// nothing: the core does.
+// Carries out the methods of the route table, for a peer's call or an HTTP request. All decisions
+// are the core's.
 
 #include <cstdint>
 #include <functional>
@@ -26,32 +26,32 @@
 
 namespace proffer::master {
 
-// Of a master that is told to keep none.
+// The error of a master that keeps no events.
 Error no_events_kept();
 
 class Api {
  public:
-  // What the master's process has. The references must outlive this.
+  // The parts of the master's process. The referenced values must outlive this.
   struct Process {
     Loop& loop;
-    const std::unique_ptr<Master>& core;                 // nullptr while it does not lead
-    const std::unique_ptr<History>& history;             // nullptr: none is kept
-    const std::unique_ptr<EventLog>& events;             // likewise
-    const std::unique_ptr<ConditionKeeper>& conditions;  // nullptr while it does not lead
-    const std::unique_ptr<Forecaster>& forecaster;       // likewise
+    const std::unique_ptr<Master>& core;                 // nullptr while the master does not lead
+    const std::unique_ptr<History>& history;             // nullptr: no history is kept
+    const std::unique_ptr<EventLog>& events;             // nullptr: no events are kept
+    const std::unique_ptr<ConditionKeeper>& conditions;  // nullptr while the master does not lead
+    const std::unique_ptr<Forecaster>& forecaster;       // nullptr while the master does not lead
     Secrets& secrets;
     const PolicyOptions& policy;
     std::function<void(const std::vector<TraceEvent>&)> tell = {};
     std::function<void(MasterEvent)> step = {};
     std::function<void(PeerId, proto::Call)> send = {};
-    // Where the master is found, for join tokens. Errors: kFailedPrecondition.
+    // The addresses of the master, for join tokens. Errors: kFailedPrecondition.
     std::function<Result<std::string>()> join_token_reply = {};
   };
   struct Call {
     const Route& route;
     std::string_view arguments = {};  // JSON; "" for none
     PrincipalPtr by = {};
-    PeerId peer = {};  // of a standby
+    PeerId peer = {};  // the connection of a standby
   };
   using Done = std::function<void(Result<Page>)>;
   using Relayed = std::function<void(Result<std::string>)>;
@@ -60,31 +60,31 @@ class Api {
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
-  // Whether the call is for this kind of principal; to be asked before the functions below. A
+  // Whether this kind of principal may call the method; ask it before the functions below. A
   // refusal leaves an audit line. Errors: kPermissionDenied.
   Result<void> permit(const Call& call);
-  // Only while it leads. `done` is called once, maybe at once; never if the process stops before.
-  // Errors: kInvalidArgument for the arguments; the core's.
+  // Only while the master leads. `done` is called once, possibly before the return; never if the
+  // process stops first. Errors: kInvalidArgument for the arguments, and those of the core.
   void call(const Call& call, Done done);
-  // A request to a scheduler; `done` gets its answer as it is. Errors: as call().
+  // Sends a request to a scheduler; `done` gets its answer unchanged. Errors: as call().
   void relay(proto::RequestCall request, PrincipalPtr by, Relayed done);
-  // What the core says to a call.
+  // Passes on the core's answer to a call.
   void answer(Answer answer);
-  // Why the history is not kept; empty: it is.
+  // Why the history is not kept; empty: it is kept.
   std::string history_words() const;
-  // Numbers of calls are of this life of the master.
+  // The ids differ from those of other leaders.
   std::string next_request_id(LeaderEpoch leader) const;
 
-  // Whether a standby that soon has all events of the log lacks some of them.
+  // Whether a standby that follows the end of the log lacks some events.
   bool is_standby_behind() const;
-  // Fills in how many events of this leader each standby lacks that follows the event log.
+  // Fills in the number of events of this leader that each following standby lacks.
   void add_events_behind(std::vector<proto::MasterRow>& masters) const;
 
   HistoryCalls& history_calls() { return history_calls_; }
 
  private:
   uint64_t wait_for_answer(Relayed done);
-  // Of a change: `json` is the answer if it works.
+  // The answer to a change: `json` if it succeeds.
   Relayed answered_by(std::string json, Done done) const;
   void change(const Call& call, const Result<std::string>& json, Done done);
   void set_secret(const Call& call, Done done);
@@ -97,8 +97,8 @@ class Api {
   HistoryCalls history_calls_;
   SnapshotPages snapshots_;
   uint64_t calls_ = 0;
-  std::map<uint64_t, Relayed> waiting_;  // by our number; each is answered by the core
-  // How far standbys have followed the event log; kStandbysMax.
+  std::map<uint64_t, Relayed> waiting_;  // by the number of the call; the core answers each
+  // The place up to which each standby has the event log; at most kStandbysMax.
   std::map<proto::MasterId, proto::EventPlace> followed_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The events of the methods that change something (master/shell/routes.h).
+// Makes the core's events for the methods that change something (master/shell/routes.h).
 
 #include <string_view>
 

@@ -9,7 +9,7 @@ namespace proffer::master {
 namespace {
 
 constexpr Duration kFresh = seconds(1);
-// The loop's time that looks may take: one part in so many.
+// Examinations take at most this part (1/200) of the loop's time.
 constexpr int64_t kPartOnTime = 200;
 constexpr int64_t kPartWhenAsked = 20;
 

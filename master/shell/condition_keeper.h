@@ -1,6 +1,6 @@
 #pragma once
 
-// Looks at the cluster now and then, so that it is known since when something is wrong.
+// Examines the cluster periodically, to record since when each problem exists.
 
 #include <functional>
 #include <memory>
@@ -13,17 +13,19 @@ namespace proffer::master {
 
 class ConditionKeeper {
  public:
-  // All of the circumstances but those of the process, which are added here.
+  // Returns all circumstances but those of the process, which are added here.
   using Read = std::function<Circumstances()>;
 
-  // A look every `every`, or as often as looks take a 200th of the loop's time if that is rarer.
+  // Examines every `every`, or less often if the examinations would take more than a 200th of the
+  // loop's time.
   ConditionKeeper(Loop& loop, Duration every, Read read);
   ConditionKeeper(const ConditionKeeper&) = delete;
   ConditionKeeper& operator=(const ConditionKeeper&) = delete;
 
-  // As of the last look, or of a new one if that is a second ago, and a look is quick.
+  // The result of the last examination, or of a new one if the last is a second old and an
+  // examination is quick.
   const ConditionWatch& current();
-  // As of the last look.
+  // The result of the last examination.
   const ConditionWatch& last() const { return watch_; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is wrong in the cluster now, decided from pictures of it. Pure. `proffer status`, /v1/status
-// and the alerts (proffer_conditions in /metrics) all say what is decided here (ADR 0132).
+// The problems of the cluster, decided from snapshots of it. Pure. `proffer status`, /v1/status and
+// the alerts (proffer_conditions in /metrics) all report these conditions (ADR 0132).
 
 #include <cstdint>
 #include <map>
@@ -36,39 +36,39 @@ struct ConditionKind {
   std::string_view name = {};
   proto::Severity severity = proto::Severity::kWarning;
 };
-// The gravest first.
+// The most severe first.
 std::span<const ConditionKind> condition_kinds();
 
-// The cluster and this process at one moment.
+// The state of the cluster and of this process at one moment.
 struct Circumstances {
-  proto::MasterStatus status = {};  // with what is said of the history
+  proto::MasterStatus status = {};  // with the history's state
   std::vector<proto::AgentRow> agents = {};
   std::vector<proto::FrameworkRow> frameworks = {};
   std::vector<proto::RoleRow> roles = {};
   std::vector<FrameworkSeriesRow> series = {};
-  Duration oldest_write = {};  // to the registry; zero: none waits
+  Duration oldest_write = {};  // age of the oldest write to the registry; zero: none waits
   std::string event_log = {};  // why it is not kept; empty: it is
   std::string data_dir = {};
   int64_t pid = 0;
   int64_t descriptors = 0;
-  int64_t descriptors_max = 0;  // zero: without limit
+  int64_t descriptors_max = 0;  // zero: unlimited
 };
 
-// Beyond so many of a kind the rest is one row.
+// Maximum of rows per kind; the rest is summed up in one row.
 inline constexpr size_t kConditionsOfKindMax = 80;
 inline constexpr Duration kRegistryStuckAfter = seconds(5);
-// Of a scheduler some of whose offers ended without an answer.
+// For a scheduler that let offers expire without an answer.
 inline constexpr Duration kSilentFor = minutes(1);
 inline constexpr int64_t kDescriptorsPercent = 80;
 
-// Since when each of them holds is kept from one look to the next.
+// Keeps the time since when each condition holds, from one examination to the next.
 class ConditionWatch {
  public:
   void look(const Circumstances& now);
 
-  // By kind, the gravest first, and by object.
+  // Ordered by kind, the most severe first, then by object.
   const std::vector<proto::ConditionRow>& rows() const { return rows_; }
-  // Objects; more than have rows.
+  // The number of objects; there may be fewer rows.
   int64_t count(Condition condition) const;
 
  private:
@@ -87,8 +87,8 @@ class ConditionWatch {
 
   void look_at_schedulers(const Circumstances& now, Findings& findings);
 
-  std::map<Key, Time> since_;               // as many as there are rows
-  std::map<std::string, Expired> expired_;  // of frameworks that have a series
+  std::map<Key, Time> since_;               // as many as rows
+  std::map<std::string, Expired> expired_;  // for frameworks with figures of their own
   std::map<Condition, int64_t> counts_;
   std::vector<proto::ConditionRow> rows_;
 };

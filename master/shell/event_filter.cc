@@ -12,7 +12,7 @@ bool has(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
 }
 
-// `,"agent":"a1"`. No text within a line reads so: its quotes have a backslash before them.
+// `,"agent":"a1"`. It cannot occur within a text of a line, where quotes are escaped.
 std::string member(std::string_view key, std::string_view value) {
   return value.empty() ? std::string() : text(",\"", key, "\":", proto::json_text(value));
 }
@@ -27,7 +27,7 @@ EventFilter::EventFilter(const proto::EventQuery& query, const Principal* by, bo
   }
   if (!query.role.empty()) {
     role_ = member("role", query.role);
-    role_.pop_back();  // and those below it
+    role_.pop_back();  // and the roles below it
   }
   if (by != nullptr) user_ = member("user", audit_name(by));
   wants_all_ =
@@ -49,7 +49,7 @@ bool EventFilter::may_see(std::string_view line) const {
   return has(line, R"(,"level":"info")") || has(line, R"(,"level":"detail")");
 }
 
-// By its id, which is NAME-EPOCH-COUNT, or by its name.
+// The framework is given by its id, NAME-EPOCH-COUNT, or by its name.
 bool EventFilter::is_of_framework(std::string_view line, std::string_view framework) const {
   constexpr std::string_view kKey = ",\"framework\":\"";
   const size_t at = line.find(kKey);

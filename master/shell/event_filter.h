@@ -1,6 +1,6 @@
 #pragma once
 
-// Which events of the log a reader is told. Decided by their lines. Pure.
+// Decides from the lines of the event log which events a reader gets. Pure.
 
 #include <string>
 #include <string_view>
@@ -12,11 +12,11 @@ namespace proffer::master {
 
 class EventFilter {
  public:
-  // Operators see all events. Others see those of their own tasks and frameworks, what they did
-  // themselves, and what happens to agents, roles and masters, but no warnings about others.
+  // Operators see all events. Other users see the events of their own tasks and frameworks, their
+  // own actions, and the events of agents, roles and masters except warnings about others.
   EventFilter(const proto::EventQuery& query, const Principal* by, bool is_operator);
 
-  // `line` as proto::EventLineReader gives it. Gaps are wanted by all.
+  // `line` as proto::EventLineReader returns it. Gaps are wanted by all readers.
   bool wants(std::string_view line) const;
 
  private:
@@ -24,12 +24,12 @@ class EventFilter {
   bool is_of_framework(std::string_view line, std::string_view framework) const;
 
   std::string framework_;
-  std::string task_;  // with its key, as in a line
+  std::string task_;  // with the key, as in a line
   std::string agent_;
   std::string role_;
   std::string user_;
   bool is_operator_ = false;
-  bool wants_all_ = false;  // an operator that asks for nothing in particular
+  bool wants_all_ = false;  // an operator without a filter
 };
 
 }  // namespace proffer::master

@@ -1,5 +1,5 @@
-// The follower asks (ask), writes the answer (write), and asks again (on_written). Read go_on
-// first.
+// The follower requests a page (ask), writes it (write), and requests the next (on_written). Read
+// go_on first.
 
 #include "master/shell/event_follower.h"
 
@@ -26,7 +26,7 @@ struct EventFollower::Shared {
   Result<Outcome> write(const HistoryLogOptions& options, Batch& batch, Time now);
 };
 
-// In a worker.
+// Runs in a worker.
 Result<EventFollower::Outcome> EventFollower::Shared::open(const HistoryLogOptions& options,
                                                            Time now) {
   const std::lock_guard lock(writing);
@@ -40,7 +40,7 @@ Result<EventFollower::Outcome> EventFollower::Shared::open(const HistoryLogOptio
   return outcome;
 }
 
-// In a worker, or in the loop's thread at the end. All of a page is written, or nothing.
+// Runs in a worker, or at the end in the loop's thread. A page is written as a whole or not at all.
 Result<EventFollower::Outcome> EventFollower::Shared::write(const HistoryLogOptions& options,
                                                             Batch& batch, Time now) {
   const std::lock_guard lock(writing);
@@ -62,7 +62,7 @@ Result<EventFollower::Outcome> EventFollower::Shared::write(const HistoryLogOpti
     log = *std::move(opened);
   }
   if (leads_back) {
-    // Such a page has a gap alone. The new log gets all that the leader has.
+    // Such a page contains only a gap. The new log gets all events that the leader has.
     batch.is_written = true;
     return Outcome{.bytes = log->bytes()};
   }
@@ -83,7 +83,7 @@ EventFollower::EventFollower(Loop& loop, EventFollowerOptions options,
       shared_(std::make_shared<Shared>()),
       timer_(loop,
              [this] {
-               // An answer that is late is not waited for any more.
+               // The answer is late and counts as lost.
                is_asked_ = false;
                go_on();
              }),
@@ -92,7 +92,7 @@ EventFollower::EventFollower(Loop& loop, EventFollowerOptions options,
 EventFollower::~EventFollower() {
   *alive_ = false;
   if (batch_ != nullptr) {
-    // A worker may be at it, may have done it, or may not have begun.
+    // A worker may be writing it, may have written it, or may not have begun.
     const Result<Outcome> last = shared_->write(options_.log, *batch_, loop_.now());
     if (!last) LOG(ERROR) << "events of the leader cannot be written: " << last.error().message();
   }
@@ -159,12 +159,12 @@ void EventFollower::on_answer(const proto::Reply& reply) {
 
 void EventFollower::refused(const Error& error) {
   switch (error.code()) {
-    case ErrorCode::kResourceExhausted:  // Its files are read for others.
+    case ErrorCode::kResourceExhausted:  // The leader is reading files for other readers.
       return timer_.arm(loop_.now() + options_.pause);
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
       return timer_.arm(loop_.now() + backoff_.next());
-    default:  // It is of a version before, or keeps no events.
+    default:  // The leader has an earlier version, or keeps no events.
       return stop_following(error.message());
   }
 }
@@ -186,7 +186,7 @@ void EventFollower::on_written(Result<Outcome> result) {
   if (!result) {
     LOG(WARNING) << "events of a leader cannot be read: "
                  << printable_line(result.error().message());
-    // Of a leader before, it says nothing of this one.
+    // The answer is of an earlier leader.
     if (batch->connection != connection_) return go_on();
     return stop_following("they cannot be read");
   }
@@ -205,7 +205,7 @@ void EventFollower::on_written(Result<Outcome> result) {
   go_on();
 }
 
-// A disk that refuses has no page but this one to wait for it.
+// While writes fail, only this page waits.
 void EventFollower::fail(const Error& error) {
   if (trouble_.empty()) {
     LOG(ERROR) << "events of the leader cannot be written: " << error.message()
@@ -215,7 +215,7 @@ void EventFollower::fail(const Error& error) {
   timer_.arm(loop_.now() + options_.retry);
 }
 
-// Until the next connection: then it may be another leader, or another version of this one.
+// Until the next connection, which may be to another leader, or to another version of this one.
 void EventFollower::stop_following(std::string_view why) {
   is_following_ = false;
   LOG(INFO) << "events of the leader are not followed reason=" << log_value(why);

@@ -1,5 +1,5 @@
-// The loop numbers events and makes blocks of them, which a worker, one at a time, writes. Then
-// they come back for those that follow. Read add and write first.
+// The loop numbers events and puts them into blocks. One worker at a time writes the blocks. Then
+// the blocks are kept for followers. Read add and write first.
 
 #include "master/shell/event_log.h"
 
@@ -20,19 +20,20 @@
 namespace proffer::master {
 namespace {
 
-// At a time, and one for a standby: each has a file in memory, and takes one of the four threads of
-// the pool that also writes the registry.
+// Maximum of concurrent reads, besides one for a standby: each has a file in memory, and uses one
+// of the four threads of the pool that also writes the registry.
 constexpr size_t kEventReadsMax = 2;
-// Of the events that may wait a block has at most this part: it is lost as a whole, too.
+// A block has at most 1/16 of the events that may wait, since a block is also dropped as a whole.
 constexpr size_t kBlocksWaitingMin = 16;
-constexpr size_t kWarningsPerSecond = 10;  // as in the log of the daemon
-// Events in memory that one call examines, and all calls that wait in one turn of the loop.
+constexpr size_t kWarningsPerSecond = 10;  // as in the master's own log
+// Events in memory that one call examines; also the maximum for all waiting calls in one turn of
+// the loop.
 constexpr size_t kExaminedByCallMax = 4'096;
 constexpr size_t kExaminedByWaitsMax = 16'384;
-// Of the newest files, in which the last events are searched for.
+// The part of the newest files that is searched for the last events.
 constexpr uint64_t kSearchBytesMax = uint64_t{16} << 20;
 
-// The user in an event; empty: it names none.
+// Finds the user in an event; empty: it has none.
 class UserOf : public TraceFields {
  public:
   void word(std::string_view key, std::string_view value) override {
@@ -66,10 +67,10 @@ struct EventLog::Shared {
   std::unique_ptr<HistoryLog> log;
 
   FirstPlaces firsts;
-  // The last place of the log that was set aside, if one was, or should be: the disk may refuse.
+  // The last place of the log that was, or should be, set aside; the disk may refuse.
   std::optional<proto::EventPlace> set_aside;
-  KeptFile standby_file;  // of the one reading for a standby at a time
-  std::mutex guard;       // held for moments only
+  KeptFile standby_file;  // for the single file read for standbys
+  std::mutex guard;       // held only briefly
   std::vector<HistoryLog::File> files;
 
   Result<Page> read(const std::string& directory, const std::vector<HistoryLog::File>& files_then,
@@ -78,7 +79,7 @@ struct EventLog::Shared {
   Result<void> write(const HistoryLogOptions& options, Batch& batch, Time now);
 };
 
-// Places of a log are in order, so a leader cannot go on behind a place that is not before its own.
+// Places of a log are in order, so a leader cannot append after a place that is not before its own.
 Result<void> EventLog::Shared::open(const HistoryLogOptions& options, Time now) {
   Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
   if (opened) {
@@ -99,7 +100,8 @@ Result<void> EventLog::Shared::open(const HistoryLogOptions& options, Time now) 
   return {};
 }
 
-// In a worker, or in the loop's thread at the begin and the end. All of it is written, or nothing.
+// Runs in a worker, or at the beginning and the end in the loop's thread. A batch is written as a
+// whole or not at all.
 Result<void> EventLog::Shared::write(const HistoryLogOptions& options, Batch& batch, Time now) {
   const std::lock_guard lock(writing);
   if (batch.is_taken) return {};
@@ -138,7 +140,7 @@ EventLog::EventLog(Loop& loop, EventLogOptions options)
     }
   }
   add(loop_.now(), {begins});
-  // At once: a life that is killed while it is young must have begun.
+  // At once, so that the beginning is on the disk even if this master is killed soon.
   timer_.arm(std::nullopt);
   Batch first{.blocks = take_waiting()};
   const Result<void> written = shared_->write(options_.log, first, loop_.now());
@@ -186,7 +188,7 @@ std::vector<std::string> EventLog::take_waiting() {
   return blocks;
 }
 
-// Before those that have come meanwhile.
+// Puts them before the blocks that came meanwhile.
 void EventLog::put_back(std::vector<std::string>&& blocks) {
   waiting_events_ += events_of(blocks);
   waiting_.insert(waiting_.begin(), std::make_move_iterator(blocks.begin()),
@@ -203,7 +205,7 @@ void EventLog::lose_oldest() {
   }
 }
 
-// After an error the timer waits for the next try, however many come.
+// After an error the timer waits for the next try, even if more events come.
 void EventLog::arm(Time now) {
   if (waiting() == 0 || is_writing_ || !trouble_.empty()) return;
   if (waiting() >= options_.batch_events) {
@@ -213,7 +215,7 @@ void EventLog::arm(Time now) {
   }
 }
 
-// A peer can cause warnings as fast as it likes: so many of one kind and user are kept in a second.
+// A peer can cause any number of warnings, so the number per second, kind and user is limited.
 bool EventLog::may_keep(const TraceEvent& event, Time now) {
   if (event.level() != TraceLevel::kMisbehaved) return true;
   const int64_t second = now.nanos() / 1'000'000'000;
@@ -238,7 +240,7 @@ void EventLog::write() {
              [this, alive = alive_, batch, result] {
                if (!*alive) return;
                is_writing_ = false;
-               if (is_finished_) return;  // What was not written, finish() has written.
+               if (is_finished_) return;  // finish() has written the remaining events.
                if (!*result) put_back(std::move(batch->blocks));
                on_written(*result, std::move(*batch));
              });
@@ -273,7 +275,7 @@ void EventLog::finish(bool is_in_order) {
   if (std::exchange(is_finished_, true)) return;
   Batch last{.blocks = take_waiting()};
   if (is_writing_) {
-    // Its worker may not have begun: then it is written here, in its place.
+    // If its worker has not begun, the batch is written here in its place.
     const std::lock_guard lock(shared_->writing);
     Batch& before = *in_flight_;
     if (before.is_written) {
@@ -296,7 +298,7 @@ void EventLog::finish(bool is_in_order) {
 }
 
 proto::EventPlace EventLog::end() const {
-  // What waits to be written will be told, too.
+  // Events that wait to be written will be readable, too.
   if (!recent_.is_empty()) return {options_.leader, recent_.last().number + 1};
   if (!waiting_.empty()) return *proto::first_place_of(waiting_.front());
   if (block_.events() > 0) return block_.first();
@@ -335,7 +337,7 @@ void EventLog::follow(const proto::MasterId& standby, const proto::FollowCall& c
                .standby = standby});
 }
 
-// It asks again if it takes an answer for lost, so nobody waits for the one to its last call.
+// A standby that repeats its call counts the earlier answer as lost, so that call is not needed.
 void EventLog::end_calls_of(const proto::MasterId& standby) {
   const auto error = [] { return Error::unavailable("this standby has asked again"); };
   for (auto next_wait = waits_.begin(); next_wait != waits_.end();) {
@@ -374,7 +376,7 @@ void EventLog::read_recent(Reading&& reading) {
   if (!is_at_end || reading.query.wait <= Duration()) {
     return reading.done(std::move(recent.page));
   }
-  // What is there by now is not asked for.
+  // Events that exist already are not requested.
   reading.query.from = recent.next;
   const std::string user = audit_name(reading.by.get());
   if (Result<void> may_wait = check_may_wait(reading, user); !may_wait) {
@@ -388,8 +390,8 @@ void EventLog::read_recent(Reading&& reading) {
   wait_timer_.arm(next_end_);
 }
 
-// Users and standbys do not keep each other away, and no user, be it an operator, keeps all others
-// away.
+// Users and standbys do not displace each other, and no user, not even an operator, can displace
+// all others.
 Result<void> EventLog::check_may_wait(const Reading& reading, const std::string& user) const {
   if (reading.standby) {
     if (standby_waits_ < proto::kStandbysMax) return {};
@@ -425,13 +427,13 @@ void EventLog::answer_waits() {
   if (left == 0) waits_turn_.arm(loop_.now());
 }
 
-// If it wants one of the next events, or those that it has to examine are not in memory. Returns
-// how many were examined.
+// Answers a wait if one of the next events matches, or if the events to be examined are not in
+// memory. Returns the number of examined events.
 size_t EventLog::answer_wait(std::list<Wait>::iterator wait, size_t examined_max) {
   proto::EventPlace& from = *wait->reading.query.from;
   if (from >= end()) return 0;
   if (!recent_.has(from)) {
-    // So much came at once that its beginning is on the disk only. The next call reads it.
+    // So many events came at once that the first are on the disk only. The next call reads them.
     end_wait(wait, empty_page(from));
     return 0;
   }
@@ -511,7 +513,7 @@ Result<Page> EventLog::Shared::read(const std::string& directory,
   const proto::EventPlace from = query.from.value_or(proto::EventPlace());
   KeptFile* const kept = reading.standby ? &standby_file : nullptr;
   Result<void> read = read_events(directory, files_then, from, kPageReadBytes, firsts, page, kept);
-  // The newest is in memory soon, and grows.
+  // The newest file will be in memory, and still grows.
   if (kept != nullptr && !files_then.empty() && kept->file == files_then.back()) *kept = {};
   if (!read) return std::move(read).error();
   return page_of(page);

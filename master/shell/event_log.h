@@ -1,12 +1,12 @@
 #pragma once
 
-// The event log: what happened, in one order, on the master's disk, for those that may see it. It
-// is the core's trace (master/core/trace.h) without its messages (TraceLevel::kMessage).
+// The event log: the cluster's events in one order, on the master's disk, for readers with
+// permission. It is the core's trace (master/core/trace.h) without messages (TraceLevel::kMessage).
 //
-// Events are numbered as they happen, and each becomes a part of a block at once (ADR 0144). Blocks
-// are written behind, as the history is: those of a moment together, by a worker thread. Events are
-// told once they are written, so what was told is there after a crash. What a crash or a disk that
-// refuses has cost shows as numbers that are missing, and is told as a gap.
+// Events are numbered as they happen, and are added to a block at once (ADR 0144). Blocks are
+// written later, like the history: a worker thread writes a batch of them together. Readers get
+// only written events, so they never read an event that a crash can remove. Events that a crash or
+// a failing disk has lost leave a gap in the numbers, which readers get as a gap.
 
 #include <cstdint>
 #include <deque>
@@ -37,20 +37,20 @@ namespace proffer::master {
 struct EventLogOptions {
   HistoryLogOptions log = {};
   LeaderEpoch leader = {};
-  proto::EventOwners owners = {};      // of the frameworks that the registry names
-  Duration delay = milliseconds(100);  // from the first event of a batch to its writing
-  // Or as soon as so many wait. Each write wakes a thread, which on a busy machine may take the
-  // loop's processor, and with it what the loop has in its cache.
+  proto::EventOwners owners = {};      // owners of the frameworks in the registry
+  Duration delay = milliseconds(100);  // from the first event of a batch until it is written
+  // A batch is written earlier if it has this many events. Each write wakes a thread, which on a
+  // busy machine may take the loop's processor and its cache.
   size_t batch_events = 10'000;
   size_t block_events_max = proto::kEventBlockEventsMax;
   Duration retry = seconds(5);                // after an error
-  size_t waiting_max = 50'000;                // events; of more the oldest block is lost
+  size_t waiting_max = 50'000;                // events; beyond it the oldest block is dropped
   size_t recent_bytes_max = size_t{1} << 20;  // see RecentEvents
   size_t waits_max = 4'096;
   size_t waits_per_user_max = 64;
   size_t waits_per_operator_max = 2'048;
-  // Files are read for one master that stands by at a time. After each reading, no file is read for
-  // standbys for so many times as long.
+  // Files are read for one standby at a time. After each read, no file is read for standbys for
+  // this many times its duration.
   int64_t standby_rests = 4;
 };
 
@@ -58,54 +58,56 @@ class EventLog {
  public:
   using Done = std::function<void(Result<Page>)>;
 
-  // Tells that the master leads. A log whose end is not before this leader's first place is set
-  // aside (HistoryLog::open_anew), so that all places are in order. Blocks.
+  // Writes the event that the master leads. If the end of the log is not before this leader's first
+  // place, the log is set aside (HistoryLog::open_anew), so that all places are in order. Blocks.
   EventLog(Loop& loop, EventLogOptions options);
-  // Drops events that wait: call finish() first. Those that wait for events are not answered.
+  // Drops waiting events, so call finish() first. Readers that wait for events get no answer.
   ~EventLog();
   EventLog(const EventLog&) = delete;
   EventLog& operator=(const EventLog&) = delete;
 
   void add(Time now, const std::vector<TraceEvent>& events);
-  // Writes all that waits, and answers the standbys that wait for it. What is added later is
-  // dropped. `is_in_order`: nothing that happened is missing, and a last event says that the master
-  // leads no longer. Blocks; a second call does nothing.
+  // Writes all waiting events, and answers waiting standbys. Events that are added later are
+  // dropped. `is_in_order`: no event is missing, so a last event is added that the master no longer
+  // leads. Blocks; a second call does nothing.
   void finish(bool is_in_order = true);
   bool is_finished() const { return is_finished_; }
 
-  // A page of what `by` may see, as proto::event_page_json(): at once, or in a later turn. A page
-  // may be short, or empty, also of a call that would wait, and still have a next one: each reads
-  // at most kPageReadBytes or a file, and examines at most 4,096 events in memory. Page::next is
-  // the place of the first event behind it. From a place that the log has not reached it is a gap,
-  // and goes on at end(): a registry that was restored or made anew counts its leaders from a lower
-  // number, and the log before it has been set aside. Errors: kInvalidArgument; kResourceExhausted,
-  // too many read or wait; kUnavailable.
+  // Reads a page of the events that `by` may see, as proto::event_page_json(): at once or in a
+  // later turn. A page may be short or empty and still have a next page, even for a call that would
+  // wait: each read examines at most kPageReadBytes or one file on the disk, and at most 4,096
+  // events in memory. Page::next is the place after the last event. If the place in the query is
+  // beyond the log, the page is a gap and continues at end(): after a registry was restored or made
+  // anew, leaders count from a lower number, and the earlier log is set aside. Errors:
+  // kInvalidArgument; kResourceExhausted: too many calls read or wait; kUnavailable.
   void read(proto::EventQuery query, PrincipalPtr by, bool is_operator, Done done,
             EventForm form = EventForm::kPage);
   static constexpr uint64_t kPageReadBytes = uint64_t{4} << 20;
 
-  // The same for a master that stands by, which sees all events, in pages of kFollowRowsMax. An
-  // empty log of a standby may ask for all that there is: standbys take turns at reading files, and
-  // neither wait for other readers nor keep them waiting. Each has one call: one that is not
-  // answered yet when it asks again is answered with kUnavailable. Errors: kResourceExhausted, more
-  // than proto::kStandbysMax wait.
+  // The same for a standby, which gets all events, in pages of kFollowRowsMax. A standby with an
+  // empty log may request the whole log: standbys take turns at reading files, and other readers
+  // and standbys do not wait for each other. A standby has one call: if it calls again before the
+  // answer, the first call is answered with kUnavailable. Errors: kResourceExhausted: more than
+  // proto::kStandbysMax wait.
   void follow(const proto::MasterId& standby, const proto::FollowCall& call, Done done);
 
-  // Whether this is in memory, so that a follower from there soon has all events.
+  // Whether this place is in memory, so that a follower from there soon has all events.
   bool is_near_end(const proto::EventPlace& from) const { return recent_.has(from); }
-  // The place behind the last event: a reader that is there has all of them.
+  // The place after the last event: a reader at this place has all events.
   proto::EventPlace end() const;
-  // Called when there are more events; replaces the function given before.
+  // Calls `fn` when there are more events; it replaces the earlier function.
   void on_more(std::function<void()> fn) { on_more_ = std::move(fn); }
 
   const NewestEvents& newest() const { return newest_; }
 
-  // Why nothing is written now; empty: all is well.
+  // Why nothing is written at present; empty: it works.
   const std::string& trouble() const { return trouble_; }
-  uint64_t written() const { return written_; }  // events, in this life
-  uint64_t lost() const { return lost_; }        // in this life: too many waited
-  uint64_t bytes() const { return bytes_; }      // on the disk
-  size_t waiting() const { return waiting_events_ + block_.events(); }  // events, to be written
+  uint64_t written() const { return written_; }  // events, by this process
+  // Events of this process, dropped because too many waited.
+  uint64_t lost() const { return lost_; }
+  uint64_t bytes() const { return bytes_; }  // on the disk
+  // Events that are not written yet.
+  size_t waiting() const { return waiting_events_ + block_.events(); }
   size_t waiting_max() const { return options_.waiting_max; }
   size_t waits() const { return waits_.size(); }  // calls that wait for events
   size_t waits_max() const { return options_.waits_max; }
@@ -113,11 +115,11 @@ class EventLog {
  private:
   struct Batch {
     std::vector<std::string> blocks = {};
-    bool is_followed = false;  // so lines are wanted
-    // Under Shared::writing.
+    bool is_followed = false;  // followers exist, so lines are made
+    // Used under Shared::writing.
     std::vector<proto::EventLines> lines = {};
     bool is_written = false;
-    bool is_taken = false;  // by finish(): nothing is left to do
+    bool is_taken = false;  // taken by finish(): there is nothing left to do
   };
   struct Reading {
     proto::EventQuery query;
@@ -125,10 +127,10 @@ class EventLog {
     bool is_operator = false;
     Done done;
     EventForm form = EventForm::kPage;
-    std::optional<proto::MasterId> standby = {};  // that follows
+    std::optional<proto::MasterId> standby = {};  // set for a follower
   };
   struct Wait {
-    Reading reading;  // from where nothing is yet
+    Reading reading;  // from a place without events so far
     Time until = {};
   };
   struct RecentPage {
@@ -137,7 +139,7 @@ class EventLog {
     bool is_empty = false;
     size_t examined = 0;  // events
   };
-  struct Shared;  // with the worker
+  struct Shared;  // shared with the worker
 
   bool may_keep(const TraceEvent& event, Time now);
   void keep(Time now, const TraceEvent& event);
@@ -149,7 +151,7 @@ class EventLog {
   void write();
   void on_written(Result<void> result, Batch&& batch);
 
-  // Of a place that no event so far has, nor the next one.
+  // Whether the place is after both the last event and the next one.
   bool is_beyond(const proto::EventPlace& from) const;
   void read(Reading&& reading);
   RecentPage page_of_recent(const Reading& reading, size_t examined_max) const;
@@ -172,23 +174,24 @@ class EventLog {
   Timer wait_timer_;
   Timer waits_turn_;
   Timer standby_timer_;
-  std::optional<Time> next_end_;  // of a wait
+  std::optional<Time> next_end_;  // the earliest end of a wait
   bool is_writing_ = false;
   bool is_finished_ = false;
-  uint64_t number_ = 0;  // of the last event
+  uint64_t number_ = 0;  // number of the last event
   NewestEvents newest_;
   proto::EventOwners owners_;
   proto::EventBlockWriter block_;
-  std::deque<std::string> waiting_;  // blocks before that, to be written
-  size_t waiting_events_ = 0;        // in them
+  std::deque<std::string> waiting_;  // blocks before that one, not written yet
+  size_t waiting_events_ = 0;        // in these blocks
   std::shared_ptr<Batch> in_flight_;
   int64_t warnings_second_ = 0;
-  std::map<std::pair<std::string_view, std::string>, size_t> warnings_;  // of this second
+  // Warnings of the present second.
+  std::map<std::pair<std::string_view, std::string>, size_t> warnings_;
   RecentEvents recent_;
   std::list<Wait> waits_;
   std::map<std::string, size_t> waits_of_user_;
-  size_t standby_waits_ = 0;  // of them
-  size_t reads_ = 0;          // of files, for others than standbys
+  size_t standby_waits_ = 0;  // waits of standbys
+  size_t reads_ = 0;          // file reads for readers other than standbys
   std::deque<Reading> standby_reads_;
   bool is_reading_for_standby_ = false;
   Time next_standby_read_ = {};

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kBegins = R"(,"event":"master leads")";
 constexpr std::string_view kCutOff = R"(,"ended":"cut_off")";
-// A page has the frame of its object around its lines.
+// The page also contains its object around the lines.
 constexpr size_t kLinesBytesMax = kJsonBytesMax - 1024;
 
 Time time_of(std::string_view line) {
@@ -29,7 +29,8 @@ Time time_of(std::string_view line) {
   return Time::from_nanos(millis * 1'000'000);
 }
 
-// The last event of a record that ends before the page: it may say that its leader ended in order.
+// Adds the last event of a record that ends before the page, since it may be the clean end of a
+// leader.
 void add_last(const std::string& record, EventPageMaker& page) {
   const std::string line = proto::last_line_of(record);
   if (!line.empty()) page.add(line, *proto::last_place_of(record));
@@ -38,7 +39,7 @@ void add_last(const std::string& record, EventPageMaker& page) {
 }  // namespace
 
 bool is_last_of_leader(std::string_view line) {
-  // It has no fields of its own, so a long line is none.
+  // That event has no fields of its own, so a long line cannot be it.
   constexpr size_t kBytesMax = 192;
   return line.size() <= kBytesMax &&
          line.find(R"(,"event":"master leads no longer")") != std::string_view::npos;
@@ -61,7 +62,7 @@ bool EventPageMaker::add(std::string_view line, const proto::EventPlace& place) 
     note_end(line, place);
     return true;
   }
-  // With room for a gap before it, which does not count as a row.
+  // Leaves room for a gap before it, which does not count as a row.
   const bool is_full = rows_ >= limit_ || bytes_ + line.size() + 512 > bytes_max_;
   if (rows_ > 0 && is_full) return false;
   add_gap(line, place);
@@ -89,7 +90,7 @@ void EventPageMaker::put(std::string_view line, const proto::EventPlace& seen, b
   }
 }
 
-// If events are missing between the last place and this one.
+// Adds a gap if events are missing between the last place and this one.
 void EventPageMaker::add_gap(std::string_view line, const proto::EventPlace& place) {
   if (!has_begun_ && is_from_oldest_) return;
   std::optional<uint64_t> lost;
@@ -99,7 +100,7 @@ void EventPageMaker::add_gap(std::string_view line, const proto::EventPlace& pla
   } else if (is_whole_before(line, place)) {
     return;
   }
-  // Behind it comes the event at `place`.
+  // The event at `place` follows it.
   put(proto::event_gap_json(next_, place, time_of(line), lost), {place.leader, place.number - 1},
       true);
 }
@@ -108,11 +109,13 @@ void EventPageMaker::note_end(std::string_view line, const proto::EventPlace& pl
   ended_ = is_last_of_leader(line) ? std::optional(place) : std::nullopt;
 }
 
-// Whether a leader begins at `place`, and all of the one before it is here: that one ended in order
-// just before `next_`. This log says so; or the new leader does, whose log may have had less.
+// Whether a leader begins at `place`, and all events of the leader before it are here: that leader
+// ended cleanly just before `next_`. Either this log contains that end, or the new leader states
+// it, whose log may have had fewer events.
 bool EventPageMaker::is_whole_before(std::string_view line, const proto::EventPlace& place) const {
   if (place.number != 1 || next_.number == 0) return false;
-  if (place.leader.value() != next_.leader.value() + 1) return false;  // Another led between.
+  // Another master led in between.
+  if (place.leader.value() != next_.leader.value() + 1) return false;
   if (line.find(kBegins) == std::string_view::npos) return false;
   const proto::EventPlace before{next_.leader, next_.number - 1};
   if (ended_ == before) return true;
@@ -134,7 +137,7 @@ std::optional<proto::EventPlace> FirstPlaces::find(uint64_t file) const {
 void FirstPlaces::set(uint64_t file, const proto::EventPlace& place) {
   const std::lock_guard lock(guard_);
   places_[file] = place;
-  // Files are forgotten from the beginning; far fewer are kept than this.
+  // Files are removed from the beginning of the log; far fewer than this are kept.
   while (places_.size() > 1'000) places_.erase(places_.begin());
 }
 
@@ -144,7 +147,7 @@ Result<void> read_events(const std::string& directory, const std::vector<History
   KeptFile own;
   KeptFile& last_read = kept != nullptr ? *kept : own;
   uint64_t bytes = 0;
-  std::string before_file;  // the last record before `from`, of a file before this one
+  std::string before_file;  // the last record before `from`, in an earlier file
   for (size_t i = 0; i < files.size(); ++i) {
     if (i + 1 < files.size()) {
       const std::optional<proto::EventPlace> next = firsts.find(files[i + 1].number);
@@ -153,12 +156,13 @@ Result<void> read_events(const std::string& directory, const std::vector<History
     if (bytes > 0 && bytes + files[i].bytes > bytes_max) return {};
     if (last_read.file != files[i]) {
       Result<HistoryLog::Records> read = HistoryLog::read(directory, files[i]);
-      if (!read && read.error().code() == ErrorCode::kNotFound) continue;  // Forgotten just now.
+      // It was removed meanwhile.
+      if (!read && read.error().code() == ErrorCode::kNotFound) continue;
       if (!read) return std::move(read).error();
       last_read = {files[i], *std::move(read)};
     }
     const std::vector<std::string>& records = last_read.records.records;
-    const std::string* before = nullptr;  // the same of this file
+    const std::string* before = nullptr;  // the last record before `from`, in this file
     bool is_first = true;
     bool is_used = false;
     for (const std::string& record : records) {
@@ -182,8 +186,8 @@ Result<void> read_events(const std::string& directory, const std::vector<History
       }
     }
     if (before != nullptr) before_file = *before;
-    // One that has nothing from there on does not count: it is read, once, to learn where it ends;
-    // or nobody can read it.
+    // A file without a record from there on does not count: it is read once, to learn where it
+    // ends. An unreadable file does not count either.
     if (is_used) bytes += files[i].bytes;
   }
   return {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pages of the event log: a page is made of lines in their order, from memory or from the disk. It
-// is an object of JSON, or a piece of a stream of server-sent events.
+// Pages of the event log, made of lines from memory or from the disk. A page is a JSON object, or a
+// part of a stream of server-sent events.
 
 #include <map>
 #include <memory>
@@ -19,12 +19,13 @@
 
 namespace proffer::master {
 
-// A leader begins. It says how its data directory's last leader ended, so that a reader knows
-// whether events are missing between the two.
+// A leader begins. The event states how the last leader of its data directory ended, so that a
+// reader knows whether events are missing between the two.
 struct MasterLeads {
-  std::string after;         // the place of the last event before; empty: there is none
-  bool was_cut_off = false;  // that leader did not end in order: its last events may be missing
-  // The last place of the log that was there before, if it is not before this leader's places.
+  std::string after;         // the place of the last event before it; empty: there is none
+  bool was_cut_off = false;  // that leader did not end cleanly: its last events may be missing
+  // The last place of the earlier log, if that was set aside because its places are not before this
+  // leader's.
   std::string set_aside;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "master leads"}; }
@@ -45,27 +46,28 @@ bool is_last_of_leader(std::string_view line);  // O(1)
 std::optional<proto::EventPlace> last_place(const HistoryLog& log);
 
 enum class EventForm : uint8_t { kPage, kStream };
-// Of a piece of a stream, but for a single event that has more: so much waits for a listener that
-// is slow to read.
+// The size of a part of a stream, unless a single event is larger: the most that waits for a slow
+// listener.
 inline constexpr size_t kEventPieceBytesMax = 48 * 1024;
 
-// One page that is being made.
+// Makes one page.
 class EventPageMaker {
  public:
   EventPageMaker(const proto::EventQuery& query, EventFilter filter,
                  EventForm form = EventForm::kPage);
 
-  // The next line, if its place is not before `from`. False: the page is full, and the line is not
-  // in it.
+  // Adds the next line if its place is not before `from`. False: the page is full and the line is
+  // not added.
   bool add(std::string_view line, const proto::EventPlace& place);
 
-  // Nothing is at `from`, and nothing will be: a gap up to `end`, where it goes on.
+  // There are no events at `from`, and never will be: adds a gap up to `end`, where the page
+  // continues.
   void go_back(const proto::EventPlace& end, Time now);
 
   bool is_empty() const { return rows_ == 0; }
-  // `from` of the next page, if all lines so far are read.
+  // `from` of the next page, if all lines so far were added.
   const proto::EventPlace& next() const { return next_; }
-  // {"events":[…],"next"}, or the messages of a stream; of an empty one nothing.
+  // {"events":[…],"next"}, or the messages of a stream; nothing for an empty stream page.
   std::string body() const;
 
  private:
@@ -81,16 +83,15 @@ class EventPageMaker {
   const bool is_from_oldest_;
   proto::EventPlace next_;
   std::optional<proto::EventPlace>
-      ended_;  // where a leader ended in order, if the last line says so
+      ended_;  // the clean end of a leader, if the last line is that event
   bool has_begun_ = false;
   size_t rows_ = 0;
-  std::vector<std::string> lines_ = {};  // of a page
+  std::vector<std::string> lines_ = {};  // in the page
   std::string stream_ = {};
   size_t bytes_ = 0;
 };
 
-// The first place of each file, as far as it is known: so that files are not read for nothing. Any
-// thread.
+// Caches the first place of each file, as far as known, to avoid needless reads. For any thread.
 class FirstPlaces {
  public:
   std::optional<proto::EventPlace> find(uint64_t file) const;
@@ -101,21 +102,22 @@ class FirstPlaces {
   std::map<uint64_t, proto::EventPlace> places_;
 };
 
-// The file that was read last, for a reader that asks for page after page: a file has several.
+// Caches the file that was read last, for a reader that reads page after page: a file has several
+// pages.
 struct KeptFile {
   HistoryLog::File file = {};
   HistoryLog::Records records = {};
 };
 
-// Reads files from `from` on, at most `bytes_max` of them but one at least, oldest first; those
-// before it are read once, to learn where they begin. Blocks. `kept`, which may be nullptr, is that
-// of the page before, and becomes that of this one. Errors: kUnavailable.
+// Reads files from `from` on, oldest first: at most `bytes_max` of them, but at least one. Files
+// before it are read once, to learn their first places. Blocks. `kept`, which may be nullptr, is
+// the cached file of the last page, and is replaced by that of this page. Errors: kUnavailable.
 Result<void> read_events(const std::string& directory, const std::vector<HistoryLog::File>& files,
                          const proto::EventPlace& from, uint64_t bytes_max, FirstPlaces& firsts,
                          EventPageMaker& page, KeptFile* kept = nullptr);
 
-// Where the newest `count` events begin that `filter` wants, as far as `bytes_max` of the files
-// reach; behind the last one if there is none. Blocks. Errors: kUnavailable.
+// The place at which the newest `count` events that match `filter` begin, within `bytes_max` of the
+// files; after the last event if there is none. Blocks. Errors: kUnavailable.
 Result<proto::EventPlace> find_last(const std::string& directory,
                                     const std::vector<HistoryLog::File>& files, size_t count,
                                     uint64_t bytes_max, const EventFilter& filter);

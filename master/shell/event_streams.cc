@@ -1,5 +1,6 @@
-// A cohort is read (read_next), its members are told (tell_some), and wait at the next place for
-// more. Each is one turn of the loop, so that a thousand listeners hold nobody up.
+// A cohort reads the next events (read_next), sends them to its members (tell_some), and waits at
+// the next place. Each is one turn of the loop, so that thousands of listeners do not block other
+// work.
 
 #include "master/shell/event_streams.h"
 
@@ -13,12 +14,12 @@
 namespace proffer::master {
 namespace {
 
-// Until a cohort tries again to read files, while others do.
+// Delay before a cohort tries again to read files, while other readers do.
 constexpr Duration kReadAgain = milliseconds(50);
-// How soon a browser comes back.
+// The delay after which a browser reconnects.
 constexpr std::string_view kOpening = "retry: 1000\n\n";
 
-// A comment, and the place of the last event that was looked at: the reader goes on behind it.
+// A comment with the place of the last examined event, from where the reader continues.
 std::string beat_at(const proto::EventPlace& next) {
   if (next.number == 0) return ":\n\n";
   return text(":\nid: ", to_text(proto::EventPlace{next.leader, next.number - 1}), "\n\n");
@@ -162,7 +163,7 @@ void EventStreams::on_page(const CohortKey& from, const Cohort& cohort, Result<P
     if (!turn_timer_.is_armed()) turn_timer_.arm(loop_.now());
     return;
   }
-  // A place that does not move is the end, or what comes next is not written yet.
+  // A place that does not change is the end, or the next events are not written yet.
   const bool is_behind = *next < events_.end() && (from.last > 0 || *next != from.from);
   for (const uint64_t id : piece.members) move(listeners_.at(id), id, *next, is_behind);
 }
@@ -182,7 +183,7 @@ void EventStreams::tell(Listener& listener, uint64_t id, const Piece& piece) {
     listener.told = loop_.now();
     return move(listener, id, piece.next, piece.next < events_.end());
   }
-  // on_room, or on_closed, comes.
+  // on_room or on_closed will follow.
   listener.is_out = true;
   if (!listener.unread_since) listener.unread_since = loop_.now();
 }
@@ -226,7 +227,7 @@ void EventStreams::look() {
   if (!listeners_.empty()) look_timer_.arm(now + options_.look);
 }
 
-// Those behind the last one come first, so that each has its turn however many they are.
+// Continues after the last listener that was served, so that each has its turn.
 void EventStreams::beat(Time now) {
   auto at = listeners_.upper_bound(last_beat_);
   size_t beats = 0;
@@ -264,7 +265,7 @@ Result<proto::EventQuery> event_stream_query(const std::string& arguments,
   }
   Result<proto::EventQuery> query = proto::parse_event_query(arguments);
   if (!query) return std::move(query).error().in("arguments of events");
-  // A browser that comes back asks with the query that it began with.
+  // A browser that reconnects repeats its first query.
   const std::string_view last = request.header("last-event-id").value_or("");
   if (last.empty()) return query;
   const Result<proto::EventPlace> seen = proto::parse_event_place(last);

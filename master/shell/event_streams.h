@@ -2,10 +2,10 @@
 
 // Listeners of the event log over HTTP: server-sent events (ADR 0130).
 //
-// Listeners that ask for the same events and are at the same place are a cohort: what comes next is
-// read and encoded once for all of them. A listener that does not read leaves its cohort, and is in
-// one again once it has read: the log itself is its queue, so nothing grows here. If the log has
-// forgotten what comes next, it is told a gap, as every reader is.
+// Listeners with the same filter at the same place are a cohort: the next events are read and
+// encoded once for all of them. A listener that does not read leaves its cohort, and joins one
+// again after it has read. The log is the queue of all listeners, so nothing grows here. If the log
+// no longer has the next events, the listener gets a gap, like every reader.
 
 #include <compare>
 #include <cstdint>
@@ -31,59 +31,59 @@ inline constexpr std::string_view kEventStreamType = "text/event-stream";
 
 struct EventStreamOptions {
   size_t streams_max = 4'096;
-  size_t streams_per_user_max = 64;  // of a user that is no operator
+  size_t streams_per_user_max = 64;  // for users who are not operators
   size_t streams_per_operator_max = 2'048;
-  Duration beat = seconds(15);        // to a listener that is told nothing meanwhile
-  Duration unread_max = seconds(30);  // a listener that reads nothing for so long is cut off
-  Duration look = seconds(1);         // how often the two above are looked at
-  // In one turn of the loop: a write takes some microseconds.
+  Duration beat = seconds(15);        // sent to a listener without events for this time
+  Duration unread_max = seconds(30);  // a listener that reads nothing for this long is disconnected
+  Duration look = seconds(1);         // interval at which the two above are checked
+  // Per turn of the loop: a write takes some microseconds.
   size_t writes_per_turn = 256;
 };
 
 class EventStreams {
  public:
   EventStreams(Loop& loop, EventLog& events, EventStreamOptions options = {});
-  // Cuts all of them off.
+  // Disconnects all listeners.
   ~EventStreams();
   EventStreams(const EventStreams&) = delete;
   EventStreams& operator=(const EventStreams&) = delete;
 
-  // Whether there is room for one more. Errors: kResourceExhausted.
+  // Whether one more listener fits. Errors: kResourceExhausted.
   Result<void> check_room(const Principal* by, bool is_operator) const;
-  // Tells what `by` may see of what `query` asks for, until the reader goes: from its place, the
-  // newest, or from now on.
+  // Streams the events of `query` that `by` may see until the reader disconnects: from the query's
+  // place, from the newest ones, or from now on.
   void add(proto::EventQuery query, PrincipalPtr by, bool is_operator, HttpStream stream);
   size_t size() const { return listeners_.size(); }
 
  private:
-  // Whose events.
+  // The filter and the reader's permissions.
   struct Subject {
-    proto::EventQuery query = {};  // from no place
+    proto::EventQuery query = {};  // without a place
     PrincipalPtr by = {};
     bool is_operator = false;
   };
   using SubjectPtr = std::shared_ptr<const Subject>;
   struct CohortKey {
-    std::string subject = {};  // names it: equal ones see the same
+    std::string subject = {};  // equal texts mean equal events
     proto::EventPlace from = {};
-    size_t last = 0;  // at the begin, instead of a place: so many, the newest
+    size_t last = 0;  // for the first page: this many newest events, in place of a place
     auto operator<=>(const CohortKey&) const = default;
   };
   struct Cohort {
     SubjectPtr subject = {};
     std::set<uint64_t> members = {};
-    bool is_due = false;  // to be read
+    bool is_due = false;  // must be read
   };
   struct Listener {
     HttpStream stream;
     SubjectPtr subject = {};
     std::string user = {};
     CohortKey at = {};
-    bool is_out = false;  // of its cohort: it has no room
+    bool is_out = false;  // outside its cohort: its socket is full
     Time told = {};
     std::optional<Time> unread_since = {};
   };
-  // What one cohort is told, while its members are.
+  // The part that is sent to the members of one cohort.
   struct Piece {
     CohortKey from = {};
     proto::EventPlace next = {};
@@ -113,19 +113,19 @@ class EventStreams {
   Timer look_timer_;
   Timer again_timer_;
   uint64_t last_id_ = 0;
-  uint64_t last_beat_ = 0;  // the id of the listener that was looked at last
+  uint64_t last_beat_ = 0;  // the id of the listener that was checked last
   std::map<uint64_t, Listener> listeners_;
   std::map<std::string, size_t> streams_of_user_;
   std::map<CohortKey, Cohort> cohorts_;
   std::deque<CohortKey> due_;
   std::deque<Piece> pieces_;
-  std::vector<CohortKey> postponed_;  // while others read files
+  std::vector<CohortKey> postponed_;  // waiting for other file reads
 };
 
-// Whether a request asks for a stream.
+// Whether a request accepts a stream.
 bool wants_event_stream(const HttpRequest& request);
-// What it asks for: `arguments` of the query string, and the header Last-Event-ID. Pure. Errors:
-// kInvalidArgument.
+// The query of the request: `arguments` of the query string, and the header Last-Event-ID. Pure.
+// Errors: kInvalidArgument.
 Result<proto::EventQuery> event_stream_query(const std::string& arguments,
                                              const HttpRequest& request);
 

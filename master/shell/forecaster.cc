@@ -28,14 +28,14 @@ namespace {
 
 using proto::NoEta;
 
-// In the log, of what a child said that failed.
+// Maximum text in the log from the output of a failed child.
 constexpr size_t kSaidMax = 300;
 
 Duration of_timeval(const timeval& time) {
   return seconds(time.tv_sec) + microseconds(time.tv_usec);
 }
 
-// What the child said; cut.
+// The output of the child, shortened.
 std::string read_answer(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string said(kForecastAnswerMax, '\0');
@@ -69,17 +69,17 @@ Forecaster::~Forecaster() {
   ::waitpid(child_, nullptr, 0);
 }
 
-// --- what is known -------------------------------------------------------------------------------
+// --- known durations -----------------------------------------------------------------------------
 
 void Forecaster::learn() {
-  // What ends in this life is heard.
+  // Ends of this life are recorded as they happen.
   history_->read_past({.before = learns_before_},
                       [this, alive = alive_](const Result<FoundHistory>& found) {
                         if (*alive) on_history(found);
                       });
 }
 
-// What cannot be read now, since a disk or too many readers are in the way, may be read later.
+// A read that fails because of a disk, or of too many readers, is repeated later.
 void Forecaster::on_history(const Result<FoundHistory>& found) {
   if (!found) {
     const bool is_last = --tries_left_ == 0;
@@ -117,7 +117,7 @@ void Forecaster::hear(const std::vector<TraceEvent>& trace,
   }
 }
 
-// --- making one ----------------------------------------------------------------------------------
+// --- making a forecast ---------------------------------------------------------------------------
 
 void Forecaster::ask() {
   const Time now = loop_.now();
@@ -168,7 +168,7 @@ void Forecaster::start_child() {
       answer.get());
   if (!child) return fail(child.error().message());
   child_ = *child;
-  // What it writes is on the disk of the master's registry.
+  // The output is on the disk that also has the master's registry.
   const rlimit bytes = {kForecastAnswerMax, kForecastAnswerMax};
   ::prlimit(child_, RLIMIT_FSIZE, &bytes, nullptr);
   took_too_long_ = false;
@@ -218,7 +218,7 @@ void Forecaster::on_answer(const Result<proto::Forecast>& answer) {
   trouble_.reset();
   ++figures_.made;
   last_ = *answer;
-  // The child says it rounded: an ask that was declared just before would seem to come after it.
+  // The child rounds the time, so an ask that was declared just before would seem to be newer.
   last_.as_of = taken_;
   calibration_.correct(last_);
   asks_.clear();
@@ -230,13 +230,13 @@ void Forecaster::fail(std::string why) {
   is_making_ = false;
   trouble_ = NoEta::kFailed;
   ++figures_.failed;
-  // What fails once mostly fails again, and each time the loop takes a snapshot for it.
+  // A failure is likely to repeat, and each attempt makes the loop take a snapshot.
   failed_rest_ = std::min(std::max(failed_rest_, rest_) * 2, kForecastFailedRestMax);
   next_ = begun_ + failed_rest_;
   LOG_EVERY_T(WARNING, 60) << "starts cannot be forecast error=" << log_value(why);
 }
 
-// --- telling it ----------------------------------------------------------------------------------
+// --- showing a forecast --------------------------------------------------------------------------
 
 void Forecaster::tell(std::vector<proto::PendingRow>& rows) const {
   const Duration elapsed = loop_.now() - last_.as_of;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Forecasts of when asks will start, made on demand: a child of this process makes them from a
-// snapshot of the core (`proffer-simulate --forecast`, ADR 0135), one at a time, seldom, and only
-// while somebody asks. What has ended and what starts is heard all the time.
+// Forecasts the starts of asks on demand. A child process makes them from a snapshot of the core
+// (`proffer-simulate --forecast`, ADR 0135): one at a time, rarely, and only while users request
+// them. Ends and starts of tasks are recorded all the time.
 
 #include <cstdint>
 #include <map>
@@ -23,31 +23,31 @@
 
 namespace proffer::master {
 
-// From the beginning of one child to that of the next: so many times the CPU time that the last one
-// took. So forecasts take at most a tenth of one CPU.
+// The interval between the starts of two children, as a multiple of the CPU time of the last one.
+// So forecasts take at most a tenth of one CPU.
 inline constexpr int64_t kForecastRest = 10;
-// After one that failed, twice as long as before, up to this.
+// After a failed child the interval is doubled, up to this.
 inline constexpr Duration kForecastFailedRestMax = minutes(5);
-// So old a forecast may be when it is told; or twice the time until the next one.
+// A forecast may be this old when it is shown, or twice the time until the next one.
 inline constexpr Duration kForecastKept = seconds(60);
-// Of what a child says; one that says more is ended by the kernel.
+// Maximum output of a child; the kernel ends a child that writes more.
 inline constexpr size_t kForecastAnswerMax = size_t{8} << 20;
-// Of the history, when the master begins to lead; and so often a page that cannot be read is read
-// again.
+// Pages of the history that are read when the master begins to lead, and attempts per page that
+// cannot be read.
 inline constexpr size_t kForecastHistoryPages = 32;
 inline constexpr int kForecastHistoryTries = 10;
 
 struct ForecasterOptions {
-  // For what it gives to children and hears of them.
+  // For the files that go to children and come from them.
   std::string directory = {};
-  // From the beginning of one child to that of the next, at least.
+  // Minimum interval between the starts of two children.
   Duration every = seconds(3);
-  // A child that takes longer is killed; it has a limit of its own on its CPU time.
+  // A child that takes longer is killed; it also has a limit on its CPU time.
   Duration time_max = seconds(120);
-  // Until a page of the history that could not be read is read again.
+  // Delay before an unreadable page of the history is read again.
   Duration history_retry = seconds(5);
-  // A cluster with more agents, frameworks or tasks that hold resources has no forecast: taking a
-  // snapshot of it would stop the master for too long.
+  // No forecast is made for a cluster with more agents, frameworks or tasks that hold resources:
+  // the snapshot would stop the master for too long.
   int64_t agents_max = 2'000;
   int64_t frameworks_max = 5'000;
   int64_t tasks_max = 20'000;
@@ -61,25 +61,25 @@ struct ForecasterFigures {
 
 class Forecaster {
  public:
-  // `history`: where durations are learnt from, which must outlive it; nullptr: from what ends from
-  // now on.
+  // `history`: the source of run times, which must outlive this; nullptr: only tasks that end from
+  // now on are used.
   Forecaster(Loop& loop, const Master& core, History* history, ForecasterOptions options);
   // Kills the child.
   ~Forecaster();
   Forecaster(const Forecaster&) = delete;
   Forecaster& operator=(const Forecaster&) = delete;
 
-  // Of a step of the core.
+  // Takes the trace and the ended tasks of each step of the core.
   void hear(const std::vector<TraceEvent>& trace, const std::vector<proto::HistoryRecord>& ended);
-  // Somebody asks: a forecast begins, unless one is being made or the last one is new enough.
+  // A user requests a forecast: it begins unless one is being made or the last one is new enough.
   void ask();
-  // Says of each row without `no_eta` when it will start, or why that is not known.
+  // Fills in when the ask of each row without `no_eta` will start, or why that is unknown.
   void tell(std::vector<proto::PendingRow>& rows) const;
 
   const proto::EtaFigures& calibration() const { return calibration_.figures(); }
   const ForecasterFigures& figures() const { return figures_; }
   const RememberedDurations& durations() const { return durations_; }
-  // Kinds of tasks with known durations.
+  // Kinds of tasks with known run times.
   size_t kinds() const { return durations_.kinds(); }
 
  private:
@@ -102,8 +102,8 @@ class Forecaster {
   RememberedDurations durations_;
   Calibration calibration_;
   ForecasterFigures figures_;
-  // Of the history: where the next page begins, how many are read at most, and how often the next
-  // one may fail. While something has ended since, they are older than that.
+  // The place of the next page of the history, the remaining pages, and the remaining attempts for
+  // the next page. If a task has ended meanwhile, the pages contain older tasks.
   std::string learns_before_ = {};
   size_t pages_left_ = kForecastHistoryPages;
   int tries_left_ = kForecastHistoryTries;
@@ -113,13 +113,13 @@ class Forecaster {
   Timer child_too_long_;
   bool took_too_long_ = false;
   Time begun_;
-  Time taken_;                // when the core's snapshot was, to the nanosecond
-  std::optional<Time> next_;  // none: at once
+  Time taken_;                // the time of the core's snapshot, to the nanosecond
+  std::optional<Time> next_;  // none: the next child may start at once
   Duration rest_ = options_.every;
-  Duration failed_rest_ = {};  // zero: the last one did not fail
+  Duration failed_rest_ = {};  // zero: the last child did not fail
   std::optional<proto::NoEta> trouble_;
   proto::Forecast last_;
-  std::map<AskKey, proto::AskForecast> asks_;  // of the last one
+  std::map<AskKey, proto::AskForecast> asks_;  // of the last forecast
 };
 
 }  // namespace proffer::master

@@ -1,6 +1,6 @@
 #pragma once
 
-// What each framework did and how long it waited, as metrics.
+// Metrics of the actions and the waits of each framework.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace proffer::master {
 
-// Those of sdk::SchedulerFigures have their names.
+// The metrics of sdk::SchedulerFigures have the same names.
 void write_frameworks(const std::vector<FrameworkSeriesRow>& rows, MetricsText& text);
 
 }  // namespace proffer::master

@@ -1,5 +1,5 @@
-// Two threads share it: the loop puts entries into `waiting` and takes none out; a worker, one at a
-// time, takes them out and writes them. Read write_waiting first, then find_page.
+// Two threads share it: the loop adds entries to `waiting`, and one worker at a time takes and
+// writes them. Read write_waiting first, then find_page.
 
 #include "master/shell/history.h"
 
@@ -18,12 +18,12 @@ namespace proffer::master {
 namespace {
 
 constexpr size_t kReadsMax = 8;  // at a time; each has a file in memory
-// Rows of a page, so that its JSON fits a reply: names and texts, and the other fields of a row.
+// An estimate of the size of a row, so that a page fits a reply: all fields except names and texts.
 constexpr size_t kRowBytes = 700;
-constexpr size_t kWaitBytes = 64;  // of a reason of waiting
+constexpr size_t kWaitBytes = 64;  // per reason of waiting
 constexpr size_t kPageBytes = 500 * 1024;
 
-// "<file>.<record>": the page has the records before it.
+// "<file>.<record>": the page contains the records before it.
 struct Place {
   uint64_t file = 0;
   uint64_t record = 0;
@@ -53,7 +53,7 @@ size_t bytes_of(const proto::EndedTask& ended) {
          status.agent.str().size();
 }
 
-// Adds the entry if it was asked for; how much longer the page is.
+// Adds the entry if it matches the query; returns by how much the page has grown.
 size_t add_to(proto::HistoryPage& page, const proto::HistoryQuery& query,
               proto::HistoryRecord&& record) {
   if (auto* ended = std::get_if<proto::EndedTask>(&record)) {
@@ -97,7 +97,7 @@ Result<FoundHistory> find_page(const std::string& directory,
   uint64_t bytes_read = 0;
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     if (file->number > before.file) continue;
-    // Nothing in it, or in those before it, was written so late.
+    // Nothing in this file or earlier ones was written after `since`.
     if (query.since && file->changed < *query.since) return found;
     if (bytes_read > 0 && bytes_read + file->bytes > HistoryReader::kPageReadBytes) {
       found.next = to_text(Place{file->number, ~uint64_t{0}});
@@ -105,7 +105,8 @@ Result<FoundHistory> find_page(const std::string& directory,
     }
     bytes_read += file->bytes;
     Result<HistoryLog::Records> read = HistoryLog::read(directory, *file);
-    if (!read && read.error().code() == ErrorCode::kNotFound) return found;  // Forgotten just now.
+    // It was removed meanwhile.
+    if (!read && read.error().code() == ErrorCode::kNotFound) return found;
     if (!read) return std::move(read).error();
     found.page.damaged_bytes += static_cast<int64_t>(read->damaged_bytes);
     size_t at = read->records.size();
@@ -129,7 +130,7 @@ Result<FoundHistory> find_page(const std::string& directory,
   return found;
 }
 
-// When the last entry was written, if the life that wrote it did not end in order.
+// The time of the last entry, if the life that wrote it did not end cleanly.
 std::optional<Time> cut_off_at(const HistoryLog& log, Time now) {
   if (!log.last()) return std::nullopt;
   const Result<proto::HistoryRecord> record = proto::decode_history(*log.last());
@@ -141,10 +142,10 @@ std::optional<Time> cut_off_at(const HistoryLog& log, Time now) {
 }  // namespace
 
 struct History::Shared {
-  std::mutex writing;  // before `guard`; held while a batch is written
+  std::mutex writing;  // locked before `guard`; held while a batch is written
   std::unique_ptr<HistoryLog> log;
 
-  std::mutex guard;  // held for moments only: of all below
+  std::mutex guard;  // protects all members below; held only briefly
   std::deque<proto::HistoryRecord> waiting;
   size_t waiting_max = 0;
   uint64_t lost = 0;
@@ -152,7 +153,8 @@ struct History::Shared {
   Time lost_from = {};
   Time lost_until = {};
   std::vector<HistoryLog::File> files;
-  std::optional<std::vector<HistoryLog::File>> past;  // as they were when the log was opened
+  // The files at the time when the log was opened.
+  std::optional<std::vector<HistoryLog::File>> past;
 
   void put(std::vector<proto::HistoryRecord>&& records);
   std::vector<proto::HistoryRecord> take();
@@ -176,7 +178,7 @@ void History::Shared::lose_oldest() {
   waiting.pop_front();
 }
 
-// All that waits; where something was lost before it, that first.
+// Takes all waiting entries, with the gap of lost entries first if there is one.
 std::vector<proto::HistoryRecord> History::Shared::take() {
   const std::lock_guard lock(guard);
   std::vector<proto::HistoryRecord> records;
@@ -194,7 +196,7 @@ std::vector<proto::HistoryRecord> History::Shared::take() {
 void History::Shared::put_back(std::vector<proto::HistoryRecord>&& records) {
   const std::lock_guard lock(guard);
   if (records.empty()) return;
-  // The next batch reports the losses that take() has reported; they may be more by then.
+  // The next batch repeats the reported losses; there may be more by then.
   if (const auto* gap = std::get_if<proto::HistoryGap>(&records.front());
       gap != nullptr && gap->lost > 0) {
     lost_from = gap->from;
@@ -207,7 +209,8 @@ void History::Shared::put_back(std::vector<proto::HistoryRecord>&& records) {
   while (waiting.size() > waiting_max) lose_oldest();
 }
 
-// In a worker, or at the end in the loop's thread. All of it is written, or it waits again.
+// Runs in a worker, or at the end in the loop's thread. Either all entries are written, or they
+// wait again.
 Result<size_t> History::Shared::write_waiting(const HistoryLogOptions& options, Time now) {
   const std::lock_guard lock(writing);
   if (log == nullptr) {
@@ -247,13 +250,13 @@ History::History(Loop& loop, HistoryOptions options)
     shared_->past = files_;
     bytes_ = shared_->log->bytes();
     if (const std::optional<Time> from = cut_off_at(*shared_->log, now)) {
-      // Clocks differ.
+      // Clocks of machines differ.
       const Time until = std::max(*from, std::min(now, options_.led_until.value_or(now)));
       first.emplace_back(proto::HistoryGap{.from = *from, .until = until});
     }
   }
   first.emplace_back(proto::LifeBegan{.leader = options_.leader, .at = now});
-  // At once: a life that is killed while it is young must have begun.
+  // At once, so that the beginning is on the disk even if this master is killed soon.
   shared_->put(std::move(first));
   const Result<size_t> written = shared_->write_waiting(options_.log, now);
   on_written(written ? Result<void>() : written.error(), written ? *written : 0);

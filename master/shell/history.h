@@ -1,8 +1,8 @@
 #pragma once
 
-// The master's history on its disk: written behind, in batches of up to a second, by a worker
-// thread. No message waits for it, and its failures stop nothing else: entries wait for a
-// disk that is full, and if too many wait, the oldest are lost and their gap is told.
+// The master's history on its disk. A worker thread writes it in batches of up to a second. No
+// message waits for it, and its failures do not affect anything else: while writes fail, entries
+// wait, and if too many wait, the oldest are dropped and a gap is recorded.
 
 #include <cstdint>
 #include <functional>
@@ -21,20 +21,21 @@ namespace proffer::master {
 struct HistoryOptions {
   HistoryLogOptions log = {};
   LeaderEpoch leader = {};
-  // When the life before led no longer, since another master led: nothing after it is missing.
+  // The time at which the last life of this master stopped to lead because another master led: no
+  // entries after it are missing.
   std::optional<Time> led_until = {};
-  Duration delay = milliseconds(500);  // from the first entry of a batch to its writing
+  Duration delay = milliseconds(500);  // from the first entry of a batch until it is written
   Duration retry = seconds(5);         // after an error
   size_t waiting_max = 20'000;         // entries
 };
 
-// One page of it, and where the next one begins.
+// One page of the history, and the place of the next page.
 struct FoundHistory {
   proto::HistoryPage page = {};
   std::string next = {};  // HistoryQuery::before of the next page; empty: there is none
 };
 
-// Reads pages of a history in a worker thread, a few at a time.
+// Reads pages of a history in a worker thread, with a limit on concurrent reads.
 class HistoryReader {
  public:
   using Done = std::function<void(Result<FoundHistory>)>;
@@ -45,9 +46,10 @@ class HistoryReader {
   HistoryReader(const HistoryReader&) = delete;
   HistoryReader& operator=(const HistoryReader&) = delete;
 
-  // `done` is called in a later turn, not at all if this is destroyed first. A page may be short,
-  // or empty, and still have a next one: each reads at most kPageReadBytes or a file. Errors:
-  // kInvalidArgument, a wrong `before`; kResourceExhausted, too many read at a time; kUnavailable.
+  // `done` is called in a later turn; it is not called if this is destroyed first. A page may be
+  // short or empty and still have a next page: each read examines at most kPageReadBytes or one
+  // file. Errors: kInvalidArgument: a wrong `before`; kResourceExhausted: too many concurrent
+  // reads; kUnavailable.
   void read(std::vector<HistoryLog::File> files, proto::HistoryQuery query, Done done);
   static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
 
@@ -58,13 +60,13 @@ class HistoryReader {
   size_t reads_ = 0;
 };
 
-// What a master that does not lead now saw while it led. Nothing is written.
+// The history of a standby from the time when it led. Nothing is written.
 class PastHistory {
  public:
-  // Removes what is too old, and looks how the last life ended. Blocks.
+  // Removes files that are too old, and reads how the last life ended. Blocks.
   PastHistory(Loop& loop, const HistoryLogOptions& options);
-  // As HistoryReader::read(). The first page has a gap until now if the last life did not end in
-  // order; its true end is when the next master led, if the caller knows that.
+  // As HistoryReader::read(). If the last life did not end cleanly, the first page has a gap until
+  // now; a caller that knows when the next master began to lead can shorten it.
   void read(proto::HistoryQuery query, HistoryReader::Done done);
 
  private:
@@ -72,12 +74,12 @@ class PastHistory {
   const Duration age_max_;
   HistoryReader reader_;
   std::vector<HistoryLog::File> files_;
-  std::optional<Time> cut_off_at_;  // the last life was, after its last entry
+  std::optional<Time> cut_off_at_;  // the time of the last entry, if the last life was cut off
 };
 
 class History {
  public:
-  // Reads where the life before ended: if it was not in order, a gap is written first. Blocks.
+  // Reads how the last life ended; if not cleanly, writes a gap first. Blocks.
   History(Loop& loop, HistoryOptions options);
   // Drops waiting entries: call finish() first.
   ~History();
@@ -85,26 +87,26 @@ class History {
   History& operator=(const History&) = delete;
 
   void add(std::vector<proto::HistoryRecord>&& records);
-  // Writes all that waits, and these. Blocks, and waits for a write that is under way.
+  // Writes all waiting entries, and `last`. Blocks, also for a write that is under way.
   void finish(std::vector<proto::HistoryRecord>&& last);
 
   using Found = FoundHistory;
   // As HistoryReader::read().
   void read(proto::HistoryQuery query, HistoryReader::Done done);
-  // The same of what was there before this life, and nothing that was added in it. kUnavailable,
-  // too: the history could not be opened yet.
+  // The same for the entries of earlier lives only. Also kUnavailable: the history could not be
+  // opened yet.
   void read_past(proto::HistoryQuery query, HistoryReader::Done done);
 
-  // Why nothing is written now; empty: all is well.
+  // Why nothing is written at present; empty: it works.
   const std::string& trouble() const { return trouble_; }
-  uint64_t written() const { return written_; }  // entries, in this life
+  uint64_t written() const { return written_; }  // entries, by this process
   uint64_t lost() const;
   uint64_t bytes() const { return bytes_; }  // on the disk
-  size_t waiting() const;                    // entries, to be written
+  size_t waiting() const;                    // entries that are not written yet
   size_t waiting_max() const { return options_.waiting_max; }
 
  private:
-  struct Shared;  // with the worker
+  struct Shared;  // shared with the worker
   void arm(Duration delay);
   void write();
   void on_written(Result<void> result, size_t count);

@@ -9,7 +9,7 @@
 namespace proffer::master {
 namespace {
 
-// A life that was killed may have ended without its last entries, but not after another led.
+// A killed master may have lost its last entries, but only from before the next master led.
 void end_gaps_at(proto::HistoryPage& page, Time led_until, const std::optional<Time>& since) {
   for (proto::HistoryGap& gap : page.gaps) {
     gap.until = std::max(gap.from, std::min(gap.until, led_until));
@@ -79,7 +79,7 @@ void HistoryCalls::on_reply(PeerId standby, const proto::Reply& reply) {
   parse(reply, std::move(done));
 }
 
-// A page is long: the loop has other things to do.
+// A page is long, so it is not parsed in the loop's thread.
 void HistoryCalls::parse(proto::Reply reply, std::function<void(Result<FoundHistory>)> done) {
   const auto result = std::make_shared<Result<FoundHistory>>(FoundHistory());
   loop_.work(

@@ -1,4 +1,4 @@
-// Read on_request first: a request becomes a call of a route, which reads or changes.
+// Read on_request first: it turns a request into a call of a route, which reads or changes.
 
 #include "master/shell/http_api.h"
 
@@ -14,7 +14,7 @@
 namespace proffer::master {
 namespace {
 
-// Of the scheduler of services, beside the time that the request waits.
+// For the scheduler of services, in addition to the wait of the request.
 constexpr Duration kAnswersIn = seconds(10);
 
 HttpReply reply_of(Result<Page> page) {
@@ -22,12 +22,12 @@ HttpReply reply_of(Result<Page> page) {
   return {.body = proto::with_next(std::move(page->json), page->next)};
 }
 
-// Of the same body it is the same, in each life of the master.
+// The same for equal bodies, in each life of the master.
 std::string etag_for(const std::string& body) {
   return text('"', std::hash<std::string>()(body), '-', body.size(), '"');
 }
 
-// Answers of schedulers are JSON, or text of their own.
+// Answers of schedulers are JSON or plain text.
 HttpReply relayed_reply(Result<std::string> told) {
   if (!told) return error_reply(told.error());
   HttpReply reply{.body = *std::move(told)};
@@ -53,7 +53,7 @@ void HttpApi::on_request(const HttpRequest& request, HttpResponder responder) {
       asked != nullptr && asked->route->serves == Serves::kEvents && wants_event_stream(request)) {
     return stream_events(*asked, request, std::move(responder));
   }
-  // A Tell is copied, and a responder cannot be.
+  // A Tell must be copyable, and a responder is not.
   const Tell tell =
       [responder = std::make_shared<HttpResponder>(std::move(responder))](const HttpReply& reply) {
         responder->respond(reply.status, reply.type, reply.body, reply.headers);
@@ -85,7 +85,7 @@ void HttpApi::read(HttpCall call, const HttpRequest& request, Tell tell) {
   if (!waits) tell(error_reply(waits.error()));
 }
 
-// Of a route that the core answers at once.
+// For a route that the core answers at once.
 HttpReply HttpApi::page_now(const HttpCall& call, const PrincipalPtr& by) {
   if (!process_.may_serve()) {
     return error_reply(Error::unavailable("this master is no longer the leader")
@@ -124,7 +124,7 @@ void HttpApi::carry_out(const HttpCall& call, const HttpRequest& request, const 
                     [tell](Result<Page> page) { tell(reply_of(std::move(page))); });
 }
 
-// The body is the scheduler's to read, and its answer is passed on as it is.
+// The body is for the scheduler, and its answer is passed on unchanged.
 void HttpApi::relay(const HttpCall& call, const HttpRequest& request, const Tell& tell) {
   Result<proto::RequestOptions> options = proto::parse_request_options(call.arguments);
   if (!options) return tell(error_reply(options.error()));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The master's HTTP below /v1/: the methods of the route table, with ETags, waiting reads, streams
-// of events and Idempotency-Keys.
+// The master's HTTP API below /v1/: the methods of the route table, with ETags, reads that wait for
+// a change, streams of events, and Idempotency-Keys.
 
 #include <functional>
 #include <memory>
@@ -20,22 +20,22 @@ namespace proffer::master {
 
 class HttpApi {
  public:
-  // What the master's process has. The references must outlive this.
+  // The parts of the master's process. The referenced values must outlive this.
   struct Process {
     Loop& loop;
     Api& api;
     const std::unique_ptr<Master>& core;
-    const std::unique_ptr<EventLog>& events;  // nullptr: none is kept
+    const std::unique_ptr<EventLog>& events;  // nullptr: no events are kept
     const PolicyOptions& policy;
     std::function<LeaderEpoch()> leader = {};
     std::function<bool()> may_serve = {};
-    std::function<bool()> waits_for_disk = {};  // writes are refused meanwhile
+    std::function<bool()> waits_for_disk = {};  // writes are refused while it returns true
   };
   explicit HttpApi(Process process);
   HttpApi(const HttpApi&) = delete;
   HttpApi& operator=(const HttpApi&) = delete;
 
-  // Only while it leads. The answer may come later.
+  // Only while the master leads. The answer may come later.
   void on_request(const HttpRequest& request, HttpResponder responder);
 
  private:
@@ -52,7 +52,7 @@ class HttpApi {
   Process process_;
   KeptAnswers answers_;
   HttpPolls polls_;
-  std::optional<EventStreams> streams_;  // from the first one on
+  std::optional<EventStreams> streams_;  // from the first stream on
 };
 
 }  // namespace proffer::master

@@ -9,7 +9,7 @@
 namespace proffer::master {
 namespace {
 
-// After a look the loop does other things for nine times as long.
+// After a check of polls, the loop does other work for nine times as long.
 constexpr int64_t kRestFor = 9;
 
 }  // namespace

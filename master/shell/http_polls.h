@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads over HTTP that wait until their answer is another one (?wait=30s with If-None-Match). They
-// are looked at in turn, so seldom that all of them together take a tenth of the loop's time.
+// HTTP reads that wait until their answer changes (?wait=30s with If-None-Match). They are checked
+// in turn, at a rate that takes at most a tenth of the loop's time.
 
 #include <deque>
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace proffer::master {
 
-// Further ones are refused; of one user a quarter.
+// Further polls are refused; a user may have a quarter of them.
 inline constexpr size_t kPollsMax = 64;
 inline constexpr size_t kPollsPerUserMax = kPollsMax / 4;
-// How soon a change is seen if there are few.
+// The delay until a change is noticed if there are few polls.
 inline constexpr Duration kPollEvery = milliseconds(200);
 
 class HttpPolls {
@@ -27,10 +27,10 @@ class HttpPolls {
     HttpCall call = {};
     PrincipalPtr by = {};
     std::string known = {};  // the ETag of the answer that the client has
-    Time until = {};         // then it is answered all the same, by 304
+    Time until = {};         // then the answer is 304
     std::function<void(HttpReply)> tell = {};
   };
-  // `read` gives the answer as it is now, with its ETag.
+  // `read` returns the present answer with its ETag.
   HttpPolls(Loop& loop, std::function<HttpReply(const Poll&)> read);
 
   // Errors: kResourceExhausted; then the poll is not kept.
@@ -46,12 +46,12 @@ class HttpPolls {
 
   Loop& loop_;
   const std::function<HttpReply(const Poll&)> read_;
-  std::deque<Waiting> polls_;  // the one that was looked at longest ago first
+  std::deque<Waiting> polls_;  // the poll that was checked longest ago is first
   Time rests_until_ = {};
   Timer timer_;
 };
 
-// The value of the header ETag of a reply; empty: it has none.
+// The value of the ETag header of a reply; empty: it has none.
 std::string_view etag_of(const HttpReply& reply);
 
 }  // namespace proffer::master

@@ -17,7 +17,7 @@ std::string_view verbs_of(const Route& route) {
   return route.changes() ? kChangeVerbs : kReadVerbs;
 }
 
-// Whether `path` is that of the route; the part that stands in braces is kept.
+// Whether `path` matches the route; `part` becomes the part in braces.
 bool matches(std::string_view pattern, std::string_view path, std::string* part) {
   const size_t open = pattern.find('{');
   if (open == pattern.npos) return pattern == path;
@@ -30,7 +30,7 @@ bool matches(std::string_view pattern, std::string_view path, std::string* part)
   return true;
 }
 
-// Of the path below kApiPrefix.
+// `path` is the part below kApiPrefix.
 const Route* find_path(std::string_view path, std::string* part = nullptr) {
   for (const Route& route : routes()) {
     if (!route.path.empty() && matches(route.path, path, part)) return &route;
@@ -60,7 +60,7 @@ HttpReply wrong_verb(const HttpRequest& request, const Route& route) {
   return reply;
 }
 
-// "application/json; charset=utf-8" is JSON, too.
+// "application/json; charset=utf-8" counts as JSON.
 std::string media_type(const HttpRequest& request) {
   const std::string_view given = request.header("content-type").value_or("");
   std::string type(trimmed(given.substr(0, given.find(';'))));
@@ -70,7 +70,7 @@ std::string media_type(const HttpRequest& request) {
   return type;
 }
 
-// A page of a stranger's can make a browser send forms and plain text, but not these.
+// A page of another site can make a browser send forms and plain text, but not these types.
 std::optional<HttpReply> check_type(const HttpRequest& request, const Route& route) {
   const std::string type = media_type(request);
   if (type == kJsonType) return std::nullopt;
@@ -101,7 +101,7 @@ Result<Duration> wait_of(const HttpRequest& request, const std::string& value) {
   return wait;
 }
 
-// What the query string says, as arguments of the route.
+// Converts the query string to arguments of the route.
 Result<HttpCall> read_query(const HttpRequest& request, const Route& route) {
   HttpCall call{.route = &route};
   if (route.changes() && route.serves != Serves::kRequest) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Requests over HTTP as calls of the route table. Pure.
+// Turns HTTP requests into calls of the route table. Pure.
 
 #include <string>
 #include <string_view>
@@ -24,18 +24,18 @@ struct HttpReply {
 };
 HttpReply error_reply(const Error& error);
 
-// A request that may be carried out.
+// A valid request.
 struct HttpCall {
   const Route* route = nullptr;
-  std::string arguments = {};  // JSON; of a request to a framework, its RequestOptions
-  std::string framework = {};  // of the path
-  Duration wait = {};          // for another answer than the one that is known
+  std::string arguments = {};  // JSON; for a request to a framework, its RequestOptions
+  std::string framework = {};  // from the path
+  Duration wait = {};          // how long to wait for an answer other than the known one
 };
-// How long an answer may wait to be another one.
+// Maximum time that a read may wait for a change.
 inline constexpr Duration kHttpWaitMax = minutes(1);
 
-// The call, or the refusal: 404 for the path, 405 for the verb, 415 for a body of another type, 400
-// for arguments of the query.
+// The call, or the refusal: 404 for the path, 405 for the verb, 415 for another content type, 400
+// for query arguments.
 std::variant<HttpCall, HttpReply> http_call(const HttpRequest& request);
 
 // For the header Allow: "GET, HEAD" or "POST".

@@ -27,7 +27,7 @@ void Inbox::add(Item item, Time now) {
   if (is_new) line_up(at->first, queue, now);
 }
 
-// Whether it is paced, the frame says that is next.
+// The first waiting frame decides whether the user is paced.
 void Inbox::line_up(const std::string& user, const Queue& queue, Time now) {
   const Time from = queue.items.front().is_paced ? pace_.left_at(user, now) : now;
   if (from <= now) {
@@ -42,7 +42,7 @@ std::optional<Inbox::Item> Inbox::take(Time now) {
   while (!paused_.empty() && paused_.begin()->first <= now) {
     const auto paused = paused_.extract(paused_.begin());
     Queue& queue = queues_.at(paused.value().second);
-    queue.used = std::max(queue.used, begins_at_);  // a pause saves nothing up
+    queue.used = std::max(queue.used, begins_at_);  // unused time is not saved up
     order_.emplace(queue.used, paused.value().second);
   }
   if (order_.empty()) return std::nullopt;
@@ -68,7 +68,7 @@ void Inbox::took(const Effort& effort, Time now) {
   if (at->second.items.empty()) {
     queues_.erase(at);
   } else {
-    // Also what costs nothing that the clock shows is a turn.
+    // Each turn costs at least a microsecond, even if the clock shows none.
     at->second.used = at->second.used + std::max(effort.time, microseconds(1));
     line_up(at->first, at->second, now);
   }
@@ -79,7 +79,7 @@ void Inbox::served(const std::string& user, const Effort& effort, Time now) {
   const Duration cost = std::max(effort.time, microseconds(1)) +
                         kLoopTimePerKib * static_cast<int64_t>(effort.bytes >> 10);
   const Duration gained = kLoopTimePerTask * static_cast<int64_t>(effort.tasks);
-  // A process that stood still for seconds has not worked for this user.
+  // If the process was stopped for seconds, the user is not charged for that time.
   const int64_t micros = (std::min(cost, kLoopTimeAtOnce) - gained).micros();
   if (micros > 0) {
     pace_.use(user, micros, now);

@@ -5,9 +5,9 @@
 namespace proffer::master {
 namespace {
 
-// In each turn, frames of all users are served as they come for so long.
+// The time per turn in which frames of all users are handled at once.
 constexpr Duration kAtOnceMax = microseconds(100);
-// A small frame lies in a buffer of libzmq's with others, which it would keep.
+// A small frame shares a buffer of libzmq with others, and keeping the frame would keep the buffer.
 constexpr size_t kCopiedBytesMax = size_t{16} << 10;
 
 }  // namespace
@@ -86,7 +86,7 @@ Inbox::Effort Intake::serve(PeerId peer, const ReceivedFrame& frame, Time begun)
 // The loop may sleep until a user may be served again.
 void Intake::end_turn() {
   at_once_ = {};
-  // One that may be served already waits for the disk, after which a turn follows.
+  // A user that may already be served waits for the disk; a turn follows after that.
   if (inbox_.empty()) return;
   pause_ends_.arm(inbox_.is_ready(loop_.now()) ? std::nullopt : inbox_.next_at());
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Between the sockets and the master: while there are few frames they are served as they come, and
-// by their users' turns (master/shell/inbox.h) as soon as there are more than a turn of the loop
-// can take. The frames that wait of one user are bounded; further ones are shed.
+// Between the sockets and the master. While there are few frames, each is handled at once. If there
+// are more than one turn of the loop can handle, users take turns (master/shell/inbox.h). The
+// waiting frames of a user are bounded; further frames are shed.
 
 #include <cstddef>
 #include <functional>
@@ -18,27 +18,27 @@
 
 namespace proffer::master {
 
-// A turn of the loop under load: so long it reads ahead, and so long it serves the messages read.
-// Short, since a launch takes several turns; a single frame may take longer.
+// Under load, a turn of the loop reads ahead for this long, and then handles frames for this long.
+// It is short because a launch takes several turns; a single frame may take longer.
 inline constexpr Duration kReadTimeMax = microseconds(400);
 inline constexpr Duration kServeTimeMax = microseconds(400);
 
 class Intake final : public Pump {
  public:
   struct Handlers {
-    // Returns how many tasks were launched by it or changed their state.
+    // Returns the number of tasks that were launched or changed their state.
     std::function<size_t(PeerId, std::span<const std::byte>)> on_frame = {};
     std::function<void(PeerId)> on_lost = {};
-    // There is no room for it: too much of this user, or of this connection, waits already. False:
-    // it is kept all the same (only asked for a connection).
+    // Called if there is no room for the frame: too many frames of this user, or of this
+    // connection, wait. False: the frame is kept anyway (only possible for a full connection).
     std::function<bool(PeerId, std::span<const std::byte>, bool is_user_full)> on_shed = {};
-    // The user of a peer: each has a queue of its own. nullptr: a stranger.
+    // The user of a peer; each user has a queue. nullptr: unidentified.
     std::function<PrincipalPtr(PeerId)> principal_of = {};
-    // Such users are paced, too. False: reading waits until there is room for it
-    // (master/core/policy.h).
+    // True: the user may be shed, and is paced. False: if there is no room for its frame, reading
+    // stops until there is (master/core/policy.h).
     std::function<bool(const Principal*)> may_be_shed = {};
-    // False: frames wait in the queues. Each turn of the loop asks
-    // again, so a turn must follow when it becomes true.
+    // False: frames wait in the queues. It is asked in each turn of the loop, so a turn must follow
+    // when it becomes true.
     std::function<bool()> may_serve = {};
   };
 
@@ -49,7 +49,7 @@ class Intake final : public Pump {
 
   void receive(PeerId peer, ReceivedFrame frame);
   void lost(PeerId peer);
-  // False while so much waits that nothing more may be read.
+  // False: too many frames wait, so no more may be read.
   bool may_read() const;
 
   void pump() override;
@@ -64,8 +64,8 @@ class Intake final : public Pump {
   Loop& loop_;
   Handlers handlers_;
   Inbox inbox_;
-  Duration at_once_ = {};     // that frames of this turn took which did not wait
-  std::string holding_ = {};  // a user that had no room and is not shed: reading waits
+  Duration at_once_ = {};     // time spent in this turn on frames that did not wait
+  std::string holding_ = {};  // a user without room that may not be shed: reading has stopped
   TurnHook turn_ends_;
   Timer pause_ends_;
 };

@@ -6,7 +6,7 @@
 namespace proffer::master {
 namespace {
 
-// Nothing was done, or nobody knows yet: to be tried again.
+// The request was not carried out, or its result is unknown: it may be repeated.
 bool is_for_now(int status) { return status == 429 || status == 503 || status == 504; }
 
 }  // namespace
@@ -74,7 +74,7 @@ void KeptAnswers::forget(std::map<Name, Kept>::iterator at) {
   answers_.erase(at);
 }
 
-// One that is not answered yet is kept until it is.
+// A request without an answer yet is kept until it has one.
 void KeptAnswers::forget_old(Time now) {
   while (!ends_.empty() && ends_.begin()->first <= now) {
     const auto at = answers_.find(ends_.begin()->second);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Answers to writes over HTTP that came with an Idempotency-Key: a second one with the same key, of
-// the same user, gets the first one's answer, and nothing is done again. In memory: another life of
-// the master knows no keys of this one (ADR 0126).
+// Answers to HTTP writes with an Idempotency-Key. A repeated request with the same key from the
+// same user gets the first answer and is not carried out again. The answers are in memory only:
+// after a failover or a restart, keys are unknown (ADR 0126).
 
 #include <cstdint>
 #include <functional>
@@ -20,11 +20,11 @@
 namespace proffer::master {
 
 inline constexpr Duration kAnswersKept = minutes(10);
-// Further keys are refused until older ones are forgotten. Of one user a tenth.
+// Further keys are refused until older ones expire. A user may have a tenth of them.
 inline constexpr size_t kAnswersKeptMax = 10'000;
 inline constexpr size_t kAnswersKeptBytesMax = size_t{32} << 20;
 inline constexpr size_t kUserPart = 10;
-// A larger answer is not kept: its request is one to a scheduler, which knows it by its id.
+// A larger answer is not kept: it comes from a scheduler, which recognizes the request by its id.
 inline constexpr size_t kAnswerKeptBytesMax = size_t{32} << 10;
 
 class KeptAnswers {
@@ -36,18 +36,19 @@ class KeptAnswers {
     auto operator<=>(const Name&) const = default;
   };
 
-  // True: it is new, and is to be done; finish() must follow. False: `tell` gets the answer, now or
-  // when it is there. `what` is the path and the body. Errors: kInvalidArgument (no such key, or it
-  // was used for something else), kResourceExhausted.
+  // True: the key is new; carry the request out, then call finish(). False: `tell` gets the answer,
+  // now or when it exists. `what` is the path and the body. Errors: kInvalidArgument (a malformed
+  // key, or one used for another request), kResourceExhausted.
   Result<bool> begin(const Name& name, std::string_view what, Time now, Tell tell);
-  // Those that asked again are told. Not kept: 429, 503 and 504, after which it may be tried again.
+  // Sends the answer to repeated requests too. Answers with 429, 503 and 504 are not kept, because
+  // the request may be repeated.
   void finish(const Name& name, const HttpReply& reply);
 
   size_t size() const { return answers_.size(); }
 
  private:
   struct Kept {
-    size_t what = 0;  // hashed
+    size_t what = 0;  // a hash
     Time until = {};
     bool is_answered = false;
     HttpReply reply = {};
@@ -61,7 +62,7 @@ class KeptAnswers {
   void forget_old(Time now);
 
   std::map<Name, Kept> answers_;
-  std::set<std::pair<Time, Name>> ends_;  // of each of them
+  std::set<std::pair<Time, Name>> ends_;  // the time at which each is dropped
   std::map<std::string, Use> users_;
   size_t bytes_ = 0;
 };

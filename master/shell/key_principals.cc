@@ -12,7 +12,8 @@
 namespace proffer::master {
 namespace {
 
-// Of interfaces that are up, without link-local ones, which mean nothing without an interface.
+// Addresses of interfaces that are up, without link-local ones, which are useless without an
+// interface.
 std::vector<std::string> own_addresses(bool loopback) {
   std::vector<std::string> found;
   ifaddrs* all = nullptr;
@@ -46,7 +47,7 @@ Principal principal_of(const KnownKey& key) {
   if (key.kind == KeyKind::kAgent) {
     principal.agent = AgentId(key.name);
     principal.user = key.runs_as;
-    // Of its own machine, where root is root.
+    // It is root on its own machine, so it counts as root.
     if (key.runs_as == "root") principal.uid = 0;
   } else if (const std::optional<uint32_t> uid = find_uid(key.name)) {
     principal.uid = *uid;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the keys of peers mean on this machine, and where other machines find this one.
+// The principals of keys on this machine, and the addresses at which other machines reach this
+// master.
 
 #include <string>
 #include <vector>
@@ -11,13 +12,13 @@
 
 namespace proffer::master {
 
-// The principal of a peer that came with this key. Of a user's key, the same value as the kernel's
-// word gives, by the user's name: with the groups that this machine's user database says, or none
-// and kNoUid if it does not know the name. May read files.
+// The principal of a peer with this key. For a user's key, it equals the principal that the kernel
+// gives for the user's name: with the groups of this machine's user database, or without groups and
+// with kNoUid if the name is unknown. May read files.
 Principal principal_of(const KnownKey& key);
 
-// As host:port, for join tokens: those that an operator named, else where the socket is bound; of
-// one that is bound to all addresses, those of this machine, the loopback ones only if there are no
+// host:port values for join tokens: the named ones of the operator, or else the bound address. If
+// that is the wildcard address, the addresses of this machine, with loopback only if there are no
 // others. At most kAddressesMax.
 std::vector<std::string> reachable_at(const Address& bound, const std::vector<Address>& named);
 inline constexpr size_t kAddressesMax = 8;

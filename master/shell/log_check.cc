@@ -16,7 +16,7 @@ bool is_there(const std::string& path) {
   return std::filesystem::exists(path, error);
 }
 
-// Whether a log with a record has been begun in it.
+// Whether the directory contains a log with a record.
 bool has_files(const std::string& directory) {
   std::error_code error;
   std::filesystem::directory_iterator entry(directory, error);
@@ -54,7 +54,7 @@ void LogCheck::look(Kind kind, const HistoryLogOptions& log) {
     return;
   }
   const Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::look(log, loop_.now());
-  if (!opened) return;  // The log says why when it is opened for writing.
+  if (!opened) return;  // The log reports the error when it is opened for writing.
   const std::vector<HistoryLog::File>& files = (*opened)->files();
   if (files.empty() && options_.has_been_here) {
     found_.emplace_back(LogFileMissing{.directory = directory});
@@ -76,8 +76,8 @@ void LogCheck::look(Kind kind, const HistoryLogOptions& log) {
   logs_.push_back(std::move(found));
 }
 
-// A leader whose places are before the end of the log sets it aside and says so. Behind a registry
-// that was restored a million epochs have not been.
+// A leader whose places are before the end of the log sets the log aside and reports it. A restored
+// registry skips a million epochs, which are not missing leaders.
 void LogCheck::note_last(const std::string& directory, LeaderEpoch last) {
   constexpr uint64_t kRestored = 1'000'000;
   const uint64_t leader = options_.leader.value();
@@ -92,8 +92,8 @@ LogCheck::Found LogCheck::read(Kind kind, const std::string& directory,
                                const HistoryLog::File& file, bool wants_last) {
   Found found;
   const Result<HistoryLog::Records> read = HistoryLog::read(directory, file);
-  if (!read) return found;  // Forgotten just now; a disk that refuses is told by its readers.
-  // A file without a record is one that was emptied: it gets its name with its first.
+  if (!read) return found;  // It was removed meanwhile; readers report a failing disk.
+  // A file without a record was emptied, since a file is named with its first record.
   found.damaged_bytes = read->damaged_bytes;
   if (!wants_last || kind == Kind::kEvents) return found;
   for (size_t at = read->records.size(); at > 0 && !found.last; --at) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// What is wrong with the files of the history and of the event log when a master begins to lead:
-// told once, while it serves. Nothing is mended: readers skip what is damaged.
+// Checks the files of the history and of the event log when a master begins to lead. Problems are
+// reported once, while the master already serves. Files are not repaired: readers skip damaged
+// parts.
 
 #include <cstdint>
 #include <functional>
@@ -35,8 +36,8 @@ struct LogFileDamaged {
 
 struct LogFileMissing {
   std::string directory;
-  uint64_t after = 0;   // the numbers of the files beside the gap; 0: the first of all
-  uint64_t before = 0;  // 0: all are missing
+  uint64_t after = 0;   // numbers of the files beside the gap; 0: the gap is at the beginning
+  uint64_t before = 0;  // 0: all files are missing
 
   static constexpr TraceKind kind() {
     return {TraceLevel::kMisbehaved,
@@ -49,10 +50,10 @@ struct LogFileMissing {
   }
 };
 
-// The log was put back from a copy, or its last file was cut or removed.
+// The log was restored from a copy, or its last file was cut or removed.
 struct LogIsOlder {
   std::string directory;
-  LeaderEpoch last;  // of which it says something
+  LeaderEpoch last;  // the last leader in the log
   LeaderEpoch leader;
 
   static constexpr TraceKind kind() {
@@ -67,7 +68,7 @@ struct LogIsOlder {
   }
 };
 
-// What a data directory has of an earlier life beside its registry.
+// What a data directory contains of an earlier life besides its registry.
 TracesOfAMaster traces_of_a_master(const std::string& data_dir, const HistoryLogOptions& events,
                                    Time now);
 
@@ -78,7 +79,7 @@ class LogCheck {
     LeaderEpoch leader = {};
     // No other master has led between two lives of this one.
     bool is_alone = false;
-    // Another life has been before, so logs that are not there are missing.
+    // This master has led before, so missing logs were lost.
     bool has_been_here = false;
   };
 
@@ -87,8 +88,8 @@ class LogCheck {
   LogCheck(const LogCheck&) = delete;
   LogCheck& operator=(const LogCheck&) = delete;
 
-  // Before the log is opened for writing, which adds to it. Blocks for its last file; the others
-  // are read after start(), one at a time.
+  // Call this before the log is opened for writing, which adds to it. Blocks for its last file; the
+  // other files are read after start(), one at a time.
   enum class Kind : uint8_t { kHistory, kEvents };
   void look(Kind kind, const HistoryLogOptions& log);
   void start();
@@ -97,8 +98,8 @@ class LogCheck {
   struct Log {
     Kind kind = Kind::kHistory;
     std::string directory = {};
-    std::vector<HistoryLog::File> files = {};  // still to be read: the newest is the last
-    bool knows_last = false;                   // the last leader
+    std::vector<HistoryLog::File> files = {};  // files still to be read, the newest last
+    bool knows_last = false;                   // the last leader is known
   };
   struct Found {
     uint64_t damaged_bytes = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The id of this master, at whatever address: a file in its data directory.
+// The id of this master, which does not depend on its address: a file in its data directory.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace proffer::master {
 
-// What DATA_DIR/master_id says; made if it is missing. Hold the directory's lock. Errors:
-// kUnavailable; kCorruption if there is something else in it.
+// The content of DATA_DIR/master_id, which is made if it is missing. Hold the directory's lock.
+// Errors: kUnavailable; kCorruption: the file has another content.
 struct OwnMasterId {
   proto::MasterId id = {};
   bool is_new = false;  // the file was missing

@@ -1,6 +1,6 @@
 #pragma once
 
-// The metrics of a master, as its HTTP server gives them. docs/concepts/metrics.md has the names.
+// The metrics of a master for its HTTP server. docs/concepts/metrics.md lists the names.
 
 #include <deque>
 #include <map>
@@ -23,7 +23,7 @@
 
 namespace proffer::master {
 
-// The writes to the registry, which end in the order in which they began.
+// The writes to the registry. They end in the order in which they begin.
 class RegistryWrites {
  public:
   void began(Time now) { waiting_.push_back(now); }
@@ -36,19 +36,19 @@ class RegistryWrites {
   const TimeHistogram& took() const { return took_; }
 
  private:
-  std::deque<Time> waiting_;  // as many as the store takes, kStoreQueuedMax
+  std::deque<Time> waiting_;  // at most kStoreQueuedMax, as in the store
   TimeHistogram took_;
 };
 
-// What became of tasks.
+// Counts of task changes.
 class TaskCounts {
  public:
   using Ends = std::map<std::pair<proto::TaskState, proto::TaskReason>, uint64_t>;
 
   void count(const std::vector<TraceEvent>& events);
-  // Those that ended, by how they did.
+  // Ended tasks, by how they ended.
   const Ends& ends() const { return ends_; }
-  // How often one was launched or came to another state.
+  // The number of launches and changes of state.
   uint64_t moves() const { return moves_; }
 
  private:
@@ -56,16 +56,16 @@ class TaskCounts {
   uint64_t moves_ = 0;
 };
 
-// The parts that have figures of their own.
+// The parts that have metrics.
 struct MasterParts {
   const Master& core;
   LeaderEpoch leader = {};
   const LatencyHistogram& decisions;
   const History* history;  // nullptr: none is kept
-  const EventLog* events;  // the same
+  const EventLog* events;  // nullptr: none is kept
   const Router& router;
   const Inbox& inbox;
-  size_t writes_waiting;  // of the registry
+  size_t writes_waiting;  // to the registry
   const RegistryWrites& writes;
   const TaskCounts& tasks;
   const ConditionWatch& conditions;
@@ -79,7 +79,7 @@ struct MasterParts {
 // O(agents + frameworks + roles + offers).
 MetricsText master_metrics(const MasterParts& master, MetricsFormat format);
 
-// Of a master that does not lead. `follower`: nullptr, it keeps no events.
+// The metrics of a standby. `follower`: nullptr: it keeps no events.
 MetricsText standby_metrics(const TraceLog& trace, const EventFollower* follower,
                             MetricsFormat format);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The newest event of each kind, and of each way in which tasks end: the exemplars of counters, so
-// that a look at a graph leads to the event log.
+// The newest event of each kind, and of each way in which tasks end. They are the exemplars of
+// counters, so that a point in a graph leads to the event log.
 
 #include <map>
 #include <optional>
@@ -17,12 +17,12 @@
 
 namespace proffer::master {
 
-// As many entries as there are kinds of events, and ways to end.
+// One entry per kind of event and per way to end.
 class NewestEvents {
  public:
   void note(const TraceEvent& event, const proto::EventPlace& place, Time at);
 
-  // {seq="17.4021"}, which `proffer events --from` takes; none: no such event yet.
+  // {seq="17.4021"}, a value for `proffer events --from`; none: no such event yet.
   std::optional<Exemplar> of_kind(std::string_view what) const;
   std::optional<Exemplar> of_end(proto::TaskState state, proto::TaskReason reason) const;
 
@@ -32,7 +32,7 @@ class NewestEvents {
     Time at = {};
   };
   static Exemplar exemplar(const Seen& seen);
-  LiteralMap<std::pair<std::string_view, Seen>> kinds_;  // one kind may be there twice
+  LiteralMap<std::pair<std::string_view, Seen>> kinds_;  // a kind may be listed twice
   std::map<std::pair<proto::TaskState, proto::TaskReason>, Seen> ends_;
 };
 

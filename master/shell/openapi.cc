@@ -50,7 +50,7 @@ proto::ApiOperation operation_of(const Route& route) {
 
 std::string who_may(const Route& route) {
   if (!route.action) return {};
-  // The policy tells it in the hint of a refusal.
+  // The policy names them in the hint of a refusal.
   const Principal stranger{.user = "another user", .uid = kNoUid};
   const Result<void> may = check_permission({}, &stranger, *route.action, "OWNER");
   return may ? "every user may" : may.error().hint();

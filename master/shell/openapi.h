@@ -6,10 +6,10 @@
 
 namespace proffer::master {
 
-// The OpenAPI file of the HTTP API, from the route table: docs/openapi.json.
+// The OpenAPI file of the HTTP API, made from the route table: docs/openapi.json.
 std::string openapi();
 
-// The users that may, for people, as the policy has it; empty: everybody.
+// The users that the policy permits, as text; empty: all users.
 std::string who_may(const Route& route);
 
 }  // namespace proffer::master

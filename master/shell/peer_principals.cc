@@ -20,7 +20,7 @@ PrincipalPtr PeerPrincipals::look_up(PeerId peer) {
   const Origin origin = sources_.origin_of(peer);
   if (!origin.key.empty()) return of_key(origin);
   if (origin.process) return users_.principal_of(origin.process->uid, sources_.now());
-  // TCP peers without a key are there only with --insecure_tcp, and from this machine.
+  // TCP peers without a key exist only with --insecure_tcp, and only from this machine.
   return own_key_.empty() && is_loopback(origin.host) ? taken_for_own() : nullptr;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// On whose behalf each connection of a master acts: the user that the kernel names, or what the
-// registry says of its key. Looked up once, with the first frame, and kept until the connection or
-// the key has ended.
+// The principal of each connection of a master: the user that the kernel reports, or the owner of
+// its key in the registry. It is looked up once, with the first frame, and kept until the
+// connection or the key ends.
 
 #include <functional>
 #include <optional>
@@ -21,33 +21,33 @@ namespace proffer::master {
 
 class PeerPrincipals {
  public:
-  // What its connection says of a peer.
+  // The facts that a connection gives about its peer.
   struct Origin {
-    std::optional<PeerProcess> process = {};  // of one that came by a Unix socket
-    PublicKey key = {};                       // of one that came by CURVE
-    std::string host = {};                    // by TCP: its address, numeric
+    std::optional<PeerProcess> process = {};  // for a Unix socket
+    PublicKey key = {};                       // for CURVE
+    std::string host = {};                    // for TCP: the numeric address
   };
   struct Sources {
     std::function<Origin(PeerId)> origin_of = {};
-    // nullptr: the registry does not know it, or this master does not lead.
+    // nullptr: the key is not in the registry, or this master does not lead.
     std::function<const KnownKey*(const PublicKey&)> find_key = {};
     std::function<Time()> now = {};
   };
 
   explicit PeerPrincipals(Sources sources) : sources_(std::move(sources)) {}
 
-  // Other machines are served by this key of the master's own; without one, TCP peers from this
-  // machine are taken for the user of this process.
+  // Other machines use this key to reach the master. Without a key, TCP peers from this machine
+  // count as the user of this process.
   void serve_by(const PublicKey& own) { own_key_ = own; }
 
-  // With the groups that the user had when the connection began, or a second before. nullptr if the
-  // kernel names no user (a peer that speaks an old ZMTP has no address), and if its key is not
-  // known, or not any more.
+  // Has the groups of the user at the begin of the connection, or a second earlier. nullptr if the
+  // kernel reports no user (a peer with an old ZMTP has no address), or if the key is unknown or
+  // revoked.
   PrincipalPtr of(PeerId peer);
-  // Whether of() was asked for it, and it was not forgotten.
+  // Whether of() was called for the peer, and the result was not forgotten.
   bool knows(PeerId peer) const { return known_.contains(peer); }
   void forget(PeerId peer) { known_.erase(peer); }
-  // Forgets and returns those that came with this key. O(connections).
+  // Forgets and returns the peers with this key. O(connections).
   std::vector<PeerId> forget_key(const PublicKey& key);
 
  private:
@@ -59,8 +59,8 @@ class PeerPrincipals {
   PublicKey own_key_ = {};
   UserCache users_;
   std::unordered_map<PeerId, PrincipalPtr> known_ = {};
-  PrincipalPtr own_ = {};       // this process's user
-  PrincipalPtr unproven_ = {};  // a peer that is taken for it
+  PrincipalPtr own_ = {};       // the user of this process
+  PrincipalPtr unproven_ = {};  // a peer that counts as that user without proof
 };
 
 }  // namespace proffer::master

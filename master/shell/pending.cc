@@ -11,7 +11,7 @@ namespace {
 
 using proto::NoEta;
 
-// What is known without a forecast.
+// Reasons that are known without a forecast.
 std::optional<NoEta> reason_without(const proto::FrameworkRow& framework,
                                     const proto::PendingRow& row, bool may_see) {
   if (!may_see) return NoEta::kNotYours;
@@ -29,7 +29,7 @@ std::string pending_key(const proto::PendingRow& row) {
 
 std::vector<proto::PendingRow> pending_rows(const ReadContext& from, std::string_view prefix,
                                             std::string_view after, size_t limit) {
-  // Keys are in order of the framework, then of the ask, whatever sorts before a '/'.
+  // Keys are ordered by framework, then by ask, also if a name has characters that sort before '/'.
   const auto key_of = [](std::string_view key) {
     const size_t slash = std::min(key.find('/'), key.size());
     return std::pair(key.substr(0, slash), key.substr(std::min(slash + 1, key.size())));

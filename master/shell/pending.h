@@ -1,6 +1,6 @@
 #pragma once
 
-// The asks with tasks that are not launched yet, each with when it will probably start.
+// The asks with tasks that are not launched, with forecasts of their starts.
 
 #include <string>
 #include <string_view>
@@ -11,9 +11,9 @@
 
 namespace proffer::master {
 
-// Those whose FRAMEWORK/ASK begins with `prefix`, behind the key `after`, in order of this key: one
-// more than `limit`, if there are so many. Of asks that `from.by` may not see, no times are told.
-// O(frameworks + asks), and O(log) more for each row.
+// The asks whose FRAMEWORK/ASK begins with `prefix` and comes after the key `after`, in order of
+// that key: at most `limit` + 1. Asks that `from.by` may not see have no forecast. O(frameworks +
+// asks), plus O(log) per row.
 std::vector<proto::PendingRow> pending_rows(const ReadContext& from, std::string_view prefix,
                                             std::string_view after, size_t limit);
 std::string pending_key(const proto::PendingRow& row);

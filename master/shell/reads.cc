@@ -1,5 +1,5 @@
-// One page of one kind of row. The core gives rows in order of their key; a page begins behind the
-// key `after`, and shrinks until it fits the bound of a reply.
+// Makes one page of rows of one kind. The core returns rows in the order of their keys; a page
+// begins after the key `after`, and shrinks until it fits a reply.
 
 #include "master/shell/reads.h"
 
@@ -20,7 +20,8 @@
 namespace proffer::master {
 namespace {
 
-// `rows` begin behind `after` already; at most `limit` and as many as fit a reply.
+// `rows` already begin after `after`. The page has at most `limit` rows, and as many as fit a
+// reply.
 template <class Row, class KeyOf, class Encode>
 Page page_of(std::vector<Row> rows, size_t limit, bool more, KeyOf key_of, Encode encode) {
   if (rows.size() > limit) {
@@ -38,7 +39,7 @@ Page page_of(std::vector<Row> rows, size_t limit, bool more, KeyOf key_of, Encod
   }
 }
 
-// Of rows in order of their key: those that begin with the prefix, behind the key `after`.
+// The rows that begin with the prefix and come after `after`, in the order of their keys.
 template <class Row, class KeyOf, class Encode>
 Result<Page> page_after(std::vector<Row> rows, std::string_view arguments, KeyOf key_of,
                         Encode encode) {
@@ -56,7 +57,7 @@ Result<Page> page_after(std::vector<Row> rows, std::string_view arguments, KeyOf
 }  // namespace
 
 Result<Page> read_status(const ReadContext& from, std::string_view arguments) {
-  // Older clients send that of lists.
+  // Older clients send the arguments of lists.
   const Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
   if (!query) return query.error();
   proto::MasterStatus status = from.core.status();
@@ -143,7 +144,7 @@ Result<Page> read_blame(const ReadContext& from, std::string_view arguments) {
                                : !call->task.empty() ? from.core.blame_task(call->task, from.by)
                                                      : from.core.blame_framework(call->framework);
   if (!blame) return std::move(blame).error();
-  // As many asks as fit a reply; `asks_all` says how many there are.
+  // As many asks as fit a reply; `asks_all` is the number of all asks.
   while (true) {
     Page page{.json = proto::blame_json(*blame)};
     if (page.json.size() <= kJsonBytesMax || blame->asks.empty()) return page;

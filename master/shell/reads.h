@@ -1,6 +1,6 @@
 #pragma once
 
-// What the methods that read from the core answer (master/shell/routes.h).
+// The answers of the methods that read from the core (master/shell/routes.h).
 
 #include <string_view>
 

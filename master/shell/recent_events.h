@@ -1,7 +1,7 @@
 #pragma once
 
-// The newest events that are on the disk, in memory, for those that follow: as the blocks that were
-// written, and the lines of those blocks that somebody has read.
+// The newest events that are on the disk, kept in memory for followers: the written blocks, and the
+// lines of those blocks that were read.
 
 #include <cstddef>
 #include <deque>
@@ -17,30 +17,30 @@ namespace proffer::master {
 
 class RecentEvents {
  public:
-  // Keeps at least so many bytes of blocks, if so many came, and at most one block more. The
-  // lines of full ones are about four times as long. 0: none.
+  // Keeps at least this many bytes of blocks, and at most one block more. Lines need about four
+  // times as much. 0: keeps none.
   explicit RecentEvents(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // `lines` are those of all the blocks, or nothing: then they are made when somebody reads them.
+  // `lines` belong to the blocks; if empty, they are made when a reader needs them.
   void add(std::vector<std::string>&& blocks, std::vector<proto::EventLines>&& lines = {});
 
   bool is_empty() const { return blocks_.empty(); }
-  // Of the newest. Not if it is empty.
+  // The place of the newest event. Must not be empty.
   const proto::EventPlace& last() const { return blocks_.back().last; }
-  // Whether all that is written from `from` on is here.
+  // Whether all written events from `from` on are here.
   bool has(const proto::EventPlace& from) const;
-  // Whether the newest block has been read: then the next one will be, too.
+  // Whether the newest block was read: then the next one will be read too.
   bool is_followed() const { return !blocks_.empty() && blocks_.back().lines.has_value(); }
 
-  // Calls take(line, place) for each from `from` on, until it says false. O(log of all + lines
-  // from there): thousands of readers wait at the end.
+  // Calls take(line, place) for each line from `from` on, until it returns false. O(log of all +
+  // lines from there), since thousands of readers wait at the end.
   template <class Take>
   void each_from(const proto::EventPlace& from, Take&& take) const {
     for (auto block = first_with(from); block != blocks_.end(); ++block) {
       const proto::EventLines& lines = block->read();
       proto::EventPlace place = block->first;
       size_t i = 0;
-      if (from > place) {  // In the same block, so of the same leader.
+      if (from > place) {  // in the same block, so of the same leader
         i = from.number - place.number;
         place.number = from.number;
       }
@@ -62,7 +62,7 @@ class RecentEvents {
       return *lines;
     }
   };
-  // The first that has a place from `from` on.
+  // The first block with a place at or after `from`.
   std::deque<Block>::const_iterator first_with(const proto::EventPlace& from) const;
 
   const size_t bytes_max_;

@@ -33,7 +33,7 @@ bool is_recording(const fs::path& path) {
          name.find_first_not_of("0123456789") == 12;
 }
 
-// Recordings of earlier lives, the oldest first, until the rest fits; the last one is kept.
+// Removes recordings of earlier lives, the oldest first, until the rest fits; the last one is kept.
 void forget_old(const std::string& directory, uint64_t bytes_max) {
   std::vector<std::pair<fs::path, uint64_t>> files;
   uint64_t all = 0;
@@ -53,7 +53,7 @@ void forget_old(const std::string& directory, uint64_t bytes_max) {
   }
 }
 
-// It will hold the secrets of sessions.
+// The directory will contain session secrets.
 Result<void> make_own(const std::string& directory) {
   std::error_code error;
   fs::create_directories(fs::path(directory).parent_path(), error);
@@ -75,7 +75,7 @@ Result<void> make_own(const std::string& directory) {
 
 }  // namespace
 
-// Of the worker, or of finish(), one at a time.
+// Used by the worker or by finish(), one at a time.
 struct Recorder::File {
   std::unique_ptr<CheckpointLog> log;
   std::mutex writing;
@@ -101,7 +101,7 @@ Result<std::unique_ptr<Recorder>> Recorder::open(Loop& loop, RecorderOptions opt
   std::unique_ptr<Recorder> made(new Recorder(loop, std::move(options)));
   made->file_ = std::make_shared<File>();
   made->file_->log = std::move(opened->log);
-  // Here, since it may be larger than what may wait.
+  // Written here, since it may be larger than the limit for waiting records.
   const std::vector<std::string> begin =
       made->writer_.begin(made->options_.version, core, snapshot);
   if (Result<void> written = made->file_->log->append(begin); !written) {
@@ -131,7 +131,7 @@ void Recorder::note_outcome(const MasterOutbox& out) {
   }
 }
 
-// What is kept until here can be replayed.
+// The part recorded so far can be replayed.
 void Recorder::end(std::string why) {
   LOG(ERROR) << "the recording has ended: " << why
              << "; the master continues, and records again after its next start";
@@ -150,7 +150,7 @@ void Recorder::keep(std::string record) {
 void Recorder::write() {
   if (is_writing_ || waiting_.empty()) return;
   is_writing_ = true;
-  // What is on the disk can be compared, to its last step.
+  // The part on the disk can be compared up to its last step.
   if (ended_.empty()) waiting_.push_back(writer_.sum(steps_, hash_.value()));
   const auto batch = std::make_shared<std::vector<std::string>>(std::exchange(waiting_, {}));
   waiting_bytes_ = 0;
@@ -170,7 +170,8 @@ void Recorder::write() {
   in_flight_ = batch;
 }
 
-// The end is tried again, so that a reader can tell a master that went on from one that was killed.
+// The end record is retried, so that a reader can tell a master that continued from one that was
+// killed.
 void Recorder::on_refused(const Error& error) {
   if (ended_.empty()) {
     ended_ = error.message();
@@ -188,7 +189,7 @@ void Recorder::finish() {
     keep(writer_.end(kMasterEnded));
   }
   const std::lock_guard writing(file_->writing);
-  // A worker that has not begun finds nothing left.
+  // If a worker has not begun, it finds no records left.
   if (in_flight_ != nullptr && !in_flight_->empty()) {
     waiting_.insert(waiting_.begin(), std::make_move_iterator(in_flight_->begin()),
                     std::make_move_iterator(in_flight_->end()));

@@ -1,4 +1,5 @@
-// The families of roles: write_roles() chooses which roles are named, and each family follows.
+// The metrics of roles: write_roles() selects the roles that are named; a function per family
+// follows.
 
 #include "master/shell/role_metrics.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 struct RoleSeries {
   std::vector<const proto::RoleRow*> named;
-  // The rest together. A role counts with those below it, so of these only those at the top of the
-  // rest do.
+  // All other roles. A role includes the roles below it, so only the topmost of the others are
+  // added up.
   std::vector<const proto::RoleRow*> others;
 
   explicit RoleSeries(const std::vector<proto::RoleRow>& rows) {
@@ -56,7 +57,7 @@ void write_amounts(const RoleSeries& roles, std::string_view name, std::string_v
   if (!roles.others.empty()) text.sample_amounts(roles.sum_of_tops(amounts), {{"role", kOther}});
 }
 
-// Only of roles and kinds that have one: a sum of promises would promise nothing.
+// Only for roles and kinds that have one: a sum of guarantees over other roles has no meaning.
 void write_quota(const RoleSeries& roles, std::string_view name, std::string_view help,
                  Quota proto::RoleRow::*quota, MetricsText& text) {
   text.family(MetricType::kGauge, name, help);
@@ -69,7 +70,8 @@ void write_quota(const RoleSeries& roles, std::string_view name, std::string_vie
   }
 }
 
-// A role's waits do not count in those above it, so the others are simply added up.
+// The waits of a role are not part of those of the roles above it, so the others are simply added
+// up.
 void write_waits(const RoleSeries& roles, const std::vector<RoleWaitSums>& waits,
                  MetricsText& text) {
   std::set<RoleName> named;

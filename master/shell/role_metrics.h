@@ -1,6 +1,6 @@
 #pragma once
 
-// What each role has and is promised, as metrics.
+// Metrics of the resources that each role has and is guaranteed.
 
 #include <string>
 #include <vector>
@@ -11,10 +11,10 @@
 
 namespace proffer::master {
 
-inline constexpr size_t kRoleSeriesMax = 100;  // named in /metrics; the rest in one sum
+inline constexpr size_t kRoleSeriesMax = 100;  // named in /metrics; the others are summed up
 
-// At most kRoleSeriesMax roles by name, those with a guarantee or a limit first; all others in one
-// sum, role="other", with what waits in roles that have no row.
+// At most kRoleSeriesMax roles by name, those with a guarantee or a limit first. All others are
+// summed up as role="other", with the waits of roles that have no row.
 void write_roles(const std::vector<proto::RoleRow>& rows, const std::vector<RoleWaitSums>& waits,
                  MetricsText& text);
 

@@ -259,7 +259,7 @@ constexpr Route kRoutes[] = {
      .arguments = proto::join_token_call_shape,
      .answer = proto::join_token_reply_shape,
      .change = join_token_event},
-    // Of the key that the connection came with, which HTTP does not have.
+    // For the key of the connection, which HTTP does not have.
     {.method = kJoinMethod,
      .verb = Verb::kPost,
      .about = "register a key with a join token",
@@ -327,7 +327,7 @@ constexpr Route kRoutes[] = {
      .answer = proto::event_page_shape},
 };
 
-// What the parts that serve a route need is there.
+// Whether a route has the parts that its kind of answer needs.
 constexpr bool is_whole(const Route& route) {
   if (route.arguments == nullptr || route.about.empty()) return false;
   if (route.method.empty() && route.path.empty()) return false;

@@ -35,7 +35,7 @@ std::string to_hex(const unsigned char* bytes, size_t count) {
   return digits;
 }
 
-// What a sealed value is bound to. No user has a NUL in its name.
+// The associated data of a sealed value. No user name contains a NUL.
 std::string bound_to(std::string_view owner, std::string_view name) {
   return text(owner, std::string_view("\0", 1), name);
 }

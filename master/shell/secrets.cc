@@ -34,7 +34,7 @@ Result<SetSecret> Secrets::set(std::string_view arguments, uint64_t call, const 
   Result<proto::SecretSetCall> wanted = proto::parse_secret_set_call(arguments);
   if (!wanted) return std::move(wanted).error().in("arguments of secret_set");
   SetSecret event{.call = call, .by = by, .name = std::move(wanted->name)};
-  // Whether it may is the core's to say; a key is made for those only that come as a user.
+  // The core decides whether it may; a key file is made only for principals that act for a user.
   if (by == nullptr || !acts_for_a_user(*by) || by->is_unproven) return event;
   if (Result<void> found = find_key(core); !found) return std::move(found).error();
   event.sealed = key_->seal(by->user, event.name, wanted->value);
@@ -42,7 +42,7 @@ Result<SetSecret> Secrets::set(std::string_view arguments, uint64_t call, const 
   return event;
 }
 
-// A second key beside secrets of another one would be one that no other master has.
+// If secrets were encrypted with another key file, a new one would be unknown to all other masters.
 Result<void> Secrets::find_key(const Master& core) {
   if (key_) return {};
   Result<std::optional<SecretKey>> found = SecretKey::read(path_);

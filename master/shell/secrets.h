@@ -1,7 +1,7 @@
 #pragma once
 
-// The values of secrets between calls, the core, and agents: they are encrypted on their way into
-// the core, and decrypted on their way out of it.
+// Secrets between calls, the core and agents: values are encrypted before they reach the core, and
+// decrypted when they leave it.
 
 #include <optional>
 #include <string>
@@ -14,20 +14,21 @@ namespace proffer::master {
 
 class Secrets {
  public:
-  // Reads the key file of `data_dir`, if there is one. Errors: as SecretKey::read().
+  // Reads the key file in `data_dir`, if it exists. Errors: as SecretKey::read().
   Result<void> load(const std::string& data_dir);
-  // Of the key; empty: there is none.
+  // The id of the key; empty: there is none.
   std::string key_id() const { return key_ ? key_->id() : std::string(); }
 
-  // What is wrong with it beside the core's secrets; none: nothing is.
+  // Why the key does not fit the core's secrets; none: it fits.
   std::optional<Error> mismatch(const Master& core) const;
 
-  // The event of a call "secret_set" with these arguments. Makes the key file if there is none and
-  // the core has no secrets. Errors: kInvalidArgument without the value, kFailedPrecondition (the
-  // core's secrets were encrypted with a key file that is not here), those of the file.
+  // Makes the event of a call "secret_set" with these arguments. Makes the key file if there is
+  // none and the core has no secrets. Errors: kInvalidArgument: the value is missing;
+  // kFailedPrecondition: the core's secrets were encrypted with another key file, which is missing
+  // here; and those of the file.
   Result<SetSecret> set(std::string_view arguments, uint64_t call, const PrincipalPtr& by,
                         const Master& core);
-  // The message to an agent, with the values of its secrets if it is a launch.
+  // If the message to an agent is a launch, decrypts its secrets.
   void open(proto::Message& message) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace proffer::master {
 namespace {
 
-// A larger frame costs more to look into than to refuse.
+// Decoding a larger frame costs more than refusing it.
 constexpr size_t kLookedIntoBytesMax = size_t{16} << 10;
 
 Error no_room(const std::string& user, bool is_user_full) {
@@ -52,7 +52,7 @@ bool Shedding::shed(PeerId peer, const std::string& user, std::span<const std::b
   return true;
 }
 
-// Answers make work, too: beyond the allowance there are none.
+// Error answers cost time, too: beyond the allowance the connection is cut.
 void Shedding::refuse(PeerId peer, const std::string& user, uint64_t call, const Error& why,
                       Time now) {
   ++counters_.calls;

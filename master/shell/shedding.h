@@ -1,9 +1,9 @@
 #pragma once
 
-// What becomes of frames for which there is no room: a call is answered by an error, and of any
-// other frame the session ends. Who comes again at once would go on without end, so that counts
-// for connections that the user may begin (Router::charge), once for each session: what of it was
-// shed before its end was heard of is no further misuse.
+// Handles frames for which there is no room: a call gets an error, and any other frame ends its
+// session. A peer that reconnects at once would repeat this without end, so shedding is charged to
+// the connections that the user may begin (Router::charge), once per session: frames shed before
+// the peer knows of the end are not charged again.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace proffer::master {
 
-// What was refused because too much of its user waited.
+// Refusals because too many frames of the user waited.
 struct ShedCounters {
   uint64_t calls = 0;
   uint64_t sessions = 0;
@@ -30,23 +30,23 @@ class Shedding {
  public:
   struct Handlers {
     std::function<void(PeerId, uint64_t call, const Error&)> answer = {};
-    // The session ends, and its peer is told why once the registry has heard of it. Then forget()
-    // is called.
+    // Ends the session: the peer gets the error after the write to the registry. Then forget() is
+    // called.
     std::function<void(PeerId, Error)> end = {};
-    // The connection ends now and without a word. Calls forget() before it returns.
+    // Ends the connection at once, without a message. Calls forget() before it returns.
     std::function<void(PeerId)> cut = {};
     std::function<void(PeerId, int64_t arrivals)> charge = {};
-    // Words would wait for it, too: what is shed meanwhile is cut.
+    // True: error messages would have to wait for the disk, so connections are cut.
     std::function<bool()> waits_for_disk = {};
   };
 
   explicit Shedding(Handlers handlers);
 
-  // There is no room for this frame: too much of its user waits, or too much of its connection.
-  // False: of the latter only calls are refused, and it is none.
+  // Sheds a frame, because too many frames of its user, or of its connection, wait. False: not
+  // shed; if only the connection is full, calls alone are refused, and this frame is no call.
   bool shed(PeerId peer, const std::string& user, std::span<const std::byte> frame,
             bool is_user_full, Time now);
-  // Of a peer that does not read its answers, say.
+  // Cuts the connection, for example if its peer does not read its answers.
   void cut(PeerId peer, int64_t arrivals);
   // The session has ended.
   void forget(PeerId peer) { ending_.erase(peer); }
@@ -55,12 +55,12 @@ class Shedding {
 
  private:
   void refuse(PeerId peer, const std::string& user, uint64_t call, const Error& why, Time now);
-  // False: that this session ends is counted already.
+  // False: the end of this session was already charged.
   bool begin_end(PeerId peer, int64_t arrivals);
 
   Handlers handlers_;
   ShedCounters counters_ = {};
-  std::set<PeerId> ending_ = {};  // their ends wait for the registry
+  std::set<PeerId> ending_ = {};  // waiting for the registry before they end
   Allowances refusals_;           // by user
 };
 

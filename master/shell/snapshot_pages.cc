@@ -1,4 +1,4 @@
-// A page is named NUMBER/INDEX. One that fits a single reply is kept for nobody.
+// A page is named NUMBER/INDEX. A snapshot that fits a single reply is not kept.
 
 #include "master/shell/snapshot_pages.h"
 

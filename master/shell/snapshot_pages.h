@@ -1,7 +1,7 @@
 #pragma once
 
-// Snapshots of the live cluster for the call "snapshot": the first page is of the core as it is
-// now, those that follow are of the same moment, whatever has happened since.
+// Snapshots of the live cluster for the call "snapshot": the first page takes a snapshot of the
+// core, and the following pages show the same snapshot.
 
 #include <cstdint>
 #include <deque>
@@ -16,15 +16,16 @@
 
 namespace proffer::master {
 
-// Callers that read a long one at the same time; the oldest has to begin again.
+// The number of callers that can read long snapshots at the same time; the caller with the oldest
+// one must begin again.
 inline constexpr size_t kSnapshotsKept = 4;
-// From one page to the next.
+// The time allowed between two pages.
 inline constexpr Duration kSnapshotKept = seconds(60);
 
 class SnapshotPages {
  public:
   // `arguments` as of proto::live_snapshot_call_json. Errors: kInvalidArgument for the arguments;
-  // kNotFound, the snapshot is not kept any more, with what to do.
+  // kNotFound: the snapshot has expired, with a hint.
   Result<Page> page(const Master& core, std::string_view arguments, Time now);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a master that does not lead says: where the leader is.
+// The answers of a standby: the address of the leader.
 
 #include <optional>
 #include <vector>
@@ -12,12 +12,12 @@
 
 namespace proffer::master {
 
-// The answers to one frame, in order: NotLeader, and to a call a refusal too, for callers of before
-// NotLeader.
+// The answers to one frame, in order: NotLeader, and for a call an error too, since older callers
+// do not know NotLeader.
 std::vector<proto::Envelope> standby_answers(const Result<proto::Envelope>& frame,
                                              const std::optional<MasterPlace>& leader);
 
-// 307 to the leader's port if it has one, else 503 with where it is.
+// 307 to the leader's port if it has one, else 503 with its address.
 void answer_as_standby(const HttpRequest& request, const std::optional<MasterPlace>& leader,
                        HttpResponder responder);
 

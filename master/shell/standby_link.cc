@@ -18,10 +18,10 @@
 namespace proffer::master {
 namespace {
 
-// A leader that was cut off for long is tried so often.
+// The longest delay between attempts to reach a leader.
 constexpr BackoffLimits kBackoff{.max = seconds(10)};
 constexpr Duration kSayAgain = milliseconds(200);
-// In the ids of calls for events, and not of those that say that the standby is there.
+// Marks the ids of calls for events, unlike those of reports.
 constexpr uint64_t kFollows = uint64_t{1} << 63;
 
 proto::ErrorMessage told(const Error& error) {
@@ -72,8 +72,8 @@ void StandbyLink::follow(const std::optional<MasterPlace>& leader) {
   dealer_->connect();
 }
 
-// With each session, and then again, since a leader cannot tell a silent connection from one whose
-// machine is off.
+// Sent with each session, and then periodically, since a leader cannot distinguish a silent
+// connection from a machine that is off.
 void StandbyLink::say() {
   if (dealer_ == nullptr || !dealer_->is_connected()) return;
   send(proto::Call{
@@ -81,8 +81,8 @@ void StandbyLink::say() {
   timer_.arm(loop_.now() + options_.heartbeat);
 }
 
-// A new leader takes over within moments: what it tells until the next beat would be missing here,
-// should it end before.
+// A new leader takes over within moments. Without this call, its events until the next beat would
+// be missing here if it failed before.
 void StandbyLink::say_again() {
   if (is_known_) return;
   timer_.arm(loop_.now() + std::min(options_.heartbeat, kSayAgain));
@@ -93,9 +93,10 @@ void StandbyLink::on_frame(std::span<const std::byte> frame) {
   if (!envelope) return complain(envelope.error().message());
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(*call);
   const auto* answer = std::get_if<proto::Reply>(&*envelope->message);
-  if (answer == nullptr) return say_again();  // NotLeader: it does not lead yet, or any more.
+  // NotLeader: it does not lead yet, or no longer leads.
+  if (answer == nullptr) return say_again();
   if (events_ && answer->id == follow_call_) return events_->on_answer(*answer);
-  if ((answer->id & kFollows) != 0) return;  // to a call that has been made again since
+  if ((answer->id & kFollows) != 0) return;  // for a call that was repeated since
   if (answer->error) {
     if (answer->error->code == ErrorCode::kUnavailable) say_again();
     return complain(answer->error->message);

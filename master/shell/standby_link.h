@@ -1,7 +1,7 @@
 #pragma once
 
-// What a master that does not lead says to the one that does: that it is there, again and again;
-// and what it saw while it led, when the leader asks. It asks the leader for its events, and keeps
+// The connection of a standby to the leader. The standby reports itself periodically, and sends the
+// history of its own lead when the leader requests it. It requests the leader's events and stores
 // them (ADR 0136). It dials, since its own port is closed (ADR 0056, ADR 0072).
 
 #include <memory>
@@ -25,16 +25,16 @@ class StandbyLink {
  public:
   struct Options {
     proto::StandbyCall says = {};
-    // The masters' own key, by which other machines are reached. None: this machine only.
+    // The masters' own key, needed to reach other machines. None: this machine only.
     std::optional<KeyPair> keys = {};
-    HistoryLogOptions history = {};                // read only if `says` that it is kept
+    HistoryLogOptions history = {};                // read only if `says` states that it is kept
     std::optional<HistoryLogOptions> events = {};  // none: no events are kept
     Duration heartbeat = {};
   };
 
   StandbyLink(Loop& loop, Options options);
 
-  // Another master leads, or (none) it is not known which.
+  // Another master leads, or (none) the leader is unknown.
   void follow(const std::optional<MasterPlace>& leader);
 
   // nullptr: no events are kept.
@@ -57,10 +57,10 @@ class StandbyLink {
   Timer timer_;
   proto::Encoder encoder_;
   uint64_t calls_ = 0;
-  uint64_t follow_call_ = 0;        // the last one that asked for events
-  bool is_known_ = false;           // to the leader, on this connection
-  std::string complaint_;           // the last one, of this leader
-  std::unique_ptr<Dealer> dealer_;  // none: nobody is followed
+  uint64_t follow_call_ = 0;        // the last call that requested events
+  bool is_known_ = false;           // the leader has registered it on this connection
+  std::string complaint_;           // the last one for this leader
+  std::unique_ptr<Dealer> dealer_;  // none: no leader is followed
   std::unique_ptr<EventFollower> events_;
 };
 

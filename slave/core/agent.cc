@@ -1,6 +1,6 @@
-// The frame of the core: events go to their stories, deadlines too, and whatever is durable goes
-// through `record`. Read State::handle first, then make_update, which every story of a task ends
-// with.
+// The frame of the core: it dispatches events and deadlines to their handlers, and all durable
+// changes go through `record`. Read State::handle first, then make_update, with which each change
+// of a task ends.
 
 #include "slave/core/agent.h"
 
@@ -92,15 +92,15 @@ void Agent::State::record(proto::CheckpointRecord record, Step& step) {
   }
 }
 
-// Gives the update its place in the task's life: recorded, then told to the master if there is a
-// session. False if it means nothing in the task's state, or if there is no room for it.
+// Applies the update to the task's state: records it, then sends it to the master if there is a
+// session. False if the update means nothing in the task's state, or if there is no room for it.
 bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
                                uint64_t executor_sequence, uint64_t skipped) {
   const TaskEntry* task = ledger_.find(key);
   CHECK(task != nullptr) << "task " << key.first.str() << "/" << key.second.str();
   const std::optional<proto::TaskEvent> event = proto::event_of(status.state);
   CHECK(event) << "an update of a task to " << to_text(status.state);
-  // Running again is news of a running task: its data.
+  // A second `running` of a running task counts, because of its data.
   const bool moves = proto::next_state(task->state, *event).has_value() ||
                      (task->state == status.state && task->is_live());
   if (!moves) return false;

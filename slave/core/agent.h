@@ -1,10 +1,10 @@
 #pragma once
 
-// The agent's core: what one machine runs. Pure: the shell starts and kills processes,
-// talks to the master and to executors, and writes the checkpoint.
+// The agent's core: the tasks and executors of one machine. Pure: the shell starts and kills
+// processes, sends and receives messages of the master and of executors, and writes the checkpoint.
 //
-// Records are written before the actions of the same step are carried out, so that a kill -9 at any
-// instant loses nothing that was told.
+// The records of a step are written before its actions are carried out, so a kill -9 at any time
+// loses nothing that a peer was informed of.
 
 #include <memory>
 #include <optional>
@@ -21,65 +21,67 @@
 
 namespace proffer::agent {
 
-// How much of what an earlier life wrote down is in a snapshot.
+// How much of an earlier life's log a snapshot contains.
 enum class Remembered : uint8_t {
   kAll,
-  kToItsEnd,  // the end of the log was cut: by a crash amid a write, or by others
-  kWithGaps,  // records amid it were damaged, or it is of an older state than the sandboxes
+  kToItsEnd,  // the end of the log was cut, by a crash during a write or by another process
+  kWithGaps,  // records within it are damaged, or the log is older than the sandboxes
 };
 
 struct AgentOptions {
   AgentId name = {};
-  // The user that the agent runs as. It runs tasks of every user if it is root, else only its own.
-  // Empty: users are not looked at, which is for simulations only.
+  // The user that the agent runs as. As root it runs tasks of every user, else only of its own.
+  // Empty: users are ignored, for simulations only.
   std::string user = {};
   bool is_root = false;
-  Secret fresh_secret = {};  // from the system's randomness; used if the snapshot has no identity
+  Secret fresh_secret = {};  // random; used if the snapshot has no identity
   Attributes attributes = {};
   Resources total = {};
-  ReservedByRole reserved = {};  // of these; fits in them
-  // Of `total`, those that cannot be bound now. Ports of tasks that are found again are among them.
+  ReservedByRole reserved = {};  // parts of `total`
+  // The ports of `total` that cannot be bound now, including those of adopted tasks.
   PortSet ports_in_use = {};
   std::string http_address = {};
-  proto::FileService files = {};  // to other machines; its clock is told with each registration
-  std::string limits = {};        // what tasks are held to here, and what not, for people
-  std::string boot_id = {};  // which boot of the machine this is; no two machines have the same
-  uint32_t checkpoint = 0;   // which log the snapshot is of: another after a loss
+  proto::FileService files = {};  // for other machines; its clock is set with each registration
+  std::string limits = {};   // the limits that are enforced here and those that are not, for people
+  std::string boot_id = {};  // identifies a boot of the machine; unique over all machines
+  uint32_t checkpoint = 0;   // identifies the log of the snapshot; changes after a loss
   Remembered remembered = Remembered::kAll;
-  std::string place = {};   // of its work directory, in this boot; is kept with the identity
-  uint64_t newest_run = 0;  // of the sandboxes on the disk; none of a new run has its number
-  Duration heartbeat = kHeartbeatInterval;  // until the master says another
-  Duration master_timeout = kAgentTimeout;  // silence after which a new session is begun; likewise
-  // Until an executor says hello, after its start and after its connection was lost.
+  std::string place = {};   // of its work directory in this boot; stored with the identity
+  uint64_t newest_run = 0;  // the highest run number on the disk; new runs get higher numbers
+  Duration heartbeat = kHeartbeatInterval;  // until the master sends another value
+  // Silence after which a new session begins, until the master sends another value.
+  Duration master_timeout = kAgentTimeout;
+  // The time within which an executor must send its hello, after its start and after a lost
+  // connection.
   Duration executor_start_timeout = minutes(1);
-  // Until an executor of an earlier life is back, after this one began.
+  // The time within which an executor of an earlier life must be back after the agent's start.
   Duration executor_reregister_timeout = kExecutorReregisterTimeout;
   Duration executor_heartbeat = kHeartbeatInterval;
   Duration executor_timeout = kAgentTimeout;
-  // An executor of commands may run the next task of its framework and user.
+  // Whether a command executor may run the next task of its framework and user.
   bool reuses_executors = true;
   Duration fetch_timeout = hours(1);  // for the files of tasks, before their executor is started
-  // More are not started: each takes descriptors, and a process may have only so many.
+  // Further executors are not started, since each needs descriptors of this process.
   size_t executors_max = kTasksPerAgentMax;
   uint64_t seed = 0;  // for jitter
 };
 
 // --- events ------------------------------------------------------------------------------------
 
-// A fresh connection.
+// A new connection.
 struct MasterConnected {
   std::string files_address = {};  // AgentOptions::files.address from now on
 };
 struct MasterDisconnected {};
 struct MasterFrame {
   proto::Envelope envelope = {};
-  // From the system's randomness, for the executor that this frame may make necessary. Empty: one
-  // is made from the seed, which is for simulations only.
+  // A random token for an executor that this frame may start. Empty: it is made from the seed, for
+  // simulations only.
   Secret spare_token = {};
-  // Of the ports that a launch in this frame assigns, those that cannot be bound now.
+  // The ports assigned by a launch in this frame that cannot be bound now.
   PortSet busy_ports = {};
 };
-// The kernel ended processes of an executor's run since they needed more memory than its limit.
+// The kernel killed processes of an executor's run because of its memory limit.
 struct OutOfMemory {
   int64_t limit_bytes = 0;
   int64_t peak_bytes = 0;
@@ -87,17 +89,17 @@ struct OutOfMemory {
 struct ExecutorFrame {
   PeerId peer = {};
   proto::Envelope envelope = {};
-  std::string user = {};  // of its process, by the kernel; filled in for ExecutorHello
-  // So far, in its run; asked when the frame says that a task failed.
+  std::string user = {};  // the user of its process, from the kernel; only set for ExecutorHello
+  // In its run so far; only set if the frame reports that a task failed.
   std::optional<OutOfMemory> out_of_memory = {};
-  // The same of all that its run used; asked when the frame says that a task ended.
+  // The use of its run so far; only set if the frame reports that a task ended.
   std::optional<proto::TaskUsage> usage = {};
 };
-// Its connection is gone or its frames were malformed.
+// Its connection is lost, or its frames were malformed.
 struct ExecutorPeerLost {
   PeerId peer = {};
 };
-// Its process is there: it was started, was a spare before, or was found again.
+// Its process exists: it was started, was a spare, or was found again.
 struct ExecutorStarted {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -106,12 +108,12 @@ struct ExecutorStarted {
   uint64_t start_ticks = 0;
   std::string sandbox = {};  // its path
 };
-// An executor of commands whose task has ended, and which waits.
+// A command executor whose task has ended and which waits for another task.
 struct SpareExecutor {
   ExecutorId executor = {};
   uint64_t run = 0;
 };
-// The spare that StartExecutor named cannot become this run. It is as it was.
+// The spare in StartExecutor cannot become this run, and is unchanged.
 struct SpareRefused {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -124,15 +126,15 @@ struct ExecutorStartFailed {
   uint64_t run = 0;
   Error error = Error::internal("");
 };
-// What FetchFiles asked is over; the executor has no process yet.
+// A FetchFiles has ended; the executor has no process yet.
 struct FilesFetched {
   FrameworkId framework = {};
   ExecutorId executor = {};
   uint64_t run = 0;
-  std::string problem = {};  // which file is not there, and why; empty: all are
+  std::string problem = {};  // the missing file and the reason; empty: all files are there
 };
-// The process ended, or was not found again; all that it left in its session was killed. How it
-// ended is known of those that this life started.
+// The process has ended, or was not found after a restart, and all processes of its session were
+// killed. The exit status is known only if this life started the process.
 struct ExecutorExited {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -141,25 +143,25 @@ struct ExecutorExited {
   std::optional<int32_t> signal = {};
   std::optional<OutOfMemory> out_of_memory = {};
   std::optional<proto::TaskUsage> usage = {};
-  // Of one that did not end well, at most kStderrTailBytesMax.
+  // Set if it failed; at most kStderrTailBytesMax.
   std::string stderr_tail = {};
-  // Of an earlier life: there was a process, for it has written its output's files.
+  // For an earlier life: there was a process, because its output files exist.
   bool had_process = false;
 };
 inline constexpr size_t kStderrTailBytesMax = 2 * 1024;
-// What EndLeftover asked is done: the process and its session are no more.
+// An EndLeftover is done: the process and its session have ended.
 struct LeftoverEnded {
   FrameworkId framework = {};
   ExecutorId executor = {};
 };
-// Whether there is room on the disk for what tasks write and what is written of them.
+// The free space for files of tasks and for the checkpoint.
 struct DiskSpace {
   bool is_low = false;
   int64_t free_bytes = 0;
-  int64_t reserve_bytes = 0;  // least number of free bytes
+  int64_t reserve_bytes = 0;  // minimum of free bytes
   bool is_low_on_files = false;
-  int64_t free_files = 0;     // that can still be created
-  int64_t reserve_files = 0;  // least number of them
+  int64_t free_files = 0;     // files that can still be created
+  int64_t reserve_files = 0;  // minimum of these
 };
 // The sandbox of a task's own executor holds more than the task's `disk`.
 struct OutOfDisk {
@@ -169,7 +171,7 @@ struct OutOfDisk {
   int64_t bytes = 0;  // at least
   int64_t limit_bytes = 0;
 };
-// SIGTERM. With `kill_tasks` all tasks end first and the agent unregisters.
+// SIGTERM. With `kill_tasks`, all tasks end first and the agent unregisters.
 struct StopAsked {
   bool kill_tasks = false;
 };
@@ -180,12 +182,12 @@ using AgentEvent =
                  ExecutorStarted, SpareRefused, ExecutorStartFailed, FilesFetched, ExecutorExited,
                  LeftoverEnded, DiskSpace, OutOfDisk, StopAsked, Tick>;
 
-// --- what a step says --------------------------------------------------------------------------
+// --- the output of a step ------------------------------------------------------------------------
 
 struct SendToMaster {
   proto::Envelope envelope = {};
 };
-struct ResetMaster {};  // end this connection and make a fresh one, with back-off
+struct ResetMaster {};  // ends this connection and begins another, with back-off
 struct SendToExecutor {
   PeerId peer = {};
   proto::Envelope envelope = {};
@@ -193,9 +195,9 @@ struct SendToExecutor {
 struct DropExecutorPeer {
   PeerId peer = {};
 };
-// Start it as `user` (empty: the agent's), in its own session, in sandbox
-// <framework>/<executor>/<run> (made first), with stdout and stderr there. `program` is
-// kCommandExecutor, kBatchExecutor or a shell command line.
+// Starts an executor as `user` (empty: the agent's), in its own session, in the new sandbox
+// <framework>/<executor>/<run>, with stdout and stderr there. `program` is kCommandExecutor,
+// kBatchExecutor or a shell command line.
 struct StartExecutor {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -203,18 +205,18 @@ struct StartExecutor {
   std::string program = {};
   std::string user = {};
   Secret token = {};
-  proto::Environment environment = {};  // of the executor, beside what every one gets
-  ResourceVector resources = {};        // of its tasks: what it may use
-  std::vector<GpuDevice> gpus = {};     // of the tasks that it starts with
-  bool has_secret_files = false;        // it gets a directory in memory for them
-  // Of the same framework: its process and its group become this run's. SpareRefused follows if
-  // they cannot.
+  proto::Environment environment = {};  // of the executor, in addition to the common variables
+  ResourceVector resources = {};        // of its tasks: its limits
+  std::vector<GpuDevice> gpus = {};     // of its first tasks
+  bool has_secret_files = false;        // it gets a directory in memory for secrets
+  // Of the same framework: its process and its group become those of this run. SpareRefused follows
+  // if that is impossible.
   std::optional<SpareExecutor> spare = {};
-  // A spare that was refused; it is killed before.
+  // A refused spare, which is killed first.
   std::optional<SpareExecutor> in_place_of = {};
 };
-// Put these files into the executor's sandbox (made first), with the rights of `user` and within
-// `resources`. FilesFetched follows, or ExecutorExited if it is killed before.
+// Puts these files into the new sandbox of the executor, with the rights of `user` and within
+// `resources`. FilesFetched follows, or ExecutorExited if it is killed first.
 struct FetchFiles {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -223,39 +225,38 @@ struct FetchFiles {
   std::vector<proto::FetchedFile> files = {};
   ResourceVector resources = {};
 };
-// The tasks of an executor are others now: it may use so much.
+// The limits of an executor whose tasks have changed.
 struct LimitExecutor {
   FrameworkId framework = {};
   ExecutorId executor = {};
   uint64_t run = 0;
   ResourceVector resources = {};
 };
-// An executor that an earlier life of this agent started: look for its process, by pid and start
-// time, or by sandbox and token if the pid was not written down. ExecutorStarted follows if it is
-// there; from then on it is like one that this life started. If it is not, what it left is ended
+// Finds the process of an executor that an earlier life of this agent started, by pid and start
+// time, or by sandbox and token if the pid is not recorded. If the process exists, ExecutorStarted
+// follows, and the executor is like one of this life. If not, its remaining processes are killed
 // and ExecutorExited follows.
 struct AdoptExecutor {
   proto::ExecutorRecord executor = {};
 };
-// Remove the sandboxes of executors of this framework whose ids begin with one of these texts.
-// Nothing there is in use. Of tasks that have failed, the end of their output stays.
+// Removes the sandboxes of this framework's executors whose ids begin with one of these texts. None
+// of them is in use. The end of the output of failed tasks is kept.
 struct RemoveSandboxes {
   FrameworkId framework = {};
   std::vector<std::string> begins = {};
 };
-// SIGKILL to its whole session, or to what fetches its files. ExecutorExited follows.
+// Sends SIGKILL to its whole session, or to its fetch process. ExecutorExited follows.
 struct KillExecutor {
   FrameworkId framework = {};
   ExecutorId executor = {};
   uint64_t run = 0;
 };
-// An executor of a damaged checkpoint: end it and its session, if pid and start time are still its.
+// Kills an executor of a damaged checkpoint and its session, if pid and start time still match.
 // LeftoverEnded follows.
 struct EndLeftover {
   proto::ExecutorRecord executor = {};
 };
-// The process may end now. A reason: it ends because it cannot do its work, and an operator must
-// act.
+// The process may end now. With a reason: it cannot do its work, and an operator must act.
 struct Exit {
   std::string reason = {};
 };
@@ -278,24 +279,24 @@ struct AgentOutbox {
   }
 };
 
-// The records that say all that is durable; replaying them gives the same core.
+// The records of all durable state; a replay restores the same core.
 struct AgentSnapshot {
   std::vector<proto::CheckpointRecord> records = {};
 };
 
 // Describes the missing part of a log that was read to its end: records of its compacted part, or
-// the newest run that has a sandbox. Empty: no part is known to be missing. The function sets the
-// counts of the identities to 0, because they are true of that log only. O(records).
+// the newest run that has a sandbox. Empty: no part is known to be missing. Resets the counts of
+// the identities to 0, since they are valid for that log only. O(records).
 std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run);
 
-// A running task, with its executor and the number of that one's run.
+// A running task, with its executor and the executor's run number.
 struct RunningTask {
   FrameworkId framework = {};
   proto::TaskSpec spec = {};
   proto::Assignment assignment = {};
   ExecutorId executor = {};
   uint64_t run = 0;
-  std::string user = {};  // that it runs as; empty: the agent's
+  std::string user = {};  // the user that it runs as; empty: the agent's
 };
 
 // --- the core ----------------------------------------------------------------------------------
@@ -309,12 +310,12 @@ class Agent {
 
   void handle(const AgentEvent& event, Time now, AgentOutbox& out);
   std::optional<Time> next_deadline()
-      const;  // the first is at once: executors are looked for, then it registers
+      const;  // the first is at once: executors are looked for, then the agent registers
   proto::AgentStatus status() const;
   const std::string& trouble() const;  // why it takes no tasks, for people; empty: it does
-  // The executor that has this connection.
+  // The executor with this connection.
   std::optional<std::pair<FrameworkId, ExecutorId>> executor_of(PeerId peer) const;
-  // Errors: kNotFound, kFailedPrecondition (it does not run yet, or no longer).
+  // Errors: kNotFound, kFailedPrecondition (it does not run yet, or has ended).
   Result<RunningTask> running_task(const FrameworkId& framework, const TaskId& task) const;
   AgentSnapshot snapshot() const;  // compact
   std::vector<Violation> violations() const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the agent's core waits for.
+// The timeouts of the agent's core.
 
 #include <compare>
 #include <string>
@@ -12,22 +12,22 @@ namespace proffer::agent {
 
 struct Deadline {
   enum class Kind : uint8_t {
-    kLeftovers,        // what a damaged checkpoint named is still not gone
-    kRegister,         // a refused registration is tried again
+    kLeftovers,        // a process of a damaged checkpoint has not ended
+    kRegister,         // a refused registration is retried
     kMasterPulse,      // a heartbeat is due, or the master has been silent for too long
-    kExecutorPulse,    // the same with an executor
-    kExecutorSession,  // the executor has not said hello, or not come back
-    kFetch,            // the files of its tasks are still not there
-    kExecutorKill,     // it was asked to end and has not
+    kExecutorPulse,    // the same for an executor
+    kExecutorSession,  // the executor has not sent its hello, or has not come back
+    kFetch,            // the files of its tasks are not complete
+    kExecutorKill,     // it was asked to end and has not ended
     kSpare,            // no other task has come for it
-    kTaskKill,         // the task was asked to end and has not
-    kTaskRun,          // the task has run for as long as it may
-    kQuarantine,       // executors could not be started: it is tried again
-    kStarting,         // the master is told what is still being started
+    kTaskKill,         // the task was asked to end and has not ended
+    kTaskRun,          // the task has reached its maximum run time
+    kQuarantine,       // executors could not be started: a task is tried again
+    kStarting,         // the tasks that are still being started are reported to the master
   };
   Kind kind = Kind::kMasterPulse;
   FrameworkId framework = {};
-  std::string id = {};  // of the executor or task
+  std::string id = {};  // the executor or task
 
   auto operator<=>(const Deadline&) const = default;
 };

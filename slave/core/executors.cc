@@ -1,5 +1,5 @@
-// The life of an executor: its process starts, says hello with its token, is given its tasks, tells
-// what became of them, and ends. Its tasks end with it. Read on(ExecutorFrame) first, then
+// The life of an executor: its process starts, sends its hello with its token, gets its tasks,
+// reports their states, and ends. Its tasks end with it. Read on(ExecutorFrame) first, then
 // executor_gone.
 
 #include <algorithm>
@@ -13,34 +13,34 @@
 namespace proffer::agent {
 namespace {
 
-// By SIGKILL, or as a shell says it of its child.
+// Whether SIGKILL ended it; a shell reports that for its child by an exit code.
 bool was_killed(std::optional<int32_t> exit_code, std::optional<int32_t> signal) {
   constexpr int32_t kSigkill = 9;
   constexpr int32_t kShellAddsToSignal = 128;
   return signal == kSigkill || exit_code == kShellAddsToSignal + kSigkill;
 }
 
-// Its program is ours, so that before its first hello a task has no part in what it does. Only
-// another process of the same user may: it can end or stop it.
+// Its program is Proffer's, so before its first hello a task cannot influence it. Only another
+// process of the same user can, by killing or stopping it.
 bool is_ours(const std::string& program) {
   return program == proto::kCommandExecutor || program == proto::kBatchExecutor;
 }
 
-// The shell that was to start it did not find it, or the program did not find a library.
+// The shell did not find the program, or the program did not find a library.
 bool was_not_found(std::optional<int32_t> exit_code) {
   constexpr int32_t kShellFoundNothing = 127;
   return exit_code == kShellFoundNothing;
 }
 
-// What the shell says of the task (an argument), or of its user on this machine, says nothing of
-// the machine.
+// Errors about the task (an argument) or about its user on this machine are not faults of the
+// machine.
 bool is_machines_fault(const Error& error) {
   return error.code() != ErrorCode::kInvalidArgument &&
          error.code() != ErrorCode::kFailedPrecondition &&
          error.code() != ErrorCode::kPermissionDenied;
 }
 
-// The same, whichever process the kernel chose.
+// The same text for any process that the kernel chose.
 std::string words_of(const OutOfMemory& memory) {
   return text("out of memory: its processes may use ", mebibytes(memory.limit_bytes),
               ", including those of its executor, and used up to ", mebibytes(memory.peak_bytes));
@@ -81,7 +81,7 @@ bool Agent::State::is_recorded(const ExecutorKey& key, const LiveExecutor& execu
   return known.pid == executor.pid && known.start_ticks == executor.start_ticks;
 }
 
-// Before it is given anything: a process that no record names was never given a task.
+// Recorded before it gets a task, so a process without a record has never had one.
 void Agent::State::record_process(const ExecutorKey& key, const LiveExecutor& executor,
                                   Step& step) {
   if (is_recorded(key, executor)) return;
@@ -128,7 +128,7 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
       step);
 }
 
-// The process is no more, or never was. Its live tasks end with it; those that waited for it to
+// The process has ended, or never existed. Its live tasks end with it; tasks that waited for it to
 // leave get the next run.
 void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reason,
                                  const std::string& message, const Ending& ending, Step& step) {
@@ -143,10 +143,10 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   const bool is_of_earlier_life = at->second.away;
   if (is_of_earlier_life) {
     told = lost_with(key, at->second, ending.had_process);
-    // It may have had tasks that the checkpoint has lost, and tells of none any more.
+    // It may have had tasks that are missing in the checkpoint, and cannot report them any more.
     if (!at->second.own) note_loss(step);
   }
-  // What a shared one used is not of one of its tasks.
+  // The use of a shared executor is not that of a single task.
   if (at->second.own) {
     told.usage = ending.usage;
     told.data = ending.stderr_tail;
@@ -169,7 +169,7 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
       status.state = proto::TaskState::kLost;
     }
     say_why_killed(task_key, status);
-    // The master may know updates of that life which a cut log does not name.
+    // The master may know updates of that life that are missing in the cut log.
     const bool is_behind = is_of_earlier_life && status.state != proto::TaskState::kRefused;
     const uint64_t skipped = is_behind ? kUnsyncedMax : 0;
     CHECK(make_update(task_key, std::move(status), step, 0, skipped));
@@ -199,7 +199,7 @@ void Agent::State::on(const ExecutorFrame& frame, Step& step) {
   on_executor_message(key, frame, step);
 }
 
-// Nobody, as earlier versions wrote, is the agent's user.
+// Earlier versions wrote no user for the agent's own user.
 bool Agent::State::is_same_user(const std::string& one, const std::string& other) const {
   if (options_.user.empty()) return true;
   return (one.empty() ? options_.user : one) == (other.empty() ? options_.user : other);
@@ -226,8 +226,8 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
   }
   const ExecutorKey key = at->first;
   LiveExecutor& executor = at->second;
-  // One that was between its fork and its program when it was looked for is not found, and is
-  // ended: it is given nothing.
+  // An executor that was between fork and exec during the search was not found and is being killed,
+  // so it gets no tasks.
   if (executor.pid == 0) {
     return refuse_peer(frame.peer, ErrorCode::kUnavailable,
                        text("executor ", quoted(key.second.str()), " was not found here"), true,
@@ -252,7 +252,7 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
                                           .timeout = options_.executor_timeout},
                    step);
   take_forgotten_updates(key, *hello, step);
-  // What an earlier connection lost is told again; the executor knows what it has.
+  // Messages that an earlier connection lost are repeated; the executor ignores what it has.
   const bool becomes = standing == Standing::kBehind;
   if (becomes) limit(key, executor, step);
   if (!executor.moving) {
@@ -273,7 +273,7 @@ void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const
       .framework = key.first, .spec = entry.record.spec, .assignment = entry.record.assignment};
   run.secrets = live.secrets;
   run.run = executor.run;
-  run.assignment.ticket.clear();  // The agent's word to masters, not its tasks'.
+  run.assignment.ticket.clear();  // The ticket is for masters, not for tasks.
   if (becomes) run.becomes = proto::ExecutorPlace{key.second, executor.sandbox};
   send_to_executor(executor, std::move(run), step);
   if (live.kill) {
@@ -325,7 +325,7 @@ void Agent::State::forget_peer(const ExecutorKey& key, Step& step) {
   peers_.erase(*executor.peer);
   executor.peer.reset();
   deadlines_.cancel({Deadline::Kind::kExecutorPulse, key.first, key.second.str()});
-  // Its process may be about to end, or to come back with a new connection.
+  // Its process may be about to end, or to reconnect.
   await_hello(key, executor, step);
   if (!executor.spare) return;
   forget_spare(key);
@@ -334,7 +334,7 @@ void Agent::State::forget_peer(const ExecutorKey& key, Step& step) {
                  step.now + kLeaveGrace);
 }
 
-// As master_pulse: both clocks of one executor.
+// As master_pulse, for both clocks of an executor.
 void Agent::State::executor_pulse(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   if (step.now >= executor.last_heard + options_.executor_timeout) {
@@ -361,10 +361,9 @@ void Agent::State::await_hello(const ExecutorKey& key, LiveExecutor& executor, S
                  step.now + timeout - std::min(kLastLook, timeout / 2));
 }
 
-// An executor without a session for so long is of no use to anybody; its tasks cannot even be
-// killed. One of an earlier life was given its time by recovery; its tasks are lost when it has
-// ended, and the master waits no longer. If it is the agent that stood still, the executor has all
-// of its time again.
+// An executor without a session is useless after this time; its tasks cannot even be killed. An
+// executor of an earlier life has its time from recovery; when it has ended its tasks are lost, and
+// the master does not wait any longer. If the agent itself was stopped, the time starts again.
 void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   if (step.late) return await_hello(key, executor, step);
@@ -395,7 +394,7 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   kill_executor(key, step);
 }
 
-// --- what it says ------------------------------------------------------------------------------
+// --- its messages ------------------------------------------------------------------------------
 
 void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFrame& frame,
                                        Step& step) {
@@ -438,22 +437,22 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
                             to_text(told.state)),
                        true, step);
   }
-  // Also what is not news is acknowledged: the executor keeps it until then.
+  // Duplicates are acknowledged too, since the executor keeps them until then.
   bool ended = false;
   if (live != live_.end() && told.sequence > live->second.executor_sequence) {
     live->second.secrets.clear();
     proto::TaskStatus status = what_is_told(told);
-    // What a shared one used is not of one of its tasks.
+    // The use of a shared executor is not that of a single task.
     if (proto::is_terminal(told.state) && executor.own) status.usage = frame.usage;
     if (told.state == proto::TaskState::kKilled) say_why_killed(task_key, status);
-    // If its executor is shared: only a task that was killed itself.
+    // In a shared executor, only a task that was itself killed.
     if (told.state == proto::TaskState::kFailed && memory &&
         (executor.own || was_killed(told.exit_code, told.signal))) {
       status.reason = proto::TaskReason::kOutOfMemory;
       status.message = words_of(*memory);
     }
-    // Nobody acknowledges. The newest counts, as soon as there is room; until then the executor is
-    // not answered, so that it says no more than it may.
+    // The master does not acknowledge. The newest update is sent when there is room; until then the
+    // executor gets no answer, so that it does not send more than allowed.
     if (!proto::is_terminal(told.state) && !ledger_.find(task_key)->has_room_for(status)) {
       step.trace(UpdateHeldBack{{key.first, told.task}});
       live->second.held = told;
@@ -479,8 +478,8 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::Execu
   if (executor.own) own_task_ended(key, update.takes_another, step);
 }
 
-// A command's executor leaves by itself or takes another task; others are asked to leave. All are
-// waited for.
+// A command executor exits by itself or takes another task; others are asked to exit. The agent
+// waits for the end of each.
 void Agent::State::own_task_ended(const ExecutorKey& key, bool takes_another, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   executor.leaving = true;
@@ -493,7 +492,8 @@ void Agent::State::own_task_ended(const ExecutorKey& key, bool takes_another, St
                  step.now + kLeaveGrace);
 }
 
-// Updates of the task were acknowledged. Without a session its executor says it again in the next.
+// Updates of the task were acknowledged. Without a session its executor repeats the held update in
+// the next session.
 void Agent::State::tell_held(const TaskKey& key, Step& step) {
   const auto live = live_.find(key);
   if (live == live_.end() || !live->second.held) return;

@@ -1,7 +1,7 @@
-// The files that tasks name are in the sandbox before their executor is started: the run is written
-// down as one that fetches, the shell fetches, and only then there is a process. So an agent that
-// is killed meanwhile knows that nothing runs yet, and its next life fetches again. Read
-// fetch_files first.
+// The files of tasks are in the sandbox before their executor starts: the run is recorded as
+// fetching, the shell fetches, and only then a process is started. So if the agent is killed
+// meanwhile, its next life knows that no process runs yet, and fetches again. Read fetch_files
+// first.
 
 #include "common/check.h"
 #include "common/text.h"
@@ -27,7 +27,7 @@ void Agent::State::on(const FilesFetched& fetched, Step& step) {
   if (executor == nullptr || !executor->fetching) return;
   const ExecutorKey key{fetched.framework, fetched.executor};
   deadlines_.cancel({Deadline::Kind::kFetch, key.first, key.second.str()});
-  // What was killed meanwhile has no process that could end.
+  // A run that was killed meanwhile has no process that could end.
   if (!fetched.problem.empty() || executor->killed || executor->tasks.empty()) {
     return executor_gone(key, proto::TaskReason::kFetchFailed, fetched.problem, {}, step);
   }
@@ -55,7 +55,7 @@ void Agent::State::fetch_overdue(const ExecutorKey& key, Step& step) {
 
 // --- recovery ------------------------------------------------------------------------------------
 
-// Before its tasks are placed.
+// Called before its tasks are placed.
 void Agent::State::fetch_again(const ExecutorKey& key, const proto::ExecutorRecord& executor) {
   LiveExecutor& again = executors_[key];
   again.run = executor.run;
@@ -66,7 +66,7 @@ void Agent::State::fetch_again(const ExecutorKey& key, const proto::ExecutorReco
   again.fetching = true;
 }
 
-// And when they are.
+// Called after all tasks are placed.
 void Agent::State::fetch_all_again(Step& step) {
   std::vector<ExecutorKey> unwanted;
   for (auto& [key, executor] : executors_) {

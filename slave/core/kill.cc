@@ -1,5 +1,5 @@
-// How tasks are made to end: asked first, by their executor, with a grace; then without asking. The
-// same for one task, for a framework that was torn down, and for all when the agent stops.
+// Ends tasks: first their executor is asked, with a grace period; then processes are killed. Used
+// for single tasks, for a framework that was torn down, and for all tasks when the agent stops.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@
 namespace proffer::agent {
 namespace {
 
-// A task above its limit has failed; no request ended it.
+// A task above its limit has failed; others were killed on request.
 proto::TaskState state_of(proto::TaskReason reason) {
   return reason == proto::TaskReason::kOutOfDisk ? proto::TaskState::kFailed
                                                  : proto::TaskState::kKilled;
@@ -23,7 +23,7 @@ void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
   const TaskKey key{kill.framework, kill.task};
   const TaskEntry* task = ledger_.find(key);
   if (task == nullptr) {
-    // Not numbered, since nothing is kept that could be acknowledged.
+    // Without a sequence, since no update is kept that could be acknowledged.
     return send_to_master(proto::Update{kill.framework,
                                         {.task = kill.task,
                                          .agent = options_.name,
@@ -44,9 +44,8 @@ void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
             step);
 }
 
-// A task that no executor was given ends at once. Another one is its executor's to end;
-// kill_overdue is for those that do not. Asked again, the shorter time counts and the first reason
-// stays.
+// A task that no executor has got ends at once. Otherwise its executor ends it, and kill_overdue
+// handles executors that do not. If it is asked again, the shorter time and the first reason count.
 void Agent::State::kill_task(const TaskKey& key, Kill kill, Step& step) {
   LiveTask& live = live_.at(key);
   const ExecutorKey executor_key{key.first, ledger_.find(key)->record.executor};
@@ -77,14 +76,14 @@ void Agent::State::kill_task(const TaskKey& key, Kill kill, Step& step) {
   deadlines_.arm(deadline, std::min(due, deadlines_.time_of(deadline).value_or(due)));
 }
 
-// A shared executor has other tasks to run; that it does not end this one can only be said.
+// A shared executor has other tasks to run, so the overdue kill is only reported.
 void Agent::State::kill_overdue(const TaskKey& key, Step& step) {
   const ExecutorKey executor_key{key.first, ledger_.find(key)->record.executor};
   step.trace(TaskOutlivesItsKill{{key.first, key.second}});
   if (executors_.at(executor_key).own) kill_executor(executor_key, step);
 }
 
-// Its time counts from its start, also over lives of the agent.
+// The time counts from the task's start, also across restarts of the agent.
 void Agent::State::bound_run(const TaskKey& key, const TaskEntry& task) {
   const Duration most = task.record.spec.max_run_time;
   if (most <= Duration() || task.started_at == Time()) return;
@@ -103,7 +102,8 @@ void Agent::State::run_overdue(const TaskKey& key, Step& step) {
             step);
 }
 
-// At once: each moment of grace would be more of the disk. It may have ended meanwhile.
+// Without a grace period, in which the task would use more of the disk. It may have ended
+// meanwhile.
 void Agent::State::on(const OutOfDisk& over, Step& step) {
   const TaskKey key{over.framework, over.task};
   const TaskEntry* task = ledger_.find(key);
@@ -116,7 +116,7 @@ void Agent::State::on(const OutOfDisk& over, Step& step) {
             step);
 }
 
-// A task that we asked to end was killed for our reason, whatever its executor says of it.
+// For a task that the agent ended, the agent's reason is reported, not the executor's.
 void Agent::State::say_why_killed(const TaskKey& key, proto::TaskStatus& status) const {
   const std::optional<Kill>& kill = live_.at(key).kill;
   if (!kill) return;
@@ -126,7 +126,7 @@ void Agent::State::say_why_killed(const TaskKey& key, proto::TaskStatus& status)
   status.message = text(kill->words, status.message.empty() ? "" : ": ", status.message);
 }
 
-// What every task does at its end, whoever ended it; its executor is the caller's.
+// Common work at the end of each task, for any cause; the caller handles its executor.
 void Agent::State::task_ended(const TaskKey& key, Step& step) {
   live_.erase(key);
   for (const Deadline::Kind kind : {Deadline::Kind::kTaskKill, Deadline::Kind::kTaskRun}) {
@@ -155,7 +155,7 @@ void Agent::State::on_shutdown_framework(const FrameworkId& framework, Step& ste
   for (const ExecutorKey& key : idle) shut_down(key, longest + kKillMargin, step);
 }
 
-// Asks an executor to end what it runs and itself; it is killed after `grace`.
+// Asks an executor to end its tasks and exit; it is killed after `grace`.
 void Agent::State::shut_down(const ExecutorKey& key, Duration grace, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   executor.leaving = true;
@@ -218,14 +218,14 @@ std::vector<ExecutorKey> Agent::State::executors_without_tasks() const {
   return found;
 }
 
-// Its tasks stay for its next life. Executors that have none would wait for it in vain.
+// Its tasks continue in its next life. Executors without tasks would wait in vain.
 void Agent::State::finish_leaving(Step& step) {
   if (ended_ || !executors_without_tasks().empty()) return;
   ended_ = true;
   step.out.actions.emplace_back(Exit{});
 }
 
-// Nothing runs any more: the master may forget this agent at once rather than after its timeout.
+// No task runs any more, so the master may forget this agent at once, without its timeout.
 void Agent::State::finish_stop(Step& step) {
   if (ended_ || !recovered_ || !live_.empty() || !executors_.empty()) return;
   if (session_ == Session::kRegistered) send_to_master(proto::UnregisterAgent{}, step);

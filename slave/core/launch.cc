@@ -1,5 +1,5 @@
-// From RunTask to a task in an executor. What was received is recorded before anything is started,
-// so a crash forgets no task, and a repeated RunTask finds the first. Read on_run_task first.
+// From RunTask to a task in an executor. A received task is recorded before anything is started, so
+// a crash loses no task, and a repeated RunTask finds the first. Read on_run_task first.
 
 #include <algorithm>
 
@@ -30,7 +30,8 @@ bool gpus_are_named(const Resources& resources) {
 void Agent::State::on_run_task(const proto::RunTask& run, const MasterFrame& frame, Step& step) {
   const TaskKey key{run.framework, run.spec.id};
   if (const TaskEntry* known = ledger_.find(key)) {
-    // The master repeats what may have been lost. Another task with a used id it refuses itself.
+    // The master repeats messages that may have been lost. It refuses another task with a used id
+    // itself.
     const bool same = known->record.spec == run.spec;
     if (same) return step.trace(TaskKnownAlready{{key.first, key.second}});
     return step.trace(TaskIdInUse{{key.first, key.second}});
@@ -130,7 +131,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   if (Result<void> files = proto::check_fetched_files(spec.fetch); !files) {
     return LaunchRefusal{TaskReason::kTaskInvalid, files.error().message()};
   }
-  // An executor id is for one program and one user, and either shared or one task's own.
+  // An executor id has one program and one user, and is either shared or for one task.
   const auto at = executors_.find({run.framework, executor});
   if (at == executors_.end()) {
     if (is_tried_by_another()) {
@@ -162,7 +163,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   return files_refusal(run, executor);
 }
 
-// Files are fetched before an executor is started, so those of tasks that share it are the same.
+// Files are fetched before an executor starts, so tasks that share it must have the same files.
 std::optional<LaunchRefusal> Agent::State::files_refusal(const proto::RunTask& run,
                                                          const ExecutorId& executor) const {
   const LiveExecutor& there = executors_.at({run.framework, executor});
@@ -179,8 +180,8 @@ std::optional<LaunchRefusal> Agent::State::files_refusal(const proto::RunTask& r
            " is started with other files: tasks that share an executor must name the same files")};
 }
 
-// A refused launch is a task that ended at once: its update is kept until acknowledged like any
-// other. Of a full agent nothing is kept: if the answer is lost, the master sends the task again.
+// A refused launch is a task that ended at once: its update is kept until it is acknowledged. A
+// full agent keeps nothing: if the answer is lost, the master sends the task again.
 void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal,
                                  Step& step) {
   step.trace(LaunchRefused{run.framework, run.spec.id, refusal.reason});
@@ -244,7 +245,7 @@ void Agent::State::limit(const ExecutorKey& key, const LiveExecutor& executor, S
                                            .resources = used_by(key, executor)});
 }
 
-// A run of its own for the first of `tasks`, which brings program, user, environment and token; the
+// Starts a run for the first of `tasks`, which determines program, user, environment and token; the
 // others share it.
 void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step) {
   CHECK(!tasks.empty());
@@ -265,7 +266,7 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
   executor.fetching = !executor.fetch->empty();
   proto::ExecutorRecord before;
   std::optional<SpareExecutor> spare;
-  // The process of a task with secrets runs no other one before or after it.
+  // The process of a task with secrets runs no other task before or after it.
   const std::optional<ExecutorKey> found =
       spec.secrets.empty() ? spare_for(key.first, executor) : std::nullopt;
   if (found) {
@@ -301,13 +302,13 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
 void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
                                  std::optional<SpareExecutor> spare,
                                  std::optional<SpareExecutor> in_place_of, Step& step) {
-  // The one that brought the token, or, when that was killed meanwhile, any.
+  // The task with the token, or, if that was killed meanwhile, any task.
   auto first = std::find_if(executor.tasks.begin(), executor.tasks.end(), [&](const TaskId& task) {
     return live_.at({key.first, task}).token == executor.token;
   });
   if (first == executor.tasks.end()) first = executor.tasks.begin();
   const proto::TaskSpec& spec = ledger_.find({key.first, *first})->record.spec;
-  // A command's environment is the command's; its executor gives it.
+  // A command's environment is set by its executor.
   step.out.actions.push_back(StartExecutor{
       .framework = key.first,
       .executor = key.second,

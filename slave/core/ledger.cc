@@ -1,6 +1,5 @@
-// How records change what is durable. The order of a log is the order of events; the order of
-// Ledger::records() is tasks that have ended first, so that ports and devices are given back before
-// a live task takes them.
+// How records change the durable state. The log has the order of events. Ledger::records() lists
+// ended tasks first, so that ports and devices are free before a live task takes them.
 
 #include "slave/core/ledger.h"
 
@@ -34,7 +33,7 @@ void Ledger::apply(const proto::CheckpointRecord& record) {
 
 void Ledger::apply_one(const proto::AgentIdentity& identity) {
   identity_ = identity;
-  identity_->records = 0;  // The count is true of one log only.
+  identity_->records = 0;  // The count is valid for one log only.
 }
 
 void Ledger::apply_one(const proto::ExecutorRecord& executor) {
@@ -58,7 +57,7 @@ void Ledger::apply_one(const proto::TaskRecord& task) {
   ++live_tasks_;
 }
 
-// Ports and devices are one task's at a time. O(tasks) only if the log has gaps.
+// A port or device belongs to one task at a time. O(tasks) only if the log has gaps.
 void Ledger::make_way_for(const Resources& resources) {
   const auto has_room = [&] {
     return !used_.ports.intersects(resources.ports) &&
@@ -130,7 +129,7 @@ void Ledger::apply_one(const proto::AcknowledgedRecord& acknowledged) {
 std::vector<proto::CheckpointRecord> Ledger::records() const {
   std::vector<proto::CheckpointRecord> records;
   if (identity_) records.push_back(*identity_);
-  // Runs only rise, also when the executor with the highest has been forgotten.
+  // Run numbers only increase, even if the executor with the highest was forgotten.
   if (last_run_.run > 0) {
     records.push_back(last_run_);
     records.push_back(proto::ExecutorGone{last_run_.framework, last_run_.executor});
@@ -140,8 +139,8 @@ std::vector<proto::CheckpointRecord> Ledger::records() const {
     for (const auto& [key, task] : tasks_) {
       if (task.is_live() != live) continue;
       records.push_back(task.record);
-      // The last acknowledged one says which sequence comes next, and state and health if it is the
-      // last.
+      // The last acknowledged update determines the next sequence, and if it is the last one, also
+      // state and health.
       const uint64_t acknowledged =
           task.unacknowledged.empty() ? task.sequence : task.unacknowledged.front().sequence - 1;
       if (acknowledged > 0) {

@@ -8,7 +8,7 @@
 namespace proffer::agent {
 namespace {
 
-// With so many owners, no single one can have caused all failures.
+// If there are this many owners, no single one can have caused all failures.
 constexpr size_t kOwnersThatMatter = 2;
 }  // namespace
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Whether this machine can start executors at all. An agent that cannot fails every task that it is
-// given, and fast, so that a scheduler gives it more and more of them: it takes no tasks for a
-// while instead, says why, and tries again. Pure; docs/adr/0042 lists the failures that count.
+// Whether this machine can start executors. An agent that cannot start them fails each task
+// quickly, so schedulers would send it more and more tasks. It goes into quarantine instead: it
+// takes no tasks for a while, reports the reason, and then tries again. Pure; docs/adr/0042 lists
+// the failures that count.
 
 #include <cstdint>
 #include <optional>
@@ -13,19 +14,19 @@
 
 namespace proffer::agent {
 
-// Exit code of a process that was to become an executor and could not enter its group of processes
-// or become its user (slave/executor/stem.cc).
+// Exit code of a process that could not enter its cgroup or become its user before it became an
+// executor (slave/executor/stem.cc).
 inline constexpr int32_t kCannotBegin = 126;
-// Failures in a row, without an executor in between that said hello.
+// Failures in a row, without a hello of an executor in between.
 inline constexpr int kFailuresInARow = 3;
-// After them no tasks are taken for the first of these; doubled each time that the next try fails.
+// The length of the first quarantine; doubled with each failed try.
 inline constexpr Duration kQuarantineMin = seconds(10);
 inline constexpr Duration kQuarantineMax = minutes(10);
 
-// An executor that did not come to say hello, and was not killed on request.
+// An executor that ended before its hello, and was not killed on request.
 struct StartFailure {
-  // True: the task cannot have caused it, since there was no process, no sandbox or no group.
-  // Else `owner` alone may have caused it.
+  // True: the task cannot be the cause, since there was no process, no sandbox or no group. Else
+  // `owner` alone may be the cause.
   bool is_machines = false;
   std::string owner = {};
   std::string why = {};  // for people
@@ -33,28 +34,28 @@ struct StartFailure {
 
 class Quarantine {
  public:
-  // An executor said hello: all is well.
+  // An executor sent its hello, so starts work.
   void on_hello();
-  // True: from now on no tasks are taken.
+  // True: the quarantine begins now.
   bool on_failure(const StartFailure& failure, Time now);
-  // True: from now on they are, to try whether it works again.
+  // True: the quarantine ends now, for a try.
   bool on_tick(Time now);
 
-  // Nothing has failed since the last hello.
+  // No failure since the last hello.
   bool is_clear() const { return failures_ == 0 && wait_ == Duration(); }
-  // No tasks are taken until then.
+  // The end of the quarantine.
   std::optional<Time> ends_at() const { return ends_at_; }
-  // Tasks are taken again, and no executor has said hello since: one at a time is enough to try.
+  // A try after a quarantine, without a hello yet: one task at a time is enough.
   bool is_trying() const { return wait_ > Duration() && !ends_at_; }
-  // While no tasks are taken: why, for people. One line of plain text.
+  // The reason during a quarantine, for people. One line of plain text.
   std::string why() const;
 
  private:
-  int failures_ = 0;                   // in a row, of this try
-  int machines_ = 0;                   // failures of the machine among them
-  std::set<std::string> owners_ = {};  // of these failures; at most two are kept
+  int failures_ = 0;                   // in a row, in this try
+  int machines_ = 0;                   // those caused by the machine
+  std::set<std::string> owners_ = {};  // of these failures; at most two are stored
   std::string last_ = {};
-  Duration wait_ = {};  // of this quarantine, or of the one before; zero: all is well
+  Duration wait_ = {};  // the length of this quarantine, or of the last one; zero: no failures
   std::optional<Time> ends_at_ = {};
 };
 

@@ -1,6 +1,6 @@
-// What an agent does first: it finds what its predecessor ran and goes on with it. Each recorded
-// executor is looked for and waited for; when all that live are back, or their time has passed, it
-// registers with its tasks as they are. Nothing is decided from guesses: a task is lost only when
+// The first work of an agent: it finds the executors of its earlier life and continues with them.
+// It looks for each recorded executor and waits for it. When all live ones are back, or their time
+// has passed, it registers with its tasks as they are. Nothing is guessed: a task is lost only when
 // its executor is known to have ended. Read State::begin first.
 
 #include <algorithm>
@@ -32,7 +32,7 @@ void Agent::State::begin(Step& step) {
   forget_earlier_runs(step);
   const std::map<ExecutorKey, proto::ExecutorRecord> known = ledger_.executors();
   for (const auto& [key, executor] : known) {
-    if (executor.boot_id != options_.boot_id) {  // A reboot ended what ran before it.
+    if (executor.boot_id != options_.boot_id) {  // A reboot has ended all earlier processes.
       record(proto::ExecutorGone{key.first, key.second}, step);
     } else if (executor.leftover) {
       leftovers_.emplace(key, executor);
@@ -40,7 +40,7 @@ void Agent::State::begin(Step& step) {
     } else if (executor.fetching && options_.remembered == Remembered::kAll) {
       fetch_again(key, executor);
     } else {
-      // That it was started may be what the log has lost.
+      // The log may have lost the record of its start.
       if (executor.fetching) {
         proto::ExecutorRecord started = executor;
         started.fetching = false;
@@ -63,8 +63,8 @@ void Agent::State::begin(Step& step) {
     if (executor.fetching) continue;
     awaited_.insert(key);
     if (!executor.own || !executor.tasks.empty()) continue;
-    // Its task has ended, and that is written down: it is about to leave, waits for another, or has
-    // one that the log has lost.
+    // The end of its task is recorded, so it is about to exit, waits for another task, or has one
+    // that is missing in the log.
     executor.leaving = true;
     executor.shutdown = true;
     deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
@@ -78,9 +78,9 @@ void Agent::State::begin(Step& step) {
   finish_recovery(step);
 }
 
-// What is not known to be all there is ended before the master hears of this agent: executors of
-// tasks that no record names, shared ones, which may have such tasks, and those of which only a
-// task is left. All others run on.
+// Kills executors that may run more than the records show, before the agent registers: executors of
+// tasks without a record, shared ones, which may have such tasks, and those with only a task in the
+// records. All others continue.
 void Agent::State::close_gaps(Step& step) {
   step.trace(CheckpointHasGaps{options_.name});
   std::map<ExecutorKey, uint64_t> runs_with_tasks;
@@ -134,8 +134,8 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
   await_hello(key, adopted, step);
 }
 
-// Numbers that an earlier life may have given to updates which it did not write down whole. Its
-// last update is written once more, with a number behind them; told again only if it is to be told
+// Skips numbers that an earlier life may have given to updates whose records are lost. The last
+// update is recorded again with a number after these; it is sent only if it is unacknowledged
 // anyway.
 void Agent::State::skip_numbers(const TaskKey& key, const TaskEntry& task, Step& step) {
   proto::TaskStatus again;
@@ -151,7 +151,7 @@ void Agent::State::skip_numbers(const TaskKey& key, const TaskEntry& task, Step&
     again = task.unacknowledged.back();
   }
   if (!task.has_room_for(again)) {
-    live_.at(key).skipped = kUnsyncedMax;  // There are others to be acknowledged first.
+    live_.at(key).skipped = kUnsyncedMax;  // There are earlier ones to be acknowledged first.
     return;
   }
   again.sequence = task.sequence + kUnsyncedMax;
@@ -160,8 +160,8 @@ void Agent::State::skip_numbers(const TaskKey& key, const TaskEntry& task, Step&
   if (is_told) record(proto::AcknowledgedRecord{key.first, key.second, sequence}, step);
 }
 
-// With its executor, which may have been given it before. A task without one is over: its machine
-// was started again, or it waited for a run of its executor that never began.
+// Assigns the task to its executor, which may have got it before. A task without an executor has
+// ended: the machine was rebooted, or the run that it waited for never began.
 void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) {
   const auto at = executors_.find({key.first, task.record.executor});
   if (at != executors_.end() && at->second.run == task.record.run) {
@@ -188,13 +188,13 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
       step, 0, kUnsyncedMax));
 }
 
-// Ports on which others listen are of no use to tasks. The tasks of this agent listen, too.
+// Removes ports on which other processes listen. The tasks of this agent listen on ports, too.
 void Agent::State::leave_out_ports(Step& step) {
   PortSet others = options_.ports_in_use;
   others -= ledger_.used().ports;
   if (others.empty()) return;
   given_.ports -= others;
-  // A registration has room for so many ranges, with those of tasks.
+  // A registration has room for this many ranges, including those of tasks.
   std::vector<PortRange> ranges = given_.ports.ranges();
   if (ranges.size() > kPortRangesMax / 2) {
     ranges.resize(kPortRangesMax / 2);
@@ -203,8 +203,8 @@ void Agent::State::leave_out_ports(Step& step) {
   step.trace(PortsLeftOut{std::move(others)});
 }
 
-// An agent that was started again with less than what runs on it has at least that: the master
-// would otherwise count below zero.
+// If the agent is restarted with a total below the use of its tasks, it reports at least that use,
+// since the master's free resources would be negative otherwise.
 void Agent::State::cover_what_runs() {
   const Resources& used = ledger_.used();
   Resources& total = options_.total;
@@ -223,8 +223,8 @@ void Agent::State::cover_what_runs() {
   }
 }
 
-// A task ended. The master hears of a smaller total by a new registration only, which also tells
-// it of the end: it never counts with one of the two alone.
+// A task has ended. A smaller total is reported only by a new registration, which also reports the
+// end, so the master never has just one of the two.
 void Agent::State::offer_less(Step& step) {
   if (options_.total == given_) return;
   const Resources before = options_.total;
@@ -242,13 +242,13 @@ void Agent::State::executor_is_back(const ExecutorKey& key, Step& step) {
   if (awaited_.erase(key) != 0) finish_recovery(step);
 }
 
-// What became of the tasks of an executor that ended before it was back.
+// The states of the tasks of an executor that ended before it was back.
 proto::TaskStatus Agent::State::lost_with(const ExecutorKey& key, const LiveExecutor& executor,
                                           bool had_process) const {
   using proto::TaskReason;
   proto::TaskStatus status{.state = proto::TaskState::kLost};
-  // Its process is recorded when it says hello, before it is given its tasks. If there was none,
-  // they never began; if there was one, the end of the log may be lost, with the record of it.
+  // The process is recorded with its hello, before it gets its tasks. Without a process they never
+  // began. If there was one, the end of the log with its record may be lost.
   const bool is_recorded = ledger_.executors().at(key).pid != 0;
   if (!is_recorded && !had_process && options_.remembered == Remembered::kAll) {
     status.state = proto::TaskState::kRefused;
@@ -281,7 +281,7 @@ void Agent::State::report_leftovers(Step& step) {
   deadlines_.arm({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
 }
 
-// Nobody is waited for any more: the master may hear what this agent has.
+// No executor is awaited any more: the agent registers.
 void Agent::State::finish_recovery(Step& step) {
   if (recovered_ || !awaited_.empty() || !leftovers_.empty()) return;
   recovered_ = true;

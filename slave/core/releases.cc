@@ -1,6 +1,6 @@
-// A framework needs the files of some tasks no more: their sandboxes go together, at once or when
-// the last of these tasks has ended, its executor is gone and its end is acknowledged. Read
-// on_release_files first.
+// A framework no longer needs the files of some tasks. Their sandboxes are removed together: at
+// once, or when the last of these tasks has ended, its executor is gone and its end is
+// acknowledged. Read on_release_files first.
 
 #include "common/text.h"
 #include "slave/core/state.h"
@@ -32,7 +32,7 @@ void Agent::State::on_release_files(const proto::ReleaseFiles& message, Step& st
   if (!removal.begins.empty()) step.out.actions.emplace_back(std::move(removal));
 }
 
-// `left` is the id of an executor that is gone, or of a task that needs nothing any more.
+// `left`: the id of an executor that is gone, or of a task whose end was acknowledged.
 void Agent::State::look_at_releases(const FrameworkId& framework, std::string_view left,
                                     Step& step) {
   const auto of = releases_.find(framework);

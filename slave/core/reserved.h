@@ -1,6 +1,6 @@
 #pragma once
 
-// Parts of this agent that only one role may use, by its flag.
+// Parts of this agent that its flag reserves for a role.
 
 #include <map>
 #include <string_view>
@@ -12,11 +12,12 @@ namespace proffer::agent {
 
 using ReservedByRole = std::map<RoleName, ResourceVector>;
 
-// "ads=cpus:1;mem:1GiB,batch=cpus:2"; empty text: nothing. Errors: kInvalidArgument names the part.
+// "ads=cpus:1;mem:1GiB,batch=cpus:2"; empty text: nothing. Errors: kInvalidArgument names the wrong
+// part.
 Result<ReservedByRole> parse_reserved(std::string_view text);
 
-// The agent's total in slices: one for each role, in their order, and the rest; none of zero, and
-// without ports. Errors: kInvalidArgument, the total has too little for a role.
+// Splits the agent's total into slices: one per role, in their order, and the rest, without ports
+// and without empty slices. Errors: kInvalidArgument: the total has too little for a role.
 Result<std::vector<Slice>> to_slices(const Resources& total, const ReservedByRole& reserved);
 
 }  // namespace proffer::agent

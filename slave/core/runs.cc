@@ -1,6 +1,6 @@
-// Which runs live in the process of an executor, by its own word. The checkpoint may have lost what
-// this agent's earlier life acted on; the executor has not. Its hello names the run in which it is,
-// the tasks that live in it and those that have ended. Read standing_of first, then
+// The runs that live in the process of an executor, as the executor reports them. The checkpoint
+// may have lost records that an earlier life acted on, but the executor has not. Its hello contains
+// its run, its live tasks and those that have ended. Read standing_of first, then
 // end_forgotten_run.
 
 #include <algorithm>
@@ -14,13 +14,12 @@
 namespace proffer::agent {
 namespace {
 
-// How long the tasks of a shared executor that no record names have to end.
+// The time that unrecorded tasks of a shared executor have to end.
 constexpr Duration kForgottenGrace = seconds(5);
 
 }  // namespace
 
-// An executor that does not tell its run is taken for the one of the record only if it has that
-// one's name.
+// An executor that does not report its run matches the recorded run only if it has the same name.
 Agent::State::Standing Agent::State::standing_of(const ExecutorKey& key,
                                                  const LiveExecutor& executor,
                                                  const proto::ExecutorHello& hello) const {
@@ -38,8 +37,8 @@ Agent::State::Standing Agent::State::standing_of(const ExecutorKey& key,
   return is_fresh ? Standing::kBehind : Standing::kBeyond;
 }
 
-// The master must not send again what this agent may have had. Another number each time: a log that
-// is cut again behind this has none of those before.
+// The master must not repeat messages that this agent may have got before. The number changes each
+// time, since a log that is cut again after this record has the old number.
 void Agent::State::note_loss(Step& step) {
   if (std::exchange(has_noted_loss_, true)) return;
   proto::AgentIdentity identity = *ledger_.identity();
@@ -52,7 +51,7 @@ void Agent::State::told_of_loss(const ExecutorKey& key, Step& step) {
   note_loss(step);
 }
 
-// FNV-1a of what is another in each life.
+// FNV-1a of values that differ in each life.
 uint32_t Agent::State::fresh_memory(uint32_t before) const {
   uint32_t hash = 0x811C9DC5u ^ before;
   for (const char c : options_.fresh_secret.str()) {
@@ -61,9 +60,9 @@ uint32_t Agent::State::fresh_memory(uint32_t before) const {
   return hash == before || hash == 0 ? before + 1 : hash;
 }
 
-// A process of which only an earlier run is named: its task has ended, as it says. What lives in it
-// now is not named, so nothing here knows what it may use: it is ended, and only then does the
-// master hear of this agent.
+// A process whose record is of an earlier run only: the task of that run has ended, as the process
+// reports. Its present task has no record, so its resources are unknown. It is killed before the
+// agent registers.
 void Agent::State::end_forgotten_run(const ExecutorKey& key, const proto::ExecutorHello& hello,
                                      Step& step) {
   told_of_loss(key, step);
@@ -94,14 +93,14 @@ void Agent::State::end_forgotten_run(const ExecutorKey& key, const proto::Execut
 void Agent::State::take_end(const ExecutorKey& key, const TaskId& task, proto::TaskStatus status,
                             uint64_t executor_sequence, Step& step) {
   const TaskKey task_key{key.first, task};
-  // An end that its executor reports was acknowledged before, so no kill of this life caused it.
+  // The executor reports an end that was acknowledged before, so no kill of this life caused it.
   if (status.state == proto::TaskState::kLost) say_why_killed(task_key, status);
   CHECK(make_update(task_key, std::move(status), step, executor_sequence, kUnsyncedMax));
   executors_.at(key).tasks.erase(task);
   task_ended(task_key, step);
 }
 
-// The part of an executor's update that the agent passes on.
+// The part of an executor's update that the agent forwards.
 proto::TaskStatus Agent::State::what_is_told(const proto::TaskStatus& told) {
   return {.state = told.state,
           .reason = told.reason,
@@ -113,8 +112,8 @@ proto::TaskStatus Agent::State::what_is_told(const proto::TaskStatus& told) {
           .ready = told.ready};
 }
 
-// Updates of its tasks that an earlier life acknowledged, and whose records are lost: the last one
-// is made again, with a number behind those that may have been given.
+// For updates of its tasks that an earlier life acknowledged and whose records are lost: the last
+// one is recorded again, with a number after those that may have been used.
 void Agent::State::take_forgotten_updates(const ExecutorKey& key, const proto::ExecutorHello& hello,
                                           Step& step) {
   LiveExecutor& executor = executors_.at(key);
@@ -144,8 +143,8 @@ void Agent::State::take_forgotten_updates(const ExecutorKey& key, const proto::E
   }
 }
 
-// What lives in a shared executor and is not named is killed; the executor is waited for until it
-// is, at most so long that it is killed itself.
+// Kills the unrecorded tasks of a shared executor. The agent waits until they have ended, and after
+// a timeout kills the executor.
 void Agent::State::end_forgotten_tasks(const ExecutorKey& key, const proto::ExecutorHello& hello,
                                        Step& step) {
   LiveExecutor& executor = executors_.at(key);
@@ -171,8 +170,8 @@ void Agent::State::forgotten_task_ended(const ExecutorKey& key, const TaskId& ta
   executor_is_back(key, step);
 }
 
-// Two records of one process: a part of the log is there twice, or the end of the earlier run was
-// lost. It is in the later one.
+// Two records of one process: a part of the log is there twice, or the record of the earlier run's
+// end was lost. The process is in the later run.
 void Agent::State::forget_earlier_runs(Step& step) {
   std::map<Secret, std::pair<uint64_t, ExecutorKey>> latest;
   std::vector<ExecutorKey> earlier;

@@ -1,6 +1,6 @@
-// The session with the master: registration with all that the agent knows, heartbeats both ways,
-// and the refusal of masters that have been deposed. Whatever goes wrong ends the connection; the
-// next one registers again, so nothing here is sent twice. Read begin_session first.
+// The session with the master: registration with everything that the agent knows, heartbeats in
+// both directions, and the refusal of deposed masters. Any error ends the connection, and the next
+// one registers again, so nothing here is sent twice. Read begin_session first.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 namespace proffer::agent {
 namespace {
 
-// Of a task in a registration beside its updates: ids, resources, pointers.
+// Size of a task in a registration without its updates: ids, resources, pointers.
 constexpr size_t kTaskBytes = 2 * 1024 + 768;
 
 proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now) {
@@ -30,8 +30,8 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .launched_at = task.record.assignment.launched_at,
                         .labels = task.record.spec.labels,
                         .ticket = task.record.assignment.ticket};
-  // Its last update once more: a master that was started again has no other way to hear how healthy
-  // and how ready it is. For others it is a duplicate.
+  // Repeats its last update, because a new master learns its health and readiness in no other way.
+  // For other masters it is a duplicate.
   if (task.is_live() && task.sequence > 0 && told.unacknowledged.empty() &&
       (task.healthy || task.ready)) {
     told.unacknowledged.push_back({.task = key.second,
@@ -44,7 +44,7 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
   return told;
 }
 
-// With the clock in which the master's tokens are to say when they end.
+// Sets the clock that the expiry times of the master's tokens refer to.
 proto::FileService files_now(const AgentOptions& options, Time now) {
   proto::FileService files = options.files;
   if (!files.address.empty()) files.clock = now;
@@ -52,21 +52,22 @@ proto::FileService files_now(const AgentOptions& options, Time now) {
 }
 
 size_t bytes_of(const proto::Labels& labels) {
-  constexpr size_t kFixed = 48;  // of each: pointers, and what texts are rounded up to
+  constexpr size_t kFixed = 48;  // for each: pointers, and the padding of texts
   size_t bytes = 0;
   for (const auto& [name, value] : labels) bytes += kFixed + name.size() + value.size();
   return bytes;
 }
 
-// What was told to an agent with this number it still knows: a reboot loses what was not synced, a
-// damaged log is begun anew, and of another loss its executors tell. FNV-1a.
+// A number that stays the same while the agent remembers all tasks that were sent to it. It changes
+// with a reboot, which loses records that were not synced, and when a damaged log is replaced;
+// other losses are reported by executors. FNV-1a.
 uint32_t memory_of(const AgentOptions& options, const proto::AgentIdentity& identity) {
   uint32_t hash = 0x811C9DC5u ^ options.checkpoint ^ identity.memory;
   for (const char c : options.boot_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
   return std::max(hash, 1u);
 }
 
-// By which the master tells two machines with the same work directory. FNV-1a; 0 says nothing.
+// Lets the master distinguish two machines with copies of a work directory. FNV-1a; 0: unknown.
 uint64_t boot_of(const AgentOptions& options) {
   if (options.boot_id.empty()) return 0;
   uint64_t hash = 0xCBF29CE484222325u;
@@ -76,7 +77,7 @@ uint64_t boot_of(const AgentOptions& options) {
   return std::max(hash, uint64_t{1});
 }
 
-// All tasks in parts that fit their frames with room to spare.
+// All tasks, in parts that fit their frames with a margin.
 std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, TaskEntry>& tasks,
                                                      Time now) {
   std::vector<proto::RegisterTasks> parts;
@@ -123,7 +124,7 @@ void Agent::State::reset_master(std::string_view reason, Step& step) {
   step.out.actions.emplace_back(ResetMaster{});
 }
 
-// Registers as soon as there is a connection, recovery is over and no refusal forbids it.
+// Registers as soon as there is a connection, recovery is over and no refusal delays it.
 void Agent::State::begin_session(Step& step) {
   if (session_ != Session::kConnected || !recovered_ || stopping_) return;
   if (deadlines_.time_of({Deadline::Kind::kRegister})) return;
@@ -166,8 +167,8 @@ void Agent::State::send_to_master(proto::BoxedMessage message, Step& step) {
       SendToMaster{channel_.stamp(ledger_.identity()->leader, std::move(message))});
 }
 
-// Looks at both clocks and waits for the one that runs out first. What moves them meanwhile does
-// not touch the deadline: it is looked at again when it comes.
+// Checks both clocks and arms the deadline for the earlier one. Messages that move the clocks do
+// not change the deadline: the clocks are checked again when it comes up.
 void Agent::State::master_pulse(Step& step) {
   if (session_ != Session::kRegistering && session_ != Session::kRegistered) return;
   if (step.now >= last_heard_ + master_timeout_) return reset_master("silence", step);
@@ -177,7 +178,7 @@ void Agent::State::master_pulse(Step& step) {
 }
 
 void Agent::State::on(const MasterFrame& frame, Step& step) {
-  if (session_ == Session::kNone) return;  // of a connection that was given up
+  if (session_ == Session::kNone) return;  // of a closed connection
   if (!admit_leader(frame.envelope, step)) return;
   switch (channel_.admit(frame.envelope)) {
     case proto::Channel::Verdict::kDeliver:
@@ -191,7 +192,7 @@ void Agent::State::on(const MasterFrame& frame, Step& step) {
   on_master_message(frame, step);
 }
 
-// A master that was deposed does not know it yet; what it says must change nothing.
+// A deposed master may not know that it is deposed, and its messages must have no effect.
 bool Agent::State::admit_leader(const proto::Envelope& envelope, Step& step) {
   const LeaderEpoch leader = envelope.leader;
   const LeaderEpoch known = ledger_.identity()->leader;
@@ -201,7 +202,7 @@ bool Agent::State::admit_leader(const proto::Envelope& envelope, Step& step) {
     reset_master("older leader epoch", step);
     return false;
   }
-  // A master that refuses this agent may be one of another cluster.
+  // A master that refuses this agent may belong to another cluster.
   if (std::holds_alternative<proto::ErrorMessage>(*envelope.message)) return true;
   proto::AgentIdentity identity = *ledger_.identity();
   identity.leader = leader;
@@ -271,9 +272,8 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
   master_pulse(step);
 }
 
-// A refusal that a new session cannot change is an operator's business. An agent that has nothing
-// to lose ends and says so, where it was started; one that has tasks keeps them and tries again
-// slowly.
+// An operator must resolve a refusal that a new session cannot change. An agent without tasks exits
+// with an error message. An agent with tasks keeps them and retries slowly.
 void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
   if (error.ends_tasks) return end_for_good(error, step);
   if (error.retry) {
@@ -289,13 +289,14 @@ void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
     return;
   }
   refused_wait_ = std::clamp(refused_wait_ * 2, kRefusedWaitFirst, kRefusedWaitMax);
-  // Thousands that were refused at once do not come back at once.
+  // Avoids that thousands of refused agents come back at once.
   const Duration jitter = nanoseconds(prng_.between(0, (refused_wait_ / 2).nanos()));
   deadlines_.arm({Deadline::Kind::kRegister}, step.now + refused_wait_ - jitter);
   reset_master("refused", step);
 }
 
-// Its tasks were told as ended, and may run elsewhere by now: they must not go on here.
+// Its tasks were reported as ended, and may have been launched elsewhere, so they must not
+// continue.
 void Agent::State::end_for_good(const proto::ErrorMessage& error, Step& step) {
   step.trace(MasterEndsAgent{error.message, error.hint, ledger_.live_tasks()});
   ends_since_ = text("the master ends this agent: ", error.message, error.hint.empty() ? "" : "; ",
@@ -320,8 +321,8 @@ void Agent::State::on_acknowledge(const proto::Acknowledge& acknowledge, Step& s
   tell_held(key, step);
 }
 
-// An earlier life gave the number, and its record is lost. The master takes an update with a number
-// up to this one for a repetition, so the last one that it has not acknowledged gets one behind it.
+// An earlier life used the number, and its record is lost. The master treats an update with a
+// number up to this one as a duplicate, so the last unacknowledged update gets a number after it.
 void Agent::State::number_behind(const TaskKey& key, uint64_t given, Step& step) {
   const TaskEntry& task = *ledger_.find(key);
   if (given > task.sequence + kNumbersLostMax) {
@@ -336,7 +337,7 @@ void Agent::State::number_behind(const TaskKey& key, uint64_t given, Step& step)
   }
   proto::TaskStatus again = task.unacknowledged.back();
   const uint64_t before = std::exchange(again.sequence, given + 1);
-  // Those in front of it are superseded, and make room.
+  // The updates before it are superseded, and are dropped.
   record(proto::AcknowledgedRecord{key.first, key.second, before - 1}, step);
   record(proto::UpdateRecord{key.first, again, task.executor_sequence}, step);
   record(proto::AcknowledgedRecord{key.first, key.second, before}, step);

@@ -1,6 +1,6 @@
-// An executor of commands whose task has ended stays for a moment as a spare: the next task of its
-// framework and user needs no new process. It is given another executor id, run and sandbox, and
-// keeps its token, its process and its connection. Read keep_as_spare, then take_over.
+// A command executor whose task has ended stays briefly as a spare: the next task of its framework
+// and user needs no new process. The spare gets another executor id, run and sandbox, and keeps its
+// token, its process and its connection. Read keep_as_spare, then take_over.
 
 #include <algorithm>
 #include <utility>
@@ -12,7 +12,7 @@
 namespace proffer::agent {
 namespace {
 
-// How long an executor waits for its next task.
+// The time for which a spare waits for its next task.
 constexpr Duration kSpareFor = seconds(1);
 constexpr size_t kSparesMax = 64;
 
@@ -37,7 +37,7 @@ void Agent::State::forget_spare(const ExecutorKey& key) {
   deadlines_.cancel({Deadline::Kind::kSpare, key.first, key.second.str()});
 }
 
-// The newest one: what it needs is still in the processor's caches. O(spares).
+// The newest spare, whose data is still in the processor's caches. O(spares).
 std::optional<ExecutorKey> Agent::State::spare_for(const FrameworkId& framework,
                                                    const LiveExecutor& executor) const {
   if (!executor.own || executor.program != proto::kCommandExecutor || executor.fetching) {
@@ -49,8 +49,8 @@ std::optional<ExecutorKey> Agent::State::spare_for(const FrameworkId& framework,
   return at == spares_.rend() ? std::nullopt : std::optional(*at);
 }
 
-// `executor` is another run, not recorded yet. Its process is known from the start, so that a
-// restarted agent finds it by its number; whether it goes on is known when it has "started".
+// `executor` is another run, not recorded yet. Its process is known from the start, so a restarted
+// agent finds it by its pid; whether it continues is known when it has "started".
 proto::ExecutorRecord Agent::State::take_over(const ExecutorKey& spare, const ExecutorKey& key,
                                               LiveExecutor& executor, Step& step) {
   forget_spare(spare);
@@ -76,8 +76,8 @@ proto::ExecutorRecord Agent::State::take_over(const ExecutorKey& spare, const Ex
   return was;
 }
 
-// That the new run has no process is written down before the spare is ended: an agent that finds
-// the process of a record ended cannot know that it never began its task.
+// The record that the new run has no process is written before the spare is killed. Otherwise an
+// agent that found the recorded process ended could not know that it never began the task.
 void Agent::State::on(const SpareRefused& refused, Step& step) {
   LiveExecutor* const executor = find_run(refused.framework, refused.executor, refused.run);
   if (executor == nullptr) {
@@ -90,7 +90,8 @@ void Agent::State::on(const SpareRefused& refused, Step& step) {
   known.pid = executor->pid = 0;
   known.start_ticks = executor->start_ticks = 0;
   record(std::move(known), step);
-  if (executor->killed || executor->tasks.empty()) {  // What was killed meanwhile starts none.
+  // A run that was killed meanwhile is not started.
+  if (executor->killed || executor->tasks.empty()) {
     step.out.actions.push_back(
         KillExecutor{refused.framework, refused.spare.executor, refused.spare.run});
     return executor_gone(key, proto::TaskReason::kExecutorEnded, "it was killed before it began",
@@ -99,8 +100,7 @@ void Agent::State::on(const SpareRefused& refused, Step& step) {
   start_process(key, *executor, std::nullopt, refused.spare, step);
 }
 
-// Its process has the new run's sandbox and group, if it is the same one; else a fresh one says
-// hello.
+// If it is the same process, it has the new run's sandbox and group; a new process sends its hello.
 void Agent::State::moved(const ExecutorKey& key, bool is_same_process, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   executor.moving = false;
@@ -109,14 +109,14 @@ void Agent::State::moved(const ExecutorKey& key, bool is_same_process, Step& ste
     if (executor.peer) drop_peer(key, step);
     return;
   }
-  // Without a connection it comes back under the name that it knows (executor_with_token).
+  // Without a connection it returns under its former name (executor_with_token).
   if (!executor.peer || executor.killed) return;
   deadlines_.cancel({Deadline::Kind::kExecutorSession, key.first, key.second.str()});
   for (const TaskId& task : executor.tasks) deliver(key, executor, task, step, true);
   executor_pulse(key, step);
 }
 
-// An executor may have been given another id before it heard of it. O(executors of the framework).
+// An executor may have been renamed before it got the message. O(executors of the framework).
 std::optional<ExecutorKey> Agent::State::executor_with_token(const FrameworkId& framework,
                                                              const Secret& token) const {
   for (auto at = executors_.lower_bound({framework, ExecutorId()});

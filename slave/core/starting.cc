@@ -1,6 +1,6 @@
-// Tasks that are still being started: files may take an hour to fetch, and a framework's own
-// executor says itself when a task runs. The master gives up a task if it hears nothing of it for
-// long, so the agent tells it now and then why the task does not run yet.
+// Tasks that are still being started: fetching files may take an hour, and a framework's own
+// executor reports when a task runs. The master gives up a task without a report, so the agent
+// reports periodically why the task does not run yet.
 
 #include "common/load_limits.h"
 #include "common/text.h"
@@ -13,7 +13,7 @@ void Agent::State::watch_starting(Step& step) {
   if (!deadlines_.armed(key)) deadlines_.arm(key, step.now + kStartingReport);
 }
 
-// Without a number: nothing is kept, and the master does not acknowledge it.
+// Without a sequence: nothing is kept, and the master does not acknowledge it.
 void Agent::State::tell_starting(Step& step) {
   bool is_any_left = false;
   for (const auto& [key, live] : live_) {

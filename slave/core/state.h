@@ -1,8 +1,8 @@
 #pragma once
 
-// What the agent's core is made of; agent.h says what it is for. One file for each story:
-// recovery.cc, session.cc (the master), launch.cc, starting.cc, files.cc, executors.cc, spares.cc,
-// runs.cc, kill.cc, releases.cc; agent.cc puts events to them.
+// The parts of the agent's core (see agent.h), with a file per topic: recovery.cc, session.cc (the
+// master), launch.cc, starting.cc, files.cc, executors.cc, spares.cc, runs.cc, kill.cc,
+// releases.cc. agent.cc dispatches events to them.
 
 #include <map>
 #include <optional>
@@ -23,38 +23,38 @@
 
 namespace proffer::agent {
 
-// Beyond its grace a task has this long until its executor is killed.
+// The time after a task's grace period when its executor is killed.
 inline constexpr Duration kKillMargin = seconds(5);
-// An executor with nothing to do has this long to leave by itself.
+// The time in which an idle executor must exit after it was asked to.
 inline constexpr Duration kLeaveGrace = seconds(5);
-// A registration that the master refused for good is tried again, for an operator may have
-// corrected what was wrong: soon at first, then less and less often.
+// A finally refused registration is retried, since an operator may have corrected the cause: soon
+// at first, then less and less often.
 inline constexpr Duration kRefusedWaitFirst = seconds(2);
 inline constexpr Duration kRefusedWaitMax = minutes(2);
-// An executor is killed for its silence only if a deadline this long before found it silent, too.
+// An executor is killed for silence only if a deadline this long before also found it silent.
 inline constexpr Duration kLastLook = seconds(1);
-// A tick this late says that the agent stood still (SIGSTOP, a suspended or starved machine): what
-// executors said meanwhile has not been read yet.
+// A tick this late means that the agent was stopped (SIGSTOP, a suspended or overloaded machine),
+// and has not read the messages of executors yet.
 inline constexpr Duration kLateTick = milliseconds(500);
-// How often it is said that a process of a damaged checkpoint cannot be ended.
+// The interval of reports that a process of a damaged checkpoint cannot be killed.
 inline constexpr Duration kLeftoversReport = seconds(30);
 
-// One step: what the handlers are told and what they say.
+// One step: its time, and the records and actions of its handlers.
 struct Step {
   Time now = {};
   AgentOutbox& out;
-  bool late = false;  // a tick that came kLateTick after what it is for
+  bool late = false;  // a tick came more than kLateTick after its deadline
 
   void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
 };
 
-// Updates that were told, but are not in the records that are left: their numbers must not be given
-// again, for whoever heard them would take the end of the task for one of them.
+// A lost part of the log may have contained updates that the master has got. Their numbers must not
+// be used again: the master would take the end of the task for an old update.
 inline constexpr uint64_t kUnsyncedMax = uint64_t{1} << 20;
-// No log loses so many numbers of one task.
+// A log never loses this many numbers of one task.
 inline constexpr uint64_t kNumbersLostMax = uint64_t{1} << 40;
 
-// What an executor may say of a task.
+// Whether an executor may report this state.
 bool is_executors_word(proto::TaskState state);
 
 // Why a launch is refused.
@@ -83,20 +83,20 @@ class Agent::State {
   struct Kill {
     Duration grace = {};
     proto::TaskReason reason = proto::TaskReason::kNone;
-    std::string words = {};  // for people, if the reason does not say all
+    std::string words = {};  // for people, if the reason is not enough
   };
-  // The part of a live task that ends with this process.
+  // The state of a live task that is not durable.
   struct LiveTask {
-    Secret token = {};               // for its executor, if one is started for it
-    bool delivered = false;          // the executor was told to run it
-    uint64_t executor_sequence = 0;  // the executor's last update that was taken
+    Secret token = {};               // for its executor, if a new one is started
+    bool delivered = false;          // sent to its executor
+    uint64_t executor_sequence = 0;  // the last update accepted from the executor
     std::optional<Kill> kill = {};
-    uint64_t skipped = 0;  // numbers of updates that an earlier life may have given
-    // The newest word of its executor for which there is no room among the unacknowledged updates.
+    uint64_t skipped = 0;  // update numbers that an earlier life may have used
+    // The newest update of its executor for which there is no room among the unacknowledged ones.
     // The executor keeps it too.
     std::optional<proto::TaskStatus> held = {};
-    // The values of its secrets, until its executor has started it. They are in no record: a task
-    // that an agent had not handed over when it ended fails.
+    // The values of its secrets, until its executor has started it. They are in no record, so a
+    // task that was not delivered before a restart fails.
     std::vector<proto::SecretValue> secrets = {};
   };
   // One run of an executor, until its process is gone.
@@ -106,28 +106,28 @@ class Agent::State {
     std::string program = {};
     std::string user = {};
     bool own = false;                  // for one task only
-    std::set<TaskId> tasks = {};       // live ones of this run
-    std::vector<TaskId> waiting = {};  // for the next run, since this one is leaving
+    std::set<TaskId> tasks = {};       // live tasks of this run
+    std::vector<TaskId> waiting = {};  // for the next run, because this one is leaving
     bool leaving = false;              // takes no more tasks
     bool shutdown = false;             // was asked to end
     bool killed = false;
-    // The files that its tasks name are being fetched: it has no process yet.
+    // The files of its tasks are being fetched; it has no process yet.
     bool fetching = false;
-    // Those that it was started with. None: it is of an earlier life, and no task that named them
-    // is left.
+    // The fetched files that it was started with. None: it is of an earlier life, and no task with
+    // such files is left.
     std::optional<std::vector<proto::FetchedFile>> fetch = {};
-    bool overdue = false;  // found silent by the deadline before the last one
-    // Of an earlier life, and not back yet. Its tasks are lost if it ends now.
+    bool overdue = false;  // the deadline before the last one found it silent
+    // Of an earlier life, and not back yet. If it ends now, its tasks are lost.
     bool away = false;
-    bool adopted = false;  // of an earlier life, back or not
-    int32_t pid = 0;       // 0: the machine has not said that its process is there
+    bool adopted = false;  // of an earlier life, whether back or not
+    int32_t pid = 0;       // 0: its process is not confirmed yet
     uint64_t start_ticks = 0;
-    // Its process is in a later run, which no record names: it is being ended.
+    // Its process is in a later run without a record, and is being killed.
     bool is_forgotten = false;
-    std::set<TaskId> forgotten = {};  // tasks in it that no record names: they are being ended
+    std::set<TaskId> forgotten = {};  // tasks in it without a record, which are being killed
     bool spare = false;               // leaving, unless another task comes soon
-    bool moving = false;              // was a spare; its process is being given what it needs
-    std::string sandbox = {};         // its path, once its process is there
+    bool moving = false;              // a former spare whose process is being prepared
+    std::string sandbox = {};         // its path, once the process exists
     std::optional<PeerId> peer = {};  // while it has a session
     proto::Channel channel = {};
     uint64_t sessions = 0;
@@ -147,7 +147,7 @@ class Agent::State {
   void on(const Tick&, Step& step);
   void on_deadline(const Deadline& due, Step& step);
   void record(proto::CheckpointRecord record, Step& step);
-  // `skipped`: numbers that may have been given already.
+  // `skipped`: numbers that may have been used already.
   bool make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
                    uint64_t executor_sequence = 0, uint64_t skipped = 0);
   void check_executor(const ExecutorKey& key, const LiveExecutor& executor,
@@ -175,7 +175,7 @@ class Agent::State {
   void on(const MasterFrame& frame, Step& step);
   void on_master_message(const MasterFrame& frame, Step& step);
   bool admit_leader(const proto::Envelope& envelope, Step& step);
-  // Or executors, or tasks whose end nobody has heard of yet.
+  // Including executors, and tasks whose end is not acknowledged.
   bool has_tasks() const { return !ledger_.tasks().empty() || !ledger_.executors().empty(); }
   void begin_session(Step& step);
   void register_agent(Step& step);
@@ -237,7 +237,7 @@ class Agent::State {
   void forget_peer(const ExecutorKey& key, Step& step);
   void drop_peer(const ExecutorKey& key, Step& step);
   void send_to_executor(LiveExecutor& executor, proto::BoxedMessage message, Step& step);
-  // `becomes`: it does not know yet that it is this executor.
+  // `becomes`: a spare that does not know yet that it is this executor.
   void deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task, Step& step,
                bool becomes = false);
   void executor_pulse(const ExecutorKey& key, Step& step);
@@ -260,9 +260,8 @@ class Agent::State {
   std::optional<ExecutorKey> executor_with_token(const FrameworkId& framework,
                                                  const Secret& token) const;
 
-  // runs.cc
-  // Of a process to the run that the record names: it is in that one, has not heard of it yet, or
-  // is in a later one.
+  // runs.cc The run of a process compared with the run in the record: the same, an earlier one,
+  // because the process does not know the new one yet, or a later one.
   enum class Standing : uint8_t { kSame, kBehind, kBeyond };
   Standing standing_of(const ExecutorKey& key, const LiveExecutor& executor,
                        const proto::ExecutorHello& hello) const;
@@ -313,17 +312,17 @@ class Agent::State {
   void finish_leaving(Step& step);
   void finish_stop(Step& step);
 
-  AgentOptions options_;  // its total covers what runs
-  Resources given_;       // the total that this life was started with
+  AgentOptions options_;  // its total is at least the use of running tasks
+  Resources given_;       // the configured total of this life
   Prng prng_;
   Ledger ledger_;
   Deadlines deadlines_;
 
   bool begun_ = false;
   bool recovered_ = false;
-  std::set<ExecutorKey> awaited_;                           // may come back, or are being ended
+  std::set<ExecutorKey> awaited_;                           // may come back, or are being killed
   bool has_noted_loss_ = false;                             // in this life
-  std::map<ExecutorKey, proto::ExecutorRecord> leftovers_;  // still to be ended
+  std::map<ExecutorKey, proto::ExecutorRecord> leftovers_;  // not killed yet
 
   // The session with the master.
   enum class Session : uint8_t { kNone, kConnected, kRegistering, kRegistered };
@@ -334,27 +333,27 @@ class Agent::State {
   Time last_sent_;
   Time last_heard_;
   bool ever_registered_ = false;
-  Duration refused_wait_ = {};  // the last one, without its jitter; zero: it was not refused since
+  Duration refused_wait_ = {};  // the last wait without its jitter; zero: not refused since
   std::vector<std::pair<TaskKey, uint64_t>> untold_;  // updates made while registering
 
   std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks
-  Executors executors_;               // keys are those of the ledger's executors and no leftovers
-  std::vector<ExecutorKey> spares_;   // of them; the newest last
+  Executors executors_;               // the ledger's executors without the leftovers
+  std::vector<ExecutorKey> spares_;   // spare executors, newest last
   IndexedMap<PeerId, ExecutorKey> peers_;
 
-  // Released files of tasks that have not ended yet, by the beginnings of their ids; at most
-  // kReleasesWaitingMax. They are not durable: the master tells them again at a registration.
+  // Released files of tasks that have not ended yet, by prefixes of their ids; at most
+  // kReleasesWaitingMax. Not durable: the master repeats them at each registration.
   std::map<FrameworkId, std::set<std::string>> releases_;
   size_t releases_waiting_ = 0;
 
-  std::string disk_trouble_;  // empty: there is room
+  std::string disk_trouble_;  // empty: there is enough room
   Quarantine quarantine_;
-  std::string trouble_;       // why it takes no tasks, of the two; empty: it does
-  std::string told_trouble_;  // as the master knows
+  std::string trouble_;       // why the agent takes no tasks; empty: it takes tasks
+  std::string told_trouble_;  // as last reported to the master
 
-  bool leaving_ = false;         // its tasks go on
-  bool stopping_ = false;        // they are killed
-  std::string ends_since_ = {};  // why, if nobody here asked for it
+  bool leaving_ = false;         // stops, while its tasks continue
+  bool stopping_ = false;        // stops, and kills its tasks
+  std::string ends_since_ = {};  // the reason, if it was not requested on this machine
   bool ended_ = false;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens on an agent, by noun. A field that a peer wrote and nobody has checked, or that has
-// spaces, is `said`.
+// The trace events of an agent, by noun. A field that a peer wrote and that was not checked, or
+// that contains spaces, is `said`.
 
 #include <cstdint>
 #include <string>
@@ -64,7 +64,7 @@ struct PortsLeftOut {
   void fields(TraceFields& f) const { f("ports", to_text(ports)); }
 };
 
-// The work directory's disk is full, or no longer.
+// The work directory's disk became full, or has room again.
 struct DiskRoomChanged {
   AgentId agent;
   int64_t free_mib = 0;
@@ -84,7 +84,7 @@ struct DiskRoomChanged {
 
 struct QuarantineBegins {
   AgentId agent;
-  std::string message;  // of the start that failed last
+  std::string message;  // of the last failed start
   Duration grace;       // until the next try
 
   static constexpr TraceKind kind() {
@@ -232,7 +232,7 @@ struct FrameworkShutDown {
 
 struct TooManyReleases {
   FrameworkId framework;
-  std::string begin;  // of the ids of tasks whose files stay
+  std::string begin;  // prefix of the ids of tasks whose files stay
 
   static constexpr TraceKind kind() {
     return {TraceLevel::kMisbehaved, "too many releases wait; these files stay until they are old"};
@@ -249,7 +249,7 @@ struct OfTask {
   void fields(TraceFields& f) const { f("framework", framework)("task", task); }
 };
 
-// The master repeats what may have been lost.
+// The master repeats a launch that may have been lost.
 struct TaskKnownAlready : OfTask {
   static constexpr TraceKind kind() { return {TraceLevel::kMessage, "task is known already"}; }
 };
@@ -350,7 +350,7 @@ struct ExecutorStarts {
 struct ExecutorTakesAnotherTask {
   FrameworkId framework;
   ExecutorId executor;
-  ExecutorId before;  // its id until now
+  ExecutorId before;  // its former id
   uint64_t run = 0;
 
   static constexpr TraceKind kind() {
@@ -376,7 +376,7 @@ struct ExecutorGone {
   }
 };
 
-// After a restart of the agent.
+// Adoption begins after a restart of the agent.
 struct ExecutorLookedFor {
   FrameworkId framework;
   ExecutorId executor;

@@ -1,5 +1,5 @@
-// Reasons for which a running agent takes no tasks: it tells its master once, and the master offers
-// nothing of it until the agent says that it is over. Running tasks continue.
+// Reasons for which a running agent takes no tasks. It reports the reason once to its master, which
+// does not offer the agent until it reports the end. Running tasks continue.
 
 #include <algorithm>
 
@@ -35,12 +35,12 @@ void Agent::State::on(const DiskSpace& space, Step& step) {
 
 // --- executors that cannot be started ------------------------------------------------------------
 
-// Started by this life of the agent, and it has never said hello.
+// This life of the agent started it, and it has not sent its hello.
 bool Agent::State::is_on_its_way(const LiveExecutor& executor) const {
   return executor.sessions == 0 && !executor.away && !executor.killed;
 }
 
-// At the first hello.
+// Called at the first hello.
 void Agent::State::start_worked(const LiveExecutor& executor, Step& step) {
   if (!is_on_its_way(executor) || quarantine_.is_clear()) return;
   if (quarantine_.ends_at() || quarantine_.is_trying()) {

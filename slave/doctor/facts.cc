@@ -1,4 +1,4 @@
-// Read examine first: one line for each check.
+// Read examine first: it has one line per check.
 
 #include "slave/doctor/facts.h"
 
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 using agent::cgroups::read_number;
 using agent::cgroups::read_value;
 
-// As the agent's, in a directory of its own, which is removed again.
+// As the agent does, in a separate directory that is removed again.
 Result<agent::Enforced> look_at_limits(const std::string& root) {
   const std::optional<std::string> mounts = read_value(root + "/proc/self/mountinfo");
   const auto chosen = agent::choose_cgroups(
@@ -46,7 +46,7 @@ uint64_t look_at_descriptors() {
   return limit.rlim_max;
 }
 
-// What the system or an agent wrote last.
+// The newest file of the system or an agent.
 ClockFacts look_at_clock(const DoctorOptions& options) {
   constexpr int64_t kNanosPerSecond = 1'000'000'000;
   timespec now = {};
@@ -71,7 +71,7 @@ PortFacts look_at_ports(const DoctorOptions& options) {
     facts.outgoing_first = 0;
     facts.outgoing_last = 0;
   }
-  // What the kernel was told to leave alone it does not take.
+  // The kernel does not assign reserved ports.
   const std::string reserved = std::string(trimmed(
       read_value(options.root + "/proc/sys/net/ipv4/ip_local_reserved_ports").value_or("")));
   const Result<Resources> parsed = parse_resources(text("ports:[", reserved, "]"));
@@ -81,7 +81,7 @@ PortFacts look_at_ports(const DoctorOptions& options) {
   return facts;
 }
 
-// The folder itself, or the nearest above that is there.
+// The folder itself, or its nearest existing parent.
 std::string nearest_folder(const std::string& path) {
   fs::path folder = fs::absolute(path);
   std::error_code ignored;
@@ -145,7 +145,7 @@ std::vector<std::string> missing_programs(const std::string& bin_dir) {
   return missing;
 }
 
-// A connection and who is at its other end; nothing is said on it.
+// Connects to find the process at the other end; sends nothing.
 MasterFacts look_at_master(const Address& address) {
   MasterFacts facts{.address = to_text(address)};
   if (address.socket.empty()) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Looks at this machine for findings.h. Most with what the agent itself uses when it starts
-// (slave/shell), so that the two cannot disagree.
+// Examines this machine for findings.h, mostly with the agent's own code (slave/shell), so that
+// both get the same results.
 
 #include <string>
 #include <vector>
@@ -12,15 +12,15 @@
 namespace proffer::doctor {
 
 struct DoctorOptions {
-  Masters masters = {};       // one leads
+  Masters masters = {};       // one of them leads
   std::string work_dir = {};  // of the agent that would run here
-  int64_t reserve_bytes = 0;  // as --disk_reserve of the agent
-  PortSet ports = {};         // that it would offer
-  std::string bin_dir = {};   // of our programs
-  std::string root = {};      // before /proc; empty but in tests
+  int64_t reserve_bytes = 0;  // the agent's --disk_reserve
+  PortSet ports = {};         // that the agent would offer
+  std::string bin_dir = {};   // the directory of Proffer's programs
+  std::string root = {};      // prefix of /proc; empty except in tests
 };
 
-// All checks, in the order of findings.h. Makes a cgroup and removes it again; begins no process.
+// All checks, in the order of findings.h. Makes a cgroup and removes it; starts no process.
 std::vector<Finding> examine(const DoctorOptions& options);
 
 // For tests.

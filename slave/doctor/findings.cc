@@ -1,4 +1,4 @@
-// One function for each check, in the order in which they are printed.
+// One function per check, in the order of printing.
 
 #include "slave/doctor/findings.h"
 
@@ -11,7 +11,7 @@ namespace proffer::doctor {
 namespace {
 
 constexpr int64_t kBytesPerMib = int64_t{1} << 20;
-constexpr uint32_t kOthersWrite = 022;  // a group, or everybody
+constexpr uint32_t kOthersWrite = 022;  // group or all users
 
 Finding ok(std::string check, std::string what) {
   return {.check = std::move(check), .what = std::move(what)};
@@ -185,7 +185,7 @@ Finding judge_run_folder(const FolderFacts& facts, uint32_t user) {
     return fails("run folder", text(facts.path, " is writable for other users"), effect,
                  text("sudo chmod go-w ", facts.path));
   }
-  // The packages' master is a system user, and its folder is that user's.
+  // The master of the packages runs as a system user, who owns its folder.
   return ok("run folder", text(facts.path, is_mine ? "" : text(" of uid ", facts.owner)));
 }
 

@@ -1,5 +1,5 @@
-// proffer-doctor, which is `proffer doctor`: looks at this machine and says what of the agent will
-// not work here, and what to do.
+// proffer-doctor, which is `proffer doctor`: examines this machine and prints which parts of the
+// agent will not work here, and how to fix that.
 
 #include <algorithm>
 #include <cstdio>
@@ -34,7 +34,7 @@ using namespace proffer;
 using doctor::Finding;
 using doctor::Verdict;
 
-// Where an agent of this machine would look.
+// The masters that an agent of this machine would use.
 Masters masters_from_flags() {
   return flag_value("master", find_masters(KeyKind::kAgent, "--master", FLAGS_master));
 }
@@ -75,7 +75,7 @@ void print_as_json(const std::vector<Finding>& findings, bool is_well) {
   print_json(text("{\"checks\":[", rows, "],\"ok\":", is_well ? "true" : "false", "}"));
 }
 
-// A word and the blanks behind it up to so many columns.
+// Pads a word with blanks to this many columns.
 std::string column(std::string_view word, size_t columns) {
   return text(word, std::string(columns - std::min(columns, word.size()), ' '));
 }

@@ -1,5 +1,5 @@
-// posix_spawn rather than fork: it does not copy this process's page tables, and it is what keeps
-// the way from launch to running short.
+// Uses posix_spawn instead of fork: it does not copy this process's page tables, which keeps the
+// time from launch to running short.
 
 #include "slave/executor/command.h"
 
@@ -23,8 +23,8 @@ namespace {
 
 constexpr int kFirstPrivateFd = 3;  // everything above standard error is this process's own
 
-// Which process the kernel ends first when memory is short: what is started while one of these
-// lives, and not this process, which is to tell of it. To come back to 0 needs no right.
+// Makes the kernel kill processes that are started while one of these lives, and not this process,
+// when memory is short: this process must report it. Returning to 0 needs no permission.
 class Sacrifice {
  public:
   Sacrifice() { set("1000"); }
@@ -33,8 +33,8 @@ class Sacrifice {
   Sacrifice& operator=(const Sacrifice&) = delete;
 
  private:
-  // Without it the kernel chooses the largest, and the agent tells the rest. Opened once for all
-  // commands of this process.
+  // If it fails, the kernel kills the largest process, and the agent reports that. Opened once for
+  // all commands of this process.
   static void set(std::string_view score) {
     static const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file >= 0 && pwrite(file, score.data(), score.size(), 0) < 0) return;
@@ -64,7 +64,7 @@ Result<pid_t> start_shell(ShellCommand shell) {
   std::vector<char*> envp;
   for (std::string& variable : shell.environment) {
     if (variable.find('\0') != std::string::npos) {
-      // Not its value, which may be a secret.
+      // Without its value, which may be a secret.
       return Error::invalid_argument(text("the environment variable ",
                                           quoted(variable.substr(0, variable.find('='))),
                                           " must not have a NUL byte in its value"));
@@ -117,8 +117,8 @@ Result<pid_t> start_shell(ShellCommand shell) {
 }
 
 std::vector<pid_t> children_of_this_process() {
-  // The kernel lists children by the thread that forked them; only the main thread does here, and
-  // it is the one that orphans are given to.
+  // The kernel lists children by the thread that forked them. Here only the main thread forks, and
+  // orphans are given to it.
   std::vector<pid_t> children;
   siginfo_t any = {};
   if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return children;

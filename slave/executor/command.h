@@ -1,7 +1,7 @@
 #pragma once
 
-// One task's command as a process: /bin/sh -c in a process group of its own, in the sandbox, with
-// an environment that says exactly what docs/PROTOCOL.md promises.
+// Starts a task's command: /bin/sh -c in its own process group, in the sandbox, with exactly the
+// environment of docs/PROTOCOL.md.
 
 #include <string>
 #include <vector>
@@ -12,24 +12,24 @@
 
 namespace proffer::executor {
 
-// One command line of /bin/sh, in a process group that has the number of its process.
+// A command line for /bin/sh, in a process group whose id is its pid.
 struct ShellCommand {
   std::string command = {};
   std::vector<std::string> environment = {};
   std::string directory = {};
-  bool is_silent = false;  // its output goes nowhere, instead of where this process's own goes
+  bool is_silent = false;  // discard its output; otherwise the output goes to this process's own
 };
-// Starts it; standard input is empty. Errors: kInvalidArgument (an environment or command with a
+// Starts it with empty standard input. Errors: kInvalidArgument (an environment or command with a
 // NUL), kUnavailable (the system refused).
 Result<pid_t> start_shell(ShellCommand shell);
 
-// The task's own, with its environment, in its sandbox. Errors as above.
+// Starts the task's command with its environment in its sandbox. Errors: as start_shell().
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around);
-// Another command line of the task's group, likewise.
+// The same for another command line of the task's group.
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around,
                             const std::string& command);
 
-// The children of this process; of a subreaper, also orphans of their descendants.
+// The children of this process. For a subreaper these include orphaned descendants.
 std::vector<pid_t> children_of_this_process();
 
 }  // namespace proffer::executor

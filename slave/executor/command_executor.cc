@@ -1,8 +1,8 @@
-// The story of a command: start_task runs it, `look` sees meanwhile whether it does its work if it
-// has a health check, look_whether_ready when it begins to, `reap` hears that it ended, `settle`
-// ends what it left behind and tells the agent. A command has ended only when all its processes
-// have, so that its output is whole and its resources are free. A task with a group (task_group.h)
-// runs its init steps first: go_on starts the next one, or the sidecars and the command.
+// The life of a command. start_task starts it. Meanwhile `look` runs its health check, if there is
+// one, and look_whether_ready detects its readiness. `reap` gets its end, and `settle` kills its
+// remaining processes and reports the end. A command has ended only when all its processes have, so
+// that its output is complete and its resources are free. A task with a group (task_group.h) runs
+// its init steps first: go_on starts the next one, or the sidecars and the command.
 
 #include "slave/executor/command_executor.h"
 
@@ -31,16 +31,16 @@
 namespace proffer::executor {
 namespace {
 
-// A process that SIGKILL does not end (in a wait that cannot be interrupted) is not waited for
-// longer.
+// The maximum wait for a process that SIGKILL does not end, because it is in an uninterruptible
+// wait.
 constexpr Duration kSettleMax = seconds(2);
-// How long an executor whose task has ended waits for an agent that is away.
+// How long an executor without a task waits for an agent that is not connected.
 constexpr Duration kIdleWithoutAgent = seconds(30);
-// A command that ends within this long is told as running and as ended at once: each of the four
-// processes on the way to its scheduler then wakes once, not twice.
+// If a command ends within this time, running and the end are reported together. So each of the
+// four processes on the way to its scheduler wakes up once, not twice.
 constexpr Duration kRunningIsToldAfter = milliseconds(2);
 
-// Of a task that failed, in the data of its last update.
+// For a failed task, in the data of its last update.
 constexpr size_t kLastWordsBytesMax = 1'024;
 
 std::string words_of_signal(int signal) {
@@ -57,49 +57,49 @@ std::string words_of_end(int wait_status) {
 }  // namespace
 
 struct CommandExecutor::Impl {
-  // Of a task with a health check, while nobody wants its end.
+  // For a task with a health check, until its end is requested.
   struct Watch {
     Health health;
     HealthProbe probe;
     Timer timer;
   };
-  // Of a task with readiness, while nobody wants its end.
+  // For a task with readiness, until its end is requested.
   struct Wait {
     ReadinessWatch watch;
     Timer timer;
   };
-  // Of a task with commands around its own.
+  // For a task with other commands around its own.
   struct Group {
     proto::TaskGroup commands;
     proto::RunTask run;
     size_t steps_begun = 0;
-    bool has_command = false;                    // was started; until then a step is the process
-    std::map<pid_t, std::string> sidecars = {};  // that run, and their names
-    std::string failure = {};                    // why the task has failed, unless the command did
-    int failed_status = 0;                       // of the process that it tells of
+    bool has_command = false;  // it was started; until then the process is an init step
+    std::map<pid_t, std::string> sidecars = {};  // running ones, with their names
+    std::string failure = {};                    // why the task has failed, unless its command did
+    int failed_status = 0;                       // of the process in `failure`
   };
   struct Running {
-    pid_t pid = 0;                     // and process group; of a group: of what runs now
+    pid_t pid = 0;                     // also its process group; for a group: the running process
     std::string data = {};             // of its updates while it runs
-    std::optional<bool> healthy = {};  // each of them says both as they are
+    std::optional<bool> healthy = {};  // each update contains both values
     std::optional<bool> ready = {};
-    bool is_told = false;  // as running
+    bool is_told = false;  // running was reported
     std::unique_ptr<Watch> watch = {};
     std::unique_ptr<Wait> wait = {};
-    bool own = false;  // this executor is for it alone
+    bool own = false;  // this executor runs only this task
     bool has_secrets = false;
     Duration kill_grace = {};
     int kill_signal = SIGTERM;
     bool kill_asked = false;
-    std::optional<int> executor_signal = {};  // was sent to this executor while the command ran
-    std::optional<int> wait_status = {};      // once the command itself has ended
+    std::optional<int> executor_signal = {};  // received by this executor while the command ran
+    std::optional<int> wait_status = {};      // when the command itself has ended
     Time ended_at = {};
-    std::unique_ptr<Timer> force = {};  // SIGKILL when the grace is over
+    std::unique_ptr<Timer> force = {};  // sends SIGKILL after the grace period
     Time force_at = {};
     std::unique_ptr<Group> group = {};
 
     bool is_over() const { return wait_status && (group == nullptr || group->sidecars.empty()); }
-    // Whether nobody has asked for its end.
+    // Whether its end was not requested.
     bool is_wanted() const { return !wait_status && !kill_asked && !executor_signal; }
     std::string name_of_step() const {
       return text("init step ", group->commands.init[group->steps_begun - 1].name);
@@ -116,8 +116,8 @@ struct CommandExecutor::Impl {
   proto::Encoder encoder;
   std::map<TaskId, Running> running;
   bool ending = false;
-  bool is_spare = false;  // its own task has ended, and the agent may say what comes next
-  std::optional<int> signal_sent = {};  // to this executor, which ends by it
+  bool is_spare = false;                // its task has ended, and the agent may assign another
+  std::optional<int> signal_sent = {};  // to this executor, which then ends
   Timer driver_timer;
   Timer settle_timer;
   Timer idle_timer;
@@ -139,7 +139,7 @@ struct CommandExecutor::Impl {
   void on(const sdk::ResetAgent&) { agent->reset("asked by the driver"); }
   void on(const sdk::StartTask& start) { start_task(start.run); }
   void on(const sdk::EndTask& end);
-  void on(const sdk::HearMessage&) {}  // commands hear nothing
+  void on(const sdk::HearMessage&) {}  // commands get no messages
   void on(const sdk::EndAll&);
   void on(const sdk::Finished&) { loop.stop(); }
 
@@ -172,7 +172,7 @@ struct CommandExecutor::Impl {
 };
 
 void CommandExecutor::Impl::start() {
-  // What a command leaves behind becomes our child, so that it can be found and ended.
+  // Orphans of a command become children of this process, so that they can be found and killed.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   loop.on_signal(SIGCHLD, [this] { reap(); });
   for (const int signal : {SIGTERM, SIGINT}) {
@@ -214,12 +214,12 @@ void CommandExecutor::Impl::on(const sdk::SendToAgent& send) {
   const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
   if (frame) {
     agent->send(*frame);
-  } else {  // The gap that it leaves ends the session.
+  } else {  // The missing message leaves a gap, which ends the session.
     agent->reset(frame.error().message());
   }
 }
 
-// In another sandbox, if it is this process's next task.
+// Another sandbox, if this is the next task of the process.
 Result<void> CommandExecutor::Impl::enter_sandbox(const proto::RunTask& run) {
   if (run.becomes && run.becomes->sandbox != options.around.sandbox) {
     if (Result<void> moved = become_executor(*run.becomes); !moved) return moved;
@@ -260,7 +260,7 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   look_after(run);
 }
 
-// From its start on.
+// Called from the start of the command on.
 void CommandExecutor::Impl::look_after(const proto::RunTask& run) {
   Running& command = running.at(run.spec.id);
   std::optional<ReadinessWatch> readiness;
@@ -268,9 +268,9 @@ void CommandExecutor::Impl::look_after(const proto::RunTask& run) {
     readiness.emplace(*run.spec.readiness, run.assignment.ports, loop.now());
     command.ready = readiness->is_ready();
   } else if (command.ready) {
-    command.ready = true;  // It was not while its init steps ran.
+    command.ready = true;  // It was false while its init steps ran.
   }
-  // What is looked after is told at once: a look may come to its end sooner.
+  // A task with checks is reported as running at once, since a check may finish sooner.
   if (run.spec.health || command.ready) {
     tell_running(run.spec.id, {});
   } else if (!running_timer.is_armed()) {
@@ -287,7 +287,7 @@ void CommandExecutor::Impl::look_after(const proto::RunTask& run) {
 
 // --- the commands around it ----------------------------------------------------------------------
 
-// The next init step, or the command with its sidecars.
+// Starts the next init step, or the command with its sidecars.
 void CommandExecutor::Impl::go_on(const TaskId& id) {
   Running& command = running.at(id);
   const Result<pid_t> pid = begin_next(command);
@@ -300,7 +300,7 @@ void CommandExecutor::Impl::go_on(const TaskId& id) {
     return settle();
   }
   command.pid = *pid;
-  // Its run may be gone when an end is told.
+  // The group may be gone when an end is reported.
   const proto::RunTask run = command.group->run;
   if (command.group->has_command) return look_after(run);
   command.ready = false;
@@ -335,7 +335,7 @@ void CommandExecutor::Impl::on_step_ended(const TaskId& id, int status) {
   command.ended_at = loop.now();
 }
 
-// While the command runs, that is the end of the task.
+// While the command runs, this ends the task.
 void CommandExecutor::Impl::on_sidecar_ended(const TaskId& id, pid_t pid, int status) {
   Running& command = running.at(id);
   const auto sidecar = command.group->sidecars.extract(pid);
@@ -347,7 +347,7 @@ void CommandExecutor::Impl::on_sidecar_ended(const TaskId& id, pid_t pid, int st
   end_task(id, command.kill_grace);
 }
 
-// What still runs may take the whole grace to end; no request should go to it.
+// The remaining processes may take the whole grace period to end, and should get no requests.
 void CommandExecutor::Impl::tell_not_ready(const TaskId& id) {
   Running& command = running.at(id);
   if (!command.ready.value_or(false)) return;
@@ -355,7 +355,8 @@ void CommandExecutor::Impl::tell_not_ready(const TaskId& id) {
   tell_running(id, "a part of the group has ended");
 }
 
-// What it does beside its state is said whole each time: a later update may be all that is heard.
+// Each update contains the complete health and readiness, since a later update may be the only one
+// that arrives.
 void CommandExecutor::Impl::tell_running(const TaskId& id, const std::string& message) {
   Running& command = running.at(id);
   command.is_told = true;
@@ -432,8 +433,8 @@ void CommandExecutor::Impl::wait_for(const proto::RunTask& run, const ReadinessW
   command.wait->timer.arm(watch.next_deadline());
 }
 
-// What an executor of one task's own has left behind is of that task, too: it is the parent of all
-// orphans. In a shared one an orphan may be another task's.
+// The orphans of an executor with a single task belong to that task: the executor is their parent.
+// In a shared executor an orphan may belong to another task.
 void CommandExecutor::Impl::look_whether_ready(const TaskId& id) {
   Running& command = running.at(id);
   if (command.wait == nullptr) return;
@@ -463,7 +464,7 @@ void CommandExecutor::Impl::on(const sdk::EndTask& end) {
 
 void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   Running& command = running.at(id);
-  if (command.wait_status) {  // What is left are its sidecars, which have had the signal.
+  if (command.wait_status) {  // Only its sidecars are left, and they have got the signal.
     if (command.is_over()) return;
     if (grace > Duration()) return end_by_force(id, loop.now() + grace);
     return command.signal_sidecars(SIGKILL);
@@ -472,11 +473,11 @@ void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   command.wait.reset();
   kill(-command.pid, grace > Duration() ? command.kill_signal : SIGKILL);
   if (grace > Duration()) return end_by_force(id, loop.now() + grace);
-  command.kill_grace = {};  // Its sidecars have none either.
+  command.kill_grace = {};  // Its sidecars get no grace period either.
   command.force.reset();
 }
 
-// Its command, and then its sidecars, have one grace together; the shortest that was given.
+// The command, and then its sidecars, share one grace period: the shortest that was requested.
 void CommandExecutor::Impl::end_by_force(const TaskId& id, Time due) {
   Running& command = running.at(id);
   if (command.force != nullptr && command.force_at <= due) return;
@@ -495,7 +496,7 @@ void CommandExecutor::Impl::on(const sdk::EndAll&) {
   end_everything();
 }
 
-// Not from our agent, which would say it in a message: an operator's, or the command's own.
+// Not sent by the agent, which would send a message: an operator, or the command itself, sent it.
 void CommandExecutor::Impl::on_signal(int signal) {
   if (!ending) signal_sent = signal;
   for (auto& [id, command] : running) {
@@ -523,7 +524,7 @@ void CommandExecutor::Impl::reap() {
     const auto around = std::find_if(running.begin(), running.end(), [&](const auto& one) {
       return one.second.group != nullptr && one.second.group->sidecars.contains(ended.si_pid);
     });
-    // The rest of its group, while nobody else can have its number.
+    // Signals the rest of its group, while the group id cannot be reused.
     if (at != running.end() || watched != nullptr || around != running.end()) {
       kill(-ended.si_pid, SIGKILL);
     }
@@ -549,13 +550,14 @@ void CommandExecutor::Impl::reap() {
   settle();
 }
 
-// Ends what the ended commands left, and tells of those that left nothing. Orphans come to us one
-// generation after the other; each that ends brings us here again.
+// Kills the remaining processes of ended commands, and reports the ends of those without any.
+// Orphans become children of this process generation by generation, and the end of each calls this
+// again.
 void CommandExecutor::Impl::settle() {
   const bool some_run = std::any_of(running.begin(), running.end(),
                                     [](const auto& one) { return !one.second.is_over(); });
   bool left = false;
-  if (!some_run) {  // While others run, an orphan may be theirs.
+  if (!some_run) {  // While other tasks run, an orphan may be theirs.
     for (const pid_t pid : children_of_this_process()) {
       left = true;
       kill(pid, SIGKILL);
@@ -578,7 +580,7 @@ void CommandExecutor::Impl::settle() {
   finish_if_idle();
 }
 
-// `left`: something that cannot be ended.
+// `left`: a process that cannot be killed remains.
 void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, bool left) {
   proto::TaskStatus status{.task = id};
   const bool has_failed_around = command.group != nullptr && !command.group->failure.empty();
@@ -600,7 +602,7 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
     status.state = proto::TaskState::kFailed;
     status.message = command.group->failure;
   }
-  // Asked to end, it was killed, however it ended.
+  // A task whose end was requested counts as killed, regardless of how it ended.
   if (command.kill_asked) {
     status.state = proto::TaskState::kKilled;
     status.reason = proto::TaskReason::kKilledByScheduler;
@@ -610,12 +612,12 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
     status.message = text("its executor was sent ", words_of_signal(*command.executor_signal),
                           " by another process on its machine, and ended it");
   }
-  // A shared executor's words may be those of another task.
+  // The output of a shared executor may be that of another task.
   if (status.state == proto::TaskState::kFailed && command.own) {
     status.data = last_words(kLastWordsBytesMax);
   }
   const bool ended_by_itself = !command.kill_asked && !command.executor_signal;
-  // What was given to it stays in the memory of this process until that ends.
+  // The values stay in the memory of this process until it ends.
   if (command.has_secrets) remove_secret_files(options.around);
   const bool takes_another =
       command.own && ended_by_itself && !left && !ending && !command.has_secrets;
@@ -624,8 +626,8 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
   ending |= command.own && !takes_another;
 }
 
-// An executor of one task's own ends with it, or waits for the agent to say what comes next; a
-// shared one stays.
+// An executor for a single task ends with it, or waits until the agent assigns another; a shared
+// one stays.
 void CommandExecutor::Impl::finish_if_idle() {
   if (running.empty() && ending) step(sdk::FinishWhenAcknowledged{});
 }

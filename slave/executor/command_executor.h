@@ -1,7 +1,7 @@
 #pragma once
 
-// The small executor of commands, as a process around the executor driver's core. It looks beside a
-// task whether that is healthy, if the task says how, and tells when it changes.
+// The command executor, as a process around the executor driver's core. It also runs the task's
+// health check, if there is one, and reports changes.
 
 #include <memory>
 #include <string>
@@ -18,8 +18,8 @@ struct CommandExecutorOptions {
   Surroundings around = {};
 };
 
-// Connects at once; runs what the agent sends. The loop is stopped when there is nothing more to
-// do: the only task ended and the agent wrote that down, or all were ended on request. Loop thread.
+// Connects at once and runs the tasks that the agent sends. Stops the loop when its only task has
+// ended and the agent has recorded that, or when all tasks were ended on request. Loop thread.
 class CommandExecutor {
  public:
   CommandExecutor(Loop& loop, CommandExecutorOptions options);

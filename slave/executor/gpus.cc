@@ -41,7 +41,7 @@ void show_devices(const Gpus& gpus, const std::vector<GpuDevice>& devices,
     const auto at = gpus.find(device.index);
     return at == gpus.end() ? std::string() : at->second;
   };
-  // One list has either UUIDs or indices.
+  // A list must contain only UUIDs or only indices.
   const bool by_uuid = std::none_of(devices.begin(), devices.end(), [&](const GpuDevice& device) {
     return uuid_of(device).empty();
   });
@@ -52,7 +52,7 @@ void show_devices(const Gpus& gpus, const std::vector<GpuDevice>& devices,
   }
   variables["CUDA_VISIBLE_DEVICES"] = shown;
   variables["NVIDIA_VISIBLE_DEVICES"] = shown;
-  // Else CUDA counts the fastest device as the first, and nvidia-smi and the agent another.
+  // Otherwise CUDA counts the fastest device as the first, unlike nvidia-smi and the agent.
   variables["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
 }
 

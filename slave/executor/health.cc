@@ -1,5 +1,5 @@
-// A task's health as numbers: on_tick says when to look, on_looked what a look changes. Beside it
-// the two forms of text that looks need: the first line of an answer, and the ports as told.
+// The health state of a task: on_tick decides when to check, and on_looked applies a result. Also
+// two formats that checks need: the first line of an HTTP answer, and the reported ports.
 
 #include "slave/executor/health.h"
 
@@ -46,7 +46,8 @@ std::optional<Looked> judge_answer(std::string_view received) {
   constexpr size_t kStatusBytes = 3;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   const Looked no_http{"the answer is not HTTP/1"};
-  // What cannot become a status line is none; whoever sends it may send no end of line either.
+  // Received bytes that cannot begin a status line are a failure at once, since the sender may
+  // never send a line end.
   for (size_t i = 0; i < std::min(received.size(), kVersion.size()); ++i) {
     if (kVersion[i] == 'x' ? !is_digit(received[i]) : received[i] != kVersion[i]) return no_http;
   }

@@ -1,5 +1,5 @@
-// A look: look() begins it, on_ready or on_command_ended carry it on, finish() or on_timeout end
-// it. All sockets are non-blocking, and nothing here waits: the task beside it may do its worst.
+// A check: look() begins it, on_ready or on_command_ended continue it, finish() or on_timeout end
+// it. All sockets are non-blocking and nothing here waits, since the task may behave badly.
 
 #include "slave/executor/health_probe.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 using Kind = proto::HealthCheck::Kind;
 
-// "connection refused": strerror begins with a capital letter.
+// For example "connection refused", in lower case unlike strerror.
 Looked failed(int error) {
   std::string words = std::strerror(error);
   if (!words.empty() && words[0] >= 'A' && words[0] <= 'Z') {
@@ -105,7 +105,7 @@ void HealthProbe::on_ready() {
     getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
     if (error != 0) return finish(failed(error));
     if (!has_connected()) return;
-    // Where nobody listens on a port that connections are made from, one may meet itself.
+    // If a port of the ephemeral range has no listener, a connection to it may connect to itself.
     sockaddr_in here = {};
     size = sizeof here;
     getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&here), &size);
@@ -151,7 +151,7 @@ void HealthProbe::receive_answer() {
 // --- a command ---------------------------------------------------------------------------------
 
 void HealthProbe::run_command() {
-  // Nothing ends a process that waits for a broken disk; no further ones join it.
+  // A process that waits for a broken disk cannot be killed, so no further ones are started.
   if (command_ != 0) return finish({"the command of the last check cannot be ended"});
   const Result<pid_t> started = start_shell({.command = options_.check.command,
                                              .environment = options_.environment,
@@ -163,7 +163,7 @@ void HealthProbe::run_command() {
 
 void HealthProbe::on_command_ended(int wait_status) {
   command_ = 0;
-  if (!looking_) return;  // It was too late.
+  if (!looking_) return;  // It ended after the timeout.
   if (WIFSIGNALED(wait_status)) {
     return finish({text("its command was ended by signal ", WTERMSIG(wait_status))});
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// One look at a time at a task, as its health check says: an HTTP GET or a connection to its port
-// on this machine, or a command in its sandbox.
+// Runs a task's health check, one at a time: an HTTP GET or a connection to its port on this
+// machine, or a command in its sandbox.
 
 #include <functional>
 #include <string>
@@ -17,13 +17,13 @@ namespace proffer::executor {
 
 struct HealthProbeOptions {
   proto::HealthCheck check = {};
-  uint16_t port = 0;  // of the check's name; http and tcp
-  // For a command: as the task's own. What it prints goes nowhere.
+  uint16_t port = 0;  // the check's named port; for http and tcp
+  // For a command: the task's own environment. The command's output is discarded.
   std::vector<std::string> environment = {};
   std::string sandbox = {};
 };
 
-// Loop thread. Destroyed, it gives up the look that is under way and kills its command.
+// Loop thread. The destructor cancels the running check and kills its command.
 class HealthProbe {
  public:
   HealthProbe(Loop& loop, HealthProbeOptions options, std::function<void(const Looked&)> on_looked);
@@ -31,14 +31,14 @@ class HealthProbe {
   HealthProbe(const HealthProbe&) = delete;
   HealthProbe& operator=(const HealthProbe&) = delete;
 
-  // Begins one; no other may be under way. `on_looked` follows, at the latest after the check's
-  // timeout and perhaps from within this call.
+  // Begins a check; no other may be running. `on_looked` follows within the check's timeout,
+  // possibly from within this call.
   void look();
 
-  // The owner of the process waits for its children. This one is a command's, until
-  // on_command_ended(); 0: none is.
+  // The owner of the process waits for its children. This is the pid of the check's command until
+  // on_command_ended(); 0: none runs.
   pid_t command() const { return command_; }
-  // It has ended, as waitpid says.
+  // It has ended, with this status of waitpid.
   void on_command_ended(int wait_status);
 
  private:
@@ -60,10 +60,10 @@ class HealthProbe {
   Fd socket_;
   std::unique_ptr<FdWatcher> watcher_;  // of socket_
   bool connected_ = false;
-  std::string request_;  // what of it is not sent yet
+  std::string request_;  // the unsent part
   std::string answer_;   // at most kStatusLineBytesMax and one read
 
-  pid_t command_ = 0;  // and process group
+  pid_t command_ = 0;  // also its process group
 };
 
 }  // namespace proffer::executor

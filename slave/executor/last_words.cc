@@ -11,7 +11,7 @@
 namespace proffer::executor {
 
 std::string last_words(size_t bytes_max) {
-  // The descriptor itself is for writing only.
+  // The descriptor itself is write-only.
   const Fd file(open("/proc/self/fd/2", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat is = {};
   if (file.get() < 0 || fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode)) return "";

@@ -5,8 +5,8 @@
 
 namespace proffer::executor {
 
-// The end of what was written to this process's standard error, at most so many bytes; nothing if
-// that is no file that this user may read.
+// The end of this process's standard error, at most this many bytes; empty if standard error is not
+// a file that this user can read.
 std::string last_words(size_t bytes_max);
 
 }  // namespace proffer::executor

@@ -1,5 +1,5 @@
-// Head, group ids, then texts that end with a NUL: arguments, joins, and the environment last,
-// since it is taken over in one piece.
+// The format is a head, group ids, and then texts that end with a NUL: arguments, joins, and last
+// the environment, which is copied in one piece.
 
 #include "slave/executor/launch_request.h"
 
@@ -30,7 +30,7 @@ void append(std::string& bytes, const Value& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// The first `count` texts of `bytes`, which are taken off it; false if there are fewer.
+// Removes the first `count` texts from `bytes`; false if there are fewer.
 bool take_texts(std::string_view& bytes, size_t count, std::vector<const char*>& out) {
   for (size_t i = 0; i < count; ++i) {
     const size_t end = bytes.find('\0');

@@ -1,7 +1,7 @@
 #pragma once
 
-// What an agent asks of the stem (stem.h): one message over a socket that keeps messages apart; the
-// answer is a pid, or an errno below 0. Both ends are of one build.
+// Requests of an agent to the stem (stem.h): one message each, over a socket that preserves message
+// boundaries. The answer is a pid, or a negative errno. Both ends are from one build.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace proffer::executor {
 
-// Room for the environment of an executor of commands, which is written over that of the stem: some
+// Room for the environment of a command executor, which is written over that of the stem: some
 // fifteen variables. Four are paths of at most 4 KiB.
 inline constexpr size_t kEnvironmentRoom = 20 * 1024;
-// Of a whole request: an environment and a command line, each as large as a task's may be.
+// Maximum of a request: an environment and a command line, each as large as those of a task may be.
 inline constexpr size_t kLaunchBytesMax = 208 * 1024;
 inline constexpr size_t kLaunchGroupsMax = 1'024;
 
@@ -30,19 +30,21 @@ struct RunAs {
 };
 
 struct LaunchRequest {
-  // "NAME=value"; PROFFER_SANDBOX says which directory the process begins in.
+  // "NAME=value"; PROFFER_SANDBOX is the initial directory of the process.
   std::vector<std::string> environment = {};
-  // The program's path and its arguments. Empty: an executor of commands, which is the stem itself.
+  // The program's path and its arguments. Empty: a command executor, which is the stem's own
+  // program.
   std::vector<std::string> arguments = {};
   std::optional<RunAs> run_as = {};  // none: the user of the stem
-  // `cgroup.procs` and the like: files that the process writes "0" to before it is another user's.
+  // cgroup.procs and similar files, to which the process writes "0" before it changes its user.
   std::vector<std::string> joins = {};
-  // Of descriptors that come beside it: three streams, or a terminal, which becomes the one of the
-  // process's session. kSandbox: input is empty, and output goes to files of the sandbox.
+  // The descriptors that come with the request: three streams, or a terminal, which becomes the
+  // controlling terminal of the session. kSandbox: none; input is empty, and output goes to files
+  // in the sandbox.
   enum class Streams : uint32_t { kSandbox, kPassed, kTerminal };
   Streams streams = Streams::kSandbox;
 };
-// How many descriptors come with it.
+// The number of descriptors that come with it.
 size_t passed_with(LaunchRequest::Streams streams);
 
 // Errors: kInvalidArgument (a variable that is not NAME=value; a NUL; no environment),
@@ -50,9 +52,9 @@ size_t passed_with(LaunchRequest::Streams streams);
 // kEnvironmentRoom).
 Result<std::string> encode_launch(const LaunchRequest& request);
 
-// As LaunchRequest, within the bytes that were decoded: each text ends with a NUL there.
+// As LaunchRequest, referring to the decoded bytes, where each text ends with a NUL.
 struct LaunchView {
-  std::string_view environment = {};  // all variables, one after the other
+  std::string_view environment = {};  // all variables in sequence
   std::vector<const char*> variables = {};
   std::vector<const char*> arguments = {};
   std::optional<RunAs> run_as = {};

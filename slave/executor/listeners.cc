@@ -1,5 +1,5 @@
-// Read find_listeners first: the kernel's tables of sockets name inodes, and the descriptors of a
-// process name them again.
+// Read find_listeners first: the kernel's socket tables contain inodes, and the descriptors of a
+// process contain them too.
 
 #include "slave/executor/listeners.h"
 
@@ -19,7 +19,7 @@
 namespace proffer::executor {
 namespace {
 
-// A fork bomb is not followed to its end.
+// The search stops here, because of fork bombs.
 constexpr size_t kProcessesMax = 10'000;
 
 struct CloseFolder {
@@ -31,11 +31,11 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Inodes of listening sockets with their ports, if these are among `ports`.
+// Inodes of the listening sockets on one of `ports`, with their ports.
 using Wanted = std::map<uint64_t, std::vector<PortSeen*>>;
 
 // The kernel lists listening sockets before all others (Documentation/networking/proc_net_tcp.rst).
-// The others are not read: a busy machine may have very many.
+// The others are not read, since there may be very many.
 void read_sockets(const std::string& path, std::vector<PortSeen>& ports, Wanted& wanted) {
   const File file(std::fopen(path.c_str(), "re"));
   if (file == nullptr) return;
@@ -52,7 +52,7 @@ void read_sockets(const std::string& path, std::vector<PortSeen>& ports, Wanted&
   }
 }
 
-// Each thread has the children that it forked.
+// Each thread has its own list of children.
 void add_children(const std::string& proc, pid_t pid, std::vector<pid_t>& processes) {
   const std::string threads = text(proc, '/', pid, "/task");
   const Folder folder(opendir(threads.c_str()));
@@ -68,7 +68,7 @@ void add_children(const std::string& proc, pid_t pid, std::vector<pid_t>& proces
   }
 }
 
-// False: some descriptors are not shown.
+// False: some descriptors are not readable.
 bool find_descriptors(const std::string& proc, pid_t pid, Wanted& wanted) {
   const Folder folder(opendir(text(proc, '/', pid, "/fd").c_str()));
   if (folder == nullptr) return errno != EACCES && errno != EPERM;

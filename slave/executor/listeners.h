@@ -1,7 +1,7 @@
 #pragma once
 
-// Which of a task's ports its own processes listen on, read from /proc. A connection would not
-// tell, since anybody may answer it.
+// Finds the ports on which a task's own processes listen, from /proc. A test connection is no
+// proof, since another process could accept it.
 
 #include <string>
 #include <vector>
@@ -14,13 +14,14 @@ namespace proffer::executor {
 
 struct TaskProcesses {
   pid_t root = 0;
-  // The root is a process of the task itself, and not only its parent.
+  // The root is a process of the task itself; otherwise it is only the parent of the task's
+  // processes.
   bool has_root = true;
 };
 
-// Fills in the listener on each of `ports`, TCP, on any address. Processes of the task are the root
-// and its descendants. Descriptors are read only if somebody listens. Reads listening sockets of
-// the machine, then descriptors of the task's processes until all are found.
+// Fills in the listener on each of `ports`, for TCP on any address. The task's processes are the
+// root and its descendants. Descriptors are read only if a socket listens. Reads the listening
+// sockets of the machine, then the descriptors of the task's processes until all are found.
 void find_listeners(const TaskProcesses& task, std::vector<PortSeen>& ports,
                     const std::string& proc = "/proc");
 

@@ -1,6 +1,6 @@
-// proffer-executor: the stem, which an agent starts, and the executors of commands that are forked
-// from it. No flags, no logging library: it is in the path of every task. What goes wrong in an
-// executor is written to `stderr` in its sandbox.
+// proffer-executor: the stem, which an agent starts, and the command executors that are forked from
+// it. It has no flags and no logging library, since each task's launch goes through it. Errors of
+// an executor are written to `stderr` in its sandbox.
 
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +46,7 @@ int main() {
   Loop loop;
   const executor::CommandExecutor executor(loop, std::move(options));
   loop.run();
-  // All is told and acknowledged. What the stem made is the stem's to destroy; the rest, the
-  // kernel's.
+  // Everything is reported and acknowledged. The stem destroys what it made, and the kernel the
+  // rest.
   _exit(0);
 }

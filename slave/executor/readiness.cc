@@ -1,5 +1,5 @@
-// From listening sockets to the update: on_looked. Below it the parsers of two texts of the kernel:
-// it in.
+// From listening sockets to the update: on_looked. Below it are the parsers of two texts of the
+// kernel.
 
 #include "slave/executor/readiness.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// When to look whether a task is ready, and what of it is told. Pure: the shell looks
-// (listeners.h) and keeps the clock.
+// Schedules the readiness checks of a task and decides which results are reported. Pure: the shell
+// reads the listeners (listeners.h) and has the clock.
 
 #include <cstdint>
 #include <map>
@@ -19,8 +19,8 @@ enum class Listener : uint8_t {
   kNobody,
   kTask,     // one of the task's own processes
   kAnother,  // a process that is not of the task
-  // Somebody, but not all of the task's processes show their descriptors: one that took other
-  // rights than its executor has.
+  // The port has a listener, but some of the task's processes do not show their descriptors,
+  // because they changed their rights.
   kHidden,
 };
 
@@ -31,21 +31,20 @@ struct PortSeen {
   bool operator==(const PortSeen&) const = default;
 };
 
-// To be told as an update of the running task.
+// Reported in an update of the running task.
 struct ReadyNews {
   bool ready = false;
-  std::string message = {};  // why not, for people
+  std::string message = {};  // why it is not ready, for people
   bool operator==(const ReadyNews&) const = default;
 };
 
-// The first look is due when the task has run for its `after`. A further one follows after a
-// quarter of the time that the task has been waited for since, from kReadyLookMin to kReadyLookMax:
-// so a task is told as ready at most that much too late, and one that starts for long costs little.
-// Once the task is ready, there are no more probes.
+// The first check is due when the task has run for its `after`. The next one follows after a
+// quarter of the time since then, at least kReadyLookMin and at most kReadyLookMax. So readiness is
+// reported at most that late, and a slow start costs little. Once the task is ready, checks end.
 inline constexpr Duration kReadyLookMin = milliseconds(10);
 inline constexpr Duration kReadyLookMax = milliseconds(500);
-// Why a task is not ready is told when it was waited for so long, and then, if the reason is
-// another, again as often.
+// The reason why a task is not ready is reported after this time, and then, if the reason has
+// changed, again after each such time.
 inline constexpr Duration kWhyNotReadyAfter = seconds(3);
 
 class ReadinessWatch {
@@ -56,9 +55,9 @@ class ReadinessWatch {
                  Time started);
 
   bool is_ready() const { return ready_; }
-  // The ports that a look is to find listeners of.
+  // The ports whose listeners a check must find.
   const std::vector<PortSeen>& ports() const { return ports_; }
-  // True: look now, and call on_looked() with the result.
+  // True: find the listeners now, and call on_looked() with the result.
   bool on_tick(Time now) const { return !ready_ && now >= due_; }
   // `seen` are ports() with their listeners.
   std::optional<ReadyNews> on_looked(const std::vector<PortSeen>& seen, Time now);
@@ -68,20 +67,20 @@ class ReadinessWatch {
 
  private:
   std::vector<PortSeen> ports_;
-  Time from_;  // the first look
+  Time from_;  // the time of the first check
   Time due_;
   bool ready_ = false;
-  std::string told_;  // why not
+  std::string told_;  // the last reported reason
   Time told_at_;
 };
 
-// "does not listen on port http (31000)", for the ports that are not the task's own; empty if all
-// are.
+// "does not listen on port http (31000)", for the ports without a listener of the task; empty if
+// there are none.
 std::string why_not_ready(const std::vector<PortSeen>& seen);
 
 // --- texts of the kernel -----------------------------------------------------------------------
 
-// One line of /proc/net/tcp or tcp6. Nothing for its first line, and for what is none.
+// One line of /proc/net/tcp or tcp6. None for the header and for malformed lines.
 struct TcpSocket {
   uint16_t port = 0;  // the local one
   bool is_listening = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The secrets of a task as files: in a directory in memory that its agent made, to which the link
-// `secrets` of the sandbox leads.
+// The secrets of a task as files, in a directory in memory that the agent made. The link `secrets`
+// in the sandbox leads to it.
 
 #include "common/result.h"
 #include "proto/messages.h"
@@ -12,12 +12,12 @@ namespace proffer::executor {
 // The link in the sandbox.
 inline constexpr const char* kSecretsLink = "secrets";
 
-// Writes the files of the task's secrets, which only its user may read. Errors:
-// kFailedPrecondition (a value did not come: the agent was started again before it handed the task
-// over; or there is no directory), kUnavailable, kResourceExhausted.
+// Writes the task's secrets to files that only its user can read. Errors: kFailedPrecondition (a
+// value is missing, because the agent was restarted before it delivered the task; or there is no
+// directory), kUnavailable, kResourceExhausted.
 Result<void> give_secrets(const proto::RunTask& run, const Surroundings& around);
 
-// All that is in the directory. What cannot be removed is the agent's to remove.
+// Removes all files in the directory. The agent removes the rest.
 void remove_secret_files(const Surroundings& around);
 
 }  // namespace proffer::executor

@@ -1,14 +1,16 @@
-// One request is one fork. What can fail is done before it, so that the agent hears the reason.
+// One request is one fork. All steps that can fail come before it, so that the agent gets the
+// error.
 //
-// The stem runs as its agent does, and what it forks as the user of the task.
+// The stem runs as the agent's user, and forked processes as the user of the task.
 //
 // The new process is made by clone with CLONE_PARENT: its parent is the agent, which waits for it
-// and hears how it ended. The stem has one thread, so all of it is copied; only the thread id that
-// libc keeps is the stem's, which matters to nothing here.
+// and gets its exit status. The stem has one thread, so the whole process is copied; only the
+// thread id that libc caches is that of the stem, which has no effect here.
 //
-// An agent that was killed before it wrote the pid down finds its executor by what /proc says of
-// its environment. That is the memory which the kernel laid out at exec, so the stem is started
-// with a variable as large as any environment, and each executor writes its own over it.
+// If an agent is killed before it records the pid, its next life finds the executor by its
+// environment in /proc. That is the memory which the kernel laid out at exec. So the stem is
+// started with a variable as large as any environment, and each executor writes its own environment
+// over it.
 
 #include "slave/executor/stem.h"
 
@@ -49,14 +51,14 @@ namespace {
 constexpr int kAgent = STDIN_FILENO;
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX=";
 constexpr std::string_view kExecutorVariable = "PROFFER_EXECUTOR_ID=";
-constexpr int kCannotBegin = 126;  // as a shell says of a program that it cannot run
+constexpr int kCannotBegin = 126;  // as a shell reports a program that it cannot run
 
 [[noreturn]] void refuse(const char* why) {
   std::fprintf(stderr, "error: proffer-executor: %s\n  hint: the agent starts it\n", why);
   std::exit(2);
 }
 
-// The memory of the environment, all of it. Not const: it is to be written over.
+// The whole memory of the environment. Not const, since it is overwritten.
 struct Room {
   char* begin = nullptr;
   size_t bytes = 0;
@@ -71,8 +73,8 @@ Room room_of_environment() {
   return {environ[0], static_cast<size_t>(*last + std::strlen(*last) + 1 - environ[0])};
 }
 
-// Gives this thread the rights of a user over files, and takes them back. What is opened meanwhile
-// is opened as that user would: a link that it put in its sandbox gains it nothing.
+// Gives this thread a user's rights over files until its destruction. Files are opened as by that
+// user, so a link in the sandbox gives access to nothing else.
 class FilesAs {
  public:
   explicit FilesAs(const std::optional<RunAs>& user) : changed_(user && geteuid() == 0) {
@@ -92,14 +94,14 @@ class FilesAs {
   bool changed_;
 };
 
-// Open descriptors of what the new process will stand on.
+// Open descriptors for the new process.
 struct Ground {
   Fd sandbox;
   Fd in;
   Fd out;
   Fd err;
 
-  // 0, or an errno.
+  // Returns 0 or an errno.
   int open_at(const char* path, const LaunchView& request, std::vector<Fd>& passed) {
     const FilesAs as(request.run_as);
     sandbox = Fd(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -125,16 +127,16 @@ struct Ground {
     err = Fd(openat(sandbox.get(), "stderr", kAppend, 0600));
     return err.get() < 0 ? errno : 0;
   }
-  // A terminal is all three.
+  // A terminal is used for all three.
   int out_or_in() const { return out.get() < 0 ? in.get() : out.get(); }
   int err_or_in() const { return err.get() < 0 ? in.get() : err.get(); }
 };
 
-// What the kernel and libc take for this process's environment.
+// Sets the environment that the kernel and libc show for this process.
 void take_environment(std::string_view bytes) {
   std::memset(room.begin, 0, room.bytes);
   std::memcpy(room.begin, bytes.data(), bytes.size());
-  static std::array<char*, kEnvironmentRoom / 2 + 1> pointers;  // a variable has two bytes at least
+  static std::array<char*, kEnvironmentRoom / 2 + 1> pointers;  // a variable has at least two bytes
   size_t count = 0;
   for (size_t at = 0; at < bytes.size(); at += std::strlen(room.begin + at) + 1) {
     pointers[count++] = room.begin + at;
@@ -143,7 +145,7 @@ void take_environment(std::string_view bytes) {
   environ = pointers.data();
 }
 
-// What goes wrong in the new process is told where its output goes.
+// Errors in the new process are written to its output.
 [[noreturn]] void give_up(const char* what) {
   std::fprintf(stderr, "error: proffer-executor: cannot %s: %s\n", what, std::strerror(errno));
   std::fflush(stderr);
@@ -156,8 +158,8 @@ void join(const char* procs) {
   close(file);
 }
 
-// In this order: the groups of processes are joined, and other groups and users taken, while this
-// is still permitted.
+// In this order: joins the process groups, then changes supplementary groups and user, while each
+// step is still permitted.
 void become(const LaunchView& request, const Ground& ground) {
   setsid();
   dup2(ground.in.get(), STDIN_FILENO);
@@ -173,18 +175,18 @@ void become(const LaunchView& request, const Ground& ground) {
   umask(022);
   if (!request.run_as) return;
   const RunAs& user = *request.run_as;
-  // An agent that is not root runs only what is its own.
+  // An agent that is not root runs only tasks of its own user.
   if (geteuid() != 0 && user.uid == geteuid()) return;
   if (setgroups(user.groups.size(), user.groups.data()) != 0 ||
       setresgid(user.gid, user.gid, user.gid) != 0 ||
       setresuid(user.uid, user.uid, user.uid) != 0) {
     give_up("become the user of the task");
   }
-  // Nor does a program of a task make it another user's again.
+  // Nor can a program of the task change its user again.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up("give up new privileges");
 }
 
-// The path of the sandbox; nullptr if it is none.
+// The path of the sandbox; nullptr if there is none.
 const char* sandbox_of(const LaunchView& request) {
   for (const char* variable : request.variables) {
     if (std::strncmp(variable, kSandboxVariable.data(), kSandboxVariable.size()) == 0) {
@@ -216,7 +218,7 @@ bool fork_executors() {
       room.bytes < kEnvironmentRoom) {
     refuse("no agent at standard input");
   }
-  // A crash of a task leaves no copy of its memory in its sandbox, unless the task raises this.
+  // A crash of a task leaves no core dump in its sandbox, unless the task raises this limit.
   rlimit cores = {};
   if (getrlimit(RLIMIT_CORE, &cores) == 0) {
     cores.rlim_cur = 0;

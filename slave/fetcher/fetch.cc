@@ -1,6 +1,6 @@
 // Read Fetching::one first: a file is obtained in the work folder, from the cache, this machine or
-// the network, and then placed. This process has the rights of the task's user and no others, so a
-// file:// that the user may not read is refused by the kernel.
+// the network, and then placed. This process has only the rights of the task's user, so the kernel
+// refuses a file:// that the user cannot read.
 
 #include "slave/fetcher/fetch.h"
 
@@ -35,7 +35,7 @@ Error failed(std::string_view what, int error) {
                                             : Error::unavailable(message);
 }
 
-// The file and its sum.
+// The file and its checksum.
 struct Obtained {
   Fd fd = {};
   std::string sum = {};
@@ -55,7 +55,7 @@ class Fetching {
     }
     work_ = Fd(openat(sandbox_, kWorkFolder, kEnter));
     if (work_.get() < 0) return failed("the folder of fetched files cannot be entered", errno);
-    unlinkat(work_.get(), kErrorFile, 0);  // Of an earlier trial.
+    unlinkat(work_.get(), kErrorFile, 0);  // From an earlier attempt.
     bool is_any_kept = false;
     for (size_t i = 0; i < plan_.items.size(); ++i) {
       const Item& item = plan_.items[i];
@@ -85,7 +85,7 @@ class Fetching {
   Result<Obtained> obtain(const Item& item, const FetchUri& uri, const std::string& name) {
     if (!item.key.empty() && !plan_.cache.empty()) {
       Result<Obtained> cached = copy(text(plan_.cache, "/", item.key), name);
-      // What was altered there, or is just removed, is fetched.
+      // A cached file that was altered or just removed is fetched.
       if (cached && cached->sum == item.sha256) return cached;
       if (!cached && cached.error().code() == ErrorCode::kResourceExhausted) return cached;
     }
@@ -99,7 +99,7 @@ class Fetching {
     return Obtained{*std::move(to), sum.take()};
   }
 
-  // Never one that is there: it may have a second name.
+  // Never an existing file, which may have a second name.
   Result<Fd> make(const std::string& name) const {
     unlinkat(work_.get(), name.c_str(), 0);
     Fd fd(openat(work_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -109,7 +109,7 @@ class Fetching {
   }
 
   Result<Obtained> copy(const std::string& path, const std::string& name) {
-    // It may be a pipe, at which open would wait.
+    // It may be a pipe, and open would block.
     const Fd from(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     struct stat status {};
     if (from.get() < 0 || fstat(from.get(), &status) != 0) {
@@ -136,8 +136,8 @@ class Fetching {
     return Obtained{*std::move(to), sum.take()};
   }
 
-  // Under its name in the sandbox; one that is there is replaced. Files with a key stay in the work
-  // folder too.
+  // Moves the file to its name in the sandbox, replacing an existing file. Files with a key stay in
+  // the work folder too.
   Result<void> place(const Item& item, const std::string& name, const Fd& file) {
     if (item.extract) {
       if (Result<void> done = extract(item, file); !done) return done;
@@ -158,7 +158,7 @@ class Fetching {
     if (renameat(work_.get(), from.c_str(), sandbox_, item.name.c_str()) != 0) {
       return failed(text("it cannot be named ", quoted(item.name)), errno);
     }
-    // Two names of one file cannot be exchanged.
+    // Two names of the same file cannot be exchanged.
     unlinkat(work_.get(), from.c_str(), 0);
     return {};
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What proffer-fetch does: the files of a plan, one after the other, into a sandbox.
+// The work of proffer-fetch: gets the files of a plan, one after the other, into a sandbox.
 
 #include "common/result.h"
 #include "slave/fetcher/plan.h"
@@ -8,9 +8,9 @@
 
 namespace proffer::fetcher {
 
-// Each file is complete, with its sum checked, before it gets its name in `sandbox`, a directory.
-// The work folder is removed, except for files with a key, which lie there under it. Errors: those
-// of the first file that fails, whose message names its URI.
+// Each file gets its name in the directory `sandbox` only when it is complete and its sum was
+// checked. The work folder is removed, except for files with a key, which stay there under that
+// key. Errors: those of the first file that fails; the message names its URI.
 Result<void> fetch_all(const Plan& plan, int sandbox, const TransferOptions& options = {});
 
 }  // namespace proffer::fetcher

@@ -1,6 +1,6 @@
 // proffer-fetch: gets the files of one task, as its user and in its sandbox, before its executor is
-// started there. The agent starts it, with the plan in its environment; why it failed is written to
-// a file, since `stderr` of the sandbox is the task's.
+// started there. The agent starts it, with the plan in its environment. An error is written to a
+// file, since `stderr` of the sandbox is the task's.
 
 #include <cerrno>
 #include <clocale>
@@ -28,11 +28,11 @@ int main() {
     std::fprintf(stderr, "error: proffer-fetch: no plan\n  hint: the agent starts it\n");
     return 2;
   }
-  // The next life of an agent that is killed begins anew, and alone.
+  // If the agent is killed, its next life starts the fetch again, and no other may run.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (plan->agent != 0 && getppid() != plan->agent) return 1;
   std::signal(SIGPIPE, SIG_IGN);
-  std::setlocale(LC_CTYPE, "C.UTF-8");  // names in archives
+  std::setlocale(LC_CTYPE, "C.UTF-8");  // for names in archives
   umask(022);
   const Fd sandbox(open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const Result<void> done = fetcher::fetch_all(*plan, sandbox.get());

@@ -17,7 +17,7 @@ constexpr std::string_view kAgent = "PROFFER_FETCHES_AGENT";
 constexpr size_t kItemsMax = 1'024;
 constexpr size_t kUriDigits = 16;
 
-// Fields of an item are apart by this, which none of them has.
+// Separates the fields of an item, which cannot contain it.
 constexpr char kBetween = '\t';
 
 bool has_control(std::string_view text) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the agent tells proffer-fetch to do: in its environment, which nobody but the user of the
-// task may read (a command line may be read by all).
+// The arguments of proffer-fetch, in its environment, which only the user of the task can read (a
+// command line is readable by all).
 
 #include <cstdint>
 #include <string>
@@ -12,19 +12,18 @@
 
 namespace proffer::fetcher {
 
-// In the sandbox, while files are fetched: what is not complete, and what the agent takes into its
-// cache.
+// A folder in the sandbox during a fetch: incomplete files, and files for the agent's cache.
 inline constexpr const char* kWorkFolder = ".fetch";
-// In there: why it failed, for the agent.
+// A file in it with the error, for the agent.
 inline constexpr const char* kErrorFile = "error";
 
 struct Item {
   std::string uri = {};
   std::string sha256 = {};  // empty: any
-  std::string name = {};    // of the file; of a folder for an archive; empty: the sandbox itself
+  std::string name = {};  // of the file, or of the folder of an archive; empty: the sandbox itself
   bool executable = false;
   bool extract = false;
-  // Its name in the cache, and in the work folder afterwards; empty: it is not cached.
+  // Its name in the cache, and in the work folder afterwards; empty: not cached.
   std::string key = {};
   bool operator==(const Item&) const = default;
 };
@@ -32,19 +31,19 @@ struct Item {
 struct Plan {
   std::vector<Item> items = {};
   std::string cache = {};    // the folder of cached files; empty: there is none
-  int64_t bytes_max = 0;     // of all that is fetched and unpacked
+  int64_t bytes_max = 0;     // limit on all fetched and unpacked bytes
   int64_t disk_reserve = 0;  // bytes that must stay free on the disk
-  int32_t agent = 0;         // its pid: nothing is fetched for an agent that is gone
+  int32_t agent = 0;         // pid of the agent: the fetch stops if it has ended
   bool operator==(const Plan&) const = default;
 };
 
-// Two users that name the same content share it only if both could fetch it: the key has the sum
-// and the place that it comes from.
+// The key contains the sum and the URI: two users share a file only if both could fetch it from
+// there.
 std::string cache_key(std::string_view sha256, std::string_view uri);
 
-// As variables, "NAME=value". Errors: kInvalidArgument, a text has a control character.
+// As variables "NAME=value". Errors: kInvalidArgument: a text has a control character.
 Result<std::vector<std::string>> encode_plan(const Plan& plan);
-// From such variables among others. Errors: kInvalidArgument.
+// Reads these variables; others are ignored. Errors: kInvalidArgument.
 Result<Plan> decode_plan(const std::vector<std::string_view>& environment);
 
 }  // namespace proffer::fetcher

@@ -1,7 +1,6 @@
 #pragma once
 
-// How much may still be written: all that one task fetches is bounded, and the disk keeps what is
-// to stay free.
+// How much may still be written: a limit per task, and the free space that the disk must keep.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,13 +11,13 @@ namespace proffer::fetcher {
 
 class Room {
  public:
-  // `directory` is on the disk that is written to and must stay open.
+  // `directory` is on the disk in question and must stay open.
   Room(int directory, int64_t bytes_max, int64_t disk_reserve)
       : directory_(directory), bytes_max_(bytes_max), left_(bytes_max), reserve_(disk_reserve) {}
 
-  // Before bytes are written. Errors: kResourceExhausted, which bound it is.
+  // To be called before bytes are written. Errors: kResourceExhausted names the limit.
   Result<void> take(size_t bytes);
-  // What was taken is removed again.
+  // Bytes that were taken have been removed.
   void give_back(int64_t bytes) { left_ += bytes; }
 
  private:
@@ -26,10 +25,10 @@ class Room {
   int64_t bytes_max_;
   int64_t left_;
   int64_t reserve_;
-  int64_t until_look_ = 0;  // bytes until the disk is looked at again
+  int64_t until_look_ = 0;  // bytes until the disk is checked again
 };
 
-// All of them, at `offset`. Errors: kResourceExhausted (disk full), kUnavailable.
+// Writes all bytes at `offset`. Errors: kResourceExhausted (disk full), kUnavailable.
 Result<void> write_at(int fd, const void* bytes, size_t size, int64_t offset);
 
 }  // namespace proffer::fetcher

@@ -17,7 +17,7 @@ class Sha256 {
   Sha256& operator=(const Sha256&) = delete;
 
   void add(const void* bytes, size_t size);
-  // In lower-case hexadecimal digits. It begins anew.
+  // In lower-case hexadecimal digits; resets the sum.
   std::string take();
 
  private:

@@ -1,6 +1,6 @@
-// Read transfer() first: it is the loop over trials. A trial goes on behind what the one before has
-// written only if the server says by ETag or date that the file has not changed (If-Range); else
-// the file is begun anew.
+// Read transfer() first: it is the loop over attempts. An attempt continues after the bytes of the
+// last one only if the server confirms by ETag or date that the file has not changed (If-Range);
+// else the file begins anew.
 
 #include "slave/fetcher/transfer.h"
 
@@ -46,9 +46,9 @@ class Transfer {
     if (offset_ > 0 && validator_.empty() && !begin_anew()) return Trial::kNever;
     const int64_t before = offset_;
     const long status = perform();
-    if (failed_) return Trial::kNever;  // It is not the server's fault.
+    if (failed_) return Trial::kNever;  // The error is not the server's.
     if (code_ == CURLE_OK && (status == kOk || status == kPartialContent)) return Trial::kDone;
-    // Of a range the server has nothing, or another file: all of it is asked for.
+    // The server has nothing at this range, or another file: the whole file is requested.
     if (code_ == CURLE_RANGE_ERROR || (before > 0 && status == kRangeNotSatisfiable)) {
       validator_.clear();
       why_ = "the file on the server has changed";
@@ -130,7 +130,7 @@ class Transfer {
     return status;
   }
 
-  // Of the last answer, behind redirects, they count.
+  // After redirects, the headers of the last answer count.
   static size_t on_header(const char* bytes, size_t one, size_t count, void* self) {
     auto& transfer = *static_cast<Transfer*>(self);
     const std::string_view line(bytes, one * count);
@@ -142,7 +142,7 @@ class Transfer {
     if (colon != std::string_view::npos) {
       const std::string_view name = line.substr(0, colon);
       const std::string_view value = trimmed(line.substr(colon + 1));
-      // A weak one does not say that the bytes are the same.
+      // A weak ETag does not guarantee equal bytes.
       if (is_same_word(name, "etag") && value.starts_with('"')) transfer.etag_ = value;
       if (is_same_word(name, "last-modified")) transfer.date_ = value;
     }
@@ -176,7 +176,7 @@ class Transfer {
   char problem_[CURL_ERROR_SIZE] = {};
   std::string etag_;
   std::string date_;
-  std::string validator_;  // of what is written so far
+  std::string validator_;  // of the bytes written so far
   int64_t offset_ = 0;
   std::string why_;
   std::optional<Error> failed_;

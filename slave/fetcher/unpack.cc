@@ -1,8 +1,8 @@
-// Read Unpacking::take first: the kinds of entries. parts_of() says where an entry may lie, and
+// Read Unpacking::take first: the kinds of entries. parts_of() decides where an entry may lie, and
 // check_target() where a link may lead.
 //
-// A link's target may climb only at its beginning, and not above `into`. Behind the ".." come
-// names, which may be links themselves, for which the same holds: so no chain of links leads out.
+// The target of a link may have ".." only at its beginning, and not above `into`. The names after
+// it may themselves be links, which obey the same rule, so no chain of links leads out.
 
 #include "slave/fetcher/unpack.h"
 
@@ -29,7 +29,7 @@ namespace {
 
 constexpr size_t kBlockBytes = 256 * 1024;
 constexpr size_t kPartsMax = 128;
-constexpr mode_t kFileModes = 0755;  // neither set-user-id nor writable for others
+constexpr mode_t kFileModes = 0755;  // neither set-user-id nor writable for other users
 constexpr mode_t kOwnersRead = 0600;
 constexpr mode_t kDirectoryMode = 0755;
 
@@ -46,7 +46,7 @@ Error cannot_make(std::string_view entry, int error) {
                                             : Error::unavailable(message);
 }
 
-// Of `path` below the directory that is unpacked to; none for the directory itself.
+// The components of `path` below the destination; none for the destination itself.
 Result<Parts> parts_of(std::string_view entry, std::string_view path) {
   if (path.starts_with('/')) return refused(entry, "has an absolute path");
   Parts parts;
@@ -68,7 +68,7 @@ Result<Parts> parts_of(std::string_view entry, std::string_view path) {
   return parts;
 }
 
-// Of a link that lies `depth` directories below the one that is unpacked to.
+// Checks a link that lies `depth` directories below the destination.
 Result<void> check_target(std::string_view entry, std::string_view target, size_t depth) {
   if (target.empty()) return refused(entry, "is a link without a target");
   if (target.starts_with('/')) return refused(entry, "is a link to an absolute path");
@@ -146,7 +146,7 @@ class Unpacking {
     }
   }
 
-  // A descriptor, or why there is none.
+  // A descriptor, or the reason why there is none.
   struct Entered {
     Fd fd = {};
     std::optional<Error> error = {};
@@ -156,7 +156,7 @@ class Unpacking {
     }
   };
 
-  // The directory of the first `count` parts, which is made if need be.
+  // Opens the directory of the first `count` components, and makes it if necessary.
   Entered enter(std::string_view entry, const Parts& parts, size_t count) const {
     Entered at{.fd = Fd(fcntl(into_, F_DUPFD_CLOEXEC, 0))};
     if (at.fd.get() < 0) return {.error = cannot_make(entry, errno)};
@@ -180,7 +180,7 @@ class Unpacking {
     return at;
   }
 
-  // Its directory, in which nothing has its name any more.
+  // Opens the entry's directory, after removing anything with the entry's name.
   Entered make_place(std::string_view entry, const Parts& parts) const {
     if (parts.empty()) return {.error = refused(entry, "has no name")};
     Entered at = enter(entry, parts, parts.size() - 1);

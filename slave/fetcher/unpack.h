@@ -1,7 +1,7 @@
 #pragma once
 
-// Archives: tar (plain or compressed by gzip, bzip2, xz or zstd) and zip. What is in them was
-// written by anybody, so every entry is made part by part below one directory, and never through a
+// Unpacks archives: tar (plain or compressed with gzip, bzip2, xz or zstd) and zip. Archives are
+// untrusted, so each entry is made component by component below one directory, and never through a
 // link.
 
 #include <cstddef>
@@ -13,12 +13,11 @@ namespace proffer::fetcher {
 
 inline constexpr size_t kArchiveEntriesMax = 1'000'000;
 
-// Unpacks the archive `fd` below the directory `into`. Files that are there already are replaced.
-// No entry may be absolute, have "..", or lie behind a link; links may only lead to what is below
-// `into`; devices, pipes and sockets are refused, and so are names in `into` that the agent needs.
-// Owners, and the bits for other users and set-user-id are not taken over.
-// Errors: kInvalidArgument, which entry and why, or that it is no archive; kResourceExhausted;
-// kUnavailable.
+// Unpacks the archive `fd` below the directory `into`. Existing files are replaced. No entry may be
+// absolute, contain "..", or lie behind a link; links may only lead to places below `into`;
+// devices, pipes and sockets are refused, and so are names in `into` that the agent needs. Owners,
+// set-user-id and the bits for other users are ignored. Errors: kInvalidArgument with the entry and
+// the reason, also if it is no archive; kResourceExhausted; kUnavailable.
 Result<void> unpack(int fd, int into, Room& room);
 
 }  // namespace proffer::fetcher

@@ -35,7 +35,7 @@ AgentHttp::AgentHttp(Loop& loop, Options options, Handlers handlers)
 
 AgentHttp::~AgentHttp() = default;
 
-// The socket's place is the same in each life: executors have told others where their files are.
+// The socket's path is the same in each life, since executors have given it to others.
 Result<void> AgentHttp::listen() {
   DaemonHttp::Options web{
       .socket = http_socket_beside(options_.socket),

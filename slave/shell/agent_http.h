@@ -1,9 +1,9 @@
 #pragma once
 
-// The agent's HTTP: at a socket beside that of its executors, at a port for those that hold a
-// token, and with TLS for other machines, which bring tokens of the master (slave/shell/
-// file_gate.h). The TLS key and the key of these tokens are new in each life: nothing of them is on
-// the disk, and tokens of an earlier life open nothing.
+// The agent's HTTP server: at a socket beside that of its executors, at a port for bearers of a
+// token, and with TLS for other machines, which bring tokens of the master
+// (slave/shell/file_gate.h). The TLS key and the key of these tokens are new in each life and not
+// on the disk, so tokens of an earlier life are invalid.
 
 #include <cstdint>
 #include <functional>
@@ -26,20 +26,21 @@ namespace proffer::agent {
 class AgentHttp {
  public:
   struct Options {
-    std::string agent = {};      // its name, which its certificate has
-    std::string socket = {};     // of its executors
+    std::string agent = {};      // its name, which is in its certificate
+    std::string socket = {};     // the executors' socket
     std::string directory = {};  // for the token of the port
     std::optional<Address> port = {};
-    std::vector<std::string> names = {};  // by which the port is asked for besides loopback ones
-    std::optional<uint16_t> https_port = {};  // 0: any free one; none: no TLS
-    // By which other machines reach it; empty: the address by which this one reaches its master.
+    // Allowed names in the Host header, besides loopback names.
+    std::vector<std::string> names = {};
+    std::optional<uint16_t> https_port = {};  // 0: any free port; none: no TLS
+    // The host for other machines; empty: the local address of the connection to the master.
     std::string https_host = {};
     Masters masters = {};
     size_t connections_max = 0;
   };
   struct Handlers {
     std::function<void(const HttpRequest&, HttpResponder)> on_request = {};
-    // The file of a path behind /v1/files/, if it may be served to `by`. From the server's threads.
+    // The file for a path after /v1/files/, if `by` may read it. Called by the server's threads.
     std::function<Result<ServedPath>(std::string_view, const PrincipalPtr& by)> resolve = {};
     std::function<void(RefusedBearer)> on_refused = {};
   };
@@ -52,11 +53,11 @@ class AgentHttp {
 
   const std::string& address() const { return address_; }  // of the socket
   std::string port() const { return http_->port(); }       // host:port, or empty
-  // For the master, which tells readers of files on other machines.
+  // For the master, which gives it to readers on other machines.
   const proto::FileService& files() const { return files_; }
-  // Where others reach it now; after another connection that may be another address. Empty: no TLS.
+  // The address for other machines; it may change with another connection. Empty: no TLS.
   std::string https_address() const;
-  // A file that was followed has its end.
+  // A followed file is complete.
   void followed_ended(std::string_view name) { http_->followed_ended(name); }
 
  private:
@@ -69,8 +70,8 @@ class AgentHttp {
   Options options_;
   Handlers handlers_;
   proto::FileService files_ = {};
-  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);  // of the loop's thread only
-  std::unique_ptr<FileGate> gate_;  // asked by the threads of `http_`
+  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);  // used in the loop's thread only
+  std::unique_ptr<FileGate> gate_;  // called by the threads of `http_`
   std::unique_ptr<DaemonHttp> http_;
   std::string address_;
 };

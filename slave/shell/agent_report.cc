@@ -47,7 +47,7 @@ MetricsText agent_metrics(const AgentParts& agent, MetricsFormat format) {
   text.amounts("proffer_agent_resources_capacity", "Resources of this agent.",
                status.total.amounts);
   text.amounts("proffer_agent_resources_used", "Resources used by its tasks.", status.used);
-  // Of all tasks and executors together, also those that have ended; nothing where none is counted.
+  // The sum over all tasks and executors, including ended ones; empty if nothing is counted.
   const GroupUsage usage = agent.isolator.usage_of_all();
   text.family(MetricType::kCounter, "proffer_agent_tasks_cpu_seconds_total",
               "CPU time of tasks since the start of the agent's cgroup.");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The status and the metrics of an agent, as its HTTP server gives them: /v1/status and /metrics.
+// The status and the metrics of an agent for its HTTP server: /v1/status and /metrics.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace proffer::agent {
 
-// The parts that have figures of their own, and the figures of the shell.
+// The parts that have metrics, and counts of the shell.
 struct AgentParts {
   const Agent& core;
   const Isolator& isolator;
@@ -27,11 +27,11 @@ struct AgentParts {
   const TraceLog& trace;
   uint64_t checkpoint_bytes = 0;
   uint64_t connects_failed = 0;  // attempts that did not reach the master
-  uint64_t out_of_memory = 0;    // executors and tasks that ended for it
+  uint64_t out_of_memory = 0;    // executors and tasks ended by the kernel
 };
 
-// With the use of each executor, or of those of one framework, read from the kernel at this moment.
-// O(executors) reads of files. `path`: kUsagePath and a framework's id; any other: all executors.
+// Includes the use of each executor, or of those of one framework, read from the kernel now.
+// O(executors) file reads. `path`: kUsagePath and a framework's id; otherwise all executors.
 proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor,
                                 std::string_view path);
 // O(executors).

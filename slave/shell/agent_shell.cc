@@ -1,6 +1,6 @@
-// The story of an event: one step of the core, its records written, its actions carried out. Read
-// Impl::step first. What is not written is not done: if the checkpoint fails, the process ends
-// before the actions of that step, and the next life goes on from what is on the disk.
+// The handling of an event: one step of the core, its records are written, its actions are carried
+// out. Read Impl::step first. Actions follow only written records: if the checkpoint fails, the
+// process ends before the actions of that step, and the next life continues from the disk.
 
 #include "slave/shell/agent_shell.h"
 
@@ -46,11 +46,11 @@
 namespace proffer::agent {
 namespace {
 
-// How often it is looked whether the disk has room: while it has, and while a step waits for it.
+// The interval of checks for disk space, in normal operation and while a step waits for it.
 constexpr Duration kDiskPoll = seconds(2);
 constexpr Duration kFullDiskPoll = seconds(1);
-constexpr size_t kWaitingEventsMax = 10'000;  // while the disk is full; then the agent ends
-constexpr size_t kSpareConnections = 8;       // of a user with executors
+constexpr size_t kWaitingEventsMax = 10'000;  // while the disk is full; beyond it the agent ends
+constexpr size_t kSpareConnections = 8;       // for a user with executors
 
 }  // namespace
 
@@ -67,7 +67,8 @@ struct AgentShell::Impl {
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<FileCache> cache;
   std::unique_ptr<Fetches> fetches;
-  std::unique_ptr<LocalServer> executors;  // ones that run on find the next one at its path
+  // Running executors find the socket of the next life at its path.
+  std::unique_ptr<LocalServer> executors;
   std::unique_ptr<AgentHttp> http;
   std::unique_ptr<FileAccess> access;
   std::unique_ptr<ExecServer> execs;
@@ -76,14 +77,14 @@ struct AgentShell::Impl {
   std::unique_ptr<DiskWatch> disk_watch;
   std::unique_ptr<Timer> timer;
   std::unique_ptr<DiskReserve> reserve;
-  std::unique_ptr<CheckpointWriter> checkpoint;  // no step is taken while it waits for room
+  std::unique_ptr<CheckpointWriter> checkpoint;  // no step is taken while it waits for disk space
   std::unique_ptr<Timer> disk_timer;
   bool disk_is_low = false;
   bool is_address_written = false;
   std::unique_ptr<MasterLink> link;
   std::string socket;
   DescriptorShares shares;
-  executor::Gpus gpus;  // of this machine, and those that --resources says it has
+  executor::Gpus gpus;  // those of this machine that are in --resources
   Result<void> outcome;
 
   proto::Encoder encoder;
@@ -93,7 +94,7 @@ struct AgentShell::Impl {
   bool stepping = false;
   bool has_adopted = false;
   bool over = false;
-  std::shared_ptr<bool> is_there = std::make_shared<bool>(true);  // of the loop's thread only
+  std::shared_ptr<bool> is_there = std::make_shared<bool>(true);  // used in the loop's thread only
   uint64_t out_of_memory_seen = 0;
 
   Result<void> start(AgentShellOptions given);
@@ -102,14 +103,14 @@ struct AgentShell::Impl {
   Result<void> isolate();
   void know_resources();
   void watch_disk();
-  // All that holds tasks to what they asked for: the kernel, and the agent itself.
+  // All limits on tasks, by the kernel and by the agent itself.
   std::string limits_words() const;
   FilePolicy file_policy() const {
     return {.agent_uid = geteuid(), .operators_group = options.operators_group};
   }
   Result<void> serve();
-  // The address of this agent's files for the machine of its master. The path of a socket means
-  // nothing, or something else, on another machine.
+  // The address of this agent's files for the machine of its master. On another machine the path of
+  // a socket has no meaning.
   std::string files_address() const { return options.keys ? std::string() : http->address(); }
   Result<void> serve_execs();
   Result<pid_t> exec(const ExecRequest& request, const PrincipalPtr& by,
@@ -271,7 +272,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   return {};
 }
 
-// It says where people and tools find the agent; without it, on a full disk, the agent serves, too.
+// It contains the addresses for people and tools. If it cannot be written because the disk is full,
+// the agent serves anyway.
 void AgentShell::Impl::write_address() {
   const Result<void> written =
       write_file_atomically(options.work_dir + "/address.json",
@@ -300,8 +302,8 @@ Result<void> AgentShell::Impl::bind() {
   return serve();
 }
 
-// What a user runs here may connect, and be replaced by a fresh connection; no more, so that no
-// user keeps the executors of others out.
+// The running executors of a user may connect, and each may be replaced by a new connection. There
+// is no more room, so that no user can displace the executors of others.
 size_t AgentShell::Impl::connections_of(uint32_t uid) const {
   const size_t runs = supervisor == nullptr ? 0 : supervisor->runs_of(uid);
   return runs == 0 ? 0 : 2 * runs + kSpareConnections;
@@ -313,7 +315,7 @@ std::string AgentShell::Impl::limits_words() const {
               isolator->words());
 }
 
-// What its thread says after the end of this object is heard by nobody.
+// Calls from its thread after the end of this object are ignored.
 void AgentShell::Impl::watch_disk() {
   disk_watch = std::make_unique<DiskWatch>(
       *sandboxes, disk_limits,
@@ -329,7 +331,7 @@ void AgentShell::Impl::watch_disk() {
       });
 }
 
-// Before anything is started, since it waits for a child.
+// Called before anything is started, since it waits for a child.
 void AgentShell::Impl::know_resources() {
   gpus = find_gpus();
   Resources& total = options.core.total;
@@ -348,7 +350,7 @@ void AgentShell::Impl::know_resources() {
   }
 }
 
-// Before anything is started.
+// Called before anything is started.
 Result<void> AgentShell::Impl::isolate() {
   GroupOptions groups = options.groups;
   groups.agent = hash_of(options.work_dir);
@@ -445,7 +447,7 @@ void AgentShell::Impl::connect() {
 
 // --- steps -------------------------------------------------------------------------------------
 
-// What an action causes at once is an event of its own, after the step.
+// If an action causes an event, that event is handled after the step.
 void AgentShell::Impl::handle(AgentEvent event) {
   events.push_back(std::move(event));
   if (stepping) return;
@@ -474,12 +476,12 @@ void AgentShell::Impl::carry_out() {
   for (const AgentAction& action : out.actions) {
     std::visit([this](const auto& one) { on(one); }, action);
   }
-  // The first step adopts.
+  // The first step adopts executors.
   if (!std::exchange(has_adopted, true)) supervisor->adopted_all();
 }
 
-// Before anything is told or done. A checkpoint that cannot be written ends the agent: it must not
-// act on what a restart would not know. For room on the disk it waits.
+// Called before messages and actions. If the checkpoint cannot be written, the agent ends, since it
+// must not act on unrecorded state. It does wait for disk space.
 bool AgentShell::Impl::persist() {
   if (out.records.empty()) return true;
   for (const proto::CheckpointRecord& record : out.records) follow(record);
@@ -507,7 +509,7 @@ void AgentShell::Impl::end_for_disk(std::string_view what, const Error& why) {
   end(why);
 }
 
-// If it waited for room, the step that waited is carried out now, and then what came meanwhile.
+// If the disk has room again, carries out the waiting step, and then the queued events.
 void AgentShell::Impl::look_at_disk() {
   const bool has_waited = checkpoint->is_waiting();
   if (has_waited) {
@@ -521,7 +523,7 @@ void AgentShell::Impl::look_at_disk() {
   const bool is_low = space.is_low || space.is_low_on_files;
   if (!is_low) reserve->hold();
   if (!is_low && !is_address_written) write_address();
-  // An event carries out what was queued meanwhile, and arms the core's timer again.
+  // An event carries out the queued ones, and arms the core's timer again.
   if (std::exchange(disk_is_low, is_low) != is_low || has_waited) {
     handle(DiskSpace{.is_low = space.is_low,
                      .free_bytes = space.free_bytes,
@@ -533,8 +535,8 @@ void AgentShell::Impl::look_at_disk() {
   if (!over && !checkpoint->is_waiting()) disk_timer->arm(loop.now() + kDiskPoll);
 }
 
-// What readers of files need to know of tasks: where they are, and whether they may still grow.
-// The sandbox of an executor is noted when it is made.
+// Notes the facts about tasks that readers of files need: their runs, and whether files may still
+// grow. The sandbox of an executor is noted when it is made.
 void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
   in_use.follow(record);
   disk_limits.follow(record);
@@ -556,7 +558,7 @@ void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
   }
 }
 
-// Of an earlier life, which may not have noted all: an earlier version, or a loss of power.
+// Notes the facts of an earlier life, which may be missing after an upgrade or a power failure.
 void AgentShell::Impl::recall(const proto::CheckpointRecord& record) {
   follow(record);
   if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
@@ -580,7 +582,7 @@ void AgentShell::Impl::end(Result<void> why) {
   loop.stop();
 }
 
-// The gap that a message leaves which cannot be sent ends the session.
+// A message that cannot be sent leaves a gap in the sequence, which ends the session.
 std::optional<std::span<const std::byte>> AgentShell::Impl::encode(
     const proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder.encode(envelope);
@@ -632,7 +634,7 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
     const std::optional<uint32_t> uid = executors->uid_of(peer);
     if (uid) event.user = supervisor->name_of(*uid);
   } else if (const auto* told = std::get_if<proto::ExecutorUpdate>(&*event.envelope.message)) {
-    // What it used, and whether it ended for want of memory, only the kernel knows.
+    // Only the kernel knows its resource use, and whether it was killed for lack of memory.
     const auto from = core->executor_of(peer);
     if (proto::is_terminal(told->status.state) && from) {
       const auto& [framework, executor] = *from;

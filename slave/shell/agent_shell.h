@@ -1,7 +1,7 @@
 #pragma once
 
 // The agent as a process: the master's connection, executors, the checkpoint, HTTP and the clock
-// around the core. It decides nothing.
+// around the core. It makes no decisions.
 
 #include <functional>
 #include <memory>
@@ -21,28 +21,31 @@
 namespace proffer::agent {
 
 struct AgentShellOptions {
-  AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are filled in here
-  std::optional<Resources> resources = {};  // none: what this machine has
-  Masters masters = {};                     // one leads
-  std::optional<ClientKeys> keys = {};      // by which masters on other machines are reached
+  AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are set here
+  std::optional<Resources> resources = {};                     // none: those of this machine
+  Masters masters = {};                                        // one of them leads
+  std::optional<ClientKeys> keys = {};                         // for masters on other machines
   std::function<ClientKeys(const ClientKeys&)> keys_now = {};  // as Dealer::Options
-  // That may run the master, beside root and this process's user: it says as which user tasks run.
+  // May run the master, besides root and this process's user. The master decides the users of
+  // tasks.
   std::optional<uint32_t> master_uid = {};
-  std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
-  std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
-  // For files to other machines, by TLS with tokens of the master. 0: any free one. None: not
-  // served.
+  // HTTP port in addition to the socket; it requires a token.
+  std::optional<Address> http_port = {};
+  // Allowed names in the Host header, besides loopback names.
+  std::vector<std::string> http_names = {};
+  // TLS port that serves files to other machines with tokens of the master. 0: any free port. None:
+  // not served.
   std::optional<uint16_t> https_port = {};
-  // By which others reach it; empty: the address by which this machine reaches its master.
+  // The host for other machines; empty: the local address of the connection to the master.
   std::string https_host = {};
-  std::optional<uint32_t> operators_group = {};  // its members may read files of all users
+  std::optional<uint32_t> operators_group = {};  // members may read files of all users
   HousekeepingOptions housekeeping = {};
-  int64_t fetch_max = int64_t{16} << 30;  // bytes of all files that are fetched for one executor
-  int64_t cache_max = int64_t{4} << 30;   // of fetched files that are kept for others; 0: none
+  int64_t fetch_max = int64_t{16} << 30;  // limit on bytes fetched for one executor
+  int64_t cache_max = int64_t{4} << 30;   // size of the cache of fetched files; 0: no cache
   std::string work_dir = {};
   LimitsWanted limits = LimitsWanted::kWherePossible;
-  GroupOptions groups = {};  // agent and its CPUs are filled in here
-  // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
+  GroupOptions groups = {};  // agent and its CPUs are set here
+  // For this process. Tasks get the limit with which it was started. Zero: as many as needed.
   DescriptorLimits descriptors = {};
 };
 
@@ -50,17 +53,17 @@ class AgentShell {
  public:
   // Takes the directory's lock, reads the checkpoint, binds the executors' socket and HTTP, writes
   // address.json, and connects. Errors: a wrong or used directory, another agent's directory, a
-  // damaged checkpoint of a newer version, a port in use.
+  // damaged checkpoint or one of a newer version, a port in use.
   static Result<std::unique_ptr<AgentShell>> start(Loop& loop, AgentShellOptions options);
-  // Executors run on.
+  // Executors continue.
   ~AgentShell();
   AgentShell(const AgentShell&) = delete;
   AgentShell& operator=(const AgentShell&) = delete;
 
-  // SIGTERM: the loop is stopped when it is done, at once unless tasks are to be killed.
+  // SIGTERM: stops the loop, at once unless tasks must be killed first.
   void stop(bool kill_tasks);
 
-  // Why the loop was stopped, if not because somebody asked.
+  // Why the loop stopped, unless that was requested.
   const Result<void>& outcome() const;
 
  private:

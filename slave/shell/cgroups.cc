@@ -19,11 +19,11 @@ namespace proffer::agent {
 namespace {
 
 constexpr size_t kCgroupFileBytesMax = size_t{1} << 20;
-// Another agent that begins holds the lock of an abandoned directory for some milliseconds.
+// Another starting agent holds the lock of an abandoned directory for some milliseconds.
 constexpr int kLockTriesMax = 20;
 constexpr useconds_t kLockWaitMicros = 10'000;
 
-// Blanks and some more are written as "\040" in mountinfo.
+// In mountinfo, blanks and some other characters are written as "\040".
 std::string unescaped(std::string_view field) {
   std::string plain;
   for (size_t at = 0; at < field.size(); ++at) {
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Cgroups>> choose_cgroups(const std::vector<CgroupMount>& 
   if (first) return first;
   Result<std::unique_ptr<Cgroups>> second = make_cgroups_v2(mounts, options);
   if (second) return second;
-  // What keeps from the version that is there is more to the point.
+  // The reason why the existing version is not usable is more informative.
   const bool has_v2 =
       std::any_of(mounts.begin(), mounts.end(), [](const CgroupMount& one) { return one.is_v2; });
   const bool has_v1 = std::any_of(mounts.begin(), mounts.end(), [](const CgroupMount& one) {
@@ -226,7 +226,7 @@ void remove_abandoned(const std::vector<std::string>& parents, const std::string
     const Fd lock(
         open(text(parents.front(), "/", agent).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (lock.get() < 0 || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    // Only what is empty can be removed: an agent that was killed finds its tasks again.
+    // Only an empty directory may be removed, since a killed agent finds its tasks again.
     bool is_empty = true;
     for (const std::string& parent : parents) {
       const std::string folder = text(parent, "/", agent);

@@ -1,4 +1,4 @@
-// Read make_cgroups_v1 first: which hierarchies are used; then kill_all.
+// Read make_cgroups_v1 first, which selects the hierarchies; then kill_all.
 
 #include "slave/shell/cgroups_v1.h"
 
@@ -26,13 +26,13 @@ using cgroups::read_number;
 using cgroups::read_pids;
 using cgroups::write_value;
 
-// What groups that ended may keep of file caches and still be used again: more would be taken
-// from the next.
+// The maximum of file cache that an ended group may keep to be reused, since the cache counts for
+// the next task.
 constexpr int64_t kKeptBytesMax = int64_t{16} << 20;
-// How often frozen processes are looked at until all of them are frozen.
+// Maximum number of checks until all processes are frozen.
 constexpr int kFreezeLooksMax = 100;
 
-// One mounted hierarchy, and the controllers that are in it.
+// A mounted hierarchy with its controllers.
 struct Hierarchy {
   std::string folder = {};  // <mount>/<parent>/<agent>
   std::vector<std::string> controllers = {};
@@ -42,7 +42,7 @@ struct Hierarchy {
   }
 };
 
-// A group's directory in each hierarchy that has the controller; empty if none has.
+// A directory of the group in the hierarchy of each controller; empty if no hierarchy has it.
 class CgroupsV1 : public Cgroups {
  public:
   CgroupsV1(std::vector<Hierarchy> hierarchies, GroupOptions options, Enforced enforced, Fd lock)
@@ -78,7 +78,7 @@ class CgroupsV1 : public Cgroups {
  private:
   struct Group {
     std::optional<GroupLimits> limits = {};
-    bool is_closed = false;  // no process may fork in it
+    bool is_closed = false;  // its processes cannot fork
   };
 
   std::string folder_of(std::string_view controller) const {
@@ -104,14 +104,14 @@ class CgroupsV1 : public Cgroups {
   std::string pids_;
   std::string freezer_;
   std::map<std::string, Group> groups_;
-  mutable KeptFiles files_;  // those that each task needs
+  mutable KeptFiles files_;  // the files that each task needs
 };
 
 Error cannot_set(const std::string& path, int error) {
   return Error::unavailable(text("cannot write ", path, ": ", std::strerror(error)));
 }
 
-// Nothing is removed that still holds a group.
+// Directories that still contain a group are not removed.
 CgroupsV1::~CgroupsV1() {
   for (auto one = hierarchies_.rbegin(); one != hierarchies_.rend(); ++one) {
     if (rmdir(one->folder.c_str()) == 0) {
@@ -156,7 +156,7 @@ Result<void> CgroupsV1::remove(const std::string& group) {
 bool CgroupsV1::renew(const std::string& group) {
   const auto at = groups_.find(group);
   if (at == groups_.end()) return false;
-  // These counts cannot be set back.
+  // These counts cannot be reset.
   if (!memory_.empty() &&
       keyed_in(files_.read(file(memory_, group, "memory.oom_control")), "oom_kill").value_or(0) >
           0) {
@@ -184,7 +184,7 @@ bool CgroupsV1::renew(const std::string& group) {
   return true;
 }
 
-// The limit with swap may not be below the one without it, at any moment.
+// The limit with swap may never be below the one without it.
 Result<void> CgroupsV1::set_memory(const std::string& group, int64_t bytes) const {
   std::array<std::string, 2> paths = {file(memory_, group, "memory.limit_in_bytes"),
                                       file(memory_, group, "memory.memsw.limit_in_bytes")};
@@ -215,7 +215,7 @@ Result<bool> CgroupsV1::set_limits(const std::string& group, const GroupLimits& 
   GroupLimits now = limits;
   bool is_whole = true;
   if (!memory_.empty() && before.memory_bytes != limits.memory_bytes) {
-    // The kernel would try to free memory first, for as long as it takes.
+    // Otherwise the kernel would try to free memory first, without a time limit.
     const bool shrinks = !known.limits || limits.memory_bytes < before.memory_bytes;
     is_whole = !shrinks || read_number(file(memory_, group, "memory.usage_in_bytes")).value_or(0) <=
                                limits.memory_bytes;
@@ -231,8 +231,8 @@ Result<bool> CgroupsV1::set_limits(const std::string& group, const GroupLimits& 
   return is_whole;
 }
 
-// A thread that moves itself needs none of the locks that moving another process takes, which wait
-// for all forks of the machine. Processes of one thread are that thread.
+// A thread that moves itself needs no locks. Moving another process needs locks that wait for all
+// forks of the machine. The thread of a single-threaded process is the whole process.
 std::vector<std::string> CgroupsV1::entrances(const std::string& group) const {
   std::vector<std::string> files;
   for (const Hierarchy& one : hierarchies_) files.push_back(file(one.folder, group, "tasks"));
@@ -249,8 +249,8 @@ Result<void> CgroupsV1::attach(const std::string& group, pid_t pid) {
   return {};
 }
 
-// With a limit of no process at all, no fork succeeds: those that are seen are all that there will
-// be. Where the kernel has no such limit they are frozen first.
+// Under a limit of zero processes no fork succeeds, so the listed processes are all there are.
+// Without this controller, the processes are frozen first.
 bool CgroupsV1::kill_all(const std::string& group) {
   std::vector<pid_t> left = members(group);
   if (left.empty()) return false;
@@ -278,7 +278,7 @@ bool CgroupsV1::freeze(const std::string& group) const {
 
 std::vector<pid_t> CgroupsV1::members(const std::string& group) const {
   const std::string& folder = !pids_.empty() ? pids_ : hierarchies_.front().folder;
-  // Never by a file that stays open: the kernel gives it the list of its last read for a second.
+  // Never with a kept file: the kernel returns the list of its last read for a second.
   return read_pids(file(folder, group, "cgroup.procs"));
 }
 
@@ -325,7 +325,7 @@ std::vector<std::string> CgroupsV1::groups() const {
 }
 
 std::string CgroupsV1::group_of(pid_t pid) const {
-  // Processes are in the same group of each hierarchy.
+  // The process is in the same group in each hierarchy.
   const std::string controller = pids_.empty() ? enforced_.limits.front() : "pids";
   const std::string path = cgroups::path_of(pid, [&](std::string_view controllers) {
     const std::vector<std::string_view> names = split(controllers, ',');
@@ -347,7 +347,7 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
     return std::find(one.controllers.begin(), one.controllers.end(), controller) !=
            one.controllers.end();
   };
-  // Nothing, or why the controller cannot be used. The first directory is locked.
+  // Nothing, or the reason why the controller cannot be used. The first directory is locked.
   const auto use = [&](std::string_view controller) -> std::optional<Error> {
     const auto is_its = [&](const auto& one) { return has(one, controller); };
     if (std::any_of(hierarchies.begin(), hierarchies.end(), is_its)) return std::nullopt;
@@ -386,10 +386,10 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
     return any ? *std::move(last)
                : Error::unsupported("no controller of cgroups v1 is mounted that limits");
   }
-  // The freezer is for the end of a group where processes cannot be limited.
+  // The freezer is needed to end a group if processes cannot be limited.
   for (const std::string_view controller : kOthers) {
     if (controller == "freezer" && enforced.limits.front() == "pids") continue;
-    use(controller);  // Without it less is known of usage, and a fork may escape its end.
+    use(controller);  // Without it there are fewer usage counts, and a fork may escape the kill.
   }
   std::sort(enforced.limits.begin(), enforced.limits.end());
 
@@ -407,7 +407,7 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>&
           text("this process is in the cgroup ", own, ", which belongs to this agent's tasks"));
     }
     if (!one.has("cpu")) continue;
-    // All groups of the agent together have the weight of its CPUs, beside other groups.
+    // All groups of the agent together have the weight of its CPUs compared with other groups.
     write_value(one.folder + "/cpu.shares", shares);
     const std::string all = parents.back() + "/cpu.shares";
     if (read_number(all).value_or(0) < cgroups::shares_of(options.agent_cpus_milli)) {

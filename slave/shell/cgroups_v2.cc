@@ -1,4 +1,4 @@
-// One directory for a group; the kernel kills and counts by itself.
+// One directory per group; the kernel itself kills and counts.
 
 #include "slave/shell/cgroups_v2.h"
 
@@ -29,7 +29,7 @@ Error cannot_write(const std::string& path, int error) {
   return Error::unavailable(text("cannot write ", path, ": ", std::strerror(error)));
 }
 
-// The sum of "key=number" over all lines: io.stat has one for each device.
+// The sum of "key=number" over all lines: io.stat has a line per device.
 std::optional<int64_t> sum_of_devices(const std::string& path, std::string_view key) {
   const std::optional<std::string> value = cgroups::read_value(path);
   if (!value) return std::nullopt;
@@ -60,7 +60,7 @@ class CgroupsV2 : public Cgroups {
   const Enforced& enforced() const override { return enforced_; }
   Result<void> make(const std::string& group) override;
   Result<void> remove(const std::string& group) override;
-  // The kernel's counts begin only with a new group.
+  // Only a new group starts with zero counts.
   bool can_renew() const override { return false; }
   bool renew(const std::string&) override { return false; }
   Result<bool> set_limits(const std::string& group, const GroupLimits& limits) override;
@@ -97,7 +97,7 @@ class CgroupsV2 : public Cgroups {
   std::map<std::string, GroupLimits> limits_;
 };
 
-// Nothing is removed that still holds a group.
+// Directories that still contain a group are not removed.
 CgroupsV2::~CgroupsV2() {
   if (rmdir(folder_.c_str()) == 0) rmdir(folder_.substr(0, folder_.rfind('/')).c_str());
 }
@@ -139,7 +139,7 @@ Result<bool> CgroupsV2::set_limits(const std::string& group, const GroupLimits& 
   std::vector<std::pair<std::string, std::string>> values;
   GroupLimits now = limits;
   if (has("cpu") && before.cpus_milli != limits.cpus_milli) {
-    // 1 to 10,000; a CPU weighs 100, and 1,024 in v1.
+    // From 1 to 10,000; a CPU has the weight 100, unlike 1,024 in v1.
     values.emplace_back("cpu.weight",
                         std::to_string(std::clamp<int64_t>(limits.cpus_milli / 10, 1, 10'000)));
     if (options_.is_cpu_capped) {
@@ -148,7 +148,7 @@ Result<bool> CgroupsV2::set_limits(const std::string& group, const GroupLimits& 
   }
   bool is_whole = true;
   if (has("memory") && before.memory_bytes != limits.memory_bytes) {
-    // The kernel would kill, to make it true.
+    // The kernel would kill processes to enforce it.
     is_whole = read_number(file(group, "memory.current")).value_or(0) <= limits.memory_bytes;
     if (is_whole) {
       values.emplace_back("memory.max", std::to_string(limits.memory_bytes));
@@ -181,7 +181,7 @@ bool CgroupsV2::kill_all(const std::string& group) {
     return false;
   }
   if (write_value(file(group, "cgroup.kill"), "1") == 0) return true;
-  // Before Linux 5.14: what is frozen does not fork, and can be killed.
+  // Before Linux 5.14. Frozen processes cannot fork, and can be killed.
   const bool is_frozen = write_value(file(group, "cgroup.freeze"), "1") == 0;
   for (const pid_t pid : members(group)) ::kill(pid, SIGKILL);
   if (is_frozen) write_value(file(group, "cgroup.freeze"), "0");
@@ -243,7 +243,7 @@ Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>&
   }
   Result<Fd> lock = cgroups::lock_folder(folder);
   if (!lock) return std::move(lock).error();
-  // A controller is in a group if each group above has it for those below.
+  // A controller is active in a group if each parent enables it for its children.
   for (const std::string_view controller : {"cpu", "memory", "pids", "io"}) {
     std::string reason = is_there(controller) ? "" : "cgroups v2 do not have its controller";
     for (const std::string& above : {mount->path, parent, folder}) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Limits by version 2 of cgroups: one hierarchy for all controllers.
+// Limits with cgroups v2: one hierarchy for all controllers.
 
 #include <memory>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace proffer::agent {
 
-// As make_cgroups_v1. `is_bare`: also where no controller can be used, so that groups can only be
-// killed and counted; for tests.
+// As make_cgroups_v1. `is_bare`: succeed without any usable controller; then groups only count and
+// kill processes; for tests.
 Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>& mounts,
                                                  const GroupOptions& options, bool is_bare = false);
 

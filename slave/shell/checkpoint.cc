@@ -1,4 +1,4 @@
-// open_checkpoint is the story; what is missing is told by `remembered`.
+// Read open_checkpoint first; `remembered` describes the missing parts.
 
 #include "slave/shell/checkpoint.h"
 
@@ -16,7 +16,7 @@
 namespace proffer::agent {
 namespace {
 
-// Also of a damaged log: what it cannot read is left out.
+// Also for a damaged log, without its unreadable parts.
 Result<void> read_records(const std::vector<std::string>& all, bool is_damaged,
                           const std::string& path, AgentSnapshot& snapshot) {
   for (const std::string& bytes : all) {
@@ -53,7 +53,7 @@ Result<void> open_log(const std::string& path, Checkpoint& checkpoint) {
   return left ? read_records(*left, true, path, checkpoint.snapshot) : Result<void>();
 }
 
-// An identity that the checkpoint has lost is read from its own file, and the other way round.
+// If the checkpoint has lost the identity, it is read from its own file, and vice versa.
 Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
   if (!opened && opened.error().code() == ErrorCode::kCorruption) {
@@ -74,7 +74,7 @@ Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
     LOG(WARNING) << "the file of the agent's identity is missing, empty or older: it is written "
                     "again from the checkpoint file="
                  << path;
-    // The checkpoint has it, so a full disk does not keep the agent from its tasks.
+    // The checkpoint has it, so the agent may start on a full disk.
     const Result<void> kept = keep_identity(*checkpoint.identity, known);
     if (!kept)
       LOG(ERROR) << "the second file of the agent's identity cannot be written: "
@@ -96,7 +96,7 @@ Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
 // "BOOT DEVICE:INODE": as the first word, the boot.
 std::string_view boot_of(std::string_view place) { return place.substr(0, place.find(' ')); }
 
-// Two agents of one work directory would both take its executors for theirs.
+// Two agents with one work directory would both adopt its executors.
 Result<void> refuse_copy(const AgentSnapshot& snapshot, const std::string& work_dir,
                          const std::string& place) {
   std::string_view known;
@@ -122,7 +122,7 @@ Result<void> renew(Checkpoint& checkpoint) {
   if (renewed) renewed = checkpoint.log->sync();
   const bool is_full = !renewed && renewed.error().code() == ErrorCode::kResourceExhausted;
   if (!is_full || checkpoint.remembered == Remembered::kWithGaps) return renewed;
-  // What a crash cut had not been acted on, and the agent is wanted on a full disk, too.
+  // Records that a crash has cut were not acted on, and the agent must start on a full disk, too.
   LOG(WARNING) << "the cut checkpoint cannot be renewed and stays marked: "
                << renewed.error().message();
   return {};

@@ -68,7 +68,7 @@ Result<void> CheckpointWriter::compact(const std::function<AgentSnapshot()>& sna
   if (!log_->wants_rewrite(live_bytes_)) return {};
   Result<void> done = log_->rewrite(records);
   if (!is_disk_full(done)) return done;
-  // It is as it was, and only longer than it need be.
+  // The old log is unchanged, just longer than necessary.
   LOG(WARNING) << "the checkpoint cannot be rewritten now, it is tried later: "
                << done.error().message();
   compact_after_ = now + kCompactAgain;

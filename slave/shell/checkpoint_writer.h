@@ -1,8 +1,8 @@
 #pragma once
 
-// Writes the records of each step to the checkpoint before the step is carried out, and keeps the
-// log short. On a full disk it goes on with the bytes that were held for it (disk_reserve.h); when
-// they are used up too, the step waits. Everything blocks; the loop's thread only.
+// Writes the records of each step to the checkpoint before the step is carried out, and compacts
+// the log. On a full disk it uses the reserved bytes (disk_reserve.h); when they are used up, the
+// step waits. All functions block; loop thread only.
 
 #include <cstdint>
 #include <functional>
@@ -25,17 +25,17 @@ class CheckpointWriter {
   CheckpointWriter(std::unique_ptr<CheckpointLog> log, std::unique_ptr<CheckpointLog> identity,
                    DiskReserve& reserve);
 
-  // Writes all records of a step, or none; `sync`: they must survive a loss of power. False: the
-  // disk is full, and retry() has to come before the next write(). Errors: kUnavailable, and
-  // kResourceExhausted for the identity; the agent must end, since what it did not write it may not
-  // act on.
+  // Writes all records of a step, or none. `sync`: they must survive a power failure. False: the
+  // disk is full, and retry() must come before the next write(). Errors: kUnavailable, and
+  // kResourceExhausted for the identity. After an error the agent must end, since it may not act on
+  // unwritten records.
   Result<bool> write(const std::vector<proto::CheckpointRecord>& records, bool sync);
   Result<bool> retry();
-  // A step waits for room.
+  // A step waits for disk space.
   bool is_waiting() const { return is_waiting_; }
 
-  // Rewrites the log if most of it is about what is over; `snapshot` is asked for what is to stay
-  // in it. On a full disk it stays as it is for kCompactAgain. Errors: kUnavailable.
+  // Rewrites the log if most of it is obsolete; `snapshot` returns the content to keep. On a full
+  // disk the log is unchanged for kCompactAgain. Errors: kUnavailable.
   Result<void> compact(const std::function<AgentSnapshot()>& snapshot, Time now);
 
   uint32_t mark() const { return log_->mark(); }
@@ -48,11 +48,11 @@ class CheckpointWriter {
   std::unique_ptr<CheckpointLog> identity_;
   DiskReserve& reserve_;
   bool is_waiting_ = false;
-  // Of the last step.
+  // The records of the last step.
   std::vector<std::string> records_;
   std::vector<std::string> identity_records_;
   bool sync_ = false;
-  uint64_t live_bytes_ = 0;  // of the log, when it was last rewritten
+  uint64_t live_bytes_ = 0;  // size of the log after its last rewrite
   Time compact_after_ = {};
 };
 

@@ -1,6 +1,6 @@
-// The story of a round: each run with a limit is walked a little further. When a walk has come to
-// its end, or has seen too much already, that is a measurement, and a new walk begins. So a sandbox
-// of a million files holds up neither the disk nor the measurement of others.
+// In a round, the walk over each run with a limit continues for some entries. A walk that has
+// reached its end, or the limit, is a measurement, and a new walk begins. So a sandbox with a
+// million files delays neither the disk nor the measurement of others.
 
 #include "slave/shell/disk_limits.h"
 
@@ -24,13 +24,13 @@ constexpr int kWatchNiceness = 5;
 constexpr int64_t kBytesOfMib = int64_t{1} << 20;
 constexpr int64_t kFileBytesMin = 4'096;
 constexpr int64_t kBlockBytes = 512;
-constexpr Duration kPauseMin = milliseconds(10);  // shorter ones are added up
+constexpr Duration kPauseMin = milliseconds(10);  // shorter pauses are added up
 
 int64_t bytes_of(int64_t milli_mib) {
   return milli_mib / 1000 * kBytesOfMib + milli_mib % 1000 * kBytesOfMib / 1000;
 }
 
-// No part of the path may be a link: a task may put one there at any time.
+// No component of the path may be a link, since a task may put one there at any time.
 int open_folder(int at, const char* path) {
   open_how how = {};
   how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
@@ -105,8 +105,7 @@ void SandboxWalk::look_at(const char* name) {
 
 // --- limits of sandboxes -------------------------------------------------------------------------
 
-// An executor that tasks share has one sandbox for all that it ever ran: nothing there says whose a
-// file is.
+// A shared executor has one sandbox for all its tasks, so the owner of a file is unknown.
 void DiskLimits::follow(const proto::CheckpointRecord& record) {
   const std::lock_guard lock(mutex_);
   const auto forget = [this](const TaskName& name) {
@@ -159,7 +158,7 @@ bool DiskWatch::wait(Duration span) {
 }
 
 void DiskWatch::go() {
-  // Of this thread alone, on Linux.
+  // On Linux this applies to the thread only.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kWatchNiceness);
   while (round()) {
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Adds up the files in the sandboxes of running tasks, and finds sandboxes above their limit.
+// Measures the files in the sandboxes of running tasks, and reports sandboxes above their limit.
 // Project quotas of the file system would be exact, but few machines have them; so a separate
-// thread adds up the files periodically.
+// thread measures the files periodically.
 //
 // A task without `disk` in its ask is not measured.
 
@@ -30,20 +30,20 @@
 
 namespace proffer::agent {
 
-// Adds up the files below a directory, some entries at a time. A file counts at least 4 KiB, so a
-// million empty files are not free. A file with several names counts once, a part for each name.
-// Other file systems do not count. Deleted files that are still open are not found.
+// Sums up the files below a directory in small portions. A file counts at least 4 KiB, so a million
+// empty files are not free. A file with several names counts once, in parts. Other file systems do
+// not count. Deleted files that are still open are not found.
 class SandboxWalk {
  public:
   explicit SandboxWalk(const std::string& sandbox);
-  // Examines this many further entries; false: there are none left.
+  // Examines this many further entries; false: none are left.
   bool advance(size_t entries);
-  // Sum of the entries so far.
+  // The sum so far.
   int64_t bytes() const { return bytes_; }
 
  private:
-  // The longest path, relative to an open directory: a task may nest deeper than any path can be
-  // long.
+  // The longest path relative to an open directory, since directories may be nested deeper than the
+  // maximum length of a path.
   static constexpr size_t kPathMax = 2'000;
   // Limits on memory and descriptors; entries beyond them are not counted.
   static constexpr size_t kPendingMax = 200'000;
@@ -59,7 +59,7 @@ class SandboxWalk {
 
   dev_t device_ = 0;
   int64_t bytes_ = 0;
-  std::vector<Directory> pending_;  // the last is next
+  std::vector<Directory> pending_;  // the last one is next
   Directory at_;                    // the one that is being read
   std::unique_ptr<DIR, int (*)(DIR*)> reading_;
 };
@@ -87,12 +87,12 @@ class DiskLimits {
 struct DiskWatchOptions {
   Duration every = seconds(1);  // per round, if it does not take longer
   size_t entries = 2'000;       // of a sandbox per round; the next round continues
-  int64_t rest_for_work = 9;    // a tenth of a CPU at most
+  int64_t rest_for_work = 9;    // at most a tenth of a CPU
 };
 
 class DiskWatch {
  public:
-  // A sandbox is above its task's limit. Repeated with each measurement.
+  // A sandbox above its task's limit. Repeated with each measurement.
   struct Over {
     DiskLimits::Limit limit = {};
     uint64_t run = 0;
@@ -107,7 +107,7 @@ class DiskWatch {
 
  private:
   void go();
-  bool wait(Duration span);  // false: the watch ends
+  bool wait(Duration span);  // false: the watch must end
   bool round();
 
   const Sandboxes& sandboxes_;

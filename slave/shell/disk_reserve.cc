@@ -13,10 +13,10 @@
 namespace proffer::agent {
 namespace {
 
-// At most this part of a disk is kept free.
+// At most 1/16 of a disk is kept free.
 constexpr int64_t kPart = 16;
 
-// Whether so many bytes of the disk are behind the name, and not only a size.
+// Whether the file has allocated blocks for this size, not only the size.
 bool holds(const std::string& path, int64_t bytes) {
   constexpr int64_t kStatBlockBytes = 512;
   struct stat found = {};
@@ -47,11 +47,11 @@ DiskReserve::DiskReserve(const std::string& work_dir, int64_t to_stay_free)
   to_stay_free_ = std::min(to_stay_free, most);
   files_to_stay_free_ = to_stay_free > 0 ? agent::files_to_stay_free(disk) : 0;
   held_bytes_ = std::min(kHeldBytesMax, most);
-  is_held_ = holds(path_, held_bytes_);  // of an earlier life
+  is_held_ = holds(path_, held_bytes_);  // from an earlier life
 }
 
 DiskReserve::Space DiskReserve::look() {
-  // A little more must be free to leave than to enter, so that it does not flap.
+  // Ending the state needs a little more space than entering it, to avoid flapping.
   constexpr int64_t kQuarters = 4;
   const auto raised = [](int64_t least, bool is_low) {
     return least + (is_low ? least / kQuarters : 0);

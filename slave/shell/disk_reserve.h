@@ -1,18 +1,17 @@
 #pragma once
 
-// Room on the disk of the work directory: how many bytes and files are free, and a file that holds
-// some of it for the checkpoint, so that the end of each task can be written down on a disk that
-// tasks have filled.
+// Disk space of the work directory: the free bytes and files, and a file that reserves some bytes
+// for the checkpoint, so that the end of each task can be recorded on a full disk.
 
 #include <cstdint>
 #include <string>
 
 namespace proffer::agent {
 
-// A task's sandbox needs few files; the rest of these is for the tasks that run on.
+// A new sandbox needs few files; the rest is for running tasks.
 inline constexpr int64_t kFilesToStayFree = 10'000;
 
-// Of the file system that holds a path, for this user.
+// The file system of a path, as seen by this user.
 struct DiskRoom {
   int64_t bytes = 0;
   int64_t free_bytes = 0;
@@ -20,7 +19,7 @@ struct DiskRoom {
   int64_t free_files = 0;  // INT64_MAX: no limit
 };
 DiskRoom disk_room(const std::string& path);
-// Files that have to stay free there.
+// The number of files that must stay free.
 int64_t files_to_stay_free(const DiskRoom& disk);
 
 class DiskReserve {
@@ -28,19 +27,19 @@ class DiskReserve {
   struct Space {
     int64_t free_bytes = 0;  // for this user
     int64_t free_files = 0;  // that can still be created; INT64_MAX: the file system has no limit
-    bool is_low = false;     // of bytes
+    bool is_low = false;     // too few free bytes
     bool is_low_on_files = false;
   };
-  // `to_stay_free`: least number of free bytes. It and the held bytes are at most a 16th of the
-  // disk each. Unless it is 0, kFilesToStayFree files can be created, too, or a 16th of all files.
+  // `to_stay_free`: minimum of free bytes. It and the reserved bytes are at most a 16th of the disk
+  // each. Unless it is 0, kFilesToStayFree files, or a 16th of all files, must also be free.
   DiskReserve(const std::string& work_dir, int64_t to_stay_free);
 
   Space look();
   int64_t to_stay_free() const { return to_stay_free_; }
   int64_t files_to_stay_free() const { return files_to_stay_free_; }
-  // Holds some bytes, if there is room for them; nothing if it holds them already.
+  // Reserves the bytes, if there is room and they are not reserved already.
   void hold();
-  // Gives them up; false if it held none.
+  // Releases the reserved bytes; false if there were none.
   bool give_up();
 
   int64_t held_bytes() const { return held_bytes_; }

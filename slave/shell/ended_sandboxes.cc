@@ -12,7 +12,7 @@
 namespace proffer::agent {
 namespace {
 
-// Beside what is in it: its directory and the executor's, and two names (Sandboxes).
+// In addition to its content: its directory, the executor's directory, and two names (Sandboxes).
 constexpr int64_t kFilesOfASandbox = 4;
 constexpr int64_t kBlock = 512;
 
@@ -20,7 +20,7 @@ void measure(int in, const std::string& name, int depth, Held& held) {
   Fd fd(openat(in, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(fd.get() < 0 ? nullptr : fdopendir(fd.get()),
                                                       &closedir);
-  if (directory == nullptr) {  // Its user may have closed it.
+  if (directory == nullptr) {  // Its user may have removed the permission.
     held.is_bare = false;
     return;
   }

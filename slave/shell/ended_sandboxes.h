@@ -1,8 +1,7 @@
 #pragma once
 
-// The sandboxes of executors that have ended, by the time of their end and by their run, with how
-// much each holds. So housekeeping finds those to remove without a walk over the disk. For one
-// thread.
+// An index of the sandboxes of ended executors, by end and by run, with their sizes. Housekeeping
+// uses it to find sandboxes to remove without a walk over the disk. For one thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,16 +15,16 @@
 
 namespace proffer::agent {
 
-// What a directory holds. Links are not followed.
+// The content of a directory. Links are not followed.
 struct Held {
   int64_t bytes = 0;  // on the disk
-  int64_t files = 0;  // of every kind, directories too
-  // Nothing but outputs without content: there is nothing to ask for.
+  int64_t files = 0;  // of all kinds, including directories
+  // It contains only empty output files.
   bool is_bare = false;
   bool operator==(const Held&) const = default;
 };
-// Of a directory `name` in the directory `in`, a descriptor. At most kMeasuredMax entries and
-// kMeasuredDepth levels are counted: a full disk is noticed otherwise.
+// Measures a directory `name` in the directory descriptor `in`. At most kMeasuredMax entries and
+// kMeasuredDepth levels are counted; a full disk is detected separately.
 Held measure_sandbox(int in, const std::string& name);
 inline constexpr int64_t kMeasuredMax = 200'000;
 inline constexpr int kMeasuredDepth = 32;
@@ -33,16 +32,16 @@ inline constexpr int kMeasuredDepth = 32;
 class EndedSandboxes {
  public:
   struct Ended {
-    int64_t since = 0;  // in nanoseconds of a steady clock; below 0: before it began
+    int64_t since = 0;  // nanoseconds of a steady clock; negative: before its beginning
     RunKey run = {};
     auto operator<=>(const Ended&) const = default;
   };
 
-  // Also of one that is known: it is measured again. O(log sandboxes).
+  // Replaces an earlier measurement of the run. O(log sandboxes).
   void add(const RunKey& run, int64_t since, const Held& held);
   void remove(const RunKey& run);
   bool contains(const RunKey& run) const { return by_run_.contains(run); }
-  // Of one that is known.
+  // The run must be known.
   int64_t since(const RunKey& run) const { return by_run_.at(run).since; }
 
   size_t size() const { return by_run_.size(); }
@@ -50,13 +49,14 @@ class EndedSandboxes {
   int64_t bytes() const { return bytes_; }
   int64_t files() const { return files_; }
 
-  // The one that ended first; nullptr: there is none. Behind `after`: the next.
+  // The sandbox that ended first; nullptr: there is none. With `after`: the next one.
   const Ended* oldest() const { return by_end_.empty() ? nullptr : &*by_end_.begin(); }
   const Ended* next(const Ended& after) const;
-  // Likewise of those that hold nothing to ask for.
+  // The same for those with only empty output.
   const Ended* oldest_bare() const { return bare_.empty() ? nullptr : &*bare_.begin(); }
   const Ended* next_bare(const Ended& after) const;
-  // Of the framework, whose executors' ids begin so. O(log sandboxes + found).
+  // The sandboxes of the framework's executors whose ids have this prefix. O(log sandboxes +
+  // found).
   std::vector<RunKey> that_begin(const std::string& framework, const std::string& begin) const;
 
  private:

@@ -1,5 +1,5 @@
-// accept_some makes callers; on_readable hears what one says, or that it has gone; ended and shut
-// are the two ends.
+// accept_some makes callers; on_readable gets their messages and the end of their connection; ended
+// and shut end them.
 
 #include "slave/shell/exec_server.h"
 
@@ -26,11 +26,11 @@ namespace proffer::agent {
 namespace {
 
 constexpr int kAcceptsPerTurn = 16;
-constexpr Duration kAcceptAgain = milliseconds(100);  // when descriptors have run out
+constexpr Duration kAcceptAgain = milliseconds(100);  // if descriptors have run out
 constexpr size_t kTerminalStreams = 1;
 constexpr size_t kStreams = 3;
 
-// The value of that name, if it is there and of that type.
+// The member with this name, if it exists and has this type.
 template <class Value>
 bool take(const std::map<std::string, proto::JsonValue>& members, const std::string& name,
           Value& out) {
@@ -138,7 +138,7 @@ bool ExecServer::admits(uint32_t uid) const {
   return static_cast<size_t>(of_user) < kExecCallersOfUserMax;
 }
 
-// A second message of a caller is one byte, a signal.
+// Each message after the request is one byte, a signal.
 void ExecServer::on_readable(uint64_t id) {
   const auto at = callers_.find(id);
   if (at == callers_.end()) return;
@@ -190,7 +190,7 @@ void ExecServer::ended(pid_t pid, int status) {
                         : proto::json_line({{"exit_code", int64_t{WEXITSTATUS(status)}}}));
 }
 
-// The last word; a caller that does not read it has no use for it.
+// The last message; a caller that does not read it does not need it.
 void ExecServer::answer(uint64_t id, const std::string& json) {
   const auto at = callers_.find(id);
   send_with_fds(at->second.socket.get(), json, {}, MSG_DONTWAIT);

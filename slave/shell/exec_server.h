@@ -2,11 +2,11 @@
 
 // `proffer exec`: one more command in a running task, for its user and for operators.
 //
-// A Unix socket that keeps messages apart (SOCK_SEQPACKET). A caller says once what it wants and
-// hands over the streams of the command, pipes or a terminal of its own making, so no byte of them
-// passes the agent (ADR 0038). Then a byte from it is a signal for the command. The answer is
-// {"exit_code"}, {"signal"} or {"code","message","hint"}. If the caller goes before, the command is
-// killed; it ends with its task at the latest.
+// It listens on a Unix socket that preserves message boundaries (SOCK_SEQPACKET). A caller sends
+// one request with the streams of the command, pipes or its own terminal, so no byte of them passes
+// through the agent (ADR 0038). Each further byte from the caller is a signal for the command. The
+// answer is {"exit_code"}, {"signal"} or {"code","message","hint"}. If the caller disconnects
+// first, the command is killed; it ends with its task at the latest.
 
 #include <cstdint>
 #include <functional>
@@ -27,10 +27,11 @@
 
 namespace proffer::agent {
 
-inline constexpr size_t kExecCallersMax = 64;             // connections; more are shut
-inline constexpr size_t kExecCallersOfUserMax = 16;       // root and the agent's user may have all
-inline constexpr size_t kExecBytesMax = 128 * 1024;       // of a request
-inline constexpr Duration kExecCallWithin = seconds(10);  // a caller that asks nothing is shut
+inline constexpr size_t kExecCallersMax = 64;        // connections; further ones are closed
+inline constexpr size_t kExecCallersOfUserMax = 16;  // root and the agent's user may use all
+inline constexpr size_t kExecBytesMax = 128 * 1024;  // of a request
+// A caller without a request is disconnected.
+inline constexpr Duration kExecCallWithin = seconds(10);
 
 struct ExecRequest {
   FrameworkId framework = {};
@@ -44,19 +45,19 @@ Result<ExecRequest> parse_exec_request(std::string_view json);
 class ExecServer {
  public:
   struct Handlers {
-    // Starts it with these streams, which stay the caller's: one that is a terminal, or three.
-    // Returns its process; call ended() when that has ended.
+    // Starts the command with these streams, which stay the caller's: one terminal, or three
+    // streams. Returns its process; call ended() when that has ended.
     std::function<Result<pid_t>(const ExecRequest&, const PrincipalPtr& by,
                                 std::span<const int> streams)>
         start = {};
     std::function<void(pid_t, int signal)> signal = {};
-    std::function<void(pid_t)> kill = {};  // its caller has gone
+    std::function<void(pid_t)> kill = {};  // the caller has disconnected
   };
-  // In place of what is at the path, for every user. Errors: kInvalidArgument (a path that is too
-  // long), kUnavailable.
+  // Replaces an existing file at the path; all users may connect. Errors: kInvalidArgument (the
+  // path is too long), kUnavailable.
   static Result<std::unique_ptr<ExecServer>> bind(Loop& loop, const std::string& path,
                                                   Handlers handlers);
-  // Takes the path away; the commands run on until their callers or tasks end.
+  // Removes the path; commands continue until their callers or tasks end.
   ~ExecServer();
   ExecServer(const ExecServer&) = delete;
   ExecServer& operator=(const ExecServer&) = delete;
@@ -69,7 +70,7 @@ class ExecServer {
     PrincipalPtr by = {};
     std::unique_ptr<FdWatcher> watcher = {};
     Time since = {};
-    pid_t pid = 0;  // of its command; 0: it has not asked yet
+    pid_t pid = 0;  // of its command; 0: no request yet
   };
   using Callers = std::map<uint64_t, Caller>;
   ExecServer(Loop& loop, std::string path, Handlers handlers);

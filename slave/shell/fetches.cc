@@ -1,5 +1,5 @@
-// Read begin() first. A run waits for another only if both are of one user: what the other does, or
-// how slowly, must not be somebody else's choice.
+// Read begin() first. A run waits for another fetch only if both have the same user, so that no
+// user can delay or influence the fetches of another.
 
 #include "slave/shell/fetches.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kProblemBytesMax = 1'024;
 
-// What proffer-fetch wrote of its failure; the folder is its user's.
+// The error that proffer-fetch wrote; the folder belongs to the task's user.
 std::string told_problem(const Supervisor::Place& place) {
   constexpr int kEnter = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   const Fd sandbox(open(place.sandbox.c_str(), kEnter));
@@ -34,8 +34,8 @@ std::string told_problem(const Supervisor::Place& place) {
   std::string told(kProblemBytesMax, '\0');
   const ssize_t got = read(file.get(), told.data(), told.size());
   told.resize(got < 0 ? 0 : static_cast<size_t>(got));
-  // It goes to the master and to people's terminals, and other processes of the user may have
-  // written it.
+  // The text goes to the master and to terminals, and other processes of the user may have written
+  // it.
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
   return std::all_of(told.begin(), told.end(), is_plain) ? told : printable(told);
 }
@@ -98,12 +98,12 @@ void Fetches::ended(const ExecutorExited& exited) {
   if (fetch.killed || exited.exit_code != 0) return finish(at, problem_of(fetch, exited));
   std::vector<FileCache::Candidate> candidates;
   for (const fetcher::Item& item : fetch.plan.items) {
-    // Also what was in the cache leaves its copy in the work folder.
+    // Cached files also leave a copy in the work folder.
     if (item.key.empty()) continue;
     candidates.push_back({.sandbox = fetch.place.sandbox, .key = item.key, .uid = fetch.place.uid});
   }
   if (candidates.empty()) return finish(at, "");
-  // Before its tasks can alter them.
+  // Before its tasks can alter the files.
   fetch.phase = Phase::kStoring;
   cache_.take_in(std::move(candidates), [this, run = exited.run, alive = is_there_, &loop = loop_] {
     loop.post([this, run, alive] {
@@ -143,7 +143,7 @@ void Fetches::finish(All::iterator at, std::string problem) {
   wake();
 }
 
-// Those that waited for it find what they want in the cache, or the first of them fetches it.
+// The waiting runs find their files in the cache, or the first of them fetches.
 void Fetches::wake() {
   std::vector<uint64_t> waiting;
   for (const auto& [run, fetch] : fetches_) {

@@ -23,7 +23,7 @@ namespace proffer::agent {
 class Fetches {
  public:
   struct Options {
-    int64_t bytes_max = int64_t{16} << 30;    // of all that is fetched and unpacked for one run
+    int64_t bytes_max = int64_t{16} << 30;    // limit on bytes fetched and unpacked for one run
     int64_t disk_reserve = int64_t{1} << 28;  // bytes that must stay free
   };
   // May be called from within start(), stop() and ended().
@@ -41,7 +41,7 @@ class Fetches {
   // Used with Supervisor::kill(), for a run that has no process at that moment. Other runs are
   // ignored.
   void stop(const KillExecutor& kill);
-  // The supervisor reports the end of a fetch process.
+  // A fetch process has ended, as the supervisor reports.
   void ended(const ExecutorExited& exited);
 
   size_t running() const { return fetches_.size(); }
@@ -58,7 +58,7 @@ class Fetches {
     fetcher::Plan plan = {};
     Phase phase = Phase::kWaiting;
     Supervisor::Place place = {};
-    std::vector<std::string> fetches = {};  // keys that are not in the cache
+    std::vector<std::string> fetches = {};  // keys that are missing in the cache
     bool killed = false;
   };
   using All = std::map<uint64_t, Fetch>;             // by run
@@ -77,9 +77,9 @@ class Fetches {
   Options options_;
   Handlers handlers_;
   All fetches_;
-  std::map<Want, uint64_t> fetchers_;  // the run that fetches it
+  std::map<Want, uint64_t> fetchers_;  // the run that fetches the file
   uint64_t failed_ = 0;
-  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);  // of the loop's thread only
+  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);  // used in the loop's thread only
 };
 
 }  // namespace proffer::agent

@@ -10,7 +10,7 @@ namespace proffer::agent {
 namespace {
 
 constexpr Duration kAnswerMax = seconds(5);
-constexpr Duration kIdleMax = seconds(10);  // then the connection ends
+constexpr Duration kIdleMax = seconds(10);  // after which the connection ends
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void FileAccess::ask(const proto::FileAccessCall& call, Answer answer) {
   const Key key = key_of(call);
   if (const auto known = known_.find(key); known != known_.end()) {
     if (now < known->second.until) {
-      // As long as it is good, from now on.
+      // The reply states the remaining validity.
       proto::FileAccessReply reply = known->second.reply;
       return answer(reply);
     }
@@ -84,7 +84,7 @@ void FileAccess::on_frame(std::span<const std::byte> frame) {
   const Result<proto::FileAccessReply> access = proto::parse_file_access_reply(reply->json);
   if (access) {
     if (known_.size() >= kKnownMax) known_.clear();
-    // Whoever asks has at least half of its time left.
+    // A returned token has at least half of its validity left.
     known_[at->first] = {*access, loop_.now() + Duration::nanos(access->valid_for.nanos() / 2)};
   }
   answer(at, access);

@@ -1,8 +1,7 @@
 #pragma once
 
-// Tokens by which the tasks of this agent read files at agents on other machines. The agent asks
-// the master for them, on a connection of its own that is there only while there is something to
-// ask.
+// Tokens with which tasks of this agent read files at agents on other machines. The agent requests
+// them from the master, on a separate connection that exists only while there are requests.
 
 #include <cstdint>
 #include <functional>
@@ -32,11 +31,11 @@ class FileAccess {
 
   FileAccess(Loop& loop, MasterReach reach);
 
-  // The answer comes at once if one of the last minutes is still good, else later, within 5 s. The
-  // same question is asked once, however many wait for its answer; of these there are at most
-  // kWaitingMax. Errors: the master's, kUnavailable, kResourceExhausted.
+  // The answer comes at once if one of the last minutes is still valid, otherwise within 5 s. Equal
+  // requests are sent once, for any number of waiting callers; at most kWaitingMax callers wait.
+  // Errors: those of the master, kUnavailable, kResourceExhausted.
   void ask(const proto::FileAccessCall& call, Answer answer);
-  // Forgets what is known: a token was refused, for that agent began another life.
+  // Forgets the answer, because the token was refused: the other agent was restarted.
   void forget(const proto::FileAccessCall& call) { known_.erase(key_of(call)); }
 
   static constexpr size_t kWaitingMax = 1'000;
@@ -47,7 +46,7 @@ class FileAccess {
   struct Question {
     proto::FileAccessCall call = {};
     uint64_t id = 0;
-    Time until = {};  // then it is given up
+    Time until = {};  // the timeout
     std::vector<Answer> answers = {};
   };
   struct Known {
@@ -68,19 +67,20 @@ class FileAccess {
   Loop& loop_;
   MasterReach reach_;
   proto::Encoder encoder_;
-  std::unique_ptr<Dealer> dealer_;       // none while there is nothing to ask
-  std::optional<Time> idle_until_ = {};  // when it ends, if nothing is asked
+  std::unique_ptr<Dealer> dealer_;       // none while there are no requests
+  std::optional<Time> idle_until_ = {};  // the connection ends then, if there is no request
   uint64_t ids_ = 0;
-  size_t waiting_ = 0;  // answers that are owed
+  size_t waiting_ = 0;  // callers without an answer
   std::map<Key, Question> questions_;
   std::map<Key, Known> known_;
   Timer timer_;
 };
 
 inline constexpr std::string_view kAccessPath = "/v1/access/";
-// Answers "/v1/access/<framework>/<agent>?task=<task>": where another agent serves the files of the
-// job of a task, with a token for the user that asks. As lines, for programs without JSON. Without
-// the task: of the one job of this framework and user that has tasks here.
+// Answers "/v1/access/<framework>/<agent>?task=<task>": the address at which another agent serves
+// the files of the task's job, with a token for the calling user. The answer consists of lines, for
+// programs without JSON. Without the task: for the only job of this framework and user with tasks
+// here.
 void answer_access(FileAccess& access, const HttpRequest& request, HttpResponder responder);
 
 }  // namespace proffer::agent

@@ -1,6 +1,6 @@
-// Read take_in_one() first: a file of a user's sandbox is opened part by part and never through a
-// link, copied, and gets its name only if the copy has the sum that the key says. So whatever the
-// user does to it meanwhile, an entry is what its name says.
+// Read take_in_one() first: a file in a user's sandbox is opened component by component and never
+// through a link, and copied. The copy gets its name only if it has the checksum in the key. So the
+// content of an entry matches its name, even if the user changes the file meanwhile.
 
 #include "slave/shell/file_cache.h"
 
@@ -25,10 +25,10 @@
 namespace proffer::agent {
 namespace {
 
-constexpr mode_t kFolderMode = 0711;  // names cannot be listed: they are what one must know
+constexpr mode_t kFolderMode = 0711;  // names cannot be listed, since knowing a name gives access
 constexpr mode_t kEntryMode = 0444;
 constexpr size_t kCopyBytes = 256 * 1024;
-constexpr char kTemporary = '~';  // begins no key
+constexpr char kTemporary = '~';  // no key begins with it
 constexpr int kEnter = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 bool write_all(int fd, const char* bytes, size_t size) {
@@ -53,7 +53,7 @@ bool is_older(const Entry& one, const Entry& other) {
   return one.used.tv_nsec < other.used.tv_nsec;
 }
 
-// Those whose names begin with kTemporary are removed: they are of an earlier life.
+// Removes names that begin with kTemporary, which are of an earlier life.
 std::vector<Entry> entries_of(const Fd& folder, bool is_tidying) {
   std::vector<Entry> entries;
   const std::unique_ptr<DIR, int (*)(DIR*)> names(fdopendir(openat(folder.get(), ".", kEnter)),
@@ -151,7 +151,7 @@ void FileCache::take_in_one(const Candidate& candidate) {
     if (!is_whole) unlinkat(folder_.get(), fresh.c_str(), 0);
   }
   unlinkat(work.get(), candidate.key.c_str(), 0);
-  unlinkat(sandbox.get(), fetcher::kWorkFolder, AT_REMOVEDIR);  // when the last one is gone
+  unlinkat(sandbox.get(), fetcher::kWorkFolder, AT_REMOVEDIR);  // succeeds for the last one
 }
 
 bool FileCache::copy(const Fd& from, const std::string& to, const Candidate& candidate,
@@ -167,7 +167,7 @@ bool FileCache::copy(const Fd& from, const std::string& to, const Candidate& can
     if (got < 0 && errno == EINTR) continue;
     if (got == 0) break;
     copied += got;
-    // Its user may go on writing to it.
+    // Its user may still be writing to it.
     if (got < 0 || copied > size || !write_all(out.get(), buffer.get(), static_cast<size_t>(got))) {
       return false;
     }
@@ -194,7 +194,7 @@ void FileCache::make_room() {
   size_t removed = 0;
   for (const Entry& entry : entries) {
     if (bytes <= options_.bytes_max && !is_short_of_disk(0)) break;
-    // A task that is copying it has it open, and goes on.
+    // A task that is copying it has it open, and is not disturbed.
     if (unlinkat(folder_.get(), entry.name.c_str(), 0) != 0) continue;
     bytes -= entry.bytes;
     ++removed;

@@ -1,9 +1,9 @@
 #pragma once
 
-// Files that tasks had fetched, for other tasks that name the same sum and the same place
-// (fetcher::cache_key): <work_dir>/cache/<key>. An entry may be read by those that know its key,
-// and written by nobody. What is used least recently goes first, when all are more than a bound, or
-// when the disk is short.
+// Files that were fetched for tasks, kept for other tasks with the same sum and URI
+// (fetcher::cache_key): <work_dir>/cache/<key>. A user who knows its key can read an entry; no task
+// can write it. The least recently used entries are removed when the cache exceeds its size or the
+// disk is short.
 
 #include <condition_variable>
 #include <cstdint>
@@ -21,16 +21,16 @@ namespace proffer::agent {
 class FileCache {
  public:
   struct Options {
-    int64_t bytes_max = int64_t{4} << 30;     // of all entries; 0: there is no cache
-    int64_t disk_reserve = int64_t{1} << 28;  // bytes that are to be free
+    int64_t bytes_max = int64_t{4} << 30;     // of all entries; 0: no cache
+    int64_t disk_reserve = int64_t{1} << 28;  // bytes that must stay free
   };
   // A file that proffer-fetch left in the work folder of a sandbox.
   struct Candidate {
     std::string sandbox = {};
     std::string key = {};
-    uint32_t uid = 0;  // of its owner
+    uint32_t uid = 0;  // its owner
   };
-  // Without a cache if its folder cannot be made, which is logged.
+  // If the folder cannot be made, this is logged and there is no cache.
   FileCache(const std::string& work_dir, Options options);
   ~FileCache();
   FileCache(const FileCache&) = delete;
@@ -38,14 +38,15 @@ class FileCache {
 
   // Empty: there is no cache.
   const std::string& path() const { return path_; }
-  // Whether it is there; it is the most recently used one then.
+  // Whether the entry exists; it becomes the most recently used one.
   bool use(const std::string& key) const;
-  // Takes those in whose content has the sum of their key, removes them and their work folders, and
-  // calls `done` in a thread of its own. Copies: what a task does to its file later is its own.
+  // Adds the candidates whose content matches the sum in their key, removes them and their work
+  // folders, and calls `done` in its own thread. Entries are copies, so tasks cannot change them
+  // later.
   void take_in(std::vector<Candidate> candidates, std::function<void()> done);
-  // Removes what is too much. Any thread.
+  // Removes entries above the limits. Any thread.
   void make_room();
-  // As of the last look.
+  // As last measured.
   int64_t bytes() const;
 
  private:
@@ -65,8 +66,8 @@ class FileCache {
   mutable std::mutex mutex_;
   std::condition_variable wakes_;
   std::deque<Job> jobs_;  // guarded by mutex_
-  bool is_over_ = false;  // likewise
-  int64_t bytes_ = 0;     // likewise
+  bool is_over_ = false;  // guarded by mutex_
+  int64_t bytes_ = 0;     // guarded by mutex_
   std::mutex collecting_;
   std::thread thread_;
 };

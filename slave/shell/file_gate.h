@@ -1,6 +1,6 @@
 #pragma once
 
-// Access to files of this agent from another machine: for bearers of a token that the master made.
+// Access from another machine to files of this agent, for bearers of a token that the master made.
 
 #include <functional>
 #include <string>
@@ -15,12 +15,13 @@
 
 namespace proffer::agent {
 
-// What tasks of a framework use is told at this path and its id. A token for its files opens it.
+// This path, with a framework's id, shows the resource use of its tasks. A token for its files is
+// valid here.
 inline constexpr std::string_view kUsagePath = "/v1/usage/";
 
-// What a request beyond its rights leaves in the log.
+// The log entry for a request without permission.
 struct RefusedBearer {
-  std::string user = {};  // "?" if no token says it
+  std::string user = {};  // "?" if there is no valid token
   std::string path = {};
   std::string peer = {};  // its address
   std::string why = {};
@@ -35,13 +36,13 @@ struct RefusedBearer {
 
 class FileGate {
  public:
-  // `key`: that the master has for this agent in this life of it. `refused` is called from the
-  // server's threads.
+  // `key`: shared with the master in this life of the agent. `refused` is called from the server's
+  // threads.
   FileGate(Secret key, std::function<Time()> now, std::function<void(RefusedBearer)> refused);
 
-  // The bearer with the rights of the user of that *name* on this machine; or why not: 401 for a
-  // token that is none, forged or over, 403 for a path that it does not open and a user that this
-  // machine does not know. Any thread; reads the user database.
+  // The bearer, with the rights of the user with that *name* on this machine, or a refusal: 401 for
+  // a malformed, forged or expired token, 403 for a path that it does not cover and for a user that
+  // is unknown here. Any thread; reads the user database.
   std::variant<PrincipalPtr, HttpRefusal> admit(std::string_view token, std::string_view path,
                                                 std::string_view peer) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Permissions of an agent: the files of a sandbox, and commands in a task, are for the user of the
-// task and for operators.
+// Permissions of an agent: files of a sandbox, and commands in a task, are for the user of the task
+// and for operators.
 
 #include <cstdint>
 #include <optional>
@@ -18,14 +18,15 @@ struct FilePolicy {
   std::optional<uint32_t> operators_group = {};  // a group id
 };
 
-// Whether `by` may do what is for `owner`: root, the user that runs the agent, the operators' group
-// and operators of the cluster may always. `action`, after "may not": "read files of a task of
-// another user"; `object`: what of. A refusal, and an operator that does it, leave an audit line.
-// Errors: kPermissionDenied, with those that may. Any thread.
+// Whether `by` may access something of `owner`. Root, the user that runs the agent, the operators'
+// group and operators of the cluster always may. `action`, after "may not": "read files of a task
+// of another user"; `object`: the object of the action. A refusal, and an action by an operator,
+// leaves an audit line. Errors: kPermissionDenied, with those who may. Any thread.
 Result<void> permit(const FilePolicy& policy, const Principal* by, uint32_t owner,
                     std::string_view action, std::string_view object);
 
-// `served` with the rights of its sandbox's user, for `by`. Errors: as permit(). Any thread.
+// Returns `served` with the rights of its sandbox's user, if `by` may read it. Errors: as permit().
+// Any thread.
 Result<ServedPath> serve_to(const FilePolicy& policy, const PrincipalPtr& by, ServedPath served,
                             std::string_view what);
 

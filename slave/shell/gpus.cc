@@ -35,7 +35,7 @@ bool is_in_path(std::string_view program) {
   return false;
 }
 
-// Output of the tool until it ends.
+// The whole output of the tool.
 Result<std::string> ask_tool(Duration within) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return Error::unavailable(std::strerror(errno));
@@ -68,7 +68,7 @@ Result<std::string> ask_tool(Duration within) {
     if (count == 0) is_whole = true;
     if (is_whole || (count < 0 && errno != EAGAIN && errno != EINTR)) break;
   }
-  // One that hangs in its driver may not even die: its end is not waited for.
+  // A tool that hangs in its driver may not even die, so there is no wait for its end.
   if (!is_whole) ::kill(pid, SIGKILL);
   int status = 0;
   if (waitpid(pid, &status, is_whole ? 0 : WNOHANG) == pid && WIFEXITED(status) &&
@@ -86,7 +86,7 @@ executor::Gpus count_devices(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("nvidia") || !parse_whole("a device", name.substr(6), 0, 1023)) continue;
-    // The names are numbered otherwise than the tools do it, so they are counted only.
+    // The numbers in the names differ from those of the tools, so they are only counted.
     if (found.size() < kGpuDevicesMax) found[static_cast<int32_t>(found.size())] = "";
   }
   return found;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which GPUs this machine has.
+// The GPUs of this machine.
 
 #include <string>
 #include <string_view>
@@ -11,15 +11,15 @@
 
 namespace proffer::agent {
 
-// Reads output of `nvidia-smi -L`: "GPU 0: Tesla T4 (UUID: GPU-…)". Other lines are passed over.
+// Reads the output of `nvidia-smi -L`: "GPU 0: Tesla T4 (UUID: GPU-…)". Other lines are ignored.
 executor::Gpus parse_gpu_list(std::string_view printed);
 
-// Asks nvidia-smi, where $PATH has one; where it does not answer, or is missing, devices are
-// counted by /dev/nvidia0, 1, … of `devices`. Blocks for `within` at most: a driver may hang. It
-// waits for its child, so nobody else may reap children meanwhile.
+// Runs nvidia-smi, if $PATH has it. If it is missing or does not answer, counts the devices
+// /dev/nvidia0, 1, … in `devices`. Blocks for at most `within`, since a driver may hang. It waits
+// for its child, so no other code may reap children meanwhile.
 executor::Gpus find_gpus(Duration within = seconds(20), const std::string& devices = "/dev");
 
-// The whole devices of `gpus` become part of `total`.
+// Adds the whole devices of `gpus` to `total`.
 void add_gpus(const executor::Gpus& gpus, Resources& total);
 
 }  // namespace proffer::agent

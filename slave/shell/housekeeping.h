@@ -1,9 +1,9 @@
 #pragma once
 
-// Room on the disk: sandboxes of executors that have ended are removed when their framework has
-// released them, when they are old, soon if they hold nothing, and the oldest of them when there
-// are more than the bounds or the disk becomes full; the output files of those that run keep their
-// last part. One thread of its own, so a hundred thousand sandboxes hold up nothing.
+// Frees disk space. Sandboxes of ended executors are removed when their framework has released
+// them, when they are old, soon if they are empty, and oldest first when they exceed the limits or
+// the disk is full. Output files of running tasks are cut to their last part. This runs in its own
+// thread, so a hundred thousand sandboxes do not delay other work.
 
 #include <condition_variable>
 #include <cstdint>
@@ -24,69 +24,68 @@
 namespace proffer::agent {
 
 struct Clocks {
-  Time wall = {};    // that somebody may set
-  Time steady = {};  // from any beginning
+  Time wall = {};    // may be set by users
+  Time steady = {};  // with an arbitrary beginning
 };
 Clocks system_clocks();
 
 struct HousekeepingOptions {
-  Duration sandbox_age = hours(24 * 7);     // of a sandbox that nobody uses any more
-  int64_t disk_reserve = int64_t{1} << 28;  // bytes that are to be free
-  // What sandboxes that nobody uses any more may hold together; 0: no bound. Of `bytes_max`
-  // kHalfOfTheDisk: half of what the file system has. Those that ended within `least_age` stay
-  // beyond it.
+  Duration sandbox_age = hours(24 * 7);     // of an unused sandbox
+  int64_t disk_reserve = int64_t{1} << 28;  // bytes that must stay free
+  // Limits on all unused sandboxes together; 0: no limit. If `bytes_max` is kHalfOfTheDisk, it is
+  // half of the file system. Those that ended within `least_age` do not count.
   int64_t count_max = 0;
   int64_t bytes_max = 0;
   int64_t files_max = 0;
   static constexpr int64_t kHalfOfTheDisk = -1;
-  // Also on a full disk a sandbox stays so long after its end: its output is being read. Then one
-  // goes that holds no output and no file, unless its task has failed.
+  // A sandbox stays this long after its end even on a full disk, since its output is being read.
+  // After that time it is removed if it contains no output and no file, unless its task failed.
   Duration least_age = seconds(60);
-  // Of each stdout and stderr that is kept while its task runs; 0: all.
+  // Limit on each kept stdout and stderr while the task runs; 0: no limit.
   int64_t output_max = int64_t{1} << 30;
-  // Called in its thread, with each round over sandboxes.
+  // Called in its thread with each round over sandboxes.
   std::function<void()> make_room = {};
   Clocks (*clocks)() = system_clocks;
-  std::string sockets = {};            // the folder of the agents' sockets, also of dead ones
-  Duration every = seconds(60);        // what has ended is looked through
-  Duration output_every = seconds(1);  // outputs are
+  std::string sockets = {};            // the folder with the sockets of agents, including dead ones
+  Duration every = seconds(60);        // interval of rounds over ended sandboxes
+  Duration output_every = seconds(1);  // interval of rounds over outputs
 };
 
-// The files of `sandbox` that are outputs keep their last part if they hold more than `bytes_max`:
-// the first part becomes a hole, so that what writes and what follows them goes on where it was.
+// Cuts the output files of `sandbox` to their last part if they exceed `bytes_max`. The first part
+// becomes a hole, so that writers and followers continue at their positions.
 void bound_outputs(const std::string& sandbox, int64_t bytes_max);
 
-// Sockets in `folder` of this process's user at which nobody listens: of agents that were killed
-// and are not started again. Those of at least `age`, since one that starts binds before it
+// Removes sockets of this process's user in `folder` without a listener: those of killed agents
+// that were not restarted. Only sockets of at least `age`, since a starting agent binds before it
 // listens.
 void remove_dead_sockets(const std::string& folder, Duration age = hours(1));
 
-// From the end of a round over sandboxes to the next, if the disk is not short: a hundred times as
-// long as the round took, so that it costs a hundredth of a CPU at most; at least `every`, at most
-// an hour or `every`.
+// The pause between two rounds over sandboxes, if the disk is not short: a hundred times as long as
+// the round, which costs at most a hundredth of a CPU; at least `every`, at most the larger of an
+// hour and `every`.
 Duration rest_after(Duration round, Duration every);
 
 class Housekeeping {
  public:
-  // Begins at once, in its thread. `sandboxes` and `in_use` must outlive it.
+  // Begins at once, in its own thread. `sandboxes` and `in_use` must outlive it.
   Housekeeping(std::string work_dir, const Sandboxes& sandboxes, RunsInUse& in_use,
                HousekeepingOptions options);
-  // Ends after the entry that is being removed; the next life goes on.
+  // Finishes the current entry; the next life continues.
   ~Housekeeping();
   Housekeeping(const Housekeeping&) = delete;
   Housekeeping& operator=(const Housekeeping&) = delete;
 
-  // The sandboxes of these executors, by the beginnings of their ids, are needed no more: those
-  // that are in use by then are left alone. Of failed tasks the end of the output stays until it is
-  // old. Any thread; returns at once. At most kReleasedMax beginnings wait; what is beyond stays
-  // until it is old.
+  // The sandboxes of these executors, given by prefixes of their ids, are no longer needed. Those
+  // in use are left alone. The end of the output of failed tasks stays until it is old. Any thread;
+  // returns at once. At most kReleasedMax prefixes wait; the sandboxes of further ones stay until
+  // they are old.
   void remove_released(const FrameworkId& framework, const std::vector<std::string>& begins);
 
  private:
   using Ended = EndedSandboxes::Ended;
   void go();
-  bool wait(Duration span);                               // false: it is over
-  using Beginnings = std::set<std::string, std::less<>>;  // of ids
+  bool wait(Duration span);                               // false: it must end
+  using Beginnings = std::set<std::string, std::less<>>;  // prefixes of ids
   void remove_released();
   void remove_released(const std::string& framework, const Beginnings& begins);
   bool is_over() const;
@@ -94,9 +93,9 @@ class Housekeeping {
   void collect();
   void remove_beyond(std::map<std::string, size_t>& removed_of);
   bool remove(const RunKey& run, std::map<std::string, size_t>& removed_of);
-  // By a walk over the disk: what an earlier life left, and what was missed.
+  // Walks over the disk to find sandboxes of an earlier life, and missed ones.
   void find_ended();
-  // What has ended since.
+  // Adds the runs that have ended since.
   void note_ended();
   void note(const RunKey& run, int64_t since);
   bool is_beyond_bounds() const;
@@ -117,13 +116,13 @@ class Housekeeping {
   int64_t bytes_max_ = 0;
   EndedSandboxes ended_;
   Time next_walk_ = {};  // over the disk
-  // How many sandboxes were removed of a framework while names of their tasks may be left.
+  // The number of removed sandboxes per framework whose tasks may still have names.
   std::map<std::string, size_t> named_;
 
   mutable std::mutex mutex_;
   std::condition_variable wakes_;
   bool is_over_ = false;  // guarded by mutex_
-  // By framework; guarded by mutex_, too.
+  // By framework; guarded by mutex_.
   std::map<std::string, Beginnings> released_;
   size_t released_waiting_ = 0;
   std::thread thread_;

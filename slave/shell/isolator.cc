@@ -1,6 +1,6 @@
-// Which group is whose. A group is used again by later runs, since to make and to remove one costs
-// more than the rest of a launch; so its name says nothing of the run, and after a restart it is
-// found by the processes that are in it.
+// Assigns groups to runs. Groups are reused by later runs, since making and removing one costs more
+// than the rest of a launch. So the name of a group does not identify the run, and after a restart
+// the group is found by the processes in it.
 
 #include "slave/shell/isolator.h"
 
@@ -45,7 +45,7 @@ Isolator::Isolator(std::unique_ptr<Cgroups> cgroups)
   }
 }
 
-// Those of runs stay, also while nothing is in them: a process may be about to enter.
+// Groups of runs stay even if they are empty, since a process may be about to enter.
 Isolator::~Isolator() {
   for (std::string& group : idle_) let_go(std::move(group));
   tidy_up();
@@ -179,7 +179,7 @@ bool Isolator::kill_strays() {
       any = true;
       ++at;
     } else {
-      let_go(*at);  // Or tidy_up() removes it.
+      let_go(*at);  // Otherwise tidy_up() removes it.
       at = strays_.erase(at);
     }
   }

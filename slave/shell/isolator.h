@@ -1,8 +1,8 @@
 #pragma once
 
-// Keeps the runs of executors within their limits and apart: each run has a group of processes,
-// which the kernel limits and counts, and which is killed as a whole when the run has ended. Where
-// the machine has no groups for this process it does nothing, and says so.
+// Separates the runs of executors and enforces their limits. Each run has a process group that the
+// kernel limits and counts, and that is killed as a whole when the run has ended. If this process
+// cannot use groups on the machine, the isolator does nothing, and reports that.
 
 #include <cstdint>
 #include <map>
@@ -20,12 +20,12 @@
 
 namespace proffer::agent {
 
-// What the executor itself may use beside its tasks.
+// The memory of the executor itself, in addition to its tasks.
 inline constexpr int64_t kExecutorMemoryBytes = int64_t{32} << 20;
 
 enum class LimitsWanted : uint8_t {
   kWherePossible,
-  kRequired,  // or the agent does not start
+  kRequired,  // the agent does not start without limits
   kNone,
 };
 // "auto", "required", "none". Errors: kInvalidArgument.
@@ -33,53 +33,54 @@ Result<LimitsWanted> parse_limits_wanted(std::string_view text);
 
 class Isolator {
  public:
-  // Nothing is limited, for this reason.
+  // Enforces no limits, for this reason.
   explicit Isolator(std::string why_not);
   explicit Isolator(std::unique_ptr<Cgroups> cgroups);
-  // Groups of runs stay, for the next life of this agent.
+  // Groups of runs stay, for the agent's next life.
   ~Isolator();
   Isolator(const Isolator&) = delete;
   Isolator& operator=(const Isolator&) = delete;
 
-  // What this machine allows. Errors: what kRequired lacks.
+  // The isolator for this machine. Errors: a limit that kRequired needs is missing.
   static Result<std::unique_ptr<Isolator>> choose(LimitsWanted wanted, const GroupOptions& options);
 
-  // "cpu, memory, pids (cgroups v1)", or what is not enforced, and why.
+  // "cpu, memory, pids (cgroups v1)", or which limits are not enforced, and why.
   const std::string& words() const { return words_; }
   bool is_enforcing() const { return cgroups_ != nullptr; }
 
-  // A group for a run that starts; it keeps one that it has. Errors: kUnavailable,
+  // Makes a group for a run that starts, unless it has one. Errors: kUnavailable,
   // kResourceExhausted.
   Result<void> prepare(uint64_t run, const ResourceVector& resources);
-  // Whether hand_over() can ever be true here.
+  // Whether hand_over() can return true here.
   bool hands_over() const { return cgroups_ == nullptr || cgroups_->can_renew(); }
-  // The one process of a run whose task has ended goes on as another run's, which has its group
-  // from now on; prepare() follows. False: more is in the group, or its counts cannot be set back.
+  // The only process of a run whose task has ended continues as another run, which takes over its
+  // group; prepare() follows. False: the group has other processes, or its counts cannot be reset.
   bool hand_over(uint64_t from, uint64_t to);
-  // Files to which the first process of a run writes "0" before it runs anything else.
+  // Files to which the first process of a run writes "0" before it runs other code.
   std::vector<std::string> entrances(uint64_t run) const;
-  // For a process that could not do so. Errors: kUnavailable.
+  // For a process that could not do that. Errors: kUnavailable.
   Result<void> attach(uint64_t run, pid_t pid);
-  // Its tasks are others now.
+  // Its tasks have changed.
   void update(uint64_t run, const ResourceVector& resources);
-  // Nothing if the run has no group. used() is the cheaper half of usage() (Cgroups).
+  // None if the run has no group. used() is the cheaper part of usage() (Cgroups).
   std::optional<GroupUsage> used(uint64_t run) const;
   std::optional<GroupUsage> usage(uint64_t run) const;
-  // Of all runs of this agent, also those that have ended since its directory was made.
+  // The use of all runs of this agent, including ended ones, since its directory was made.
   GroupUsage usage_of_all() const;
-  // SIGKILL to all that is in its group; whether there was any. Called until there is none.
+  // Sends SIGKILL to all processes in its group; returns whether there were any. To be repeated
+  // until there are none.
   bool kill_all(uint64_t run);
-  // The run has ended, and `is_empty` if kill_all() has just found nothing. False: its group cannot
-  // be removed yet (tidy_up).
+  // The run has ended; `is_empty`: kill_all() has just returned false. False: its group cannot be
+  // removed yet (tidy_up).
   bool cleanup(uint64_t run, bool is_empty = false);
-  // A process of a run of an earlier life lives: the group that it is in is that run's.
+  // A process of a run of an earlier life is alive; its group becomes the group of that run.
   void recover(uint64_t run, pid_t pid);
-  // Whether the process is in a group of this agent: of a run that lives, or a stray one.
+  // Whether the process is in a group of this agent, of a live run or a stray one.
   bool holds(pid_t pid) const { return cgroups_ != nullptr && !cgroups_->group_of(pid).empty(); }
-  // All runs that live are recovered: other groups that an earlier life left are ended. Whether any
-  // process is left in them. Called until there is none.
+  // All live runs are recovered: kills the processes in other groups of an earlier life. Returns
+  // whether any are left. To be repeated until there are none.
   bool kill_strays();
-  // Tries again to remove groups that could not be removed; whether any is left.
+  // Tries again to remove groups; returns whether any are left.
   bool tidy_up();
 
  private:
@@ -94,9 +95,9 @@ class Isolator {
   std::string words_;
   uint64_t last_ = 0;                     // number of the newest group
   std::map<uint64_t, std::string> runs_;  // their groups
-  std::vector<std::string> idle_;         // groups that can be used again
+  std::vector<std::string> idle_;         // reusable groups
   std::vector<Leaving> leaving_;
-  std::set<std::string> strays_;  // groups of an earlier life that no run has
+  std::set<std::string> strays_;  // groups of an earlier life without a run
 };
 
 }  // namespace proffer::agent

@@ -21,8 +21,8 @@ int KeptFiles::find(const std::string& path, Use use, Fd& own) {
   return files_.emplace(std::pair(path, use), std::move(own)).first->second.get();
 }
 
-// seq_file may give less than there is where the buffer ends, so only a read that leaves half of it
-// empty is taken for the last.
+// seq_file may return less than the rest at the end of its buffer, so only a read that leaves half
+// of the buffer empty counts as the last.
 std::optional<std::string> KeptFiles::read(const std::string& path) {
   Fd own;
   const int file = find(path, Use::kRead, own);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Small files of the kernel (of cgroups) that are read and written again and again. Each stays open
-// after its first use: to open one takes ten times as long as to read it.
+// Small files of the kernel (cgroups) that are read and written often. Each stays open after its
+// first use, since opening takes ten times as long as reading.
 
 #include <map>
 #include <optional>
@@ -17,18 +17,19 @@ class KeptFiles {
   // At most `max` are open at a time; further ones are opened for each use.
   explicit KeptFiles(size_t max) : max_(max) {}
 
-  // All of a small file; nothing if it cannot be read.
+  // The content of a small file; none if it cannot be read.
   std::optional<std::string> read(const std::string& path);
-  // An errno, or 0. The value is written at once.
+  // Returns an errno, or 0. The value is written at once.
   int write(const std::string& path, std::string_view value);
-  // Closes those in the directory `folder`, which is about to go. O(log files) and those.
+  // Closes the files in the directory `folder`, which will be removed. O(log files), plus those
+  // files.
   void forget(const std::string& folder);
 
   size_t open_files() const { return files_.size(); }
 
  private:
   enum class Use : char { kRead = 'r', kWrite = 'w' };
-  // The descriptor that is kept, or `own`, which is opened for this use only; -1 with errno.
+  // The kept descriptor, or `own`, which is opened for this use only; -1 with errno.
   int find(const std::string& path, Use use, Fd& own);
 
   size_t max_;

@@ -34,7 +34,7 @@ namespace {
 using cgroups::read_number;
 
 constexpr int64_t kBytesPerMib = int64_t{1} << 20;
-// The system and the agent itself need some memory: a tenth, at most 1 GiB.
+// Memory for the system and the agent itself: a tenth, at most 1 GiB.
 constexpr int64_t kReserveMaxMib = 1024;
 
 std::optional<std::string> read_line(const std::string& path) {
@@ -165,8 +165,8 @@ PortSet ports_in_use(const PortSet& ports) {
   const std::vector<uint16_t> all = *ports.lowest(ports.size());
   for (const uint16_t port : all) {
     const Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (fd.get() < 0) return PortSet();  // Nothing is known of any port then.
-    // Connections that a listener had before do not count.
+    if (fd.get() < 0) return PortSet();  // Then no port is known to be in use.
+    // Old connections of a former listener do not count.
     const int on = 1;
     setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     sockaddr_in address = {};
@@ -207,7 +207,7 @@ Result<void> let_others_pass(const std::string& work_dir) {
 }
 
 Result<std::string> executor_socket(const std::string& work_dir) {
-  // HTTP has a socket beside it, with a name that is a little longer.
+  // HTTP has a socket beside it, with a slightly longer name.
   constexpr size_t kPathMax = sizeof(sockaddr_un::sun_path) - 1 - std::string_view("-http").size();
   std::string path = work_dir + "/executors.sock";
   if (path.size() <= kPathMax) return path;

@@ -13,7 +13,7 @@ namespace proffer::agent {
 namespace {
 
 constexpr Duration kLinger = seconds(1);  // for the last messages to the master
-// Of several masters each may have a reason of its own.
+// Each of several masters may give another reason.
 constexpr size_t kReasonsMax = 32;
 constexpr uint64_t kToldAgainAfter = 30;  // attempts
 

@@ -1,9 +1,8 @@
 #pragma once
 
-// The agent's session with the master that leads. Frames are messages here. A master that stands by
-// sends the agent on to the leader, and a malformed frame ends the session. The agent tries for as
-// long as it takes; the log has each reason of a failed attempt once until there is a session
-// again.
+// The agent's session with the leading master, in messages. A standby redirects the agent to the
+// leader, and a malformed frame ends the session. The agent retries without a limit; the log has
+// each reason for a failed attempt once until there is a session again.
 
 #include <cstdint>
 #include <functional>
@@ -20,12 +19,12 @@
 
 namespace proffer::agent {
 
-// How masters are reached.
+// How to reach the masters.
 struct MasterReach {
-  Masters masters = {};  // one leads
+  Masters masters = {};  // one of them leads
   std::optional<ClientKeys> keys = {};
   std::function<ClientKeys(const ClientKeys&)> keys_now = {};  // as Dealer::Options
-  std::function<bool(uint32_t uid)> may_serve = {};            // likewise
+  std::function<bool(uint32_t uid)> may_serve = {};            // as Dealer::Options
   uint64_t seed = 0;
 };
 // At least one master.
@@ -42,14 +41,14 @@ class MasterLink {
 
   // Connects at once.
   MasterLink(Loop& loop, const MasterReach& reach, Handlers handlers);
-  // Frames that were sent have a second to leave.
+  // Frames that were sent have a second to be delivered.
   ~MasterLink();
   MasterLink(const MasterLink&) = delete;
   MasterLink& operator=(const MasterLink&) = delete;
 
-  // A frame of a message; nothing if there is no session.
+  // Sends a frame with a message; ignored if there is no session.
   void send(std::span<const std::byte> frame) { dealer_.send(frame); }
-  // Ends the session; a fresh one follows.
+  // Ends the session; another one follows.
   void reset(std::string reason) { dealer_.reset(std::move(reason)); }
 
   uint64_t attempts_failed() const { return attempts_failed_; }

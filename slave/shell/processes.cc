@@ -33,7 +33,7 @@ std::string read_whole(const std::string& path, size_t bytes_max) {
 
 std::optional<Process> find_process(pid_t pid) {
   const std::string stat = read_whole(text("/proc/", pid, "/stat"), 4096);
-  // The second field is the name in parentheses, which may hold anything, also parentheses.
+  // The second field is the name in parentheses, which may itself contain parentheses.
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   Process process{.pid = pid};
@@ -103,7 +103,7 @@ std::string started_with(pid_t pid, std::string_view variable) {
 
 int watch_process(pid_t pid) {
 #ifdef SYS_pidfd_open
-  return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // close-on-exec by itself
+  return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // it sets close-on-exec itself
 #else
   (void)pid;
   return -1;

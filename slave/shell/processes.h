@@ -1,6 +1,6 @@
 #pragma once
 
-// What /proc says of processes. Every answer may be out of date when it is read.
+// Reads processes from /proc. Each answer may be outdated when it is used.
 
 #include <cstdint>
 #include <optional>
@@ -16,23 +16,23 @@ struct Process {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t session = 0;
-  uint64_t start_ticks = 0;  // since boot; with the pid a name for the process until the reboot
+  uint64_t start_ticks = 0;  // since boot; with the pid it identifies the process until the reboot
   bool zombie = false;
 };
 
-// Nothing if there is no such process.
+// None if there is no such process.
 std::optional<Process> find_process(pid_t pid);
-// All that this process may see. O(processes).
+// All processes that this process may see. O(processes).
 std::vector<Process> all_processes();
-// The children of this process, which as a subreaper are also the orphans of its descendants.
+// The children of this process; as it is a subreaper, they include orphaned descendants.
 std::vector<pid_t> own_children();
-// The value of a variable in the environment that the process was started with; empty if it has
-// none, or may not be read.
+// The value of a variable in the initial environment of the process; empty if it has none, or is
+// not readable.
 std::string started_with(pid_t pid, std::string_view variable);
-// A descriptor that becomes readable when the process ends, also if it is no child; the caller
-// closes it. -1 if there is no such process or the system cannot do it.
+// A descriptor that becomes readable when the process ends, also if it is not a child; the caller
+// closes it. -1 if there is no such process or the system does not support this.
 int watch_process(pid_t pid);
-// Which boot of the machine this is; empty if the system does not say.
+// The id of the machine's current boot; empty if the system has none.
 std::string boot_id();
 
 }  // namespace proffer::agent

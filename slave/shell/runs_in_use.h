@@ -1,6 +1,6 @@
 #pragma once
 
-// Which runs of executors are in use, as the agent's records tell: their sandboxes stay.
+// The runs of executors that are in use, from the agent's records: their sandboxes stay.
 
 #include <cstdint>
 #include <map>
@@ -23,26 +23,27 @@ struct RunKey {
   auto operator<=>(const RunKey&) const = default;
 };
 
-// A run is in use while its executor is recorded, and while a task of it has an update that is not
-// acknowledged.
+// A run is in use while its executor is recorded, and while one of its tasks has an unacknowledged
+// update.
 class RunsInUse {
  public:
-  // In the order in which they are written.
+  // Called for each record in the order of writing.
   void follow(const proto::CheckpointRecord& record);
 
   // Any thread.
   bool contains(const RunKey& run) const;
-  // Of a task whose end is not acknowledged. None: it is not known, or its run has not begun.
+  // The run of a task whose end is not acknowledged. None: the task is unknown, or its run has not
+  // begun.
   std::optional<RunKey> run_of(const FrameworkId& framework, const TaskId& task) const;
-  // Those that have left use since this was asked last; one of them may be in use again. At most
+  // The runs that ended their use since the last call; one of them may be in use again. At most
   // kEndedWaitingMax are kept; `was_full`: there were more. Any thread.
   std::vector<RunKey> take_ended(bool& was_full);
   static constexpr size_t kEndedWaitingMax = 200'000;
-  // At most `limit` runs of executors, in order, behind `after`. Any thread.
+  // At most `limit` runs of executors, in order, after `after`. Any thread.
   std::vector<RunKey> executors_after(const RunKey& after, size_t limit) const;
 
  private:
-  using Name = std::pair<std::string, std::string>;  // of an executor or a task, with its framework
+  using Name = std::pair<std::string, std::string>;  // the framework, and an executor or a task
   struct Task {
     RunKey run = {};
     std::optional<uint64_t> last = {};  // the sequence of its terminal update

@@ -20,8 +20,7 @@ namespace {
 constexpr mode_t kToPass = 0711;  // their names are not secret, but need not be listed
 constexpr mode_t kForItsUser = 0700;
 
-// Beside the directory of a run, where a task of another user may not write; no run has such a
-// name.
+// In the executor's directory, where tasks of other users cannot write; no run has such a name.
 std::string failure_mark(uint64_t run) { return text(run, ".failed"); }
 
 Error cannot(std::string_view what, int error) {
@@ -31,7 +30,8 @@ Error cannot(std::string_view what, int error) {
                                                : Error::unavailable(message);
 }
 
-// The directory `name` in `at`, not through a link; no descriptor, and errno, if there is none.
+// Opens the directory `name` in `at`, but not through a link; returns no descriptor, and errno, if
+// there is none.
 Fd enter(const Fd& at, std::string_view name) {
   if (at.get() < 0) return Fd();
   return Fd(
@@ -51,7 +51,8 @@ Fd make_top(const std::string& path, mode_t mode) {
   return enter_top(path);
 }
 
-// As enter(), and makes it if need be: also where a task put a link or a file, which is removed.
+// As enter(), and makes the directory if necessary, replacing a link or a file that a task put
+// there.
 Fd enter_or_make(const Fd& at, const std::string& name, mode_t mode) {
   Fd entered = enter(at, name);
   if (entered.get() >= 0 || at.get() < 0) return entered;
@@ -73,7 +74,7 @@ std::optional<Run> read_run(const Fd& at, std::string_view name) {
   const size_t slash = found.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
   const Run run{std::string(found.substr(0, slash)), std::string(found.substr(slash + 1))};
-  // One name each: nothing that leads elsewhere.
+  // Each must be a single path component.
   if (!is_valid_name(run.executor) || !parse_whole("run", run.number, 1, INT64_MAX)) {
     return std::nullopt;
   }
@@ -135,7 +136,7 @@ std::string Sandboxes::path_of(const RunKey& run) const {
 
 uint64_t Sandboxes::newest_run() const {
   uint64_t newest = 0;
-  std::error_code failed;  // What cannot be read has no run of ours.
+  std::error_code failed;  // An unreadable directory contains none of the agent's runs.
   for (const auto& framework : std::filesystem::directory_iterator(root_, failed)) {
     for (const auto& executor : std::filesystem::directory_iterator(framework.path(), failed)) {
       for (const auto& run : std::filesystem::directory_iterator(executor.path(), failed)) {
@@ -166,19 +167,20 @@ bool Sandboxes::move_run(const RunKey& run, const Fd& trash, const std::string& 
   const Fd executors = enter(all, run.framework);
   const Fd runs = enter(executors, run.executor);
   const std::string number = std::to_string(run.run);
-  // A directory that is moved must be writable, and a task may have closed it; root needs no mode.
+  // A directory that is moved must be writable, and a task may have changed its mode; root needs no
+  // mode.
   if (runs.get() >= 0 && geteuid() != 0) fchmodat(runs.get(), number.c_str(), kForItsUser, 0);
   if (runs.get() < 0 || renameat(runs.get(), number.c_str(), trash.get(), name.c_str()) != 0) {
     return false;
   }
   unlinkat(runs.get(), failure_mark(run.run).c_str(), 0);
-  // The executor's own name; names of tasks that shared it wait for forget_removed().
+  // Removes the executor's own name; names of tasks that shared it are left to forget_removed().
   const Fd names = enter(enter_top(runs_), run.framework);
   const std::optional<Run> named = read_run(names, run.executor);
   if (named && named->executor == run.executor && named->number == number) {
     unlinkat(names.get(), run.executor.c_str(), 0);
   }
-  // As far as they are empty.
+  // Succeeds if they are empty.
   unlinkat(executors.get(), run.executor.c_str(), AT_REMOVEDIR);
   unlinkat(all.get(), run.framework.c_str(), AT_REMOVEDIR);
   return true;
@@ -208,7 +210,7 @@ void Sandboxes::forget_removed(const std::string& framework) const {
   while (const dirent* entry = readdir(names.get())) {
     const std::string_view name = entry->d_name;
     if (name == "." || name == "..") continue;
-    // One by one: the loop may be waiting to note another.
+    // Locked for each separately, since the loop may be waiting to assign a name.
     const std::lock_guard lock(places_);
     const std::optional<Run> run = read_run(folder, name);
     const bool is_there =

@@ -1,12 +1,12 @@
 #pragma once
 
-// Where executors live on the disk: <work_dir>/sandboxes/<framework>/<executor>/<run>, and what
-// /v1/files/<framework>/<task>/<path> means.
+// The directories of executors, <work_dir>/sandboxes/<framework>/<executor>/<run>, and the paths
+// /v1/files/<framework>/<task>/<path>.
 //
-// Tasks may write below sandboxes/ if they run as the agent's user. So nothing there is taken at
-// its word: which run is whose is written in <work_dir>/runs/<framework>/<name>, for the executor
-// and for each task that shares it, as a link that is read and never followed ("<executor>/<run>");
-// and sandboxes are entered part by part, never through a link.
+// Tasks that run as the agent's user may write below sandboxes/, so nothing there is trusted. The
+// owner of a run is in <work_dir>/runs/<framework>/<name>, for the executor and for each task that
+// shares it, as a link that is read and never followed ("<executor>/<run>"). Sandboxes are entered
+// component by component, never through a link.
 
 #include <memory>
 #include <mutex>
@@ -30,46 +30,46 @@ class Sandboxes {
     uint32_t uid = 0;
     uint32_t gid = 0;
   };
-  // `work_dir` is an absolute path; what is below it is made when the first sandbox is.
+  // `work_dir` is an absolute path; its subdirectories are made with the first sandbox.
   explicit Sandboxes(const std::string& work_dir)
       : root_(work_dir + "/sandboxes"), runs_(work_dir + "/runs") {}
 
   std::string path_of(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) const;
-  // Makes the directory, only for `owner` (none: this process's user), and it is that executor's
-  // newest from now on. Errors: kUnavailable, kResourceExhausted (disk full).
+  // Makes the directory, accessible to `owner` only (none: this process's user), as the newest of
+  // that executor. Errors: kUnavailable, kResourceExhausted (disk full).
   Result<std::string> make(const FrameworkId& framework, const ExecutorId& executor, uint64_t run,
                            const std::optional<Owner>& owner = {}) const;
-  // The files of `name`, a task or an executor, are those of this run.
+  // The files of `name`, a task or an executor, are in this run.
   Result<void> assign(const FrameworkId& framework, std::string_view name,
                       const ExecutorId& executor, uint64_t run) const;
 
-  // The highest number of a run that has a sandbox; 0: there is none. O(sandboxes).
+  // The highest run number with a sandbox; 0: there is none. O(sandboxes).
   uint64_t newest_run() const;
 
-  // For housekeeping, in its thread.
+  // For the thread of housekeeping.
   const std::string& root() const { return root_; }
   std::string path_of(const RunKey& run) const;
-  // Its last change is now.
+  // Sets its modification time to now.
   void touch(const RunKey& run) const;
-  // What it holds; none: it is not there. O(entries in it).
+  // Its size; none: it does not exist. O(its entries).
   std::optional<Held> measure(const RunKey& run) const;
-  // Into `trash`, under that name: nothing of it is served any more. False: it is not there, or
-  // cannot be moved.
+  // Moves it to `trash` with that name; it is no longer served. False: it does not exist, or cannot
+  // be moved.
   bool move_run(const RunKey& run, const Fd& trash, const std::string& name) const;
-  // A task of it has failed: its output stays when its files are released. O(1). Any thread.
+  // One of its tasks has failed, so its output stays when its files are released. O(1). Any thread.
   void note_failed(const RunKey& run) const;
   bool has_failed(const RunKey& run) const;
-  // Names whose run is not there any more mean nothing any more.
+  // Removes names whose run no longer exists.
   void forget_removed(const std::string& framework) const;
 
-  // Whether its files may still grow; a reader that follows them waits as long. Any thread.
+  // Its files may grow (until task_ended); readers that follow them wait meanwhile. Any thread.
   void task_began(const FrameworkId& framework, const TaskId& task);
   void task_ended(const FrameworkId& framework, const TaskId& task);
-  // ServedPath::name of its files.
+  // ServedPath::name for its files.
   static std::string followed_name(std::string_view framework, std::string_view task);
 
-  // "<framework>/<task>/<path>": the run that was last assigned. Any thread.
-  // Errors: kInvalidArgument, kNotFound.
+  // "<framework>/<task>/<path>": in the run that was assigned last. Any thread. Errors:
+  // kInvalidArgument, kNotFound.
   Result<ServedPath> resolve(std::string_view rest) const;
 
  private:
@@ -82,7 +82,7 @@ class Sandboxes {
   };
   std::string root_;
   std::string runs_;
-  mutable std::mutex places_;  // while folders are made, or removed because they are empty
+  mutable std::mutex places_;  // locked while folders are made, or removed because they are empty
   std::shared_ptr<Live> live_ = std::make_shared<Live>();
 };
 

@@ -65,7 +65,7 @@ Result<void> SecretFolders::make_root() const {
     return Error::failed_precondition(text(
         quoted(root_), " exists already and belongs to another user than the agent's: remove it"));
   }
-  // Whatever the umask is, and whatever it was.
+  // Independent of the umask.
   if (chmod(root_.c_str(), kRootMode) != 0) return cannot("change the mode of", root_);
   return {};
 }
@@ -85,11 +85,11 @@ Result<std::string> SecretFolders::make(uint64_t run,
 void SecretFolders::remove(uint64_t run) const {
   const std::string path = text(root_, "/", run);
   if (rmdir(path.c_str()) != 0) {
-    if (errno == ENOENT) return;  // Most runs have none.
+    if (errno == ENOENT) return;  // Most runs have no such directory.
     std::error_code stays;
     std::filesystem::remove_all(path, stays);
   }
-  rmdir(root_.c_str());  // If it was the last one.
+  rmdir(root_.c_str());  // Succeeds if that was the last one.
 }
 
 void SecretFolders::keep_only(const std::set<uint64_t>& runs) const {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Directories in memory for the secrets of tasks: <shm>/proffer-<uid>-<digits>/<run>, where the
-// digits are of the agent's work directory. Nothing of a secret is on a disk, and what a process
-// that was killed leaves is removed with its run, or at the agent's next start.
+// Directories in memory for secrets of tasks: <shm>/proffer-<uid>-<digits>/<run>, with digits that
+// depend on the agent's work directory. Secrets are never on a disk. Those left by a killed process
+// are removed with its run, or at the agent's next start.
 
 #include <cstdint>
 #include <set>
@@ -15,16 +15,16 @@ namespace proffer::agent {
 
 class SecretFolders {
  public:
-  // `shm`: a tmpfs, as /dev/shm.
+  // `shm`: a tmpfs such as /dev/shm.
   SecretFolders(std::string shm, std::string_view work_dir);
 
-  // Of this run, and only for `owner` (none: this process's user). Errors: kFailedPrecondition
-  // (`shm` is not in memory, or somebody else made what should be ours), kUnavailable,
+  // Makes the directory of a run, accessible to `owner` only (none: this process's user). Errors:
+  // kFailedPrecondition (`shm` is not in memory, or another user made the directory), kUnavailable,
   // kResourceExhausted.
   Result<std::string> make(uint64_t run, const std::optional<Sandboxes::Owner>& owner) const;
-  // With all that is in it; nothing happens if there is none.
+  // Removes it with its content; nothing happens if there is none.
   void remove(uint64_t run) const;
-  // Of all runs but these. O(directories).
+  // Removes all except those of these runs. O(directories).
   void keep_only(const std::set<uint64_t>& runs) const;
 
  private:

@@ -5,7 +5,7 @@
 namespace proffer::agent {
 namespace {
 
-// Anything that makes more of a line than one program and its arguments.
+// Any character that makes the line more than one program and its arguments.
 constexpr std::string_view kSpecial = ";&|<>()`$\\\n";
 constexpr std::string_view kPatterns = "*?[]{}~#!='\"";
 

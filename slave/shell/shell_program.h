@@ -1,6 +1,6 @@
 #pragma once
 
-// What can be said of a shell command line without running it.
+// Analyses a shell command line without running it.
 
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace proffer::agent {
 
-// The program that the line runs, with `exec` or without, if it is named by an absolute path and
-// nothing else is run: no list, pipe, redirection, substitution or pattern.
+// The program that the line runs, with or without `exec`, if its path is absolute and the line is a
+// simple command: no list, pipe, redirection, substitution or pattern.
 std::optional<std::string> absolute_program_of(std::string_view line);
 
 }  // namespace proffer::agent

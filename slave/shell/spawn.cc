@@ -63,8 +63,8 @@ Result<pid_t> spawn(SpawnOptions options) {
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (failed != 0) return start_error(options.arguments.front(), failed);
-  // posix_spawn() has no attribute for it, and lowering our own meanwhile would fail others of our
-  // threads. The program may begin with ours, for as long as this call takes.
+  // posix_spawn() has no attribute for it, and lowering this process's limit meanwhile would make
+  // other threads fail. So the program may briefly begin with this process's limit.
   rlimit limit = {};
   if (options.descriptors > 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = std::min<rlim_t>(options.descriptors, limit.rlim_max);

@@ -1,4 +1,4 @@
-// A request is a message to the stem, its answer a pid: the fork itself is the stem's.
+// Sends requests to the stem and gets pids; the stem forks.
 
 #include "slave/shell/stem.h"
 
@@ -20,7 +20,7 @@
 namespace proffer::agent {
 namespace {
 
-// A machine that is too busy to fork for so long does not send heartbeats in time either.
+// A machine that needs longer for a fork would not send heartbeats in time either.
 constexpr int kAnswerMillisMax = 5'000;
 
 }  // namespace
@@ -52,7 +52,7 @@ Result<void> Stem::start() {
   socket_ = Fd(ends[0]);
   const int room = static_cast<int>(2 * executor::kLaunchBytesMax);
   setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-  // Room for the environment of each executor (slave/executor/stem.cc).
+  // Room for the environments of executors (slave/executor/stem.cc).
   Result<pid_t> pid =
       spawn({.arguments = {program_},
              .environment = {"PROFFER_ROOM=" + std::string(executor::kEnvironmentRoom, ' ')},
@@ -84,7 +84,7 @@ Result<pid_t> Stem::ask(const std::string& request, std::span<const int> passed,
   return answer;
 }
 
-// Reaped with the other children, by then forgotten.
+// It is reaped with the other children, when this object has forgotten it.
 void Stem::end() {
   if (pid_ != 0) ::kill(pid_, SIGKILL);
   forget();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The agent's end of the stem (slave/executor/stem.h): a process that is started at the first need,
-// again when it has ended, and forks an executor at each call.
+// The agent's side of the stem (slave/executor/stem.h): a fork server that is started when it is
+// first needed, and again after it has ended. It forks an executor at each call.
 
 #include <span>
 #include <string>
@@ -20,30 +20,29 @@ class Stem {
   // `program` is proffer-executor's path. `descriptors`: see SpawnOptions; executors inherit it.
   explicit Stem(std::string program, size_t descriptors = 0)
       : program_(std::move(program)), descriptors_(descriptors) {}
-  // It ends by itself, as its socket closes.
+  // It ends by itself when its socket is closed.
   ~Stem() = default;
   Stem(const Stem&) = delete;
   Stem& operator=(const Stem&) = delete;
 
-  // A child of this process in its own session, in the directory that PROFFER_SANDBOX names, with
-  // its output there. Blocks for the fork, as posix_spawn would. What goes wrong in the child is
-  // written to `stderr` there, and it ends with 126.
-  // Errors: kNotFound (no such program), kInvalidArgument and kResourceExhausted of
-  // encode_launch(), kResourceExhausted (of processes, disk, or memory), kUnavailable. kTimeout: it
-  // has ended, or did not answer for 5 s and was ended; the next call starts another. It may have
-  // forked before: then there is one more child, and the caller does not know its pid.
-  // `passed`: as many descriptors as request.streams says; they stay the caller's.
+  // Forks a child of this process in a new session, in the directory PROFFER_SANDBOX, with its
+  // output there. Blocks for the fork, like posix_spawn. If the child fails, it writes the error to
+  // `stderr` there and exits with 126. Errors: kNotFound (no such program), kInvalidArgument and
+  // kResourceExhausted of encode_launch(), kResourceExhausted (of processes, disk, or memory),
+  // kUnavailable. kTimeout: the stem has ended, or was killed after 5 s without an answer; the next
+  // call starts another. It may have forked before: then there is a child whose pid the caller does
+  // not know. `passed`: as many descriptors as request.streams needs; they stay the caller's.
   Result<pid_t> fork(const executor::LaunchRequest& request, std::span<const int> passed = {});
 
-  // It is a child of this process, too, and not an executor; 0 if there is none.
+  // A child of this process that is no executor; 0: there is none.
   pid_t pid() const { return pid_; }
-  // It has been reaped.
+  // Its process has been reaped.
   void forget();
 
  private:
   Result<void> start();
   void end();
-  // Nothing if there was no answer.
+  // None if there was no answer.
   Result<pid_t> ask(const std::string& request, std::span<const int> passed, bool as_user);
 
   std::string program_;

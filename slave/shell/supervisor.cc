@@ -1,7 +1,7 @@
-// The story of a process: `start` makes it, `reap` hears of its end, `sweep` ends what it left and
-// only then tells the core. A process that is orphaned becomes our child, whatever session or group
-// it chose; those of living executors are recognised by session or by the sandbox in their
-// environment. Executors of an earlier life are found again by `adopt`.
+// The life of a process: `start` makes it, `reap` gets its end, and `sweep` kills its remaining
+// processes before the core is informed. Orphans become children of this process, in any session or
+// group; those of live executors are recognized by their session or by the sandbox in their
+// environment. `adopt` finds executors of an earlier life.
 
 #include "slave/shell/supervisor.h"
 
@@ -27,16 +27,16 @@ namespace {
 
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX";
 constexpr std::string_view kTokenVariable = "PROFFER_EXECUTOR_TOKEN";
-// What SIGKILL does not end within this long is in a wait that cannot be interrupted.
+// A process that SIGKILL does not end within this time is in an uninterruptible wait.
 constexpr Duration kSweepMax = seconds(5);
 constexpr Duration kUserKnownFor = seconds(5);
 constexpr size_t kUsersKept = 1'024;
 constexpr Duration kSweepAgain = milliseconds(100);
 constexpr Duration kLeftoverPoll = milliseconds(20);
-// How often an executor of an earlier life is looked at where the system has no pidfd.
+// The interval of checks on an executor of an earlier life, if the system has no pidfd.
 constexpr Duration kAdoptedPoll = milliseconds(500);
 
-// What runs as this process's user has its groups, too, and needs no rights to become it.
+// A process of the agent's user has the right groups already, and needs no change of user.
 bool is_other(const executor::RunAs& user) { return user.uid != geteuid(); }
 
 const std::string& user_of(const StartExecutor& start, const Supervisor::Options& options) {
@@ -71,13 +71,13 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   return environment;
 }
 
-// The program and its arguments; none for an executor of commands, which the stem is. Builtin
-// executors lie beside the agent.
+// The program and its arguments; none for a command executor, which is the stem itself. Builtin
+// executors are in the agent's directory.
 Result<std::vector<std::string>> arguments_of(const std::string& program,
                                               const std::string& bin_dir, const AgentId& agent) {
   if (program == proto::kCommandExecutor) return std::vector<std::string>();
   if (program != proto::kBatchExecutor) {
-    // The shell would say so too, but only to a file in the sandbox.
+    // The shell would report this only to a file in the sandbox.
     const std::optional<std::string> path = absolute_program_of(program);
     if (path && access(path->c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
       return Error::failed_precondition(
@@ -92,7 +92,7 @@ Result<std::vector<std::string>> arguments_of(const std::string& program,
   return std::vector<std::string>{builtin};
 }
 
-// The stem opens it for each executor that it forks; what it runs may have removed it.
+// The stem opens the output for each forked executor; the tasks may have removed it.
 bool has_output(const std::string& sandbox) {
   return access((sandbox + "/stdout").c_str(), F_OK) == 0;
 }
@@ -173,7 +173,7 @@ Result<pid_t> Supervisor::begin(const StartExecutor& start, Ground ground, bool 
                                                 " in ", ground.place.sandbox))
                                  : pid.error();
   }
-  // It is there until it is reaped, ended or not.
+  // The process exists until it is reaped, even if it has ended.
   const std::optional<Process> process = find_process(*pid);
   runs_[*pid] = {.id = {.framework = start.framework,
                         .executor = start.executor,
@@ -223,7 +223,8 @@ Result<std::optional<ExecutorStarted>> Supervisor::start(const StartExecutor& st
   return std::optional(runs_.at(*pid).id);
 }
 
-// The run of the spare, whose group is the new run's now; nullptr if it cannot go on.
+// The run of the spare, whose group now belongs to the new run; nullptr if the spare cannot
+// continue.
 Supervisor::Run* Supervisor::take_spare(const StartExecutor& start) {
   const auto at = std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) {
     const ExecutorStarted& id = one.second.id;
@@ -284,9 +285,9 @@ Result<Supervisor::Place> Supervisor::start_fetch(const FetchFiles& fetch,
   return place;
 }
 
-// A stem that ended or was stopped since it was last asked is somebody else's doing, so a fresh one
-// is asked. Should the first have forked before, that executor has the same token and would be
-// given the same tasks: it is ended while no run has its sandbox yet, so that it is nobody's.
+// A stem that was killed or stopped since the last request was disturbed from outside, so a new one
+// is asked. If the first has forked before that, its executor has the same token and would get the
+// same tasks. It is killed while no run has its sandbox yet, as a stray process.
 Result<pid_t> Supervisor::fork(const executor::LaunchRequest& request,
                                std::span<const int> passed) {
   Result<pid_t> forked = stem_.fork(request, passed);
@@ -305,7 +306,7 @@ std::string Supervisor::sandbox_of(const RunningTask& task) const {
   return sandboxes_.path_of(task.framework, task.executor, task.run);
 }
 
-// Its own session, and the sandbox in its environment: by that sweep() knows whose it is.
+// A new session, and the sandbox in its environment, by which sweep() recognizes its run.
 Result<pid_t> Supervisor::exec(const Exec& asked) {
   const RunningTask& task = asked.task;
   const Result<executor::RunAs> user = find_user(task.user.empty() ? options_.user : task.user);
@@ -325,7 +326,7 @@ void Supervisor::signal_exec(pid_t pid, int signal) {
   if (execs_.contains(pid)) ::kill(-pid, signal);
 }
 
-// A shell with a terminal gives each of its jobs a group.
+// A shell with a terminal puts each of its jobs into a group.
 void Supervisor::end_exec(pid_t pid) {
   if (!execs_.contains(pid)) return;
   for (const Process& process : all_processes()) {
@@ -334,7 +335,7 @@ void Supervisor::end_exec(pid_t pid) {
   ::kill(pid, SIGKILL);
 }
 
-// The database is files or a service of the network: it is not asked for each task.
+// The database may be a network service, so it is not asked for each task.
 Result<executor::RunAs> Supervisor::find_user(const std::string& user) {
   if (user == options_.user) return executor::RunAs{geteuid(), getegid(), {}};
   const Time now = loop_.now();
@@ -372,12 +373,13 @@ size_t Supervisor::runs_of(uint32_t uid) const {
 }
 
 void Supervisor::kill(const KillExecutor& kill) {
-  const auto adopted = adopted_.find(kill.run);  // no two executors of an agent have one run
+  const auto adopted = adopted_.find(kill.run);  // run numbers are unique on an agent
   if (adopted != adopted_.end()) return end_adopted(adopted);
   for (const auto& [pid, run] : runs_) {
     if (run.id.framework == kill.framework && run.id.executor == kill.executor &&
         run.id.run == kill.run) {
-      // What is not in its group is orphaned by this, comes to us, and is ended by sweep().
+      // Processes outside its group become orphans and children of this process, and sweep() kills
+      // them.
       isolator_.kill_all(kill.run);
       ::kill(pid, SIGKILL);
     }
@@ -386,7 +388,7 @@ void Supervisor::kill(const KillExecutor& kill) {
 
 void Supervisor::limit(const LimitExecutor& limit) { isolator_.update(limit.run, limit.resources); }
 
-// 0: none lives.
+// 0: there is no live run.
 uint64_t Supervisor::newest_run(const FrameworkId& framework, const ExecutorId& executor) const {
   const auto behind = live_runs_.upper_bound({framework, executor, UINT64_MAX});
   if (behind == live_runs_.begin()) return 0;
@@ -440,7 +442,7 @@ void Supervisor::reap() {
   sweep();
 }
 
-// Kills what belongs to no run; whether there was any.
+// Kills processes without a run; returns whether there were any.
 bool Supervisor::end_strays() {
   bool any = false;
   for (const pid_t pid : own_children()) {
@@ -451,7 +453,8 @@ bool Supervisor::end_strays() {
   return any;
 }
 
-// An orphan's own children come to us when it ends, so this goes on until there are none.
+// The children of an orphan become children of this process when it ends, so this repeats until
+// there are none.
 void Supervisor::sweep() {
   const bool left = end_strays();
   const Time now = loop_.now();
@@ -470,7 +473,7 @@ void Supervisor::sweep() {
                  << " executor=" << one.exited.executor.str();
     }
     ExecutorExited exited = one.exited;
-    // An executor that ended well has told of its tasks.
+    // An executor that exits with 0 has reported its tasks.
     if (exited.exit_code != 0) {
       const std::optional<GroupUsage> usage = isolator_.usage(exited.run);
       exited.out_of_memory = out_of_memory(usage);
@@ -493,11 +496,11 @@ bool Supervisor::lives(uint64_t run) const {
 }
 
 bool Supervisor::is_of_a_live_run(pid_t pid) const {
-  // Before it begins, a command of exec() has nothing of its run yet that others could see.
+  // Before it runs, a command of exec() has no visible sign of its run.
   if (const auto exec = execs_.find(pid); exec != execs_.end()) return lives(exec->second);
   if (runs_.empty()) return false;
   const std::optional<Process> process = find_process(pid);
-  if (!process) return true;  // gone already
+  if (!process) return true;  // it has ended
   return runs_.contains(process->session) ||
          live_sandboxes_.contains(started_with(pid, kSandboxVariable));
 }
@@ -527,7 +530,7 @@ std::optional<ExecutorStarted> Supervisor::adopt(const proto::ExecutorRecord& ex
                          .sandbox = sandbox_path(found)};
 }
 
-// A spare may have been given this run just before the agent ended: it has no sandbox yet.
+// A spare may have got this run just before the agent ended, so it has no sandbox yet.
 void Supervisor::make_place(const proto::ExecutorRecord& executor) {
   if (started_with(executor.pid, kSandboxVariable) == sandbox_path(executor)) return;
   const Result<executor::RunAs> user =
@@ -542,14 +545,14 @@ void Supervisor::adopted_all() {
   std::set<uint64_t> runs;
   for (const auto& [run, adopted] : adopted_) runs.insert(run);
   secrets_.keep_only(runs);
-  // Before the master is told that they are lost.
+  // Before they are reported as lost.
   end_unnamed();
   tidy_up();
 }
 
-// Processes of runs that no record names any more: the checkpoint lost them. Groups are looked
-// after by the isolator. What is in one is not asked for its environment: of a process that forks,
-// and has used up its group's time, that takes the kernel seconds.
+// Kills processes of runs without a record, which the checkpoint lost. The isolator handles groups.
+// The environment of a process in a group is not read: for a process that forks and has used up its
+// group's CPU time, the read takes seconds.
 void Supervisor::end_unnamed() {
   std::set<std::string> named = live_sandboxes_;
   std::set<pid_t> adopted;
@@ -579,8 +582,8 @@ std::string Supervisor::sandbox_path(const proto::ExecutorRecord& executor) cons
   return sandboxes_.path_of(executor.framework, executor.executor, executor.run);
 }
 
-// The leader of a session that was started with this run's sandbox and token; its tasks do not get
-// the token.
+// The session leader that was started with this run's sandbox and token; tasks do not get the
+// token.
 std::optional<Process> Supervisor::find_by_sandbox(const proto::ExecutorRecord& executor) const {
   const std::string sandbox = sandbox_path(executor);
   for (const Process& process : all_processes()) {
@@ -602,8 +605,8 @@ void Supervisor::watch(const proto::ExecutorRecord& executor) {
   adopted.uid = user ? user->uid : geteuid();
   count_run(adopted.uid);
   adopted.pidfd = watch_process(executor.pid);
-  // It may have ended, and its number be another's, before the descriptor was there; and without a
-  // descriptor it is looked at now and then.
+  // The process may have ended, and its pid been reused, before the descriptor existed; and without
+  // a descriptor it must be checked periodically.
   adopted_timer_.arm(loop_.now());
   if (adopted.pidfd < 0) return;
   adopted.watcher =
@@ -629,7 +632,7 @@ void Supervisor::look_at_adopted() {
   adopted_timer_.arm(again ? std::optional<Time>(loop_.now() + kAdoptedPoll) : std::nullopt);
 }
 
-// Its process has ended, or is to end; on_exited follows when nothing of it is left.
+// Its process has ended, or must end; on_exited follows when all its processes have ended.
 void Supervisor::end_adopted(AdoptedRuns::iterator at) {
   leftovers_.push_back({.record = at->second.record, .adopted = true});
   leftover_timer_.arm(loop_.now());
@@ -646,10 +649,10 @@ void Supervisor::end_leftover(const proto::ExecutorRecord& executor) {
   leftover_timer_.arm(loop_.now());
 }
 
-// Its process if pid and start time are still its, its session, everything that was started with
-// its sandbox in the environment, and the descendants of all these: killed until a look finds none.
+// Kills the process if pid and start time still match, its session, all processes that were started
+// with its sandbox in the environment, and the descendants of all these, until none is found.
 void Supervisor::end_leftovers() {
-  // Which group belonged to an executor that was not found is not known.
+  // The group of an executor that was not found is unknown.
   const bool any_stray = isolator_.kill_strays();
   const std::vector<Process> processes = all_processes();
   std::map<std::string, std::vector<pid_t>> by_sandbox;
@@ -667,7 +670,7 @@ void Supervisor::end_leftovers() {
     const proto::ExecutorRecord& executor = leftover.record;
     const auto leader = std::find_if(processes.begin(), processes.end(),
                                      [&](const Process& p) { return p.pid == executor.pid; });
-    // A number is not used again while a session has it.
+    // A pid is not reused while a session has it.
     const bool reused = leader != processes.end() && leader->start_ticks != executor.start_ticks;
     std::set<pid_t> members;
     if (executor.pid > 0 && !reused) {
@@ -693,7 +696,7 @@ void Supervisor::end_leftovers() {
       ::kill(process.pid, SIGKILL);
     }
     if (!leftover.since) leftover.since = now;
-    // As in sweep(). Those of a damaged checkpoint are waited for, which the core reports.
+    // As in sweep(). For those of a damaged checkpoint the wait goes on, and the core reports it.
     const bool given_up = any && leftover.adopted && now >= *leftover.since + kSweepMax;
     if (given_up) {
       LOG(ERROR) << "processes of an executor cannot be ended; check what they wait for"

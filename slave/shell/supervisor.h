@@ -1,8 +1,8 @@
 #pragma once
 
-// Starts executors and sees to it that nothing of them is left when they have ended: children by
-// SIGCHLD, orphans because this process is a subreaper, and those of an earlier life of the agent,
-// which are nobody's children here, by a pidfd and by looking through /proc.
+// Starts executors and ensures that none of their processes is left when they have ended: children
+// by SIGCHLD, orphans because this process is a subreaper, and executors of an earlier life, which
+// are not children of this process, by a pidfd and by searching /proc.
 
 #include <functional>
 #include <map>
@@ -25,97 +25,98 @@
 
 namespace proffer::agent {
 
-// Groups of processes that could not be removed are tried again, less and less often.
+// The first delay before the removal of a process group is retried; later delays are longer.
 inline constexpr Duration kTidyAgain = milliseconds(50);
 inline constexpr Duration kTidyAgainMax = seconds(10);
 
-// What the kernel killed of a run for want of memory; nothing if it killed nothing.
+// The processes of a run that the kernel killed for lack of memory; none if there are none.
 std::optional<OutOfMemory> out_of_memory(const std::optional<GroupUsage>& usage);
-// Of a run whose task has ended; nothing if nothing is counted.
+// For a run whose task has ended; none if nothing is counted.
 std::optional<proto::TaskUsage> final_usage(const std::optional<GroupUsage>& usage);
 
 class Supervisor {
  public:
   struct Options {
     AgentId agent = {};
-    std::string user = {};           // that this process runs as
+    std::string user = {};           // the user that this process runs as
     std::string socket = {};         // of executors
-    std::string http_address = {};   // where the files of sandboxes are served
-    std::string https_address = {};  // the same to other machines; empty: they are not
-    std::string bin_dir = {};        // where builtin executors lie
-    size_t descriptors = 0;          // soft limit of what is started; 0: this process's
+    std::string http_address = {};   // serves the files of sandboxes
+    std::string https_address = {};  // the same for other machines; empty: not served
+    std::string bin_dir = {};        // the directory of builtin executors
+    size_t descriptors = 0;          // soft limit for started processes; 0: as this process
     executor::Gpus gpus = {};        // of this machine
-    std::string shm = "/dev/shm";    // a tmpfs, for secrets of tasks
+    std::string shm = "/dev/shm";    // a tmpfs for secrets of tasks
   };
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {
     std::function<void(const ExecutorExited&)> on_exited = {};
-    // Of start_fetch(): its process ended, and nothing of it is left. The run's group stays.
+    // For start_fetch(): its process has ended, and none of its children is left. The run's group
+    // stays.
     std::function<void(const ExecutorExited&)> on_fetch_ended = {};
     std::function<void(const LeftoverEnded&)> on_leftover_ended = {};
-    // Of exec(), with what waitpid() says of it.
+    // For exec(), with the status of waitpid().
     std::function<void(pid_t, int status)> on_exec_ended = {};
   };
-  // Makes this process a subreaper and takes SIGCHLD. `sandboxes` and `isolator` must outlive it.
+  // Makes this process a subreaper and handles SIGCHLD. `sandboxes` and `isolator` must outlive it.
   Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolator, Options options,
              Handlers handlers);
-  // Leaves the executors running.
+  // Executors continue.
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // A process in its own session and new sandbox, as its user. Errors: kInvalidArgument (a NUL in
-  // the environment); kFailedPrecondition (this machine does not know the user); kPermissionDenied
-  // (the user may not use the sandbox, or has used up its quota of the disk); kNotFound (a builtin
-  // program is missing), kResourceExhausted, kUnavailable, kTimeout: for these no
-  // launcher of tasks has a part in it.
-  // None: the spare that is named cannot become this run, and is as it was.
+  // Starts a process in a new session and a new sandbox, as its user. Errors: kInvalidArgument (a
+  // NUL in the environment); kFailedPrecondition (the user is unknown on this machine);
+  // kPermissionDenied (the user may not use the sandbox, or has reached its disk quota); kNotFound
+  // (a builtin program is missing), kResourceExhausted, kUnavailable, kTimeout: these are not
+  // caused by the launcher of the task. None: the named spare cannot become this run, and is
+  // unchanged.
   Result<std::optional<ExecutorStarted>> start(const StartExecutor& start);
-  // Where the files of a run go, and whose they are.
+  // The directory for the files of a run, and its owner.
   struct Place {
     std::string sandbox = {};
     uint32_t uid = 0;
   };
-  // Before start() of the same run: proffer-fetch, with these variables, as the run's user, in its
-  // sandbox, and in its group. Errors: as start().
+  // Before start() of the same run: starts proffer-fetch with these variables, as the run's user,
+  // in its sandbox and its group. Errors: as start().
   Result<Place> start_fetch(const FetchFiles& fetch, const std::vector<std::string>& variables);
-  // Its fetch is over and start() does not follow.
+  // Its fetch has ended, and start() does not follow.
   void let_run_go(uint64_t run) { let_group_go(run); }
-  // Finds an executor of an earlier life and watches it. None: it is gone, what it left is being
-  // ended, and on_exited follows. O(processes) if its pid is not known.
+  // Finds an executor of an earlier life and watches it. None: it has ended, its remaining
+  // processes are being killed, and on_exited follows. O(processes) if its pid is unknown.
   std::optional<ExecutorStarted> adopt(const proto::ExecutorRecord& executor);
-  // All that this life adopts is adopted: what others of an earlier life left is ended, by groups
-  // and by the sandbox that they were started with. O(processes).
+  // All executors are adopted: kills the remaining processes of an earlier life, found by groups
+  // and by their initial sandbox. O(processes).
   void adopted_all();
-  // Unknown runs are ignored: they have ended meanwhile.
+  // Unknown runs are ignored, since they have ended meanwhile.
   void kill(const KillExecutor& kill);
   void limit(const LimitExecutor& limit);
-  // One more process in the sandbox and the groups of an executor's run, as its user; it ends with
-  // the run at the latest. `streams`: the terminal, or standard input, output and error. Errors: as
-  // start().
+  // Starts another process in the sandbox and the groups of an executor's run, as its user; it ends
+  // with the run at the latest. `streams`: the terminal, or standard input, output and error.
+  // Errors: as start().
   struct Exec {
     RunningTask task = {};
-    std::string command = {};  // of /bin/sh
+    std::string command = {};  // for /bin/sh
     std::vector<std::string> environment = {};
     bool is_terminal = false;
     std::span<const int> streams = {};
   };
   Result<pid_t> exec(const Exec& asked);
-  // Of exec(), if it has not ended: the signal goes to its group of processes.
+  // Sends a signal to the process group of an exec(), if it has not ended.
   void signal_exec(pid_t pid, int signal);
-  // SIGKILL to its session.
+  // Sends SIGKILL to its session.
   void end_exec(pid_t pid);
-  // The user that the task runs as; errors: kFailedPrecondition.
+  // The user of the task. Errors: kFailedPrecondition.
   Result<uint32_t> uid_of(const RunningTask& task);
   std::string sandbox_of(const RunningTask& task) const;
-  // Of the executor's newest run that lives; nothing where nothing is counted.
+  // The use of the executor's newest live run; none if nothing is counted.
   std::optional<GroupUsage> used(const FrameworkId& framework, const ExecutorId& executor) const;
   std::optional<GroupUsage> usage(const FrameworkId& framework, const ExecutorId& executor) const;
   void end_leftover(const proto::ExecutorRecord& executor);
 
-  // Executors that run as this user.
+  // The number of executors that run as this user.
   size_t runs_of(uint32_t uid) const;
-  // As net/users.h, quickly for users that have executors.
+  // As net/users.h; fast for users with executors.
   std::string name_of(uint32_t uid) const;
 
  private:
@@ -125,7 +126,7 @@ class Supervisor {
     uint32_t uid = 0;
     bool is_fetch = false;
   };
-  // What the user database said lately.
+  // A recent answer of the user database.
   struct KnownUser {
     executor::RunAs run_as = {};
     Time at = {};
@@ -135,21 +136,21 @@ class Supervisor {
     Time at;
     bool is_fetch = false;
   };
-  // Of an earlier life, alive when last looked at.
+  // An executor of an earlier life that was alive at the last check.
   struct Adopted {
     proto::ExecutorRecord record = {};
     uint32_t uid = 0;
-    int pidfd = -1;  // or it is looked at again and again
+    int pidfd = -1;  // or it is checked repeatedly
     std::unique_ptr<FdWatcher> watcher = {};
   };
-  // To be ended with all that belongs to it.
+  // To be killed with all its processes.
   struct Leftover {
     proto::ExecutorRecord record = {};
     bool adopted = false;  // on_exited follows, else on_leftover_ended
     std::optional<Time> since = {};
   };
   using AdoptedRuns = std::map<uint64_t, Adopted>;
-  // A place for a run, and what the stem is asked for it; it needs its variables and arguments.
+  // A prepared run, and the request to the stem, without variables and arguments.
   struct Ground {
     Place place = {};
     executor::LaunchRequest request = {};
@@ -194,9 +195,9 @@ class Supervisor {
   std::map<uint32_t, size_t> runs_by_user_;
   std::set<std::tuple<FrameworkId, ExecutorId, uint64_t>> live_runs_;  // of runs_ and adopted_
   std::map<pid_t, Run> runs_;
-  std::map<pid_t, uint64_t> execs_;  // and the runs that they belong to
+  std::map<pid_t, uint64_t> execs_;  // with the run of each
   std::set<std::string> live_sandboxes_;
-  std::vector<Ended> ended_;  // processes of theirs may be left
+  std::vector<Ended> ended_;  // some of their processes may be left
   AdoptedRuns adopted_;       // by run
   std::vector<Leftover> leftovers_;
   Timer sweep_timer_;
