@@ -96,7 +96,7 @@ struct BatchJob {
   BatchStage reduce = {};
   std::optional<BatchElements> array = {};  // in place of map and reduce
   int64_t input_bytes = 0;                  // of all splits
-  int64_t retries = 0;                      // retries so far; kept after the end
+  int64_t retries = 0;                      // retries so far, of a job that has not ended
   std::string pipeline = {};                // the pipeline that it is a stage of; empty: none
   std::string stage = {};
   std::vector<BatchDependency> after = {};
