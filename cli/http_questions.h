@@ -20,8 +20,7 @@ struct HttpQuestion {
 
 struct HttpReply {
   bool is_asked = false;                          // false: the time was over before
-  std::optional<std::string> body = {};           // none: no whole answer with status 200 came in
-                                                  // time
+  std::optional<std::string> body = {};           // none: no whole answer with status 200 in time
   std::chrono::steady_clock::time_point at = {};  // time at which the answer was whole
 };
 

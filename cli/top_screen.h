@@ -46,7 +46,7 @@ Table top_table(const TopPicture& picture, TopView view);
 // gone, it shows the last rows.
 std::vector<std::string> top_screen(const TopPicture& picture, const TopPlace& place,
                                     size_t columns, size_t lines);
-// All views, for an output that is not a terminal.
+// The status and all views, for an output that is not a terminal.
 std::vector<std::string> top_text(const TopPicture& picture);
 
 }  // namespace proffer::cli

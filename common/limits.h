@@ -41,10 +41,8 @@ inline constexpr size_t kNameBytesMax = 128;
 inline constexpr size_t kRoleBytesMax = 512;
 inline constexpr size_t kAddressBytesMax = 264;          // a host name of 255 bytes, ':' and a port
 inline constexpr size_t kPinBytesMax = 44;               // a SHA-256 in base64
-inline constexpr size_t kLimitsTextBytesMax = 512;       // which limits an agent enforces, and
-                                                         // which not
-inline constexpr size_t kPageTextBytesMax = 512;         // the beginning of the next page of a
-                                                         // reply
+inline constexpr size_t kLimitsTextBytesMax = 512;       // limits that an agent enforces
+inline constexpr size_t kPageTextBytesMax = 512;         // beginning of the next page
 inline constexpr size_t kTroubleBytesMax = 512;          // why an agent takes no tasks
 inline constexpr size_t kCommandShownBytes = 200;        // of a command, for people; cut
 inline constexpr size_t kReasonTextBytesMax = 4 * 1024;  // messages for people; senders cut
@@ -65,8 +63,7 @@ inline constexpr size_t kStoreOperationsMax = 256;           // of one request
 inline constexpr size_t kStoreRequestBytesMax = 512 * 1024;  // keys and values, each way
 inline constexpr size_t kStoreListMax = 1'024;               // keys of one page
 inline constexpr size_t kStoreKeysPerFrameworkMax = 4'096;
-inline constexpr size_t kStoreBytesPerFrameworkMax = size_t{4} << 20;  // keys and values; the quota
-                                                                       // of a framework
+inline constexpr size_t kStoreBytesPerFrameworkMax = size_t{4} << 20;  // keys and values; its quota
 inline constexpr size_t kStoreBytesMax = size_t{256}
                                          << 20;  // of all frameworks, since it is held in memory
 
@@ -91,8 +88,7 @@ inline constexpr size_t kSealedSecretBytesMax = kSecretBytesMax + 64;
 // Encrypted secrets of one task, since they share a frame with its command, environment and data.
 inline constexpr size_t kTaskSecretBytesMax = 128 * 1024;
 inline constexpr size_t kSecretsPerUserMax = 256;
-inline constexpr size_t kSecretsMax = 10'000;  // of all users, since the master holds them in
-                                               // memory
+inline constexpr size_t kSecretsMax = 10'000;  // of all users; held in memory
 inline constexpr size_t kHealthPathBytesMax = 1'024;
 inline constexpr int64_t kHealthFailuresMax = 1'000;
 inline constexpr size_t kJsonBytesMax = 768 * 1024;  // calls and replies
@@ -104,11 +100,10 @@ inline constexpr size_t kAsksMax = 256;        // of one framework; refused with
 inline constexpr size_t kConstraintsMax = 32;  // of one ask
 inline constexpr size_t kConstraintValuesMax = 64;
 inline constexpr size_t kConstraintTextBytesMax = 1'024;
-inline constexpr size_t kMaxPerMax = 8;       // of one ask
-inline constexpr size_t kPreferredMax = 256;  // of one ask: hosts, and likewise racks
-inline constexpr int64_t kGangMax = 1'024;    // tasks of one gang, since one accept names all its
-                                              // offers
-inline constexpr size_t kAttributesMax = 64;  // of one agent
+inline constexpr size_t kMaxPerMax = 8;               // of one ask
+inline constexpr size_t kPreferredMax = 256;          // of one ask: hosts, and likewise racks
+inline constexpr int64_t kGangMax = 1'024;            // tasks; one accept names all its offers
+inline constexpr size_t kAttributesMax = 64;          // of one agent
 inline constexpr size_t kOffersPerMessageMax = 256;   // further offers are sent in further messages
 inline constexpr size_t kOfferIdsMax = 1'024;         // named in one accept, decline or rescind
 inline constexpr size_t kOperationsMax = 1'024;       // of one accept
@@ -124,12 +119,10 @@ inline constexpr size_t kPeersMax = 20'000;  // sessions of a master; more are r
 // Connections of one user other than root and the master's own. Further ones are closed when they
 // come.
 inline constexpr size_t kConnectionsPerUserMax = 4'000;
-inline constexpr Duration kFirstMessageMax = seconds(60);  // after connecting; then the connection
-                                                           // is closed
+inline constexpr Duration kFirstMessageMax = seconds(60);  // then the connection is closed
 inline constexpr size_t kLocalPeersMax = 12'000;       // of an agent: kTasksPerAgentMax and some
                                                        // more
-inline constexpr size_t kOutgoingPerPeerMax = 20'000;  // frames queued to a slow peer; then it is
-                                                       // dropped
+inline constexpr size_t kOutgoingPerPeerMax = 20'000;  // frames to a slow peer; then dropped
 inline constexpr size_t kOutgoingBytesPerPeerMax = size_t{64} << 20;  // as above, in bytes
 inline constexpr size_t kFrameworksMax = 10'000;
 inline constexpr size_t kRolesMax = 10'000;   // roles that have settings
@@ -137,18 +130,15 @@ inline constexpr size_t kRoleUsersMax = 256;  // of one role
 inline constexpr size_t kKeysMax = 50'000;    // registered keys and join tokens
 inline constexpr Duration kJoinTokenAgeMax = hours(24 * 7);
 inline constexpr Duration kFileTokenAge = minutes(5);  // of a token for files of another machine
-inline constexpr size_t kFrameworkSeriesMax = 100;     // series in /metrics; the rest are summed in
-                                                       // one
+inline constexpr size_t kFrameworkSeriesMax = 100;     // in /metrics; the rest in one sum
 inline constexpr size_t kGoneAgentsMax = 1'000;        // remembered; the oldest are forgotten first
 inline constexpr size_t kGoneSecretsMax = 8;           // of earlier agents of one name
 inline constexpr Duration kGoneAgentAge = hours(24 * 7);  // then a gone agent is forgotten
-inline constexpr size_t kFormerBootsMax = 8;              // boots of one agent that a master
-                                                          // remembers
+inline constexpr size_t kFormerBootsMax = 8;              // of one agent, kept by a master
 inline constexpr size_t kReservationsPerAgentMax = 60;    // by operations; each is a slice
 inline constexpr size_t kTasksPerAgentMax = 10'000;       // further launches are refused
 // Releases of files. Releases beyond a bound are forgotten: those files stay until they are old.
-inline constexpr size_t kReleasedNamesMax = 64;        // in one message, which may be sent to all
-                                                       // agents
+inline constexpr size_t kReleasedNamesMax = 64;        // in one message, maybe to all agents
 inline constexpr size_t kReleasedAgentsMax = 1'024;    // named in one message
 inline constexpr size_t kReleasesKeptMax = 64;         // of one agent in a master; in a driver
 inline constexpr size_t kReleasesWaitingMax = 1'000;   // in an agent, until their tasks have ended

@@ -15,8 +15,8 @@ namespace proffer {
 // refused and sessions end.
 inline constexpr size_t kWaitingPerUserMax = 20'000;  // frames
 inline constexpr size_t kWaitingBytesPerUserMax = size_t{64} << 20;
-inline constexpr size_t kWaitingBytesMax = 8 * kWaitingBytesPerUserMax;  // of all users; above it,
-                                                                         // reading pauses
+inline constexpr size_t kWaitingBytesMax =
+    8 * kWaitingBytesPerUserMax;  // of all; then reading pauses
 // The loop's time that a user whose frames may be shed has at once, and its permanent share of it,
 // for frames that make no progress: each task that is launched or changes its state gives some time
 // back. The bytes of a frame also cost time, of libzmq's thread (ADR 0139).

@@ -65,8 +65,7 @@ struct Ask {
   int64_t gang = 1;  // this many start together or none; `count` is a multiple of it
   Band band = Band::kBatch;
   bool borrow = true;         // false: only within its role's entitlement
-  bool revocable_ok = false;  // may also use resources that are set aside or only estimated to be
-                              // free
+  bool revocable_ok = false;  // may also use lent resources, or those only estimated to be free
   Duration expiry = {};       // the ask ends this long after its declaration; zero: never
   // Expected run time of each task. Zero: unknown; kDurationMax: until it is killed.
   Duration duration = {};
@@ -127,8 +126,7 @@ struct Offer {
   Attributes attributes = {};
   std::vector<Slice> slices = {};
   std::vector<AskFill> fills = {};  // empty for an open offer
-  PortSet ports = {};               // the agent's free ports, for information; they are taken at
-                                    // launch
+  PortSet ports = {};               // the agent's free ports, for information
   Duration lease = {};              // from the time when the master sent it
   RoleName role = {};               // the role that it counts in
   // Not zero: the offers of a framework with this number form a gang. They are accepted all
@@ -153,8 +151,7 @@ struct Offer {
 struct Refusal {
   Duration refuse_for = {};                   // if no reason is given; zero: no filter
   std::vector<ResourceKind> too_little = {};  // too little of these kinds
-  bool wrong_agent = false;                   // because of its attributes: until it registers with
-                                              // others
+  bool wrong_agent = false;                   // its attributes: until they change
 
   bool operator==(const Refusal&) const = default;
 };

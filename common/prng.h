@@ -30,8 +30,7 @@ class Prng {
     CHECK_LE(first, last);
     const uint64_t width = static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
     const uint64_t step = width == ~uint64_t{0} ? next() : below(width + 1);
-    return static_cast<int64_t>(static_cast<uint64_t>(first) + step);  // unsigned arithmetic wraps
-                                                                       // to the right value
+    return static_cast<int64_t>(static_cast<uint64_t>(first) + step);  // wraps to the right value
   }
   // True with probability numerator / denominator.
   bool chance(uint64_t numerator, uint64_t denominator) { return below(denominator) < numerator; }

@@ -65,8 +65,7 @@ std::ostream& operator<<(std::ostream& out, const Quota& quota);
 // An operator's settings for a role. A role without settings has these defaults.
 struct RoleSettings {
   int64_t weight = kWeightOne;  // milli, among its siblings
-  Quota guarantee = {};         // the amounts that it gets on demand; lent while it does not want
-                                // them
+  Quota guarantee = {};         // the amounts that it gets on demand; else they are lent
   Quota limit = {};             // the most for it and the roles below, including offers
 
   bool operator==(const RoleSettings&) const = default;

@@ -93,19 +93,17 @@ struct RoleExplanation {
   ResourceVector entitlement = {};
   ResourceVector borrowed = {};
   ResourceKind dominant_kind = ResourceKind::kCpus;
-  int64_t share_millionths = 0;            // dominant, unweighted
-  int64_t place_share_millionths = 0;      // weighted; its share in the comparison with its
-                                           // siblings
-  int64_t place = 0;                       // rank among siblings with demand, from 1; 0: it has no
-                                           // demand
-  int64_t with_demand = 0;                 // nodes with demand: it and its siblings
-  std::vector<NodeStanding> before = {};   // some siblings with demand and a smaller share
-  bool guarantee_met = true;               // met, or not wanted
-  ResourceVector headroom = {};            // unused guarantees of it and the roles below it
-  bool headroom_is_held = false;           // true if nothing is lent
-  std::vector<LimitStanding> limits = {};  // of the role and the roles above it, from below
-  int64_t asks_unmet = 0;                  // of the role and all roles below
-  std::vector<HeldAsks> held = {};         // the reasons for these, most tasks first
+  int64_t share_millionths = 0;              // dominant, unweighted
+  int64_t place_share_millionths = 0;        // weighted; compared with its siblings
+  int64_t place = 0;                         // rank among siblings with demand; 0: no demand
+  int64_t with_demand = 0;                   // nodes with demand: it and its siblings
+  std::vector<NodeStanding> before = {};     // some siblings with demand and a smaller share
+  bool guarantee_met = true;                 // met, or not wanted
+  ResourceVector headroom = {};              // unused guarantees of it and the roles below it
+  bool headroom_is_held = false;             // true if nothing is lent
+  std::vector<LimitStanding> limits = {};    // of the role and the roles above it, from below
+  int64_t asks_unmet = 0;                    // of the role and all roles below
+  std::vector<HeldAsks> held = {};           // the reasons for these, most tasks first
   std::vector<NodeStanding> borrowers = {};  // if something is lent: largest first
   std::vector<ComingTask> coming = {};       // the first kNodesExplainedMax
   std::vector<NodeStanding> children = {};   // in order, the first kNodesExplainedMax
@@ -137,15 +135,13 @@ struct TaskStanding {
   uint64_t gang = 0;
   Time since = {};
   bool is_lent = false;                      // uses resources that are set aside for others
-  bool is_estimated = false;                 // uses resources that its agent only estimates to be
-                                             // free
+  bool is_estimated = false;                 // uses resources only estimated to be free
   std::optional<Time> protected_until = {};  // it is too young to be preempted
   std::optional<Time> ends_by = {};          // it has had a revoke notice
   // Nodes on its path that are above their entitlement of a kind that it holds, so the kind is
   // borrowed.
   std::vector<OverStanding> over = {};
-  RoleName guaranteed_by = {};  // the role whose guarantee covers it, so that it is no victim;
-                                // empty: none
+  RoleName guaranteed_by = {};               // the role whose guarantee protects it; empty: none
   std::vector<Beneficiary> victim_for = {};  // as things are now
   bool operator==(const TaskStanding&) const = default;
 };

@@ -58,8 +58,7 @@ struct BatchElements {
   int64_t total = 0;
   int64_t done = 0;             // ended with an accepted exit code
   int64_t failed = 0;           // ended otherwise, and are not retried
-  int64_t running = 0;          // in running tasks, including those that wait in the task for their
-                                // turn
+  int64_t running = 0;          // in running tasks, including those not yet begun
   int64_t tasks = 0;            // tasks that run now
   int64_t failed_attempts = 0;  // failed attempts of elements, so far
   int64_t waiting = 0;          // wait for elements of another array
@@ -104,8 +103,7 @@ struct BatchJob {
   Time started_at = {};   // zero before the start
   Time ended_at = {};     // zero before the end
   Time retry_until = {};  // a retry before this time keeps its finished work; zero: no work is kept
-  std::vector<std::string> avoided_agents = {};  // avoided for a time because its tasks failed
-                                                 // there
+  std::vector<std::string> avoided_agents = {};  // for a time: its tasks failed there
   // Shown only to its owner and to operators:
   std::vector<BatchCounter> counters = {};  // by group and name; each task counts once
   std::string task_status = {};             // the last status that a running task reported

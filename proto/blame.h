@@ -35,8 +35,7 @@ struct Blame {
   std::optional<TaskState> state = {};
   std::optional<Time> asked_at = {};  // when its ask wanted it
   std::optional<Time> launched_at = {};
-  WaitSpans waited = {};  // from then until it ran, or until now; the spans sum to exactly that
-                          // time
+  WaitSpans waited = {};  // until it ran, or until now; together exactly that time
   // For a framework or role: sums over all its tasks since this time, including tasks that are no
   // longer wanted.
   std::optional<Time> since = {};

@@ -84,8 +84,7 @@ std::string_view explained(NoEta why);
 // Durations from now on.
 struct Eta {
   std::optional<Duration> p50 = {};  // half of the simulated starts are earlier
-  std::optional<Duration> p90 = {};  // nine of ten are earlier; none: later than the forecast
-                                     // reaches
+  std::optional<Duration> p90 = {};  // nine of ten are earlier; none: beyond the forecast
   std::optional<Duration> all_p50 = {};
   std::optional<Duration> all_p90 = {};
   Time as_of = {};

@@ -62,10 +62,8 @@ struct LiveTask {
   ResourceVector shape = {};
   int32_t priority = 0;
   Band band = Band::kBatch;
-  uint64_t gang = 0;                 // tasks of one framework with the same number are a gang; 0:
-                                     // none
-  bool estimated = false;            // it runs on resources that its agent only estimates to be
-                                     // free
+  uint64_t gang = 0;                 // tasks with the same number are a gang; 0: none
+  bool estimated = false;            // it uses resources only estimated to be free
   bool ending = false;               // it is being killed, and not because of a revoke notice
   Duration since = {};               // time since its launch
   std::vector<uint16_t> ports = {};  // its ports; sorted
@@ -74,8 +72,7 @@ struct LiveTask {
 
 struct LiveSnapshot {
   Time taken = {};
-  std::map<std::string, std::string> options = {};  // the master's options, by the names of its
-                                                    // flags
+  std::map<std::string, std::string> options = {};  // the master's, by the names of its flags
   std::vector<LiveAgent> agents = {};
   std::vector<LiveRole> roles = {};  // roles that have settings
   std::vector<LiveFramework> frameworks = {};

@@ -23,8 +23,7 @@ struct LedMaster {
   LeaderEpoch first = {};          // the first epoch in which it led
   LeaderEpoch last = {};           // the last epoch in which it led
   Time since = {};                 // begin of `first`
-  std::optional<Time> until = {};  // when the next master began to lead; none: no other has led
-                                   // since
+  std::optional<Time> until = {};  // when the next master led; none: no other has
   bool operator==(const LedMaster&) const = default;
 };
 // The most masters that a cluster remembers. The one that led longest ago is forgotten first.

@@ -132,8 +132,7 @@ struct TaskSpec {
   ResourceVector shape = {};  // the master chooses devices and ports
   std::string command = {};   // a shell command line; for the command executor
   Environment environment = {};
-  std::vector<std::string> port_names = {};  // each gets a free port, in the environment as
-                                             // $PORT_<name>
+  std::vector<std::string> port_names = {};  // each gets a free port, in $PORT_<name>
   std::string executor = std::string(kCommandExecutor);
   ExecutorId executor_id = {};  // tasks with the same id share an executor; empty: its own executor
   Duration kill_grace = kKillGrace;
@@ -478,8 +477,7 @@ struct Failure {
 // A request of a user to the framework, relayed by the master.
 struct FrameworkRequest {
   uint64_t relay = 0;          // the master's number for it, returned in the response
-  std::string id = {};         // a name that its caller chose; an id that was received before is
-                               // not done again
+  std::string id = {};         // chosen by its caller; done once for each id
   std::string principal = {};  // the user that sent it, for people
   std::string data = {};
   Duration timeout = {};     // after it the caller no longer waits for the response
@@ -519,8 +517,7 @@ struct AgentTask {
   TaskId task = {};
   AskName ask = {};
   ExecutorId executor = {};
-  TaskState state = TaskState::kStaging;  // as of the last update that was made, acknowledged or
-                                          // not
+  TaskState state = TaskState::kStaging;  // as of its last update, acknowledged or not
   uint64_t sequence = 0;                  // of that update
   Resources resources = {};
   std::vector<TaskStatus> unacknowledged = {};

@@ -44,8 +44,7 @@ struct PolicyTrial {
   int64_t tasks = 0;
   Role all = {};
   std::map<std::string, Role> roles = {};
-  std::vector<std::string> notes = {};  // what is not simulated, or differs from the recording; for
-                                        // people
+  std::vector<std::string> notes = {};  // what is not simulated, or differs; for people
   bool operator==(const PolicyTrial&) const = default;
 };
 

@@ -39,8 +39,7 @@ struct AgentRecord {
   AgentId agent = {};
   Secret secret = {};
   bool unreachable = false;
-  std::optional<Time> drained_by = {};  // it is being drained; at this time its remaining tasks are
-                                        // killed
+  std::optional<Time> drained_by = {};  // it is drained; then its tasks are killed
   uint64_t admission = 0;               // differs for each admission; 0: admitted by an old master
   std::optional<Time> gone_at = {};     // an operator declared it gone; it is then unreachable too
   // Secrets of earlier agents of this name that were declared gone; newest last.
@@ -113,10 +112,8 @@ struct AgentIdentity {
   LeaderEpoch leader = {};
   std::string place = {};  // identifies its work directory in this boot; empty: unknown
   ClusterId cluster = {};  // the cluster with which it last registered; empty: its master gave none
-  uint32_t memory = 0;     // changes each time that executors report state that the checkpoint had
-                           // lost
-  uint32_t records = 0;    // number of records that follow in a compacted log; fewer: it was cut;
-                           // 0: unknown
+  uint32_t memory = 0;     // changes when executors report state that was lost
+  uint32_t records = 0;    // that follow in a compacted log; 0: unknown
   bool operator==(const AgentIdentity&) const = default;
 };
 

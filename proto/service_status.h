@@ -52,8 +52,7 @@ struct ServiceAppRow {
   int64_t live = 0;                        // launched and not known to have ended
   std::string why = {};                    // what it waits for, or the last problem; for people
   std::string failed = {};                 // why the update to this version makes no progress
-  std::string rolled_back = {};            // the version that this one replaced by a rollback, and
-                                           // the reason
+  std::string rolled_back = {};            // the version before the rollback, and why
   std::optional<ServiceScale> scale = {};  // set if it is scaled by its load
   bool operator==(const ServiceAppRow&) const = default;
 };

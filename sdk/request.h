@@ -18,8 +18,7 @@ struct RequestOptions {
   // else the cluster that was joined, else the master of this machine.
   std::string master = {};
   std::string framework = {};      // its id or name
-  RoleName role = {};              // the role to charge: the framework's role or one below it;
-                                   // empty: none
+  RoleName role = {};              // to charge: the framework's or one below it; empty: none
   Duration timeout = seconds(10);  // for one answer
   // An unreachable master or scheduler is retried for this time, and at least a few times.
   Duration patience = {};

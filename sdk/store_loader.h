@@ -37,8 +37,7 @@ class StoreLoader {
   bool is_listed_ = false;        // all keys of the part are known
   std::string after_;             // `after` of the list operation under way
   std::vector<std::string> keys_left_;
-  std::vector<std::string> asked_;  // keys of the get operations under way; empty: a list operation
-                                    // is under way
+  std::vector<std::string> asked_;  // keys of the present get; empty: a list
   StoreEntries entries_;
 };
 

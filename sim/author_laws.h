@@ -31,8 +31,7 @@ class AuthorLaws {
   bool ended_by_itself_ = false;
   uint64_t accepts_ = 0;
   std::map<TaskId, uint64_t> accept_of_;
-  std::set<uint64_t> void_;      // accepts with a task that was refused because an offer was not
-                                 // valid
+  std::set<uint64_t> void_;      // accepts with a task refused for an invalid offer
   std::set<uint64_t> launched_;  // accepts with a task that ran
   struct Declined {
     Time since = {};

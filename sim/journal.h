@@ -41,8 +41,7 @@ struct JournalEntry {
   int32_t signal = 0;
   proto::TaskState reported = {};
   bool witnessed = true;   // its executor lived until the agent knew the task's end
-  bool forgotten = false;  // its agent's disk was damaged: the task runs, or ran, unknown to the
-                           // agent
+  bool forgotten = false;  // its agent's disk was damaged: unknown to the agent
 };
 
 class Journal {
@@ -105,8 +104,7 @@ class Journal {
   std::map<AgentId, uint64_t> memory_losses_;
   std::set<AgentId> declared_gone_;
   uint64_t times_given_up_ = 0;
-  std::map<AgentId, uint64_t> given_up_;  // the last time that it was given up, counted over all
-                                          // machines
+  std::map<AgentId, uint64_t> given_up_;  // the last time, counted over all machines
   std::map<TaskKey, proto::TaskStatus> heard_;
   std::set<FrameworkId> torn_down_;
 };

@@ -32,8 +32,7 @@ struct LiveScenario {
   Scenario scenario = {};
   // By framework and entry of the scenario.
   std::vector<std::vector<LiveOrigin>> origins = {};
-  std::vector<std::string> notes = {};  // parts of the cluster that are left out or differ, for
-                                        // people
+  std::vector<std::string> notes = {};  // what is left out or differs, for people
 };
 
 // The run times of tasks are unknown to a master: here they run forever. Errors:

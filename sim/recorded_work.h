@@ -67,8 +67,7 @@ struct WorkItem {
 struct Work {
   Time begins = {};                                 // of the first life
   Time ends = {};                                   // the last step of the last life
-  std::map<std::string, std::string> options = {};  // of the first master, by the names of its
-                                                    // flags
+  std::map<std::string, std::string> options = {};  // the first master's, by names of flags
   RoleTable roles = {};                             // when the first master began
   // From its registry: drained agents, without their secrets, and reservations made by operations.
   std::vector<proto::AgentRecord> drained = {};

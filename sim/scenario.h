@@ -96,8 +96,7 @@ struct ScenarioTasks {
   ResourceVector resources = {};
   std::optional<Duration> duration = {};  // the mean; none: forever
   uint32_t duration_spread = 0;           // per million of the mean
-  bool declared_duration = false;         // the ask declares the mean, or that the tasks run
-                                          // forever
+  bool declared_duration = false;         // the ask declares the mean, or "forever"
   Duration arrives = {};
   std::optional<Duration> every = {};  // instead: one arrives in each interval, from 0s on
   // Constraints, priority and the other fields of an ask; its name, shape, count and duration are

@@ -38,8 +38,7 @@ struct SimOptions {
   std::set<uint64_t> skip_faults = {};    // numbers in the plan of faults
   size_t tasks_max = 0;                   // of one framework; 0: as drawn
   std::ostream* trace = nullptr;          // every event, as it happens
-  LifeRecorder::Keep record = {};         // receives the recording of each life of a master; none:
-                                          // no recording
+  LifeRecorder::Keep record = {};         // receives the recordings of masters' lives
 };
 
 inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",  "mixed",

@@ -40,9 +40,7 @@ inline void keep_three(proffer::sdk::Scheduler& self, std::ostream& out) {
   // After a restart each task that still exists is reported once.
   self.on_update([look, &out](const proto::TaskStatus& task) {
     out << task.task.str() << " is " << to_text(task.state) << std::endl;
-    if (task.state != proto::TaskState::kRefused)
-      look();  // the ask of a refused task wants it
-               // again by itself
+    if (task.state != proto::TaskState::kRefused) look();  // its ask wants it again
   });
 
   // Sent when there is a session. The master answers in order: before this answer it has reported

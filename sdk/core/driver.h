@@ -24,8 +24,7 @@ struct DriverOptions {
   Duration failover_timeout = kFailoverTimeout;
   Duration heartbeat = kHeartbeatInterval;
   Duration master_timeout = kAgentTimeout;
-  size_t ended_kept = kEndedTasksKept;  // number of ended tasks whose ends are remembered, so that
-                                        // they are not reported again
+  size_t ended_kept = kEndedTasksKept;  // ended tasks that are remembered, to report each end once
   // The path of the author's session file. Used only in the hint of a refusal.
   std::string session_file = {};
   bool serves_users = false;

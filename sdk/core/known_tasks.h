@@ -25,8 +25,7 @@ class KnownTasks {
     std::optional<bool> healthy = {};    // as last reported
     std::optional<bool> ready = {};      // as last reported
     std::array<uint64_t, 2> heard = {};  // the last sequence from each source
-    uint64_t declaration = 0;            // the author's declaration of asks under which it was
-                                         // launched
+    uint64_t declaration = 0;            // the declaration of asks before its launch
     uint64_t connection = 0;             // the connection on which it was launched
     bool operator==(const Task&) const = default;
   };

@@ -27,8 +27,7 @@ class RelayedRequests {
 
   // What to do with a request from the master.
   struct Heard {
-    std::optional<proto::FrameworkRequest> fresh = {};   // to be passed to the author, with the
-                                                         // driver's number
+    std::optional<proto::FrameworkRequest> fresh = {};   // for the author, with our number
     std::optional<proto::FrameworkResponse> again = {};  // to be sent to the master
   };
   Heard hear(proto::FrameworkRequest request);

@@ -82,8 +82,7 @@ struct ArrayOrder {
   Indices indices = {};                   // empty: its arguments are found when it is planned
   bool is_gang = false;                   // its elements are ranks, which all run at the same time
   bool has_arguments = false;             // {} is an argument from the plan; else it is the index
-  std::string directory = {};             // working directory of the commands; the same on all
-                                          // agents
+  std::string directory = {};             // working directory, the same on all agents
   int64_t at_once = 0;                    // the most elements that run at a time; 0: no limit
   int32_t retries = 0;                    // of an element, after its first attempt
   std::vector<int32_t> retry_on = {};     // exit codes that are retried; empty: all but 126 and 127

@@ -209,11 +209,9 @@ class Elements {
   uint32_t launches_ = 0;
   uint32_t gang_launches_ = 0;
   uint32_t last_failed_ = 0;     // the last attempt of the gang that failed
-  uint32_t last_broken_ = 0;     // the last attempt that failed or lost a rank, as far as this life
-                                 // knows
+  uint32_t last_broken_ = 0;     // the last that failed or lost a rank, as far as known
   uint32_t launched_until_ = 0;  // the position after the last one that was ever launched
-  bool was_cut_ = false;         // a range was cut off; or this may have happened in an earlier
-                                 // life
+  bool was_cut_ = false;         // a range was cut off; or perhaps in an earlier life
   // Ranges in which a task has failed are launched alone: length by first position. So the element
   // that ends its executor is found.
   std::map<uint32_t, uint32_t> suspects_;

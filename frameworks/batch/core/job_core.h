@@ -66,8 +66,7 @@ struct JobOutbox {
 // Resources of the last task.
 inline constexpr int64_t kEndMilliCpus = 100;
 inline constexpr int64_t kEndMilliMem = 64'000;
-inline constexpr int64_t kGatherMilliMem = 128'000;  // for an array: it has the whole index in
-                                                     // memory
+inline constexpr int64_t kGatherMilliMem = 128'000;  // of an array, for the whole index
 // Resources of the first task, which has the paths of all files.
 inline constexpr int64_t kPlanMilliCpus = 100;
 inline constexpr int64_t kPlanMilliMem = 256'000;

@@ -77,8 +77,7 @@ class Job::State {
     uint32_t number = 0;
     uint32_t attempt = 0;
     AgentId agent = {};
-    Time since = {};  // time of its launch; for an earlier life's attempt, when this life learned
-                      // of it
+    Time since = {};  // its launch; of an earlier life's, when this life learned of it
     // Its last reported progress, and the time of the report.
     int64_t done = 0;
     std::optional<Time> told_at = {};

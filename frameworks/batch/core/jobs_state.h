@@ -37,12 +37,11 @@ struct KnownJob {
   bool is_kept = false;                 // its order is stored
   std::vector<uint64_t> submits = {};   // requests that wait for that
   std::unique_ptr<Job> job = {};        // set once it has begun
-  uint32_t life = 0;              // the life of the scheduler that numbers its attempts; 0: this
-                                  // life
-  bool is_restored = false;       // found in the store: its tasks may run
-  StateRecord state = {};         // as stored, or as being written
-  bool is_outcome_asked = false;  // its outcome is being written
-  bool is_plan_asked = false;     // the result of its plan is being written
+  uint32_t life = 0;                    // the scheduler's life that numbers attempts; 0: this one
+  bool is_restored = false;             // found in the store: its tasks may run
+  StateRecord state = {};               // as stored, or as being written
+  bool is_outcome_asked = false;        // its outcome is being written
+  bool is_plan_asked = false;           // the result of its plan is being written
   std::vector<std::pair<uint64_t, Caller>> cancels = {};  // requests that wait for that
   bool is_end_asked = false;                              // its end is being written
   std::vector<TaskId> last_ends = {};                     // acknowledged when that is done
@@ -51,8 +50,7 @@ struct KnownJob {
   std::optional<proto::BatchJob> ended = {};                         // its status
   Time retry_until = {};                                             // then the removal begins
   std::map<std::pair<TaskKind, uint32_t>, std::string> blocks = {};  // stored records of its tasks
-  std::vector<std::pair<uint64_t, Caller>> retries = {};             // requests that wait for the
-                                                                     // store
+  std::vector<std::pair<uint64_t, Caller>> retries = {};             // requests that wait for it
   bool is_retry_asked = false;                                       // the retry is being written
 
   bool begins_with_plan() const {
@@ -107,8 +105,7 @@ class Jobs::State {
     JobOrder order = {};  // the planned order
   };
   struct Progress {
-    std::map<BlockName, std::vector<TaskId>> blocks = {};  // with the task ends that each record
-                                                           // includes
+    std::map<BlockName, std::vector<TaskId>> blocks = {};  // with the task ends in each record
   };
   struct Ended {
     JobId job = {};

@@ -20,8 +20,7 @@ namespace proffer::batch {
 struct SortRule {
   uint32_t first = 1;
   uint32_t last = 1;
-  bool is_numeric = false;  // the first field as a decimal number; a field that is not a number is
-                            // 0
+  bool is_numeric = false;  // the first field as a decimal number; other text is 0
   bool is_reverse = false;
   bool operator==(const SortRule&) const = default;
 };

@@ -32,8 +32,7 @@ inline constexpr size_t kTaskRecordBytes = 40;
 inline constexpr size_t kEndedErrorBytesMax = 2 * 1024;
 
 struct SchedulerRecord {
-  uint32_t lives = 0;  // lives of this scheduler, including this one; they number the attempts of
-                       // tasks
+  uint32_t lives = 0;  // lives so far; they number the attempts of tasks
   uint64_t jobs = 0;   // jobs that were ever submitted, which is the last one's number
   bool operator==(const SchedulerRecord&) const = default;
 };
@@ -49,8 +48,7 @@ struct OrderRecord {
 // The outcome of a job: decided before its last task begins, and before it is reported.
 struct Outcome {
   proto::BatchPhase phase = proto::BatchPhase::kFinished;  // a phase in which a job has ended
-  std::string error = {};                                  // the reason, for people; empty if
-                                                           // finished
+  std::string error = {};                                  // reason, for people; empty if finished
   std::string hint = {};
   std::string failed_task = {};  // the attempt that ended the job
   bool is_kept = false;          // the finished work is kept for a retry, not removed
@@ -90,12 +88,10 @@ inline constexpr size_t kRetriedElementBytes = 4;
 struct ElementsRecord {
   std::vector<bool> done = {};                // for all elements of the block
   std::vector<bool> failed = {};              // permanently
-  std::map<uint32_t, int32_t> failures = {};  // attempts so far, of elements that are neither done
-                                              // nor failed
+  std::map<uint32_t, int32_t> failures = {};  // attempts so far, of open elements
   int64_t failed_attempts = 0;                // of all elements, in all retries of the job
   uint32_t last_failed = 0;                   // for a gang, the last attempt that failed
-  uint32_t retries = 0;  // retries of the job so far: `failed` and `failures` count from the last
-                         // retry on
+  uint32_t retries = 0;  // of the job: `failed` and `failures` count since the last
   bool operator==(const ElementsRecord&) const = default;
 };
 

@@ -30,8 +30,7 @@ struct JobTask {
   std::set<AgentId> failed_on = {};
   std::optional<Time> elsewhere_until = {};  // pending, and only for agents not in failed_on
   TaskId active = {};                        // the attempt that counts, while running
-  TaskId copy = {};                          // a second attempt at the same time (stragglers.h), or
-                                             // none
+  TaskId copy = {};                          // a second attempt (stragglers.h), or none
   uint32_t winner = 0;                       // these three are set once done
   AgentId winner_agent = {};
   TaskResult result = {};

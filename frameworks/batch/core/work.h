@@ -45,8 +45,7 @@ std::string_view to_text(TaskKind kind);  // "map", "reduce", "end", "range", "p
 struct TaskName {
   JobId job = {};
   TaskKind kind = TaskKind::kMap;
-  uint32_t number = 0;  // for a range: the number of ranges that this life of the scheduler
-                        // launched before
+  uint32_t number = 0;  // for a range: ranges launched before in this life
   uint32_t attempt = 0;
   // For a range: the positions of the array that it may run. Each update of the task has them, in
   // the task's id.
@@ -94,8 +93,7 @@ struct MapOutput {
 
 struct ReduceWork {
   WorkCommon common = {};
-  std::vector<std::string> addresses = {};  // addresses of the agents' file servers, as in
-                                            // TaskResult
+  std::vector<std::string> addresses = {};  // of file servers, as in TaskResult
   std::vector<MapOutput> maps = {};         // by number of the map task
   Shuffle shuffle = {};                     // without its combiner
   bool operator==(const ReduceWork&) const = default;

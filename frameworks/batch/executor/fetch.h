@@ -24,8 +24,7 @@ struct FetchPlan {
   std::vector<std::string> addresses = {};  // as in TaskResult::http_address
   OwnAgent own = {};
   std::vector<MapOutput> maps = {};
-  std::string directory = {};  // must exist; receives one file for each map with data for this
-                               // reducer
+  std::string directory = {};  // must exist; gets one file for each map with data for us
   // A connection without data for this time is closed, and retried.
   std::chrono::milliseconds silence_max{10'000};
   // Called by several threads, one at a time: the outputs of this many maps are fetched.

@@ -25,17 +25,14 @@ struct TaskSetting {
   std::string task = {};     // the task's id
   std::string sandbox = {};  // absolute; the working directory
   OwnAgent agent = {};
-  std::map<std::string, std::string> environment = {};  // the agent's variables, without our
-                                                        // secrets
-  std::map<std::string, std::string> devices = {};      // of these, its GPUs, which no job may
-                                                        // change
+  std::map<std::string, std::string> environment = {};  // from the agent, without our secrets
+  std::map<std::string, std::string> devices = {};      // its GPUs, which no job may change
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
   const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
   ElementGroup* group = nullptr;                        // for a range: runs its commands
   // Receives each status that the command reports, on another thread.
   std::function<void(const std::string&)> on_task_status = {};
-  std::atomic<int64_t>* done = nullptr;  // progress of a map or reduce, of kProgressWhole; see
-                                         // note_done
+  std::atomic<int64_t>* done = nullptr;  // progress, of kProgressWhole; see note_done
 };
 
 // The phases of a map or reduce task, as parts of kProgressWhole. A reduce that fetches still has
@@ -44,8 +41,7 @@ struct Phase {
   int64_t begin = 0;
   int64_t end = kProgressWhole;
 };
-inline constexpr Phase kFeedPhase = {0, 9'000};  // of a map: afterwards its output is sorted and
-                                                 // written
+inline constexpr Phase kFeedPhase = {0, 9'000};  // of a map, before its output is sorted
 inline constexpr Phase kFetchPhase = {0, 3'000};
 inline constexpr Phase kReducePhase = {3'000, kProgressWhole};
 // Notes the progress in this phase; it is reported to the scheduler now and then.

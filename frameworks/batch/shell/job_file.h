@@ -45,8 +45,7 @@ struct JobText {
   std::optional<std::string> fail_if_impossible = {};
   std::optional<std::string> speculation = {};  // "on" or "off"
   std::vector<std::string> prefer_hosts = {};
-  std::optional<std::string> locality = {};       // a path; for the content see
-                                                  // parse_hosts_of_paths
+  std::optional<std::string> locality = {};       // path of a file; see parse_hosts_of_paths
   std::optional<std::string> locality_wait = {};  // a duration
   std::optional<std::string> resources = {};
   std::optional<std::string> time_limit = {};  // of a task; for an array, of an element
@@ -72,8 +71,7 @@ struct JobText {
   std::vector<std::string> after = {};
   std::vector<std::string> after_failure = {};
   std::vector<std::string> after_any = {};
-  std::optional<std::string> after_each = {};  // an array for whose elements the elements of this
-                                               // one wait
+  std::optional<std::string> after_each = {};  // an array whose elements these wait for
   std::optional<std::string> when = {};        // "all" or "any" of these
 
   // True for an array, also with `run`.

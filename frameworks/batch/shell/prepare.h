@@ -16,8 +16,7 @@ namespace proffer::batch {
 
 struct Prepared {
   Submission stages = {};
-  RoleName role = {};                          // the role that is charged; empty: the scheduler
-                                               // chooses
+  RoleName role = {};                          // to charge; empty: the scheduler chooses
   std::optional<ScheduleOrder> schedule = {};  // of `stages`, if they are started again and again
   std::vector<OutputDirectory> outputs = {};
 

@@ -59,12 +59,10 @@ class ResultStream {
   const std::string output_;
   const ArrayOrder array_;
   const bool as_ended_;
-  const int64_t attempts_before_;              // attempts of an element before the last retry
-                                               // (elements.h)
+  const int64_t attempts_before_;              // before the last retry (elements.h)
   std::map<uint32_t, int64_t> read_;           // bytes of each index that were read, by lane
   std::map<uint32_t, ElementResult> waiting_;  // by position
-  uint32_t next_ = 0;                          // the next position to print; all before it are
-                                               // printed
+  uint32_t next_ = 0;                          // position; all before it are printed
   std::set<uint32_t> printed_;                 // printed positions after it
 };
 

@@ -13,8 +13,7 @@ struct SchedulerOptions {
   std::string role = "default";
   std::string name = "batch";
   std::string session_file = {};  // file with its identity; restarted with it, it finds its jobs
-  bool stands_by = false;         // instead of the file: one of several schedulers of the same name
-                                  // serves
+  bool stands_by = false;         // instead of the file: one scheduler of the name serves
   bool serves_users = false;      // jobs run as the users that submit them
 };
 

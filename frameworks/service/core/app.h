@@ -69,13 +69,11 @@ struct AppSpec {
   int64_t instances = 1;
   std::string command = {};
   ResourceVector resources = ResourceVector::of(100, 64'000);  // of each instance
-  std::vector<proto::FetchedFile> fetch = {};  // files that are put into the sandbox before it
-                                               // starts
+  std::vector<proto::FetchedFile> fetch = {};  // put into the sandbox before it starts
   proto::Environment env = {};
   // Small files that are put into the sandbox before the command starts, by name (files.h).
   std::map<std::string, std::string> files = {};
-  std::vector<std::string> ports = {};  // each is a free port of the agent, in the environment as
-                                        // $PORT_<name>
+  std::vector<std::string> ports = {};  // each is a free port, in $PORT_<name>
   // The ports of these with a given number. An agent runs one instance of such an app at a time.
   std::map<std::string, uint16_t> static_ports = {};
   // Secrets of the app's user that each instance gets when it starts; sorted by name.

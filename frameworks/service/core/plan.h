@@ -54,16 +54,14 @@ struct Instance {
   // Reported by its executor; none: not reported, and running is enough.
   std::optional<bool> told_ready = {};
   std::string why_not_ready = {};      // as last reported; for people
-  std::string why_unhealthy = {};      // as last reported: an HTTP status, a refused connection, a
-                                       // timeout
+  std::string why_unhealthy = {};      // as last reported: an HTTP status, a timeout …
   bool kill_asked = false;             // by this framework: the instance no longer counts
   std::optional<Time> leaves_at = {};  // it was ready, and is killed at this time
   Time kill_said_at = {};
   bool was_unhealthy = false;  // this is the reason for the kill
   bool revoked = false;        // the master has revoked it: it must end by revoked_until,
   Time revoked_until = {};     // and is then killed
-  Time revoke_leaves_at = {};  // it leaves the proxies at this time if its replacement is not ready
-                               // before
+  Time revoke_leaves_at = {};  // it leaves the proxies then at the latest
   bool revoke_told = false;    // the notice was received in this session
   // Its record was found at the start, and no update of it has arrived yet.
   bool unconfirmed = false;
@@ -104,8 +102,7 @@ struct Slot {
   Attempts before = {};                  // with the ready version, while an update is held
   AgentId agent = {};                    // for a daemon: the agent of its instances
   std::optional<Time> empty_since = {};  // for a daemon: since when a plan saw it empty
-  std::optional<Time> stuck_since = {};  // for a daemon: since when its agent does not fit the new
-                                         // version
+  std::optional<Time> stuck_since = {};  // for a daemon: its agent does not fit the new version
   bool operator==(const Slot&) const = default;
 };
 

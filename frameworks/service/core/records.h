@@ -41,8 +41,7 @@ struct AppRecord {
   uint64_t last_version = 1;   // the highest number so far
   uint64_t ready_version = 0;  // the last version whose instances were all ready; 0: none yet
   std::optional<Hold> hold = {};
-  std::string rolled_back = {};  // the version before the rollback, and the reason; cleared by the
-                                 // next change
+  std::string rolled_back = {};  // from which version and why; until the next change
   bool waits = false;            // for the apps in spec.after; nothing has been launched yet
   bool operator==(const AppRecord&) const = default;
 };

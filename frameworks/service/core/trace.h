@@ -109,8 +109,7 @@ struct InstanceEnded {
   TaskId instance;
   AgentId agent;
   std::string reason;
-  std::optional<Duration> again_in = {};  // none: it may be launched again at once, or is not
-                                          // needed
+  std::optional<Duration> again_in = {};  // none: at once, or not needed
   bool was_wanted = false;
 
   TraceKind kind() const {

@@ -25,8 +25,7 @@ struct SchedulerOptions {
   std::string role = "default";
   std::string name = "service";
   std::string session_file = {};  // file with its identity; restarted with it, it finds its apps
-  bool stands_by = false;         // instead of the file: one of several schedulers of the same name
-                                  // serves
+  bool stands_by = false;         // instead of the file: one scheduler of the name serves
   bool serves_users = false;      // apps run as the users that created them
   // How often apps that are scaled by their load are measured, by a process that it starts; 0s:
   // another process measures them.
