@@ -22,7 +22,7 @@ struct LedMaster {
   std::string name = {};           // its address: host:port, or the path of its socket
   LeaderEpoch first = {};          // the first epoch in which it led
   LeaderEpoch last = {};           // the last epoch in which it led
-  Time since = {};                 // begin of `first`
+  Time since = {};                 // beginning of `first`
   std::optional<Time> until = {};  // when the next master led; none: no other has
   bool operator==(const LedMaster&) const = default;
 };

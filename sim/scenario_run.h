@@ -75,7 +75,7 @@ class ScenarioRun {
   void build();
   void add_machine(const ScenarioAgent& agent, AgentId name);
   void add_tenant(const ScenarioFramework& framework);
-  // The tasks that run at the begin, put into the registry and the agents' checkpoints.
+  // The tasks that run at the beginning, put into the registry and the agents' checkpoints.
   void inherit();
   void plan();
   void plan_agent(const ScenarioAgent& agent, Machine& machine);
@@ -88,7 +88,7 @@ class ScenarioRun {
   const Scenario scenario_;
   const NaiveRules naive_;
   const RunSetup setup_;
-  // The begin: masters and schedulers that exist from the start have found each other.
+  // The beginning: masters and schedulers that exist from the start have found each other.
   const Time zero_;
   std::set<Duration> counted_at_;  // when the total is counted, because agents join
   World world_;
