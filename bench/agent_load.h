@@ -31,7 +31,7 @@ class LoadedAgent {
   ~LoadedAgent();
 
   // Runs `tasks` shell commands `true`, `at_once` at a time, by a scheduler in a separate process.
-  // The process is this user's, or that of the user nobody. All commands must finish.
+  // With `as_nobody` it runs as another user. All commands must finish.
   LoadCost run_true(int tasks, int at_once, bool as_nobody = false) const;
 
   pid_t master() const { return cluster_.pid_of("master"); }

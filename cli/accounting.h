@@ -26,9 +26,10 @@ struct Month {
 // Errors: kInvalidArgument with what is allowed.
 Result<Month> parse_month(std::string_view text);
 
-// Of a unit times seconds. The memory of a large cluster in a month does not fit in 64 bits.
+// Thousandths of a unit times seconds. The memory of a large cluster in a month does not fit in 64
+// bits.
 __extension__ typedef __int128 Thousandths;
-// Of CPUs, MiB of memory and of disk, GPUs.
+// For CPUs, MiB of memory and of disk, GPUs.
 using UseSum = std::array<Thousandths, kResourceKinds.size()>;
 
 struct Accounting {

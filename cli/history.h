@@ -29,7 +29,7 @@ struct RoleHour {
   ResourceVector seconds = {};  // milli-units times seconds
   bool operator==(const RoleHour&) const = default;
 };
-// By hour, then by role.
+// Sorted by hour, then by role.
 std::vector<RoleHour> by_hour(const std::vector<proto::RoleUse>& uses);
 
 Table history_table(const proto::HistoryPage& page);

@@ -16,8 +16,8 @@
 
 namespace proffer {
 
-// A band counts across roles: tasks of a lower band are the first victims, whatever the shares. A
-// band overrides no limit and no guarantee.
+// A band counts across roles: tasks of a lower band are the first victims, regardless of the
+// shares. A band overrides no limit and no guarantee.
 enum class Band : uint8_t { kFree, kBatch, kProduction, kMonitoring };
 inline constexpr size_t kBandCount = 4;
 std::string_view to_text(Band band);  // "free", "batch", "production", "monitoring"

@@ -104,7 +104,7 @@ struct BlockEvent {
   std::string_view what = {};
   TraceLevel level = TraceLevel::kMessage;
   std::vector<Field> fields = {};
-  // Of its framework; empty: there is none, or it is unknown.
+  // The user and role of its framework; empty: none, or unknown.
   std::string_view user = {};
   std::string_view role = {};
 };

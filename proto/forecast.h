@@ -67,7 +67,7 @@ struct Forecast {
 // Why there is no estimate.
 enum class NoEta : uint8_t {
   kNotYet,       // the first forecast is being made
-  kNoDurations,  // it waits for tasks of a kind of which none has ended yet
+  kNoDurations,  // it waits for tasks whose kind has no ended task yet
   kBeyond,       // later than the forecast reaches
   kImpossible,   // no agent could run it
   kAway,         // its scheduler is not connected

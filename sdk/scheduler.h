@@ -190,7 +190,7 @@ class Scheduler {
   void decline(const Offer& offer, Refusal refusal);
   // Sent again after each reconnect until the task has ended. `grace` replaces the task's own.
   void kill(const TaskId& task, std::optional<Duration> grace = std::nullopt);
-  // With acknowledges_ends: the end of this task is not reported again. Has no effect if the end
+  // For acknowledges_ends: the end of this task is not reported again. Has no effect if the end
   // was not reported, or was acknowledged before.
   void acknowledge(const TaskId& task);
   // The files of tasks whose ids begin with one of `begins` are no longer needed ("words-7." for

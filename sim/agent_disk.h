@@ -49,7 +49,7 @@ class AgentDisk {
   // The log is rewritten with its present records, and gets a new mark.
   void renew() { ++mark_; }
 
-  // Of the log; it changes after damage.
+  // The mark of the log; it changes after damage.
   uint32_t mark() const { return mark_; }
 
  private:

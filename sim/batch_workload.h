@@ -2,8 +2,8 @@
 
 // Some MapReduce jobs and arrays on the production batch scheduler with its store, and the scripts
 // of their mappers, reducers and elements. Each input byte, each partition and each attempt of an
-// element must be counted once, whatever was lost and computed again, and an answer must not change
-// later.
+// element must be counted once, even if some are lost and computed again, and an answer must not
+// change later.
 
 #include <functional>
 #include <map>

@@ -17,7 +17,7 @@ struct ForecastOptions {
   int64_t runs_least = 5;
   uint64_t seed = 1;
   Duration reaches = hours(24);
-  // Of all runs together. A run ends earlier when all asked tasks have started.
+  // The most starts of all runs together. A run ends earlier when all asked tasks have started.
   int64_t starts_max = 200'000;
   // Called after each run; false: no further run begins.
   std::function<bool()> may_go_on = {};

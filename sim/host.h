@@ -149,7 +149,7 @@ class Host {
   Sandboxes sandboxes_;
   Sandboxes removed_;
   Sandboxes given_up_;
-  // By pid. It has the life of the agent that watches it, if that life still runs.
+  // Children by pid. Each has the life of the agent that watches it, if that life still runs.
   struct Child {
     ExecutorProcess* process = nullptr;
     uint64_t parent_life = 0;

@@ -26,7 +26,7 @@ enum class Ending : uint8_t {
   kRuns,
   kExited,
   kSignalled,
-  kKilled,     // because its executor was told to
+  kKilled,     // because its executor had to end it
   kTakenDown,  // with its executor: it was killed, it crashed, or the machine went down
   kReported,   // as reported by an author's own executor: JournalEntry::reported
 };
@@ -99,7 +99,7 @@ class Journal {
   std::set<TaskKey> running_;
   std::map<AgentId, ResourceVector> used_;
   std::map<AgentId, PortSet> ports_;
-  // With the number of machines that had been given up before.
+  // Accepted tasks, with the number of machines that had been given up before.
   std::map<TaskKey, uint64_t> accepted_;
   std::map<AgentId, uint64_t> memory_losses_;
   std::set<AgentId> declared_gone_;

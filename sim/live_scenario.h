@@ -30,7 +30,7 @@ struct LiveOrigin {
 
 struct LiveScenario {
   Scenario scenario = {};
-  // By framework and entry of the scenario.
+  // The origins by framework and entry of the scenario.
   std::vector<std::vector<LiveOrigin>> origins = {};
   std::vector<std::string> notes = {};  // what is left out or differs, for people
 };
@@ -40,7 +40,7 @@ struct LiveScenario {
 // simulated.
 Result<LiveScenario> scenario_of(const proto::LiveSnapshot& live, Duration until = kLiveUntil);
 
-// With a header and the notes as comments.
+// The scenario as YAML, with a header and the notes as comments.
 std::string to_yaml(const LiveScenario& live);
 
 }  // namespace proffer::sim

@@ -203,7 +203,8 @@ class Network {
     Pipe to_caller = {};
   };
 
-  // By peer. Numbers of peers rise, so those of open connections are close together: O(1).
+  // Connections by peer. Numbers of peers rise, so those of open connections are close together:
+  // O(1).
   class Connections {
    public:
     Connection* find(PeerId peer) {

@@ -47,7 +47,7 @@ class OnceWorkload final : public Workload {
   std::map<TaskId, SimTask> commands_;
   ResourceVector shape_;
 
-  // Of this life.
+  // The state of this life.
   bool is_listed_ = false;
   std::set<TaskId> live_;
   std::set<TaskId> begun_;  // launched by any life

@@ -25,8 +25,8 @@ namespace proffer::sim {
 inline constexpr int64_t kScenarioAgentsMax = 10'000;
 inline constexpr int64_t kScenarioFrameworksMax = 5'000;
 inline constexpr int64_t kScenarioTasksMax = 10'000'000;
-// Of one framework: entries that want tasks which do not run at 0s, and all entries. A gang may
-// need two asks over time; asks beyond the framework's bound then wait for the others.
+// Bounds of one framework: entries that want tasks which do not run at 0s, and all entries. A gang
+// may need two asks over time; asks beyond the framework's bound then wait for the others.
 inline constexpr size_t kScenarioTaskGroupsMax = kAsksMax;
 inline constexpr size_t kScenarioEntriesMax = 20'000;
 inline constexpr size_t kScenarioReportsMax = 1'000;
@@ -104,7 +104,8 @@ struct ScenarioTasks {
   Ask ask = {};
   std::vector<ScenarioRunning> running = {};  // the first ones of `count`
 
-  // By arrival; they replace `count`, `duration` and `arrives` if there are any. See set_waves().
+  // Sorted by arrival; they replace `count`, `duration` and `arrives` if there are any. See
+  // set_waves().
   std::vector<ScenarioWave> waves = {};
 
   Duration arrival(int64_t number) const {

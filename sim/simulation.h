@@ -75,7 +75,7 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // With the drawn values.
+  // The options with the drawn values.
   const SimOptions& options() const { return options_; }
   // Runs all of it, once.
   SimReport run();

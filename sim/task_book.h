@@ -116,7 +116,7 @@ class TaskBook {
   const std::vector<Time>& starts(uint32_t framework, uint32_t group) const {
     return books_[framework].groups[group].starts;
   }
-  // Of all groups.
+  // Sums over all groups.
   int64_t started() const { return started_; }
   // Neither finished nor cancelled, whether or not they have arrived.
   int64_t open() const { return open_; }

@@ -91,7 +91,7 @@ struct MasterEnds {
   void fields(TraceFields& f) const { f.said("reason", reason); }
 };
 
-// Of a master with the ensemble.
+// The session of a master with the ensemble.
 struct SessionExpires {
   uint64_t session = 0;
 

@@ -12,7 +12,7 @@
 
 namespace proffer::sim {
 
-// Of each table.
+// The most bytes of each table.
 inline constexpr size_t kTraceBytesMax = size_t{256} << 20;
 
 // Each function adds to the scenario, and may have added a part when it fails. Errors are

@@ -16,8 +16,8 @@ struct WorkWindow {
   Time until = {};        // later events do not count
 };
 
-// By role, for all roles with tasks and those above them; "" is for all tasks. O(attempts * depth
-// of roles).
+// The figures by role, for all roles with tasks and those above them; "" is for all tasks.
+// O(attempts * depth of roles).
 std::map<RoleName, proto::PolicyTrial::Figures> figures_of(const Work& work,
                                                            const WorkWindow& window);
 

@@ -99,8 +99,8 @@ class World {
   std::deque<Event> in_order_;
   std::vector<Event> queue_;
   std::vector<Node*> nodes_;
-  // By node. Most steps move a deadline to later (a heartbeat after a message) without a change of
-  // the queue: an entry that is too early is corrected when it comes first.
+  // Deadlines by node. Most steps move a deadline to later (a heartbeat after a message) without a
+  // change of the queue: an entry that is too early is corrected when it comes first.
   std::vector<std::optional<Time>> deadlines_;
   std::vector<std::optional<Time>> queued_;   // the node's entry; its other entries are stale
   std::vector<std::pair<Time, size_t>> due_;  // a heap
@@ -123,13 +123,13 @@ class Node {
   // SIGSTOP: it does nothing until thaw(), and then handles all waiting events at once. For a
   // process that is up; ends with its life.
   void freeze();
-  // With `late`, the events of its deadlines come before those that waited.
+  // If `late`, the events of its deadlines come before those that waited.
   void thaw(bool late);
   bool is_frozen() const { return frozen_; }
   // kill -9 in the middle of the step after `steps` others.
   void arm_crash(uint64_t steps) { crash_in_ = steps + 1; }
   bool is_crash_armed() const { return crash_in_ > 0; }
-  // Of the core; called while up.
+  // The deadline of the core; called while up.
   virtual std::optional<Time> next_deadline() const = 0;
   virtual void tick() = 0;
   virtual std::vector<Violation> violations() const = 0;

@@ -96,7 +96,7 @@ class SharedMapping {
   Shared* shared_;
 };
 
-// Of a paced phase and of the echo, before samples are taken: all peers start at once.
+// The time of a paced phase or an echo before samples are taken, since all peers start at once.
 inline constexpr int64_t kWarmNanos = 1'000'000'000;
 
 // One phase of the run.

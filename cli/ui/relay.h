@@ -17,14 +17,14 @@
 
 namespace proffer::cli {
 
-// Of an answer that is not a stream.
+// The most bytes of an answer that is not a stream.
 inline constexpr size_t kRelayedAnswerBytesMax = size_t{8} << 20;
 // From the connection to the head of the answer, in addition to the wait of the request itself.
 // Then the next master is asked, if the request changes nothing.
 inline constexpr Duration kRelayedHeadWait = seconds(15);
 
-// Of one session: calls without an answer, and streams. So no session takes all connections
-// (kUiConnectionsMax). A browser has six connections to a server.
+// The most calls without an answer, and streams, of one session. So no session takes all
+// connections (kUiConnectionsMax). A browser has six connections to a server.
 inline constexpr size_t kRelayedCallsPerSessionMax = 24;
 
 // Bytes of a task's output at the beginning.

@@ -4,10 +4,11 @@
 // (frameworks/batch/shell, sim) passes it the SDK's events and the requests of users, and carries
 // out its commands.
 //
-//   submit → order kept → told → queued → begun → tasks → outcome kept → last task → end kept →
-//   told
-//                              ↑                                                       │
-//                              └──────── retry of one that failed or was cancelled ────┘
+//   submit → order stored → answered → queued → begun → tasks → outcome stored → last task
+//                                        ↑                                          ↓
+//                                        └── retry if it failed or was ────────── end stored
+//                                            cancelled                              ↓
+//                                                                             result reported
 //
 // A job that waits for others (waiting.h) is queued when its conditions are met. If they never can
 // be, it is skipped; a retry of the others makes it wait again.

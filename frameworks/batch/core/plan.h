@@ -62,7 +62,7 @@ struct LargeFile {
   bool operator==(const LargeFile&) const = default;
 };
 
-// By name.
+// The files of a job by name.
 struct ShippedFiles {
   std::map<std::string, std::string> contents = {};
   std::map<std::string, LargeFile> large = {};

@@ -27,7 +27,7 @@ namespace proffer::batch {
 
 // Tasks of one block share a record, which is written again when one of them changes.
 inline constexpr uint32_t kBlockTasks = 256;
-// Of one task in a block, without the names of agents: the room that the store must have.
+// The room in the store for one task of a block, without the names of agents.
 inline constexpr size_t kTaskRecordBytes = 40;
 inline constexpr size_t kEndedErrorBytesMax = 2 * 1024;
 
@@ -80,7 +80,7 @@ struct BlockRecord {
 
 // Elements of one block share a record, as tasks do.
 inline constexpr uint32_t kBlockElements = 8'192;
-// Of one element, with and without retries: the room that the store must have.
+// The room in the store for one element, with and without retries.
 inline constexpr size_t kBitsPerElement = 2;
 inline constexpr size_t kRetriedElementBytes = 4;
 

@@ -42,7 +42,7 @@ std::vector<KeptEnd> choose_ends(std::vector<KeptEnd> ends, const std::vector<in
 ElementResult result_of(const KeptEnd& kept, const Indices& indices,
                         const std::vector<int32_t>& ok);
 
-// With the newline.
+// Both include the newline.
 std::string results_header();
 std::string results_line(const ElementResult& result);
 // None for the header. Errors: kCorruption.

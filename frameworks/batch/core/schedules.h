@@ -62,7 +62,7 @@ class Schedules {
   void on_write_failed(const std::string& name, Time now);
   std::optional<Time> next_deadline() const;
 
-  // With this many next fire times, at most kFireTimesShownMax.
+  // The status, with this many next fire times, at most kFireTimesShownMax.
   proto::BatchSchedule picture(const std::string& name, size_t fire_times, Time now) const;
   // At most `limit` names after `after`.
   std::vector<std::string> names(const std::string& after, size_t limit) const;

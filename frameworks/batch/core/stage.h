@@ -69,7 +69,7 @@ class Stage {
   // The counters of the tasks. Each task counts once, by the first attempt that won with counters:
   // a task whose output is lost and computed again stays counted.
   const Counters& counters() const { return counters_; }
-  // Of all ended attempts, where it was counted.
+  // CPU time of all ended attempts, where it was counted.
   const std::optional<Duration>& cpu() const { return cpu_; }
 
   // Tasks that want an agent: any agent, or one on which they have not failed.

@@ -14,7 +14,7 @@ namespace proffer::service {
 inline constexpr size_t kFilesMax = 16;
 // The most bytes of all names and texts of an app, since they are sent with each task.
 inline constexpr size_t kFilesBytesMax = 32 * 1024;
-// Of the script, in which a quote takes four bytes.
+// The most bytes of the script, in which a quote takes four bytes.
 inline constexpr size_t kFilesScriptBytesMax = 64 * 1024;
 
 // A task with files has their script in this variable, and its command begins with kFilesCommand.

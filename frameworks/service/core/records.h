@@ -65,7 +65,7 @@ inline constexpr int64_t kSlotsPerBlock = 16;
 // Instances on unreachable agents stay beside their replacements. A full block launches none until
 // one of its instances has ended.
 inline constexpr size_t kInstancesPerBlockMax = 64;
-// Of an encoded block; it has names of agents, hosts and ports once.
+// The most bytes of an encoded block; it has names of agents, hosts and ports once.
 inline constexpr size_t kBlockBytesMax = 80 * 1024;
 using InstanceBlock = std::map<TaskId, InstanceRecord>;
 struct BlockName {

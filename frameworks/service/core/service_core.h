@@ -4,7 +4,7 @@
 // them. Pure. The shell (frameworks/service/shell, sim) passes it the SDK's events and the requests
 // of users, and carries out its commands.
 //
-//   request → record written → applied → plan → asks → offer → record written → launched → told
+//   request → record written → applied → plan → asks → offer → record written → launched
 //
 // Events only mark apps as changed; plans are made in Tick, which is requested at once. plan.h has
 // the plans, records.h the durable state.

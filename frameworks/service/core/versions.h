@@ -15,10 +15,10 @@
 
 namespace proffer::service {
 
-// Of each app, besides its present version. The one that was applied longest ago is forgotten
-// first.
+// The most versions of an app besides its present one. The one that was applied longest ago is
+// forgotten first.
 inline constexpr size_t kVersionsKept = 10;
-// Of the specs of one app's versions, and of those of all apps together.
+// The most bytes of the specs of one app's versions, and of those of all apps together.
 inline constexpr size_t kVersionBytesMax = 12 * 1024;
 inline constexpr size_t kAllVersionsBytesMax = kStoreBytesPerFrameworkMax / 3;
 
