@@ -125,7 +125,7 @@ proto::TaskStatus LyingAgent::made_up_status(const TaskId& task, uint64_t sequen
   return status;
 }
 
-// Of any framework, with any id, user and amounts: one that runs, or has ended.
+// A task of any framework, with any id, user and amounts: one that runs, or has ended.
 proto::AgentTask LyingAgent::made_up() {
   proto::AgentTask task{.framework = any_framework(), .task = any_task().second};
   if (chance_.chance(1, 3)) {

@@ -194,7 +194,8 @@ void MasterNode::flush() {
   compare_admitted();
 }
 
-// The state that the next life would read counts, even if this life was told that the write failed.
+// The state that the next life would read counts, even if this life received an error for the
+// write.
 void MasterNode::compare_admitted() {
   const std::string table(proto::table_of(proto::AgentRecord()));
   std::set<AgentId> admitted;

@@ -124,7 +124,7 @@ void TaskWorkload::on_offers(const proto::Offers& offers, Time now, Commands& ou
   if (!accept.offers.empty()) out.push_back(std::move(accept));
 }
 
-// One accept for two offers, of which the first may have expired on the way: then neither is valid.
+// One accept for two offers. The first may have expired on the way: then neither is valid.
 void TaskWorkload::answer_late(Time now, Commands& out) {
   proto::Accept accept;
   const auto take = [&](std::multimap<Time, Offer>::iterator at) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kQuotaRoles = 3'000;
 
-// Of the process since its start: of this case if it runs alone.
+// The peak of the process since its start: of this case if it runs alone.
 double peak_mib() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);

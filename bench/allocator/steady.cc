@@ -23,7 +23,7 @@ struct Cluster {
     TaskId id;
   };
 
-  // With `mixed`, shapes of 1, 2 and 4 CPUs, so that many freed slices fit only some asks.
+  // If `mixed`, shapes of 1, 2 and 4 CPUs, so that many freed slices fit only some asks.
   Cluster(int64_t agents, int64_t frameworks, bool mixed) {
     for (int64_t i = 0; i < agents; ++i) {
       allocator.set_agent(AgentId(text("agent-", 100'000 + i)),

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kReporter = "reporter:";
 constexpr std::string_view kCounter = "reporter:counter:";
 constexpr std::string_view kStatus = "reporter:status:";
-// Of one encoded counter, besides its names.
+// Bytes of one encoded counter, besides its names.
 constexpr size_t kCounterNumbersBytes = 12;
 
 size_t bytes_of(const Counters::key_type& name) {

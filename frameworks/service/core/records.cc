@@ -15,10 +15,10 @@
 namespace proffer::service {
 namespace {
 
-// By version. Additions: 2, spread and max_per; 3, an owner and a kill signal; 4, files to fetch;
-// 5, readiness; 6, the update policy and the history of versions; 7, the apps that it waits for and
-// finds, daemon, and files; 8, static ports and secrets; 9, init steps, sidecars, scaling, and
-// neighbours.
+// Tags by version. Additions: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
+// fetch; 5, readiness; 6, the update policy and the history of versions; 7, the apps that it waits
+// for and finds, daemon, and files; 8, static ports and secrets; 9, init steps, sidecars, scaling,
+// and neighbours.
 constexpr std::array<std::string_view, 9> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 ",
                                                       "app6 ", "app7 ", "app8 ", "app9 "};
 // 2: the additions of 7; 3: those of 8; 4: those of 9.

@@ -163,7 +163,7 @@ void Service::State::on_revoke_withdrawn(Step& step, const proto::RevokeWithdraw
   }
 }
 
-// By now the master has repeated all valid notices. A drain that was cancelled while the scheduler
+// The master has now repeated all valid notices. A drain that was cancelled while the scheduler
 // was away is not among them.
 void Service::State::on_all_tasks_known(Step& step) {
   for (auto& [name, running] : apps_) {

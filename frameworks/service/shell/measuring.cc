@@ -43,7 +43,7 @@ void Measuring::start() {
   started_at_ = scheduler_.now();
   not_before_ = started_at_ + pause_;
   const Result<std::string> program = find_program_file("proffer");
-  // By its id, since other frameworks may have the same name.
+  // Selected by its id, since other frameworks may have the same name.
   const Result<pid_t> pid =
       program ? start_child(
                     {*program, "service", "autoscale", "--master", options_.master, "--framework",
