@@ -4,7 +4,7 @@
 // frames are noticed: a duplicate is dropped, and a gap ends the connection. The next registration
 // sends the full state. So no message within a session needs a timer for resending.
 //
-// The channel speaks the lower version of its two ends, as the schema says.
+// The channel uses the lower version of its two ends, as the schema says.
 
 #include <algorithm>
 

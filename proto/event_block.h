@@ -10,9 +10,9 @@
 //              fields; 0
 //   field      4 · (place of its name + 1) + kind, which is 1 text, 2 whole number, 3 framework;
 //              then its value
-//   name       its place among the names of the block. The place behind the last one: a new name,
+//   name       its place among the names of the block. The place after the last one: a new name,
 //              whose text follows
-//   framework  its place among the frameworks of the block. The place behind the last one: a new
+//   framework  its place among the frameworks of the block. The place after the last one: a new
 //              one, whose id, user and role follow
 //
 // Texts and numbers are encoded as in common/bytes.h.

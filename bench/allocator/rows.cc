@@ -143,7 +143,7 @@ void tasks_until_full_settle(benchmark::State& state) {
   }
   state.counters["tasks"] = static_cast<double>(tasks);
 }
-// Then one task ends, the decision offers what it used, and the offer is accepted.
+// Then one task ends, the decision offers its resources, and the offer is accepted.
 void task_ends(benchmark::State& state) {
   World& world = full_world(small_tasks(state), true);
   for (auto _ : state) {
