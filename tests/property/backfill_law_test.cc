@@ -273,7 +273,7 @@ struct Sums {
   int64_t earlier = 0;
 };
 
-// Compares runs with tasks of the declared duration.
+// Compares the run with backfill with the runs without it.
 Sums compare(uint64_t seed, int64_t agents, Truth truth) {
   Sums sums;
   const Case of = make_case(seed, agents, truth);

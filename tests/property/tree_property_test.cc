@@ -279,8 +279,7 @@ TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
   });
 }
 
-// --- guarantees
-// -----------------------------------------------------------------------------
+// --- guarantees ---------------------------------------------------------------------------------
 
 // Roles with guarantees, in a cluster of tasks of one size that divides all its agents, so that all
 // returned resources fit. Guests fill it; at some time after that each owner comes.
@@ -373,8 +372,7 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
   }
 }
 
-// --- no starvation
-// -------------------------------------------------------------------------------
+// --- no starvation ------------------------------------------------------------------------------
 
 // One large task, or one gang, comes among streams of small ones that take all free resources at
 // once. It runs once it has waited for its claim, its role has been the first by share (for which
@@ -426,8 +424,7 @@ TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   });
 }
 
-// --- no flapping
-// --------------------------------------------------------------------------------
+// --- no flapping --------------------------------------------------------------------------------
 
 // Nothing comes or goes after the first minute, and tasks do not end: after a while there are no
 // more revoke notices.
