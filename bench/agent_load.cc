@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kNobody = 65534;
 constexpr int kMilliCpus = 2'000;
 
-// Of the children that a process has now, and of theirs: of an agent its stem, from which executors
-// are forked, and executors that wait for another task.
+// CPU time of the present children of a process, and of their children. An agent has its stem, from
+// which executors are forked, and executors that wait for another task.
 int64_t cpu_time_of_live_children(pid_t pid) {
   std::ifstream in(text("/proc/", pid, "/task/", pid, "/children"));
   int64_t used = 0;
@@ -56,7 +56,8 @@ void become_nobody() {
 
 }  // namespace
 
-// The cluster's own agent is too small for any task. Another user must be able to pass.
+// The cluster's own agent is too small for any task. Another user must be able to enter its
+// directory.
 LoadedAgent::LoadedAgent(const test::Words& flags)
     : cluster_({.agents = 1, .resources = "cpus:0.1;mem:16"}) {
   const fs::path dir = cluster_.dir();

@@ -1,5 +1,5 @@
-// What a launch notices of careless schedulers: the latency of a task of an honest framework, alone
-// and beside five schedulers that each repeat one wrong launch for ever, in turn.
+// The effect of careless schedulers on launches: the latency of a task of an honest framework,
+// alone and beside five schedulers that each repeat one wrong launch forever, in turn.
 //
 //   build/bin/careless_neighbours [PAIRS] [LAUNCHES] [RESULTS.md]
 
@@ -22,7 +22,7 @@ using namespace proffer;
 constexpr const char* kFaults[] = {"reused_id", "negative_shape", "no_ask", "wrong_ask",
                                    "too_large"};
 
-// Until `running` was heard.
+// Until the update `running` arrives.
 std::vector<int64_t> launches(const test::Cluster& cluster, int count) {
   std::vector<int64_t> running;
   for (int i = 0; i < count; ++i) running.push_back(bench::run_once(cluster.master()).running);
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
   CHECK_GT(count, 0);
   setenv("PROFFER_BIN_DIR", test::program("").c_str(), 0);
   const test::Cluster cluster({.agents = 1});
-  launches(cluster, 20);  // Warm.
+  launches(cluster, 20);  // warm up
   std::vector<Pair> all;
   Pair sum;
   for (int i = 0; i < pairs; ++i) {

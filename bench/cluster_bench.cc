@@ -1,10 +1,10 @@
 // A master under load: the real process and real sockets, with agents and frameworks simulated in a
-// few processes of this program. Three phases, each on a master of its own, and an echo:
+// few processes of this program. Three phases, each on its own master, and an echo:
 //
 //   flood   everything is asked for at once, tasks end at once: launches per second
-//   full    the cluster is full and everybody hungry, tasks end at half that pace: free → offered
+//   full    the cluster is full and all want more, tasks end at half that pace: free → offered
 //   asks    the cluster has room, tasks are asked for at that pace: ask → offer, launch → running
-//   echo    the sockets of `full` without a master: the floor for its latencies
+//   echo    the sockets of `full` without a master: the lower bound of its latencies
 //   history only if it is named: floods in turn with the master's history and without it
 //   curve   only if it is named: floods in turn by CURVE and plain
 //
@@ -79,7 +79,7 @@ struct Outcome {
   Nanos ask_to_offer = {};
   Nanos launch_to_running = {};
   Nanos free_to_offer = {};
-  Nanos inside_p50 = {};  // free → offered as the master measures it, one for each round
+  Nanos inside_p50 = {};  // free → offered in the master's own measurement, one for each round
   Nanos inside_p99 = {};
   uint64_t agent_frames = 0;
   uint64_t agent_bytes = 0;
@@ -139,7 +139,7 @@ Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags
     perf = std::make_unique<test::Process>(
         test::Words{"perf", "record", "-F", "499", "--call-graph", "dwarf,4096", "-o",
                     FLAGS_profile, "-p", std::to_string(master.pid())});
-    for (int i = 0; i < 500; ++i) nap();  // Until it has attached itself.
+    for (int i = 0; i < 500; ++i) nap();  // until it has attached itself
   }
 
   Outcome outcome;
@@ -167,7 +167,7 @@ Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags
     perf->kill(SIGINT);
     perf->wait();
   }
-  // Agents end when all their updates are acknowledged, so the frameworks stay until then.
+  // agents end when all their updates are acknowledged, so the frameworks stay until then
   shared->stop = true;
   wait_for_end(agents);
   shared->frameworks_stop = true;
@@ -237,7 +237,7 @@ EchoOutcome run_echo(const Outcome& full, int64_t seconds) {
   return outcome;
 }
 
-// --- what is printed ---------------------------------------------------------------------------
+// --- output --------------------------------------------------------------------------------
 
 // One decimal.
 std::string tenths(int64_t numerator, int64_t denominator) {
@@ -271,21 +271,21 @@ bool wanted(std::string_view phase) {
   return false;
 }
 
-// A part of the master that a flood runs with or without.
+// A part of the master with or without which a flood runs.
 struct Variant {
-  std::string section;  // of bench/RESULTS.md, and the name of its phase
+  std::string section;  // in bench/RESULTS.md, and the name of its phase
   std::string with;     // "with history"
   std::string without;  // "without"
   std::function<Outcome(bool is_with)> run_flood;
-  std::function<std::string()> more = {};  // to be said after all pairs
+  std::function<std::string()> more = {};  // text after all pairs
 };
 
-// What it costs launches: each pair in another order, so that what the machine does besides meets
-// both alike.
+// The cost for launches: the order alternates between pairs, so that other work of the machine
+// affects both equally.
 std::string compare(const Variant& variant) {
   Nanos rates[2];
-  Nanos cpus[2];      // of the master, in nanoseconds for a task
-  Nanos rate_ratios;  // with to without, in thousandths
+  Nanos cpus[2];      // of the master, in nanoseconds per task
+  Nanos rate_ratios;  // with divided by without, in thousandths
   Nanos cpu_ratios;
   for (int pair = 0; pair < FLAGS_pairs; ++pair) {
     int64_t rate[2] = {};
@@ -364,7 +364,7 @@ int main(int argc, char** argv) {
                          return flood_of(is_with ? "with events" : "without",
                                          {text("--events_mib=", is_with ? 64 : 0)});
                        }};
-  Nanos standby_cpus;  // nanoseconds for an event
+  Nanos standby_cpus;  // nanoseconds per event
   const Variant standbys{
       "standbys", "two standbys", "none",
       [&](bool is_with) {
@@ -419,7 +419,7 @@ int main(int argc, char** argv) {
     body += row("asks", run_phase("asks", asks));
   }
   if (wanted("full")) {
-    // In turn with its floor, so that both meet the same machine.
+    // It alternates with its lower bound, so that both run under the same conditions.
     Phase full = phase;
     full.task_nanos = FLAGS_agents * FLAGS_slots * kSecond / rate;
     full.tasks = std::max<int64_t>(full.tasks / kRounds, FLAGS_frameworks);

@@ -1,6 +1,6 @@
-// What one message costs: a value into a frame, a frame into a checked value. The messages are
-// those on a task's way, as the simulated cluster of cluster_bench sends them, and an offer with
-// attributes and ports as a real agent has them.
+// The cost of one message: a value into a frame, a frame into a checked value. The messages are
+// those of a task's life, as the simulated cluster of cluster_bench sends them, and an offer with
+// attributes and ports as from a real agent.
 
 #include <string>
 #include <vector>
@@ -99,7 +99,7 @@ void encode(benchmark::State& state, const proto::Message& message) {
   state.counters["frame_bytes"] = static_cast<double>(bytes);
 }
 
-// From bytes that are not aligned, as most are that a socket gives.
+// From unaligned bytes, as most are that a socket returns.
 void decode(benchmark::State& state, const proto::Message& message) {
   proto::Encoder encoder;
   const Result<std::span<const std::byte>> frame = encoder.encode(envelope_of(message));

@@ -1,4 +1,4 @@
-// How good are the times that are told for starts? Figures of tests/support/eta.
+// How accurate are estimated start times? Figures of tests/support/eta.
 //   ninja -C build eta_bench && build/bin/eta_bench [SEEDS [RESULTS.md [HOURS [FIRST_SEED]]]]
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Lives {
   std::vector<eta_trial::Trial> trials = {};
 };
 
-// Of all seeds.
+// The row of all seeds.
 std::string row(const Lives& lives, size_t master) {
   const auto& [work, workload, size, trials] = lives;
   proto::EtaFigures all;
@@ -77,7 +77,7 @@ std::string row(const Lives& lives, size_t master) {
               percent_text(raw.below_p90, raw.starts), " |\n");
 }
 
-// Of all sizes, seeds and masters.
+// Sums over all sizes, seeds and masters.
 proto::EtaFigures of_kind(const std::vector<Lives>& all, eta_trial::Workload workload) {
   proto::EtaFigures sum;
   for (const Lives& lives : all) {
@@ -116,7 +116,7 @@ int main(int argc, char** argv) {
           {name, workload, size, std::vector<eta_trial::Trial>(static_cast<size_t>(seeds))});
     }
   }
-  // Each life is a computation of its own.
+  // each life is computed independently
   std::atomic<size_t> next = 0;
   const auto run_some = [&] {
     while (true) {

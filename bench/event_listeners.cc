@@ -1,4 +1,4 @@
-// How late listeners of the event log hear of an event: one alone, and beside thousands of others;
+// How late listeners of the event log receive an event: one alone, and beside thousands of others;
 // one of them never reads.
 //
 //   build/bin/event_listeners [PAIRS [LISTENERS [SECONDS [RESULTS.md]]]]
@@ -46,7 +46,7 @@ struct Listener {
                              "text/event-stream\r\n\r\n"));
   }
   Fd fd;
-  std::string line = {};  // of a measured one: the part that has arrived
+  std::string line = {};  // for a measured listener: the part that has arrived
   bool is_measured = false;
   size_t gaps = 0;
 };
@@ -74,7 +74,7 @@ void read_measured(Listener& listener, std::string_view bytes, std::vector<int64
 }
 
 struct Heard {
-  std::vector<int64_t> late = {};  // micro-seconds from the event's time to its arrival
+  std::vector<int64_t> late = {};  // microseconds from the event's time to its arrival
   int64_t memory_kib = 0;          // of the master, with all of them
   size_t gaps = 0;
   size_t ended = 0;
@@ -101,7 +101,7 @@ Heard hear(const test::Cluster& cluster, size_t count, int span_s) {
     }
   });
   Heard heard;
-  // The first second is that of their connections.
+  // the first second is for their connections
   const int64_t begin = now_micros() + 1'000'000;
   std::vector<epoll_event> ready(256);
   std::string block(64 * 1024, '\0');
@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
   setenv("PROFFER_BIN_DIR", test::program("").c_str(), 0);
   raise_descriptor_limit();
   const test::Cluster cluster({.agents = 1});
-  for (int i = 0; i < 20; ++i) bench::run_once(cluster.master());  // Warm.
+  for (int i = 0; i < 20; ++i) bench::run_once(cluster.master());  // warm up
   std::vector<int64_t> alone;
   std::vector<int64_t> beside;
   std::vector<int64_t> ratios;
@@ -153,8 +153,8 @@ int main(int argc, char** argv) {
   size_t gaps = 0;
   size_t ended = 0;
   for (int pair = 0; pair < pairs; ++pair) {
-    // In this order: the master counts listeners that have just gone for a moment, and a user may
-    // have some more than 2,000.
+    // In this order: the master counts listeners that have just left for a moment longer, and a
+    // user may have a little more than 2,000.
     const Heard one = hear(cluster, 1, span_s);
     const Heard many = hear(cluster, static_cast<size_t>(count), span_s);
     CHECK(!one.late.empty() && !many.late.empty()) << "nothing was heard";

@@ -1,6 +1,6 @@
-// How long nobody serves after the leader of three masters was killed: from its SIGKILL until a
-// task that is asked for then has been offered a place, run and ended. With a real ZooKeeper server
-// and the usual session timeout.
+// How long no master serves after the leader of three was killed: from its SIGKILL until a task
+// that is asked for then has had an offer, has run and ended. With a real ZooKeeper server and the
+// default session timeout.
 //
 //   build/bin/failover [KILLS] [RESULTS.md]
 
@@ -54,7 +54,7 @@ class Masters {
     return found;
   }
   void kill(int i) { masters_[i]->kill(SIGKILL); }
-  // It is a standby then.
+  // It is then a standby.
   void start_again(int i) {
     masters_[i]->wait();
     start(i);

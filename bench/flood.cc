@@ -1,4 +1,4 @@
-// What a launch notices of floods: the latency of a task of a well-behaved framework while another
+// The effect of floods on launches: the latency of a task of a well-behaved framework while another
 // user floods the master, and while the same flood goes to a process that only reads, in turn.
 //
 //   build/bin/flood_bench [PAIRS [LAUNCHES [RESULTS.md [KIND…]]]]   as root, to be another user
@@ -42,7 +42,7 @@ constexpr Flood kFloods[] = {{"connections", 20}, {"messages", 20},  {"giants", 
                              {"asks", 20},        {"calls", 200},    {"unread", 20},
                              {"reconnects", 20},  {"unfinished", 20}};
 
-// Until `running` was heard.
+// Until the update `running` arrives.
 std::vector<int64_t> launches(const test::Cluster& cluster, int count) {
   std::vector<int64_t> running;
   for (int i = 0; i < count; ++i) running.push_back(bench::run_once(cluster.master()).running);
@@ -54,7 +54,7 @@ void end(test::Process& process) {
   process.wait();
 }
 
-// Beside the flood, which goes to the master, or to a sink of its own.
+// Launches during the flood, which goes to the master, or to a separate sink.
 std::vector<int64_t> beside(const test::Cluster& cluster, const Flood& flood, uid_t uid,
                             bool at_master, int count) {
   const std::string sink = cluster.dir() + "/sink.sock";
@@ -70,7 +70,7 @@ std::vector<int64_t> beside(const test::Cluster& cluster, const Flood& flood, ui
       {tool, text("--uid=", uid), text("--at=", at_master ? cluster.master() : sink),
        text("--kind=", flood.kind), text("--connections=", flood.connections), bound});
   CHECK(flooder.line_with("flooding")) << flooder.err();
-  // Its begin is another thing: what it has at once is used up by then.
+  // The beginning differs: a user's initial allowance is used up by then.
   const auto from = std::chrono::steady_clock::now() + std::chrono::seconds(kFloodedSeconds);
   while (std::chrono::steady_clock::now() < from) launches(cluster, 1);
   std::vector<int64_t> running = launches(cluster, count);
@@ -88,13 +88,13 @@ int64_t metric(const test::Cluster& cluster, const std::string& name) {
 }
 
 std::string row_of(const Flood& flood, int pairs, int count) {
-  // A cluster for each, so that its memory is that of this flood.
+  // A separate cluster for each, so that its memory is that of this flood.
   const test::Cluster cluster({.agents = 1});
   const fs::path dir = cluster.dir();
   for (const fs::path& passed : {dir.parent_path(), dir}) {
     fs::permissions(passed, fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
   }
-  launches(cluster, 20);  // Warm.
+  launches(cluster, 20);  // warm up
   const pid_t master = cluster.pid_of("master");
   const int64_t idle_kib = bench::memory_kib(master, "VmRSS");
   std::vector<int64_t> at_sink;
@@ -103,9 +103,9 @@ std::string row_of(const Flood& flood, int pairs, int count) {
   for (int pair = 0; pair < pairs; ++pair) {
     std::vector<int64_t> sink;
     std::vector<int64_t> own;
-    // A user that has flooded can begin no connections for some seconds.
+    // a user that has flooded cannot make connections for some seconds
     const uid_t uid = static_cast<uid_t>(pair % kUsers + 1);
-    // Which comes first alternates, so that a machine that becomes busier favours neither.
+    // The order alternates, so that a machine that becomes busier affects both equally.
     if (pair % 2 == 0) sink = beside(cluster, flood, uid, false, count);
     own = beside(cluster, flood, uid, true, count);
     if (pair % 2 == 1) sink = beside(cluster, flood, uid, false, count);

@@ -1,5 +1,5 @@
-// What identity and limits cost a launch: short commands of another user in groups with limits,
-// and the same of the agent's own user without, in turn.
+// The cost of identity and limits for a launch: short commands of another user in groups with
+// limits, and the same commands of the agent's own user without limits, in turn.
 //
 //   build/bin/launch_cost [TASKS [PAIRS [RESULTS.md]]]   as root
 
@@ -36,14 +36,14 @@ int main(int argc, char** argv) {
 
   const auto measure = [&](bool is_on) {
     const bench::LoadedAgent loaded({is_on ? "--limits=required" : "--limits=none"});
-    loaded.run_true(100, kAtOnce, is_on);  // the first ones find nothing ready
+    loaded.run_true(100, kAtOnce, is_on);  // the first ones find no warm executor
     return loaded.run_true(tasks, kAtOnce, is_on);
   };
   std::string rows;
   std::vector<int64_t> cpu_ratios;
   std::vector<int64_t> time_ratios;
   for (int pair = 0; pair < pairs; ++pair) {
-    // Which comes first alternates, so that a machine that becomes busier favours neither.
+    // The order alternates, so that a machine that becomes busier affects both equally.
     const bool on_first = pair % 2 == 1;
     bench::LoadCost on;
     if (on_first) on = measure(true);

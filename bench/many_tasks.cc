@@ -1,5 +1,5 @@
-// 100,000 short tasks through one agent: what it keeps of them. Then all of their sandboxes are
-// removed, while the agent is asked how it is.
+// 100,000 short tasks through one agent, and the memory and files that it keeps for them. Then all
+// of their sandboxes are removed, while the agent is asked for its status.
 //
 //   build/bin/many_tasks [TASKS [RESULTS.md]]
 
@@ -42,7 +42,7 @@ int64_t entries_of(const fs::path& directory) {
 }
 
 struct Disk {
-  int64_t files = 0;  // and directories and links
+  int64_t files = 0;  // including directories and links
   int64_t bytes = 0;  // of their blocks
 };
 Disk disk_of(const fs::path& root) {
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
                 int64_t{tasks} / kSteps * 1'000'000 / cost.micros);
   }
 
-  // Its next life finds all of them old.
+  // its next life finds that all of them are old
   sleep(2);
   const Clock::time_point begin = Clock::now();
   loaded.restart({"--sandbox_age=1s"});

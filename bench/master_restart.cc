@@ -1,7 +1,7 @@
-// A master is killed with agents connected and tasks running, and begins anew: how long until it
-// serves again, what that costs its loop thread, and what it holds in memory for each agent and
-// task. The master is the real process with SQLite; agents and schedulers are the production cores
-// on real connections, in a few processes of this program.
+// A master is killed with agents connected and tasks running, and restarts: the time until it
+// serves again, the cost for its loop thread, and its memory for each agent and task. The master is
+// the real process with SQLite; agents and schedulers are the production cores on real connections,
+// in a few processes of this program.
 //
 //   build/bin/master_restart --agents 10000 --tasks 100000
 
@@ -33,7 +33,7 @@ namespace {
 using namespace proffer;
 using namespace proffer::bench;
 
-// CPU of the first thread alone, which runs the loop, in microseconds.
+// CPU of the first thread, which runs the loop, in microseconds.
 int64_t loop_thread_cpu(pid_t pid) {
   std::ifstream in(text("/proc/", pid, "/task/", pid, "/schedstat"));
   int64_t nanos = 0;
@@ -63,8 +63,8 @@ int64_t bytes_per_bare_peer(int peers) {
   return (after - before) * 1'024 / connected;
 }
 
-// Until the master has carried out what was asked and answered: acknowledgements of the last tasks
-// are on their way when the tasks run.
+// Until the master has handled all requests and answers: when the tasks run, acknowledgements of
+// the last ones are still on their way.
 void wait_until_calm(pid_t master) {
   constexpr int64_t kLook = 500'000;  // microseconds
   int64_t cpu = cpu_micros(master);
@@ -81,13 +81,13 @@ void wait_until_calm(pid_t master) {
 }
 
 struct Restart {
-  int64_t ready = 0;    // microseconds from the start to each
-  int64_t offered = 0;  // the task that waits
+  int64_t ready = 0;    // microseconds from the start to each event
+  int64_t offered = 0;  // the waiting task
   int64_t running = 0;
   int64_t all_back = 0;
   int64_t loop_cpu = 0;  // microseconds, until all were back
   int64_t cpu = 0;       // of all threads
-  int64_t rss = 0;       // KiB, then
+  int64_t rss = 0;       // KiB, at that time
 };
 
 std::string row(const std::vector<Restart>& all, const std::string& name,
@@ -157,7 +157,7 @@ int main(int argc, char** argv) {
     shared->probe_offered_at = 0;
     shared->probe_running_at = 0;
     Phase probing = phase;
-    probing.frameworks += i;  // a role of its own
+    probing.frameworks += i;  // a separate role
     const int64_t registrations_of_probes = shared->registrations;
     shared->frameworks_subscribed = 0;
     const pid_t probe = fork_body([&] { run_probe(probing, *shared); });

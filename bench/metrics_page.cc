@@ -1,5 +1,5 @@
-// What a page of /metrics costs a master with many agents and frameworks: CPU of the thread that
-// runs the loop, for each page, and how long the page takes.
+// The cost of a page of /metrics for a master with many agents and frameworks: CPU of the thread
+// that runs the loop, for each page, and the time of the page.
 //
 //   build/bin/metrics_page --agents 10000 --frameworks 1000
 
@@ -28,7 +28,7 @@ namespace {
 using namespace proffer;
 using namespace proffer::bench;
 
-// CPU of the first thread alone, which runs the loop, in microseconds.
+// CPU of the first thread, which runs the loop, in microseconds.
 int64_t loop_cpu_micros(pid_t pid) {
   std::ifstream in(text("/proc/", pid, "/task/", pid, "/schedstat"));
   int64_t nanos = 0;
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   wait_until("the tasks", 120, [&] { return shared->running >= phase.tasks; });
   wait_for(3 * kSecond);
 
-  // A page every 200 ms, beside the same time without any.
+  // A page every 200 ms, compared with the same time without pages.
   constexpr int64_t kEvery = 200'000'000;
   std::vector<int64_t> extra;
   std::vector<int64_t> took;

@@ -1,6 +1,6 @@
-// How many GPUs stay unallocated because what is free of them is in the wrong pieces: pods of the
-// trace openb, drawn at random, are submitted one by one to the allocator and never end (Weng et
-// al., USENIX ATC 2023, section 6.2). bench/openb makes a table and a plot of it.
+// How many GPUs stay unallocated because of fragmentation: pods of the trace openb, drawn at
+// random, are submitted one by one to the allocator and never end (Weng et al., USENIX ATC 2023,
+// section 6.2). bench/openb makes a table and a plot of it.
 //
 //   build/bin/openb_fragmentation NODES.csv PODS.csv [PLACEMENT [SEEDS [PERCENT [compact]]]]
 //
@@ -8,11 +8,11 @@
 // been asked for (to PERCENT, 130): "PLACEMENT SEED ASKED UNALLOCATED REFUSED", the first two
 // figures in percent of the cluster's GPUs, REFUSED in pods.
 //
-// With `compact`, how few of the nodes hold the pods that ask for PERCENT of the GPUs: nodes are
-// left out, the smallest first, and all pods are submitted again each time (cell compaction: Verma
-// et al., EuroSys 2015, section 5.1). One line for each seed: "PLACEMENT SEED NODES AT_LEAST OF".
-// AT_LEAST of the nodes, those with the most of a kind, have together what the pods ask of that
-// kind.
+// With `compact`, the smallest number of nodes that hold the pods that ask for PERCENT of the GPUs:
+// nodes are left out, the smallest first, and all pods are submitted again each time (cell
+// compaction: Verma et al., EuroSys 2015, section 5.1). One line for each seed: "PLACEMENT SEED
+// NODES AT_LEAST OF". AT_LEAST of the nodes, those with the most of a kind, have together what the
+// pods ask of that kind.
 
 #include <algorithm>
 #include <cstdio>
@@ -47,7 +47,7 @@ std::string content_of(const char* file) {
   return content.str();
 }
 
-// The options of a master with this placement policy, by the name of its flag.
+// The options of a master with this placement policy; its name is that of the flag's value.
 Result<AllocatorOptions> options_of(std::string_view placement) {
   master::MasterOptions options;
   if (placement != kDefaultPlacement) {
@@ -70,7 +70,7 @@ class Submission {
     allocator_.add_framework(framework_, role_, OfferMode::kAsks);
   }
 
-  // Whether the pod fits somewhere; then it runs for ever. A pod that does not fit is withdrawn: as
+  // True if the pod fits somewhere; then it runs forever. A pod that does not fit is withdrawn: as
   // nothing ends, it would never fit.
   bool submit(const Ask& pod) {
     now_ = now_ + milliseconds(1);
@@ -137,7 +137,7 @@ void submit_until(int64_t percent, const sim::Scenario& trace, const std::vector
   }
 }
 
-// Pods drawn until they ask for so much.
+// Draws pods until they ask for this much.
 std::vector<Ask> draw(int64_t percent, int64_t gpus, const std::vector<Ask>& pods, uint64_t seed) {
   std::vector<Ask> drawn;
   Prng random(seed);
@@ -148,7 +148,7 @@ std::vector<Ask> draw(int64_t percent, int64_t gpus, const std::vector<Ask>& pod
   return drawn;
 }
 
-// Whether each pod finds a place.
+// True if each pod finds a place.
 bool holds(const std::vector<sim::ScenarioAgent>& nodes, const std::vector<Ask>& pods,
            const AllocatorOptions& options) {
   Submission submission(nodes, options);
@@ -176,7 +176,7 @@ void compact(int64_t percent, const sim::Scenario& trace, const std::vector<Ask>
   constexpr size_t kLeastPart = 4;  // one by one would take four times as long
   const std::vector<Ask> pods = draw(percent, Submission(trace.agents, options).gpus(), all, seed);
   CHECK(holds(trace.agents, pods, options)) << "all nodes together do not hold the pods";
-  // The largest are kept first: as few of the others as are needed, by halving.
+  // The largest nodes are kept first; bisection finds how many of the others are needed.
   std::vector<sim::ScenarioAgent> kept = trace.agents;
   std::stable_sort(kept.begin(), kept.end(),
                    [](const sim::ScenarioAgent& a, const sim::ScenarioAgent& b) {

@@ -1,5 +1,5 @@
-// The same short tasks through one agent and through the tools that people use without a cluster,
-// in the same run, two at a time. Run it by bench/peers.
+// Runs the same short tasks through one agent and through tools without a cluster, in the same run,
+// two at a time. bench/peers runs it.
 //
 //   build/bin/peer_tasks [TASKS] [RESULTS.md]
 
@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 struct Cost {
   std::string what = {};
   int64_t micros = 0;
-  int64_t cpu_micros = 0;  // user and system, of all that took part
-  std::string parts = {};  // of it, for people
+  int64_t cpu_micros = 0;  // user and system, of all processes involved
+  std::string parts = {};  // its parts, for people
 };
 
 int64_t micros_since(Clock::time_point begin) {
@@ -39,9 +39,9 @@ Cost run_tool(const std::string& what, const std::string& pipeline) {
   return {what, micros_since(begin), bench::cpu_time_of_children() - before, {}};
 }
 
-// One scheduler, one agent. The CPU of the processes that go on (master, agent) is read before and
-// after; executors and their tasks are waited for by the agent, so they are its children's, and
-// the one process that they are forked from lives on beside it.
+// One scheduler, one agent. The CPU of the permanent processes (master, agent) is read before and
+// after. The agent reaps executors and their tasks, so they count as its children; the one process
+// from which they are forked stays alive beside it.
 Cost run_cluster(const std::string& what, int at_once, int tasks) {
   const bench::LoadCost cost = bench::LoadedAgent().run_true(tasks, at_once);
   return {what, cost.micros, cost.cpu(),
@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   }
   costs.push_back(run_cluster("Proffer, one agent: 2 at a time", 2, tasks));
   costs.push_back(run_cluster("Proffer, one agent: 8 at a time", 8, tasks));
-  // Once more, so that a machine that became quieter meanwhile favours nobody.
+  // Once more, so that a machine that became quieter meanwhile favours neither.
   costs.push_back(run_tool("`xargs -P2 -n1 sh -c true`, again",
                            "seq " + count + " | xargs -P2 -n1 sh -c true"));
 

@@ -3,7 +3,8 @@
 //   build/bin/bench_plot [--log] TITLE X_LABEL Y_LABEL <POINTS >PLOT.svg
 //
 // A line of POINTS is "SERIES X Y"; blanks in a series are written as _. The points of a series are
-// joined in their order. --log: both axes are logarithmic, and what is not above zero is left out.
+// joined in their order. --log: both axes are logarithmic, and points that are not above zero are
+// left out.
 
 #include <algorithm>
 #include <cmath>
@@ -20,10 +21,10 @@
 namespace proffer::bench {
 namespace {
 
-// The frame within the picture, in pixels. The names of the series stand to its right.
+// The frame within the picture, in pixels. The names of the series are to its right.
 constexpr double kWidth = 860, kHeight = 440;
 constexpr double kLeft = 80, kRight = 640, kTop = 40, kBottom = 380;
-// Told apart also by who confuses red and green (Okabe and Ito's).
+// Distinguishable for people who confuse red and green (Okabe and Ito).
 constexpr std::string_view kColours[] = {"#0072B2", "#D55E00", "#009E73",
                                          "#CC79A7", "#E69F00", "#56B4E9"};
 
@@ -46,7 +47,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// One axis: from values to pixels, and where it is marked.
+// One axis: it converts values to pixels, and has the marks.
 class Axis {
  public:
   Axis(bool log, double pixel_min, double pixel_max)
@@ -56,7 +57,7 @@ class Axis {
     min_ = std::min(min_, value);
     max_ = std::max(max_, value);
   }
-  // Widens the range to where marks are.
+  // Widens the range to the marks.
   void finish() {
     if (log_) {
       min_ = std::pow(10, std::floor(std::log10(min_)));
@@ -139,7 +140,7 @@ std::string plot(const std::vector<Series>& all, bool log, std::string_view titl
       "<text transform=\"translate(20,{:.1f}) rotate(-90)\" "
       "text-anchor=\"middle\">{}</text>\n",
       (kTop + kBottom) / 2, escaped(y_label));
-  // Names in the order in which the lines end, so that they can be told by height too.
+  // Names in the order in which the lines end, so that their height identifies them too.
   std::vector<const Series*> ranked;
   for (const Series& series : all) ranked.push_back(&series);
   std::stable_sort(ranked.begin(), ranked.end(), [](const Series* a, const Series* b) {

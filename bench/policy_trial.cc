@@ -1,6 +1,6 @@
-// How far forecasts of another policy (`proffer replay --with`) lie from what the policy does: five
-// workloads, each with several seeds, are simulated and recorded; the policy is tried on the
-// recording alone, and the workload is simulated once more with the policy.
+// The error of forecasts of another policy (`proffer replay --with`), compared with the policy's
+// real effect: five workloads, each with several seeds, are simulated and recorded; the policy is
+// tried on the recording alone, and the workload is simulated once more with the policy.
 //
 //   build/bin/policy_trial_bench [SEEDS] [RESULTS.md]
 

@@ -1,6 +1,6 @@
 // How long `proffer replay` takes for an hour of a cluster in which 100,000 tasks were launched and
-// a master was followed by another one. The hour is simulated time: the production master, agents
-// and drivers under the simulator, recorded in the format of --record.
+// the master changed once. The hour is simulated time: the production master, agents and drivers
+// under the simulator, recorded in the format of --record.
 //
 //   build/bin/replay_bench [RUNS] [RESULTS.md]
 
@@ -30,13 +30,13 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kAgents = 128;
 constexpr int64_t kFrameworks = 8;
-constexpr int64_t kTasks = 100'000;  // of all
+constexpr int64_t kTasks = 100'000;  // in total
 constexpr Duration kHour = hours(1);
 constexpr Duration kMasterEnds = minutes(30);
 constexpr Duration kMasterFollows = seconds(5);
 
-// Tasks of a minute on average, of eight frameworks in four roles with weights; they arrive evenly
-// until shortly before the hour is over, and take four fifths of the cluster.
+// Tasks of a minute on average, of eight frameworks in four roles with weights. They arrive evenly
+// until shortly before the end of the hour, and take four fifths of the cluster.
 sim::Scenario an_hour() {
   sim::Scenario scenario;
   scenario.until = kHour;
@@ -85,7 +85,8 @@ void record(const std::string& directory) {
   CHECK_EQ(logs.size(), 2u) << "a second master followed";
 }
 
-// Of `proffer` with these words, which must end well; its time is added to `micros`.
+// Runs `proffer` with these words, which must succeed, and returns its last line; adds its time to
+// `micros`.
 std::string last_line_of(test::Words words, std::vector<int64_t>& micros) {
   words.insert(words.begin(), test::program("proffer"));
   const auto begin = std::chrono::steady_clock::now();
@@ -118,7 +119,7 @@ int main(int argc, char** argv) {
   for (const auto& entry : fs::directory_iterator(home / "")) bytes += entry.file_size();
 
   std::vector<int64_t> micros;
-  std::vector<int64_t> with_micros;  // with another policy beside
+  std::vector<int64_t> with_micros;  // with another policy
   std::string total;
   for (int i = 0; i < runs; ++i) {
     const std::string last = last_line_of({"replay", home / "", "--json"}, micros);

@@ -17,8 +17,8 @@ std::string hundredths(int64_t value);
 // "| WHAT | p50 | p99 |\n" of microseconds, as milliseconds.
 std::string latency_row(const std::string& what, const std::vector<int64_t>& micros);
 
-// Replaces the section `name` of the file (or appends it) by `body` under a heading with the date,
-// machine, commit and command. Prints the section too.
+// Replaces the section `name` of the file (or appends it) with `body` under a heading with the
+// date, machine, commit and command. Prints the section too.
 void write_section(const std::string& path, const std::string& name, const std::string& command,
                    const std::string& body);
 

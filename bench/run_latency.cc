@@ -1,5 +1,6 @@
 // How long `proffer run -- true` takes on an idle local cluster: from the request leaving the
-// client to the update "running" there, beside fork and exec of the same command in the same run.
+// client to the update "running" there, compared with fork and exec of the same command in the same
+// run.
 //
 //   build/bin/run_latency [ROUNDS] [RESULTS.md]
 
@@ -54,13 +55,13 @@ int main(int argc, char** argv) {
   std::vector<int64_t> finished;
   std::vector<int64_t> whole;
   std::vector<int64_t> bare;
-  for (int i = 0; i < rounds + 5; ++i) {  // In turn, so that all meet the same machine.
+  for (int i = 0; i < rounds + 5; ++i) {  // alternating, for equal conditions
     const Latency latency = bench::run_once(cluster.master());
     const Clock::time_point begin = Clock::now();
     CHECK_EQ(cluster.proffer({"run", "--", "true"}).code, 0);
     const int64_t command = micros_since(begin);
     const int64_t spawned = fork_and_exec();
-    if (i < 5) continue;  // Warm.
+    if (i < 5) continue;  // warm up
     running.push_back(latency.running);
     finished.push_back(latency.finished);
     whole.push_back(command);

@@ -1,7 +1,6 @@
-// Many apps on one service scheduler: the CPU of its core to apply and launch them, to stand still
-// for a minute, and to begin anew while they run; its memory, and what it keeps in the store. The
-// core is the production one; agents and store are loops of this program, and take no part of the
-// CPU that is told.
+// Many apps on one service scheduler: the CPU of its core to apply and launch them, to idle for a
+// minute, and to restart while they run; its memory, and its data in the store. The core is the
+// production one; agents and store are loops of this program, and do not count in the reported CPU.
 //
 //   build/bin/service_scale
 
@@ -55,7 +54,7 @@ class Cluster {
       std::visit([this](const auto& one) { on(one); }, command);
     }
   }
-  // Until nothing is left to do at this moment.
+  // Runs until no event is left at this moment.
   void settle() {
     while (true) {
       if (!told_.empty()) {
@@ -91,7 +90,7 @@ class Cluster {
  private:
   void notify(sdk::Notification what) { handle(std::move(what)); }
 
-  // Of one agent, to the measure of the first ask.
+  // Offers resources of one agent, in the size of the first ask.
   bool offer() {
     if (asks_.empty()) return false;
     Offer offer{.id = OfferId(++offers_), .agent = AgentId(text("agent-", offers_ % FLAGS_agents))};

@@ -1,6 +1,6 @@
 #pragma once
 
-// What roles used in a calendar month, summed exactly: for bills.
+// The use of roles in a calendar month, summed exactly: for bills.
 
 #include <array>
 #include <map>
@@ -26,29 +26,30 @@ struct Month {
 // Errors: kInvalidArgument with what is allowed.
 Result<Month> parse_month(std::string_view text);
 
-// Of a unit times seconds. A large cluster's memory in a month does not fit 64 bits.
+// Thousandths of a unit times seconds. The memory of a large cluster in a month does not fit in 64
+// bits.
 __extension__ typedef __int128 Thousandths;
-// Of CPUs, MiB of memory and of disk, GPUs.
+// For CPUs, MiB of memory and of disk, GPUs.
 using UseSum = std::array<Thousandths, kResourceKinds.size()>;
 
 struct Accounting {
   Month month = {};
-  std::map<RoleName, UseSum> roles = {};  // of tasks directly in each
+  std::map<RoleName, UseSum> roles = {};  // of tasks directly in each role
   UseSum total = {};
   std::vector<proto::HistoryGap> gaps = {};  // that reach into the month
-  // The first use that is known, also of the days before the month: what was before it may have
-  // been forgotten.
+  // The first known use, which may be before the month. Use before it may have been forgotten.
   std::optional<Time> known_from = {};
 };
-// Asked for as well, to see whether the history reaches back to the month's beginning.
+// Also queried, to see whether the history reaches back to the beginning of the month.
 inline constexpr Duration kDaysBefore = hours(24 * 7);
 
-// A span that begins in the month counts in it: spans of the history end with each hour.
+// A period that begins in the month counts in it, since periods of the history end with each hour.
 void add(const proto::HistoryPage& page, Accounting& accounting);
 
-// "12.345" of 12345; exact.
+// "12.345" for 12345; exact.
 std::string decimal(Thousandths value);
-// One line for each role, after one of names; seconds are exact, hours rounded down to thousandths.
+// One line for each role, after a line of names. Seconds are exact, hours are rounded down to
+// thousandths.
 std::string accounting_csv(const Accounting& accounting);
 std::string accounting_json(const Accounting& accounting);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What an agent tells of itself, and of what its tasks use.
+// The status of an agent, and the use of its tasks.
 
 #include <string>
 
@@ -11,10 +11,10 @@
 
 namespace proffer::cli {
 
-// Asks the agent what tasks of the framework use; the answer is a status (proto::AgentStatus), of a
-// machine beyond the master's with the executors of that framework alone. `http_address`: as the
-// master says of the agent. Blocks while the master is asked for the way. Errors: as
-// FilePlaces::find.
+// The question to the agent for the use of the framework's tasks. The answer is a status
+// (proto::AgentStatus); from another machine than the master's it has only the executors of that
+// framework. `http_address`: the master's value for the agent. Blocks while it asks the master for
+// the address. Errors: as FilePlaces::find.
 Result<HttpQuestion> usage_question(FilePlaces& places, const FrameworkId& framework,
                                     const AgentId& agent, const std::string& http_address);
 

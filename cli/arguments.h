@@ -1,6 +1,6 @@
 #pragma once
 
-// What a command takes from its command line. CLI11 stays behind this.
+// The command line of a command. Only this file uses CLI11.
 
 #include <initializer_list>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace proffer::cli {
 
-// The words of one command. The targets live longer than parse().
+// The words of one command. The targets must outlive parse().
 class Arguments {
  public:
   // `usage` as in "proffer kill TASK".
@@ -27,21 +27,21 @@ class Arguments {
               const std::string& help);
   void option(const std::string& names, int64_t* target, const std::string& help);
   void option(const std::string& names, std::vector<std::string>* target, const std::string& help);
-  // --master, which most commands take.
+  // --master, an option of most commands.
   void master(std::string* target) {
     option("--master", target, "master's socket or HOST:PORT (default: see proffer --help)");
   }
   void required(const std::string& name, std::string* target, const std::string& help);
-  // Behind those; left as it is if it is not given.
+  // A positional argument after those; the target is unchanged if it is not given.
   void optional(const std::string& name, std::string* target, const std::string& help);
-  // Everything from the first word that is no option, or behind "--".
+  // All words from the first that is not an option, or after "--".
   void command_line(std::vector<std::string>* target, const std::string& help);
-  // Heads the options that are added after it, in the help.
+  // The heading of the options that are added after it, in the help.
   void group(const std::string& name);
-  // Command lines that end the help.
+  // Command lines at the end of the help.
   void examples(std::initializer_list<std::string_view> lines);
 
-  // None to go on; else the exit status: 0 after --help, 2 after an error was printed.
+  // None: continue; else the exit status: 0 after --help, 2 after an error was printed.
   std::optional<int> parse(const std::vector<std::string>& words);
 
  private:
@@ -49,8 +49,8 @@ class Arguments {
   std::unique_ptr<Impl> impl_;
 };
 
-// What a shell is given for the words of a command line: one word is that already; of several, each
-// is one argument.
+// The command line for a shell: one word is already a command line; of several words each becomes
+// one argument.
 std::string shell_command(const std::vector<std::string>& words);
 
 }  // namespace proffer::cli

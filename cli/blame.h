@@ -1,6 +1,6 @@
 #pragma once
 
-// What `proffer blame` says, as lines.
+// The output of `proffer blame`, as lines.
 
 #include <string>
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace proffer::cli {
 
-// The answer, then the reasons in the order of WaitReason, and what waits now.
+// The answer, then the reasons in the order of WaitReason, and the waiting asks.
 std::vector<std::string> blame_lines(const proto::Blame& blame);
 
-// As the master would have said of a task that it has forgotten.
+// The answer for a task that the master has forgotten.
 proto::Blame blame_of(const proto::EndedTask& ended, Time now);
-// Of the tasks of a role and those below it since then, from spans of the history.
+// The answer for the tasks of a role and those below it since then, from periods of the history.
 proto::Blame blame_of(const RoleName& role, const std::vector<proto::RoleWait>& spans, Time since,
                       Time now);
 

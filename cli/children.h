@@ -1,6 +1,6 @@
 #pragma once
 
-// The processes that `proffer dev` starts, and everything that they leave behind.
+// The processes that `proffer dev` starts, and all their descendants.
 
 #include <functional>
 #include <map>
@@ -14,10 +14,10 @@
 
 namespace proffer::cli {
 
-// Makes this process the one that orphans of its descendants are given to, so that none escapes.
+// Makes this process the parent of all orphans among its descendants, so that none escapes.
 class Children {
  public:
-  // Tells of each child that it started and that ended, with words for how: "exit code 1".
+  // Called for each child that it started and that ended; `how` as in "exit code 1".
   using Ended = std::function<void(const std::string& name, const std::string& how)>;
   Children(Loop& loop, Ended ended);
 
@@ -25,14 +25,14 @@ class Children {
   // kInternal.
   Result<void> start(const std::string& name, std::vector<std::string> command,
                      const std::string& log_path);
-  // A signal to one child, if it is there.
+  // Signals one child, if it exists.
   void signal(const std::string& name, int signal) const;
   bool is_running(const std::string& name) const;
   size_t running() const { return children_.size(); }
   pid_t pid(const std::string& name) const;  // 0: not running
 
-  // SIGKILL to every descendant, again and again until none is left. Blocks, milliseconds as a
-  // rule.
+  // Sends SIGKILL to every descendant, again and again until none is left. Blocks, usually for
+  // milliseconds.
   static void end_all_descendants();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Each command in a file of its own: words in, exit status out.
+// The commands, each in its own file. Input is the words, output the exit status.
 
 #include <string>
 #include <vector>

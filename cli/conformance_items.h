@@ -1,6 +1,6 @@
 #pragma once
 
-// The list of `proffer conformance`: what goes wrong in each item, and what is expected then.
+// The items of `proffer conformance`: the fault of each, and the expected result.
 
 #include <span>
 #include <string_view>
@@ -12,12 +12,12 @@ namespace proffer::cli {
 struct ConformanceItem {
   std::string_view name;
   std::string_view what;
-  // Makes the fault, in a trial whose scheduler was just started, and judges.
+  // Makes the fault in a trial whose scheduler was just started, and returns the verdict.
   Outcome (*run)(Trial&);
   TrialTimes times = {};
 };
 
-// In the order in which they are reported.
+// In the order of the report.
 std::span<const ConformanceItem> conformance_items();
 
 }  // namespace proffer::cli

@@ -1,8 +1,8 @@
 #pragma once
 
-// Between a scheduler and its master: passes frames on unchanged, sees what they are, and now and
-// then delays or holds them, drops an end, or keeps acknowledgements back. Nothing is made up here:
-// what a scheduler is told twice, a master told it twice.
+// The proxy between a scheduler and its master. It passes frames on unchanged, decodes them, and
+// for some items delays or holds them, drops a connection, or loses acknowledgements. It never
+// invents frames: a scheduler receives an update twice only if a master sent it twice.
 
 #include <cstddef>
 #include <deque>
@@ -25,7 +25,7 @@ namespace proffer::cli {
 class ConformanceProxy {
  public:
   enum class To : uint8_t { kMaster, kScheduler };
-  // After it was passed on. What cannot be decoded is passed on unseen.
+  // Called after a frame was passed on. Frames that cannot be decoded are passed on without a call.
   using Seen = std::function<void(To, const proto::Message&)>;
 
   // Errors: kFailedPrecondition, kUnavailable.
@@ -34,26 +34,26 @@ class ConformanceProxy {
   ConformanceProxy(const ConformanceProxy&) = delete;
   ConformanceProxy& operator=(const ConformanceProxy&) = delete;
 
-  // Where the scheduler finds its master.
+  // The address at which the scheduler finds its master.
   std::string address() const { return "127.0.0.1:" + std::to_string(router_->port()); }
 
   // --- faults ------------------------------------------------------------------------------------
-  // After the first frame for which this holds was passed on, all later ones wait, both ways, until
+  // After the first frame for which `matches` is true, all later frames wait, both ways, until
   // go_on(). None: never.
   using Matches = std::function<bool(To, const proto::Message&)>;
   void hold_after(Matches matches) { hold_after_ = std::move(matches); }
   bool is_holding() const { return holding_; }
   void go_on();
-  // From the first Offers on, what the master says waits until it has taken one of them back.
+  // From the first Offers on, the master's frames wait until it has rescinded one of these offers.
   void hold_offers_until_rescinded();
   bool rescinded() const { return rescinded_; }
-  // The next acknowledgement is lost, and all that the scheduler says after it, until the
-  // connection is cut.
+  // The next acknowledgement is lost, and all later frames of the scheduler, until the connection
+  // is cut.
   void lose_acknowledgement() { losing_ = true; }
   size_t lost() const { return lost_; }
-  // Both ends of all connections; what waits is lost. Each end makes a new one.
+  // Cuts all connections at both ends; waiting frames are lost. Each end makes a new connection.
   void cut();
-  // From now on each frame takes so long, each way.
+  // From now on each frame is delayed by this time, both ways.
   void delay(Duration delay) { delay_ = delay; }
 
  private:
@@ -64,7 +64,7 @@ class ConformanceProxy {
   struct Link {
     std::unique_ptr<Dealer> dealer = {};
     bool connected = false;
-    std::deque<Frame> up = {};  // before it is connected, held, or not yet due
+    std::deque<Frame> up = {};  // waiting for the connection, held, or not yet due
     std::deque<Frame> down = {};
   };
 
@@ -75,7 +75,7 @@ class ConformanceProxy {
   void send_down(PeerId peer, std::span<const std::byte> frame);
   void look(To to, const proto::Message& message);
   Frame frame_of(std::span<const std::byte> bytes) const;
-  // Whether the first of these may leave now; if it only is not due, the timer is armed for it.
+  // True if the first of these may leave now. If it is only not due yet, sets the timer for it.
   bool may_leave(const std::deque<Frame>& frames);
   void flush();
   void lose(PeerId peer);
@@ -94,7 +94,7 @@ class ConformanceProxy {
   size_t lost_ = 0;
   uint64_t seeds_ = 0;
   Duration delay_ = {};
-  Timer timer_;  // for the frame that is due first
+  Timer timer_;  // for the first frame that is due
   std::optional<Time> timer_due_;
 };
 

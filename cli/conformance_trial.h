@@ -1,8 +1,8 @@
 #pragma once
 
-// One cluster and the scheduler in it, with a proxy between scheduler and master that sees what
-// they say (conformance_witness.h says what is wrong about it) and makes the faults that need one;
-// agents, executors, master and scheduler are killed as processes.
+// One cluster with the scheduler under test. A proxy between scheduler and master observes their
+// frames (conformance_witness.h judges them) and makes the faults of frames; agents, executors,
+// master and scheduler are killed as processes.
 
 #include <functional>
 #include <memory>
@@ -18,51 +18,51 @@
 
 namespace proffer::cli {
 
-// How long a master waits for the scheduler's answer, and for agents that are silent.
+// How long a master waits for the scheduler's answer, and for silent agents.
 struct TrialTimes {
   Duration lease = seconds(5);
   Duration agent_timeout = seconds(4);
   Duration reregistration = seconds(4);
   Duration revoke_grace = seconds(3);
-  Duration delay = {};  // of each frame between scheduler and master, each way
+  Duration delay = {};  // of each frame between scheduler and master, both ways
 };
 
 class Trial {
  public:
-  // `options` outlives it. `dir` is there, and empty.
+  // `options` must outlive it. `dir` must exist and be empty.
   Trial(const ConformanceOptions& options, std::string dir, const TrialTimes& times);
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  // The cluster and the proxy, then the scheduler.
+  // Starts the cluster and the proxy, then the scheduler.
   Result<void> start();
-  // By --restart-with, after its end.
+  // Restarts it with --restart-with after its end.
   Result<void> start_scheduler_again();
   void end_scheduler(int signal);
-  // A framework of a role that is guaranteed the whole cluster, and asks for all of it. Errors: the
-  // master's.
+  // Starts a framework in a role that is guaranteed the whole cluster; it asks for all of it.
+  // Errors: the master's.
   Result<void> start_rival();
   Result<void> drain(const AgentId& agent);
-  // kill -9 of the executor of a task; false if it is not there.
+  // kill -9 of the executor of a task; false if it does not run.
   bool kill_executor(const TaskId& task) const;
-  // That the master knows as alive. None: it does not say.
+  // The tasks that the master knows as alive. None: it does not answer.
   std::optional<std::vector<TaskId>> living_tasks() const;
 
-  // --- what happens ------------------------------------------------------------------------------
+  // --- events ------------------------------------------------------------------------------------
   Time now() const { return loop_.now(); }
   bool has_ended() const { return how_.has_value(); }
   // "exit code 0", "signal 9 (Killed)".
   const std::optional<std::string>& how() const { return how_; }
   bool wait(Duration at_most, const std::function<bool()>& ready);
-  // Until it has a task or, in a reasonable time, has none.
+  // Waits until the scheduler has a task, or has had none for a reasonable time.
   void await_work();
-  // Holds everything once a frame like this has passed. False: none came, or it ended before.
+  // Holds all frames after one that matches. False: none came, or the scheduler ended before.
   bool hold_after(ConformanceProxy::Matches matches);
-  // Its end, or until nothing more happens, or enough has. `at_least`: the time that the fault
-  // takes.
+  // Waits for the scheduler's end, or until nothing more happens, or `is_enough`. `at_least`: the
+  // duration of the fault.
   void settle(Duration at_least = Duration(), const std::function<bool()>& is_enough = nullptr);
-  // After settle(). `wrong`: what the item itself found.
+  // Call it after settle(). `wrong`: the problems that the item itself found.
   Outcome judge(const std::string& seen, std::vector<std::string> wrong = {});
   Outcome failed(std::string why) const;
   std::vector<std::string> last_output() const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a scheduler was told and what it said, and what is wrong with that. Fed by the proxy;
-// decides nothing about how the faults are made.
+// Observes the messages to and from a scheduler, and finds the faults in them. The proxy passes it
+// the messages; it has no part in making faults.
 
 #include <map>
 #include <optional>
@@ -16,16 +16,16 @@ namespace proffer::cli {
 
 class ConformanceWitness {
  public:
-  // `lease`: of each offer. `delay`: of each frame, each way.
+  // `lease`: of each offer. `delay`: of each frame, both ways.
   ConformanceWitness(Duration lease, Duration delay) : lease_(lease), delay_(delay) {}
 
   void see(ConformanceProxy::To to, const proto::Message& message, Time now);
   // The scheduler's process began, or ended.
   void process_began() { alive_ = true; }
   void process_ended(Time now);
-  // It did something wrong already, which no time mends.
+  // True if it has made a permanent mistake already.
   bool is_wrong() const { return !wrong_.empty(); }
-  // What is wrong by now, one line each.
+  // The problems so far, one line each.
   std::vector<std::string> complaints(Time now) const;
 
   // --- the session -------------------------------------------------------------------------------
@@ -34,31 +34,31 @@ class ConformanceWitness {
   bool torn_down() const { return torn_down_at_.has_value(); }
   bool remembers_tasks() const { return remembers_tasks_; }
   Duration failover_timeout() const { return failover_timeout_; }
-  // Something other than heartbeats passed last.
+  // The last time at which a frame other than a heartbeat passed.
   Time last_active() const { return last_active_; }
 
   // --- asks and offers ---------------------------------------------------------------------------
   size_t offers() const { return offers_told_; }
-  // Tasks that it wants beside those that it has launched. 0 with open offers.
+  // The tasks that it wants in addition to its launches. 0 with open offers.
   int64_t wanted() const;
-  // The largest number of tasks that lived or were wanted at one time. None with open offers.
+  // The largest number of live and wanted tasks at one time. None with open offers.
   std::optional<int64_t> most_wanted() const;
-  // Why asks that are declared fit no agent, as the master said; empty: none is so.
+  // Why declared asks fit no agent, from the master; empty: all could fit.
   const std::string& never_fits() const { return never_fits_; }
 
   // --- tasks -------------------------------------------------------------------------------------
   size_t launches() const { return launches_; }
   size_t tasks() const { return tasks_.size(); }
-  // Launched, and not told how they ended.
+  // Launched, and their ends were not reported to it.
   std::vector<TaskId> open_tasks() const;
   size_t told(proto::TaskState state) const;
-  // Ends that it was told and did not want: failed, killed, lost or gone.
+  // Reported ends that it did not want: failed, killed, lost or gone.
   size_t bad_ends() const { return bad_ends_; }
-  // Of the last task that failed by itself, what its update said.
+  // The text of the update for the last task that failed by itself.
   const std::string& last_failure() const { return last_failure_; }
-  // Revoke notices that it was told.
+  // Revoke notices that it received.
   size_t notices() const { return notices_; }
-  // The executor that it named for a task, or the task's own.
+  // The executor that it named for a task, or else the task's own.
   ExecutorId executor_of(const TaskId& task) const;
 
   // --- updates -----------------------------------------------------------------------------------
@@ -77,14 +77,14 @@ class ConformanceWitness {
     Time since = {};
   };
   struct Task {
-    std::optional<proto::TaskState> state = {};  // as it was told last
+    std::optional<proto::TaskState> state = {};  // as last reported to it
     AskName ask = {};
     ExecutorId executor = {};
   };
-  // One ask as it was declared, less what was launched since.
+  // One declared ask, less the launches since.
   struct Wanted {
     int64_t count = 0;
-    int64_t refused = 0;  // since it was declared
+    int64_t refused = 0;  // since its declaration
   };
 
   void to_master(const proto::Message& message, Time now);
@@ -98,10 +98,10 @@ class ConformanceWitness {
   void forget_offers();
   void forget_framework();
   void note_wanted();
-  // Once, however often it happens.
+  // Each text is reported only once.
   void wrong(std::string what);
   std::string unacknowledged(Time now, bool again) const;
-  // An update that came shortly before the scheduler ended may be unread on its way.
+  // An update shortly before the scheduler's end may have been lost unread.
   void excuse_last_updates(Time now);
 
   Duration lease_;
@@ -118,19 +118,19 @@ class ConformanceWitness {
   Time last_active_;
 
   std::map<AskName, Wanted> wanted_;
-  std::set<AskName> declared_names_;  // ever
-  bool wanted_before_ = false;        // when the connection before ended
+  std::set<AskName> declared_names_;  // in all sessions
+  bool wanted_before_ = false;        // when the previous connection ended
   bool declared_ = false;             // in this session
   int64_t most_wanted_ = 0;
   std::string never_fits_;
-  // Of this session: offers that it has, has answered, and was told are void.
+  // In this session: offers that are open, answered, and void.
   std::map<OfferId, Held> offers_;
   std::set<OfferId> answered_;
   std::map<OfferId, Time> rescinded_;
   size_t offers_told_ = 0;
 
   std::map<TaskId, Task> tasks_;
-  size_t open_ = 0;  // of these, launched and not told how they ended
+  size_t open_ = 0;  // of these, launched and without a reported end
   size_t launches_ = 0;
   size_t bad_ends_ = 0;
   size_t notices_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where an agent of this machine is, as its address.json says.
+// The place of an agent on this machine, from its address.json.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ struct DaemonPlace {
   std::string http = {};   // its socket for files
 };
 
-// none: there is no such file, or another user than root and this one wrote it.
+// None: there is no such file, or it was written by a user other than root and this one.
 std::optional<DaemonPlace> read_daemon_place(const std::string& dir);
 
 }  // namespace proffer::cli

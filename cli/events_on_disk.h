@@ -9,9 +9,9 @@
 
 namespace proffer {
 
-// The newest events in the log at `directory`, the oldest first, each in a line of JSON that ends
-// with a newline: as many as `bytes_max` bytes have room for. Changes nothing. Errors: kNotFound,
-// there is no log; kUnavailable.
+// The newest events of the log in `directory`, oldest first, each a line of JSON with a newline: as
+// many as fit in `bytes_max` bytes. Changes nothing. Errors: kNotFound: there is no log;
+// kUnavailable.
 Result<std::string> events_on_disk(const std::string& directory, size_t bytes_max);
 
 }  // namespace proffer

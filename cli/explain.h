@@ -1,6 +1,6 @@
 #pragma once
 
-// What `proffer explain` says, as lines.
+// The output of `proffer explain`, as lines.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,9 @@
 
 namespace proffer::cli {
 
-// The answer, then what it is made of.
+// The answer, then its details.
 std::vector<std::string> explain_lines(const proto::Explanation& explanation);
-// When its asks will probably start.
+// The estimated starts of its asks.
 std::vector<std::string> start_lines(const std::vector<proto::PendingRow>& pending);
 std::vector<std::string> explain_lines(const proto::ExplainedRole& role);
 std::vector<std::string> explain_lines(const proto::ExplainedTask& task);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the files of tasks are read: at a Unix socket of this machine, or at an agent of another
-// one by TLS, with a token that the master makes.
+// Where to read the files of tasks: at a Unix socket of this machine, or over TLS at an agent on
+// another machine, with a token that the master makes.
 
 #include <chrono>
 #include <map>
@@ -21,13 +21,13 @@ class FilePlaces {
  public:
   explicit FilePlaces(Masters masters) : masters_(std::move(masters)) {}
 
-  // Where `agent` serves files of the framework. `http_address` is what the master says of it: a
-  // socket on the master's machine, or nothing. If that is not this machine, the master is asked; a
-  // token serves for all tasks of the framework there, for half of its time. Errors: the master's,
-  // with what to do if the agent serves its own machine only.
+  // The place where `agent` serves files of the framework. `http_address` is the master's value for
+  // it: a socket on the master's machine, or empty. If that is not this machine, the master is
+  // asked; a token is for all tasks of the framework on the agent, and is used for half of its
+  // lifetime. Errors: the master's, with a hint if the agent serves only its own machine.
   Result<HttpPlace> find(const FrameworkId& framework, const AgentId& agent,
                          const std::string& http_address);
-  // The place did not serve: the agent may have begun another life.
+  // The place did not work: the agent may have restarted.
   void forget(const FrameworkId& framework, const AgentId& agent) {
     known_.erase({framework, agent});
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The live cluster as its master sees it.
+// Takes a snapshot of the live cluster from its master.
 
 #include "cli/master_client.h"
 #include "common/result.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// A master and agents as child processes, for commands that need a cluster of their own and do
-// things to it.
+// A master and agents as child processes, for commands that need their own cluster and make faults
+// in it.
 
 #include <functional>
 #include <string>
@@ -13,33 +13,33 @@
 
 namespace proffer::cli {
 
-// Turns the loop until `ready`, for at most so long; whether it became ready. Asks every few
-// milliseconds.
+// Runs the event loop until `ready`, for at most this time. True if it became ready. Checks every
+// few milliseconds.
 bool turn_until(Loop& loop, Duration at_most, const std::function<bool()>& ready);
 
 class LocalCluster {
  public:
   struct Options {
-    std::string dir = {};  // exists, empty
+    std::string dir = {};  // must exist and be empty
     int agents = 2;
     std::string resources = "cpus:4;mem:4096";
     std::vector<std::string> master_flags = {};
   };
   LocalCluster(Loop& loop, Children& children, Options options);
-  // kill -9 for what still runs, and for all executors.
+  // kill -9 for all running processes, including executors.
   ~LocalCluster();
   LocalCluster(const LocalCluster&) = delete;
   LocalCluster& operator=(const LocalCluster&) = delete;
 
-  // All agents are registered. Errors: kNotFound, kInternal, kTimeout.
+  // Returns when all agents are registered. Errors: kNotFound, kInternal, kTimeout.
   Result<void> start();
   const Address& master() const { return master_; }
 
   // kill -9; false if it did not end.
   bool kill(const std::string& name);
-  // Again on the same port, with its registry.
+  // Restarts the master on the same port, with its registry.
   Result<void> start_master_again();
-  // Stops the agents' processes, so that they say nothing, until they are let go on.
+  // Stops the agents' processes (SIGSTOP), so that they send nothing, until they are resumed.
   void pause_agents() const;
   void resume_agents() const;
   bool owns(const std::string& name) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One address, one question at a time: calls to the master's API.
+// Calls to the master's API: one address, one call at a time.
 
 #include <optional>
 #include <string>
@@ -17,24 +17,25 @@
 
 namespace proffer::cli {
 
-// --master, else $PROFFER_MASTER, else as find_masters(). Errors: kInvalidArgument.
+// The value of --master, else $PROFFER_MASTER, else find_masters(). Errors: kInvalidArgument.
 Result<Masters> master_address(const std::string& flag);
 
 using CallResult = sdk::MasterReply;
 
-// Asks once, on a connection of its own, and waits for the answer. Errors: kUnavailable if the
-// master does not answer in time, with a hint; else the master's.
+// Calls once, on its own connection, and waits for the answer. Errors: kUnavailable if the master
+// does not answer in time, with a hint; else the master's.
 Result<CallResult> call(const Masters& master, std::string_view method, std::string_view arguments,
                         Duration timeout = seconds(5));
-// The same with other keys than those of the user.
+// The same with other keys than the user's.
 Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& keys,
                         std::string_view method, std::string_view arguments,
                         Duration timeout = seconds(5));
 
-// Whether a master answers to these keys, if only with a refusal of the call: then it knows them.
+// True if a master answers to these keys, even with a refusal of the call, since it then knows
+// them.
 bool is_known(const Masters& master, const ClientKeys& keys, Duration timeout = seconds(5));
 
-// All pages of a list. `parse` as proto::parse_agents.
+// All pages of a list. `parse` is a function such as proto::parse_agents.
 template <class Row>
 Result<std::vector<Row>> call_list(const Masters& master, std::string_view method,
                                    proto::TaskQuery query,
@@ -62,8 +63,8 @@ extern template Result<std::vector<proto::TaskRow>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));
 
-// The one task that `word` (FRAMEWORK/TASK or a unique prefix of it or of the task's id) means,
-// ended ones too. Errors: kNotFound, kInvalidArgument (several, with the first candidates).
+// The only task that matches `word` (FRAMEWORK/TASK or a unique prefix of it or of the task's id),
+// including ended tasks. Errors: kNotFound, kInvalidArgument (several; with the first candidates).
 Result<proto::TaskRow> find_task(const Masters& master, const std::string& word);
 
 }  // namespace proffer::cli

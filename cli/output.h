@@ -1,6 +1,6 @@
 #pragma once
 
-// What commands print: tables and JSON to standard output, errors to standard error; all of it by
+// The output of commands: tables and JSON on standard output, errors on standard error, all through
 // net/terminal.h.
 
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The output of many running tasks at once, on one thread of its own.
+// Streams the output of many running tasks at once, on one separate thread.
 
 #include <functional>
 #include <memory>
@@ -20,20 +20,20 @@ class OutputStreams {
   using Failed = std::function<void(const FrameworkId&, const TaskId&, const std::string& why)>;
 
   OutputStreams(const Masters& master, Sink sink, Failed failed);
-  // Cuts what still streams.
+  // Cuts the streams that still run.
   ~OutputStreams();
   OutputStreams(const OutputStreams&) = delete;
   OutputStreams& operator=(const OutputStreams&) = delete;
 
-  // Follows both files of a task that runs, until it has ended. `http_address` is where its agent
-  // serves files on its machine, or empty: the master is asked. A stream that breaks (its agent
-  // restarts) is taken up where it was. Any thread; at most 100 tasks stream at once, the others
-  // wait their turn.
+  // Follows both output files of a running task until it has ended. `http_address` is where its
+  // agent serves files on its machine, or empty: the master is asked. A broken stream (its agent
+  // restarts) continues at its last place. Any thread. At most 100 tasks stream at once; the others
+  // wait for their turn.
   void follow(const FrameworkId& framework, const TaskId& task, const AgentId& agent,
               const std::string& http_address);
-  // The task has ended: a broken stream is tried only a few more times. Any thread.
+  // The task has ended: a broken stream is retried only a few more times. Any thread.
   void ended(const TaskId& task);
-  // Blocks until all that was asked for has been written.
+  // Blocks until all requested output has been written.
   void wait();
 
  private:

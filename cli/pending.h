@@ -1,7 +1,6 @@
 #pragma once
 
-// When what waits will probably start: `proffer tasks --pending`, and what `proffer explain` says
-// of it.
+// Estimated starts of waiting asks, for `proffer tasks --pending` and `proffer explain`.
 
 #include <functional>
 #include <string>
@@ -13,19 +12,19 @@
 
 namespace proffer::cli {
 
-// "in 40s, in nine of ten cases within 2m", or why that is not known. Of an ask with several tasks
-// also when the last of them starts.
+// "in 40s, in nine of ten cases within 2m", or why there is no estimate. For an ask with several
+// tasks also the start of the last one.
 std::string start_text(const proto::PendingRow& row);
 
-// Whether some forecast is still being made.
+// True if some forecast is still being made.
 bool waits_for_forecast(const std::vector<proto::PendingRow>& rows);
 
-// All asks whose FRAMEWORK/ASK begins so, page by page.
+// All asks whose FRAMEWORK/ASK has this prefix, page by page.
 Result<void> read_pending(const Masters& master, const std::string& prefix,
                           proto::PendingPage& page);
 
-// Asks again, while a forecast is being made, at most so many times, five in a second. `ask` must
-// set `rows`.
+// Retries while a forecast is being made, at most this many times, five per second. `ask` must set
+// `rows`.
 Result<void> ask_until_forecast(const std::function<Result<void>()>& ask,
                                 const std::vector<proto::PendingRow>& rows, int times);
 

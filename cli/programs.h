@@ -1,6 +1,6 @@
 #pragma once
 
-// Our programs lie beside each other.
+// The project's programs, which are installed beside each other.
 
 #include <string>
 #include <string_view>
@@ -14,16 +14,16 @@ namespace proffer::cli {
 // The path of proffer-<name>: in $PROFFER_BIN_DIR, else beside this executable. Errors: kNotFound.
 Result<std::string> find_program(std::string_view name);
 
-// Becomes proffer-<name> with these words. Returns only an error.
+// Executes proffer-<name> with these words in place of this process. Returns only an error.
 Error become(std::string_view name, const std::vector<std::string>& words);
 
-// A path by which a program that output_of() starts reads the file that it was given.
+// The path at which a program started by output_of() reads `file`.
 inline constexpr std::string_view kGivenFile = "/proc/self/fd/3";
 
-// What proffer-<name> with these words writes to its standard output. Blocks until it ends. `file`
-// is the content of kGivenFile, in memory: nothing is left however this process ends, and the
+// Returns the standard output of proffer-<name> with these words. Blocks until it ends. `file` is
+// the content of kGivenFile, in memory: nothing is left behind however this process ends, and the
 // program ends with it. Errors: kNotFound, kTimeout (it was killed at the limit), kInternal (it
-// cannot be started, or ends with another code than 0; its standard error is this process's).
+// cannot be started, or ended with a code other than 0; its standard error is this process's).
 Result<std::string> output_of(std::string_view name, const std::vector<std::string>& words,
                               std::string_view file, Duration limit);
 

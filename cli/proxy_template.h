@@ -4,9 +4,9 @@
 //
 //   #! each APP PORT: TEXT
 //
-// stays, and is followed by TEXT once for each server of the app, with ~{host}, ~{port} (the number
-// of the port that the app names PORT), ~{instance} (its task id) and ~{slot} replaced. For the
-// proxy such a line is a comment.
+// is kept, and is followed by TEXT once for each server of the app, with ~{host}, ~{port} (the
+// number of the port that the app names PORT), ~{instance} (its task id) and ~{slot} replaced. For
+// the proxy such a line is a comment.
 
 #include <set>
 #include <string>
@@ -20,21 +20,21 @@ namespace proffer::cli {
 
 class ProxyTemplate {
  public:
-  // Errors: kInvalidArgument says which line is wrong and how it is right.
+  // Errors: kInvalidArgument names the line and its correct form.
   static Result<ProxyTemplate> parse(std::string_view text);
 
   const std::set<std::string>& apps() const { return apps_; }
-  // Servers whose host is not known, or without the port that a line names, are left out.
+  // Servers with an unknown host, or without the port that a line names, are left out.
   std::string fill(const std::vector<proto::ServerRow>& servers) const;
 
  private:
   struct Line {
-    std::string text = {};  // as it is
+    std::string text = {};  // the line unchanged
     std::string app = {};   // empty: an ordinary line
     std::string port = {};
     std::string each = {};
   };
-  // Reads the text of a line for servers; false if it is not as it must be.
+  // Parses the text of a line for servers; false if it is malformed.
   static bool parse_line(Line& line);
 
   std::vector<Line> lines_;

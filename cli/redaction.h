@@ -1,6 +1,6 @@
 #pragma once
 
-// Secrets removed from text before it leaves a machine.
+// Removes secrets from text before it leaves a machine.
 
 #include <string>
 #include <string_view>
@@ -12,17 +12,18 @@ inline constexpr std::string_view kRemoved = "[removed]";
 
 class Redaction {
  public:
-  // Removed wherever they stand: the contents of files of tokens and keys. Those of fewer than
-  // eight characters are no secrets, and are left.
+  // Adds a secret that is removed everywhere: the contents of files with tokens and keys. Texts of
+  // fewer than eight characters are not secrets, and are kept.
   void know(std::string_view secret);
 
-  // The text without what is known, and without values that stand behind a name that says secret,
-  // password, token, credential, private or key, as in NAME=VALUE, NAME: VALUE, --NAME VALUE and
-  // "NAME":"VALUE", and behind "Bearer ". Names end and begin where letters, digits, '_' and '-'
-  // do. Of `key` alone, which names fields and public halves everywhere, the value stays. Also what
-  // follows "Authorization: SCHEME ", and user and password of scheme://user:password@host.
+  // The text without known secrets, and without values after a name that contains secret, password,
+  // token, credential, private or key, as in NAME=VALUE, NAME: VALUE, --NAME VALUE and
+  // "NAME":"VALUE", and after "Bearer ". Names consist of letters, digits, '_' and '-'. The value
+  // of `key` alone, which often names fields and public halves, stays. The text after
+  // "Authorization: SCHEME " is removed, and so are user and password of
+  // scheme://user:password@host.
   std::string of(std::string_view text) const;
-  // Every variable without its value, over as many lines as it has: NAME=[removed].
+  // Each variable without its value, even if it has several lines: NAME=[removed].
   std::string of_environment(std::string_view text) const;
 
  private:

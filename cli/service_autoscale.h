@@ -1,7 +1,7 @@
 #pragma once
 
-// Of `proffer service autoscale`: which executor of an agent is an instance's, and in which order
-// agents and instances are asked.
+// Parts of `proffer service autoscale`: the instance of an executor, and the order in which agents
+// and instances are asked.
 
 #include <optional>
 #include <string>
@@ -12,20 +12,21 @@
 
 namespace proffer::cli {
 
-// The task that the executor runs, and no other beside it, if it is of this framework: each
-// framework chooses the ids of its tasks itself, so another one may have the same.
+// The only task of the executor, if it belongs to this framework. Each framework chooses the ids of
+// its tasks, so another framework may use the same id.
 std::optional<TaskId> task_of(const proto::AgentExecutorRow& executor,
                               const FrameworkId& framework);
 
 struct AskingTurn {
-  std::string name = {};              // of what is asked
-  std::optional<AgentId> agent = {};  // that is asked; none: an instance
+  std::string name = {};              // name of the agent or instance
+  std::optional<AgentId> agent = {};  // the agent that is asked; none: an instance is asked
   HttpQuestion question = {};
   size_t number = 0;        // within its app
   bool was_silent = false;  // it did not answer in the last round
 };
 
-// The first of each app come first, and what was silent comes last: it delays no other app.
+// The first entries of each app come first, and silent ones come last, so that they delay no other
+// app.
 void sort_turns(std::vector<AskingTurn>& turns);
 
 }  // namespace proffer::cli

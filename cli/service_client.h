@@ -1,6 +1,6 @@
 #pragma once
 
-// The questions of `proffer service` to a scheduler and to the master.
+// The requests of `proffer service` to a scheduler and to the master.
 
 #include <map>
 #include <optional>
@@ -15,10 +15,10 @@
 
 namespace proffer::cli {
 
-// A follower asks for news so long, then again: answers that never come are noticed.
+// The duration of one watch request; then it is sent again, so that a lost answer is noticed.
 inline constexpr Duration kWatchFor = seconds(20);
 
-// What the id of an instance's task says: APP.VERSION.SLOT-UNIQUE. None: it is no instance's.
+// The parts of an instance's task id: APP.VERSION.SLOT-UNIQUE. None: the id is not an instance's.
 struct InstanceName {
   std::string app = {};
   int64_t version = 0;
@@ -26,20 +26,21 @@ struct InstanceName {
 };
 std::optional<InstanceName> parse_instance(const TaskId& task);
 
-// The id of the framework that is meant by an id or a name. As for the master, of several of one
-// name the connected one counts. Errors: kNotFound; kInvalidArgument, several are connected, and
-// nothing here says which of them the master means.
+// The id of the framework with this id or name. Of several with one name the connected one counts,
+// as for the master. Errors: kNotFound; kInvalidArgument: several are connected, and the rows do
+// not show which one the master would choose.
 Result<FrameworkId> framework_named(const std::vector<proto::FrameworkRow>& rows,
                                     const std::string& word);
 
-// What is asked of the master for the tasks of the framework's app, and whether a task is an
-// instance of it: app "web.api" begins like "web", and framework "service-1-10" like "service-1-1".
+// The query to the master for the tasks of the framework's app, and the test whether a task is an
+// instance of it: a prefix is not enough, since app "web.api" begins like "web", and framework
+// "service-1-10" like "service-1-1".
 proto::TaskQuery instances_query(const FrameworkId& framework, const std::string& app, bool ended);
 bool is_instance_of(const proto::TaskRow& task, const FrameworkId& framework,
                     const std::string& app);
 
-// The instances of the framework's app that the master knows; with `ended` those that have ended,
-// too. Blocks. Errors: the master's.
+// The instances of the framework's app that the master knows; with `ended` also ended ones. Blocks.
+// Errors: the master's.
 Result<std::vector<proto::TaskRow>> instances_of(const Masters& master,
                                                  const FrameworkId& framework,
                                                  const std::string& app, bool ended);
@@ -58,17 +59,18 @@ class ServiceClient {
   Result<proto::ServiceStatusPage> status(const std::string& app) const;
   // The scheduler's id. Blocks. Errors: those of the master and of framework_named().
   Result<FrameworkId> framework() const;
-  // While the scheduler is away: how the apps stand by what the master knows of their tasks, all
+  // While the scheduler is away: the status of the apps from the tasks that the master knows, all
   // "unattended". Blocks. Errors: kFailedPrecondition (the scheduler is connected), kNotFound (no
-  // such framework, or nothing of the app runs), or those of the master.
+  // such framework, or no task of the app runs), or those of the master.
   Result<std::vector<proto::ServiceAppRow>> unattended_apps() const;
   Result<proto::ServiceStatusPage> unattended_status(const std::string& app) const;
-  // Of these apps, or of all. Answered when the version is not `seen`, at the latest after `wait`.
+  // The servers of these apps, or of all. Answered when the version is not `seen`, at the latest
+  // after `wait`.
   Result<proto::ServersPage> servers(const std::vector<std::string>& apps, const std::string& seen,
                                      Duration wait) const;
 
  private:
-  // What the master knows of the app's tasks; nothing if it does not answer.
+  // The app's tasks from the master; empty if it does not answer.
   std::map<TaskId, proto::TaskRow> tasks(const std::string& app) const;
   // The framework's id, if its scheduler is away; errors as unattended_apps().
   Result<FrameworkId> unattended_framework() const;
@@ -77,14 +79,14 @@ class ServiceClient {
   const std::string framework_;
 };
 
-// Looks at the servers of apps again and again.
+// Polls the servers of apps.
 class ServersFollower {
  public:
   ServersFollower(ServiceClient client, std::vector<std::string> apps)
       : client_(std::move(client)), apps_(std::move(apps)) {}
 
-  // The first time at once; then when they have changed, or `wait` later. Blocks. Errors: as
-  // ServiceClient::servers(), half a second later.
+  // The first call returns at once; later calls return when the servers have changed, or after
+  // `wait`. Blocks. Errors: as ServiceClient::servers(), half a second later.
   Result<proto::ServersPage> next(Duration wait);
 
  private:
@@ -93,7 +95,7 @@ class ServersFollower {
   std::string seen_;
 };
 
-// "http=127.0.0.1:31000 admin=…"; empty if the host is not known or there are no ports.
+// "http=127.0.0.1:31000 admin=…"; empty if the host is unknown or there are no ports.
 std::string addresses_of(const std::string& host, const std::map<std::string, uint16_t>& ports);
 
 }  // namespace proffer::cli

@@ -1,7 +1,7 @@
 #pragma once
 
-// Whether the apps of a plan would fit, and whose tasks would have to go for them: the live cluster
-// is simulated with what the plan wants, by the program of `proffer simulate`.
+// Whether the apps of a plan would fit, and which tasks would be preempted for them: the live
+// cluster is simulated with the plan's instances, by the program of `proffer simulate`.
 
 #include <string>
 #include <vector>
@@ -12,12 +12,13 @@
 
 namespace proffer::cli {
 
-// What is simulated: in `live` the instances of other versions of the planned apps are gone, and
-// the plan's are asked for by the framework. Errors: kNotFound, there is no such framework.
+// The snapshot to simulate: without the instances of other versions of the planned apps in `live`,
+// and with asks of the framework for the plan's instances. Errors: kNotFound: there is no such
+// framework.
 Result<proto::LiveSnapshot> with_plans(proto::LiveSnapshot live, const FrameworkId& framework,
                                        const std::vector<proto::ServicePlan>& plans);
 
-// Lines for people; none if no plan wants instances. Blocks while the cluster is simulated, two
+// Lines for people; empty if no plan wants instances. Blocks while the cluster is simulated, two
 // minutes at most. Errors: those of the master and of the simulation.
 Result<std::vector<std::string>> forecast(const Masters& master, const FrameworkId& framework,
                                           const std::vector<proto::ServicePlan>& plans);

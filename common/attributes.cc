@@ -25,7 +25,7 @@ bool is_plain_value(std::string_view value) {
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
 }
 
-// "[a, b]" as its parts.
+// The parts of "[a, b]".
 Result<std::vector<std::string>> parse_list(std::string_view whole, std::string_view body) {
   if (body.size() < 2 || body.front() != '[' || body.back() != ']') {
     return wrong_constraint(whole, "the values must be a list in brackets, as in [ssd, nvme]");

@@ -1,6 +1,6 @@
 #pragma once
 
-// What an agent says of itself, and what asks want of it: attributes and constraints.
+// The attributes of an agent, and the constraints of asks on them.
 
 #include <iosfwd>
 #include <map>
@@ -23,7 +23,7 @@ std::string to_text(const Attributes& attributes);
 // The rules that parse_attributes enforces on each, for attributes that come from peers.
 Result<void> check_attribute(std::string_view name, std::string_view value);
 
-// One condition on an agent. `host` as the attribute is the agent's name.
+// One condition on an agent. The attribute `host` is the agent's name.
 struct Constraint {
   enum class Operator : uint8_t { kEquals, kNotEquals, kIn, kNotIn, kMatches, kExists };
   std::string attribute = {};
@@ -36,8 +36,8 @@ struct Constraint {
 
 // "rack == r1", "zone != z3", "disk in [ssd, nvme]", "disk not in [hdd]", "host =~ big-.*" (RE2,
 // fully anchored), "gpu exists". A missing attribute meets only != and not in. Errors:
-// kInvalidArgument says what is wrong and which operators there are. The expression of =~ is
-// checked by ConstraintMatcher::compile.
+// kInvalidArgument names the fault and the known operators. The expression of =~ is checked by
+// ConstraintMatcher::compile.
 Result<Constraint> parse_constraint(std::string_view text);
 std::string to_text(const Constraint& constraint);
 std::ostream& operator<<(std::ostream& out, const Constraint& constraint);

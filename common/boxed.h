@@ -1,8 +1,8 @@
 #pragma once
 
-// A large value that moves as a pointer: what passes through many hands (a message, from the core
-// that says it through outbox, network and event to the one that hears it) is built once and stays
-// where it is.
+// A large value that moves as a pointer. A message passes through many hands, from the core that
+// sends it through outbox, network and event to its receiver. In a box it is built once and stays
+// in its place.
 
 #include <memory>
 #include <type_traits>
@@ -10,12 +10,13 @@
 
 namespace proffer {
 
-// Copies and compares as the T that it holds. An empty one, made so or moved from, is a T{}.
+// Copies and compares as the T that it holds. An empty box, made by default or moved from, equals
+// T{}.
 template <class T>
 class Boxed {
  public:
   Boxed() = default;
-  // From whatever is a T.
+  // From any value that converts to T.
   template <class Of>
   requires(std::is_convertible_v<Of&&, T> && !std::is_same_v<std::remove_cvref_t<Of>, Boxed>)
       Boxed(Of&& value)

@@ -1,8 +1,8 @@
 #pragma once
 
-// Values as bytes: texts with their length before them, and numbers to the base of 128, the low
-// digits first (LEB128, as Protocol Buffers have them). A ByteReader that meets something wrong
-// gives zeros from then on, and says so at the end.
+// Values as bytes: texts with their length before them, and numbers in base 128, low digits first
+// (LEB128, as in Protocol Buffers). After the first malformed value a ByteReader returns zeros, and
+// it reports the fault at the end.
 
 #include <cstdint>
 #include <map>
@@ -29,7 +29,7 @@ class ByteWriter {
     }
     out_ += static_cast<char>(value);
   }
-  // Not below 0.
+  // Must not be negative.
   void signed_number(int64_t value) {
     CHECK_GE(value, 0);
     number(static_cast<uint64_t>(value));
@@ -51,9 +51,9 @@ class ByteWriter {
   }
 
   size_t size() const { return out_.size(); }
-  std::string_view view() const { return out_; }  // until something is added
+  std::string_view view() const { return out_; }  // valid until something is added
   std::string take() && { return std::move(out_); }
-  // Keeps its room.
+  // Keeps its memory.
   void clear() { out_.clear(); }
 
  private:
@@ -62,7 +62,8 @@ class ByteWriter {
 
 class ByteReader {
  public:
-  // Fails if `bytes` do not begin with `tag`. They outlive the reader, and what it reads.
+  // Fails if `bytes` do not begin with `tag`. The bytes must outlive the reader and the texts that
+  // it returns.
   explicit ByteReader(std::string_view bytes, std::string_view tag = {}) : rest_(bytes) {
     if (rest_.starts_with(tag)) {
       rest_.remove_prefix(tag.size());
@@ -71,7 +72,7 @@ class ByteReader {
     }
   }
 
-  // Above `max` is wrong.
+  // A number above `max` is malformed.
   uint64_t number(uint64_t max = UINT64_MAX) {
     uint64_t value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
@@ -92,7 +93,7 @@ class ByteReader {
     const uint64_t value = number();
     return static_cast<int64_t>(value >> 1) ^ -static_cast<int64_t>(value & 1);
   }
-  // How many things follow, each of at least one byte.
+  // The number of entries that follow, each of at least one byte.
   size_t count(size_t max) {
     const uint64_t value = number(max);
     return value <= rest_.size() ? static_cast<size_t>(value) : static_cast<size_t>(fail());
@@ -107,7 +108,7 @@ class ByteReader {
     rest_.remove_prefix(size);
     return value;
   }
-  // Names rise, so that there is one encoding of a map.
+  // Names must rise, so that a map has one encoding.
   std::map<std::string, std::string> pairs(size_t count_max, size_t bytes_max) {
     std::map<std::string, std::string> values;
     const size_t size = count(count_max);

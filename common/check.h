@@ -1,7 +1,7 @@
 #pragma once
 
-// CHECK, CHECK_EQ and the like: what must hold in every build. A failed one ends the process with
-// the message; durable state brings it back. The only header of ours that includes glog outside a
-// shell.
+// CHECK, CHECK_EQ and the like, for invariants that hold in every build. A failed check ends the
+// process with the message; the durable state brings it back. Outside shells, this is our only
+// header that includes glog.
 
 #include <glog/logging.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Compiled constraints: the only place with RE2.
+// Compiled constraints. RE2 is used only here.
 
 #include <memory>
 #include <vector>
@@ -13,11 +13,12 @@ class RE2;
 
 namespace proffer {
 
-// All of some constraints at once. Copies share the compiled expressions.
+// Matches if all of its constraints match. Copies share the compiled expressions.
 class ConstraintMatcher {
  public:
   ConstraintMatcher() = default;  // matches every agent
-  // Errors: kInvalidArgument if an expression of =~ is not RE2, or needs more than 64 KiB compiled.
+  // Errors: kInvalidArgument if the expression of a =~ is not valid RE2, or needs more than 64 KiB
+  // compiled.
   static Result<ConstraintMatcher> compile(std::vector<Constraint> constraints);
 
   bool matches(const AgentId& host, const Attributes& attributes) const;
@@ -27,7 +28,7 @@ class ConstraintMatcher {
 
  private:
   std::vector<Constraint> constraints_;
-  std::vector<std::shared_ptr<const re2::RE2>> expressions_;  // by constraint; null but for =~
+  std::vector<std::shared_ptr<const re2::RE2>> expressions_;  // by constraint; null except for =~
 };
 
 }  // namespace proffer

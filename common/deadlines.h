@@ -1,6 +1,6 @@
 #pragma once
 
-// Timeouts are data: what a core waits for, in order of time. The shell has one timer.
+// Timeouts as data: the keys that a core waits for, in order of time. The shell has one timer.
 
 #include <map>
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace proffer {
 
-// At most one time for each key. Keys are ordered; of equal times the least key comes first. Each
-// operation is O(log n).
+// At most one time for each key. Among equal times the least key comes first. Each operation is
+// O(log n).
 template <class Key>
 class DeadlineQueue {
  public:
@@ -20,7 +20,7 @@ class DeadlineQueue {
   DeadlineQueue(DeadlineQueue&&) noexcept = default;
   DeadlineQueue& operator=(DeadlineQueue&&) noexcept = default;
 
-  // Replaces the time that the key had.
+  // Replaces an earlier time of the key.
   void arm(const Key& key, Time at) {
     const auto [known, added] = times_.try_emplace(key, at);
     if (!added) {
@@ -43,7 +43,7 @@ class DeadlineQueue {
   std::optional<Time> next() const {
     return order_.empty() ? std::nullopt : std::optional<Time>((*order_.begin())->second);
   }
-  // Takes the first that is due.
+  // Removes and returns the first key that is due.
   std::optional<Key> pop(Time now) {
     if (order_.empty() || (*order_.begin())->second > now) return std::nullopt;
     const auto first = times_.find((*order_.begin())->first);
@@ -61,7 +61,7 @@ class DeadlineQueue {
   };
 
   std::map<Key, Time> times_;
-  std::set<const Entry*, ByTime> order_;  // of times_
+  std::set<const Entry*, ByTime> order_;  // the entries of times_
 };
 
 }  // namespace proffer

@@ -52,7 +52,7 @@ std::string amounts_of(const HinderedAgents& hindered, std::string_view most) {
               print_milli(hindered.most), " ", most);
 }
 
-// What agents that do not meet a constraint have instead.
+// The values of agents that do not meet a constraint.
 std::string values_of(const HinderedAgents& hindered) {
   if (hindered.values.empty()) return ": none has this attribute";
   return text(hindered.values.size() == 1 ? ": there is " : ": there are ",
@@ -89,7 +89,7 @@ std::string owed_text(const std::vector<Holder>& owed) {
       if (one.entitled[kind] == 0) continue;
       out += text(", which is entitled to ", print_milli(one.entitled[kind]), " ", to_text(kind),
                   " and has ", print_milli(one.amounts[kind]));
-      // It has its share now, and makes up for what it lacked.
+      // It has its share now, and catches up for a time with less.
       if (one.amounts[kind] >= one.entitled[kind]) out += " after it had less for a while";
     }
   }
@@ -191,7 +191,7 @@ std::string changes_text(const AskExplanation& ask) {
       out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
                   ", but the limit of role ", quoted(change.role.str()), " is ",
                   print_milli(change.most));
-      meets_constraints = false;  // They do not matter.
+      meets_constraints = false;  // other values do not matter
     } else if (change.why == Hindrance::kGang) {
       out +=
           text(change.wanted, " tasks must start together, but ",

@@ -22,7 +22,7 @@ std::optional<int> hex_value(char c) {
   return std::nullopt;
 }
 
-// Nothing if a % is not followed by two digits, or if it says NUL.
+// None if a % is not followed by two digits, or encodes NUL.
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

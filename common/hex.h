@@ -1,6 +1,6 @@
 #pragma once
 
-// Bytes as digits, two for each, in small letters: in JSON and in tokens, which are text.
+// Bytes as hexadecimal digits, two for each, in lower case: for JSON and tokens, which are text.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@ namespace proffer {
 
 std::string to_hex(std::string_view bytes);
 
-// The bytes that to_hex() was given; nothing unless there is an even number of such digits.
+// The reverse of to_hex(); none unless `digits` is an even number of such digits.
 std::optional<std::string> from_hex(std::string_view digits);
 
 }  // namespace proffer

@@ -1,6 +1,6 @@
 #pragma once
 
-// Names of things as distinct types, so that a task's id can never be passed for an agent's.
+// Names as distinct types, so that a task's id cannot be used as an agent's.
 
 #include <compare>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace proffer {
 
-// An id that people or peers choose: text. Empty means "none".
+// An id that people or peers choose: a text. Empty means "none".
 template <class Tag>
 class Id {
  public:
@@ -28,7 +28,7 @@ class Id {
   std::string value_;
 };
 
-// An id or epoch that we count. Zero means "none".
+// An id or epoch that is counted. Zero means "none".
 template <class Tag>
 class Number {
  public:
@@ -58,12 +58,12 @@ using SessionEpoch = Number<struct SessionTag>;     // one session of an agent's
 // It proves that a later session with the same id comes from the same peer.
 using Secret = Id<struct SecretTag>;
 
-// Which registry a cluster's masters share, in the form of a secret, though it is none: made with
-// the registry, and kept by everything that has something to lose with it.
+// Identifies the registry of a cluster. It has the form of a secret, though it is not secret. It is
+// made with the registry; every peer with state in the cluster keeps it.
 using ClusterId = Id<struct ClusterTag>;
 
-// As their text or number, for an author's std::cout and for messages of tests. Values with a
-// to_text() are printed as that.
+// Prints them as their text or number, for an author's std::cout and for messages of tests. Values
+// with a to_text() are printed with it.
 namespace detail {
 std::ostream& print_text(std::ostream& out, std::string_view text);
 std::ostream& print_number(std::ostream& out, uint64_t number);
@@ -79,9 +79,9 @@ std::ostream& operator<<(std::ostream& out, Number<Tag> number) {
 
 // Names and ids that people choose: [A-Za-z0-9._-]{1,128}, not "." or "..".
 bool is_valid_name(std::string_view text);
-// An error that says which value of `what` ("task id", "agent name") is wrong and what is allowed.
+// An error that names the invalid value of `what` ("task id", "agent name") and what is allowed.
 Result<void> check_name(std::string_view what, std::string_view text);
-// Such names joined by '/', of at most so many bytes.
+// Such names joined by '/', at most `bytes_max` bytes.
 bool is_valid_path(std::string_view text, size_t bytes_max);
 bool is_valid_secret(std::string_view text);
 

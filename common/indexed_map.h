@@ -1,8 +1,8 @@
 #pragma once
 
-// A std::map whose elements are found in O(1) by their keys. For tables of ids, which are looked up
-// far more often than they are walked: a search in a tree of strings is a dozen comparisons, each
-// in memory that nobody else has touched.
+// A std::map whose elements are found by key in O(1). For tables of ids, which are looked up far
+// more often than they are iterated: a search in a tree of strings takes a dozen comparisons, each
+// of memory that is not in the cache.
 
 #include <cstddef>
 #include <functional>
@@ -14,8 +14,8 @@
 
 namespace proffer {
 
-// As std::map: ordered keys, and iterators that stay valid. Keys with equal hashes, chosen by an
-// attacker, make it as slow as a std::map and no slower.
+// As std::map: ordered keys, and iterators that stay valid. Keys with equal hashes, which an
+// attacker could choose, make it as slow as a std::map, but no slower.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class IndexedMap {
  public:
@@ -40,7 +40,7 @@ class IndexedMap {
 
   const_iterator find(const Key& key) const { return look_up(key); }
   iterator find(const Key& key) { return look_up(key); }
-  // The key must be here.
+  // The key must exist.
   const Value& at(const Key& key) const { return there(key)->second; }
   Value& at(const Key& key) { return there(key)->second; }
   bool contains(const Key& key) const { return look_up(key) != map_.end(); }
@@ -83,9 +83,10 @@ class IndexedMap {
   }
 
  private:
-  // Fewer are found as quickly without an index.
+  // A map with fewer elements is as fast without an index.
   static constexpr size_t kIndexedMin = 8;
-  // Slots that are looked at. What finds no place among them is not in the index.
+  // The most slots that a search visits. An element that finds no free slot among them is not in
+  // the index.
   static constexpr size_t kProbesMax = 32;
 
   struct Slot {
@@ -100,7 +101,7 @@ class IndexedMap {
   size_t home_of(size_t hash) const { return hash & (slots_.size() - 1); }
   size_t after(size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
 
-  // Only finds: the map's own iterators say whether it may be changed.
+  // Only finds. The type of the map's own iterators decides whether an element may be changed.
   iterator look_up(const Key& key) const {
     Map& map = const_cast<Map&>(map_);
     if (slots_.empty()) return map.find(key);
@@ -144,7 +145,7 @@ class IndexedMap {
     ++unindexed_;
   }
 
-  // Those behind it that are not at home move up, so that no search ends too early.
+  // Moves the following displaced elements up, so that no search ends too early.
   void forget(iterator at) {
     const size_t hash = hash_of(at->first);
     size_t hole = home_of(hash);
@@ -161,7 +162,7 @@ class IndexedMap {
     const size_t mask = slots_.size() - 1;
     for (size_t next = after(hole); slots_[next].hash != 0; next = after(next)) {
       const size_t away = (next - home_of(slots_[next].hash)) & mask;
-      if (away < ((next - hole) & mask)) continue;  // The hole is before its home.
+      if (away < ((next - hole) & mask)) continue;  // the hole is before the element's home slot
       slots_[hole] = slots_[next];
       hole = next;
     }
@@ -169,7 +170,7 @@ class IndexedMap {
   }
 
   Map map_;
-  std::vector<Slot> slots_;  // a power of two of them, a third empty; or none
+  std::vector<Slot> slots_;  // their number is a power of two, a third of them empty; or no slots
   size_t unindexed_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Intervals and time-outs of masters and agents, as operators give them.
+// Intervals and timeouts of masters and agents, as operators give them.
 
 #include <string_view>
 
@@ -9,7 +9,7 @@
 
 namespace proffer {
 
-// Shorter ones would keep a process busy with nothing else.
+// Shorter intervals would keep a process permanently busy.
 inline constexpr Duration kIntervalMin = milliseconds(1);
 
 // Errors: kInvalidArgument names `name`, the value and what is allowed.

@@ -7,8 +7,8 @@
 
 namespace proffer {
 
-// Below kSteps each microsecond has a bucket of its own; above, the bits after the leading one
-// choose among the eight of its power.
+// Below kSteps each microsecond has its own bucket; above, the bits after the leading one choose
+// among the eight of its power.
 size_t LatencyHistogram::bucket_of(int64_t micros) {
   const auto value = static_cast<uint64_t>(micros);
   if (value < kSteps) return static_cast<size_t>(value);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A queue that takes memory only while something is in it: an empty std::deque takes 0.6 KiB, and
-// each of thousands of peers has queues, which are nearly always empty.
+// A queue that uses memory only while it has elements. An empty std::deque takes 0.6 KiB, and each
+// of thousands of peers has queues, which are nearly always empty.
 
 #include <cstddef>
 #include <deque>
@@ -15,7 +15,7 @@ class LazyQueue {
  public:
   bool empty() const { return items_ == nullptr; }
   size_t size() const { return empty() ? 0 : items_->size(); }
-  // There must be one.
+  // The queue must not be empty.
   T& front() { return items_->front(); }
   template <class... Arguments>
   T& emplace_back(Arguments&&... arguments) {
@@ -29,7 +29,7 @@ class LazyQueue {
   void clear() { items_.reset(); }
 
  private:
-  std::unique_ptr<std::deque<T>> items_;  // not empty
+  std::unique_ptr<std::deque<T>> items_;  // null if the queue is empty
 };
 
 }  // namespace proffer

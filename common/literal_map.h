@@ -1,7 +1,7 @@
 #pragma once
 
-// Values by literal: by its address, which takes no time to compare or to hash. The same text may
-// have several addresses, one in each translation unit.
+// A map with string literals as keys. A key is the literal's address, so comparing and hashing cost
+// nothing. The same text may have several addresses, one in each translation unit.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace proffer {
 template <class Value>
 class LiteralMap {
  public:
-  // A new one is Value(). O(1).
+  // A new value is Value(). O(1).
   Value& operator[](const char* literal) {
     Slot* slot = find(literal);
     if (slot->literal == literal) return slot->value;
@@ -25,7 +25,7 @@ class LiteralMap {
     return slot->value;
   }
 
-  // In no order.
+  // In no particular order.
   template <class Take>
   void each(Take&& take) const {
     for (const Slot& slot : slots_) {
@@ -39,7 +39,7 @@ class LiteralMap {
     Value value = {};
   };
 
-  // Where it is, or where it is to be: at least half of the slots are free.
+  // The slot of the literal, or the free slot for it. At least half of the slots are free.
   Slot* find(const char* literal) {
     constexpr uint64_t kGolden = 0x9e37'79b9'7f4a'7c15;  // Knuth, volume 3, section 6.4
     const size_t mask = slots_.size() - 1;

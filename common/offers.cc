@@ -27,7 +27,7 @@ bool has(const Resources& all, const Resources& part) {
   });
 }
 
-// Slices that one task may use are reserved for roles of one line, so the longer name is the more
+// Slices that one task may use are reserved for roles on one path, so the longer name is the more
 // specific one.
 bool goes_first(const Slice* a, const Slice* b) {
   const auto key = [](const Slice& s) {
@@ -76,7 +76,7 @@ std::optional<std::vector<Slice>> take(const ResourceVector& shape, std::vector<
   for (Slice& slice : from) order.push_back(&slice);
   std::sort(order.begin(), order.end(), goes_first);
 
-  // The devices first: they are what may not fit.
+  // Devices first, since they may not fit.
   std::vector<Resources> parts(order.size());
   const int64_t gpus = shape[ResourceKind::kGpus];
   int64_t gpus_left = gpus;

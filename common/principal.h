@@ -1,7 +1,7 @@
 #pragma once
 
-// On whose behalf a session or a call acts: a user, as the kernel names it or as the registry says
-// of its key; or an agent, by its key. Never as a peer names itself.
+// The identity for which a session or a call acts: a user, as the kernel or the registry identifies
+// it, or an agent, identified by its key. A peer's own claim is never used.
 
 #include <cstdint>
 #include <memory>
@@ -12,25 +12,27 @@
 
 namespace proffer {
 
-// The uid of a user that the user database of this machine does not know. Nobody has it.
+// The uid of a user that is not in this machine's user database. No user has it.
 inline constexpr uint32_t kNoUid = UINT32_MAX;
 
 struct Principal {
   std::string user = {};
   uint32_t uid = 0;                   // on this machine
-  std::vector<uint32_t> groups = {};  // all of the user, by the user database
-  // A TCP peer: the kernel does not name its user, so it has the daemon's.
+  std::vector<uint32_t> groups = {};  // all groups of the user, from the user database
+  // A TCP peer: the kernel does not identify its user, so it has the daemon's.
   bool is_unproven = false;
-  // By which it came from beyond the host; empty: the kernel named its user.
+  // The key with which it authenticated from another machine; empty: the kernel identified its
+  // user.
   PublicKey key = {};
-  // With a key: the address, numeric, from which it connects.
+  // With a key: the numeric address from which it connects.
   std::string host = {};
-  // Its key is this agent's: it may be this agent and nothing else. `user` is what the agent runs
-  // as on its machine.
+  // Its key is this agent's, so it may act only as this agent. `user` is the user that the agent
+  // runs as on its machine.
   AgentId agent = {};
   bool may_only_join = false;  // its key is that of a join token
-  bool is_master = false;      // its key is the cluster's own: it is another master
-  // A token of the master says that it is an operator of the cluster, whatever its user is here.
+  bool is_master = false;      // its key is the cluster's own, so it is another master
+  // A token of the master confirms that it is an operator of the cluster, whatever its user on this
+  // machine.
   bool is_operator = false;
   bool operator==(const Principal&) const = default;
 };
@@ -38,8 +40,8 @@ struct Principal {
 // For audit lines: the user, or "agent:a1" and "join-token", which act for no user.
 std::string audit_name(const Principal* by);
 
-// Shared by all frames of a session. nullptr: no user is known, so nothing that needs a right is
-// allowed.
+// Shared by all frames of a session. nullptr: the user is unknown, so all calls that need a right
+// are refused.
 using PrincipalPtr = std::shared_ptr<const Principal>;
 
 }  // namespace proffer

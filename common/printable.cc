@@ -14,10 +14,10 @@ constexpr std::string_view kDigits = "0123456789abcdef";
 
 struct Character {
   uint32_t code = 0;
-  size_t length = 0;  // 0: no UTF-8
+  size_t length = 0;  // 0: not UTF-8
 };
 
-// That at the start of a text that is not empty (RFC 3629: no overlong forms, no surrogates).
+// The first character of a text that is not empty (RFC 3629: no overlong forms, no surrogates).
 Character first_of(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -37,8 +37,8 @@ Character first_of(std::string_view text) {
 
 bool is_control(uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
 
-// Neither seen nor without effect: Unicode's format characters and those that it says to ignore by
-// default, and the separators of lines and paragraphs.
+// Invisible but effective characters: Unicode's format characters, those that it declares
+// default-ignorable, and the separators of lines and paragraphs.
 bool is_hidden(uint32_t code) {
   struct Range {
     uint32_t first;
@@ -87,8 +87,8 @@ void append_escaped(std::string& out, std::string_view bytes) {
   }
 }
 
-// At most about `bytes_max` bytes of the text; before each of `marked` comes a backslash, and
-// `kept` stay as they are.
+// Appends about `bytes_max` bytes of the text at most; a backslash is put before each character of
+// `marked`, and `kept` are not escaped.
 void append_printable(std::string& out, std::string_view text, size_t bytes_max,
                       std::string_view marked, std::string_view kept) {
   size_t i = 0;

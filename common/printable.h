@@ -20,14 +20,14 @@ std::string printable(std::string_view text);
 // for values of log lines, which contain whole messages. At most kReasonTextBytesMax bytes, which
 // is enough for each message.
 std::string log_value(std::string_view text);
-// Whether it contains nothing to escape.
+// True if it contains nothing to escape.
 bool is_printable(std::string_view text);
-// Whether it is UTF-8 without control characters, as peers may send it. It may have other
+// True if it is UTF-8 without control characters, as peers may send it. It may have other
 // characters that are escaped for printing.
 bool is_plain_text(std::string_view text);
 
-// For output to a terminal, uncut (net/terminal.h calls these functions). One line: a newline in it
-// is escaped, too.
+// For output to a terminal, not cut (net/terminal.h calls these functions). The result is one line:
+// a newline in it is escaped too.
 std::string printable_line(std::string_view text);
 // For lines that this program has formatted: newlines stay.
 std::string printable_lines(std::string_view text);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A small seeded generator (SplitMix64, Steele et al., OOPSLA 2014) for jitter and simulations: the
-// same everywhere, never for secrets.
+// A small seeded generator (SplitMix64, Steele et al., OOPSLA 2014) for jitter and simulations. It
+// gives the same numbers on every machine. Never use it for secrets.
 
 #include <cstdint>
 
@@ -20,19 +20,19 @@ class Prng {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
   }
-  // Even over 0..bound-1, but for a bias below bound / 2^64. Needs bound > 0.
+  // Uniform over 0..bound-1, except for a bias below bound / 2^64. Needs bound > 0.
   uint64_t below(uint64_t bound) {
     CHECK_GT(bound, 0u);
     return next() % bound;
   }
-  // Even over first..last, both included.
+  // Uniform over first..last, both included.
   int64_t between(int64_t first, int64_t last) {
     CHECK_LE(first, last);
     const uint64_t width = static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
     const uint64_t step = width == ~uint64_t{0} ? next() : below(width + 1);
-    return static_cast<int64_t>(static_cast<uint64_t>(first) + step);  // Wraps to where it should.
+    return static_cast<int64_t>(static_cast<uint64_t>(first) + step);  // wraps to the right value
   }
-  // True `numerator` times out of `denominator`.
+  // True with probability numerator / denominator.
   bool chance(uint64_t numerator, uint64_t denominator) { return below(denominator) < numerator; }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace proffer {
 
-// A T{} unless something else was set.
+// Holds T{} until another value is set.
 template <class T>
 class Rare {
  public:
@@ -24,7 +24,7 @@ class Rare {
       value_ = std::make_unique<T>(std::move(value));
     }
   }
-  // Changes it: change(of), with `of` as a T&.
+  // Changes the value: calls change(value) with `value` as a T&.
   template <class Change>
   void change(Change change) {
     if (value_ == nullptr) value_ = std::make_unique<T>();

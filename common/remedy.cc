@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, kRemedyKindCount> kRemedyNames = {
 };
 
 // "2 tasks of role 'ads' (f-1: t-1, t-2)", or offers: those of one framework in one role together,
-// in the order in which they come.
+// in their order.
 std::vector<std::string> groups_of(const std::vector<Ending>& ends, bool tasks) {
   struct Group {
     const Ending* first = nullptr;

@@ -303,7 +303,7 @@ Resources carve(const ResourceVector& shape, const Resources& free) {
 
 namespace {
 
-// Devices may be listed if it is an agent's.
+// Lists of devices are allowed only for an agent.
 Result<Resources> parse_kinds(std::string_view whole, bool is_agents) {
   Resources resources;
   if (trimmed(whole).empty()) return resources;

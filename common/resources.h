@@ -27,8 +27,8 @@ std::string_view to_text(ResourceKind kind);  // "cpus", "mem", "disk", "gpus"
 std::ostream& operator<<(std::ostream& out, ResourceKind kind);
 std::optional<ResourceKind> parse_resource_kind(std::string_view text);
 
-// All kinds together, one cache line; four slots wait for kinds that a cluster names itself.
-// Differences may be negative, amounts that people or peers give may not.
+// All kinds together, in one cache line; four slots are reserved for kinds that a cluster names
+// itself. Differences may be negative; amounts that people or peers give may not.
 class ResourceVector {
  public:
   constexpr ResourceVector() = default;
@@ -65,7 +65,8 @@ class ResourceVector {
     return v;
   }
 
-  // Whether each kind is at most what `o` has of it. (Not an order: two vectors may be neither.)
+  // True if each kind is at most that of `o`. (This is not a total order: it may hold in neither
+  // direction.)
   constexpr bool fits_in(const ResourceVector& o) const {
     for (size_t i = 0; i < milli_.size(); ++i) {
       if (milli_[i] > o.milli_[i]) return false;
@@ -79,7 +80,7 @@ class ResourceVector {
     }
     return false;
   }
-  // The least / largest of each kind.
+  // The least or the largest amount of each kind.
   ResourceVector min(const ResourceVector& o) const;
   ResourceVector max(const ResourceVector& o) const;
 
@@ -93,7 +94,7 @@ inline constexpr int32_t kWholeDevice = 1'000;
 // A GPU device of an agent, or a part of one.
 struct GpuDevice {
   int32_t index = 0;
-  int32_t milli = 0;  // of this device, to kWholeDevice
+  int32_t milli = 0;  // amount of this device, up to kWholeDevice
   auto operator<=>(const GpuDevice&) const = default;
 };
 
@@ -118,7 +119,7 @@ class PortSet {
   bool intersects(const PortSet& other) const;
   PortSet& operator+=(const PortSet& other);
   PortSet& operator-=(const PortSet& other);
-  // The `count` lowest ports, or nothing if there are fewer.
+  // The `count` lowest ports; none if there are fewer.
   std::optional<std::vector<uint16_t>> lowest(int64_t count) const;
   bool operator==(const PortSet&) const = default;
 
@@ -126,8 +127,7 @@ class PortSet {
   std::vector<PortRange> ranges_;
 };
 
-// Amounts with the devices and ports that they stand for. If `gpus` is not empty, its sum is
-// amounts[kGpus].
+// Amounts with their devices and ports. If `gpus` is not empty, its sum is amounts[kGpus].
 struct Resources {
   ResourceVector amounts = {};
   std::vector<GpuDevice> gpus = {};  // sorted by index, each at most once, milli in 1..1000
@@ -135,36 +135,38 @@ struct Resources {
 
   bool operator==(const Resources&) const = default;
   bool is_zero() const { return amounts.is_zero() && ports.empty(); }
-  // Union and difference, device by device and port by port. `-=` CHECKs that `o` is in here.
+  // Union and difference, device by device and port by port. `-=` CHECKs that `o` is contained.
   Resources& operator+=(const Resources& o);
   Resources& operator-=(const Resources& o);
-  // Whether all of `o`, with its devices and ports, is in here.
+  // True if all of `o`, with its devices and ports, is contained.
   bool contains(const Resources& o) const;
 };
 
-// Whether the amounts of `shape` can be taken from `free`: each kind is enough, and its gpus fit
+// True if the amounts of `shape` can be taken from `free`: each kind suffices, and its gpus fit
 // devices (below 1000 a part of one device, from 1000 whole devices). Ports of `free` are ignored.
 bool fits(const ResourceVector& shape, const Resources& free);
-// How many times `shape` fits into `free` one after the other, at most `count_max`. A zero shape
-// fits count_max times.
+// The number of times that `shape` can be taken from `free`, at most `count_max`. A zero shape fits
+// count_max times.
 int64_t count_that_fits(const ResourceVector& shape, const Resources& free, int64_t count_max);
-// `shape` out of `free`, with devices chosen: a part goes to the device with the least rest that
-// is enough, whole ones to the lowest indices. CHECKs fits(). `free` is not changed.
+// Takes `shape` out of `free`, and chooses devices: a part of a device comes from the device with
+// the smallest sufficient rest, whole devices are those with the lowest indices. CHECKs fits().
+// `free` is not changed.
 Resources carve(const ResourceVector& shape, const Resources& free);
 
-// The total of an agent: gpus are whole, "gpus:2" is devices 0 and 1, "gpus:[0,2-3]" are those.
-// Errors: kInvalidArgument names the part that is wrong: an unknown kind (and the nearest known), a
-// kind given twice, a negative amount, more than 3 decimals, more than kAmountMax, an empty range,
-// gpus that are not whole.
+// Parses the total of an agent. Gpus are whole: "gpus:2" means devices 0 and 1, "gpus:[0,2-3]"
+// means the listed ones. Errors: kInvalidArgument names the part that is wrong: an unknown kind
+// (with the nearest known one), a kind given twice, a negative amount, more than 3 decimals, more
+// than kAmountMax, an empty range, gpus that are not whole.
 Result<Resources> parse_agent_resources(std::string_view text);
-// Its inverse: devices are listed unless they are the first.
+// The inverse: devices are listed unless they are the first ones.
 std::string print_agent_resources(const Resources& total);
-// What one task takes: amounts only, gpus below 1 or whole, no ports (name dynamic ones). Same
-// errors; at least one kind must be above zero.
+// Parses the resources of one task: amounts only, gpus below 1 or whole, no ports (use named
+// dynamic ports). Same errors; at least one kind must be above zero.
 Result<ResourceVector> parse_shape(std::string_view text);
-// Whether peers may send this as a shape: no negative, none above kAmountMax, gpus as said above.
+// Checks a shape from a peer: no amount is negative or above kAmountMax, and gpus are as above.
 Result<void> check_shape(const ResourceVector& shape);
-// Any resources, "" for none: the inverse of to_text, gpus without device indices. Same errors.
+// Parses any resources, "" for none: the inverse of to_text, gpus without device indices. Same
+// errors.
 Result<Resources> parse_resources(std::string_view text);
 
 std::string to_text(const ResourceVector& amounts);  // "cpus:2;mem:512"; kinds of zero are left out

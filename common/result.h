@@ -1,6 +1,6 @@
 #pragma once
 
-// Result<T> and Error: how wrong input and the world's failures are told (STYLE: three kinds of
+// Result<T> and Error: the values for wrong input and failures of the world (STYLE: three kinds of
 // errors). Bugs are CHECKs. We throw nothing.
 
 #include <iosfwd>
@@ -32,8 +32,8 @@ std::string_view to_text(ErrorCode code);
 std::ostream& operator<<(std::ostream& out, ErrorCode code);
 std::optional<ErrorCode> parse_error_code(std::string_view text);
 
-// What went wrong, for people: lower case, no full stop, which value, what is allowed. The hint
-// says what to do instead. Context is added on the way up: "reading job.yaml: line 3: …".
+// An error for people: lower case, no full stop, with the wrong value and what is allowed. The hint
+// names the remedy. Callers add context: "reading job.yaml: line 3: …".
 class [[nodiscard]] Error {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -84,11 +84,12 @@ class [[nodiscard]] Error {
 std::ostream& operator<<(std::ostream& out, const Error& error);
 
 namespace detail {
-// Ends the program, as a CHECK does. Out of line: glog's macros are none of an author's.
+// Ends the program, as a CHECK does. It is out of line, so that authors' code does not see glog's
+// macros.
 [[noreturn]] void end_without_value(const Error& error);
 }  // namespace detail
 
-// A T or the Error why there is none. Member names are those of std::expected.
+// A T, or the Error that explains its absence. Member names are those of std::expected.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -98,7 +99,7 @@ class [[nodiscard]] Result {
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  // Only with a value; anything else is a bug.
+  // Only if there is a value; else it is a bug.
   T& value() & {
     if (!has_value()) detail::end_without_value(error());
     return std::get<0>(state_);
@@ -117,7 +118,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  // Only without a value.
+  // Only if there is no value.
   Error& error() & { return std::get<1>(state_); }
   const Error& error() const& { return std::get<1>(state_); }
   Error&& error() && { return std::get<1>(std::move(state_)); }

@@ -120,7 +120,7 @@ Result<void> check_amounts(const RoleName& role, std::string_view what, const Qu
   return {};
 }
 
-// A guarantee that its own limit, or one above it, would never let it have.
+// A guarantee that its own limit, or a limit above it, makes impossible.
 Result<void> check_below_limits(const RoleTable& table, const RoleName& role,
                                 const Quota& guarantee) {
   for (RoleName at = role; !at.empty(); at = parent_of(at)) {
@@ -144,13 +144,14 @@ Result<void> check_below_limits(const RoleTable& table, const RoleName& role,
 }  // namespace
 
 Result<void> check_roles(const RoleTable& table) {
-  // What the children of each role are guaranteed together; saturating, for wild amounts.
+  // The sum of the guarantees of each role's children; saturating, for extreme amounts.
   std::map<RoleName, ResourceVector> of_children;
   RoleTable all = table;
   for (const auto& [role, settings] : table) {
     for (RoleName at = parent_of(role); !at.empty(); at = parent_of(at)) all.try_emplace(at);
   }
-  // A name comes before all names that it begins, so backwards children come before parents.
+  // A name sorts before all names with this prefix, so in reverse order children come before
+  // parents.
   for (auto at = all.rbegin(); at != all.rend(); ++at) {
     const auto& [role, settings] = *at;
     if (settings.weight < kWeightMin || settings.weight > kWeightMax) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tree of roles: names, weights, quota.
+// The tree of roles: names, weights and quotas.
 
 #include <array>
 #include <iosfwd>
@@ -27,11 +27,11 @@ Result<RoleWeights> parse_role_weights(std::string_view text);
 
 // The parent role: "eng" for "eng/ads"; empty for a role at the top.
 RoleName parent_of(const RoleName& role);
-// Whether `role` is `ancestor` or below it. The empty role is the root, above all roles.
+// True if `role` is `ancestor` or below it. The empty role is the root, above all roles.
 bool is_within(const RoleName& role, const RoleName& ancestor);
 
-// The amounts of some kinds: a guarantee or a limit. It does not bound a kind that it does not
-// name; a kind that is named with zero is bounded by zero.
+// The amounts of some kinds: a guarantee or a limit. A kind that it does not name is not bounded; a
+// kind that it names with zero is bounded by zero.
 class Quota {
  public:
   constexpr Quota() = default;
@@ -44,9 +44,9 @@ class Quota {
   constexpr void set(ResourceKind kind, std::optional<int64_t> milli) {
     amounts_[static_cast<size_t>(kind)] = milli;
   }
-  // Whether it names no kind.
+  // True if it names no kind.
   bool empty() const { return *this == Quota(); }
-  // Whether `use` is at most this in each kind that it names.
+  // True if `use` is at most this quota in each kind that it names.
   bool contains(const ResourceVector& use) const;
   // The named amounts; for other kinds, those of `otherwise`.
   ResourceVector amounts(const ResourceVector& otherwise) const;
@@ -65,23 +65,23 @@ std::ostream& operator<<(std::ostream& out, const Quota& quota);
 // An operator's settings for a role. A role without settings has these defaults.
 struct RoleSettings {
   int64_t weight = kWeightOne;  // milli, among its siblings
-  Quota guarantee = {};         // what it gets on demand; lent while it does not want it
-  Quota limit = {};             // the most for it and the roles below, offers included
+  Quota guarantee = {};         // the amounts that it gets on demand; else they are lent
+  Quota limit = {};             // the most for it and the roles below, including offers
 
   bool operator==(const RoleSettings&) const = default;
 };
 using RoleTable = std::map<RoleName, RoleSettings>;
 RoleTable table_of(const RoleWeights& weights);
 
-// Whether a table is consistent. Errors say the value, the rule and what to do
-// (kInvalidArgument):
-// a weight outside kWeightMin..kWeightMax; an amount that is negative or above kAmountMax; a
-// guarantee above the limit of the role or of a role above it; guarantees of a role's children that
-// together exceed the guarantee of the role, if it has one (a child without a guarantee of a kind
-// counts with the sum of its own children's). O(roles * depth).
+// Checks that a table is consistent. Errors (kInvalidArgument) name the value, the rule and the
+// remedy: a weight outside kWeightMin..kWeightMax; an amount that is negative or above kAmountMax;
+// a guarantee above the limit of the role or of a role above it; guarantees of a role's children
+// that together exceed the guarantee of the role, if it has one (a child without a guarantee of a
+// kind counts with the sum of its own children's). O(roles * depth).
 Result<void> check_roles(const RoleTable& table);
-// The same if `role` had these settings; the current table must be consistent. Examines the role,
-// the roles above and below it, and the roles that add their guarantee to one above: O(these).
+// Checks the table as if `role` had these settings; the current table must be consistent. Examines
+// the role, the roles above and below it, and the roles that add their guarantee to one above:
+// O(these).
 Result<void> check_role(const RoleTable& table, const RoleName& role, const RoleSettings& settings);
 
 }  // namespace proffer

@@ -23,14 +23,14 @@ Share Share::of(int64_t numerator, int64_t denominator, int64_t weight) {
   return share;
 }
 
-// 2^50 * 2^50 * 2^20 = 2^120 at most.
+// At most 2^50 * 2^50 * 2^20 = 2^120.
 std::strong_ordering Share::compare_exactly(const Share& o) const {
   const Uint128 left = Uint128(numerator_) * Uint128(o.denominator_) * Uint128(o.weight_);
   const Uint128 right = Uint128(o.numerator_) * Uint128(denominator_) * Uint128(weight_);
   return left <=> right;
 }
 
-// 2^50 * 2^50 * 2^10 = 2^110 at most, and what is added is below 2^70.
+// At most 2^50 * 2^50 * 2^10 = 2^110; the addend is below 2^70.
 int64_t Share::parts(int64_t whole) const {
   const Uint128 scaled = Uint128(numerator_) * Uint128(whole) * Uint128(kWeightOne);
   const Uint128 divisor = Uint128(denominator_) * Uint128(weight_);

@@ -10,8 +10,8 @@
 
 namespace proffer {
 
-// used / (total * weight) with weight in milli-weights: a share divided by its weight. Amounts and
-// shares are different types, so that one cannot be passed for the other.
+// used / (total * weight) with weight in milli-weights: a share divided by its weight. It is a
+// separate type, so that amounts and shares cannot be confused.
 class Share {
  public:
   constexpr Share() = default;  // zero
@@ -20,13 +20,13 @@ class Share {
   static Share of(int64_t numerator, int64_t denominator, int64_t weight = kWeightOne);
 
   std::strong_ordering operator<=>(const Share& o) const {
-    // Nearly always of one total and one weight.
+    // nearly always both have the same total and weight
     if (denominator_ == o.denominator_ && weight_ == o.weight_) return numerator_ <=> o.numerator_;
     return compare_exactly(o);
   }
   bool operator==(const Share& o) const { return (*this <=> o) == std::strong_ordering::equal; }
 
-  // As a number out of `whole` (1..kAmountMax), rounded up; at most 2^60.
+  // The share as a number out of `whole` (1..kAmountMax), rounded up; at most 2^60.
   int64_t parts(int64_t whole) const;
   // In millionths, rounded down, saturating: for status and messages.
   int64_t millionths() const;
@@ -41,8 +41,8 @@ class Share {
 };
 
 // The dominant share of `used`: the largest fraction it is of any kind in `total`, divided by
-// `weight`. The least share is offered resources next (Ghodsi et al., NSDI 2011, section 4.2;
-// weights: section 4.3).
+// `weight`. The leaf with the least share is offered resources next (Ghodsi et al., NSDI 2011,
+// section 4.2; weights: section 4.3).
 //
 // Amounts are milli-units, `weight` milli-weights in [kWeightMin, kWeightMax]. `used` may exceed
 // `total` for a moment after an agent is lost. Kinds that the cluster does not have do not count;

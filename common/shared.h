@@ -1,7 +1,7 @@
 #pragma once
 
-// Values that many things have in common, kept once: a hundred thousand tasks of one ask have one
-// claim. Such a value never changes: a task whose value changes gets another block.
+// Values that many objects have in common, stored once: a hundred thousand tasks of one ask share
+// one claim. Such a value never changes: a task whose value changes gets another block.
 
 #include <array>
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace proffer {
 
-// Points to one such value. An empty one reads as T{}. It is one pointer, and all that point to a
-// value belong to one thread: a std::shared_ptr is two, and counts for several threads.
+// A pointer to such a value. An empty one reads as T{}. It takes one pointer, and all pointers to a
+// value belong to one thread; a std::shared_ptr takes two, and counts for several threads.
 template <class T>
 class Shared {
  public:
@@ -31,9 +31,9 @@ class Shared {
 
   const T& operator*() const { return block_ != nullptr ? block_->value : nothing(); }
   const T* operator->() const { return &**this; }
-  // False: it is an empty one.
+  // False if it is empty.
   explicit operator bool() const { return block_ != nullptr; }
-  // Whether both are the same block, so that they are equal.
+  // True if both point to the same block, so that they are equal.
   bool is_same(const Shared& other) const { return block_ == other.block_; }
 
  private:
@@ -49,7 +49,7 @@ class Shared {
   Block* block_ = nullptr;
 };
 
-// The hash of several parts: hashed(a, b, c).
+// The hash of several values: hashed(a, b, c).
 inline size_t hashed() { return 0; }
 template <class First, class... Rest>
 size_t hashed(const First& first, const Rest&... rest) {
@@ -58,9 +58,9 @@ size_t hashed(const First& first, const Rest&... rest) {
   return mixed ^ (mixed >> 32);
 }
 
-// Finds the block of an equal value that was shared lately. It keeps at most kBlocksMax of them
-// beyond their use; if there are more, an equal value may get a second block, and costs its memory,
-// no more. Hash()(value) may leave parts of the value out.
+// Finds the block of an equal value that was shared recently. It keeps at most kBlocksMax unused
+// blocks. If there are more, an equal value may get a second block, which only costs memory.
+// Hash()(value) may omit parts of the value.
 template <class T, class Hash>
 class SharedValues {
  public:

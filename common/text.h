@@ -1,6 +1,6 @@
 #pragma once
 
-// Words for messages, exact decimals, and the small parsing that several values share.
+// Texts for messages, exact decimals, and small parsers that several values share.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace proffer {
 
-// 'text', with control characters and invalid UTF-8 escaped and long values cut, for error
-// messages.
+// 'text', for error messages: control characters and invalid UTF-8 are escaped, and long values are
+// cut.
 std::string quoted(std::string_view text);
-// The same; where <iomanip> is included, std::quoted would be the better match for a std::string.
+// The same. Without it, std::quoted would match a std::string better where <iomanip> is included.
 inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
 inline std::string quoted(std::string& text) { return quoted(std::string_view(text)); }
 inline std::string quoted(const char* text) { return quoted(std::string_view(text)); }
@@ -29,7 +29,7 @@ requires std::is_integral_v<T>
 void append_text(std::string& out, T part) { out += std::to_string(part); }
 }  // namespace detail
 
-// The parts one after the other: text("task ", quoted(id), " has ", n, " ports").
+// Joins the parts: text("task ", quoted(id), " has ", n, " ports").
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::string out;
@@ -49,11 +49,11 @@ std::string print_milli(int64_t milli);
 // A whole number in [min, max]. Errors: kInvalidArgument, naming `what`, the text and the range.
 Result<int64_t> parse_whole(std::string_view what, std::string_view text, int64_t min, int64_t max);
 
-// "a, b, c, …": the first five of them, for messages that name candidates.
+// "a, b, c, …": the most names that a message lists as candidates.
 inline constexpr size_t kNamesListedMax = 5;
 std::string listed(const std::vector<std::string>& names);
 
-// The known word nearest to `word` by edit distance, or empty if none is near: for "did you mean".
+// The known word nearest to `word` by edit distance, for "did you mean"; empty if none is near.
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);
 
 }  // namespace proffer

@@ -1,6 +1,6 @@
 #pragma once
 
-// Time as a value. Cores are told the time; only shells read clocks.
+// Time as a value. Cores receive the time; only shells read clocks.
 
 #include <compare>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace proffer {
 
-// A span of time in whole nanoseconds, possibly negative.
+// A duration in whole nanoseconds, possibly negative.
 class Duration {
  public:
   constexpr Duration() = default;
@@ -42,7 +42,7 @@ constexpr Duration minutes(int64_t n) { return seconds(n * 60); }
 constexpr Duration hours(int64_t n) { return minutes(n * 60); }
 
 // A point in time: nanoseconds since the Unix epoch (real shells) or since the start of the world
-// (simulator). Never goes back within one process; the shells see to it.
+// (simulator). The shells ensure that it never goes back within one process.
 class Time {
  public:
   constexpr Time() = default;
@@ -64,7 +64,7 @@ class Time {
 // "500ms", "30s", "10m", "2h", "1w", "1.5s", "0"; units ns us ms s m h d w, at most three decimals.
 // Not negative, at most ten years. Errors: kInvalidArgument.
 Result<Duration> parse_duration(std::string_view text);
-// The shortest text that parses back to the same: "1.5s", "2h", "0s".
+// The shortest text that parses to the same duration: "1.5s", "2h", "0s".
 std::string to_text(Duration duration);
 std::ostream& operator<<(std::ostream& out, Duration duration);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// The one typed trace of what happened. Cores emit it; shells turn it into log lines, metrics and
-// the event log; the simulator hashes it; golden tests compare it. So they cannot disagree.
+// The only typed trace of events. Cores emit it; shells turn it into log lines, metrics and the
+// event log; the simulator hashes it; golden tests compare it. So they cannot disagree.
 //
-// Each kind of event is a struct with its level, its words and its fields:
+// Each kind of event is a struct with its level, its text and its fields:
 //
 //   struct AgentLost {
 //     AgentId agent;
@@ -12,7 +12,7 @@
 //     void fields(TraceFields& f) const { f("agent", agent)("tasks", tasks); }
 //   };
 //
-// Nothing is printed until somebody reads it: an event that is only counted costs one allocation.
+// An event is printed only when it is read, so an event that is only counted costs one allocation.
 
 #include <concepts>
 #include <cstdint>
@@ -29,11 +29,11 @@ namespace proffer {
 
 // How a shell logs an event (STYLE: logs, traces, metrics).
 enum class TraceLevel : uint8_t {
-  kLongLived,   // INFO: an agent, framework, role or master changed
-  kShortLived,  // VLOG(1): an offer or task did
+  kLongLived,   // INFO: an agent, framework, role or master changed its state
+  kShortLived,  // VLOG(1): an offer or task changed its state
   kMessage,     // VLOG(2): a message passed
-  kMisbehaved,  // WARNING: somebody else misbehaved and we coped
-  kOperator,    // ERROR: an operator must act, and `what` says how
+  kMisbehaved,  // WARNING: another party misbehaved, and this was handled
+  kOperator,    // ERROR: an operator must act; `what` names the remedy
 };
 
 struct TraceKind {
@@ -41,14 +41,14 @@ struct TraceKind {
   std::string_view what = {};  // a literal: the event in words, also the name of its counter
 };
 
-// Reads the fields of an event, in their order. Keys are literals.
+// Visits the fields of an event in order. Keys are literals.
 class TraceFields {
  public:
   virtual ~TraceFields() = default;
-  // A name or an id that was checked, a literal, an amount as text.
+  // A checked name or id, a literal, or an amount as text.
   virtual void word(std::string_view key, std::string_view value) = 0;
   virtual void number(std::string_view key, int64_t value) = 0;
-  // Text that somebody else wrote, or that has spaces.
+  // Text that a peer or a person wrote, or that may have spaces.
   virtual void said(std::string_view key, std::string_view value) = 0;
 
   TraceFields& operator()(std::string_view key, std::string_view value) {
@@ -95,7 +95,7 @@ class TraceEvent {
   TraceLevel level() const { return kind().level; }
   std::string_view what() const { return kind().what; }
   void fields(TraceFields& fields) const { held_->fields(fields); }
-  // nullptr: it is of another kind.
+  // nullptr if the event is of another kind.
   template <Traced T>
   const T* as() const {
     if (held_->type != &kType<T>) return nullptr;
@@ -103,7 +103,7 @@ class TraceEvent {
   }
 
  private:
-  // Its address stands for the type: std::type_info would compare names.
+  // Its address identifies the type; comparing std::type_info would compare names.
   template <class T>
   static constexpr char kType = 0;
 
@@ -128,7 +128,7 @@ class TraceEvent {
 // "agent lost agent=a17 reason=heartbeat tasks=12".
 std::string to_text(const TraceEvent& event);
 
-// The fields as text, in their order; what somebody else wrote is as it was written.
+// The fields as text, in order. Text of peers and people is unchanged.
 std::vector<std::pair<std::string_view, std::string>> fields_of(const TraceEvent& event);
 
 }  // namespace proffer

@@ -1,7 +1,7 @@
 #pragma once
 
-// How the words of an ask begin that no agent could ever run because of its constraints, and not of
-// its size or a limit (proto::AskReport::Row::why).
+// Beginning of the reason of an ask that no agent could ever run because of its constraints, as
+// opposed to its size or a limit (proto::AskReport::Row::why).
 
 #include <string_view>
 

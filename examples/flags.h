@@ -1,7 +1,7 @@
 #pragma once
 
-// The flags that an example has beside those of sdk::options_from(), which is told their names:
-// --NAME=VALUE.
+// The flags of an example, --NAME=VALUE, in addition to those of sdk::options_from(), which
+// receives their names.
 
 #include <charconv>
 #include <cstdint>
@@ -25,7 +25,7 @@ inline std::string text_flag(int argc, char** argv, std::string_view name,
   return std::string(otherwise);
 }
 
-// A whole number from `least` to `most`. Says what is wrong and exits with 2.
+// A whole number from `least` to `most`. On an error prints the reason and exits with 2.
 inline int64_t number_flag(int argc, char** argv, std::string_view name, int64_t otherwise,
                            int64_t least, int64_t most) {
   const std::string word = text_flag(argc, argv, name, std::to_string(otherwise));

@@ -1,6 +1,6 @@
 #pragma once
 
-// The answer to "for what did it wait": of a task, of a framework, or of a role, as a plain value.
+// The answer to "why did it wait" for a task, a framework or a role, as a plain value.
 
 #include <optional>
 #include <string>
@@ -17,31 +17,33 @@ struct WaitingAsk {
   AskName ask = {};
   RoleName role = {};
   int64_t lacking = 0;  // tasks without an offer
-  // Why they have none, as it was looked at last.
+  // Why they have no offer, as last determined.
   std::optional<WaitReason> reason = {};
-  int64_t offered = 0;  // tasks that were offered to the scheduler
-  Time since = {};      // the one that waits longest
+  int64_t offered = 0;  // tasks that are offered to the scheduler
+  Time since = {};      // the time since which the oldest waits
   bool operator==(const WaitingAsk&) const = default;
 };
 
 struct Blame {
   std::string answer = {};  // one sentence
   Time now = {};
-  FrameworkId framework = {};  // of a task or framework
+  FrameworkId framework = {};  // of the task or framework
   RoleName role = {};
-  // Of a task that the master saw launched, or still knows.
+  // For a task that the master saw launched, or still knows.
   TaskId task = {};
   AskName ask = {};
   std::optional<TaskState> state = {};
   std::optional<Time> asked_at = {};  // when its ask wanted it
   std::optional<Time> launched_at = {};
-  WaitSpans waited = {};  // from then until it ran, or until now: together exactly that time
-  // Of a framework or role: of all its tasks since then, also of those that are wanted no longer.
+  WaitSpans waited = {};  // until it ran, or until now; together exactly that time
+  // For a framework or role: sums over all its tasks since this time, including tasks that are no
+  // longer wanted.
   std::optional<Time> since = {};
   std::vector<WaitSum> sums = {};
-  // The ones that wait longest first; of a task that the master does not know, its framework's.
+  // The asks that wait longest first. For a task that the master does not know: the asks of its
+  // framework.
   std::vector<WaitingAsk> asks = {};
-  int64_t asks_all = 0;  // how many there are
+  int64_t asks_all = 0;  // number of all such asks
   bool operator==(const Blame&) const = default;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// One connection seen from one end. Frames carry a sequence from 1, so what the network lost or
-// repeated is seen: a duplicate is dropped, a gap ends the connection, and registering again tells
-// the full state. Hence no message within a session needs a timer of its own to be sent again.
+// One connection, seen from one end. Frames carry a sequence number from 1, so lost and repeated
+// frames are noticed: a duplicate is dropped, and a gap ends the connection. The next registration
+// sends the full state. So no message within a session needs a timer for resending.
 //
-// It speaks the lower version of its two ends, as the schema says.
+// The channel uses the lower version of its two ends, as the schema says.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ class Channel {
   enum class Verdict : uint8_t { kDeliver, kDuplicate, kBroken };
 
   Channel() = default;
-  // That begins in this version.
+  // Begins in this version.
   explicit Channel(uint32_t version) : version_(version) {}
 
   // The next frame to send.
@@ -27,7 +27,7 @@ class Channel {
     return Envelope{
         .version = version_, .leader = leader, .sequence = ++sent_, .message = std::move(message)};
   }
-  // What to do with a received frame.
+  // The action for a received frame.
   Verdict admit(const Envelope& envelope) {
     version_ = std::min(version_, envelope.version);
     if (envelope.sequence == received_ + 1) {
@@ -40,12 +40,12 @@ class Channel {
     return envelope.sequence <= received_ ? Verdict::kDuplicate : Verdict::kBroken;
   }
 
-  // Of the next connection to the same peer, for the end that connects. A peer that has refused our
-  // version is spoken to in its own; later connections try ours again, for it may have been
-  // replaced.
+  // The channel of the next connection to the same peer, for the end that connects. If the peer
+  // refused our version, this channel uses the peer's version; later channels try ours again, since
+  // the peer may have been upgraded.
   Channel next() const { return was_refused_ ? Channel(version_) : Channel(); }
-  // The same to a peer that may refuse by saying nothing: the version before, down to the first,
-  // and then our own again.
+  // The same for a peer that may refuse without an answer: each call uses the version before, down
+  // to the first, and then ours again.
   Channel next_to_silent() const {
     const bool was_silent = sent_ > 0 && received_ == 0;
     return was_silent && version_ > kProtocolVersionMin ? Channel(version_ - 1) : Channel();
@@ -58,7 +58,7 @@ class Channel {
   uint32_t version_ = kProtocolVersion;
   uint64_t sent_ = 0;
   uint64_t received_ = 0;
-  bool was_refused_ = false;  // by the last frame
+  bool was_refused_ = false;  // the last frame was a refusal of the version
 };
 
 }  // namespace proffer::proto

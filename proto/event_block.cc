@@ -8,7 +8,7 @@
 namespace proffer::proto {
 namespace {
 
-constexpr char kMark = 1;  // A line of JSON, as logs before blocks have them, begins with '{'.
+constexpr char kMark = 1;  // A line of JSON, as in older logs, begins with '{'.
 constexpr size_t kCountAt = 1;
 constexpr size_t kCountBytes = 4;
 constexpr size_t kHeadBytes = kCountAt + kCountBytes;
@@ -21,7 +21,7 @@ constexpr int64_t kMillisMax = INT64_MAX / kNanosPerMilli;
 
 int64_t millis_of(Time at) { return std::max<int64_t>(at.nanos(), 0) / kNanosPerMilli; }
 
-// As it may stand in a line without a change.
+// True if a line can contain it unchanged.
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return c >= ' ' && c <= '~' && c != '"' && c != '\\';
@@ -152,7 +152,7 @@ std::optional<EventBlockReader> EventBlockReader::open(std::string_view bytes) {
   if (bytes.size() < kHeadBytes || bytes[0] != kMark) return std::nullopt;
   EventBlockReader reader(bytes);
   if (reader.count_ == 0 || reader.count_ > reader.in_.left() / kEventBytesMin) return std::nullopt;
-  // Behind the last one there is a place, too.
+  // there must be a place after the last event too
   if (reader.first_.number > UINT64_MAX - reader.count_) return std::nullopt;
   return reader;
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// A block: events that follow each other, as the event log has them on its disk (ADR 0144). A full
-// one is a quarter as long as their lines, since it has names of fields and frameworks once.
+// A block holds consecutive events, as the event log writes them to its disk (ADR 0144). A full
+// block is a quarter as long as the lines of its events, since it has names of fields and
+// frameworks only once.
 //
 //   block      mark u8 = 1, number of events u32 (little-endian); leader, number of the first
 //              event, its time in milliseconds; then the events
@@ -9,12 +10,12 @@
 //              fields; 0
 //   field      4 · (place of its name + 1) + kind, which is 1 text, 2 whole number, 3 framework;
 //              then its value
-//   name       its place among the names of the block. The place behind the last one: a new name,
+//   name       its place among the names of the block. The place after the last one: a new name,
 //              whose text follows
-//   framework  its place among the frameworks of the block. The place behind the last one: a new
+//   framework  its place among the frameworks of the block. The place after the last one: a new
 //              one, whose id, user and role follow
 //
-// Texts and numbers are those of common/bytes.h.
+// Texts and numbers are encoded as in common/bytes.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +33,10 @@
 
 namespace proffer::proto {
 
-// Of a text that somebody else wrote, so much is in an event. Names and ids are not longer.
+// An event holds at most this many bytes of a text from a peer or a person. Names and ids are
+// shorter.
 inline constexpr size_t kEventTextBytesMax = 1024;
-// A writer ends a block with one of these: it is read, and lost, as a whole.
+// A writer ends a block at one of these limits. A block is read, and lost, as a whole.
 inline constexpr size_t kEventBlockEventsMax = 1'000;
 inline constexpr size_t kEventBlockBytesMax = size_t{256} << 10;
 
@@ -42,29 +44,32 @@ struct BlockEvent;
 
 class EventBlockWriter {
  public:
-  // The place of the first event is any; each other is behind the one before. What `owners` says of
-  // a framework when the block first names it, the block says of all its events.
+  // Appends an event. The first event may have any place; each other place must come after the
+  // previous one. The owner that `owners` has for a framework when the block first names it is the
+  // owner in all events of the block.
   void add(const EventPlace& place, Time at, const TraceEvent& event, const EventOwners& owners);
-  // The same for an event that was read; its `user` and `role` are not looked at. `what` and the
-  // names of fields are as EventBlockReader takes them, and an address has one text as long as the
-  // writer lives. The id of a framework has at most kEventTextBytesMax bytes, as have its owners.
+  // The same for an event that was read; its `user` and `role` are ignored. `what` and the names of
+  // fields obey the rules of EventBlockReader, and the text at one address must not change as long
+  // as the writer lives. The id of a framework and its owners have at most kEventTextBytesMax bytes
+  // each.
   void add(const BlockEvent& event, const EventOwners& owners);
-  // Another user or role has the framework from now on.
+  // The framework has another user or role from now on.
   void forget_owner(std::string_view framework);
 
   size_t events() const { return events_; }
   size_t bytes() const { return out_.size(); }
-  const EventPlace& first() const { return first_; }  // of an empty block nothing
-  // The block, which has an event. The writer is as new, and keeps its room.
+  const EventPlace& first() const { return first_; }  // an empty block returns an empty place
+  // Returns the block, which must have an event. Afterwards the writer is empty, and keeps its
+  // memory.
   std::string take();
 
  private:
   class Fields;
   struct Name {
-    uint64_t block = 0;  // the last one that has it
+    uint64_t block = 0;  // the last block that has it
     uint64_t place = 0;
     bool is_framework = false;
-    bool is_new = false;  // its text has to follow
+    bool is_new = false;  // its text must be written
   };
   struct TextHash {
     using is_transparent = void;
@@ -78,20 +83,20 @@ class EventBlockWriter {
   ByteWriter out_ = {};
   size_t events_ = 0;
   EventPlace first_ = {};
-  int64_t millis_ = 0;  // of the last event
-  uint64_t block_ = 0;  // counts the blocks
-  // The same text may be in a block twice.
+  int64_t millis_ = 0;  // time of the last event
+  uint64_t block_ = 0;  // number of the block
+  // A block may hold the same text twice.
   LiteralMap<Name> names_ = {};
   uint64_t names_of_block_ = 0;
   std::unordered_map<std::string, uint64_t, TextHash, std::equal_to<>> frameworks_ = {};
   uint64_t frameworks_of_block_ = 0;
 };
 
-// One event of a block. Its texts lie in the block.
+// One event of a block. Its texts point into the block.
 struct BlockEvent {
   struct Field {
     std::string_view name = {};
-    std::optional<int64_t> number = {};  // none: it is a text
+    std::optional<int64_t> number = {};  // none: the value is a text
     std::string_view text = {};
   };
   EventPlace place = {};
@@ -99,22 +104,23 @@ struct BlockEvent {
   std::string_view what = {};
   TraceLevel level = TraceLevel::kMessage;
   std::vector<Field> fields = {};
-  // Of its framework; empty: it has none, or nobody knows.
+  // The user and role of its framework; empty: none, or unknown.
   std::string_view user = {};
   std::string_view role = {};
 };
 
-// Reads a block, whose bytes outlive the reader. They may be any: what is malformed is the end.
+// Reads a block. Its bytes must outlive the reader, and may be any bytes: reading ends at the first
+// malformed event.
 class EventBlockReader {
  public:
-  // None: this is no block.
+  // None: the bytes are not a block.
   static std::optional<EventBlockReader> open(std::string_view bytes);
 
   const EventPlace& first() const { return first_; }
   EventPlace last() const { return {first_.leader, first_.number + count_ - 1}; }
   uint64_t events() const { return count_; }
 
-  // Goes to the first event, or the next one. False: there is none.
+  // Moves to the first or next event. False: there is none.
   bool next();
   const BlockEvent& event() const { return event_; }
 
@@ -131,7 +137,7 @@ class EventBlockReader {
 
   ByteReader in_;
   uint64_t count_ = 0;
-  uint64_t read_ = 0;  // events
+  uint64_t read_ = 0;  // events read
   EventPlace first_ = {};
   int64_t millis_ = 0;
   std::vector<std::string_view> names_ = {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The event log as values: what happened in the cluster, in one order. master/shell/event_log.h
-// writes it, `proffer events` reads it.
+// The event log as values: all events of the cluster, in one order. master/shell/event_log.h writes
+// it, `proffer events` reads it.
 
 #include <compare>
 #include <cstdint>
@@ -20,7 +20,8 @@
 
 namespace proffer::proto {
 
-// Where an event stands: leaders follow each other, and each counts its events from 1.
+// The place of an event in the log: the leader's epoch, and the number of the event, which each
+// leader counts from 1.
 struct EventPlace {
   LeaderEpoch leader = {};
   uint64_t number = 0;
@@ -30,7 +31,7 @@ std::string to_text(const EventPlace& place);  // "17.4021"
 // Errors: kInvalidArgument.
 Result<EventPlace> parse_event_place(std::string_view text);
 
-// Whose a framework is. Its events say so.
+// The owner of a framework. Its events carry it.
 struct EventOwner {
   std::string user = {};
   std::string role = {};
@@ -40,25 +41,25 @@ using EventOwners = std::map<std::string, EventOwner, std::less<>>;  // by the f
 // The longest that a call waits for events.
 inline constexpr Duration kEventsWaitMax = seconds(60);
 
-// Which events, and from where.
+// Which events to return, and from which place.
 struct EventQuery {
-  std::optional<EventPlace> from = {};  // the first that is wanted; none: see `last`
-  size_t last = 0;                      // without `from`: so many, the newest
+  std::optional<EventPlace> from = {};  // the first wanted event; none: see `last`
+  size_t last = 0;                      // without `from`: return this many of the newest events
   std::string framework = {};           // its id or its name
-  std::string role = {};                // and those below it
+  std::string role = {};                // includes the roles below it
   std::string task = {};                // FRAMEWORK/TASK
   std::string agent = {};
   size_t limit = kReplyRowsMax;
-  Duration wait = {};  // with `from`: until there is one
+  Duration wait = {};  // with `from`: wait at most this long for an event
   bool operator==(const EventQuery&) const = default;
 };
 
 struct EventRow {
   EventPlace seq = {};
   Time at = {};
-  std::string event = {};  // in words; "gap": some are missing here
+  std::string event = {};  // the event in words; "gap": events are missing here
   std::string level = {};  // "info", "detail", "warning", "error"
-  std::vector<std::pair<std::string, std::string>> fields = {};  // all others, in their order
+  std::vector<std::pair<std::string, std::string>> fields = {};  // all other fields, in order
   bool operator==(const EventRow&) const = default;
 };
 
@@ -68,21 +69,21 @@ struct EventPage {
   bool operator==(const EventPage&) const = default;
 };
 
-// Rows of one page for a master that stands by: it has as many bytes as other pages.
+// The most rows of a page for a standby. Such a page has as many bytes as other pages.
 inline constexpr size_t kFollowRowsMax = 4'096;
 
-// The argument of the call "follow_events": a master that stands by asks the leader for all events
-// from a place on, as far as they go into a page.
+// The argument of the call "follow_events": a standby asks the leader for all events from a place
+// on, as many as fit into a page.
 struct FollowCall {
   EventPlace from = {};
-  Duration wait = {};  // until there is one
+  Duration wait = {};  // wait at most this long for an event
   bool operator==(const FollowCall&) const = default;
 };
 
-// The answer, as the master that stands by writes it.
+// The answer, in the form in which the standby writes it.
 struct FollowedEvents {
-  std::vector<std::string> records = {};  // of the log's file; gaps are left out
-  uint64_t events = 0;                    // in them
+  std::vector<std::string> records = {};  // records of the log file, without gaps
+  uint64_t events = 0;                    // number of events in the records
   EventPlace next = {};                   // `from` of the next call
   bool operator==(const FollowedEvents&) const = default;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The answers to "why has this framework no offer", "why has this role no more" and "what of this
-// task", as plain values: proto/json prints them.
+// The answers to "why does this framework, role or task wait", as plain values. proto/json prints
+// them.
 
 #include <string>
 #include <vector>
@@ -12,9 +12,9 @@
 
 namespace proffer::proto {
 
-// Accepts in a row that launched nothing, and until when nothing is offered for that.
+// Consecutive accepts that launched nothing, and the time until which this delays offers.
 struct ExplainedWait {
-  AskName ask = {};  // empty: all that the framework wants
+  AskName ask = {};  // empty: all asks of the framework
   int64_t failures = 0;
   Time until = {};
   bool operator==(const ExplainedWait&) const = default;
@@ -29,7 +29,7 @@ struct ExplainedRefusals {
   };
   int64_t count = 0;
   std::vector<OfReason> by_reason = {};
-  // The last one.
+  // The last refused task.
   TaskId task = {};
   AskName ask = {};
   std::string message = {};
@@ -37,7 +37,7 @@ struct ExplainedRefusals {
   bool operator==(const ExplainedRefusals&) const = default;
 };
 
-// An ask that cannot be declared, or a remark on one that was.
+// An ask that cannot be declared, or a remark on a declared ask.
 struct ExplainedRemark {
   AskName ask = {};
   bool rejected = true;
@@ -52,7 +52,7 @@ struct Explanation {
   Duration failover_timeout = {};
   Time now = {};
   FrameworkExplanation fair = {};
-  std::vector<OfferRow> offers = {};  // outstanding to it
+  std::vector<OfferRow> offers = {};  // outstanding offers to the framework
   std::vector<ExplainedWait> waits = {};
   ExplainedRefusals refusals = {};
   std::vector<ExplainedRemark> remarks = {};
@@ -70,7 +70,7 @@ struct ExplainedRole {
   bool operator==(const ExplainedRole&) const = default;
 };
 
-// That a task is to end by a time.
+// A notice that a task must end by a time.
 struct ExplainedNotice {
   RevokeReason reason = RevokeReason::kReclaimed;
   RoleName beneficiary = {};
@@ -81,15 +81,15 @@ struct ExplainedNotice {
 struct ExplainedTask {
   std::string answer = {};  // one sentence
   Time now = {};
-  // The master knows it: it runs, or has ended and is remembered. If not, only framework and task
-  // of `row` are set, and `asks` are what the framework still waits for.
+  // True: the master knows the task; it runs, or has ended and is remembered. False: only framework
+  // and task of `row` are set, and `asks` are the asks for which the framework still waits.
   bool is_known = true;
   TaskRow row = {};
-  std::optional<TaskStanding> standing = {};  // while it holds something
+  std::optional<TaskStanding> standing = {};  // set while the task holds resources
   std::optional<ExplainedNotice> notice = {};
-  std::optional<Time> drained_by = {};  // its agent is being emptied
+  std::optional<Time> drained_by = {};  // set while its agent is drained
   std::vector<AskExplanation> asks = {};
-  int64_t agents = 0;  // in the cluster
+  int64_t agents = 0;  // number of agents in the cluster
   bool operator==(const ExplainedTask&) const = default;
 };
 

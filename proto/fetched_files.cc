@@ -39,11 +39,11 @@ void set_option(std::string_view option, FetchedFile& file) {
 Result<FetchedFile> parse_fetched_file(std::string_view whole) {
   FetchedFile file;
   size_t end = whole.size();
-  // Options stand behind the URI: from the end on, as long as they are some.
+  // Options follow the URI: read them from the end, while they are options.
   for (size_t comma = whole.rfind(','); comma != std::string_view::npos && comma > 0;
        comma = whole.rfind(',', comma - 1)) {
     const std::string_view part = whole.substr(comma + 1, end - comma - 1);
-    if (!is_option(part)) break;  // The comma is one of the URI.
+    if (!is_option(part)) break;  // this comma belongs to the URI
     set_option(part, file);
     end = comma;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a client asks the master for, to read files of an agent from another machine: the address,
-// the pin of its certificate, and a token.
+// The call of a client that wants to read an agent's files from another machine, and the reply: the
+// agent's address, the pin of its certificate, and a token.
 
 #include <string>
 #include <string_view>
@@ -13,17 +13,17 @@ namespace proffer::proto {
 
 struct FileAccessCall {
   AgentId agent = {};
-  FrameworkId framework = {};  // whose tasks' files
-  // Whose token: empty for one's own. An agent asks so for the users whose tasks of this framework
-  // it runs, an operator for anybody.
+  FrameworkId framework = {};  // the framework whose tasks' files are read
+  // The user of the token; empty: the caller. An agent names the users whose tasks of this
+  // framework it runs; an operator may name any user.
   std::string user = {};
-  // From an agent: which of its tasks needs them.
+  // From an agent: its task that needs the files.
   TaskId task = {};
   bool operator==(const FileAccessCall&) const = default;
 };
 
-// What the ids of tasks have in common that may read each other's files, if they are of one user:
-// all up to the first '.', which ends the name of a job; of an id without one the whole id.
+// Tasks of one user may read each other's files if their ids have the same family: all up to the
+// first '.', which ends the name of a job. An id without '.' is its own family.
 inline std::string_view file_family(const TaskId& task) {
   const std::string_view id = task.str();
   return id.substr(0, id.find('.'));

@@ -1,7 +1,7 @@
 #pragma once
 
-// When what waits will probably start, as values: what a forecast is made of, what it says, and
-// what people are told (ADR 0135). docs/concepts/eta.md says how it is made.
+// Forecasts of when waiting tasks will start, as values: the inputs of a forecast, its result, and
+// the form for people (ADR 0135). docs/concepts/eta.md describes the method.
 
 #include <cstdint>
 #include <optional>
@@ -18,17 +18,18 @@
 
 namespace proffer::proto {
 
-// How long tasks of one kind ran that have ended, from launch to end: the last ones.
+// How long the last ended tasks of one kind ran, from launch to end.
 struct KindDurations {
-  std::string framework = {};  // its name; empty: of all frameworks in the role
-  RoleName role = {};          // empty: of a framework
-  std::string kind = {};       // kind_of() of its tasks; empty: of all its tasks
+  std::string framework = {};  // its name; empty: all frameworks in the role
+  RoleName role = {};          // empty: a framework is meant
+  std::string kind = {};       // kind_of() of its tasks; empty: all its tasks
   std::vector<Duration> ran = {};
   bool operator==(const KindDurations&) const = default;
 };
 
-// Tasks of a framework that are expected to run equally long: the name of their ask, or else of the
-// task, without its digits; and their shape. So attempts and jobs with numbers are of one kind.
+// Tasks of a framework with the same kind are expected to run equally long. The kind is made of the
+// name of the ask, or else of the task, without its digits, and of the shape. So attempts and
+// numbered jobs have one kind.
 std::string kind_of(const AskName& ask, std::string_view task, const ResourceVector& shape);
 
 struct ForecastRequest {
@@ -37,7 +38,7 @@ struct ForecastRequest {
   bool operator==(const ForecastRequest&) const = default;
 };
 
-// Since the moment of the snapshot. Nothing: later than the forecast reaches.
+// Durations since the moment of the snapshot. None: later than the forecast reaches.
 struct StartForecast {
   std::optional<Duration> p50 = {};
   std::optional<Duration> p90 = {};
@@ -47,19 +48,18 @@ struct StartForecast {
 struct AskForecast {
   FrameworkId framework = {};
   AskName ask = {};
-  int64_t tasks = 0;         // that are not launched yet
-  StartForecast first = {};  // when the next of them starts
-  StartForecast last = {};   // when all of them have started
+  int64_t tasks = 0;         // tasks that are not launched yet
+  StartForecast first = {};  // the next start of one of them
+  StartForecast last = {};   // the time at which all of them have started
   bool operator==(const AskForecast&) const = default;
 };
 
 struct Forecast {
-  Time as_of = {};        // of the snapshot
-  int64_t runs = 0;       // simulated
-  Duration reaches = {};  // after the snapshot
+  Time as_of = {};        // time of the snapshot
+  int64_t runs = 0;       // number of simulated runs
+  Duration reaches = {};  // end of the forecast, after the snapshot
   std::vector<AskForecast> asks = {};
-  // Frameworks with tasks of unknown duration: in the forecast they run for
-  // ever. Some.
+  // Some of the frameworks with tasks of unknown duration. In the forecast these tasks never end.
   std::vector<std::string> unknown = {};
   bool operator==(const Forecast&) const = default;
 };
@@ -67,24 +67,24 @@ struct Forecast {
 // Why there is no estimate.
 enum class NoEta : uint8_t {
   kNotYet,       // the first forecast is being made
-  kNoDurations,  // it waits for tasks of a kind that has no end yet
-  kBeyond,       // later than a forecast reaches
+  kNoDurations,  // it waits for tasks whose kind has no ended task yet
+  kBeyond,       // later than the forecast reaches
   kImpossible,   // no agent could run it
   kAway,         // its scheduler is not connected
   kSuppressed,   // its scheduler has suppressed offers
   kTooLarge,     // the cluster has more tasks, asks or agents than a forecast simulates
   kFailed,       // the last forecast failed
-  kNotYours,     // only the framework's user and operators are told
+  kNotYours,     // shown only to the framework's user and to operators
 };
 std::string_view to_text(NoEta why);  // "not_yet", …
 std::optional<NoEta> parse_no_eta(std::string_view text);
-// "no task of this kind has ended yet", for people.
+// "no task of this kind has ended yet": the reason as a text for people.
 std::string_view explained(NoEta why);
 
-// From now on.
+// Durations from now on.
 struct Eta {
-  std::optional<Duration> p50 = {};  // half of the starts are earlier
-  std::optional<Duration> p90 = {};  // nine of ten are; none: later than a forecast reaches
+  std::optional<Duration> p50 = {};  // half of the simulated starts are earlier
+  std::optional<Duration> p90 = {};  // nine of ten are earlier; none: beyond the forecast
   std::optional<Duration> all_p50 = {};
   std::optional<Duration> all_p90 = {};
   Time as_of = {};
@@ -95,22 +95,22 @@ struct Eta {
 // An ask with tasks that are not launched yet.
 struct PendingRow {
   FrameworkId framework = {};
-  std::string name = {};  // of the framework
+  std::string name = {};  // name of the framework
   std::string user = {};
   RoleName role = {};
   AskName ask = {};
   ResourceVector shape = {};
   int64_t wanted = 0;
-  int64_t offered = 0;                    // of these
-  std::optional<WaitReason> reason = {};  // why tasks of it have no offer
-  Time since = {};                        // the one that waits longest
+  int64_t offered = 0;                    // of these tasks, those that are offered
+  std::optional<WaitReason> reason = {};  // why its tasks have no offer
+  Time since = {};                        // the time since which the oldest waits
   std::optional<Eta> eta = {};
-  std::optional<NoEta> no_eta = {};  // without one
-  std::string unknown = {};          // no durations: a framework whose tasks it may wait for
+  std::optional<NoEta> no_eta = {};  // the reason if there is no estimate
+  std::string unknown = {};          // for no_durations: a framework for whose tasks it may wait
   bool operator==(const PendingRow&) const = default;
 };
 
-// Of starts that were forecast, since the master led.
+// Counts of forecast starts since the master became leader.
 struct EtaFigures {
   int64_t starts = 0;
   int64_t below_p50 = 0;

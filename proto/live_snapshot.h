@@ -1,7 +1,7 @@
 #pragma once
 
-// A live cluster as its master sees it at one moment, to simulate it from there: what a scenario is
-// made of, and nothing that only a running cluster needs.
+// A live cluster as its master sees it at one moment, for a simulation from there. It has what a
+// scenario needs, and omits what only a running cluster needs.
 
 #include <cstdint>
 #include <map>
@@ -21,10 +21,10 @@ struct LiveAgent {
   AgentId agent = {};
   AgentState state = AgentState::kConnected;
   Attributes attributes = {};
-  Resources total = {};  // without what is only estimated to be free
-  // By any means, and part of `total`.
+  Resources total = {};  // without resources that are only estimated to be free
+  // Reserved in any way; part of `total`.
   std::map<RoleName, ResourceVector> reserved = {};
-  std::optional<Duration> drains_for = {};  // it is being emptied, and has so long left
+  std::optional<Duration> drains_for = {};  // the time left, if it is being drained
   bool operator==(const LiveAgent&) const = default;
 };
 
@@ -44,15 +44,15 @@ struct LiveFramework {
   bool operator==(const LiveFramework&) const = default;
 };
 
-// Its count is of what is not launched yet, whether or not it is offered.
+// Its count is of tasks that are not launched yet, offered or not.
 struct LiveAsk {
   FrameworkId framework = {};
   Ask ask = {};
-  bool claims = false;  // agents are set aside for it
+  bool claims = false;  // agents are set aside for its claim
   bool operator==(const LiveAsk&) const = default;
 };
 
-// One that holds resources.
+// A task that holds resources.
 struct LiveTask {
   FrameworkId framework = {};
   TaskId task = {};
@@ -62,11 +62,11 @@ struct LiveTask {
   ResourceVector shape = {};
   int32_t priority = 0;
   Band band = Band::kBatch;
-  uint64_t gang = 0;                 // with those of its framework that have the same number
-  bool estimated = false;            // it runs on what its agent only estimates to be free
-  bool ending = false;               // it has been told to end, and not because of a notice
-  Duration since = {};               // launched so long ago
-  std::vector<uint16_t> ports = {};  // that it was given; sorted
+  uint64_t gang = 0;                 // tasks with the same number are a gang; 0: none
+  bool estimated = false;            // it uses resources only estimated to be free
+  bool ending = false;               // it is being killed, and not because of a revoke notice
+  Duration since = {};               // time since its launch
+  std::vector<uint16_t> ports = {};  // its ports; sorted
   bool operator==(const LiveTask&) const = default;
 };
 
@@ -74,7 +74,7 @@ struct LiveSnapshot {
   Time taken = {};
   std::map<std::string, std::string> options = {};  // the master's, by the names of its flags
   std::vector<LiveAgent> agents = {};
-  std::vector<LiveRole> roles = {};  // that have settings
+  std::vector<LiveRole> roles = {};  // roles that have settings
   std::vector<LiveFramework> frameworks = {};
   std::vector<LiveAsk> asks = {};
   std::vector<LiveTask> tasks = {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// The masters of one cluster, as values: those that have led, and those that are there now.
+// The masters of one cluster, as values: those that have led, and those that run now.
 
 #include <cstddef>
 #include <optional>
@@ -12,25 +12,23 @@
 
 namespace proffer::proto {
 
-// Of a master's data directory, in 32 hexadecimal digits, and made with it. So a master that is
-// reached elsewhere is the same one, and one that lost its disk, and its history with it, is
-// another.
+// The id of a master's data directory, 32 hexadecimal digits, made with it. So a master with a new
+// address is the same master, and one that lost its disk, and so its history, is another.
 using MasterId = Id<struct MasterTag>;
 
-// A master that has led. Its times are of the clocks of those that led: `since` of its own, `until`
-// of its successor's.
+// A master that has led. `since` is from its own clock, `until` from its successor's.
 struct LedMaster {
   MasterId master = {};
-  std::string name = {};           // where it was reached: host:port, or the path of its socket
-  LeaderEpoch first = {};          // in which it led for the first time
-  LeaderEpoch last = {};           // and for the last time
-  Time since = {};                 // the beginning of `first`
-  std::optional<Time> until = {};  // when the next one led; none: no other has led since
+  std::string name = {};           // its address: host:port, or the path of its socket
+  LeaderEpoch first = {};          // the first epoch in which it led
+  LeaderEpoch last = {};           // the last epoch in which it led
+  Time since = {};                 // beginning of `first`
+  std::optional<Time> until = {};  // when the next master led; none: no other has
   bool operator==(const LedMaster&) const = default;
 };
-// Of one cluster. The one that led longest ago is forgotten.
+// The most masters that a cluster remembers. The one that led longest ago is forgotten first.
 inline constexpr size_t kLedMastersMax = 16;
-// Masters that are connected to the leader; more are refused.
+// The most standbys that are connected to the leader; more are refused.
 inline constexpr size_t kStandbysMax = 16;
 
 enum class MasterRole : uint8_t { kLeads, kStandby, kAway };
@@ -41,19 +39,18 @@ struct MasterRow {
   std::string name = {};
   MasterId id = {};
   MasterRole role = MasterRole::kAway;
-  std::optional<Time> since = {};  // in this role; none: since before this leader led
+  std::optional<Time> since = {};  // in this role since then; none: since before this leader began
   LeaderEpoch first = {};          // as in LedMaster; none: it has not led
   LeaderEpoch last = {};
   std::optional<Time> led_since = {};
   std::optional<Time> led_until = {};
-  bool keeps_history = true;  // of one that is away: not known
-  // Of a standby that follows the event log: so many events of this leader it lacks.
+  bool keeps_history = true;  // unknown if it is away
+  // For a standby that follows the event log: the number of this leader's events that it lacks.
   std::optional<int64_t> events_behind = {};
   bool operator==(const MasterRow&) const = default;
 };
 
-// The argument of the call "standby": a master that does not lead says to the leader that it is
-// there.
+// The argument of the call "standby", with which a standby reports itself to the leader.
 struct StandbyCall {
   MasterId master = {};
   std::string name = {};

@@ -59,7 +59,7 @@ constexpr std::array kMessageNames = {
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
 
-constexpr int32_t kSignalMax = 31;  // Behind are those of real time.
+constexpr int32_t kSignalMax = 31;  // higher numbers are real-time signals
 
 }  // namespace
 

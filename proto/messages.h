@@ -1,7 +1,7 @@
 #pragma once
 
-// The messages of docs/PROTOCOL.md as plain values; proto/schema/wire.capnp is the same as a
-// specification, proto/codec translates. Bounds on every text and list: common/limits.h.
+// The messages of docs/PROTOCOL.md as plain values. proto/schema/wire.capnp specifies them;
+// proto/codec translates. common/limits.h has the bounds of every text and list.
 
 #include <cstdint>
 #include <map>
@@ -20,8 +20,8 @@
 
 namespace proffer::proto {
 
-// Raised when a message changes its meaning or an enumeration grows; a version works with those
-// before it, down to kProtocolVersionMin.
+// Raised when a message changes its meaning or an enumeration grows. A version works with the
+// earlier ones down to kProtocolVersionMin.
 inline constexpr uint32_t kProtocolVersion = 3;
 inline constexpr uint32_t kProtocolVersionMin = 1;
 
@@ -29,53 +29,54 @@ using Environment = std::map<std::string, std::string>;
 
 // --- tasks and their updates -------------------------------------------------------------------
 
-// What a framework wants to find again in each update of a task, by name. Proffer reads none of it.
+// Texts by name that a framework receives with each update of a task. Proffer does not interpret
+// them.
 using Labels = std::map<std::string, std::string>;
-// At most 32, 4 KiB together. A name is like that of an ask, at most 63 bytes; a value is UTF-8
-// without control characters, at most 256 bytes, and may be empty. Errors: kInvalidArgument says
-// which label is wrong and what is allowed.
+// At most 32 labels, 4 KiB together. A name has the form of an ask's name, at most 63 bytes; a
+// value is UTF-8 without control characters, at most 256 bytes, and may be empty. Errors:
+// kInvalidArgument names the label that is wrong and what is allowed.
 Result<void> check_labels(const Labels& labels);
 
-// The executors that lie beside the agent. Anything else is a shell command line.
+// The executors that are installed with the agent. Any other text is a shell command line.
 inline constexpr std::string_view kCommandExecutor = "builtin:command";
 inline constexpr std::string_view kBatchExecutor = "builtin:batch";
 
-// Whether a task does its work, looked at beside it by its executor: every `interval` after `grace`
-// from its start. HTTP: a GET of `path` answers 200 to 399. TCP: the port takes a connection.
-// Command: a shell command line, in the task's sandbox and environment, exits with 0.
+// A test by the executor whether a task does its work: every `interval`, from `grace` after its
+// start on. HTTP: a GET of `path` answers 200 to 399. TCP: the port accepts a connection. Command:
+// a shell command line exits with 0 in the task's sandbox and environment.
 struct HealthCheck {
   enum class Kind : uint8_t { kHttp, kTcp, kCommand };
   Kind kind = Kind::kTcp;
-  std::string port = {};     // of TaskSpec::port_names; http and tcp
-  std::string path = "/";    // http
-  std::string command = {};  // command
+  std::string port = {};     // one of TaskSpec::port_names; for http and tcp
+  std::string path = "/";    // for http
+  std::string command = {};  // for command
   Duration interval = seconds(10);
-  Duration timeout = seconds(5);  // of one look; longer is a failure
-  Duration grace = seconds(10);   // failures before are not counted, success ends it
-  int64_t failures = 3;           // in a row until the task is told as unhealthy
+  Duration timeout = seconds(5);  // of one test; a longer one is a failure
+  Duration grace = seconds(10);   // failures before its end do not count; a success ends it
+  int64_t failures = 3;           // consecutive failures until the task is reported as unhealthy
 
   bool operator==(const HealthCheck&) const = default;
 };
 inline constexpr size_t kHealthCheckKindCount = 3;
-// Errors: kInvalidArgument says which value is wrong and what is allowed; `port_names` are the
+// Errors: kInvalidArgument names the value that is wrong and what is allowed. `port_names` are the
 // task's.
 Result<void> check_health_check(const HealthCheck& check,
                                 const std::vector<std::string>& port_names);
 
-// When a task is ready to do its work, as its executor sees it: it has run for `after`, and its own
-// processes listen on each of `ports`, TCP, on any address.
+// The test by the executor whether a task is ready to do its work: it has run for `after`, and its
+// own processes listen on each of `ports` (TCP, any address).
 struct Readiness {
-  std::vector<std::string> ports = {};  // of TaskSpec::port_names
+  std::vector<std::string> ports = {};  // from TaskSpec::port_names
   Duration after = {};
 
   bool operator==(const Readiness&) const = default;
 };
-// The numbers of ports that a task asks for by name. Errors: kInvalidArgument says which value is
-// wrong and what is allowed.
+// Checks the ports that a task wants with a given number. Errors: kInvalidArgument names the value
+// that is wrong and what is allowed.
 Result<void> check_static_ports(const std::map<std::string, uint16_t>& static_ports,
                                 const std::vector<std::string>& port_names);
 
-// Errors: kInvalidArgument says which value is wrong and what is allowed; `port_names` are the
+// Errors: kInvalidArgument names the value that is wrong and what is allowed. `port_names` are the
 // task's.
 Result<void> check_readiness(const Readiness& readiness,
                              const std::vector<std::string>& port_names);
@@ -83,19 +84,19 @@ Result<void> check_readiness(const Readiness& readiness,
 // A file that the agent puts into a task's sandbox before the task starts.
 struct FetchedFile {
   std::string uri = {};
-  std::string sha256 = {};  // 64 of 0-9 a-f: other content is refused; empty: any
+  std::string sha256 = {};  // 64 digits of 0-9 a-f: other content is refused; empty: any content
   std::string name = {};    // in the sandbox; empty: the last part of the URI
   bool is_executable = false;
-  bool is_extracted = false;  // an archive: its files are put there, and not itself
+  bool is_extracted = false;  // an archive: its files are put there instead of itself
   bool is_cached = true;      // the agent may keep it for other tasks
 
   bool operator==(const FetchedFile&) const = default;
 };
-// Errors: kInvalidArgument says which value is wrong and what is allowed.
+// Errors: kInvalidArgument names the value that is wrong and what is allowed.
 Result<void> check_fetched_file(const FetchedFile& file);
 
-// A secret of the task's user, which the task is given when it starts: as a variable of its
-// environment, as a file in memory (tmpfs) in `secrets` of its sandbox, or as both.
+// A secret of the task's user that the task gets when it starts: as an environment variable, as a
+// file in memory (tmpfs) in `secrets` of its sandbox, or as both.
 struct SecretUse {
   std::string name = {};
   std::string variable = {};
@@ -103,13 +104,13 @@ struct SecretUse {
 
   bool operator==(const SecretUse&) const = default;
 };
-// Errors: kInvalidArgument says which value is wrong and what is allowed.
+// Errors: kInvalidArgument names the value that is wrong and what is allowed.
 Result<void> check_secret_uses(const std::vector<SecretUse>& secrets);
-// A name of a secret. Errors: kInvalidArgument.
+// Checks the name of a secret. Errors: kInvalidArgument.
 Result<void> check_secret_name(std::string_view name);
 
-// The value of a secret. From the master's core to its shell it is encrypted; the shell decrypts it
-// when it sends it to an agent.
+// The value of a secret. It is encrypted between the master's core and its shell; the shell
+// decrypts it when it sends it to an agent.
 struct SecretValue {
   std::string name = {};
   std::string value = {};
@@ -118,86 +119,88 @@ struct SecretValue {
 };
 
 inline constexpr int32_t kKillSignal = 15;  // SIGTERM
-// Errors: kInvalidArgument for what is no signal from 1 to 31, for SIGKILL, and for SIGSTOP.
+// Errors: kInvalidArgument for a number that is not a signal from 1 to 31, and for SIGKILL and
+// SIGSTOP.
 Result<void> check_kill_signal(int32_t number);
 // "SIGINT", "INT" or "2". Errors: kInvalidArgument.
 Result<int32_t> parse_kill_signal(std::string_view text);
 
-// What a framework launches.
+// A task that a framework launches.
 struct TaskSpec {
   TaskId id = {};
-  AskName ask = {};           // the ask it fills; empty: none
-  ResourceVector shape = {};  // devices and ports are chosen by the master
+  AskName ask = {};           // the ask that it fills; empty: none
+  ResourceVector shape = {};  // the master chooses devices and ports
   std::string command = {};   // a shell command line; for the command executor
   Environment environment = {};
-  std::vector<std::string> port_names = {};  // each gets a free port, told as $PORT_<name>
+  std::vector<std::string> port_names = {};  // each gets a free port, in $PORT_<name>
   std::string executor = std::string(kCommandExecutor);
-  ExecutorId executor_id = {};  // tasks with the same one share an executor; empty: one of its own
+  ExecutorId executor_id = {};  // tasks with the same id share an executor; empty: its own executor
   Duration kill_grace = kKillGrace;
-  std::string data = {};                   // for the executor; opaque to everybody else
+  std::string data = {};                   // for the executor; opaque to all others
   std::optional<HealthCheck> health = {};  // for the command executor
-  // That it runs as: a user whose request was relayed to the framework, if that serves users.
-  // Empty: the framework's.
+  // The user that it runs as: one whose request was relayed to the framework, if the framework
+  // serves users. Empty: the framework's user.
   std::string user = {};
   std::vector<FetchedFile> fetch = {};
-  Duration max_run_time = {};         // from its start, then it is killed; zero: no bound
-  int32_t kill_signal = kKillSignal;  // the polite one; not SIGKILL or SIGSTOP
-  // For the command executor, which tells it as TaskStatus::ready. None: nobody asks.
+  Duration max_run_time = {};         // from its start, then it is killed; zero: no limit
+  int32_t kill_signal = kKillSignal;  // the first signal of a kill; not SIGKILL or SIGSTOP
+  // For the command executor, which reports it as TaskStatus::ready. None: readiness is not tested.
   std::optional<Readiness> readiness = {};
-  Labels labels = {};  // come back with each TaskStatus
-  // For the command executor and a task with an executor of its own. Their values are in RunTask.
+  Labels labels = {};  // returned with each TaskStatus
+  // For the command executor and a task with its own executor. The values are in RunTask.
   std::vector<SecretUse> secrets = {};
-  std::map<std::string, uint16_t> static_ports = {};  // of port_names, those with a given number
+  std::map<std::string, uint16_t> static_ports = {};  // ports of port_names with a given number
 
   bool operator==(const TaskSpec&) const = default;
 };
 
-// What the master chose for a task.
+// The master's choices for a task.
 struct Assignment {
   Resources resources = {};                    // with gpu devices and ports
   std::map<std::string, uint16_t> ports = {};  // by port name
-  // Its slices are `resources` without ports; its role is empty if its master did not say.
+  // Its slices are `resources` without ports. Its role is empty if the master did not give one.
   TaskClaim claim = {};
-  std::string user = {};  // that it runs as; empty if its master did not say
-  Time launched_at = {};  // by the master's clock; zero if it did not say
-  // By which a later master knows that this agent was given this task, with this user and these
-  // resources. Opaque to the agent, which tells it when it registers. Empty: its master made none.
+  std::string user = {};  // the user that it runs as; empty if the master did not give one
+  Time launched_at = {};  // by the master's clock; zero if the master did not give it
+  // Proves to a later master that this agent received this task, with this user and these
+  // resources. It is opaque to the agent, which sends it when it registers. Empty: its master made
+  // none.
   std::string ticket = {};
 
   bool operator==(const Assignment&) const = default;
 };
 
-// What a task used from its start to its end. Nothing: it was not counted.
+// The resources that a task used from its start to its end. None: not counted.
 struct TaskUsage {
   std::optional<int64_t> cpu_nanos = {};
-  std::optional<int64_t> throttled_nanos = {};  // that it waited because of its limit of CPUs
+  std::optional<int64_t> throttled_nanos = {};  // time that it waited because of its CPU limit
   std::optional<int64_t> memory_peak_bytes = {};
-  std::optional<int64_t> out_of_memory = {};  // processes that were ended for lack of memory
+  std::optional<int64_t> out_of_memory = {};  // processes that were killed for lack of memory
   std::optional<int64_t> read_bytes = {};     // from block devices
   std::optional<int64_t> written_bytes = {};
   bool operator==(const TaskUsage&) const = default;
 };
 
-// One update of a task. Sent until acknowledged, at least once and in order of `sequence` for each
-// source of a task.
+// One update of a task. It is sent until acknowledged, at least once, and in order of `sequence`
+// for each source of a task.
 struct TaskStatus {
   TaskId task = {};
-  AgentId agent = {};  // empty if it was never sent to one
+  AgentId agent = {};  // empty if it was never sent to an agent
   TaskState state = TaskState::kStaging;
   TaskReason reason = TaskReason::kNone;
   UpdateSource source = UpdateSource::kAgent;
-  // From the agent: 1, 2, … for each launch. From the master: rising over its whole life and later
-  // ones. Zero: an answer to reconcile, not to be acknowledged.
+  // From the agent: 1, 2, … for each launch. From the master: rising, also over restarts. Zero: an
+  // answer to reconcile, which is not acknowledged.
   uint64_t sequence = 0;
   std::string message = {};  // for people
-  // From the executor to its scheduler. If the executor ended, and had this task for itself: the
-  // end of its standard error.
+  // From the executor to its scheduler. If the executor ended and had no other task: the end of its
+  // standard error.
   std::string data = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
-  std::optional<bool> healthy = {};  // by its health check; none: it has none, or not looked yet
+  std::optional<bool> healthy = {};  // by its health check; none: it has none, or no result yet
   Time at = {};
-  std::optional<TaskUsage> usage = {};  // with an end, from its agent
+  std::optional<TaskUsage> usage = {};  // with a terminal update, from its agent
   // The result of TaskSpec::readiness. Empty: there is none, or its executor's version does not
   // support it.
   std::optional<bool> ready = {};
@@ -301,11 +304,11 @@ struct Revive {
   bool operator==(const Revive&) const = default;
 };
 
-// From a scheduler to the master, and from there to the agent and the executor.
+// Goes from a scheduler to the master, then to the agent and the executor.
 struct KillTask {
   FrameworkId framework = {};  // ignored from a scheduler
   TaskId task = {};
-  std::optional<Duration> grace = {};  // else the task's own
+  std::optional<Duration> grace = {};  // none: the task's own
   bool operator==(const KillTask&) const = default;
 };
 
@@ -354,26 +357,26 @@ struct FrameworkMessage {
   bool operator==(const FrameworkMessage&) const = default;
 };
 
-// The frameworks' store: a small durable map of the framework's own, kept in the master's registry.
+// An operation on the framework's store: a small durable map that the master keeps in its registry.
 // Each entry has a version that rises with each put of its key and is never used twice in one
 // store.
 struct StoreOperation {
   enum class Kind : uint8_t { kGet, kPut, kDelete, kList };
   Kind kind = Kind::kGet;
-  std::string key = {};    // names joined by '/'; list: only keys that begin so, or empty
-  std::string value = {};  // put
-  // Put and delete: only if the entry has this version; 0: only if there is none.
+  std::string key = {};    // names joined by '/'; list: the prefix of the wanted keys, or empty
+  std::string value = {};  // for put
+  // For put and delete: done only if the entry has this version; 0: only if there is none.
   std::optional<uint64_t> expected = {};
-  std::string after = {};  // list: from the first key behind this one
+  std::string after = {};  // list: from the first key after this one
   bool operator==(const StoreOperation&) const = default;
 };
 inline constexpr size_t kStoreOperationKindCount = 4;
-// Errors: kInvalidArgument, or kResourceExhausted for what is too large; says which value.
+// Errors: kInvalidArgument, or kResourceExhausted for a value that is too large; names the value.
 Result<void> check_store_operation(const StoreOperation& operation);
 
-// All operations in their order, or none of them.
+// All operations are done in order, or none of them.
 struct StoreRequest {
-  uint64_t id = 0;  // repeated in the result
+  uint64_t id = 0;  // returned in the result
   std::vector<StoreOperation> operations = {};
   bool operator==(const StoreRequest&) const = default;
 };
@@ -386,15 +389,15 @@ struct FrameworkResponse {
   bool operator==(const FrameworkResponse&) const = default;
 };
 
-// The framework needs the files of tasks and executors whose ids begin with one of these texts no
-// more, and launches no further ones. From a scheduler to the master, and from there to agents,
-// best effort: what is not heard of is removed when it is old. An agent removes these sandboxes
-// when all of them have ended there and their ends are acknowledged; of tasks that have failed it
-// keeps the end of their output.
+// The framework no longer needs the files of tasks and executors whose ids begin with one of these
+// texts, and launches no such tasks again. Sent by a scheduler to the master, and by the master to
+// agents, best effort: files of a lost message are removed when they are old. An agent removes
+// these sandboxes when all of them have ended there and their ends are acknowledged. For failed
+// tasks it keeps the end of their output.
 struct ReleaseFiles {
   FrameworkId framework = {};  // ignored from a scheduler
   std::vector<std::string> begins = {};
-  std::vector<AgentId> agents = {};  // where they were launched; none: all agents
+  std::vector<AgentId> agents = {};  // agents on which they were launched; none: all agents
   bool operator==(const ReleaseFiles&) const = default;
 };
 
@@ -410,9 +413,9 @@ struct Subscribed {
   SessionEpoch session = {};
   bool failed_over = false;  // the id was known; reconcile follows
   Duration heartbeat = {};
-  Duration timeout = {};        // silence after which a peer is taken for lost
+  Duration timeout = {};        // after this silence a peer counts as lost
   uint32_t missing_agents = 0;  // as in Reconciled
-  ClusterId cluster = {};       // empty: the master names none
+  ClusterId cluster = {};       // empty: the master gives none
   bool operator==(const Subscribed&) const = default;
 };
 
@@ -426,21 +429,21 @@ struct Rescind {
   bool operator==(const Rescind&) const = default;
 };
 
-// These tasks are to end: those that have not after `grace` are killed. Told again to a scheduler
-// that comes back, with the grace that is left.
+// These tasks must end; those that have not after `grace` are killed. Sent again to a scheduler
+// that reconnects, with the rest of the grace.
 struct RevokeNotice {
   std::vector<TaskId> tasks = {};
-  AgentId agent = {};  // that they run on
+  AgentId agent = {};  // the agent on which they run
   RevokeReason reason = RevokeReason::kReclaimed;
-  RoleName beneficiary = {};  // that waits for what they hold; empty: nobody does
-  Duration grace = {};        // from when the master sent it
+  RoleName beneficiary = {};  // the role that waits for their resources; empty: none
+  Duration grace = {};        // from the time when the master sent it
   bool operator==(const RevokeNotice&) const = default;
 };
 
-// These tasks need not end any more: what a revoke notice said of them is over.
+// These tasks need not end any more: their revoke notice is cancelled.
 struct RevokeWithdrawn {
   std::vector<TaskId> tasks = {};
-  AgentId agent = {};  // that they run on
+  AgentId agent = {};  // the agent on which they run
   bool operator==(const RevokeWithdrawn&) const = default;
 };
 
@@ -450,12 +453,12 @@ struct Update {
   bool operator==(const Update&) const = default;
 };
 
-// Told when it changes: which asks no agent could ever meet.
+// Sent when the set of asks that no agent could ever meet changes.
 struct AskReport {
   struct Row {
     AskName ask = {};
     bool could_ever_fit = true;
-    std::string why = {};  // for people, if it could not
+    std::string why = {};  // for people, if it could not be declared
     bool operator==(const Row&) const = default;
   };
   uint64_t generation = 0;
@@ -463,7 +466,7 @@ struct AskReport {
   bool operator==(const AskReport&) const = default;
 };
 
-// An agent or an executor of this framework is no more. Its tasks have updates of their own.
+// An agent or an executor of this framework has ended. Its tasks have their own updates.
 struct Failure {
   AgentId agent = {};
   ExecutorId executor = {};  // empty: the agent
@@ -471,21 +474,21 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 
-// A request of a user to the framework itself, relayed by the master.
+// A request of a user to the framework, relayed by the master.
 struct FrameworkRequest {
-  uint64_t relay = 0;          // the master's number of it, repeated in the response
-  std::string id = {};         // a name that its caller chose: one heard before is not done again
-  std::string principal = {};  // the user that asks, for people
+  uint64_t relay = 0;          // the master's number for it, returned in the response
+  std::string id = {};         // chosen by its caller; done once for each id
+  std::string principal = {};  // the user that sent it, for people
   std::string data = {};
-  Duration timeout = {};     // then nobody waits for the response any more
-  bool is_operator = false;  // the principal is one of the cluster, and may do everything
-  // That the caller wants to be charged: the framework's or one below it, which the master has
-  // checked that the principal may use. Empty: it named none.
+  Duration timeout = {};     // after it the caller no longer waits for the response
+  bool is_operator = false;  // the principal is an operator and may do everything
+  // The role that the caller wants to be charged: the framework's or one below it. The master has
+  // checked that the principal may use it. Empty: the caller named none.
   RoleName role = {};
   bool operator==(const FrameworkRequest&) const = default;
 };
 
-// What became of a StoreRequest.
+// The result of a StoreRequest.
 struct StoreResult {
   struct Entry {
     std::string key = {};
@@ -494,14 +497,14 @@ struct StoreResult {
   };
   struct Outcome {
     uint64_t version = 0;             // of the entry now; 0: there is none
-    std::string value = {};           // get
-    std::vector<Entry> entries = {};  // list, sorted by key
-    bool more = false;                // list: further keys follow
+    std::string value = {};           // for get
+    std::vector<Entry> entries = {};  // for list, sorted by key
+    bool more = false;                // for list: more keys follow
     bool operator==(const Outcome&) const = default;
   };
   uint64_t id = 0;
   std::vector<Outcome> outcomes = {};  // one for each operation; none with an error
-  // Nothing was done; kFailedPrecondition: another version than expected.
+  // Nothing was done. kFailedPrecondition: another version than expected.
   std::optional<ErrorMessage> error = {};
   bool operator==(const StoreResult&) const = default;
 };
@@ -514,27 +517,25 @@ struct AgentTask {
   TaskId task = {};
   AskName ask = {};
   ExecutorId executor = {};
-  TaskState state = TaskState::kStaging;  // as of the last update made, acknowledged or not
+  TaskState state = TaskState::kStaging;  // as of its last update, acknowledged or not
   uint64_t sequence = 0;                  // of that update
   Resources resources = {};
   std::vector<TaskStatus> unacknowledged = {};
-  TaskClaim claim = {};      // as it was assigned; its role is empty if its master did not say
-  std::string user = {};     // that it runs as; empty if its master did not say
-  std::string command = {};  // the beginning of it, kCommandShownBytes
+  TaskClaim claim = {};      // as it was assigned; its role is empty if its master gave none
+  std::string user = {};     // the user that it runs as; empty if its master gave none
+  std::string command = {};  // its beginning, at most kCommandShownBytes
   Time launched_at = {};     // as it was assigned
   Labels labels = {};        // TaskSpec::labels
   std::string ticket = {};   // Assignment::ticket
   bool operator==(const AgentTask&) const = default;
 };
 
-// First message of an agent's session. Its tasks follow in `tasks_follow` RegisterTasks messages;
-// the agent is served when all are there.
-// Where an agent serves files to other machines.
+// The address at which an agent serves files to other machines.
 struct FileService {
-  std::string address = {};  // host:port; empty: it does not
+  std::string address = {};  // host:port; empty: it serves none
   std::string pin = {};      // of its certificate's key
-  Secret token_key = {};     // by which it knows the master's tokens
-  Time clock = {};           // now, by its own clock
+  Secret token_key = {};     // key with which it checks the master's tokens
+  Time clock = {};           // its own clock, now
   bool operator==(const FileService&) const = default;
 };
 
@@ -546,21 +547,21 @@ struct RegisterAgent {
   PortSet ports = {};
   std::string http_address = {};  // of its files: host:port, or the path of a Unix socket
   uint32_t tasks_follow = 0;
-  // Another number than before: the agent may have forgotten what it was told. 0: it does not say.
+  // If the number differs from before, the agent may have forgotten what it received. 0: unknown.
   uint32_t memory = 0;
-  std::string limits = {};     // what it holds tasks to, and what not, for people
+  std::string limits = {};     // which limits it enforces for tasks, and which not; for people
   std::string trouble = {};    // as AgentTrouble::why
-  ClusterId cluster = {};      // whose tasks it has; empty: it has none
-  FileService files = {};      // beyond its machine
-  uint64_t boot = 0;           // another for each boot of each machine; 0: it does not say
-  bool takes_secrets = false;  // it knows TaskSpec::secrets
-  bool keeps_tickets = false;  // it knows Assignment::ticket
+  ClusterId cluster = {};      // the cluster whose tasks it has; empty: it has none
+  FileService files = {};      // for other machines
+  uint64_t boot = 0;           // differs for each boot of each machine; 0: unknown
+  bool takes_secrets = false;  // it supports TaskSpec::secrets
+  bool keeps_tickets = false;  // it supports Assignment::ticket
   bool operator==(const RegisterAgent&) const = default;
 };
 
-// Whether the agent takes tasks now; those that it has run on.
+// Whether the agent takes new tasks. Running tasks continue.
 struct AgentTrouble {
-  std::string why = {};  // it takes none; empty: it does
+  std::string why = {};  // the reason why it takes none; empty: it takes tasks
   bool operator==(const AgentTrouble&) const = default;
 };
 
@@ -569,7 +570,7 @@ struct RegisterTasks {
   bool operator==(const RegisterTasks&) const = default;
 };
 
-// The agent leaves for good; it runs nothing.
+// The agent leaves permanently; it runs nothing.
 struct UnregisterAgent {
   bool operator==(const UnregisterAgent&) const = default;
 };
@@ -583,7 +584,7 @@ struct AgentRegistered {
   bool operator==(const AgentRegistered&) const = default;
 };
 
-// To the agent, and from there to the executor.
+// Sent to the agent, and by the agent to the executor.
 struct ExecutorPlace {
   ExecutorId executor = {};
   std::string sandbox = {};
@@ -593,13 +594,13 @@ struct RunTask {
   FrameworkId framework = {};
   TaskSpec spec = {};
   Assignment assignment = {};
-  // To an executor that ran another task before, for it alone: from now on it is this executor, and
-  // works in this sandbox.
+  // For an executor that ran a single task before, and nothing else: from now on it is this
+  // executor, and works in this sandbox.
   std::optional<ExecutorPlace> becomes = {};
-  // The values of TaskSpec::secrets. Nobody writes them to a disk: an agent that was started again
-  // has none.
+  // The values of TaskSpec::secrets. They are never written to a disk, so a restarted agent has
+  // none.
   std::vector<SecretValue> secrets = {};
-  // From the agent to an executor: the run that the task is of. 0: the agent does not say.
+  // From the agent to an executor: the run to which the task belongs. 0: unknown.
   uint64_t run = 0;
   bool operator==(const RunTask&) const = default;
 };
@@ -612,7 +613,7 @@ struct ShutdownFramework {
 
 // --- executor and agent ------------------------------------------------------------------------
 
-// A task that lives in an executor, or has ended there.
+// A task that runs in an executor, or has ended there.
 struct ExecutorRun {
   TaskId task = {};
   uint64_t run = 0;  // as RunTask::run
@@ -622,14 +623,14 @@ struct ExecutorRun {
   bool operator==(const ExecutorRun&) const = default;
 };
 
-// First message of an executor's session. The token came with its environment.
+// First message of an executor's session. The token is from its environment.
 struct ExecutorHello {
   FrameworkId framework = {};
   ExecutorId executor = {};
   Secret token = {};
-  uint64_t run = 0;  // in which it is: of its last task, else of its start; 0: it does not know
-  // `runs` are all tasks that live in it, and the last ones that have ended. False: it is of the
-  // version before, or has more than kExecutorRunsMax.
+  uint64_t run = 0;  // its run: of its last task, else of its start; 0: unknown
+  // `runs` are all tasks that run in it, and the last ones that have ended. False: the executor is
+  // of the version before, or has more than kExecutorRunsMax.
   bool tells_runs = false;
   std::vector<ExecutorRun> runs = {};
   bool operator==(const ExecutorHello&) const = default;
@@ -642,24 +643,24 @@ struct ExecutorWelcome {
   bool operator==(const ExecutorWelcome&) const = default;
 };
 
-// What became of a task. The agent gives it source and sequence; the answer is Acknowledge with the
+// An update of a task. The agent adds source and sequence. The answer is Acknowledge with the
 // executor's own `sequence`.
 struct ExecutorUpdate {
   TaskStatus status = {};
-  // The status ends the task that the executor was for; it left nothing behind, and waits for the
-  // next one or for ExecutorShutdown.
+  // The status ends the only task of the executor. The executor left nothing behind, and waits for
+  // the next task or for ExecutorShutdown.
   bool takes_another = false;
   bool operator==(const ExecutorUpdate&) const = default;
 };
 
-// The executor ends its tasks, with grace, and itself.
+// The executor ends its tasks, with grace, and then itself.
 struct ExecutorShutdown {
   bool operator==(const ExecutorShutdown&) const = default;
 };
 
-// --- everybody ---------------------------------------------------------------------------------
+// --- all peers ---------------------------------------------------------------------------------
 
-// Any message shows life; this one is sent when there is no other.
+// Any message counts as a heartbeat; this one is sent when there is no other.
 struct Heartbeat {
   bool operator==(const Heartbeat&) const = default;
 };
@@ -675,12 +676,12 @@ struct Call {
 struct Reply {
   uint64_t id = 0;
   std::string json = {};
-  std::string next = {};  // where the next page begins; empty: this was the last
+  std::string next = {};  // the beginning of the next page; empty: this was the last
   std::optional<ErrorMessage> error = {};
   bool operator==(const Reply&) const = default;
 };
 
-// A union member that this version does not know: counted and ignored.
+// A union member that this version does not know. It is counted and ignored.
 struct Unknown {
   uint32_t tag = 0;
   bool operator==(const Unknown&) const = default;
@@ -698,13 +699,13 @@ using Message =
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);
 
-// It is as large as the largest of them; what hands messages on moves this.
+// A message is as large as its largest alternative. Code that passes messages on moves this box.
 using BoxedMessage = Boxed<Message>;
 
 // One frame.
 struct Envelope {
   uint32_t version = kProtocolVersion;
-  LeaderEpoch leader = {};  // the sender's, or the highest that it has seen
+  LeaderEpoch leader = {};  // the sender's epoch, or the highest that it has seen
   uint64_t sequence = 0;    // from 1 on each connection, each way
   BoxedMessage message = {};
   bool operator==(const Envelope&) const = default;

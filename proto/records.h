@@ -1,7 +1,7 @@
 #pragma once
 
-// What is durable, as values: the master's registry and the agent's checkpoint. proto/codec gives
-// them bytes; one function in each core applies them, live and in replay.
+// The durable state as values: the master's registry and the agent's checkpoint. proto/codec
+// encodes them; one function in each core applies them, both live and in replay.
 
 #include <optional>
 #include <set>
@@ -26,36 +26,36 @@ struct FrameworkRecord {
   Duration failover_timeout = {};
   std::string user = {};
   bool serves_users = false;
-  std::set<std::string> users = {};  // that sent it requests, if it serves users
+  std::set<std::string> users = {};  // the users that sent it requests, if it serves users
   bool remembers_tasks = false;
-  // Of the tickets of its tasks (Assignment::ticket). Empty: an older master made it, and its tasks
-  // may have none.
+  // The key of the tickets of its tasks (Assignment::ticket). Empty: an older master made the
+  // record, and its tasks may have none.
   Secret ticket_key = {};
   bool operator==(const FrameworkRecord&) const = default;
 };
 
-// An agent that was admitted. Key: its id.
+// An admitted agent. Key: its id.
 struct AgentRecord {
   AgentId agent = {};
   Secret secret = {};
   bool unreachable = false;
-  std::optional<Time> drained_by = {};  // it is being emptied; then what is left is killed
-  uint64_t admission = 0;            // another each time that it is admitted; 0: by an old master
-  std::optional<Time> gone_at = {};  // an operator declared it gone; then it is unreachable, too
-  // Of earlier agents of this name that were declared gone; the newest last.
+  std::optional<Time> drained_by = {};  // it is drained; then its tasks are killed
+  uint64_t admission = 0;               // differs for each admission; 0: admitted by an old master
+  std::optional<Time> gone_at = {};     // an operator declared it gone; it is then unreachable too
+  // Secrets of earlier agents of this name that were declared gone; newest last.
   std::vector<Secret> gone_secrets = {};
   bool operator==(const AgentRecord&) const = default;
 };
 
-// A role with settings of its own. Key: its name.
+// A role with its own settings. Key: its name.
 struct RoleRecord {
   RoleName role = {};
   RoleSettings settings = {};
-  std::set<std::string> users = {};  // that may begin frameworks in it; none: all
+  std::set<std::string> users = {};  // the users that may start frameworks in it; none: all
   bool operator==(const RoleRecord&) const = default;
 };
 
-// A part of an agent that is reserved for a role, beside what the agent reserves by itself. Key:
+// A part of an agent that is reserved for a role, in addition to the agent's own reservations. Key:
 // the agent's name, '/', and the role.
 struct ReservationRecord {
   AgentId agent = {};
@@ -64,7 +64,7 @@ struct ReservationRecord {
   bool operator==(const ReservationRecord&) const = default;
 };
 
-// An entry of a framework's store. Key: the framework's id, '/', and its own.
+// An entry of a framework's store. Key: the framework's id, '/', and the entry's key.
 struct StoreRecord {
   FrameworkId framework = {};
   std::string key = {};
@@ -73,30 +73,30 @@ struct StoreRecord {
   bool operator==(const StoreRecord&) const = default;
 };
 
-// Which cluster the registry is of, and which of its masters have led. There is one: "id".
+// The cluster of the registry, and those of its masters that have led. There is one record: "id".
 struct ClusterRecord {
   ClusterId cluster = {};
-  // In order of the epoch in which each led last; at most kLedMastersMax.
+  // In order of the last epoch of each; at most kLedMastersMax.
   std::vector<LedMaster> led = {};
   bool operator==(const ClusterRecord&) const = default;
 };
 
 // A secret of a user. Key: the owner, '/', and the name. The master's core never has the value: the
-// shell encrypts it before and decrypts it behind the core.
+// shell encrypts it before it enters the core, and decrypts it after it leaves.
 struct SecretRecord {
   std::string owner = {};
   std::string name = {};
   std::string sealed = {};  // the value, encrypted
-  std::string key_id = {};  // of the key file: 16 hexadecimal digits
+  std::string key_id = {};  // id of the key file: 16 hexadecimal digits
   Time since = {};          // when this value was set
   bool operator==(const SecretRecord&) const = default;
 };
 
-// Keys and join tokens are rows, too. Key: the public half.
+// Keys and join tokens are rows too. Their key is the public half.
 using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord,
                                  ReservationRecord, KnownKey, ClusterRecord, SecretRecord>;
 
-// Put the row, or erase the one with its key.
+// Writes the row, or erases the one with its key.
 struct RegistryWrite {
   RegistryRow row = {};
   bool erase = false;
@@ -105,20 +105,20 @@ struct RegistryWrite {
 
 // --- the agent's checkpoint: a log -------------------------------------------------------------
 
-// The identity under which the agent registers; the highest leader epoch that it has seen.
+// The identity with which the agent registers, and the highest leader epoch that it has seen.
 struct AgentIdentity {
   AgentId agent = {};
   Secret secret = {};
   LeaderEpoch leader = {};
-  std::string place = {};  // of its work directory, in this boot; empty: not told
-  ClusterId cluster = {};  // the one that it registered with last; empty: it named none
-  uint32_t memory = 0;     // another each time that executors told what the checkpoint had lost
-  uint32_t records = 0;    // that follow in a compacted log; with fewer it was cut; 0: not told
+  std::string place = {};  // identifies its work directory in this boot; empty: unknown
+  ClusterId cluster = {};  // the cluster with which it last registered; empty: its master gave none
+  uint32_t memory = 0;     // changes when executors report state that was lost
+  uint32_t records = 0;    // that follow in a compacted log; 0: unknown
   bool operator==(const AgentIdentity&) const = default;
 };
 
-// An executor is about to be started (pid 0), or was (pid and start time in clock ticks since boot,
-// which together name a process for good until the reboot; `boot_id` says which boot).
+// An executor that is about to be started (pid 0), or was started. The pid and the start time in
+// clock ticks since boot identify the process until the reboot; `boot_id` identifies the boot.
 struct ExecutorRecord {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -128,12 +128,12 @@ struct ExecutorRecord {
   uint64_t start_ticks = 0;
   std::string boot_id = {};
   std::string program = {};  // kCommandExecutor, kBatchExecutor or a shell command line
-  bool own = false;          // for one task only
-  // Of a damaged checkpoint, which does not say all that it runs: to be ended, not to be taken
-  // back.
+  bool own = false;          // for a single task
+  // From a damaged checkpoint, which does not name all its tasks. The executor is to be ended, not
+  // to be used again.
   bool leftover = false;
-  std::string user = {};  // that it runs as; empty: the agent's
-  bool fetching = false;  // files of its tasks are fetched; it is not started yet
+  std::string user = {};  // the user that it runs as; empty: the agent's
+  bool fetching = false;  // files of its tasks are being fetched; it is not started yet
   bool operator==(const ExecutorRecord&) const = default;
 };
 
@@ -143,21 +143,21 @@ struct ExecutorGone {
   bool operator==(const ExecutorGone&) const = default;
 };
 
-// A task was received; or, if it is known, its executor's next run has begun.
+// A task was received; or, if the task is known, the next run of its executor has begun.
 struct TaskRecord {
   FrameworkId framework = {};
   TaskSpec spec = {};
   Assignment assignment = {};
   ExecutorId executor = {};
-  uint64_t run = 0;  // of its executor; 0: the next one, which has not begun yet
+  uint64_t run = 0;  // run of its executor; 0: the next one, which has not begun yet
   bool operator==(const TaskRecord&) const = default;
 };
 
-// An update was made, and is to be acknowledged.
+// An update was made and must be acknowledged.
 struct UpdateRecord {
   FrameworkId framework = {};
   TaskStatus status = {};
-  uint64_t executor_sequence = 0;  // the executor's own count, if it told it
+  uint64_t executor_sequence = 0;  // the executor's own sequence, if it gave one
   bool operator==(const UpdateRecord&) const = default;
 };
 

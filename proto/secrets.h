@@ -1,6 +1,6 @@
 #pragma once
 
-// Secrets of users as the API tells of them: never their values.
+// Secrets of users in the API: never their values.
 
 #include <string>
 
@@ -12,11 +12,11 @@ struct SecretRow {
   std::string owner = {};
   std::string name = {};
   Time since = {};          // when its value was set
-  bool is_readable = true;  // the master that leads has the key file that it was encrypted with
+  bool is_readable = true;  // the leader has the key file with which it was encrypted
   bool operator==(const SecretRow&) const = default;
 };
 
-// "secret_set". The value may be any bytes, so it travels as hexadecimal digits.
+// The call "secret_set". The value may be any bytes, so it is sent as hexadecimal digits.
 struct SecretSetCall {
   std::string name = {};
   std::string value = {};

@@ -14,7 +14,7 @@ constexpr int64_t kMemStep = 16'000;          // milli-MiB
 constexpr int64_t kCpusShort = 950;           // thousandths of the ask
 constexpr Duration kLongEnough = seconds(1);  // for a mean of CPUs
 
-// A fifth more, in whole steps; at least one.
+// Adds a fifth, in whole steps; at least one step.
 int64_t with_margin(int64_t amount, int64_t step) {
   const int64_t more = amount + amount / 5;
   return std::max<int64_t>(1, (more + step - 1) / step) * step;
@@ -22,7 +22,7 @@ int64_t with_margin(int64_t amount, int64_t step) {
 
 int64_t milli_mebibytes(int64_t bytes) { return bytes / 1024 * 1000 / 1024; }
 
-// CPU time over time, in milli-CPUs.
+// CPU time divided by time, in milli-CPUs.
 int64_t mean_cpus(int64_t cpu_nanos, int64_t ran_nanos) {
   __extension__ typedef __int128 Int128;
   return ran_nanos <= 0 ? 0 : static_cast<int64_t>(Int128{cpu_nanos} * 1000 / ran_nanos);
@@ -36,7 +36,7 @@ void advise(ShapeUsage& shape) {
     int64_t& cpus = advised[ResourceKind::kCpus];
     const int64_t wanted = with_margin(*shape.cpus_most, kCpuStep);
     const bool is_short = *shape.cpus_most * 1000 >= cpus * kCpusShort;
-    // A task that is held at its limit might use more.
+    // A task that is throttled at its limit might use more.
     if (shape.throttled_nanos > 0 && is_short) {
       why.push_back("it waited for CPUs");
       cpus = std::max(cpus, wanted);
@@ -52,7 +52,7 @@ void advise(ShapeUsage& shape) {
       why.push_back(text(shape.out_of_memory, " ran out of memory"));
       mem = std::max(wanted, mem + mem / 2);
     } else if (wanted < mem) {
-      // A peak near the limit says nothing: cached files fill free memory.
+      // A peak near the limit has no meaning, since cached files fill free memory.
       why.push_back("less memory is enough");
       mem = wanted;
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Use of tasks beside their asks, and the shape that would be enough. Pure; `proffer usage` shows
-// it.
+// The use of tasks compared with their asks, and the shape that would suffice. Pure; `proffer
+// usage` shows it.
 
 #include <optional>
 #include <string>
@@ -21,32 +21,32 @@ struct TaskSample {
   ResourceVector asked = {};
   Duration ran = {};
   bool ended = false;
-  std::optional<TaskUsage> usage = {};  // so far; nothing: it was not counted
+  std::optional<TaskUsage> usage = {};  // so far; none: not counted
 };
 
-// Tasks of one framework, ask and shape together.
+// Tasks of one framework with the same ask and shape.
 struct ShapeUsage {
   std::string framework = {};
   AskName ask = {};
   ResourceVector asked = {};
   int64_t running = 0;
   int64_t ended = 0;
-  int64_t counted = 0;  // of both
-  // While it ran, in milli-CPUs: of all counted tasks together, and of the one with the most.
+  int64_t counted = 0;  // running and ended tasks with counted use
+  // In milli-CPUs over its run time: the mean of all counted tasks, and the highest of one task.
   std::optional<int64_t> cpus_mean = {};
   std::optional<int64_t> cpus_most = {};
-  std::optional<int64_t> memory_peak_bytes = {};  // the highest
-  int64_t cpu_nanos = 0;                          // of all together
+  std::optional<int64_t> memory_peak_bytes = {};  // the highest of one task
+  int64_t cpu_nanos = 0;                          // sum of all tasks
   int64_t throttled_nanos = 0;
-  int64_t out_of_memory = 0;  // tasks
-  // The shape that all of them would have fitted, with a fifth more; nothing: too little is known.
+  int64_t out_of_memory = 0;  // number of tasks that ran out of memory
+  // The shape in which all of them would have fitted, plus a fifth; none: too little is known.
   std::optional<ResourceVector> advised = {};
-  std::string why = {};  // of the advice, for people
+  std::string why = {};  // reason for the advice, for people
   bool operator==(const ShapeUsage&) const = default;
 };
 
-// By framework, ask and shape. CPUs are not judged by tasks that ran for less than a second, unless
-// there are no others.
+// Sorted by framework, ask and shape. Tasks that ran for less than a second do not count for CPUs,
+// unless there are no others.
 std::vector<ShapeUsage> by_shape(const std::vector<TaskSample>& samples);
 
 }  // namespace proffer::proto

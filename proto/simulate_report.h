@@ -1,6 +1,6 @@
 #pragma once
 
-// What `proffer simulate` found out, as values; json/simulate_json.h prints them.
+// The result of `proffer simulate`, as values; json/simulate_json.h prints them.
 
 #include <array>
 #include <cstdint>
@@ -57,24 +57,24 @@ struct SimulateReport {
     std::vector<std::string> tasks = {};  // FRAMEWORK/TASK
     bool operator==(const Agent&) const = default;
   };
-  // Tasks of one framework in one role that were told to go for one cause, until now.
+  // Tasks of one framework in one role that received revoke notices for one cause, until now.
   struct Revoked {
     std::string framework = {};
     RoleName role = {};
     RevokeReason reason = RevokeReason::kReclaimed;
-    RoleName beneficiary = {};  // that wanted what they held; empty: nobody did
+    RoleName beneficiary = {};  // the role that wanted their resources; empty: none
     int64_t told = 0;
-    int64_t ended = 0;  // of these, by that; others ended before, or still run
+    int64_t ended = 0;  // tasks that ended because of it; the others ended before, or still run
     bool operator==(const Revoked&) const = default;
   };
-  // What a framework wants and nothing runs of, and what keeps it.
+  // The tasks that a framework wants and that do not run, and the reason.
   struct Waiting {
     std::string framework = {};
     std::map<std::string, int64_t> tasks = {};  // by the name of their entry
     std::string why = {};                       // for people
     bool operator==(const Waiting&) const = default;
   };
-  // Everything at one moment.
+  // The whole cluster at one moment.
   struct Picture {
     Duration at = {};
     Cluster cluster = {};
@@ -86,11 +86,11 @@ struct SimulateReport {
     bool operator==(const Picture&) const = default;
   };
 
-  // How few of the agents would do.
+  // The smallest number of agents that suffices.
   struct Compact {
     int64_t agents = 0;
     int64_t of = 0;
-    int64_t at_least = 0;  // below this the work cannot be done, however well it is placed
+    int64_t at_least = 0;  // with fewer agents the work cannot be done, with any placement
     int64_t replays = 0;
     bool operator==(const Compact&) const = default;
   };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pictures of the cores as plain values. proto/json prints them for HTTP, CLI and web alike.
+// The status of the cores as plain values. proto/json prints them for HTTP, CLI and web alike.
 
 #include <optional>
 #include <string>
@@ -20,12 +20,12 @@ namespace proffer::proto {
 struct ReservedRow {
   RoleName role = {};
   ResourceVector amounts = {};
-  bool dynamic = false;  // by an operation, and not by the agent's flag
+  bool dynamic = false;  // reserved by an operation, not by the agent's flag
   bool operator==(const ReservedRow&) const = default;
 };
 
-// Where the ports of an agent's tasks are reached: the host of one of its two addresses, 127.0.0.1
-// if it has only a socket, which is of this machine; empty: it has neither.
+// The host of the ports of an agent's tasks: the host of one of its two addresses; 127.0.0.1 if its
+// address is a socket of this machine; empty if it has no address.
 std::string host_of(std::string_view http_address, std::string_view https_address);
 
 struct AgentRow {
@@ -37,15 +37,15 @@ struct AgentRow {
   ResourceVector offered = {};
   ResourceVector free = {};
   std::string http_address = {};
-  std::string https_address = {};  // the same for other machines, by TLS; empty: not served
+  std::string https_address = {};  // the TLS address for other machines; empty: not served
   int64_t tasks = 0;
   Time registered_at = {};
   std::vector<ReservedRow> reserved = {};  // by role, static ones first
-  std::optional<Time> drained_by = {};     // it is being emptied
-  std::string limits = {};                 // what it holds tasks to, and what not
-  std::string trouble = {};                // why it takes no tasks; empty: it does
+  std::optional<Time> drained_by = {};     // set while it is drained
+  std::string limits = {};                 // which limits it enforces for tasks, and which not
+  std::string trouble = {};                // why it takes no tasks; empty: it takes tasks
   std::optional<Time> gone_at = {};        // an operator declared it gone
-  bool held_back = false;  // past its timeout; the brake keeps it from being given up
+  bool held_back = false;                  // past its timeout, but the brake holds it back
   bool operator==(const AgentRow&) const = default;
 };
 
@@ -59,7 +59,7 @@ struct AskRow {
   int64_t wanted = 0;
   int64_t offered = 0;
   bool could_ever_fit = true;
-  AgentId claimed = {};  // empty: none
+  AgentId claimed = {};  // the agent of its claim; empty: none
   bool operator==(const AskRow&) const = default;
 };
 
@@ -73,7 +73,7 @@ struct FrameworkRow {
   ResourceVector allocated = {};
   ResourceVector offered = {};
   int64_t dominant_share_millionths = 0;
-  int64_t tasks = 0;  // not terminal
+  int64_t tasks = 0;  // tasks that are not terminal
   bool suppressed = false;
   Duration failover_timeout = {};
   std::vector<AskRow> asks = {};
@@ -91,10 +91,10 @@ struct RoleRow {
   Quota limit = {};
   ResourceVector entitlement = {};
   ResourceVector borrowed = {};         // use above the entitlement
-  bool guarantee_met = true;            // or not wanted
-  int64_t place_share_millionths = 0;   // by which it is compared with its siblings
-  int64_t frameworks = 0;               // directly in it
-  std::vector<std::string> users = {};  // that may begin frameworks in it; none: all
+  bool guarantee_met = true;            // met, or not wanted
+  int64_t place_share_millionths = 0;   // its share in the comparison with its siblings
+  int64_t frameworks = 0;               // frameworks directly in the role
+  std::vector<std::string> users = {};  // the users that may start frameworks in it; none: all
   bool operator==(const RoleRow&) const = default;
 };
 
@@ -107,20 +107,20 @@ struct TaskRow {
   std::string message = {};
   std::string command = {};  // cut to 200 bytes
   std::string user = {};     // of its framework
-  RoleName role = {};        // that it counts in
+  RoleName role = {};        // the role that it counts in
   AskName ask = {};
-  ExecutorId executor = {};  // that it shares with others; empty: it has one of its own
+  ExecutorId executor = {};  // the executor that it shares; empty: it has its own
   Labels labels = {};
   Resources resources = {};
   std::map<std::string, uint16_t> ports = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
-  std::optional<bool> healthy = {};     // by its health check, as last told; none once it has ended
-  std::optional<bool> ready = {};       // by its readiness, in the same way
+  std::optional<bool> healthy = {};     // last result of its health check; none after its end
+  std::optional<bool> ready = {};       // last result of its readiness test, likewise
   std::string http_address = {};        // of its agent: /v1/files/<framework>/<task>/stdout
-  std::string https_address = {};       // the same for other machines, by TLS; empty: not served
-  std::optional<TaskUsage> usage = {};  // once it has ended
-  WaitSpans waited = {};  // until it ran; none: its launch was not seen by this master
+  std::string https_address = {};       // the TLS address for other machines; empty: not served
+  std::optional<TaskUsage> usage = {};  // set after its end
+  WaitSpans waited = {};                // until it ran; empty: this master did not see its launch
   Time launched_at = {};
   Time changed_at = {};
   bool operator==(const TaskRow&) const = default;
@@ -147,45 +147,46 @@ struct MasterStatus {
   int64_t agents_disconnected = 0;
   int64_t agents_unreachable = 0;
   int64_t agents_gone = 0;
-  // Of the registry, that this leader has not seen yet: what runs there it does not know.
+  // Registered agents that this leader has not seen yet. Their tasks are unknown.
   int64_t agents_awaited = 0;
-  // The brake: past their timeout, and not given up yet; at most so many are in a period.
+  // Agents that are past their timeout and that the brake holds back; and the most agents that are
+  // given up in a period.
   int64_t agents_held_back = 0;
   int64_t agents_lost_max = 0;
   Duration agents_lost_period = {};
-  std::optional<Time> agents_lost_next = {};    // when the next one is given up
+  std::optional<Time> agents_lost_next = {};    // when the next agent is given up
   std::optional<Time> brake_lifted_until = {};  // by an operator
   int64_t frameworks_connected = 0;
   int64_t frameworks_disconnected = 0;
-  int64_t tasks_staging = 0;  // staging, running, killing, unreachable: now
+  int64_t tasks_staging = 0;  // current counts: staging, running, killing, unreachable
   int64_t tasks_running = 0;
   int64_t tasks_killing = 0;
   int64_t tasks_unreachable = 0;
-  int64_t tasks_ended = 0;  // since this master began to lead; a refused launch was no task
+  int64_t tasks_ended = 0;  // since this master began to lead; refused launches do not count
   int64_t offers = 0;
-  std::string history = {};             // why the history is not kept; empty: it is
+  std::string history = {};             // why the history is not kept; empty: it is kept
   std::vector<MasterRow> masters = {};  // if there are several: the leader first
   bool operator==(const MasterStatus&) const = default;
 };
 
-// Which tasks, and from where: pages of `limit` rows in order of (framework, task).
+// Which tasks to return, and from which place: pages of `limit` rows in order of (framework, task).
 struct TaskQuery {
   std::string prefix = {};  // of "framework/task" or of the task id
-  bool ended = false;       // also tasks that ended
-  std::string after = {};   // "framework/task" of the last row of the page before
+  bool ended = false;       // also return ended tasks
+  std::string after = {};   // "framework/task" of the last row of the previous page
   size_t limit = kReplyRowsMax;
   bool operator==(const TaskQuery&) const = default;
 };
 
-// What one run of an executor and its tasks use now, or have used. Nothing: it is not counted.
+// The use of one run of an executor and its tasks, now or in the past. None: not counted.
 struct UsageRow {
   std::optional<int64_t> cpu_nanos = {};
   std::optional<int64_t> throttled_nanos = {};
   std::optional<int64_t> memory_bytes = {};
   std::optional<int64_t> memory_peak_bytes = {};
   std::optional<int64_t> memory_limit_bytes = {};
-  std::optional<int64_t> out_of_memory = {};  // processes that were killed for it
-  std::optional<int64_t> processes = {};      // and threads
+  std::optional<int64_t> out_of_memory = {};  // processes that were killed for lack of memory
+  std::optional<int64_t> processes = {};      // including threads
   std::optional<int64_t> read_bytes = {};
   std::optional<int64_t> written_bytes = {};
   bool operator==(const UsageRow&) const = default;
@@ -196,7 +197,7 @@ struct AgentExecutorRow {
   ExecutorId executor = {};
   int32_t pid = 0;
   int64_t tasks = 0;
-  bool fetching = false;  // it is started when the files of its tasks are there
+  bool fetching = false;  // its files are being fetched; then it is started
   UsageRow usage = {};
   bool operator==(const AgentExecutorRow&) const = default;
 };
@@ -209,8 +210,8 @@ struct AgentStatus {
   ResourceVector used = {};
   int64_t tasks = 0;
   int64_t updates_unacknowledged = 0;
-  std::string limits = {};   // what it holds tasks to, and what not
-  std::string trouble = {};  // why it takes no tasks; empty: it does
+  std::string limits = {};   // which limits it enforces for tasks, and which not
+  std::string trouble = {};  // why it takes no tasks; empty: it takes tasks
   std::vector<AgentExecutorRow> executors = {};
   bool operator==(const AgentStatus&) const = default;
 };

@@ -16,7 +16,7 @@ Error no_group() {
       "the data of the task has the header of a command group, but is not a valid group");
 }
 
-// Numbers have a ';' behind, texts their length before.
+// Numbers end with a ';', texts have their length before them.
 class Reader {
  public:
   explicit Reader(std::string_view rest) : rest_(rest) {}

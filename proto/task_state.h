@@ -1,6 +1,7 @@
 #pragma once
 
-// The life of a task as a table. docs/STATES.md is drawn from it and the matrix test walks it.
+// The life of a task as a table. docs/STATES.md is made from the table, and the matrix test runs
+// through it.
 
 #include <array>
 #include <cstddef>
@@ -14,12 +15,12 @@ namespace proffer::proto {
 enum class TaskState : uint8_t {
   kStaging,  // launched by the scheduler, not yet running
   kRunning,
-  kKilling,      // a kill was asked; it may still run
+  kKilling,      // a kill was requested; it may still run
   kUnreachable,  // its agent is past its timeout; it may still run
-  kFinished,     // ended with success
-  kFailed,       // ended without
-  kKilled,       // ended because somebody asked
-  kLost,         // nobody runs it and nobody knows how it ended
+  kFinished,     // ended successfully
+  kFailed,       // ended without success
+  kKilled,       // ended because of a kill
+  kLost,         // it does not run, and its end is unknown
   kGone,         // its agent will never return
   kRefused,      // never started: the launch was refused
 };
@@ -38,9 +39,9 @@ enum class TaskEvent : uint8_t {
   kFailed,
   kKilled,
   kLost,       // the agent or the master lost it
-  kAgentLost,  // the agent is past its timeout
-  kAgentBack,  // it came back with the task running
-  kAgentGone,  // it never comes back
+  kAgentLost,  // its agent is past its timeout
+  kAgentBack,  // its agent came back with the task running
+  kAgentGone,  // its agent never comes back
   kRefused,
 };
 inline constexpr size_t kTaskEventCount = 10;
@@ -89,8 +90,8 @@ inline constexpr TaskTransition kTaskTransitions[] = {
     {TaskState::kUnreachable, TaskEvent::kAgentGone, TaskState::kGone},
 };
 
-// The state after `event`, or nothing if the event means nothing in `from`: a duplicate, or a
-// message overtaken by another. The caller counts and ignores those.
+// The state after `event`; none if the event has no meaning in `from`: it is a duplicate, or was
+// overtaken by another message. The caller counts and ignores such events.
 constexpr std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
   for (const TaskTransition& row : kTaskTransitions) {
     if (row.from == from && row.event == event) return row.to;
@@ -101,24 +102,24 @@ constexpr std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
 namespace detail {
 constexpr bool task_table_is_sound() {
   for (const TaskTransition& a : kTaskTransitions) {
-    if (is_terminal(a.from)) return false;  // Terminal states have no way out.
+    if (is_terminal(a.from)) return false;  // terminal states have no way out
     int rows = 0;
     for (const TaskTransition& b : kTaskTransitions) rows += a.from == b.from && a.event == b.event;
-    if (rows != 1) return false;  // No two rows disagree.
+    if (rows != 1) return false;  // no two rows disagree
   }
   return true;
 }
 }  // namespace detail
 static_assert(detail::task_table_is_sound());
 
-// The event that an update of this state tells.
+// The event that an update with this state reports.
 std::optional<TaskEvent> event_of(TaskState told);
 
-// Why a task is in its state; the one list.
+// Why a task is in its state. This is the only list of reasons.
 enum class TaskReason : uint8_t {
   kNone,
-  kCommandExited,     // the command ended by itself; exit_code says how
-  kCommandSignalled,  // a signal that nobody here sent; `signal`
+  kCommandExited,     // the command ended by itself; see exit_code
+  kCommandSignalled,  // a signal from outside ended it; see `signal`
   kKilledByScheduler,
   kKilledByOperator,
   kFrameworkTornDown,
@@ -130,25 +131,25 @@ enum class TaskReason : uint8_t {
   kAgentReturned,  // the agent came back with the task
   kAgentRemoved,
   kAgentForgot,  // the agent came back without the task
-  kTaskUnknown,  // nobody knows the task
+  kTaskUnknown,  // no agent and no master knows the task
   kDuplicateTaskId,
-  kOfferNotValid,      // expired, rescinded, used or not this framework's
-  kResourcesExceeded,  // the offers have too little
+  kOfferNotValid,      // expired, rescinded, used, or an offer to another framework
+  kResourcesExceeded,  // the offers have too few resources
   kAgentNotAvailable,
   kPortsNotAvailable,
-  kTaskInvalid,  // a field of the task is wrong; the message says which
-  kAgentFull,    // kTasksPerAgentMax
+  kTaskInvalid,  // a field of the task is wrong; the message names it
+  kAgentFull,    // the agent has kTasksPerAgentMax tasks
   // Since version 2:
-  kRevoked,         // taken back by a revoke notice, and still there at its deadline
-  kDrained,         // its agent was drained, and it was still there at the deadline
-  kGangIncomplete,  // one of its gang is missing: it was not launched, or ended before all ran
+  kRevoked,         // preempted by a revoke notice, and still running at its deadline
+  kDrained,         // its agent was drained, and it still ran at the deadline
+  kGangIncomplete,  // a task of its gang was not launched, or ended before all ran
   // Since version 3:
-  kOutOfMemory,  // it needed more memory than it may use
+  kOutOfMemory,  // it needed more memory than its limit
   kFetchFailed,  // a file that it names could not be fetched
   kRanTooLong,   // it was killed after TaskSpec::max_run_time
-  kOutOfDisk,    // its sandbox held more than it may
-  kNotAsked,     // it names no declared ask, or one that wants no more tasks
-  kNotStarted,   // its agent took it and said nothing of it for too long
+  kOutOfDisk,    // its sandbox exceeded its limit
+  kNotAsked,     // it names no declared ask, or an ask that wants no more tasks
+  kNotStarted,   // its agent received it and sent no update for too long
 };
 inline constexpr size_t kTaskReasonCount = 31;
 

@@ -1,6 +1,6 @@
-// How one version of the protocol speaks to those before. Fields that the older one does not
-// know are ignored by its reader, messages are counted and ignored; only what would make its
-// reader refuse the frame is changed here.
+// Adapts messages to earlier versions of the protocol. The reader of an older version ignores
+// fields that it does not know, and counts and ignores such messages. Only values that would make
+// it refuse the frame are changed here.
 
 #include "proto/versions.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the SDK says to people in an author's process: little, and all of it through one function.
-// By default that prints "warning: …" and "error: …" on standard error.
+// The SDK's messages to people. There are few, and all pass through one function. By default it
+// prints "warning: …" and "error: …" on standard error.
 
 #include <cstdint>
 #include <functional>
@@ -12,17 +12,17 @@ namespace proffer::sdk {
 
 enum class LogLevel : uint8_t {
   kInfo,     // a session began or ended
-  kWarning,  // something went wrong, and is coped with: the master is away, a callback takes long
-  kError,    // a person must act; often the last words of the program
+  kWarning,  // something went wrong and is handled: the master is away, a callback takes long
+  kError,    // a person must act; often the last message of the program
 };
 std::string_view to_text(LogLevel level);  // "info", "warning", "error"
 std::ostream& operator<<(std::ostream& out, LogLevel level);
 
-// From now on `log` is called with each message of at least this level, in place of the printing;
-// an empty one brings that back. Of the whole process, not of one scheduler: options_from() and
-// session files have something to say before there is one. Messages have no newline at their end; a
-// hint of what to do is a second line. `log` may be called on any thread, and by several at once,
-// and must not throw.
+// Calls `log` with each message of at least this level, instead of printing it. An empty `log`
+// restores printing. The setting is for the whole process, not for one scheduler, since
+// options_from() and session files log before a scheduler exists. Messages have no newline at their
+// end; a hint is a second line. `log` may be called on any thread, and by several at once. It must
+// not throw.
 void set_log(std::function<void(LogLevel, std::string_view)> log,
              LogLevel least = LogLevel::kWarning);
 

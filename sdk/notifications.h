@@ -1,7 +1,7 @@
 #pragma once
 
-// What a scheduler hears and what it can say, as values: the callbacks and calls of
-// sdk/scheduler.h, and the events and actions of a framework's own pure core.
+// The callbacks and calls of sdk/scheduler.h as values. They are also the events and actions of a
+// framework's own pure core.
 
 #include <variant>
 
@@ -14,7 +14,8 @@ namespace proffer::sdk {
 struct Disconnected {
   std::string reason = {};
 };
-// The master refused the framework for good (a wrong role, a foreign id …): nothing more follows.
+// The master refused the framework permanently (a wrong role, a foreign id …). Nothing more
+// follows.
 struct Refused {
   Error error = Error::internal("");
 };
@@ -25,32 +26,32 @@ struct Complaint {
 };
 
 // All tasks of this framework that have not ended are known: the SDK has reported every launch of
-// its earlier lives, as far as the cluster knows of it. Once in each session. Before it a task may
-// be missing, because the master was restarted and the task's agent is not back yet.
+// its earlier lives that the cluster knows. Sent once in each session. Before it a task may be
+// missing, because the master was restarted and the task's agent has not reregistered yet.
 struct AllTasksKnown {};
 
-// Offers are void after a rescind, a disconnect, or the end of their lease. Updates arrive at least
-// once from the network, but exactly once and in order here; they are acknowledged when the
-// callback returns. A task may be reported as running several times, from its first update on with
-// the executor's data. The command executor sends the task's ports in `data`, as in
-// {"ports":{"http":31000}}, and `healthy` and `ready` when its health check or its readiness
-// changes them.
+// An offer is void after a rescind, a disconnect, or the end of its lease. The network delivers
+// updates at least once; they are reported here exactly once and in order, and are acknowledged
+// when the callback returns. A task may be reported as running several times, from its first update
+// on with the executor's data. The command executor sends the task's ports in `data`, as in
+// {"ports":{"http":31000}}, and sends `healthy` and `ready` when the health check or the readiness
+// changes.
 using Notification =
     std::variant<proto::Subscribed, proto::Offers, proto::Rescind, proto::TaskStatus,
                  proto::FrameworkMessage, proto::AskReport, proto::Failure, Disconnected, Refused,
-                 // The answer to each StoreRequest, under its id.
+                 // The answer to each StoreRequest, with the same id.
                  proto::StoreResult,
                  // A user's request to the framework, received once for each request id, even if
                  // the caller retries. The answer is a FrameworkResponse with its `relay`.
                  proto::FrameworkRequest,
-                 // Tasks that must end, and are killed after the grace period. Repeated after a
+                 // Tasks that must end. They are killed after the grace period. Repeated after a
                  // reconnect.
                  proto::RevokeNotice, Complaint, AllTasksKnown,
                  // The notice of this session for these tasks no longer applies. A notice of an
                  // earlier session no longer applies if it was not repeated before AllTasksKnown.
                  proto::RevokeWithdrawn>;
 
-// The end of this task is processed: it is not reported again (DriverOptions::acknowledges_ends).
+// The end of this task is processed and is not reported again (DriverOptions::acknowledges_ends).
 struct AcknowledgeEnd {
   TaskId task = {};
 };

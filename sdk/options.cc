@@ -41,7 +41,7 @@ std::optional<std::string> flag(int argc, char** argv, std::string_view name) {
 
 constexpr std::string_view kFlags[] = {"master", "role", "name", "session_file"};
 
-// Most likely a mistake in writing: what it was meant to change would quietly stay as it is.
+// Probably a typing error: without this check the intended setting would silently keep its default.
 void refuse_unknown_flags(int argc, char** argv, const std::vector<std::string_view>& own_flags) {
   std::vector<std::string_view> known(std::begin(kFlags), std::end(kFlags));
   known.insert(known.end(), own_flags.begin(), own_flags.end());
@@ -52,7 +52,8 @@ void refuse_unknown_flags(int argc, char** argv, const std::vector<std::string_v
     const size_t end = argument.find('=');
     const std::string_view name = argument.substr(2, end == argument.npos ? end : end - 2);
     if (std::find(known.begin(), known.end(), name) != known.end()) {
-      // Of ours the next word is the value; of the author's nobody here knows.
+      // For the SDK's flags the next word is the value; for the author's flags this is unknown
+      // here.
       const bool is_ours =
           std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags);
       if (is_ours && end == argument.npos) ++i;

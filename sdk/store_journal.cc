@@ -10,7 +10,7 @@ namespace {
 
 // Between attempts while the store is away.
 constexpr Duration kRetry = seconds(1);
-// What an operation weighs beside its key and value.
+// The weight of an operation in addition to its key and value.
 constexpr size_t kOperationBytes = 64;
 
 size_t bytes_of(const std::vector<proto::StoreOperation>& operations) {
@@ -42,7 +42,7 @@ std::optional<proto::StoreRequest> StoreJournal::next(Time now) {
   not_before_.reset();
   proto::StoreRequest request{.id = ++requests_, .operations = {}};
   size_t bytes = 0;
-  // The first always, however large: whether that is too much is for the store to say.
+  // Always takes the first unit, however large; the store decides whether it is too large.
   do {
     Unit unit = std::move(units_.front());
     units_.pop_front();
@@ -69,7 +69,7 @@ void StoreJournal::on_result(const proto::StoreResult& result, Time now) {
     } else {
       settled_.push_back(Settled{under_way_.front().ticket, error, {}});
       under_way_.clear();
-      not_before_ = now + kRetry;  // Whoever tries again does not do so at once.
+      not_before_ = now + kRetry;  // a retry does not follow at once
     }
     return;
   }

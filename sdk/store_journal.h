@@ -1,6 +1,6 @@
 #pragma once
 
-// The scheduler's writes to the frameworks' store, in order and in groups: operations that are
+// The scheduler's writes to the framework's store, in order and in groups: operations that are
 // added during a request go with the next one. An action that must wait until a write is durable
 // waits for its ticket. The SDK repeats a request after a reconnection; doing an operation twice is
 // the same as doing it once. Pure.
@@ -32,9 +32,9 @@ class StoreJournal {
   Ticket add(std::vector<proto::StoreOperation> operations);
   std::vector<Settled> take_settled() { return std::exchange(settled_, {}); }
 
-  // The request to send now, if there is one.
+  // The request to send now, if any.
   std::optional<proto::StoreRequest> next(Time now);
-  // A result of an earlier request is ignored.
+  // The result of an earlier request is ignored.
   void on_result(const proto::StoreResult& result, Time now);
   std::optional<Time> next_deadline() const;
 
@@ -45,7 +45,7 @@ class StoreJournal {
     Ticket ticket = 0;
     std::vector<proto::StoreOperation> operations = {};
     size_t bytes = 0;
-    bool alone = false;  // its group failed: it is sent alone, to find the operations at fault
+    bool alone = false;  // its group failed: it is sent alone to find the operations at fault
   };
 
   void give_back();
@@ -54,7 +54,7 @@ class StoreJournal {
   Ticket tickets_ = 0;
   uint64_t requests_ = 0;
   std::deque<Unit> units_;       // not yet sent, in order
-  std::vector<Unit> under_way_;  // of the request `requests_`
+  std::vector<Unit> under_way_;  // sent in the request with number `requests_`
   std::optional<Time> not_before_;
   std::vector<Settled> settled_;
 };

@@ -12,7 +12,8 @@ std::vector<proto::StoreOperation> StoreLoader::next() {
   if (parts_.empty()) return {};
   const StorePart& part = parts_.back();
   if (!is_listed_) return {list(part.prefix, after_)};
-  // Their answer fits into one message however large they are, but always one is asked for.
+  // The answer must fit into one message even if all values are large, but at least one is
+  // requested.
   const size_t at_once = std::clamp<size_t>(
       kStoreRequestBytesMax / (part.value_bytes_max + kStoreKeyBytesMax), 1, kStoreOperationsMax);
   std::vector<proto::StoreOperation> gets;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads all entries of a framework from its store, for a scheduler core at its start: keys page by
-// page, then their values. Pure; its requests go through the StoreJournal like any other.
+// Reads all entries of a framework's store when a scheduler core starts: keys page by page, then
+// their values. Pure. Its requests go through the StoreJournal.
 
 #include <map>
 #include <string>
@@ -15,7 +15,7 @@ namespace proffer::sdk {
 // Keys and values of the store.
 using StoreEntries = std::map<std::string, std::string>;
 
-// What is kept under one prefix. How large values can be decides how many are asked for at once.
+// The entries under one prefix. The largest size of a value decides how many are read at once.
 struct StorePart {
   std::string prefix = {};
   size_t value_bytes_max = kStoreEntryBytesMax;
@@ -25,19 +25,19 @@ class StoreLoader {
  public:
   explicit StoreLoader(std::vector<StorePart> parts) : parts_(std::move(parts)) {}
 
-  // The operations to ask next; none when all is read.
+  // The operations to send next; none when everything is read.
   std::vector<proto::StoreOperation> next();
-  // Their outcomes, in their order. False: these are not outcomes of what was asked.
+  // Takes the outcomes of those operations, in order. False: they do not match the operations.
   bool take(const std::vector<proto::StoreResult::Outcome>& outcomes);
   bool done() const { return parts_.empty(); }
   StoreEntries entries() && { return std::move(entries_); }
 
  private:
-  std::vector<StorePart> parts_;  // not read to their end; the last is next
-  bool is_listed_ = false;        // its keys are known
-  std::string after_;             // of the list under way
+  std::vector<StorePart> parts_;  // parts that are not read completely; the last one is next
+  bool is_listed_ = false;        // all keys of the part are known
+  std::string after_;             // `after` of the list operation under way
   std::vector<std::string> keys_left_;
-  std::vector<std::string> asked_;  // keys under way; none: a list is
+  std::vector<std::string> asked_;  // keys of the present get; empty: a list
   StoreEntries entries_;
 };
 

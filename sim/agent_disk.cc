@@ -12,7 +12,8 @@ Result<void> AgentDisk::check() const {
   return {};
 }
 
-// As CheckpointLog::open: the first record that is not whole ends the log, if no whole one follows.
+// As CheckpointLog::open: the log ends at the first record that is not whole, if no whole record
+// follows.
 Result<AgentDisk::Opened> AgentDisk::open() {
   Opened opened;
   const auto is_whole = [](const Slot& slot) { return !slot.damaged; };

@@ -1,8 +1,8 @@
 #pragma once
 
-// The checkpoint of a simulated agent: what store/checkpoint_log.h is to a real one, and all that
-// disks do to it. A kill -9 loses nothing that was written. A loss of power loses what was not
-// synced: its end, and now and then a piece in its middle, as pages reach a disk in any order.
+// The checkpoint of a simulated agent, in place of store/checkpoint_log.h, with the faults of
+// disks. A kill -9 loses nothing that was written. A power loss loses data that was not synced: the
+// end of the log, and sometimes a piece in its middle, since pages reach a disk in any order.
 
 #include <cstddef>
 #include <vector>
@@ -17,39 +17,39 @@ class AgentDisk {
  public:
   enum class Trouble : uint8_t {
     kNone,
-    kFull,    // nothing can be written
-    kBroken,  // likewise, and what is written is not synced
+    kFull,    // writes fail
+    kBroken,  // writes fail, and earlier writes are not synced
   };
   struct Opened {
     std::vector<proto::CheckpointRecord> records = {};
-    // Bytes before a valid record were damaged: the log was set aside, `records` are those of it
-    // that are whole, and the disk is empty.
+    // Bytes before a valid record were damaged: the log was set aside, `records` are its whole
+    // records, and the disk is now empty.
     bool damaged = false;
-    bool cut = false;  // a record at the end was not whole
+    bool cut = false;  // the last record was not whole
   };
 
   void set_trouble(Trouble trouble) { trouble_ = trouble; }
 
-  // Errors: what the disk cannot do now, as CheckpointLog says it.
+  // Errors: the present fault of the disk, as from CheckpointLog.
   Result<Opened> open();
-  // All of them, or none.
+  // Appends all of them, or none.
   Result<void> append(const std::vector<proto::CheckpointRecord>& records);
   Result<void> sync();
   Result<void> rewrite(const std::vector<proto::CheckpointRecord>& records);
-  // The process was killed in the middle of append(): `whole` records are there, of another only a
-  // part, which open() cuts off.
+  // The process was killed during append(): `whole` records are written, and a part of the next
+  // one, which open() cuts off.
   void append_torn(const std::vector<proto::CheckpointRecord>& records, size_t whole);
 
   void lose_power(Prng& chance);
-  // A record that is not the last cannot be read any more. Nothing if there are too few.
+  // Makes a record that is not the last unreadable. Does nothing if there are too few records.
   void damage(Prng& chance);
-  // The log ends at an earlier record, mostly one of the last; now and then amid it. The identity
-  // has a second file, so it stays.
+  // The log ends at an earlier record, usually one of the last, sometimes in the middle of a
+  // record. The identity has a second file, so it stays.
   void cut(Prng& chance);
-  // The log begins anew with what it has: another mark.
+  // The log is rewritten with its present records, and gets a new mark.
   void renew() { ++mark_; }
 
-  // Of the log: another one after damage.
+  // The mark of the log; it changes after damage.
   uint32_t mark() const { return mark_; }
 
  private:
@@ -61,7 +61,7 @@ class AgentDisk {
   Result<void> check() const;
 
   std::vector<Slot> slots_;
-  size_t synced_ = 0;  // a reboot keeps these
+  size_t synced_ = 0;  // a reboot keeps this many
   uint32_t mark_ = 1;
   Trouble trouble_ = Trouble::kNone;
 };

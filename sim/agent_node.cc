@@ -1,5 +1,5 @@
-// The shell of the simulated agent; slave/shell/agent_shell.cc is its sibling. Read step first:
-// records, then actions, and between any two of them it may crash.
+// The shell of the simulated agent, like slave/shell/agent_shell.cc. Read step first: records, then
+// actions; it may crash between any two of them.
 
 #include "sim/agent_node.h"
 
@@ -14,7 +14,7 @@
 namespace proffer::sim {
 namespace {
 
-// One step with records in so many is followed by a compaction, as the log has grown.
+// One in this many steps with records is followed by a compaction, as if the log had grown.
 constexpr uint64_t kCompactEvery = 50;
 
 }  // namespace
@@ -91,7 +91,7 @@ void AgentNode::start() {
   stepped();
 }
 
-// Through the bytes of the records. Now and then the log was compacted before.
+// Encodes and decodes the records. Sometimes the log was compacted before.
 std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
   Result<AgentDisk::Opened> opened = host_.disk().open();
   if (!opened) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
     }
     snapshot.records.push_back(*std::move(read));
   }
-  if (!agent::take_gap(snapshot, host_.newest_run()).empty()) {  // As open_checkpoint().
+  if (!agent::take_gap(snapshot, host_.newest_run()).empty()) {  // As in open_checkpoint().
     remembered_ = agent::Remembered::kWithGaps;
     host_.disk().renew();
     if (!host_.disk().rewrite(snapshot.records)) return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
   return agent::AgentSnapshot{.records = std::move(compact)};
 }
 
-// As AgentShell: what is left of a damaged log begins another.
+// As in AgentShell: the rest of a damaged log begins a new log.
 std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::CheckpointRecord> left) {
   note(CheckpointDamaged{});
   remembered_ = agent::Remembered::kWithGaps;
@@ -169,7 +169,7 @@ void AgentNode::step(const agent::AgentEvent& event) {
     carry_out(action);
     if (!is_up()) return;
   }
-  // As AgentShell: the first step looks for all that is named.
+  // As in AgentShell: the first step looks for all named executors.
   if (!std::exchange(has_adopted_, true)) host_.end_unnamed();
   stepped();
 }
@@ -186,8 +186,8 @@ void AgentNode::crash_within(const agent::AgentOutbox& out) {
   crash();
 }
 
-// Before anything is told or done. False: the agent has ended, as it must not act on what a restart
-// would not know.
+// Called before any message or action. False: the agent has ended, as it must not act on state that
+// a restart would not know.
 bool AgentNode::persist(const agent::AgentOutbox& out) {
   if (out.records.empty()) return true;
   AgentDisk& disk = host_.disk();
@@ -224,7 +224,7 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
   } else if (const auto* exit = std::get_if<agent::Exit>(&action)) {
     note(AgentExits{});
     if (exit->reason.empty()) return crash();
-    // An operator does what it says: the next life has an empty directory.
+    // The operator follows the advice: the next life has an empty directory.
     if (exit->reason.find("the master ends this agent") == 0) host_.begin_anew();
     fail(exit->reason);
   }

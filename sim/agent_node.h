@@ -1,7 +1,7 @@
 #pragma once
 
 // The agent as a simulated process on a Host: the production core, whose checkpoint is on the
-// host's disk before its actions are carried out. If it cannot be written the agent ends, as in
+// host's disk before its actions are carried out. If it cannot be written, the agent ends, as in
 // slave/shell.
 
 #include <functional>
@@ -22,9 +22,9 @@ class AgentNode final : public Node, public Listener, public Caller {
   AgentNode(World& world, Network& network, Host& host, std::vector<Place> masters,
             Attributes attributes);
 
-  // Nothing if it is up, or down, already; if its machine has no power, or it never comes back.
+  // Has no effect if it is already up (or down), if its machine has no power, or if it was retired.
   void start();
-  // kill -9. Its executors live on.
+  // kill -9. Its executors continue.
   void crash();
   // It crashes, and never starts again.
   void retire();
@@ -32,11 +32,12 @@ class AgentNode final : public Node, public Listener, public Caller {
   // SIGTERM.
   void stop(bool kill_tasks);
   bool is_stopping() const { return stopping_; }
-  // It does not hear of tasks that it is given.
+  // It ignores tasks that it receives.
   void set_idle(bool is_idle) { is_idle_ = is_idle; }
-  // Called when it ended because it could not do its work: its disk failed it, or it was refused.
+  // `on_failed` is called when the agent ended because it could not do its work: its disk failed,
+  // or it was refused.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
-  // Needs is_up().
+  // Requires is_up().
   proto::AgentStatus status() const { return core_->status(); }
   Host& host() { return host_; }
   Party party() const { return party_; }
@@ -59,11 +60,11 @@ class AgentNode final : public Node, public Listener, public Caller {
   void on_line_disconnected(const std::string&) override { step(agent::MasterDisconnected{}); }
 
  private:
-  // Nothing if the disk refuses.
+  // None if the disk fails.
   std::optional<agent::AgentSnapshot> read_disk();
   std::optional<agent::AgentSnapshot> salvage(std::vector<proto::CheckpointRecord> left);
   void step(const agent::AgentEvent& event);
-  // What a crash in the middle of a step leaves done of it.
+  // Carries out the part of a step that a crash in its middle leaves done.
   void crash_within(const agent::AgentOutbox& out);
   bool persist(const agent::AgentOutbox& out);
   void carry_out(const agent::AgentAction& action);
@@ -78,7 +79,7 @@ class AgentNode final : public Node, public Listener, public Caller {
   Line line_ = {};
   std::unique_ptr<agent::Agent> core_;
   std::function<void()> on_failed_;
-  agent::Remembered remembered_ = agent::Remembered::kAll;  // by the snapshot of this life
+  agent::Remembered remembered_ = agent::Remembered::kAll;  // from the snapshot of this life
   bool has_adopted_ = false;                                // in this life
   bool retired_ = false;
   bool stopping_ = false;  // in this life

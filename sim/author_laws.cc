@@ -5,10 +5,11 @@
 namespace proffer::sim {
 namespace {
 
-// A filter keeps a declined agent away; what was offered before, and what new work revives, may be
-// declined as well. Without filters it is hundreds.
+// A filter keeps a declined agent away; but earlier offers, and offers after a revive for new work,
+// may be declined as well. Without filters there would be hundreds.
 constexpr int kDeclinesPerSecondMax = 50;
-// Nobody here stays away for so long: who may, is not to be refused.
+// No scheduler in this simulator stays away for so long, so a longer timeout protects it from
+// refusal.
 constexpr Duration kLong = hours(1);
 
 }  // namespace
@@ -72,7 +73,7 @@ void AuthorLaws::check_decline(const proto::Decline& decline, Time now,
   }
 }
 
-// What was said to its scheduler after it was launched has come before this, in order.
+// Messages sent to its scheduler after the launch have arrived before this, in order.
 void AuthorLaws::check_notice(const proto::TaskStatus& status,
                               std::vector<Violation>& found) const {
   if (status.reason != proto::TaskReason::kRevoked && status.reason != proto::TaskReason::kDrained)

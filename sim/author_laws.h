@@ -1,8 +1,8 @@
 #pragma once
 
-// What the author of a scheduler may count on, beside what the journal knows of tasks: that it is
-// not refused for nothing, that an accept is launched as a whole or not at all, that what it
-// declines is not offered to it again at once, and that no task is taken from it without notice.
+// Laws on which the author of a scheduler relies, besides those of the journal about tasks. The
+// scheduler is not refused without a reason. An accept is launched as a whole or not at all. A
+// declined agent is not offered again at once. No task is preempted without notice.
 
 #include <map>
 #include <set>
@@ -31,15 +31,15 @@ class AuthorLaws {
   bool ended_by_itself_ = false;
   uint64_t accepts_ = 0;
   std::map<TaskId, uint64_t> accept_of_;
-  std::set<uint64_t> void_;      // accepts of which a task was refused since an offer was not valid
-  std::set<uint64_t> launched_;  // accepts of which a task ran
+  std::set<uint64_t> void_;      // accepts with a task refused for an invalid offer
+  std::set<uint64_t> launched_;  // accepts with a task that ran
   struct Declined {
     Time since = {};
     int times = 0;
   };
   std::map<AgentId, Declined> declined_;  // in the second that began then
   std::map<OfferId, AgentId> offers_;     // not answered yet
-  // In this session, which has not been broken since: who loses a notice ends it.
+  // In this session, without a break since then: a scheduler that loses a notice ends its session.
   std::set<TaskId> launched_here_;
   std::set<TaskId> noticed_;
 };

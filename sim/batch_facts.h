@@ -1,7 +1,7 @@
 #pragma once
 
-// What is the same for the jobs of the workload (batch_workload.cc) and for what their tasks do on
-// the machines (batch_script.cc): what plans say, and how attempts end.
+// Facts that the jobs of the workload (batch_workload.cc) and the scripts of their tasks
+// (batch_script.cc) share: the content of plans, and the results of attempts.
 
 #include <cstdint>
 #include <string>
@@ -12,23 +12,23 @@
 
 namespace proffer::sim {
 
-// Of a map task's records each reducer gets some.
+// Each reducer gets some of a map task's records.
 inline constexpr int64_t kRecordBytes = 100;
-// What a map task reads.
+// The number of bytes that a map task reads.
 inline int64_t split_bytes(const std::string& plan, uint32_t number) {
   batch::Fnv1a64 hash;
   hash.add(text(plan, " ", number));
   return static_cast<int64_t>(hash.value() % 1'000 + 1) * kRecordBytes;
 }
 
-// An attempt that is made twice ends the same way.
+// Equal attempts have equal results.
 inline int32_t exit_code(const std::string& plan, uint32_t position, uint32_t attempt) {
   batch::Fnv1a64 hash;
   hash.add(text(plan, " ", position, " ", attempt));
   return hash.value() % 5 == 0 ? 75 : 0;
 }
 
-// How many map tasks a plan says, and what they read.
+// The number of map tasks in a plan, and the bytes that they read.
 inline int64_t plan_maps(const std::string& plan) {
   batch::Fnv1a64 hash;
   hash.add(plan);
@@ -40,7 +40,7 @@ inline int64_t plan_bytes(const std::string& plan) {
   return bytes;
 }
 
-// Mappers of stages that fail, always or in half of the lives of the scheduler; each retry is a
+// Mappers of stages that fail, always or in half of the lives of the scheduler. Each retry is a
 // life.
 inline constexpr std::string_view kFails = "fails";
 inline constexpr std::string_view kFlaky = "flaky";

@@ -1,4 +1,4 @@
-// What the tasks of the batch workload do on the machines: batch_script() is the story.
+// The behaviour of the batch workload's tasks on the machines. Read batch_script() first.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 namespace proffer::sim {
 namespace {
 
-// Some attempts are slow, and some stand still for long: first ones, so that others are not.
+// Some attempts are slow, and some stop for long; only first attempts, so that others do not.
 constexpr Duration kStandsFor = seconds(120);
 constexpr int64_t kSlower = 6;
 enum class Pace { kNormal, kSlow, kStandsStill };
@@ -31,7 +31,7 @@ bool fails(const batch::WorkCommon& common) {
   return common.command == kFlaky && hash.value() % 2 == 0;
 }
 
-// The element that this one waits for is done, and its end is kept.
+// Checks that the element that this one waits for is done, and its end is stored.
 void check_before(const std::string& plan, uint32_t position, const TaskKey& task,
                   const Results& results) {
   const auto [one, end] = results.read(plan).equal_range(position);
@@ -40,7 +40,7 @@ void check_before(const std::string& plan, uint32_t position, const TaskKey& tas
       {text(task.second.str(), " has element ", position, ", and that of ", plan, " is not done")});
 }
 
-// Elements one after the other, as the executor does it (frameworks/batch/executor/range_task.cc).
+// Elements one after the other, as in the executor (frameworks/batch/executor/range_task.cc).
 TaskScript range_script(const TaskKey& task, const batch::RangeWork& work, const Results& results,
                         Prng& chance) {
   const std::string& plan = work.common.plan;
@@ -67,8 +67,8 @@ TaskScript range_script(const TaskKey& task, const batch::RangeWork& work, const
       if (other.code != 0 && other.attempt <= failures) continue;
       if (!earlier || other.code == 0) earlier = other;
     }
-    // What an earlier range does late, since its agent was away, may be done already: nobody could
-    // tell it.
+    // An earlier range that continues late, since its agent was away, may repeat done elements: it
+    // could not know.
     if (earlier && !work.looks_back && earlier->range < range) {
       results.violated({text("element ", position, " of ", plan, " runs again in ",
                              task.second.str(), ", and its end was kept")});
@@ -113,7 +113,7 @@ TaskScript gather_script(const batch::GatherWork& work, const Results& results) 
 
 namespace {
 
-// One that is slow tells how far it is; one that stands still, and one that ends soon, does not.
+// A slow task reports its progress; a task that stops, or ends soon, does not.
 void set_pace(TaskScript& script, Pace pace) {
   if (pace == Pace::kStandsStill) script.task.runs = kStandsFor;
   if (pace == Pace::kSlow) script.task.runs = script.task.runs * kSlower;
@@ -125,7 +125,7 @@ void set_pace(TaskScript& script, Pace pace) {
   }
 }
 
-// The output is committed when each part is in place.
+// The output may be committed only when each part is in place.
 void check_parts(const batch::EndWork& work, const Results& results) {
   if (work.kind != batch::EndWork::Kind::kCommit) return;
   const std::multimap<uint32_t, KeptElement>& parts = results.read(work.common.plan);
@@ -139,8 +139,8 @@ void check_parts(const batch::EndWork& work, const Results& results) {
 
 bool is_copy(const proto::TaskSpec& task) { return task.ask.str().ends_with("-copy"); }
 
-// A map task writes, for each reducer, as many bytes as its split has; so what reducers have read
-// in the end must be what the maps wrote, neither more nor less.
+// A map task writes as many bytes for each reducer as its split has. So the reducers must have read
+// in the end exactly what the maps wrote.
 TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const Shuffle& shuffle,
                         const Results& results, Prng& chance) {
   const Result<batch::Work> work = batch::decode_work(run.spec.data);

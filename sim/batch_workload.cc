@@ -1,6 +1,6 @@
-// Some jobs: the constructor makes the wishes, go_on requests them, and look checks what the
-// scheduler reports. Each life of the scheduler gets a request again until it is answered. The work
-// of tasks on machines is in batch_script.cc.
+// Some jobs: the constructor makes the wishes, go_on requests them, and look checks the scheduler's
+// reports. Each life of the scheduler gets a request again until it is answered. batch_script.cc
+// has the work of tasks on machines.
 
 #include "sim/batch_workload.h"
 
@@ -58,7 +58,7 @@ void prefer_hosts(batch::JobOrder& order, Prng& chance) {
   }
 }
 
-// Whether the element fails in all attempts of one try of the job.
+// True if the element fails in all attempts of one try of the job.
 bool fails_in(const std::string& plan, const batch::ArrayOrder& array, uint32_t position,
               int32_t tries_before) {
   const int32_t first = tries_before * (array.retries + 1) + 1;
@@ -82,7 +82,7 @@ std::pair<int64_t, int64_t> failing(const std::string& plan, const batch::ArrayO
   return least_and_most;
 }
 
-// Whether the end of another stage meets the condition; independent of batch::fate_of, which is
+// True if the end of another stage meets the condition; independent of batch::fate_of, which is
 // under test.
 bool is_met(batch::Condition condition, proto::BatchPhase ended) {
   switch (condition) {
@@ -116,7 +116,7 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
     order.reducers = options_.reducers;
     order.priority = static_cast<int32_t>(chance.between(-1, 1));
     order.resources = ResourceVector::of(chance.between(1, 4) * 250, 128'000);
-    order.attempts = 100;  // Executors crash often here.
+    order.attempts = 100;  // executors crash often here
     for (uint32_t map = 0; map < order.maps; ++map) {
       order.input_bytes += split_bytes(order.plan, map);
     }
@@ -126,7 +126,7 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
       wish.cancel_after = milliseconds(chance.between(0, 30'000));
       wish.wants_retry = split_bytes(order.plan, 0) % 200 == 0;         // every second one
     } else if (order.array && split_bytes(order.plan, 1) % 300 == 0) {  // every third one
-      // The first element that fails for good ends the job, until a retry finds no failure.
+      // The first failed element ends the job, until a retry has no failure.
       order.array->failed_max = -1 + split_bytes(order.plan, 2) / kRecordBytes % 2;
       wish.is_flaky = true;
     }
@@ -197,7 +197,7 @@ void BatchWorkload::wish_for_pipeline(Prng& chance, Time at) {
     order.map = wish.is_flaky ? kFlaky : fails ? kFails : "map";
     for (size_t other = 0; other < i; ++other) {
       if (!chance.chance(1, 2)) continue;
-      // A stage whose first end may change after a retry is only waited for by kFinished.
+      // Others may wait for a stage whose first end may change after a retry only with kFinished.
       const Wish& before = wishes_[first + other];
       const bool may_change = before.is_flaky || before.may_wait_again;
       const auto condition = static_cast<batch::Condition>(may_change ? 0 : chance.between(0, 2));
@@ -238,7 +238,7 @@ std::optional<batch::Request> BatchWorkload::ask_of_stage(size_t number) {
   Wish& wish = wishes_[number];
   batch::Request request{.relay = 0, .what = batch::Cancel{}, .by = kSomebody};
   if (wish.job.empty()) {
-    if (wish.first != number) return std::nullopt;  // The first stage submits all.
+    if (wish.first != number) return std::nullopt;  // the first stage submits all
     request.what = batch::SubmitStages{.stages = submission(number), .role = {}};
     return request;
   }

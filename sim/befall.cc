@@ -1,5 +1,5 @@
-// What each kind of fault does, and that it ends. Read befall first. Whatever is left to chance in
-// a fault comes from its own seed: leaving another away does not change it.
+// The effect of each kind of fault, and its end. Read befall first. The random choices in a fault
+// come from its own seed, so leaving another fault out does not change it.
 
 #include <algorithm>
 
@@ -11,17 +11,17 @@
 namespace proffer::sim {
 namespace {
 
-// Connections that waited longer are likely to be found broken.
+// Connections that waited longer are probably found broken.
 constexpr Duration kBreaksAfter = seconds(15);
-// After healing everybody has found everybody again.
+// After healing, by this time all peers are connected again.
 constexpr Duration kCalmAfter = seconds(45);
-// Of a partition that changes.
+// The shortest phase of a changing partition.
 constexpr Duration kChangeMin = milliseconds(300);
 constexpr Duration kChangeMax = seconds(10);
 
 }  // namespace
 
-// Starts again after `down`; now and then it is killed again while it is about to find its way.
+// Restarts after `down`; sometimes it is killed again while it is reconnecting.
 template <class Process>
 void Simulation::comes_back(Process& process, Duration down, Prng chance) {
   world_.after(down, [this, &process, chance]() mutable {
@@ -50,14 +50,14 @@ void Simulation::freeze(Node& node, Party party, Duration lasts, Prng chance) {
     if (chance.chance(1, 2)) {
       network_.thaw(party);
       node.thaw(false);
-    } else {  // What was due comes before what was heard.
+    } else {  // Due events come before received messages.
       node.thaw(true);
       network_.thaw(party);
     }
   });
 }
 
-// Some machines on one side, the master and the others on the other.
+// Some machines on one side, the master and the others on the other side.
 LinkRule Simulation::draw_rule(const Fault& fault, Prng& chance) const {
   std::vector<Site> sites;
   for (const auto& host : hosts_) sites.push_back(host->site());
@@ -113,13 +113,13 @@ void Simulation::clog(const Fault& fault, Prng chance) {
   world_.after(fault.lasts, [this, number] { network_.end_rule(number, false); });
 }
 
-// Of every second agent, as their attribute `rack` says it; the schedulers reach the masters.
+// Cuts off every second agent, by the attribute `rack`; the schedulers reach the masters.
 void Simulation::cut_rack(const Fault& fault, Prng chance) {
   if (healed_) return;
   LinkRule rule;
   for (size_t i = fault.target % 2; i < hosts_.size(); i += 2) rule.from.insert(hosts_[i]->site());
   for (const auto& one : masters_) rule.to.insert(network_.site_of(one->party()));
-  // Longer than an agent may be silent, mostly.
+  // Usually longer than an agent may be silent.
   const Duration lasts = fault.lasts + seconds(chance.between(0, 60));
   const uint64_t style = chance.below(4);
   if (style == 3) {
@@ -144,7 +144,7 @@ void Simulation::cut_rack(const Fault& fault, Prng chance) {
   });
 }
 
-// Down and up again, for at most ten seconds each.
+// The link goes down and up again, for at most ten seconds each.
 void Simulation::flap(const LinkRule& there, const LinkRule& back, Time until, Prng chance) {
   if (healed_ || world_.now() >= until) return;
   const uint64_t rules[] = {network_.add_rule(there), network_.add_rule(back)};
@@ -168,8 +168,8 @@ void Simulation::slow_process(const Fault& fault, Prng chance) {
   world_.after(fault.lasts, [this, party] { network_.set_pace(party, Duration()); });
 }
 
-// For longer than its session lasts, as a rule: another leads when it goes on. Either at once, or
-// after it has looked whether it leads and before it tells what it has decided.
+// Usually longer than its session lasts, so that another master leads when it continues. It is
+// paused either at once, or after it has checked that it leads and before it sends its decisions.
 void Simulation::pause_leader(Prng chance) {
   MasterNode& leader = master();
   if (ensemble_ == nullptr || !leader.is_up()) return;
@@ -351,7 +351,7 @@ void Simulation::heal() {
     for (ExecutorProcess* executor : agent->host().executors_running()) wake(*executor);
   }
   network_.heal();
-  // What was to crash in a step that did not come, does not any more.
+  // A crash that was set for a step that did not come is cancelled.
   const auto serve = [](auto& process) {
     if (process.is_up() && process.is_crash_armed()) process.crash();
     process.start();

@@ -1,8 +1,8 @@
 #pragma once
 
-// Laws that no single core can see: what must agree between master, agents, machines and schedulers
-// when everything has come to its end (DESIGN §10, 7). What must hold all the time is in the cores'
-// own violations() and in the Journal.
+// Laws across several cores: the agreement between master, agents, machines and schedulers when all
+// work has ended (DESIGN §10, 7). Laws that hold at all times are in the cores' own violations()
+// and in the Journal.
 
 #include <memory>
 #include <vector>
@@ -22,10 +22,10 @@ struct Cluster {
   const Journal& journal;
 };
 
-// Schedulers whose work is not done, or whose driver waits for something.
+// Schedulers whose work is not done, or whose driver still waits.
 std::vector<Violation> unsettled_schedulers(const Cluster& cluster);
-// Agents that are up but not served or take no tasks, and their unfinished work; the master's
-// tasks, allocations and agents that should not be there.
+// Agents that are up but not served or take no tasks, and their unfinished work; tasks, allocations
+// and agents that the master should not have.
 std::vector<Violation> disagreements(const Cluster& cluster);
 // All of these, and Journal::unsettled.
 std::vector<Violation> unfinished(const Cluster& cluster);

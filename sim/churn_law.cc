@@ -1,5 +1,5 @@
-// Read look() first. Like guarantee_law.cc it knows no more of the allocator than what a master
-// tells everybody.
+// Read look() first. Like guarantee_law.cc it uses only knowledge of the allocator that a master
+// gives to all.
 
 #include "sim/churn_law.h"
 
@@ -35,8 +35,7 @@ const proto::RoleRow* row_of(const MasterWord& word, const RoleName& role) {
   return at == word.roles.end() ? nullptr : &*at;
 }
 
-// Whether the role with so much more would have no more than it is entitled to, in the kinds of
-// that.
+// True if the role with these additional amounts would stay within its entitlement in their kinds.
 bool is_entitled_to(const proto::RoleRow& row, const ResourceVector& more) {
   const ResourceVector then = row.allocated + row.offered + more;
   return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
@@ -44,8 +43,8 @@ bool is_entitled_to(const proto::RoleRow& row, const ResourceVector& more) {
   });
 }
 
-// Whether it has less than that by more than one of these tasks, and on several machines less than
-// half.
+// True if it has less than its entitlement by more than one of these tasks, and on several machines
+// less than half of it.
 bool is_far_below(const proto::RoleRow& row, const ResourceVector& shape, size_t machines) {
   if (machines == 1) return is_entitled_to(row, shape * 2);
   ResourceVector more = shape * 2;
@@ -56,7 +55,7 @@ bool is_far_below(const proto::RoleRow& row, const ResourceVector& shape, size_t
   return is_entitled_to(row, more);
 }
 
-// Whether the role, or one above it, has a guarantee that names something of the shape.
+// True if the role, or one above it, has a guarantee that names a kind of the shape.
 bool is_promised(const MasterWord& word, const RoleName& role, const ResourceVector& shape) {
   return std::any_of(word.roles.begin(), word.roles.end(), [&](const proto::RoleRow& row) {
     return is_within(role, row.role) &&
@@ -69,7 +68,8 @@ bool serves(const proto::LiveAgent& agent) {
   return agent.state == proto::AgentState::kConnected && !agent.drains_for;
 }
 
-// Keeps those that hold now, with when that began, and says which have held for longer than `most`.
+// Keeps the keys for which the condition holds now, with the time since when, and reports those for
+// which it has held longer than `most`.
 template <class Key>
 std::vector<Key> outlast(std::map<Key, Time>& since, const std::set<Key>& holds, Duration most,
                          Time now) {
@@ -136,7 +136,7 @@ std::vector<Violation> ChurnLaw::look(const MasterWord& word, int64_t notices, T
     }
   }
 
-  // Of the tasks that it wants the largest may be missing.
+  // The largest of its wanted tasks may be missing.
   for (const RoleName& role : not_below) below.erase(role);
 
   std::vector<Violation> found;

@@ -1,5 +1,6 @@
 // Fewer agents for the same work. Read compact first: the largest agents that fit are found by
-// halving, because fewer of them are needed; then parts of these are left out, ever smaller ones.
+// bisection, because fewer of them are needed; then parts of these are left out, in ever smaller
+// pieces.
 
 #include "sim/compact.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 using Report = proto::SimulateReport;
 
-// Each agent by itself, under the name that it has among those of its entry.
+// Each agent separately, with its name among those of its entry.
 std::vector<ScenarioAgent> one_by_one(const std::vector<ScenarioAgent>& agents) {
   std::vector<ScenarioAgent> all;
   for (const ScenarioAgent& agent : agents) {
@@ -41,7 +42,7 @@ std::set<std::string> agents_in_use(const Scenario& scenario) {
   return names;
 }
 
-// The largest part that it is of the cluster in any kind, in millionths.
+// Its largest fraction of the cluster in any kind, in millionths.
 int64_t size_of(const ScenarioAgent& agent, const ResourceVector& total) {
   int64_t size = 0;
   for (const ResourceKind kind : kResourceKinds) {
@@ -55,9 +56,9 @@ int64_t size_of(const ScenarioAgent& agent, const ResourceVector& total) {
 
 Duration allowed_wait(Duration with_all) { return with_all + with_all / 10 + kCompactWait; }
 
-// How many of the largest agents have as much of each kind as the work takes on average, if it is
-// spread evenly over the time until `until`: with fewer it cannot be done in time, however well it
-// is placed.
+// The number of the largest agents that have as much of each kind as the work takes on average, if
+// it is spread evenly over the time until `until`. With fewer it cannot be done in time, with any
+// placement.
 int64_t least_by_volume(const std::vector<ScenarioAgent>& agents, const Report& report,
                         Duration until) {
   int64_t least = 1;
@@ -103,7 +104,7 @@ class Compaction {
   }
 
  private:
-  // Those in use first, then the largest.
+  // Agents in use first, then the largest.
   void order() {
     ResourceVector total;
     for (const ScenarioAgent& agent : agents_) total += agent.resources.amounts;
@@ -118,7 +119,7 @@ class Compaction {
     for (const ScenarioAgent& agent : agents_) fixed_ += in_use.count(agent.name);
   }
 
-  // The first so many of the order.
+  // Keeps the first part of the order.
   void halve() {
     const std::vector<size_t> all = kept_;
     size_t fails = std::max<size_t>(fixed_, 1) - 1;
@@ -172,8 +173,8 @@ class Compaction {
 
   Scenario scenario_;
   std::vector<ScenarioAgent> agents_;
-  std::vector<size_t> kept_;  // places in `agents_`
-  size_t fixed_ = 0;          // the first so many of these are in use
+  std::vector<size_t> kept_;  // indices in `agents_`
+  size_t fixed_ = 0;          // this many of the first are in use
   Report best_;
   std::map<std::string, Report::Framework> with_all_;
   int64_t at_least_ = 1;

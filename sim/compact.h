@@ -1,8 +1,8 @@
 #pragma once
 
-// How few of the agents of a scenario would do (cell compaction: Verma et al., EuroSys 2015,
-// section 5.1): agents are removed, and the whole work is replayed each time, until it no longer
-// fits.
+// The smallest number of agents that suffices for a scenario (cell compaction: Verma et al.,
+// EuroSys 2015, section 5.1): agents are removed, and the whole work is replayed each time, until
+// it no longer fits.
 
 #include "proto/simulate_report.h"
 #include "sim/scenario.h"

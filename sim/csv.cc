@@ -1,4 +1,4 @@
-// Reading a table of comma-separated values: its head says which place each column has.
+// Reads a table of comma-separated values; its header gives the position of each column.
 
 #include "sim/csv.h"
 
@@ -11,7 +11,7 @@
 namespace proffer::sim {
 namespace {
 
-// Which place in a line each column has that was asked for.
+// The position of each requested column in a line.
 using Places = std::vector<std::optional<size_t>>;
 
 std::string names_of(const std::vector<CsvColumn>& columns) {

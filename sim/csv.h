@@ -1,7 +1,7 @@
 #pragma once
 
-// Comma-separated values below a line that names the columns, as traces of clusters come. Values
-// stand without quotes, because none of what is read here has a comma in it.
+// Comma-separated values below a line that names the columns, as in traces of clusters. Values have
+// no quotes, since none of the supported tables has a comma in a value.
 
 #include <cstddef>
 #include <functional>
@@ -17,12 +17,13 @@ struct CsvColumn {
   bool required = true;
 };
 
-// The values of one line in the order of the columns that were asked for, trimmed; a column that
-// the table does not have is empty.
+// The values of one line in the order of the requested columns, trimmed. A column that the table
+// lacks is empty.
 using CsvValues = std::vector<std::string_view>;
 
 // Calls `read` with each line below the first. The table may have its columns in any order, and
-// further ones only with `others`. Errors are kInvalidArgument: "line 3: …", also those of `read`.
+// further columns only with `others`. Errors are kInvalidArgument: "line 3: …", including those of
+// `read`.
 Result<void> read_csv(std::string_view table, const std::vector<CsvColumn>& columns, bool others,
                       const std::function<Result<void>(const CsvValues& values)>& read);
 

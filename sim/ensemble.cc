@@ -1,4 +1,4 @@
-// An election is planned whenever nobody leads; `watch` ends a leader of which nothing is heard.
+// An election is planned whenever there is no leader; `watch` ends the session of a silent leader.
 
 #include "sim/ensemble.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What several masters share, in place of ZooKeeper: an election, and a registry in which each
-// request takes effect at one moment. Requests and answers take time to arrive. A session that is
-// silent for its timeout expires, and then another master is elected.
+// The shared service of several masters, in place of ZooKeeper: an election, and a registry in
+// which each request takes effect at one moment. Requests and answers take time to arrive. A
+// session that is silent for its timeout expires, and then another master is elected.
 //
 // A write of an expired session may still arrive, as through a server that does not know of the
 // expiry: only the epoch rejects it. The ensemble reports two violations to the world: an epoch

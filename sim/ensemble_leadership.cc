@@ -1,4 +1,4 @@
-// The way to the lead is campaign, elected; probe keeps it, and check_deadline ends it.
+// campaign and elected lead to the lead; probe keeps it, and check_deadline ends it.
 
 #include "sim/ensemble_leadership.h"
 
@@ -22,7 +22,7 @@ void EnsembleLeadership::campaign(MasterPlace, Events events) {
   events_ = std::move(events);
   candidate_ = ensemble_.campaign([this](Ensemble::Session session) {
     candidate_.reset();
-    // It was alive at this moment, and hears of it later.
+    // It was alive at this moment, and receives the answer later.
     lease_.answered = world_.now();
     world_.after(ensemble_.delay(), [this, session, alive = std::weak_ptr<bool>(alive_)] {
       if (!alive.expired()) elected(session);
@@ -55,7 +55,7 @@ void EnsembleLeadership::elected(Ensemble::Session session) {
   session_ = session;
   probe();
   const std::weak_ptr<bool> alive = alive_;
-  check_deadline();  // It may end this object.
+  check_deadline();  // this may end this object
   if (alive.expired() || is_over_) return;
   ask<Result<LeaderEpoch>>(
       [&ensemble = ensemble_, session] { return ensemble.begin_epoch(session); },
@@ -101,7 +101,7 @@ void EnsembleLeadership::check_deadline() {
 void EnsembleLeadership::lose(Error why) {
   if (std::exchange(is_over_, true)) return;
   leads_ = false;
-  const auto lost = events_.lost;  // It may end this object.
+  const auto lost = events_.lost;  // this may end this object
   lost(std::move(why));
 }
 
@@ -112,7 +112,7 @@ void EnsembleLeadership::Writes::append(std::vector<StoreRecord> batch, Done don
   pump();
 }
 
-// What waits shares one request.
+// Waiting writes share one request.
 void EnsembleLeadership::Writes::pump() {
   if (!in_flight_.empty() || waiting_.empty()) return;
   std::vector<StoreRecord> group;

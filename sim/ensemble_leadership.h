@@ -1,6 +1,6 @@
 #pragma once
 
-// The leadership of one life of a simulated master in an Ensemble: the sibling of
+// The leadership of one life of a simulated master in an Ensemble; like
 // store/zookeeper_leadership.h, with the same Lease.
 
 #include <deque>
@@ -18,11 +18,11 @@ namespace proffer::sim {
 
 class EnsembleLeadership final : public Leadership {
  public:
-  // `when_awake` calls what it is given now, or when the master's process is awake again.
+  // `when_awake` calls its argument now, or when the master's process is awake again.
   EnsembleLeadership(World& world, Ensemble& ensemble,
                      std::function<void(std::function<void()>)> when_awake);
-  // As by kill -9: what is on its way arrives, and the session is over when it has been silent for
-  // its timeout.
+  // As after kill -9: requests on their way still arrive, and the session expires after its
+  // timeout.
   ~EnsembleLeadership() override;
 
   void campaign(MasterPlace, Events events) override;
@@ -49,7 +49,7 @@ class EnsembleLeadership final : public Leadership {
   };
 
   void elected(Ensemble::Session session);
-  // `request` at the ensemble, then `answered` here; in order.
+  // Runs `request` at the ensemble, then `answered` here; in order.
   template <class Answer>
   void ask(std::function<Answer()> request, std::function<void(Answer)> answered);
   void probe();
@@ -63,8 +63,8 @@ class EnsembleLeadership final : public Leadership {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::optional<uint64_t> candidate_;
   Ensemble::Session session_ = 0;
-  Time arrives_;  // what was asked last
-  Time answers_;  // to what was asked last
+  Time arrives_;  // the last request
+  Time answers_;  // the answer to the last request
   Lease lease_;
   bool leads_ = false;
   bool is_over_ = false;

@@ -1,4 +1,4 @@
-// The life of a process: begin, tasks that start and end, and one of two ends, exits() and kill().
+// The life of a process: begin, starts and ends of tasks, and one of two ends, exits() and kill().
 
 #include "sim/executor_process.h"
 

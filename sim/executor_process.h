@@ -1,7 +1,7 @@
 #pragma once
 
-// The process of an executor on a simulated machine, whatever its program is: begin, the tasks that
-// run in it, and its end. All that runs is written into the journal. Programs are subclasses.
+// The process of an executor on a simulated machine, for any program: its begin, its tasks, and its
+// end. The journal records all tasks that run. Programs are subclasses.
 
 #include <cstdint>
 #include <optional>
@@ -26,9 +26,9 @@ struct ProcessStart {
   uint64_t run = 0;
   std::string program = {};
   Secret token = {};
-  // The process of this one goes on as it, if it can.
+  // The process of this executor continues as the new one, if possible.
   std::optional<agent::SpareExecutor> spare = {};
-  // The process of this one is ended before.
+  // The process of this executor is ended first.
   std::optional<agent::SpareExecutor> in_place_of = {};
 };
 
@@ -36,22 +36,22 @@ class ExecutorProcess : public Node {
  public:
   ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start, int32_t pid);
 
-  // As what it was started, or what it was made since.
+  // What it was started as, or has become since.
   const ProcessStart& started_as() const { return start_; }
-  // It is another run from now on; its agent has written down how all that ran before ended.
+  // It continues as another run. Its agent has recorded the ends of all its earlier tasks.
   void becomes(ProcessStart start);
   int32_t pid() const { return pid_; }
   const std::vector<TaskKey>& ran() const { return ran_; }
   Party party() const { return party_; }
-  // The program begins, after the time that a fork and an exec take. May come after kill().
+  // The program begins, after the time of a fork and an exec. This may happen after kill().
   void begin();
-  // SIGKILL to the session: nothing of it is left.
+  // SIGKILL to the session: no process of it remains.
   void kill();
 
  protected:
-  // The life has begun.
+  // The life begins.
   virtual void on_begin() = 0;
-  // The life has ended by kill().
+  // The life ends by kill().
   virtual void on_killed() = 0;
 
   Host& host() { return host_; }
@@ -60,13 +60,13 @@ class ExecutorProcess : public Node {
   // Connects to the agent. Once in its life.
   void call(Caller* caller);
   bool is_running(const TaskId& task) const { return running_.count(task) > 0; }
-  // False: a law is broken, and the world stands still.
+  // False: a law is broken, and the world stops.
   bool task_starts(const proto::RunTask& run);
-  // Needs is_running().
+  // Requires is_running().
   void task_ends(const TaskId& task, Ending ending, int32_t exit_code, int32_t signal);
-  // Likewise: the program says how, which is all that is known of it.
+  // Likewise. The program's report is the only information about the end.
   void task_ends_as_reported(const proto::TaskStatus& status);
-  // By itself. `told_all`: its agent knows how all that ran before ended.
+  // Ends by itself. `told_all`: its agent has the ends of all its earlier tasks.
   void exits(int32_t exit_code, bool told_all);
 
  private:

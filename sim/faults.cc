@@ -1,4 +1,5 @@
-// The names of faults, and how a plan is drawn. Read draw_faults: each kind from its own chance.
+// The names of faults, and the drawing of a plan. Read draw_faults: each kind has its own random
+// source.
 
 #include "sim/faults.h"
 
@@ -59,7 +60,7 @@ bool is_of_several_masters(FaultKind kind) {
   return kind >= FaultKind::kLeaderPaused && kind <= FaultKind::kEnsembleSlow;
 }
 
-// Most end soon; some only after others have drawn their conclusions.
+// Most faults end soon; some last until others have reacted.
 Duration draw_duration(FaultKind kind, Prng& chance) {
   const bool is_short = chance.chance(2, 3);
   if (kind == FaultKind::kClog) return milliseconds(chance.between(10, is_short ? 2'000 : 20'000));

@@ -204,7 +204,7 @@ using FaultKinds = std::set<FaultKind>;
 Result<FaultKinds> parse_fault_kinds(std::string_view list);
 // The inverse of parse_fault_kinds().
 std::string to_text(const FaultKinds& kinds);
-// The mix of this seed; with several masters it may have the kinds that only they have.
+// The mix of this seed. With several masters it may include the kinds that only they have.
 FaultKinds draw_fault_kinds(const World& world, bool several_masters = false);
 
 struct Fault {

@@ -1,4 +1,4 @@
-// Read forecast last. Before it: what is supposed of durations, and what one run says.
+// Read forecast last. Before it: the assumed durations, and the result of one run.
 
 #include "sim/forecast.h"
 
@@ -14,12 +14,12 @@
 namespace proffer::sim {
 namespace {
 
-// Beyond the longest duration that is known.
+// Multiple of the longest known duration.
 constexpr int64_t kBeyondTimes = 10;
 constexpr int64_t kBeyondParts = 1'000;
-// Named, of frameworks with unknown durations.
+// Names of frameworks with unknown durations.
 constexpr size_t kUnknownNamed = 5;
-// Looking for violations would cost more than a forecast is worth: tests look.
+// Checks for violations would cost more than the forecast; tests do them.
 constexpr uint64_t kNeverChecked = uint64_t{1} << 62;
 
 uint64_t mixed(uint64_t seed, std::initializer_list<uint64_t> parts) {
@@ -27,8 +27,8 @@ uint64_t mixed(uint64_t seed, std::initializer_list<uint64_t> parts) {
   return seed;
 }
 
-// Asks that have claims in the live cluster wait for so long before the scenario begins that they
-// get some again with the first decision; the others are asked for when that is done. Agents come
+// Asks that have claims in the live cluster are declared this long before the scenario begins, so
+// that they get claims again in the first decision; the others are declared after it. Agents come
 // back after it, so it must not be too long for them.
 constexpr Duration kClaimsMade = milliseconds(20);
 Duration claim_after(const Scenario& scenario) {
@@ -41,8 +41,8 @@ Duration claim_after(const Scenario& scenario) {
 
 // One entry of tasks of the scenario.
 struct Entry {
-  const std::vector<Duration>* ran = nullptr;  // nullptr: as the scenario has it
-  std::vector<Duration> since = {};            // of those that run, by number
+  const std::vector<Duration>* ran = nullptr;  // nullptr: as in the scenario
+  std::vector<Duration> since = {};            // of running tasks, by number
   std::optional<Duration> limit = {};
 };
 
@@ -101,7 +101,7 @@ class Forecaster {
     uint32_t framework = 0;
     uint32_t entry = 0;
   };
-  // Since the scenario began; nothing: not in this run.
+  // Since the scenario began; none: not in this run.
   using Starts = std::vector<std::optional<Duration>>;
 
   Entry entry_of(const LiveOrigin& origin, const ScenarioTasks& tasks) {
@@ -110,7 +110,7 @@ class Forecaster {
       entry.since.insert(entry.since.end(), static_cast<size_t>(one.count), one.since);
     }
     if (tasks.ask.max_run_time > Duration()) {
-      entry.limit = tasks.ask.max_run_time - milliseconds(1);  // Before its agent ends it.
+      entry.limit = tasks.ask.max_run_time - milliseconds(1);  // before its agent ends it
     }
     const bool for_ever = tasks.declared_duration && !tasks.duration;
     if (origin.ending || for_ever) return entry;
@@ -132,8 +132,8 @@ class Forecaster {
   std::vector<Starts> lasts_;
 };
 
-// Each run believes in other durations: so many of those that are known, drawn again and again. Few
-// that are known differ more from what is true of the kind, and so runs differ more.
+// Each run uses other durations: as many as are known, drawn with repetition (bootstrap). A small
+// sample may differ more from the true durations of the kind, and then runs differ more.
 Result<void> Forecaster::run_once(int64_t number) {
   Scenario scenario = live_.scenario;
   scenario.seed = mixed(options_.seed, {static_cast<uint64_t>(number)});

@@ -1,5 +1,5 @@
-// Whether a guarantee could be met. Read could_be_met first. It knows no more of the allocator than
-// DESIGN §8 promises, so that it can say that the allocator is wrong.
+// Whether a guarantee could be met. Read could_be_met first. It uses only what DESIGN §8 promises
+// of the allocator, so that it can detect errors of the allocator.
 
 #include "sim/guarantee_law.h"
 
@@ -20,8 +20,8 @@ const proto::RoleRow* find_role(const MasterWord& word, const RoleName& role) {
   return at == word.roles.end() ? nullptr : &*at;
 }
 
-// The role on the path of `other` where that parts from the path of `role`; none if it does not, or
-// if its framework is directly in a role above: then it has no row.
+// The role on the path of `other` where it branches off from the path of `role`; none if it does
+// not, or if its framework is directly in a role above: then it has no row.
 const proto::RoleRow* side_of(const RoleName& other, const RoleName& role, const MasterWord& word) {
   if (is_within(other, role) || is_within(role, other)) return nullptr;
   RoleName side = other;
@@ -29,7 +29,7 @@ const proto::RoleRow* side_of(const RoleName& other, const RoleName& role, const
   return find_role(word, side);
 }
 
-// Whether the ask wants more, and no rule but want of room forbids it.
+// True if the ask wants more, and no rule except lack of room forbids it.
 bool may_have_more(const Ask& ask, const RoleName& of_ask, const proto::RoleRow& guaranteed,
                    const MasterWord& word) {
   if (ask.count < ask.gang || !is_within(of_ask, guaranteed.role)) return false;
@@ -54,7 +54,7 @@ bool holds_any(const ResourceVector& shape, const ResourceVector& of) {
                      [&](ResourceKind kind) { return shape[kind] > 0 && of[kind] > 0; });
 }
 
-// What the role is to give back, without what entitlements are rounded by.
+// The amounts that the role must give back, without the rounding of entitlements.
 ResourceVector borrowed_by(const proto::RoleRow& row, const MasterWord& word) {
   ResourceVector borrowed = row.borrowed;
   for (const proto::LiveAgent& agent : word.live.agents) {
@@ -65,8 +65,8 @@ ResourceVector borrowed_by(const proto::RoleRow& row, const MasterWord& word) {
   return borrowed.max(ResourceVector());
 }
 
-// Whether a guarantee covers what it names of a task, with all else that is used: what is promised
-// to others is not taken back either.
+// True if a guarantee covers the named kinds of a task, together with all other use: guaranteed
+// resources are not preempted.
 bool is_promised(const Quota& guarantee, const ResourceVector& use, const ResourceVector& shape) {
   bool names_any = false;
   for (const ResourceKind kind : kResourceKinds) {
@@ -77,14 +77,14 @@ bool is_promised(const Quota& guarantee, const ResourceVector& use, const Resour
   return names_any;
 }
 
-// Who may have to give back, as far as it has already.
+// A borrower, and the amounts that it has already given back.
 struct Side {
   ResourceVector borrowed = {};
   ResourceVector use = {};
 };
 
-// What would be free on the agent for those in `role`. Ports are nobody's share, so they are not
-// lent, and nothing is taken back for them.
+// The resources that would be free on the agent for tasks in `role`. Ports have no share, so they
+// are not lent, and nothing is preempted for them.
 Resources free_without_borrowers(const proto::LiveAgent& agent, const RoleName& role,
                                  const MasterWord& word) {
   Resources free = agent.total;
@@ -123,7 +123,7 @@ Resources free_without_borrowers(const proto::LiveAgent& agent, const RoleName& 
 bool could_be_met(const RoleName& role, const MasterWord& word) {
   const proto::RoleRow* guaranteed = find_role(word, role);
   if (guaranteed == nullptr) return false;
-  // What those run that are away may be unknown: until it is known nobody has to give back.
+  // Tasks of absent agents may be unknown; until they are known, nothing must be given back.
   if (!std::all_of(word.live.agents.begin(), word.live.agents.end(), is_there)) return false;
   std::map<FrameworkId, const proto::LiveFramework*> frameworks;
   for (const proto::LiveFramework& one : word.live.frameworks) frameworks[one.framework] = &one;

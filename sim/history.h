@@ -1,7 +1,7 @@
 #pragma once
 
-// What happened in a simulated world, in its order: one hash of all of it, and the last events as
-// text. Two runs with one hash did the same.
+// The events of a simulated world, in order: one hash of all events, and the last events as text.
+// Two runs with the same hash are the same.
 
 #include <cstdint>
 #include <deque>
@@ -17,11 +17,11 @@ namespace proffer::sim {
 
 class History {
  public:
-  // How many events a failure report shows.
+  // The number of events that a failure report shows.
   static constexpr size_t kKept = 50;
 
-  // Each event is also printed to `live` as it happens, if there is one.
-  // Times are printed as since `zero`.
+  // Each event is also printed to `live` as it happens, if given. Times are printed relative to
+  // `zero`.
   explicit History(std::ostream* live, Time zero = {}) : live_(live), zero_(zero) {}
 
   void add(Time at, const std::string& who, TraceEvent event);

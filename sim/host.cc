@@ -1,5 +1,5 @@
-// The story of a machine: it starts and ends processes and tells the agent, if the agent that
-// started them is still there.
+// A machine: it starts and ends processes, and reports this to the agent if the agent that started
+// them still runs.
 
 #include "sim/host.h"
 
@@ -11,7 +11,7 @@
 namespace proffer::sim {
 namespace {
 
-constexpr int32_t kCannotBegin = 126;  // as slave/core/quarantine.h
+constexpr int32_t kCannotBegin = 126;  // as in slave/core/quarantine.h
 constexpr Duration kExecMin = milliseconds(1);
 constexpr Duration kExecMax = milliseconds(80);
 
@@ -44,7 +44,7 @@ void Host::start(const ProcessStart& start) {
   const Duration soon = microseconds(chance_.between(50, 2'000));
   if (starts_fail_ && chance_.chance(1, 2)) return start_in_vain(start);
   if (starts_fail_ || (start_failures_ > 0 && chance_.chance(start_failures_, 1'000))) {
-    // As Supervisor::go_on_as: a spare whose new sandbox cannot be made ends.
+    // As in Supervisor::go_on_as: a spare whose new sandbox cannot be made ends.
     if (start.spare) kill(start.framework, start.spare->executor, start.spare->run);
     world_.after(soon, [this, life, start] {
       if (life == parent_life_) {
@@ -67,7 +67,7 @@ void Host::start(const ProcessStart& start) {
                [process] { process->begin(); });
 }
 
-// Now and then its process cannot be used.
+// Sometimes its process cannot be used.
 void Host::go_on(const ProcessStart& start, Duration soon) {
   const auto at = std::find_if(processes_.begin(), processes_.end(), [&](const auto& one) {
     const ProcessStart& is = one.second.process->started_as();
@@ -124,7 +124,7 @@ void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
   }
   processes_.erase(at);
   if (life != parent_life_) return;
-  // After `started`: the agent waits for its children on one loop.
+  // After `started`: the agent waits for its children on one event loop.
   world_.after(microseconds(chance_.between(2'500, 10'000)),
                [this, life, start = known_as, exit_code, signal] {
                  if (life == parent_life_) parent_.exited(start, exit_code, signal, true);
@@ -132,7 +132,7 @@ void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
 }
 
 // Found by its token, as the real machine finds a process by its environment, whether or not its
-// pid was written down in time.
+// pid was written in time.
 void Host::adopt(const proto::ExecutorRecord& executor) {
   const Duration soon = microseconds(chance_.between(50, 2'000));
   for (auto& [pid, child] : processes_) {
@@ -144,7 +144,7 @@ void Host::adopt(const proto::ExecutorRecord& executor) {
                              executor.token};
     child.taken_for.reset();
     if (executor.run >= start.run) {
-      // Its agent may have ended before it could make it that one.
+      // Its agent may have ended before it could change it to the named one.
       child.process->becomes(named);
     } else {
       child.taken_for = named;
@@ -249,7 +249,7 @@ void Host::cut_checkpoint(Prng& chance) {
 
 void Host::forgotten_but(const std::vector<proto::CheckpointRecord>& records) {
   journal_.memory_lost(name_);
-  // As the agent reads them: what is said to be gone is not named any more.
+  // As the agent reads them: an executor recorded as gone is no longer named.
   std::map<std::pair<FrameworkId, ExecutorId>, Secret> named;
   for (const proto::CheckpointRecord& record : records) {
     if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // A simulated machine: its resources, its disk, and its processes. Executors outlive the agent that
-// started them, as real processes do. All that runs is written into the journal.
+// started them, as real processes do. The journal records all tasks that run.
 
 #include <functional>
 #include <map>
@@ -31,13 +31,13 @@ class Host {
 
   const AgentId& name() const { return name_; }
   const Resources& total() const { return total_; }
-  // Where the agent listens for its executors.
+  // The place where the agent listens for its executors.
   Place executors() const { return executors_; }
   std::string boot_id() const;
 
   Site site() const { return site_; }
   Party agent_party() const { return agent_party_; }
-  // What the agent wrote.
+  // The agent's disk.
   AgentDisk& disk() { return disk_; }
   // An operator gives the agent an empty directory.
   void begin_anew() {
@@ -47,17 +47,17 @@ class Host {
     forked_.clear();
   }
 
-  // How often a start fails, per thousand.
+  // The rate of failed starts, per thousand.
   void set_start_failures(uint32_t rate) { start_failures_ = rate; }
-  // No start comes to a hello: there is no process, or it ends at once.
+  // No start succeeds: there is no process, or it ends before its hello.
   void set_starts_fail(bool fail) { starts_fail_ = fail; }
   void set_scripts(TaskScripts scripts) { scripts_ = std::move(scripts); }
-  // Programs of their own for some executors, which play no script. May return none.
+  // Special programs for some executors, which do not follow a script. May return none.
   using Programs = std::function<std::unique_ptr<ExecutorProcess>(
       Host& host, const ProcessStart& start, int32_t pid)>;
   void set_programs(Programs programs) { programs_ = std::move(programs); }
 
-  // --- for the agent; answers come later, to `parent` if it is still there ---------------------
+  // --- for the agent; answers come later, to `parent` if it still exists ------------------------
   struct Parent {
     std::function<void(const ProcessStart&, int32_t pid, uint64_t start_ticks)> started = {};
     std::function<void(const ProcessStart&)> spare_refused = {};
@@ -68,45 +68,45 @@ class Host {
     std::function<void(const proto::ExecutorRecord&)> leftover_ended = {};
   };
   void set_parent(Parent parent) { parent_ = std::move(parent); }
-  // The agent ended: nobody waits for its children any more.
+  // The agent ended: its children have no parent any more.
   void forget_parent();
   void start(const ProcessStart& start);
-  // One that an earlier life of the agent started: `started` follows and it is the agent's again,
-  // or `exited`.
+  // Adopts an executor that an earlier life of the agent started. `started` follows, and it belongs
+  // to the agent again; or `exited` follows.
   void adopt(const proto::ExecutorRecord& executor);
   void kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
   void end_leftover(const proto::ExecutorRecord& executor);
-  // All that this life of the agent has neither started nor adopted.
+  // Ends all executors that this life of the agent has neither started nor adopted.
   void end_unnamed();
-  uint64_t newest_run() const { return newest_run_; }  // that was ever started here
-  // Those of executors whose ids begin so. A law: no task runs in them.
+  uint64_t newest_run() const { return newest_run_; }  // the highest run that was ever started here
+  // Removes the sandboxes of executors whose ids have these prefixes. A law: no task runs in them.
   void remove_sandboxes(const FrameworkId& framework, const std::vector<std::string>& begins);
 
-  // --- what befalls it -------------------------------------------------------------------------
-  // One of its executors, chosen by chance; it may not have begun yet. None if there is none.
+  // --- faults ----------------------------------------------------------------------------------
+  // A random executor, which may not have begun yet. None if there is none.
   ExecutorProcess* some_executor(Prng& chance);
   void crash_executor(ExecutorProcess& process) { end_process(process, 11); }
   std::vector<ExecutorProcess*> executors_running();
-  // All processes end, and nobody is told: the power went. Before power_on() nothing may be started
-  // here. What its agent wrote and did not sync may be lost.
+  // A power loss: all processes end without a message. Nothing may be started here before
+  // power_on(). Writes of the agent that were not synced may be lost.
   void power_off(Prng& chance);
   void power_on();
   bool is_powered() const { return powered_; }
-  // What the agent wrote last is lost. No process may be told as lost while it lives.
+  // The agent's last writes are lost. No living process may be reported as lost.
   void cut_checkpoint(Prng& chance);
-  // The agent has forgotten what it runs, except for these.
+  // The agent has forgotten its tasks, except for these.
   void forgotten_but(const std::vector<proto::CheckpointRecord>& records);
 
   size_t processes() const { return processes_.size(); }
-  // Of executors, whatever their run, that were not removed.
+  // Sandboxes of executors, for any run, that were not removed.
   using Sandboxes = std::set<std::pair<FrameworkId, ExecutorId>>;
   const Sandboxes& sandboxes() const { return sandboxes_; }
-  // By its agent, because its framework had released it.
+  // Removed by its agent, because its framework had released it.
   bool was_removed(const Sandboxes::value_type& sandbox) const {
     return removed_.contains(sandbox);
   }
-  // Its agent left the cluster, or was given up: nobody says any more which of these are needed,
-  // and they stay until they are old.
+  // Its agent left the cluster, or was given up. The sandboxes are no longer released, and stay
+  // until they are old.
   void given_up() { given_up_ = sandboxes_; }
   bool was_given_up(const Sandboxes::value_type& sandbox) const {
     return given_up_.contains(sandbox);
@@ -138,7 +138,7 @@ class Host {
   uint64_t parent_life_ = 0;
   uint64_t boots_ = 1;
   uint64_t newest_run_ = 0;
-  std::set<uint64_t> forked_;  // runs that had a process of their own
+  std::set<uint64_t> forked_;  // runs that had their own process
   bool powered_ = true;
   int32_t pids_ = 1'000;
   uint32_t start_failures_ = 0;
@@ -149,17 +149,17 @@ class Host {
   Sandboxes sandboxes_;
   Sandboxes removed_;
   Sandboxes given_up_;
-  // By pid. With the life of the agent that watches it, if that still lives.
+  // Children by pid. Each has the life of the agent that watches it, if that life still runs.
   struct Child {
     ExecutorProcess* process = nullptr;
     uint64_t parent_life = 0;
-    bool adopted = false;  // nobody sees with which code it exits
-    // As what its agent took it back, which may be an earlier run.
+    bool adopted = false;  // its exit code is lost
+    // The identity under which its agent adopted it, which may be an earlier run.
     std::optional<ProcessStart> taken_for = {};
     const ProcessStart& known_as() const { return taken_for ? *taken_for : process->started_as(); }
   };
   std::map<int32_t, Child> processes_;
-  std::vector<std::unique_ptr<ExecutorProcess>> all_;  // also those that ended
+  std::vector<std::unique_ptr<ExecutorProcess>> all_;  // also ended ones
 };
 
 }  // namespace proffer::sim

@@ -1,5 +1,5 @@
-// The rules that compare truth with what was told. heard() is the heart: which endings a terminal
-// state may stand for.
+// The rules that compare truth with reports. heard() has the main rule: which endings a terminal
+// state may report.
 
 #include "sim/journal.h"
 
@@ -46,9 +46,9 @@ std::vector<Violation> Journal::started(const TaskKey& task, const AgentId& mach
   if (accepted_.count(task) == 0) {
     found.push_back({text(name, " is started without an accept that launches it")});
   }
-  // An operator said that the machine never comes back, and erred: it was launched before, and
-  // nobody could tell its agent. A master that had not heard of the task before knows nothing of
-  // it.
+  // An operator declared wrongly that the machine never comes back: the task was launched before,
+  // and its agent could not be informed. A master that had no record of the task before does not
+  // know it.
   const auto told = heard_.find(task);
   const bool operator_erred =
       told != heard_.end() && declared_gone_.contains(machine) &&
@@ -116,7 +116,7 @@ void Journal::forgotten(const TaskKey& task) {
   ports_[entry.machine] -= entry.resources.ports;
 }
 
-// Whether the update tells the truth about a task that was started.
+// True if the update agrees with the truth about a started task.
 bool Journal::is_true(const TaskKey& task, const proto::TaskStatus& told,
                       const JournalEntry& entry) const {
   if (entry.ending == Ending::kReported && told.state == entry.reported &&
@@ -133,16 +133,16 @@ bool Journal::is_true(const TaskKey& task, const proto::TaskStatus& told,
                  told.exit_code == entry.exit_code;
         case TaskReason::kCommandSignalled:
           return entry.ending == Ending::kSignalled && told.signal == entry.signal;
-        // The executor ended without telling how its tasks had.
+        // the executor ended without reporting the ends of its tasks
         default:
           return entry.ending != Ending::kRuns && !entry.witnessed;
       }
-    // It may have ended by itself in the same moment, unseen.
+    // it may have ended by itself at the same moment, unseen
     case TaskState::kKilled:
       return entry.ending == Ending::kKilled || entry.ending == Ending::kTakenDown ||
              (entry.ending != Ending::kRuns && !entry.witnessed);
-    // The agent's word: an executor that lives until its agent knows all keeps that over the
-    // agent's own end. Of an agent that stayed away the master can only say what it knows.
+    // The agent's report: an executor that lives until its agent knows all keeps the ends across a
+    // restart of the agent. For an absent agent the master can only report what it knows.
     case TaskState::kLost:
       if (entry.forgotten) return true;
       switch (told.reason) {
@@ -150,7 +150,7 @@ bool Journal::is_true(const TaskKey& task, const proto::TaskStatus& told,
         case TaskReason::kExecutorTimeout:
         case TaskReason::kAgentRestarted:
           return entry.ending != Ending::kRuns && !entry.witnessed;
-        // The master's answer to a question about a task that it does not know.
+        // the master's answer to a question about an unknown task
         case TaskReason::kTaskUnknown:
           if (told.sequence == 0 && was_given_up_with(task, entry.machine)) return true;
           return entry.ending != Ending::kRuns;
@@ -158,7 +158,7 @@ bool Journal::is_true(const TaskKey& task, const proto::TaskStatus& told,
           return entry.ending != Ending::kRuns;
       }
     case TaskState::kGone:
-      return true;  // Nobody can know.
+      return true;  // this cannot be known
     case TaskState::kRefused:
       return false;
     default:
@@ -184,8 +184,8 @@ std::vector<Violation> Journal::heard(const FrameworkId& framework,
   const auto entry = entries_.find(task);
   const auto is_forgotten = [&](const proto::TaskStatus& first) {
     if (status.state != TaskState::kLost) return false;
-    // A scheduler that was killed before it wrote down an end asks about it again, and the master
-    // that began anew has forgotten.
+    // A scheduler that was killed before it stored an end asks about it again, and the restarted
+    // master has forgotten it.
     if (status.reason == proto::TaskReason::kTaskUnknown && status.sequence == 0) return true;
     return entry == entries_.end() ? memory_losses_[first.agent] > 0
                                    : memory_losses_[entry->second.machine] > entry->second.losses;

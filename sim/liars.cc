@@ -1,5 +1,5 @@
-// What the liars say, drawn from their own chances. Read LyingAgent::begins and made_up, and
-// LyingScheduler::lies; then the law, given_to_liars.
+// The messages of the liars, drawn from their own random sources. Read LyingAgent::begins and
+// made_up, and LyingScheduler::lies; then the law, given_to_liars.
 
 #include "sim/liars.h"
 
@@ -11,10 +11,10 @@
 namespace proffer::sim {
 namespace {
 
-// Of what it says that it runs: more than all others have together, so that it shows.
+// The amounts that it claims to run: more than all others have together, so that they are detected.
 constexpr int64_t kClaimedCpus = 1'000'000;  // milli
 constexpr int64_t kTasksToldMax = 6;
-// The lying scheduler leaves soon when it is away.
+// A lying scheduler that is away is given up soon.
 constexpr Duration kFailover = seconds(20);
 
 Principal key_of_liar() {
@@ -62,7 +62,7 @@ void Liar::on_line_connected() {
   again(++lives_);
 }
 
-// One connection's talk ends with it.
+// The messages of one connection end with it.
 void Liar::again(uint64_t life) {
   later(milliseconds(chance_.between(200, 6'000)), [this, life] {
     if (life != lives_ || !is_connected_) return;
@@ -87,7 +87,7 @@ void Liar::on_line_frame(proto::Envelope envelope) {
 
 void Liar::say(proto::Message message) {
   if (!is_connected_) return;
-  // What it says that it has seen ends its own session.
+  // A false epoch ends its own session.
   const LeaderEpoch said =
       chance_.chance(1, 200) ? LeaderEpoch(leader_.value() + 1'000'000) : leader_;
   network_.send(line_, channel_.stamp(said, std::move(message)));
@@ -125,11 +125,11 @@ proto::TaskStatus LyingAgent::made_up_status(const TaskId& task, uint64_t sequen
   return status;
 }
 
-// Of any framework, under any name, as any user, with any amounts: one that runs, or has ended.
+// A task of any framework, with any id, user and amounts: one that runs, or has ended.
 proto::AgentTask LyingAgent::made_up() {
   proto::AgentTask task{.framework = any_framework(), .task = any_task().second};
   if (chance_.chance(1, 3)) {
-    // What others run, or have run.
+    // tasks that others run, or have run
     const TaskKey other = any_task();
     if (!other.second.empty()) std::tie(task.framework, task.task) = other;
   } else if (chance_.chance(1, 2)) {
@@ -176,7 +176,7 @@ void LyingAgent::begins() {
   proto::RegisterAgent first{.agent = kLiar, .secret = secret_};
   first.slices = {
       {.resources = {.amounts = ResourceVector::of(4'000, 4'096'000)}, .reserved_for = kLiarsRole}};
-  // Where others are.
+  // the names of others
   const AgentId other = any_agent();
   first.http_address = text(chance_.chance(1, 2) ? kLiar.str() : other.str(), ":5081");
   first.attributes = {{"rack", "r0"}};
@@ -209,7 +209,7 @@ void LyingAgent::hears(const proto::Message& message) {
     given_[key] = task;
     say(proto::Update{run->framework, std::move(status)});
   } else if (const auto* kill = std::get_if<proto::KillTask>(&message)) {
-    // As if it had ended, or as if it had not heard.
+    // As if it had ended, or as if the kill was lost.
     given_.erase({kill->framework, kill->task});
     if (chance_.chance(1, 3)) return;
     proto::TaskStatus status = made_up_status(kill->task, 10 + chance_.below(100));
@@ -253,7 +253,7 @@ void LyingScheduler::begins() {
                              .secret = secret_,
                              .failover_timeout = kFailover,
                              .user = "ada"};
-  // Now and then as another one, whose secret it does not know.
+  // Sometimes with the id of another framework, whose secret it does not know.
   if (chance_.chance(1, 6)) subscribe.framework = any_framework();
   say(std::move(subscribe));
 }
@@ -270,7 +270,7 @@ void LyingScheduler::takes() {
   if (chance_.chance(1, 4)) task.id = any_task().second;
   if (task.id.empty()) return;
   launched_.insert(task.id);
-  // With what is not its own, too, or on another machine.
+  // Also with another framework's offers, or another machine.
   proto::Accept accept{.offers = {offer.id}};
   if (chance_.chance(1, 4)) accept.offers.push_back(OfferId(1 + chance_.below(1'000)));
   accept.operations.push_back(

@@ -1,8 +1,8 @@
 #pragma once
 
-// Adversaries: an agent and a scheduler of which no word is to be believed. Both have what every
-// peer has: a connection, an identity of their own, and what they may have found out about others,
-// here everything. By law they get nothing that they were not given to run, and nobody else notices
+// Adversaries: an agent and a scheduler whose messages are all false. Both have the means of every
+// peer: a connection, their own identity, and any knowledge about others, here all of it. By law
+// they receive nothing except tasks that they were given to run, and no other peer is affected
 // (LiarLaw).
 
 #include <functional>
@@ -23,10 +23,10 @@
 namespace proffer::sim {
 
 inline const AgentId kLiar("liar");
-// Whose reserved resources the lying agent brings: others use nothing of it.
+// The role of the lying agent's reserved resources, which no other role uses.
 inline const RoleName kLiarsRole("liars");
 
-// What a liar knows of others: all that there is to know.
+// A liar's knowledge about others: all that there is.
 struct KnownOfOthers {
   std::vector<FrameworkId> frameworks = {};
   std::vector<TaskKey> tasks = {};
@@ -34,12 +34,12 @@ struct KnownOfOthers {
 };
 using Spy = std::function<KnownOfOthers()>;
 
-// A peer without a core: connects, keeps its channel, and says something now and then.
+// A peer without a core: it connects, keeps its channel, and sends a message now and then.
 class Liar : public Node, public Caller {
  public:
   Liar(World& world, Network& network, std::vector<Place> masters, std::string name, Spy spy);
   void start();
-  // For good.
+  // Ends it permanently.
   void end();
 
   std::optional<Time> next_deadline() const override { return std::nullopt; }
@@ -50,10 +50,10 @@ class Liar : public Node, public Caller {
   void on_line_disconnected(const std::string&) override { is_connected_ = false; }
 
  protected:
-  // On a fresh connection.
+  // Begins on a new connection.
   virtual void begins() = 0;
   virtual void hears(const proto::Message& message) = 0;
-  // Registered or subscribed: says one thing.
+  // Sends one false message, when registered or subscribed.
   virtual void lies() = 0;
 
   void say(proto::Message message);
@@ -74,7 +74,7 @@ class Liar : public Node, public Caller {
   LeaderEpoch leader_ = {};
   bool is_connected_ = false;
   bool is_served_ = false;  // registered or subscribed on this connection
-  uint64_t lives_ = 0;      // of its connections
+  uint64_t lives_ = 0;      // number of its connections
 };
 
 class LyingAgent final : public Liar {
@@ -91,7 +91,7 @@ class LyingAgent final : public Liar {
   proto::TaskStatus made_up_status(const TaskId& task, uint64_t sequence);
 
   std::function<FrameworkId()> friends_;
-  std::map<TaskKey, proto::AgentTask> given_;  // by masters, to run
+  std::map<TaskKey, proto::AgentTask> given_;  // tasks that masters gave it to run
 };
 
 class LyingScheduler final : public Liar {
@@ -112,10 +112,11 @@ class LyingScheduler final : public Liar {
   int64_t tasks_ = 0;
 };
 
-// What a master must not have given or done for the liars. `total`: of the machines of others.
+// The violations in which a master gave something to the liars, or acted for them. `total`: of the
+// machines of others.
 std::vector<Violation> given_to_liars(const master::Master& core, const FrameworkId& friends,
                                       const KnownOfOthers& others, const ResourceVector& total);
-// Likewise: what goes into the history for good.
+// Likewise for entries that are in the history permanently.
 std::optional<Violation> kept_for_liars(const proto::HistoryRecord& record,
                                         const FrameworkId& friends);
 

@@ -5,7 +5,7 @@
 namespace proffer::sim {
 namespace {
 
-// Steps between two sums, and records that are given together.
+// Steps between two checksums, and records that are passed on together.
 constexpr uint64_t kStepsPerSum = 1'000;
 constexpr size_t kRecordsKept = 4'000;
 

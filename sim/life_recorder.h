@@ -1,8 +1,8 @@
 #pragma once
 
-// Records what simulated masters are told, in the format of real ones (master/recording): what a
-// seed found becomes a recording, and a scenario becomes the recording of a cluster that nobody
-// has.
+// Records the events of simulated masters in the format of real ones (master/recording). So a
+// finding of a seed becomes a recording, and a scenario becomes the recording of a cluster that
+// does not exist.
 
 #include <cstdint>
 #include <functional>
@@ -17,21 +17,21 @@
 
 namespace proffer::sim {
 
-// What such a recording has for the version of Proffer that wrote it.
+// The version of Proffer that such a recording names.
 inline constexpr std::string_view kSimulatedVersion = "simulated";
 
 class LifeRecorder final : public master::StepWatcher {
  public:
-  // Is given the records of each life in their order, some at a time.
+  // Receives the records of each life in order, some at a time.
   using Keep = std::function<void(LeaderEpoch leader, std::vector<std::string> records)>;
-  // Of one master: of several, whose lives overlap, each has its own.
+  // For one master. If there are several, whose lives overlap, each has its own.
   explicit LifeRecorder(Keep keep) : keep_(std::move(keep)) {}
 
   void begins(const master::MasterOptions& options,
               const master::MasterSnapshot& snapshot) override;
   void hears(const master::MasterEvent& event, Time now) override;
   void says(const master::MasterOutbox& out) override;
-  // Gives the rest of the life, if there is one.
+  // Passes on the rest of the life, if any.
   void ends() override;
 
  private:
@@ -40,13 +40,13 @@ class LifeRecorder final : public master::StepWatcher {
     master::RecordingWriter writer;
     master::TraceHash hash;
     uint64_t steps = 0;
-    uint64_t summed = 0;  // steps that the last sum is of
+    uint64_t summed = 0;  // the number of steps in the last checksum
     std::vector<std::string> records = {};
   };
   void give();
 
   const Keep keep_;
-  std::unique_ptr<Life> life_;  // none: it has not begun, or is over
+  std::unique_ptr<Life> life_;  // none: it has not begun, or has ended
 };
 
 }  // namespace proffer::sim

@@ -1,6 +1,6 @@
-// From what a master knows to a scenario. Read scenario_of last: agents first, then the frameworks
-// with what they run and want. A file that cannot be read back is of no use to anybody, so what a
-// scenario cannot say is left out, and that is said in a note.
+// From a master's knowledge to a scenario. Read scenario_of last: agents first, then the frameworks
+// with their running tasks and asks. A file that cannot be read back is useless, so state that a
+// scenario cannot express is left out and named in a note.
 
 #include "sim/live_scenario.h"
 
@@ -21,9 +21,10 @@ using proto::LiveAsk;
 using proto::LiveFramework;
 using proto::LiveTask;
 
-// More of one ask are cut to what all agents could run at once, if that is less.
+// More tasks of one ask are cut to the number that all agents could run at once, if that is
+// smaller.
 constexpr int64_t kPendingKept = 100'000;
-// In a note.
+// names in a note
 constexpr size_t kNamed = 5;
 
 // "a, b and 3 more".
@@ -34,7 +35,7 @@ std::string names_text(const std::vector<std::string>& names) {
   return out;
 }
 
-// Tasks that are alike: they become one entry of tasks.
+// Equal tasks, which become one entry of tasks.
 struct Kind {
   AskName ask = {};
   RoleName role = {};
@@ -55,12 +56,12 @@ struct Group {
   std::vector<const LiveTask*> running = {};
 };
 
-// As far back as a scenario goes.
+// At most as far back as a scenario goes.
 Duration whole_seconds(Duration duration) {
   return seconds(std::min(duration, kScenarioUntilMax).millis() / 1'000);
 }
 
-// Whether the ask declares how long its tasks run, and none of them runs for longer already.
+// True if the ask declares the duration of its tasks, and none of them has run longer already.
 bool keeps_declared_duration(const Group& group) {
   const Duration declared = group.ask.duration;
   if (group.kind.ending || declared == Duration()) return false;
@@ -83,7 +84,7 @@ ScenarioTasks tasks_of(Group&& group, std::string name) {
                       .duration = duration,
                       .declared_duration = declared,
                       .ask = std::move(group.ask)};
-  // A gang's members follow each other. Whole seconds make a shorter file.
+  // The members of a gang are adjacent. Whole seconds make a shorter file.
   const auto order = [&](const LiveTask* task) {
     return std::tuple(group.kind.gang > 1 ? task->gang : 0, task->agent,
                       Duration() - (ends ? Duration() : whole_seconds(task->since)));
@@ -105,7 +106,7 @@ ScenarioTasks tasks_of(Group&& group, std::string name) {
 class Maker {
  public:
   explicit Maker(const proto::LiveSnapshot& live) : live_(live) {
-    // All of them together stay well below what can be simulated.
+    // The total stays well below the simulator's limit.
     const auto asks = static_cast<int64_t>(std::max<size_t>(live.asks.size(), 1));
     pending_kept_ = std::max<int64_t>(kScenarioTasksMax / 2 / asks, 1);
   }
@@ -215,8 +216,8 @@ void at_most_one_per_agent(Ask& ask) {
   }
 }
 
-// Machines have no ports in here. Of ports by number stays that an agent has them once, and that
-// only those agents count that have all of them, unless a task of another ask has one now.
+// Machines have no ports here. Static ports remain as rules: an agent has each of them once, and
+// only agents with all of them count, unless a task of another ask has one now.
 void Maker::keep_to_ports(Group& group) const {
   const std::vector<uint16_t>& wanted = group.ask.static_ports;
   if (wanted.empty()) return;
@@ -258,7 +259,7 @@ void Maker::keep_to_ports(Group& group) const {
   }
 }
 
-// Each ask, and beside them what runs: with its ask, if that is still declared as it was launched.
+// Each ask, and the running tasks: with their ask if it is still declared as at their launch.
 std::vector<Group> Maker::groups_of(const LiveFramework& framework) const {
   std::vector<Group> groups;
   const auto declared = asks_.find(framework.framework);
@@ -313,7 +314,7 @@ void Maker::add_tasks(const LiveFramework& framework, std::vector<Group>& groups
               .band = task->band,
               .ending = task->ending};
     if (task->gang != 0 && !task->ending && framework.mode == OfferMode::kAsks) {
-      // Members whose gang is no longer whole run on one by one.
+      // Members of a gang that is no longer whole continue one by one.
       const int64_t together = members.at(gang_of(*task));
       const auto size = gang_sizes.find(task->ask);
       if (size == gang_sizes.end() || size->second == together) kind.gang = together;
@@ -399,7 +400,7 @@ void Maker::add_frameworks() {
   std::vector<std::string> open;
   for (const LiveFramework& framework : live_.frameworks) {
     std::string name = framework.name;
-    if (uses[name] > 1) {  // Their ids tell them apart, and may be another's name.
+    if (uses[name] > 1) {  // Their ids distinguish them, and may be another's name.
       name = framework.framework.str();
       for (size_t i = 2; !taken.insert(name).second; ++i) {
         name = text(framework.framework.str(), "-", i);

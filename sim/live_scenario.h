@@ -1,7 +1,7 @@
 #pragma once
 
-// A live cluster as a scenario: what runs now runs at 0s, on the same agents, and what is asked for
-// now is wanted then. What `proffer snapshot` writes.
+// A live cluster as a scenario: its running tasks run at 0s on the same agents, and its present
+// asks arrive then. `proffer snapshot` writes this.
 
 #include <string>
 #include <vector>
@@ -12,11 +12,11 @@
 
 namespace proffer::sim {
 
-// To which the scenario of a live cluster runs, unless somebody says otherwise: long enough for
-// notices, minimum runtimes and claims.
+// The default end of the scenario of a live cluster: long enough for notices, minimum runtimes and
+// claims.
 inline constexpr Duration kLiveUntil = minutes(10);
 
-// What an entry of tasks of a scenario was in the live cluster.
+// The origin of an entry of tasks in the live cluster.
 struct LiveOrigin {
   FrameworkId framework = {};
   std::string name = {};  // of the framework
@@ -30,16 +30,17 @@ struct LiveOrigin {
 
 struct LiveScenario {
   Scenario scenario = {};
-  // By framework and entry of the scenario.
+  // The origins by framework and entry of the scenario.
   std::vector<std::vector<LiveOrigin>> origins = {};
-  std::vector<std::string> notes = {};  // what is not in it, or not as it is, for people
+  std::vector<std::string> notes = {};  // what is left out or differs, for people
 };
 
-// How long tasks run is not known to a master: here for ever. Errors: kFailedPrecondition, there is
-// no agent to simulate; kInvalidArgument, it is more than can be simulated.
+// The run times of tasks are unknown to a master: here they run forever. Errors:
+// kFailedPrecondition: there is no agent to simulate; kInvalidArgument: it is too large to be
+// simulated.
 Result<LiveScenario> scenario_of(const proto::LiveSnapshot& live, Duration until = kLiveUntil);
 
-// With a head that says what it is, and the notes, as comments.
+// The scenario as YAML, with a header and the notes as comments.
 std::string to_yaml(const LiveScenario& live);
 
 }  // namespace proffer::sim

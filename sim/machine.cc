@@ -40,7 +40,7 @@ Machine::Machine(World& world, Network& network, Place master, TaskBook& book,
               .seed = chance_.next()};
 }
 
-// --- what it ran before --------------------------------------------------------------------------
+// --- tasks from before -------------------------------------------------------------------------
 
 // The agent begins as after a restart: its checkpoint names one executor of each framework and its
 // tasks; begin() of the core looks for them.
@@ -182,7 +182,7 @@ void Machine::carry_out(agent::AgentAction& action) {
   }
 }
 
-// --- in the place of an executor -----------------------------------------------------------------
+// --- in place of an executor --------------------------------------------------------------------
 
 void Machine::begin_executor(Executor executor, const Secret& token, int32_t pid) {
   const PeerId peer(++peers_);

@@ -1,8 +1,8 @@
 #pragma once
 
-// A machine of a scenario: the production agent's core and, in the place of executors, a list of
-// what runs until when. Beside AgentNode and Host, which are for what goes wrong with processes and
-// disks: here nothing does, and a task costs a few steps of the agent.
+// A machine of a scenario: the production agent's core and, in place of executors, a list of
+// running tasks and their ends. AgentNode and Host simulate faults of processes and disks; this
+// class has none, and a task costs only a few steps of the agent.
 
 #include <cstdint>
 #include <deque>
@@ -21,7 +21,7 @@
 
 namespace proffer::sim {
 
-// What the tasks of scenarios name as executor, and as its id.
+// The executor of tasks in scenarios, and its id.
 inline constexpr std::string_view kSimulatedProgram = "simulated";
 
 // A task that runs when the scenario begins.
@@ -29,7 +29,7 @@ struct MachineTask {
   TaskRef ref = {};
   FrameworkId framework = {};
   RoleName role = {};
-  Duration since = {};  // for so long already
+  Duration since = {};  // how long it has already run
 };
 
 class Machine final : public Node, public Caller {
@@ -37,16 +37,16 @@ class Machine final : public Node, public Caller {
   Machine(World& world, Network& network, Place master, TaskBook& book, const ScenarioAgent& agent,
           AgentId name);
 
-  // Before the first start(): it runs these, as its checkpoint says. They must fit.
+  // Call it before the first start(): its checkpoint has these tasks. They must fit.
   void runs(const std::vector<MachineTask>& tasks);
   const Secret& secret() const { return secret_; }
 
-  // Connects to the master and registers. Nothing if it is up already.
+  // Connects to the master and registers. Has no effect if it is up already.
   void start();
-  // The machine goes down, and with it all that it ran.
+  // The machine goes down, with all its tasks.
   void crash();
 
-  // What runs here, in order.
+  // The running tasks, in order.
   std::vector<TaskRef> running() const;
   const Resources& total() const { return options_.total; }
 
@@ -66,7 +66,7 @@ class Machine final : public Node, public Caller {
     ExecutorId executor = {};
     uint64_t run = 0;
     proto::Channel channel = {};
-    std::map<TaskId, uint64_t> tasks = {};  // to slots
+    std::map<TaskId, uint64_t> tasks = {};  // their slots
   };
   struct Slot {
     TaskRef ref = {};
@@ -99,13 +99,13 @@ class Machine final : public Node, public Caller {
   Line line_ = {};
   std::unique_ptr<agent::Agent> core_;
   agent::AgentOutbox out_;
-  std::vector<proto::CheckpointRecord> checkpoint_;  // what a reboot keeps
+  std::vector<proto::CheckpointRecord> checkpoint_;  // the state that survives a reboot
   struct Inherited {
     MachineTask task = {};
     Resources resources = {};
   };
   std::vector<Inherited> inherited_;       // until their executors are found
-  std::deque<agent::AgentEvent> waiting_;  // of this instant, behind the one in hand
+  std::deque<agent::AgentEvent> waiting_;  // events of this instant, after the present one
   bool stepping_ = false;
   IndexedMap<PeerId, Executor> executors_;
   std::map<uint64_t, Slot> slots_;

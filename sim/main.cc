@@ -1,4 +1,4 @@
-// proffer-sim: runs simulated clusters, one for each seed, and says how to see a failure again.
+// proffer-sim: runs simulated clusters, one for each seed, and prints how to reproduce a failure.
 
 #include <algorithm>
 #include <chrono>
@@ -68,7 +68,7 @@ class RecordingFiles {
  public:
   explicit RecordingFiles(std::string directory) : directory_(std::move(directory)) {}
 
-  // Errors: there are recordings in it, or it cannot be made.
+  // Errors: the directory has recordings, or cannot be made.
   Result<void> make() const {
     std::error_code error;
     std::filesystem::create_directories(directory_, error);
@@ -97,7 +97,7 @@ class RecordingFiles {
     }
     if (const Result<void> written = log->append(records); !written) failed_ = written.error();
   }
-  // Why the recordings are not whole; none: they are.
+  // Why the recordings are incomplete; none: they are complete.
   const std::optional<Error>& failed() const { return failed_; }
 
  private:
@@ -163,7 +163,7 @@ Result<Arguments> parse(int argc, char** argv) {
     }
     if (at + 1 >= argc) return Error::invalid_argument(text(word, " needs a value"));
     const std::string_view value = argv[++at];
-    // What a value that is wrong says, is said once, here.
+    // The error of a wrong value is reported once, here.
     const auto take = [](auto&& parsed, auto& to) -> Result<void> {
       if (!parsed) return parsed.error();
       to = static_cast<std::decay_t<decltype(to)>>(*std::move(parsed));
@@ -244,7 +244,7 @@ void print(const SimOptions& options, const SimReport& report) {
 
 // For a CHECK of a core that fails: the run in progress, which only this function needs globally.
 const SimOptions* running = nullptr;
-__attribute__((noreturn)) void tell_and_abort() {  // As glog and clang want it.
+__attribute__((noreturn)) void tell_and_abort() {  // as glog and clang require
   if (running != nullptr) {
     std::cout << "a CHECK failed; reproduce it: " << replay_command(*running) << " --trace\n"
               << "shrink it: " << replay_command(*running) << " --shrink" << std::endl;
@@ -252,7 +252,7 @@ __attribute__((noreturn)) void tell_and_abort() {  // As glog and clang want it.
   std::abort();
 }
 
-// In a process of its own, since a CHECK ends it.
+// In a separate process, since a CHECK ends it.
 bool fails(const SimOptions& options) {
   std::cout.flush();
   const pid_t child = fork();

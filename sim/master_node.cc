@@ -1,4 +1,4 @@
-// The shell of the simulated master; master/shell/master_shell.cc is its sibling. Read step first.
+// The shell of the simulated master, like master/shell/master_shell.cc. Read step first.
 
 #include "sim/master_node.h"
 
@@ -78,7 +78,7 @@ void MasterNode::restore(const std::vector<proto::RegistryRow>& rows) {
 }
 
 void MasterNode::crash() {
-  // Of one that waits to be elected, or is lost within the step that asks.
+  // A master that waits to be elected; or one that loses the lead in the step that asks.
   const std::unique_ptr<Leadership> leadership = std::move(leadership_);
   store_ = nullptr;
   if (!is_up()) return;
@@ -122,8 +122,8 @@ void MasterNode::call(master::FrameworkCall call,
   step(std::move(call));
 }
 
-// A crash in the middle comes before anything of the step is written, before it is durable, before
-// anything of it is told, or when only some was told.
+// A crash within a step happens before any write of the step, before it is durable, before any of
+// its messages is sent, or after some of them.
 void MasterNode::step(master::MasterEvent event) {
   if (!may_serve()) return stepped();
   if (ensemble_ != nullptr && static_cast<EnsembleLeadership&>(*leadership_).has_expired()) {
@@ -169,7 +169,7 @@ void MasterNode::step(master::MasterEvent event) {
   stepped();
 }
 
-// No more agents are given up in a period than the brake lets pass, in one life of a master.
+// In one life of a master, no more agents are given up in a period than the brake allows.
 void MasterNode::check_brake(const std::vector<TraceEvent>& trace) {
   for (const TraceEvent& event : trace) {
     if (event.as<master::AgentUnreachable>() == nullptr) continue;
@@ -194,7 +194,8 @@ void MasterNode::flush() {
   compare_admitted();
 }
 
-// What counts is what the next life would read, even if this one was told that it is not written.
+// The state that the next life would read counts, even if this life received an error for the
+// write.
 void MasterNode::compare_admitted() {
   const std::string table(proto::table_of(proto::AgentRecord()));
   std::set<AgentId> admitted;

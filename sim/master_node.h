@@ -1,8 +1,8 @@
 #pragma once
 
 // The master as a simulated process: the production core, a registry in memory whose commits take
-// time, and messages that leave only when their step is durable. Of several masters, which share an
-// Ensemble, one that waits to be elected is not up.
+// time, and messages that leave only when their step is durable. Several masters share an Ensemble;
+// a master that waits to be elected is not up.
 
 #include <functional>
 #include <map>
@@ -24,54 +24,55 @@ namespace proffer::sim {
 
 class MasterNode final : public Node, public Listener {
  public:
-  // `options` without what each life has of its own: epoch and start.
+  // `options` without the values that differ for each life: epoch and start.
   MasterNode(World& world, Network& network, master::MasterOptions options);
-  // One of several: the number `which`, from 1.
+  // One of several masters, with the number `which`, from 1.
   MasterNode(World& world, Network& network, master::MasterOptions options, Ensemble& ensemble,
              size_t which);
 
   Place place() const { return place_; }
   Party party() const { return party_; }
   bool may_crash() const { return true; }
-  // Nothing if it is up, or down, already; or if its disk refuses.
+  // Has no effect if it is already up (or down), or if its disk fails.
   void start();
-  // Needs is_up().
+  // Requires is_up().
   LeaderEpoch leader() const { return options_.leader; }
-  // Stopped, it goes on within its next step that tells something: it has looked whether it leads,
-  // and what it tells then is told when it is awake again. `stop` freezes it.
+  // Freezes the master in its next step that sends messages, after it has checked that it leads.
+  // The messages of this step are sent when it is awake again. `stop` freezes it.
   void arm_pause(std::function<void()> stop) { pause_ = std::move(stop); }
-  // kill -9: what was not committed is lost, and the messages that waited for it.
+  // kill -9: uncommitted data is lost, and so are the messages that waited for it.
   void crash();
-  // Its machine goes down, and nobody is told; before power_on() it does not start.
+  // Its machine goes down without a message. It does not start before power_on().
   void power_off();
   void power_on();
-  // What its registry's disk does, from now on.
-  //   kFull    nothing can be written
-  //   kBroken  what is written is there, but cannot be flushed: nobody knows
+  // The state of its registry's disk, from now on.
+  //   kFull    writes fail
+  //   kBroken  writes succeed but cannot be flushed, so their result is unknown
   enum class Trouble : uint8_t { kNone, kFull, kBroken };
   void set_trouble(Trouble trouble) { trouble_ = trouble; }
-  // Before the first start(): is told each step of each life; outlives this.
+  // Call it before the first start(). The watcher receives each step of each life; it must outlive
+  // this object.
   void set_watcher(master::StepWatcher* watcher) { watcher_ = watcher; }
-  // Before the first start(): what an earlier life wrote.
+  // Call it before the first start(): the rows that an earlier life wrote.
   void restore(const std::vector<proto::RegistryRow>& rows);
-  // How long a commit takes; else some time up to 20 ms.
+  // The time of a commit; default: a random time up to 20 ms.
   void set_commit_time(Duration time) { commit_time_ = time; }
-  // Called when it ended because its registry could not be written.
+  // `on_failed` is called when the master ended because its registry could not be written.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
-  // Somebody has written the registry.
+  // The registry was written.
   void compare_admitted();
-  // Called when its registry names an agent no more.
+  // Called when an agent is removed from its registry.
   void set_on_removed(std::function<void(const AgentId&)> on_removed) {
     on_removed_ = std::move(on_removed);
   }
-  // Called with what goes into the history.
+  // Called with each entry for the history.
   void set_on_history(std::function<void(const proto::HistoryRecord&)> on_history) {
     on_history_ = std::move(on_history);
   }
   // An operator's kill of a task, as FRAMEWORK/TASK.
   void operator_kill(const std::string& task);
-  // Whatever an operator does: master::DrainAgent, UndrainAgent, SetRole, ReserveForRole. Nothing
-  // if it is down; a refusal is told to `refused`.
+  // Any operation of an operator: master::DrainAgent, UndrainAgent, SetRole, ReserveForRole. Has no
+  // effect if the master is down; a refusal is passed to `refused`.
   template <class Operation>
   void operate(Operation operation, std::function<void(const Error&)> refused = nullptr) {
     if (!is_up()) return;
@@ -82,9 +83,10 @@ class MasterNode final : public Node, public Listener {
     operation.by = user_;
     step(std::move(operation));
   }
-  // A user's request to a framework; `call` is filled in. What waits when it ends is not answered.
+  // A user's request to a framework; `call` is completed here. Requests that wait when the master
+  // ends get no answer.
   void call(master::FrameworkCall call, std::function<void(const Result<std::string>&)> answered);
-  // Needs is_up().
+  // Requires is_up().
   const master::Master& core() const { return *core_; }
 
   std::optional<Time> next_deadline() const override {
@@ -99,7 +101,7 @@ class MasterNode final : public Node, public Listener {
 
  private:
   void step(master::MasterEvent event);
-  // `upto`: it crashes after so many of them.
+  // `upto`: it crashes after this many actions.
   void deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
   void tell(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
   void flush();
@@ -108,7 +110,7 @@ class MasterNode final : public Node, public Listener {
   bool may_serve() const { return core_ != nullptr && leadership_->may_serve(now()); }
   void fail(const std::string& why);
 
-  // All that happens here is of one user, who runs the master.
+  // All events here are of one user, who runs the master.
   std::vector<Time> given_up_ = {};  // agents, in this life and the last period
   const PrincipalPtr user_ =
       std::make_shared<Principal>(Principal{.user = "root", .uid = 0, .groups = {0}});
@@ -120,7 +122,7 @@ class MasterNode final : public Node, public Listener {
   std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
   Ensemble* ensemble_ = nullptr;  // of several masters
   std::unique_ptr<Leadership> leadership_;
-  MemoryStore* store_ = nullptr;  // of a master that is alone
+  MemoryStore* store_ = nullptr;  // of a single master
   std::unique_ptr<master::Master> core_;
   master::MasterOutbox out_;
   master::StepWatcher* watcher_ = nullptr;
@@ -130,7 +132,7 @@ class MasterNode final : public Node, public Listener {
   bool powered_ = true;
   std::optional<Duration> commit_time_;
   std::function<void()> on_failed_;
-  std::set<AgentId> admitted_;  // by the registry, when it was looked at last
+  std::set<AgentId> admitted_;  // from the registry, when it was last read
   std::function<void(const AgentId&)> on_removed_;
   std::function<void(const proto::HistoryRecord&)> on_history_;
   uint64_t calls_ = 0;

@@ -1,5 +1,6 @@
-// The story of a frame: transmit decides its fate, put lays it into the pipe, pump takes out what
-// has arrived when the other end can hear it, deliver hands it over if that end is still there.
+// The path of a frame: transmit decides its fate, put adds it to the pipe, pump takes out the
+// frames that have arrived when the other end can receive them, deliver passes one on if that end
+// still exists.
 
 #include "sim/network.h"
 
@@ -14,16 +15,16 @@ namespace {
 
 const std::string kName = "network";
 
-// As net/backoff and net/dealer.
+// As in net/backoff and net/dealer.
 constexpr Duration kBackoffMin = milliseconds(20);
 constexpr Duration kBackoffMax = seconds(2);
 constexpr Duration kConnectTimeout = seconds(5);
-// An end that is told late, is told within this.
+// The longest delay of a late notice to an end.
 constexpr Duration kToldLate = seconds(60);
 
 }  // namespace
 
-// --- who is where ------------------------------------------------------------------------------
+// --- sites, parties and places -----------------------------------------------------------------
 
 Site Network::add_site() {
   sites_.emplace_back();
@@ -86,7 +87,7 @@ void Network::shut(Place place) {
   for (const PeerId peer : ended) {
     Connection& connection = connections_.at(peer);
     connection.listener_up = false;
-    // Some of what was sent may never have left.
+    // Some of the sent frames may never have left.
     cut(connection.to_caller, world_.now() + delay());
     send_end(peer, To::kCaller);
     forget_if_over(peer);
@@ -138,7 +139,7 @@ void Network::try_connect(Line line) {
   world_.after(wait, [this, line, serial = ++calling.serial] { attempt(line, serial); });
 }
 
-// Both ways and both ends: a handshake needs them all.
+// Both directions and both ends: a handshake needs them all.
 bool Network::may_connect(Line line) const {
   const Place place = lines_[line.value() - 1].place;
   const PartyState& listener = parties_[places_[place.value() - 1].party.value() - 1];
@@ -151,7 +152,7 @@ void Network::attempt(Line line, uint64_t serial) {
   const Calling& calling = lines_[line.value() - 1];
   if (calling.caller == nullptr || calling.serial != serial) return;
   if (parties_[calling.party.value() - 1].frozen) return try_next(line);
-  if (!may_connect(line)) {  // Nobody answers.
+  if (!may_connect(line)) {  // no answer comes
     return world_.after(kConnectTimeout, [this, line, serial] {
       const Calling& again = lines_[line.value() - 1];
       if (again.caller != nullptr && again.serial == serial) try_next(line);
@@ -193,13 +194,13 @@ void Network::hang_up(Line line) {
   if (!peer) return;
   Connection& connection = connections_.at(peer);
   connection.caller_up = false;
-  // Some of what was sent may never have left.
+  // Some of the sent frames may never have left.
   cut(connection.to_listener, world_.now() + delay());
   send_end(peer, To::kListener);
   forget_if_over(peer);
 }
 
-// --- the way of a frame ------------------------------------------------------------------------
+// --- the path of a frame -----------------------------------------------------------------------
 
 Duration Network::delay() {
   int64_t nanos = chance_.between(rates_.delay_min.nanos(), rates_.delay_max.nanos());
@@ -251,8 +252,8 @@ void Network::transmit(PeerId peer, To to, proto::Envelope envelope) {
   put(peer, to, {.at = at, .envelope = std::move(envelope)});
 }
 
-// As Router::send and Dealer::send: what ZeroMQ and the kernel have still arrives, the rest and the
-// session are gone. A listener's side says nothing: the other end notices when it next speaks.
+// As Router::send and Dealer::send: frames in ZeroMQ and the kernel still arrive, the rest and the
+// session are gone. A listener gives no notice: the other end notices when it next sends.
 bool Network::gives_up(PeerId peer, To to) {
   Connection& connection = connections_.at(peer);
   Pipe& pipe = pipe_of(connection, to);
@@ -286,13 +287,13 @@ void Network::plan(PeerId peer, To to) {
   if (pipe.planned || pipe.items.empty()) return;
   pipe.planned = true;
   const Time busy = parties_[party_of(*connection, to).value() - 1].busy_until;
-  // In two words, which a std::function holds without allocating: there is one for each frame.
+  // In two words, which a std::function holds without an allocation: there is one for each frame.
   const uint64_t both = peer.value() << 1 | (to == To::kCaller ? 1 : 0);
   world_.at(std::max({world_.now(), pipe.items.front().at, busy}),
             [this, both] { pump(PeerId(both >> 1), both & 1 ? To::kCaller : To::kListener); });
 }
 
-// One frame, and the next is another event: what happens at one instant is shared by all.
+// One frame; the next is another event, so that all peers share one instant.
 void Network::pump(PeerId peer, To to) {
   Connection* found = connections_.find(peer);
   if (found == nullptr) return;
@@ -300,7 +301,7 @@ void Network::pump(PeerId peer, To to) {
   Pipe& pipe = pipe_of(connection, to);
   pipe.planned = false;
   PartyState& party = parties_[party_of(connection, to).value() - 1];
-  // Whoever ends that looks at all pipes again.
+  // When this ends, all pipes are examined again.
   if (party.frozen || is_blocked(connection, to)) return;
   if (!pipe.items.empty() && pipe.items.front().at <= world_.now() &&
       party.busy_until <= world_.now()) {
@@ -325,7 +326,7 @@ void Network::deliver(PeerId peer, To to, Item item) {
   Connection& connection = connections_.at(peer);
   if (item.end) return tell(peer, to, "closed by the other end");
   const bool is_up = to == To::kListener ? connection.listener_up : connection.caller_up;
-  if (!is_up) {  // The connection is shut, unless the machine is off.
+  if (!is_up) {  // the connection is closed, unless the machine is off
     const To sender = to == To::kListener ? To::kCaller : To::kListener;
     if (sites_[site_of(connection, to).value() - 1].powered) send_end(peer, sender);
     return;
@@ -373,12 +374,12 @@ void Network::break_connection(PeerId peer, Break how) {
   tell_later(peer, To::kCaller, caller_late ? late() : soon(), "connection lost");
 }
 
-// Not through the pipe: the end finds out by itself.
+// Not through the pipe: the end notices by itself.
 void Network::tell_later(PeerId peer, To end, Time at, const std::string& reason) {
   world_.at(std::max(at, world_.now()), [this, peer, end, reason] {
     const Connection* found = connections_.find(peer);
     if (found == nullptr) return;
-    if (parties_[party_of(*found, end).value() - 1].frozen) {  // Not before it wakes up.
+    if (parties_[party_of(*found, end).value() - 1].frozen) {  // not before it wakes up
       return tell_later(peer, end, world_.now() + milliseconds(100), reason);
     }
     tell(peer, end, reason);
@@ -417,7 +418,7 @@ void Network::forget_if_over(PeerId peer) {
   }
 }
 
-// --- what goes wrong ---------------------------------------------------------------------------
+// --- faults ------------------------------------------------------------------------------------
 
 uint64_t Network::add_rule(LinkRule rule) {
   rules_[++rule_numbers_] = std::move(rule);
@@ -438,7 +439,7 @@ void Network::end_rule(uint64_t number, bool breaks) {
   rules_.erase(at);
   for (const PeerId peer : held) {
     if (breaks && chance_.chance(1, 2)) {
-      // What waited is lost with it.
+      // waiting frames are lost with it
       connections_.at(peer).to_listener.items.clear();
       connections_.at(peer).to_caller.items.clear();
       break_connection(peer, chance_.chance(1, 2) ? Break::kSoon : Break::kHalfOpen);

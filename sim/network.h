@@ -1,19 +1,19 @@
 #pragma once
 
-// The simulated network: what net/Router and net/Dealer do, under virtual time, and all that real
-// networks do to them.
+// The simulated network: net/Router and net/Dealer under virtual time, with the faults of real
+// networks.
 //
 // A site is a machine, a party a process on it, a place an address where one party may listen.
-// Others call it over lines of their own. Each connection of a line is fresh and gives the listener
-// a new PeerId with its first frame. A connection has a pipe for each direction. What is sent
-// arrives in order, after some delay, and so does the end of the connection: a process that ends,
-// or hangs up, is missed by the other end when all that it sent before has arrived.
+// Others call it, each over its own line. Each connection of a line is new and gives the listener a
+// new PeerId with its first frame. A connection has a pipe for each direction. Frames arrive in
+// order, after some delay, and so does the end of the connection: the other end notices that a
+// process has ended or hung up after all its earlier frames have arrived.
 //
-// What goes wrong: links between sites are cut, one way or both (what is sent waits, as TCP sends
-// it again and again, and nobody can connect), or slow; parties are frozen (their frames wait) or
-// slow (each frame takes them long); a site loses its power and tells nobody; connections break,
-// which each end hears at its own time or when it next sends; frames are lost and repeated. An end
-// for which too much waits loses its session as in net/: see kTransit.
+// Faults: links between sites are cut, one way or both (frames wait, as TCP resends them, and no
+// connection can be made), or slow; parties are frozen (their frames wait) or slow (each frame
+// takes them long); a site loses its power without a message; connections break, which each end
+// notices at its own time or when it next sends; frames are lost and repeated. An end for which too
+// many frames wait loses its session as in net/: see kTransit.
 
 #include <cstdint>
 #include <deque>
@@ -40,33 +40,33 @@ using Party = Number<struct PartyTag>;
 using Place = Number<struct PlaceTag>;
 using Line = Number<struct LineTag>;
 
-// How the network behaves. Rates are per million frames.
+// Rates of the network's faults, per million frames.
 struct NetworkRates {
   Duration delay_min = microseconds(50);
   Duration delay_max = milliseconds(2);
-  uint32_t slow = 0;  // takes up to a hundred times as long, and what is behind it waits
+  uint32_t slow = 0;  // takes up to a hundred times as long, and later frames wait
   uint32_t lost = 0;
   uint32_t repeated = 0;
-  // Comes behind frames that were sent after it. Within one connection no network does that; but it
-  // is what the other end sees if a frame could not be encoded or queued: a gap, and then something
-  // that is too late. (What does happen in life, frames of an older connection behind those of a
-  // newer one, needs no fault of its own: each connection has its own delays.)
+  // It arrives after frames that were sent later. No network does that within one connection; but
+  // the other end sees the same if a frame could not be encoded or queued: a gap, and then a late
+  // frame. (Frames of an older connection can arrive after those of a newer one without this fault,
+  // since each connection has its own delays.)
   uint32_t overtaken = 0;
-  uint32_t broken = 0;     // breaks its connection; both ends are told soon
-  uint32_t half_open = 0;  // likewise, but an end is told late, or only when it next sends
-  // Frames that may wait for one slow peer, beside those in transit (Router::Options).
+  uint32_t broken = 0;     // breaks its connection; both ends notice soon
+  uint32_t half_open = 0;  // likewise, but an end notices late, or only when it next sends
+  // Frames that may wait for one slow peer, in addition to those in transit (Router::Options).
   size_t outgoing_max = kOutgoingPerPeerMax;
-  // How long it takes to connect when somebody listens; none: some time, as attempts are spread.
+  // The time to connect to a listening place; none: random times, as attempts are spread.
   std::optional<Duration> connects_in = {};
 };
 
-// A link between machines that does not work as it should. From each of `from` to each of `to`;
-// processes of one machine always reach each other.
+// A faulty link between machines: from each of `from` to each of `to`. Processes of one machine
+// always reach each other.
 struct LinkRule {
   std::set<Site> from = {};
   std::set<Site> to = {};
   bool blocked = false;
-  Duration extra = {};  // delay
+  Duration extra = {};  // added delay
 };
 
 // The listening end of a process. Never called from within a call of the Network.
@@ -92,8 +92,8 @@ class Caller {
 
 class Network {
  public:
-  // Frames that ZeroMQ and the kernel take before any wait in the sender's own queue. They still
-  // arrive when the sender gives up. In life about a thousand.
+  // Frames that ZeroMQ and the kernel accept before any wait in the sender's own queue. They still
+  // arrive after the sender gives up. The real number is about a thousand.
   static constexpr size_t kTransit = 50;
 
   explicit Network(World& world)
@@ -101,7 +101,7 @@ class Network {
 
   Site add_site();
   Party add_party(Site site);
-  // On a site of its own.
+  // On a separate site.
   Party add_party() { return add_party(add_site()); }
   Site site_of(Party party) const { return parties_[party.value() - 1].site; }
 
@@ -111,43 +111,47 @@ class Network {
   // The process ended: all connections end.
   void shut(Place place);
   void send(PeerId peer, proto::Envelope envelope);
-  // What was sent before still arrives; the other end notices when it next sends. No on_peer_lost.
+  // Frames sent before still arrive; the other end notices when it next sends. There is no
+  // on_peer_lost.
   void drop(PeerId peer);
 
-  // --- the calling end: connects by itself, again and again, until hung up ---------------------
-  // Of several places the next is tried when an attempt has failed or a connection has ended.
+  // --- the calling end: connects and reconnects by itself, until hung up ------------------------
+  // With several places, the next is tried when an attempt has failed or a connection has ended.
   Line call(Party party, const std::vector<Place>& places, Caller* caller);
   void send(Line line, proto::Envelope envelope);
-  // on_line_disconnected follows, then a fresh connection.
+  // on_line_disconnected follows, then a new connection.
   void reset(Line line);
   // Hangs up, as when the process ends. The caller is not called any more.
   void hang_up(Line line);
 
-  // --- what goes wrong -------------------------------------------------------------------------
+  // --- faults ----------------------------------------------------------------------------------
   void set_rates(const NetworkRates& rates) { rates_ = rates; }
-  // For long runs of which frames are not what is looked at: they are neither written into the
-  // history nor passed through the codec.
+  // For long runs in which frames are not examined: they are neither written into the history nor
+  // passed through the codec.
   void set_plain() { plain_ = true; }
-  // Until end_rule(). What waits then comes all at once; if `breaks`, some of the connections turn
-  // out to be broken instead.
+  // Active until end_rule(). Then all waiting frames arrive at once; with `breaks`, some of the
+  // connections are broken instead.
   uint64_t add_rule(LinkRule rule);
   void end_rule(uint64_t rule, bool breaks);
-  // A frozen process hears nothing and notices nothing; what comes waits.
+  // A frozen process receives nothing and notices nothing; its frames wait.
   void freeze(Party party);
   void thaw(Party party);
-  // How long this process takes for each frame.
+  // The time that this process takes for each frame.
   void set_pace(Party party, Duration per_frame);
-  // Without power nothing leaves and nobody is told. Ends what listens and calls there beforehand
-  // or after, as shut() and hang_up().
+  // Without power nothing leaves, and no peer is informed. Before or after it, end all that listens
+  // and calls there with shut() and hang_up().
   void set_power(Site site, bool on) { sites_[site.value() - 1].powered = on; }
-  // No rules, no rates, everybody awake and quick.
+  // Removes all rules and rates; all parties are awake and fast.
   void heal();
 
   uint64_t frames() const { return frames_; }
-  uint64_t overflows() const { return overflows_; }  // sessions that ended because too much waited
+  uint64_t overflows() const {
+    return overflows_;
+  }  // sessions that ended because too many frames
+     // waited
 
  private:
-  // One frame in so many passes through the real codec; the others are handed over as values.
+  // One of this many frames passes through the real codec; the others are passed as values.
   static constexpr uint64_t kCodecEvery = 16;
 
   struct SiteState {
@@ -166,13 +170,13 @@ class Network {
   struct Calling {
     Party party = {};
     std::vector<Place> places = {};
-    Place place = {};  // of these, the one that is tried
+    Place place = {};  // the place that is tried
     Caller* caller = nullptr;
-    PeerId connection = {};  // none while there is none
+    PeerId connection = {};  // none if there is none
     uint64_t attempts = 0;   // since the last connection
-    uint64_t serial = 0;     // tells an attempt that is out of date
+    uint64_t serial = 0;     // identifies attempts that are out of date
   };
-  // The two directions, named by who hears.
+  // The two directions, named by the receiver.
   enum class To : uint8_t { kListener, kCaller };
   struct Item {
     Time at = {};
@@ -181,17 +185,17 @@ class Network {
   };
   struct Pipe {
     std::deque<Item> items = {};
-    Time last = {};        // when what was sent last arrives
-    bool planned = false;  // pump() is
-    bool ended = false;    // the sending end sent its end
+    Time last = {};        // arrival time of the last frame
+    bool planned = false;  // a pump() is planned
+    bool ended = false;    // the sending end has sent its end
   };
   struct Connection {
     Line line = {};
     Place place = {};
     bool caller_up = true;
     bool listener_up = true;
-    bool listener_knows = false;  // a frame arrived
-    // Nothing passes any more. Whether an end is told when it sends, beside its own time.
+    bool listener_knows = false;  // a frame has arrived
+    // Nothing passes any more. An end may notice it when it sends, or else at its own time.
     bool broken = false;
     bool caller_told_on_send = false;
     bool listener_told_on_send = false;
@@ -199,11 +203,12 @@ class Network {
     Pipe to_caller = {};
   };
 
-  // By peer. Numbers of peers rise, so those that are open lie close together: O(1).
+  // Connections by peer. Numbers of peers rise, so those of open connections are close together:
+  // O(1).
   class Connections {
    public:
     Connection* find(PeerId peer) {
-      const uint64_t at = peer.value() - first_;  // Wraps for those before.
+      const uint64_t at = peer.value() - first_;  // wraps for earlier peers
       return at < slots_.size() ? slots_[at].get() : nullptr;
     }
     Connection& at(PeerId peer) {
@@ -211,7 +216,7 @@ class Network {
       CHECK(found != nullptr) << "connection " << peer.value();
       return *found;
     }
-    // Peers in order.
+    // Peers are added in order.
     void add(PeerId peer, Connection connection) {
       CHECK_EQ(peer.value(), first_ + slots_.size());
       slots_.push_back(std::make_unique<Connection>(std::move(connection)));
@@ -223,7 +228,7 @@ class Network {
         ++first_;
       }
     }
-    // Those that are open, in order.
+    // The open ones, in order.
     std::vector<PeerId> peers() const {
       std::vector<PeerId> open;
       for (size_t i = 0; i < slots_.size(); ++i) {
@@ -262,16 +267,16 @@ class Network {
   void pump(PeerId peer, To to);
   void pump_all();
   void deliver(PeerId peer, To to, Item item);
-  // What is in the pipe and would arrive later, never does.
+  // Drops frames in the pipe that would arrive later.
   void cut(Pipe& pipe, Time at);
-  // The end of the connection, behind what was sent.
+  // The end of the connection, after the frames that were sent.
   void send_end(PeerId peer, To to);
   enum class Break : uint8_t { kSoon, kHalfOpen };
   void break_connection(PeerId peer, Break how);
   void tell_later(PeerId peer, To end, Time at, const std::string& reason);
   void tell(PeerId peer, To end, const std::string& reason);
   void forget_if_over(PeerId peer);
-  // Through bytes and back; what comes out must be what went in.
+  // Encodes and decodes the envelope; the result must be equal.
   void pass_through_codec(proto::Envelope& envelope);
   void note(std::string_view what, PeerId peer, const proto::Envelope& envelope);
 

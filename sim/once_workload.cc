@@ -1,6 +1,6 @@
-// The story: a life begins with nothing, waits until all tasks are known, lists what is remembered,
-// and launches the rest. A launch that was refused never began and is wanted again; whatever else
-// became of a task, its command is not run again.
+// A life begins without state, waits until all tasks are known, lists the remembered commands, and
+// launches the rest. A refused launch never began and is wanted again; after any other end of a
+// task, its command is not run again.
 
 #include "sim/once_workload.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// An author who wants each of some commands run exactly once, and whose process remembers nothing:
-// each life learns from the master what the lives before it launched (SchedulerOptions::
-// remembers_tasks). The id of a task is its command's, so that the journal finds a second run.
+// An author who wants each of some commands to run exactly once, and whose process keeps no state:
+// each life learns the earlier launches from the master (SchedulerOptions:: remembers_tasks). The
+// id of a task is its command's, so the journal finds a second run.
 
 #include <map>
 #include <optional>
@@ -47,10 +47,10 @@ class OnceWorkload final : public Workload {
   std::map<TaskId, SimTask> commands_;
   ResourceVector shape_;
 
-  // Of this life.
+  // The state of this life.
   bool is_listed_ = false;
   std::set<TaskId> live_;
-  std::set<TaskId> begun_;  // by any life
+  std::set<TaskId> begun_;  // launched by any life
   uint64_t requests_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// What operators do while things go wrong, and what they see to when nothing does any more. Read
-// drain for the first and tidy_up for the second.
+// Operations of operators during faults, and their tasks after the faults. Read drain for the
+// former and tidy_up for the latter.
 
 #include <algorithm>
 
@@ -10,14 +10,15 @@
 namespace proffer::sim {
 namespace {
 
-// In which frameworks are, and those below them.
+// Roles of frameworks, and roles below those.
 constexpr std::string_view kRoles[] = {"ads", "web", "ads/eu", "web/shop", "other"};
 constexpr Duration kTidiesEvery = seconds(2);
-// A drain when all is calm. Of the time after it: kills have a grace of their own, and executors
-// may be slow to hear.
+// The grace of a drain without faults. The margin after it: kills have their own grace, and
+// executors may react slowly.
 constexpr Duration kCalmGrace = seconds(10);
 constexpr Duration kEmptyWithin = seconds(60);
-// Of a guarantee that is wanted: longer than any notice, minimum runtime and claim together.
+// The limit for an unmet guarantee that is wanted: longer than any notice, minimum runtime and
+// claim together.
 constexpr Duration kUnmetMax = seconds(90);
 
 }  // namespace
@@ -29,7 +30,7 @@ void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
     master().operate(master::DrainAgent{.agent = id, .grace = grace});
   };
   say(chance);
-  if (chance.chance(1, 4)) {  // Somebody else gives it another time.
+  if (chance.chance(1, 4)) {  // Another operator gives it another time.
     const Duration later = milliseconds(chance.between(1, 5'000));
     world_.after(later, [this, say, chance]() mutable {
       if (!healed_) say(chance);
@@ -40,7 +41,7 @@ void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
   });
 }
 
-// The operator waits until the master misses it, and errs: the machine comes back.
+// The operator waits until the master misses it, and is wrong: the machine comes back.
 void Simulation::declare_gone(const Fault& fault, const Host& host, Prng chance) {
   LinkRule rule{.from = {host.site()}, .to = {}, .blocked = true};
   for (const auto& one : masters_) rule.to.insert(network_.site_of(one->party()));
@@ -59,7 +60,7 @@ void Simulation::declare_gone(const Fault& fault, const Host& host, Prng chance)
   });
 }
 
-// Never so low a limit that a single task would not fit.
+// The limit is never so low that a single task would not fit.
 void Simulation::change_role(const Fault& fault, Prng chance) {
   const RoleName role{std::string(kRoles[fault.target % std::size(kRoles)])};
   master::SetRole set{.role = role};
@@ -103,13 +104,13 @@ void Simulation::reserve(const Fault& fault, const Host& host, Prng chance) {
   });
 }
 
-// --- when nothing goes wrong any more ------------------------------------------------------------
+// --- after the faults ----------------------------------------------------------------------------
 
-// Of what is in use nothing can be taken back yet, and who is not there yet comes.
+// Resources in use cannot be removed yet, and missing agents come back.
 void Simulation::tidy_up() {
   if (master().is_up()) {
     for (const proto::RoleRow& row : master().core().roles()) {
-      // Again until it is seen: a leader whose lead is over may have heard it and kept nothing.
+      // Repeated until it has an effect: a deposed leader may have received it and stored nothing.
       const bool is_changed =
           row.weight != kWeightOne || !row.guarantee.empty() || !row.limit.empty();
       if (!is_changed || !roles_changed_.contains(row.role)) continue;
@@ -204,7 +205,7 @@ void Simulation::watch_guarantees() {
 }
 
 void Simulation::watch_churn() {
-  // What an agent in trouble could hold, its master counts as there.
+  // The master counts the resources of an agent in trouble as usable.
   if (!churn_law_ || !master().is_up() || !troubled().empty()) return;
   const MasterWord word{.roles = master().core().roles(),
                         .frameworks = master().core().frameworks(),

@@ -1,8 +1,8 @@
 #pragma once
 
-// Another policy, tried on the work of a recording: the work is simulated twice, as it was and with
-// other settings of roles. What frameworks wanted, when they wanted it and how long their tasks ran
-// is as in the recording; when tasks are launched is decided anew.
+// Tries another policy on the work of a recording: the work is simulated twice, with the recorded
+// and with other settings of roles. The demands of frameworks, their times and the run times of
+// tasks are as recorded; the times of launches are decided anew.
 
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace proffer::sim {
 
-// Settings of one role, in place of those that it had. What is not said stays.
+// New settings of one role. Settings that are not given stay.
 struct RoleChange {
   RoleName role = {};
   std::optional<int64_t> weight = {};
@@ -26,31 +26,31 @@ struct RoleChange {
   bool operator==(const RoleChange&) const = default;
 };
 // "role eng weight=3", "role eng/ads guarantee=cpus:10;mem:10GiB limit=cpus:20". Errors:
-// kInvalidArgument says which word is wrong and what is allowed.
+// kInvalidArgument names the word that is wrong and what is allowed.
 Result<RoleChange> parse_role_change(std::string_view text);
 
-// The work as a scenario, and what a scenario has no words for, which happens beside it: what
-// operators did, and when nobody led.
+// The work as a scenario, and events that a scenario cannot express and that happen beside it:
+// operations of operators, and times without a leader.
 struct WorkScenario {
   Scenario scenario = {};
   std::vector<std::pair<Duration, master::MasterEvent>> operations = {};
   std::vector<std::pair<Duration, Duration>> gaps = {};
-  // As RunSetup has them.
+  // As in RunSetup.
   std::vector<proto::AgentRecord> drained = {};
   std::vector<proto::ReservationRecord> reservations = {};
-  std::vector<std::string> notes = {};  // what is not in it, or not as it was, for people
+  std::vector<std::string> notes = {};  // parts of the work that are left out or differ, for people
 };
-// An operator does this; other events do nothing.
+// Carries out an operator's event; other events have no effect.
 void operate_as(MasterNode& master, const master::MasterEvent& event);
-// Errors: kFailedPrecondition: it has no agents or no tasks; kInvalidArgument: it is more than can
-// be simulated, or the changed roles contradict each other.
+// Errors: kFailedPrecondition: there are no agents or no tasks; kInvalidArgument: the work is too
+// large to be simulated, or the changed roles contradict each other.
 Result<WorkScenario> scenario_of(const Work& work, const std::vector<RoleChange>& changes);
 
 // Simulates the work twice. Errors: as scenario_of(); kNotFound: a role has no tasks in the work;
 // kInternal: an invariant was violated.
 Result<proto::PolicyTrial> try_policy(const Work& work, const std::vector<RoleChange>& changes);
 
-// For people.
+// Tables for people.
 std::string trial_tables(const proto::PolicyTrial& trial);
 
 }  // namespace proffer::sim

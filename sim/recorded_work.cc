@@ -1,5 +1,5 @@
-// What happened becomes a list of what was wanted. Read says first: what came of a step is told in
-// its trace; what the trace leaves out was in the message, which hears() keeps until then.
+// Turns events into a list of wanted tasks. Read says first: the trace of a step has its result;
+// information that the trace lacks was in the message, which hears() keeps until then.
 
 #include "sim/recorded_work.h"
 
@@ -16,7 +16,8 @@ using proto::TaskState;
 
 namespace {
 
-// Asks that differ in nothing else are one kind. Names count where the tasks of one name do.
+// Asks that differ only in these fields are one kind. The name counts if the tasks of one name are
+// counted together.
 Ask without_its_own(Ask ask, const RoleName& of_framework) {
   ask.count = 0;
   ask.expiry = Duration();
@@ -27,7 +28,7 @@ Ask without_its_own(Ask ask, const RoleName& of_framework) {
   return ask;
 }
 
-// It will be wanted again, and that is not what its framework does by itself.
+// It will be wanted again, and not by its framework's own decision.
 bool is_taken(TaskState state, TaskReason reason) {
   if (state == TaskState::kKilled) {
     return reason == TaskReason::kRevoked || reason == TaskReason::kDrained ||
@@ -70,7 +71,7 @@ void WorkReader::begins(const master::MasterOptions& options,
     const auto* record = std::get_if<proto::FrameworkRecord>(&row);
     if (record != nullptr) known_[record->framework] = *record;
   }
-  // They are there until the new master gives them up, and were not heard of from now on.
+  // They exist until the new master gives them up, and are silent from now on.
   for (const auto& [agent, place] : present_) silent_since_.try_emplace(agent, work_.ends);
   now_ = std::max(now_, at);
   work_.ends = std::max(work_.ends, at);
@@ -78,11 +79,11 @@ void WorkReader::begins(const master::MasterOptions& options,
   registering_.clear();
   scheduler_peers_.clear();
   told_.clear();
-  // Schedulers tell the new master all asks.
+  // Schedulers declare all asks to the new master.
   for (auto& [of, pending] : wanted_) be_said_again(of, pending);
 }
 
-// Its asks end with its session. In the next one all are told, and expiries begin anew.
+// Its asks end with its session. In the next session all are declared, and expiries begin anew.
 void WorkReader::say_again(const FrameworkId& id) {
   const auto known = frameworks_.find(id);
   if (known == frameworks_.end()) return;
@@ -118,7 +119,7 @@ Work WorkReader::work() const {
   return work;
 }
 
-// --- what it is told -----------------------------------------------------------------------------
+// --- events of the master ------------------------------------------------------------------------
 
 void WorkReader::hears(const master::MasterEvent& event, Time now) {
   now_ = std::max(now_, now);
@@ -156,7 +157,7 @@ void WorkReader::hear(PeerId peer, const proto::Message& message) {
   }
 }
 
-// --- what came of it -----------------------------------------------------------------------------
+// --- their results -------------------------------------------------------------------------------
 
 void WorkReader::says(const master::MasterOutbox& out) {
   for (const TraceEvent& event : out.trace) {
@@ -243,7 +244,7 @@ void WorkReader::on_agent_left(const AgentId& agent) {
   work_.agents[present.mapped()].leaves = silent ? silent.mapped() : now_;
 }
 
-// --- frameworks and what they want ---------------------------------------------------------------
+// --- frameworks and their asks -------------------------------------------------------------------
 
 uint32_t WorkReader::framework_of(const FrameworkId& id) {
   const auto [known, is_new] =
@@ -326,8 +327,8 @@ uint32_t WorkReader::take(Pending& pending, uint32_t kind) {
   return static_cast<uint32_t>(work_.items.size() - 1);
 }
 
-// All asks of a framework, in place of those before. Those that the master refuses stay as they
-// were.
+// All asks of a framework, which replace the earlier ones. Asks that the master refuses stay as
+// they were.
 void WorkReader::on_declared(const master::MasterOutbox& out) {
   const auto peer = scheduler_peers_.find(*heard_.peer);
   if (peer == scheduler_peers_.end()) return;
@@ -368,7 +369,7 @@ void WorkReader::say(const AskOf& of, Ask ask) {
   pending.said = std::move(ask);
 }
 
-// Also of what was launched meanwhile nothing is wanted again by this name.
+// Tasks launched meanwhile are not wanted again by this name either.
 void WorkReader::forget(std::map<AskOf, Pending>::iterator ask) {
   withdraw(ask->second, ask->second.count);
   if (ask->second.expires) expiries_.erase({*ask->second.expires, ask->first});
@@ -393,7 +394,7 @@ void WorkReader::on_launched(const FrameworkId& id, const TaskId& task) {
   if (const auto spec = heard_.launches.find(task); spec != heard_.launches.end()) {
     ask = {.name = spec->second.first, .shape = spec->second.second};
   }
-  // Of open offers nobody says what is wanted before it is launched: then it is wanted now.
+  // Open offers have no asks, so the task counts as wanted when it is launched.
   Pending none;
   const auto known = wanted_.find({framework, ask.name});
   Pending& pending = known == wanted_.end() ? none : known->second;
@@ -438,7 +439,7 @@ void WorkReader::on_unreachable(const FrameworkId& id, const TaskId& task) {
   unreachable_[{id, task}] = gone;
 }
 
-// Unless it was wanted again meanwhile: then another attempt is it.
+// Unless it was wanted again meanwhile: then there is another attempt.
 void WorkReader::on_back(const FrameworkId& id, const TaskId& task) {
   const auto unreachable = unreachable_.extract({id, task});
   if (!unreachable) return;

@@ -1,5 +1,5 @@
-// What a scenario came to. Amounts that are allocated are the master's; which tasks run, wait and
-// have finished is the book's. Read picture_of first.
+// The result of a scenario. Allocated amounts come from the master; running, waiting and finished
+// tasks from the book. Read picture_of first.
 
 #include "sim/report.h"
 
@@ -15,9 +15,9 @@ namespace {
 
 using Report = proto::SimulateReport;
 
-// In tables; a cluster has many that look the same.
+// In tables, since a cluster has many similar agents.
 constexpr size_t kAgentsShown = 20;
-// Frameworks that wait and are told why: that takes a look at each agent.
+// Waiting frameworks with an explanation, which examines each agent.
 constexpr size_t kWaitingExplained = 50;
 
 int64_t thousandths(int64_t part, int64_t whole) {
@@ -61,7 +61,7 @@ void add_frameworks(const ScenarioCluster& cluster, Report::Picture& picture) {
   }
 }
 
-// Those that are listed or have a framework or tasks, and all above them.
+// Roles that are listed or have a framework or tasks, and all roles above them.
 void add_roles(const ScenarioCluster& cluster, Report::Picture& picture) {
   std::set<RoleName> roles;
   for (const auto& [role, settings] : cluster.scenario.roles) roles.insert(role);
@@ -114,7 +114,7 @@ void add_revoked(const ScenarioCluster& cluster, Report::Picture& picture) {
   }
 }
 
-// Why is the master's own answer.
+// The reason is the master's own answer.
 void add_waiting(const ScenarioCluster& cluster, Report::Picture& picture) {
   for (uint32_t i = 0; i < cluster.tenants.size(); ++i) {
     const ScenarioFramework& described = cluster.scenario.frameworks[i];
@@ -168,7 +168,7 @@ Report::Picture picture_of(const ScenarioCluster& cluster, Time now) {
 
 namespace {
 
-// Columns as wide as their widest cell; numbers are not told apart from words.
+// Columns as wide as their widest cell; numbers and words are treated alike.
 class Columns {
  public:
   explicit Columns(std::vector<std::string> heads) { row(std::move(heads)); }
@@ -217,7 +217,7 @@ std::string by_kind(const std::array<int64_t, kResourceKindCount>& parts,
   return out.empty() ? "-" : out;
 }
 
-// The two questions that most people have: does it fit, and who has to go for it.
+// The two usual questions: does it fit, and which tasks are preempted for it.
 std::string answers_text(const Report::Picture& picture) {
   int64_t waiting = 0;
   for (const Report::Waiting& row : picture.waiting) {

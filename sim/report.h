@@ -1,7 +1,7 @@
 #pragma once
 
-// The report of a simulated scenario: put together from what the master says and what is true, and
-// written as tables for people.
+// The report of a simulated scenario: made from the master's state and the true state, and written
+// as tables for people.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace proffer::sim {
 
-// What a scenario is made of while it runs.
+// The parts of a running scenario.
 struct ScenarioCluster {
   const Scenario& scenario;
   const MasterNode& master;
@@ -24,11 +24,11 @@ struct ScenarioCluster {
   const std::vector<std::unique_ptr<Tenant>>& tenants;
 };
 
-// Everything now. O(all).
+// The present state. O(all).
 proto::SimulateReport::Picture picture_of(const ScenarioCluster& cluster, Time now);
 
-// The smallest value below which or at which so many percent of all are (nearest rank); zero of
-// none.
+// The smallest value that `percent` percent of all values do not exceed (nearest rank); zero if
+// there are none.
 Duration percentile(std::vector<Duration> values, int percent);
 
 std::string report_tables(const proto::SimulateReport& report);

@@ -1,5 +1,5 @@
-// What a scenario must keep to beyond its single values. ScenarioChecker::add is called for each
-// part in order, by the reader, which knows the line, and by check_scenario, which has no text.
+// The rules of a scenario across values. ScenarioChecker::add is called for each part in order: by
+// the reader, which knows the line, and by check_scenario, which has no text.
 
 #include "sim/scenario.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kTakesNames[] = {"asks", "open", "hoard", "decline"};
 
-// What an option of the master is, and how its value is read.
+// An option of the master, and the parser of its value.
 struct OptionRow {
   std::string_view name;
   Result<void> (*set)(std::string_view name, std::string_view value,
@@ -196,7 +196,7 @@ std::optional<std::vector<Slice>> take_for(const RoleName& role, const ResourceV
   return taken;
 }
 
-// --- what belongs together -----------------------------------------------------------------------
+// --- rules across values -------------------------------------------------------------------------
 
 Result<void> ScenarioChecker::add(const ScenarioAgent& agent) {
   const auto wrong = [&](const std::string& what) {
@@ -209,7 +209,7 @@ Result<void> ScenarioChecker::add(const ScenarioAgent& agent) {
     return wrong(text("with it there are ", agents_, " agents; at most ", kScenarioAgentsMax,
                       " can be simulated"));
   }
-  // As the master counts it; it would refuse the agents beyond, whenever they try again.
+  // Counted as in the master, which would refuse further agents again and again.
   for (const ResourceKind kind : kResourceKinds) {
     const int64_t each = agent.resources.amounts[kind];
     if (each != 0 && agent.count > (kAmountMax - total_[kind]) / each) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// A cluster and its work, described: what `proffer simulate` is given. docs/concepts/simulate.md
-// says what each key means; scenario_reader.h makes one of text, scenario_writer.h text of one.
+// A description of a cluster and its work: the input of `proffer simulate`.
+// docs/concepts/simulate.md explains each key. scenario_reader.h parses one, scenario_writer.h
+// prints one.
 
 #include <cstdint>
 #include <map>
@@ -20,23 +21,22 @@
 
 namespace proffer::sim {
 
-// Of all agents together, and so on: what is more is refused when it is read.
+// Bounds of all agents together, and so on. Larger scenarios are refused when they are read.
 inline constexpr int64_t kScenarioAgentsMax = 10'000;
 inline constexpr int64_t kScenarioFrameworksMax = 5'000;
 inline constexpr int64_t kScenarioTasksMax = 10'000'000;
-// Of one framework: entries that want tasks which do not run at 0s, and all entries. A gang may
-// need two asks in the course of time; what is beyond the asks of a framework then waits for the
-// others.
+// Bounds of one framework: entries that want tasks which do not run at 0s, and all entries. A gang
+// may need two asks over time; asks beyond the framework's bound then wait for the others.
 inline constexpr size_t kScenarioTaskGroupsMax = kAsksMax;
 inline constexpr size_t kScenarioEntriesMax = 20'000;
 inline constexpr size_t kScenarioReportsMax = 1'000;
 inline constexpr size_t kScenarioBytesMax = size_t{16} << 20;
-// Of virtual time.
+// In virtual time.
 inline constexpr Duration kScenarioUntilMax = hours(24 * 366);
 inline constexpr Duration kScenarioUntilDefault = hours(24);
 inline constexpr Duration kScenarioDelayMax = seconds(10);
 inline constexpr uint32_t kScenarioLossMax = 500'000;  // per million frames
-// Of a duration, per million: the shortest is still above zero.
+// Of a duration, per million, so that the shortest is still above zero.
 inline constexpr uint32_t kScenarioSpreadMax = 999'000;
 
 struct ScenarioNetwork {
@@ -74,16 +74,16 @@ std::optional<Takes> parse_takes(std::string_view text);
 struct ScenarioRunning {
   AgentId agent = {};
   int64_t count = 1;
-  Duration since = {};  // for so long already
+  Duration since = {};  // how long they have already run
 
   bool operator==(const ScenarioRunning&) const = default;
 };
 
-// Tasks of an entry that arrive together and run equally long.
+// Tasks of an entry that arrive together and have the same duration.
 struct ScenarioWave {
   int64_t count = 1;
   Duration arrives = {};
-  std::optional<Duration> duration = {};  // none: for ever
+  std::optional<Duration> duration = {};  // none: forever
   int64_t first = 0;                      // the number of its first task
 
   bool operator==(const ScenarioWave&) const = default;
@@ -94,28 +94,29 @@ struct ScenarioTasks {
   std::string name = {};
   int64_t count = 1;
   ResourceVector resources = {};
-  std::optional<Duration> duration = {};  // the mean; none: for ever
+  std::optional<Duration> duration = {};  // the mean; none: forever
   uint32_t duration_spread = 0;           // per million of the mean
-  bool declared_duration = false;         // whether the ask says the mean, or that it is for ever
+  bool declared_duration = false;         // the ask declares the mean, or "forever"
   Duration arrives = {};
-  std::optional<Duration> every = {};  // instead: one each so long, from 0s on
-  // Constraints, priority, and what else an ask says; its name, shape, count and duration are the
-  // group's.
+  std::optional<Duration> every = {};  // instead: one arrives in each interval, from 0s on
+  // Constraints, priority and the other fields of an ask; its name, shape, count and duration are
+  // the group's.
   Ask ask = {};
   std::vector<ScenarioRunning> running = {};  // the first ones of `count`
 
-  // By arrival; in place of `count`, `duration` and `arrives`, if there are any. See set_waves().
+  // Sorted by arrival; they replace `count`, `duration` and `arrives` if there are any. See
+  // set_waves().
   std::vector<ScenarioWave> waves = {};
 
   Duration arrival(int64_t number) const {
     if (!waves.empty()) return wave_of(number).arrives;
     return every ? *every * number : arrives;
   }
-  // Orders the waves by arrival, joins those that are alike, numbers their tasks and sets `count`.
+  // Sorts the waves by arrival, joins equal ones, numbers their tasks and sets `count`.
   void set_waves(std::vector<ScenarioWave> all);
-  // Needs waves. O(log waves).
+  // Requires waves. O(log waves).
   const ScenarioWave& wave_of(int64_t number) const;
-  // What a framework declares: `ask` with what the group says beside it, but for the count.
+  // The declared ask: `ask` with the group's values, without the count.
   Ask declared() const {
     Ask declared = ask;
     declared.name = AskName(name);
@@ -123,16 +124,16 @@ struct ScenarioTasks {
     if (declared_duration && waves.empty()) declared.duration = duration.value_or(kDurationMax);
     return declared;
   }
-  // Half the width of the interval that durations are drawn from. Needs a duration.
+  // Half the width of the interval from which durations are drawn. Requires a duration.
   Duration duration_width() const {
-    // In two steps, because a year in nanoseconds times a million is more than 64 bits hold.
+    // In two steps, because a year in nanoseconds times a million exceeds 64 bits.
     const int64_t mean = duration->nanos();
     return nanoseconds(mean / 1'000'000 * duration_spread +
                        mean % 1'000'000 * duration_spread / 1'000'000);
   }
-  // How long task `number` runs when it is launched for the `launch`-th time, from 1; none: for
-  // ever. Even over mean × (1 ± spread). It depends on these alone, not on the order in which
-  // tasks start, so that two allocators are given the same work.
+  // How long task `number` runs after its `launch`-th launch, from 1; none: forever. Uniform over
+  // mean × (1 ± spread). It depends only on these, not on the order in which tasks start, so that
+  // two allocators get the same work.
   std::optional<Duration> duration_of(uint64_t seed, std::string_view framework, int64_t number,
                                       int64_t launch) const {
     if (!waves.empty()) return wave_of(number).duration;
@@ -149,7 +150,7 @@ struct ScenarioTasks {
     return *duration + nanoseconds(Prng(key).between(-width, width));
   }
   int64_t running_count() const;
-  // In which they count: that of the framework, or the one below it that the ask names.
+  // The role in which they count: the framework's, or the one below it that the ask names.
   const RoleName& role_in(const RoleName& of_framework) const {
     return ask.role.empty() ? of_framework : ask.role;
   }
@@ -180,21 +181,21 @@ struct Scenario {
   bool operator==(const Scenario&) const = default;
 };
 
-// When a scenario without `until` ends at the latest: after a day; with waves, a day after the last
-// of them would have ended if it had run at once.
+// The latest end of a scenario without `until`: a day; with waves, a day after the last of them
+// would have ended without waiting.
 Duration default_until(const Scenario& scenario);
 
-// `shape` out of what a framework of this role may use of `free`; nothing, and then `free` is
-// unchanged, if it does not fit.
+// Takes `shape` out of the part of `free` that a framework of this role may use; or returns none
+// and leaves `free` unchanged, if it does not fit.
 std::optional<std::vector<Slice>> take_for(const RoleName& role, const ResourceVector& shape,
                                            std::vector<Slice>& free);
 
-// What no single value shows: names that are used twice, running tasks on agents that are not there
-// or too small, more in all than may be. Errors: kInvalidArgument.
+// Checks rules across values: names that are used twice, running tasks on agents that do not exist
+// or are too small, totals beyond the bounds. Errors: kInvalidArgument.
 Result<void> check_scenario(const Scenario& scenario);
 
-// The options by the names of the master's flags. Errors: kInvalidArgument for a name that is not
-// known, with the nearest, and for a wrong value.
+// Sets an option by the name of the master's flag. Errors: kInvalidArgument for an unknown name,
+// with the nearest, and for a wrong value.
 Result<void> set_option(std::string_view name, std::string_view value,
                         master::MasterOptions& options);
 std::vector<std::string_view> option_names();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules between the parts of a scenario, checked part by part, so that whoever reads one can
-// say in which line it is wrong.
+// The rules between the parts of a scenario, checked part by part, so that a reader can report the
+// line of an error.
 
 #include <map>
 #include <set>
@@ -12,19 +12,19 @@
 
 namespace proffer::sim {
 
-// With '-', a number and which attempt it is, a task's name is its id.
+// The name with '-', a number and the attempt is the task's id.
 inline constexpr size_t kTaskNameBytesMax = 100;
 
 class ScenarioChecker {
  public:
-  // Agents first. Errors: kInvalidArgument names the agent, or the framework and its tasks.
+  // Add agents first. Errors: kInvalidArgument names the agent, or the framework and its tasks.
   Result<void> add(const ScenarioAgent& agent);
   Result<void> add(const ScenarioFramework& framework);
   Result<void> check_times(const Scenario& scenario) const;
 
  private:
   struct Machine {
-    std::vector<Slice> free = {};  // beside what runs at 0s
+    std::vector<Slice> free = {};  // without the tasks that run at 0s
     Duration joins = {};
   };
 

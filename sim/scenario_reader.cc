@@ -1,4 +1,4 @@
-// Reading a scenario: one function for each table of it. Read read_document first.
+// Reads a scenario: one function for each of its tables. Read read_document first.
 
 #include "sim/scenario_reader.h"
 
@@ -311,7 +311,7 @@ Result<void> read_waves(const yaml::Node& node, ScenarioTasks& tasks) {
 
 Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   bool has_duration = false;
-  std::string_view not_with_waves;  // a key that is given
+  std::string_view not_with_waves;  // the key that is given
   Result<void> read = read_table(
       "tasks", node,
       {"name", "count",    "resources",   "duration",     "declared_duration", "arrives", "waves",
@@ -456,7 +456,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, Scenario& 
   });
 }
 
-// Agents before frameworks, which name them, in whatever order they are written.
+// Agents before frameworks, which name them, in any order of the text.
 Result<Scenario> read_document(const yaml::Node& document) {
   const yaml::Keys keys = {"seed",    "until",  "report_at", "options",
                            "network", "agents", "roles",     "frameworks"};

@@ -9,11 +9,11 @@
 
 namespace proffer::sim {
 
-// Errors: kInvalidArgument says the line, the key or value that is wrong, what is allowed, and for
-// an unknown key the nearest known one.
+// Errors: kInvalidArgument gives the line, the wrong key or value, what is allowed, and for an
+// unknown key the nearest known one.
 Result<Scenario> parse_scenario(std::string_view yaml);
 
-// The same for a file to which tables add agents and work: it may have none of its own.
+// The same for a file to which tables add agents and work; it may have none itself.
 Result<Scenario> parse_scenario_part(std::string_view yaml);
 
 }  // namespace proffer::sim

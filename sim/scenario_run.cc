@@ -1,5 +1,5 @@
-// The story of a scenario. Read run first, then plan: what happens at a time is there for the
-// master at that time, whatever it takes to say so.
+// Runs a scenario. Read run first, then plan: an event at a time has reached the master at that
+// time, despite the delays of its messages.
 
 #include "sim/scenario_run.h"
 
@@ -13,17 +13,17 @@
 namespace proffer::sim {
 namespace {
 
-// Nobody is silent on links on which nothing is lost, so nobody need show life: a day of a thousand
-// idle agents costs nothing.
+// On links without losses no peer becomes silent, so heartbeats are unnecessary: a day of a
+// thousand idle agents costs nothing.
 constexpr Duration kNoHeartbeats = hours(24 * 365 * 4);
 // Frames that a connection carries before the scenario begins.
 constexpr int64_t kFramesBefore = 8;
 constexpr Duration kBefore = seconds(1);
-// Violations are looked for after so many steps, so that looking costs no more than the rest.
+// Violations are checked after this many steps, so that the checks cost no more than the rest.
 constexpr uint64_t kStepsPerTask = 8;
 constexpr uint64_t kChecks = 20;
 
-// In the master; nobody asks it.
+// In the master; it is not queried.
 constexpr size_t kEndedKept = 256;
 
 Duration connects_in(const Scenario& scenario) { return scenario.network.delay * 2; }
@@ -102,7 +102,7 @@ void ScenarioRun::add_tenant(const ScenarioFramework& framework) {
                                               scenario_.network.delay));
 }
 
-// --- what ran before -----------------------------------------------------------------------------
+// --- tasks from before ---------------------------------------------------------------------------
 
 void ScenarioRun::inherit() {
   std::vector<proto::RegistryRow> rows;
@@ -132,7 +132,7 @@ void ScenarioRun::inherit() {
         .failover_timeout = kFailoverTimeout});
     tenants_[f]->takes_over(inherited_id(framework));
   }
-  std::map<AgentId, std::optional<Time>> admitted;  // and until when they are drained
+  std::map<AgentId, std::optional<Time>> admitted;  // and the ends of their drains
   for (const proto::AgentRecord& one : setup_.drained) {
     if (one.drained_by) admitted[one.agent] = zero_ + (*one.drained_by - Time());
   }
@@ -155,15 +155,15 @@ void ScenarioRun::inherit() {
   if (!rows.empty()) master_->restore(rows);
 }
 
-// --- what will happen ----------------------------------------------------------------------------
+// --- planned events ------------------------------------------------------------------------------
 
 void ScenarioRun::plan() {
   master_->start();
   for (size_t i = 0; i < tenants_.size(); ++i) {
     const ScenarioFramework& framework = scenario_.frameworks[i];
     Tenant* tenant = tenants_[i].get();
-    // One that takes open offers is there with its first frame, one with asks when it has declared
-    // them. Those that are there from the beginning have subscribed before.
+    // A framework with open offers is ready with its first frame, one with asks when it has
+    // declared them. Frameworks that exist from the beginning have subscribed before.
     const int64_t frames = framework.takes == Takes::kAsks ? 3 : 1;
     const Duration before = connects_in(scenario_) + scenario_.network.delay * frames;
     world_.at(framework.joins == Duration() ? world_.now() : at(framework.joins) - before,
@@ -208,7 +208,7 @@ void ScenarioRun::plan_agent(const ScenarioAgent& agent, Machine& machine) {
   if (agent.returns) start(*agent.returns);
 }
 
-// --- while it happens ----------------------------------------------------------------------------
+// --- during the run ------------------------------------------------------------------------------
 
 void ScenarioRun::count_totals() {
   ResourceVector total;

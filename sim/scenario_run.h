@@ -1,7 +1,7 @@
 #pragma once
 
-// A scenario happens: the production master, agents and drivers under virtual time, on an
-// undisturbed network unless it says otherwise.
+// Runs a scenario: the production master, agents and drivers under virtual time, on a network
+// without faults unless the scenario has some.
 
 #include <cstdint>
 #include <functional>
@@ -25,24 +25,24 @@
 namespace proffer::sim {
 
 struct RunSetup {
-  // What the master says in a step has entries for its history.
+  // The master's steps include entries for its history.
   bool keeps_history = false;
-  // The master finds why asks wait.
+  // The master determines why asks wait.
   bool looks_at_waits = true;
-  // Master and frameworks are there so long before it begins; agents are not.
+  // Master and frameworks start this long before the scenario begins; agents do not.
   Duration begun_before = {};
-  // What the registry has when the master begins: agents that are drained (their secrets are the
-  // machines') and reservations. Of agents by the names of machines; times count from Time() when
-  // the scenario begins.
+  // The registry when the master begins: drained agents (their secrets are the machines') and
+  // reservations. Agents have the names of machines; times count from Time() when the scenario
+  // begins.
   std::vector<proto::AgentRecord> drained = {};
   std::vector<proto::ReservationRecord> reservations = {};
-  // Is told each step of the master; outlives the run.
+  // Receives each step of the master; must outlive the run.
   master::StepWatcher* watcher = nullptr;
 };
 
 class ScenarioRun {
  public:
-  // Needs a checked scenario, which is copied. Every event is printed to `trace` as it happens.
+  // Requires a checked scenario, which is copied. Every event is printed to `trace` as it happens.
   // `naive`: for tests of the rules.
   explicit ScenarioRun(const Scenario& scenario, std::ostream* trace = nullptr,
                        const NaiveRules& naive = {}, const RunSetup& setup = {});
@@ -50,19 +50,20 @@ class ScenarioRun {
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;
 
-  // All of it. Once. Ends early if something is violated.
+  // Runs all of it, once. Ends early after a violation.
   proto::SimulateReport run();
-  // Instead: until so long since it began, or until `done` holds between two instants, or something
-  // is violated. True if `done` held.
+  // Instead of run(): runs until this time after the begin, or until `done` holds between two
+  // instants, or until a violation. True if `done` held.
   bool run_until(Duration until, const std::function<bool()>& done = {}) {
     return world_.run_until(at(until), done);
   }
-  // When tasks arrive that the scenario has arrive at 0s: from -begun_before on. Before it runs.
+  // The arrival times of tasks that arrive at 0s in the scenario: from -begun_before on. Call it
+  // before the run.
   void set_arrivals(TaskBook::Arrivals arrivals) { book_.set_arrivals(std::move(arrivals)); }
-  // How long tasks run, in place of what the scenario says. Before it runs.
+  // The run times of tasks, in place of the scenario's. Call it before the run.
   void set_durations(TaskBook::Durations durations) { book_.set_durations(std::move(durations)); }
 
-  // --- what a test may look at -----------------------------------------------------------------
+  // --- for tests -------------------------------------------------------------------------------
   World& world() { return world_; }
   const master::Master& master() const { return master_->core(); }
   MasterNode& master_node() { return *master_; }
@@ -74,7 +75,7 @@ class ScenarioRun {
   void build();
   void add_machine(const ScenarioAgent& agent, AgentId name);
   void add_tenant(const ScenarioFramework& framework);
-  // What runs when it begins, as the registry and the agents' checkpoints say.
+  // The tasks that run at the beginning, put into the registry and the agents' checkpoints.
   void inherit();
   void plan();
   void plan_agent(const ScenarioAgent& agent, Machine& machine);
@@ -87,7 +88,7 @@ class ScenarioRun {
   const Scenario scenario_;
   const NaiveRules naive_;
   const RunSetup setup_;
-  // When it begins: masters and schedulers that are there from the first have found each other.
+  // The beginning: masters and schedulers that exist from the start have found each other.
   const Time zero_;
   std::set<Duration> counted_at_;  // when the total is counted, because agents join
   World world_;

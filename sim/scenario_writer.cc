@@ -1,5 +1,4 @@
-// Writing a scenario: one line for an agent, a role and an entry of tasks each. Rows leaves out
-// what has its default.
+// Writes a scenario: one line each for an agent, a role and an entry of tasks. Rows omits defaults.
 
 #include "sim/scenario_writer.h"
 
@@ -12,7 +11,7 @@
 namespace proffer::sim {
 namespace {
 
-// In double quotes, unless it surely reads as itself without.
+// In double quotes, unless it certainly parses as itself without them.
 std::string yaml_text(std::string_view raw) {
   constexpr std::string_view kWords[] = {"true", "false", "null", "yes", "no", "on", "off"};
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -60,7 +59,7 @@ class Rows {
   Rows& add_text(std::string_view key, std::string_view value) {
     return add(key, yaml_text(value));
   }
-  // Unless it has its default.
+  // Omitted if it has its default.
   Rows& add_duration(std::string_view key, Duration value, Duration otherwise = {}) {
     return value == otherwise ? *this : add(key, proffer::to_text(value));
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A scenario as text for people, for files that reproduce what a test or a live cluster did.
+// A scenario as text for people, for files that reproduce a test or a live cluster.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace proffer::sim {
 
-// YAML that reads back as an equal scenario. What has its default is left out.
+// YAML that parses to an equal scenario. Defaults are left out.
 std::string to_yaml(const Scenario& scenario);
 
 }  // namespace proffer::sim

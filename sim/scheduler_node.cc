@@ -1,5 +1,5 @@
-// The shell of the simulated scheduler. Read step first: what the driver says is carried out in
-// order, then what the workload wants is given to the driver.
+// The shell of the simulated scheduler. Read step first: the driver's actions are carried out in
+// order, then the workload's commands are given to the driver.
 
 #include "sim/scheduler_node.h"
 
@@ -30,7 +30,7 @@ void SchedulerNode::start() {
   begin_life();
   sdk::DriverOptions options = workload_->options();
   if (std::exchange(begun_, true) && options.stands_by) {
-    // Another scheduler in its place: it has the name and the user, and no session file.
+    // Another scheduler replaces it, with the same name and user, but without a session file.
     secret_ = random_secret(chance_);
     framework_ = FrameworkId();
   }
@@ -110,7 +110,7 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
     }
   }
   if (crashes) {
-    // What its author decided may have been carried out, or not.
+    // The author's last commands may or may not have been carried out.
     commands.resize(chance_.below(commands.size() + 1));
     give(std::move(commands));
     return crash();
@@ -121,7 +121,7 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
 
 void SchedulerNode::give(Workload::Commands commands) {
   for (sdk::Command& command : commands) {
-    // It may have crashed in the step of the command before.
+    // it may have crashed in the step of the previous command
     if (!is_up()) return;
     for (const Violation& violation : laws_.said(command, now())) {
       world().violated(name(), violation);
@@ -130,7 +130,7 @@ void SchedulerNode::give(Workload::Commands commands) {
       for (const proto::Operation& operation : accept->operations) {
         for (const proto::TaskSpec& task : proto::launched_by(operation)) {
           journal_.accepted({framework_, task.id});
-          heard_.erase(task.id);  // Of a launch of the same id that was refused.
+          heard_.erase(task.id);  // from a refused launch of the same id
           labels_[task.id] = task.labels;
         }
       }
@@ -151,10 +151,10 @@ void SchedulerNode::carry_out(const sdk::DriverAction& action) {
   } else if (const auto* identity = std::get_if<sdk::SaveIdentity>(&action)) {
     framework_ = identity->framework;
   } else if (const auto* done = std::get_if<sdk::Done>(&action)) {
-    // The message that was sent last still leaves.
+    // the last message still leaves
     note(SchedulerIsDone{});
     if (done->is_given_up && workload_->survives_crash()) {
-      // Its framework would stay, with all that nobody acknowledges: somebody starts it again.
+      // Its framework would stay, with its unacknowledged updates, so it is started again.
       return later(seconds(1), [this] {
         crash();
         start();
@@ -172,7 +172,7 @@ void SchedulerNode::hear(const sdk::Notification& notification) {
   }
   check_liars(notification);
   if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
-    // It may have crashed, or its master, between the record of a launch and the launch.
+    // The scheduler or its master may have crashed between the record of a launch and the launch.
     const bool is_answer =
         status->state == proto::TaskState::kLost && asked_.contains(status->task);
     if (!is_answer && !journal_.was_accepted({framework_, status->task})) {
@@ -187,7 +187,7 @@ void SchedulerNode::hear(const sdk::Notification& notification) {
   }
 }
 
-// It hears nothing of a liar, and nothing that only a liar says.
+// It receives nothing from a liar, and nothing that only a liar sends.
 void SchedulerNode::check_liars(const sdk::Notification& notification) {
   AgentId told;
   if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) told = status->agent;
@@ -214,7 +214,7 @@ void SchedulerNode::check_promises(const proto::TaskStatus& status) {
     last = status.sequence;
   }
   heard.ended = heard.ended || proto::is_terminal(status.state);
-  // Nobody knows the labels of a task that nobody knows.
+  // The labels of an unknown task are unknown.
   const auto launched = labels_.find(status.task);
   const bool may_be_without = status.reason == proto::TaskReason::kTaskUnknown;
   if (status.labels != (launched == labels_.end() ? proto::Labels() : launched->second) &&

@@ -1,7 +1,7 @@
 #pragma once
 
-// A scheduler as a simulated process: the production driver core and a Workload. Looks at what the
-// driver promises its author: each update once, in order, none after the last.
+// A scheduler as a simulated process: the production driver core and a Workload. It checks the
+// driver's promises to its author: each update once, in order, none after the last.
 
 #include <array>
 #include <map>
@@ -24,22 +24,22 @@ class SchedulerNode final : public Node, public Caller {
   SchedulerNode(World& world, Network& network, Journal& journal, std::vector<Place> masters,
                 std::unique_ptr<Workload> workload);
 
-  // Nothing if it is up, or down, already; or if its workload did not survive.
+  // Has no effect if it is already up (or down), or if its workload did not survive.
   void start();
-  // kill -9. Started again it takes over by its id; or by its secret, if it never heard its id. If
-  // its workload's options say that it stands by, another one is started that has neither.
+  // kill -9. A restarted scheduler takes over by its id; or by its secret, if it never received its
+  // id. If its workload stands by (DriverOptions), another process is started that has neither.
   void crash();
 
-  // Whether the others can come to their end without it.
+  // True if the others can finish without it.
   bool may_crash() const;
   const Workload& workload() const { return *workload_; }
   Workload& workload() { return *workload_; }
   Party party() const { return party_; }
   const FrameworkId& framework() const { return framework_; }
-  // Its session is over for good: torn down, or refused.
+  // Its session is over permanently: torn down, or refused.
   bool is_over() const { return over_; }
   bool was_refused() const { return refused_; }
-  // The workload is done and the driver waits for nothing.
+  // The workload is done, and the driver waits for nothing.
   bool is_settled() const;
 
   std::optional<Time> next_deadline() const override;
@@ -78,9 +78,9 @@ class SchedulerNode final : public Node, public Caller {
   std::unique_ptr<sdk::Driver> driver_;
   AuthorLaws laws_;
   std::map<TaskId, Heard> heard_;  // in this life
-  std::set<TaskId> asked_;         // by its own reconcile: an unknown one of them is `lost`
-  std::map<TaskId, proto::Labels> labels_;  // that its tasks were launched with
-  bool begun_ = false;                      // ever
+  std::set<TaskId> asked_;         // by its own reconcile: an unknown task among them is `lost`
+  std::map<TaskId, proto::Labels> labels_;  // labels with which its tasks were launched
+  bool begun_ = false;                      // in any life
   bool over_ = false;
   bool refused_ = false;
 };

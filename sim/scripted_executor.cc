@@ -9,10 +9,10 @@
 namespace proffer::sim {
 namespace {
 
-// A shared executor leaves when it had nothing to do for so long.
+// A shared executor leaves after this time without work.
 constexpr Duration kIdle = seconds(10);
-// How long an executor waits for its agent: as in life, it has given up before a master may say
-// that its tasks are gone (simulation.cc shortens that as well).
+// How long an executor waits for its agent: it gives up before a master may report its tasks as
+// gone, as in production (simulation.cc shortens that time as well).
 constexpr Duration kWaitsForAgent = seconds(100);
 
 }  // namespace
@@ -56,10 +56,10 @@ void ScriptedExecutor::carry_out(const sdk::ExecutorDriverAction& action) {
     abandoned_ = abandoned_ || all->agent_away;
     end_all();
   } else if (std::holds_alternative<sdk::Finished>(action)) {
-    // A task that came too late ends with it.
+    // a task that came too late ends with it
     tasks_.clear();
     exits(0, !abandoned_);
-    // The driver is in the middle of its step: it stays until the world ends.
+    // the driver is in the middle of its step, so it stays until the world ends
   }
 }
 
@@ -68,7 +68,7 @@ void ScriptedExecutor::start_task(const proto::RunTask& run) {
   const TaskScript script = host().script_of(run);
   Task& started = tasks_[run.spec.id];
   started = Task{script.task, script.data, !run.spec.executor_id.empty()};
-  // Its agent must end it with its executor, which is its own.
+  // Its agent must end it together with its executor, which has no other task.
   started.deaf = script.task.stubborn && !started.shared && host().chance().chance(1, 4);
   ++idle_serial_;
   later(microseconds(host().chance().between(10, 3'000)),

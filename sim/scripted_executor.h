@@ -1,6 +1,6 @@
 #pragma once
 
-// An executor on the production driver core, whose tasks take virtual time as a script says.
+// An executor on the production driver core, whose tasks follow a script in virtual time.
 
 #include <functional>
 #include <map>
@@ -16,15 +16,15 @@
 
 namespace proffer::sim {
 
-// What runs instead of real work, for programs that do more than sleep: called when a task starts,
-// says how long it runs and what it tells at its end.
+// The behaviour of a task in place of real work, for programs that do more than sleep. The script
+// is chosen when the task starts; it has the run time and the final update.
 struct TaskScript {
   SimTask task = {};
   std::string data = {};        // of the terminal update
   std::string first_data = {};  // of the update `running`
-  // What its health check finds: healthy or not, so long after its start.
+  // The results of its health check: healthy or not, by time after its start.
   std::vector<std::pair<Duration, bool>> health = {};
-  // What it says to its scheduler while it runs, so long after its start.
+  // Its messages to its scheduler, by time after its start.
   std::vector<std::pair<Duration, std::string>> messages = {};
 };
 using TaskScripts =
@@ -52,9 +52,9 @@ class ScriptedExecutor final : public ExecutorProcess, public Caller {
   struct Task {
     SimTask task = {};
     std::string data = {};
-    bool shared = false;  // its executor goes on after it
+    bool shared = false;  // its executor continues after it
     bool killing = false;
-    bool deaf = false;  // does not hear that its task is to end
+    bool deaf = false;  // it ignores the kill
   };
 
   void step(const sdk::ExecutorDriverEvent& event);

@@ -1,5 +1,5 @@
-// The story of some apps: the constructor writes the script, go_on follows it. What was asked is
-// asked again by each life of the scheduler until it is answered.
+// Some apps: the constructor writes the script, go_on follows it. Each life of the scheduler gets a
+// request again until it is answered.
 
 #include "sim/service_workload.h"
 
@@ -15,11 +15,12 @@ namespace {
 // Longer than any run: such an instance ends only if it is killed.
 constexpr Duration kForLong = hours(900);
 
-// An instance tells by variables beside which app it may be launched, and beside which it may not.
+// The variables in which an instance carries the apps that it may run beside, and those that it may
+// not.
 constexpr const char* kBeside = "BESIDE";
 constexpr const char* kApart = "APART";
 
-// Answers to reports of load have these.
+// Ids of answers to load reports begin here.
 constexpr uint64_t kReportsFrom = 1'000'000;
 
 std::optional<service::ScalePolicy> draw_scale(Prng& chance) {
@@ -44,24 +45,24 @@ service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
   app.resources = ResourceVector::of(chance.between(1, 2) * 100, 64'000);
   app.kill_grace = seconds(chance.between(1, 5));
   if (chance.chance(1, 3)) app.drain_delay = milliseconds(chance.between(100, 3'000));
-  // One app's instances need a port; an agent has four.
+  // The instances of one app need a port; an agent has four.
   if (number == 0) app.ports = {"http"};
   SimTask task{.runs = kForLong, .stubborn = chance.chance(1, 4)};
-  if (!must_run && chance.chance(1, 3)) {  // A version that does not work.
+  if (!must_run && chance.chance(1, 3)) {  // a version that does not work
     task.runs = milliseconds(chance.between(10, 5'000));
     task.exit_code = static_cast<int32_t>(chance.between(0, 1));
   }
   app.command = to_command(task);
   app.env["VERSION"] = std::to_string(chance.below(4));
-  // The third app is one of each agent.
+  // The third app is a daemon.
   app.daemon = number == 2;
-  // Refused if that app is not there; at the end of the script all are.
+  // Refused if that app does not exist; at the end of the script all exist.
   if (number > 0 && chance.chance(1, 3)) app.after = {text("app", number - 1)};
   return app;
 }
 
-// Those of the first app: no app that others run beside runs beside others itself. In the end there
-// must be room for all, so nothing is apart from others then.
+// The neighbours of the first app: an app that others run beside does not run beside others itself.
+// In the end there must be room for all, so no app is apart from others then.
 void draw_neighbours(service::AppSpec& app, bool must_run, Prng& chance) {
   if (app.name == "app0" || !chance.chance(1, 2)) return;
   const bool is_apart = !must_run && chance.chance(1, 2);
@@ -113,7 +114,7 @@ sdk::DriverOptions ServiceWorkload::options() const {
   return options;
 }
 
-// Whatever was not in the store is forgotten.
+// State outside the store is forgotten.
 void ServiceWorkload::begin(Time now) {
   service_ = std::make_unique<service::Service>(
       service::ServiceOptions{.has_store = true, .life = text("life", ++lives_)});
@@ -122,7 +123,7 @@ void ServiceWorkload::begin(Time now) {
 }
 
 void ServiceWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
-  // A framework that was torn down is refused, and that is the end of its apps.
+  // A framework that was torn down is refused; its apps are over.
   if (std::holds_alternative<sdk::Refused>(notification)) refused_ = true;
   handle(notification, now, out);
 }
@@ -161,13 +162,13 @@ void ServiceWorkload::handle(const service::ServiceEvent& event, Time now, Comma
       found_.push_back({text("request ", answer.relay, " was answered and not asked")});
       continue;
     }
-    // To scale or stop what is not there, or is stopping, is refused, and that is an answer.
+    // A request to scale or stop an app that is missing or stopping is refused; that is an answer.
     asked_.reset();
     ++next_;
   }
 }
 
-// Of each instance that has just been planned.
+// Checks each instance that has just been planned.
 void ServiceWorkload::look_at_neighbours() {
   if (!service_->loaded()) return;
   std::map<AgentId, Beside> agents;
@@ -214,7 +215,7 @@ void ServiceWorkload::go_on(Time now, Commands& out) {
   handle(service::Request{next_, *wish.change}, now, out);
 }
 
-// Any load, as long as the script has changes.
+// Any load, while the script has changes.
 void ServiceWorkload::report_loads(Time now, Commands& out) {
   if (is_done() || !script_[next_].change || !service_->loaded()) return;
   for (const proto::ServiceAppRow& row : service_->status()) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Some apps on the production service core, whose people change their minds for a while. In the end
-// each must run as it is wanted; then they are stopped, and nothing may be left of them.
+// Some apps on the production service core, whose users change them for a while. In the end each
+// must run as wanted; then they are stopped, and nothing of them may remain.
 
 #include <map>
 #include <memory>
@@ -21,7 +21,7 @@ struct ServiceWorkloadOptions {
   RoleName role = RoleName("default");
   uint64_t seed = 0;
   int64_t apps = 2;              // at most 3
-  int64_t changes = 10;          // before the last ones
+  int64_t changes = 10;          // before the final ones
   Duration every = seconds(15);  // on average
 };
 
@@ -39,7 +39,7 @@ class ServiceWorkload final : public Workload {
   std::string progress() const override;
 
  private:
-  // What is asked, when, and what must come true before the next is asked.
+  // A request, its time, and the condition that must hold before the next request.
   enum class Until : uint8_t { kAnswered, kAllRun, kAllGone };
   struct Wish {
     Time at = {};
@@ -67,8 +67,8 @@ class ServiceWorkload final : public Workload {
   bool refused_ = false;
   std::vector<Violation> found_;
 
-  // The apps beside an instance when it was planned: apps with an instance on its agent that has
-  // not ended, and apps with one that stays.
+  // The apps on an instance's agent when it was planned: those with an instance that has not ended,
+  // and those with one that stays.
   struct Beside {
     std::set<std::string> present = {};
     std::set<std::string> staying = {};

@@ -1,4 +1,4 @@
-// Shrinking is trying: whatever still fails is kept. Read shrink first.
+// Shrinking is trial and error: each candidate that still fails is kept. Read shrink first.
 
 #include "sim/shrink.h"
 
@@ -32,7 +32,7 @@ class Shrinker {
     return true;
   }
 
-  // Those before it in the list are simpler.
+  // Workloads before it in the list are simpler.
   bool simpler_workload() {
     for (const std::string_view workload : kWorkloads) {
       if (workload == best_.workload) return false;
@@ -43,7 +43,7 @@ class Shrinker {
     return false;
   }
 
-  // Half of what is left away, a quarter, … and each alone. `without` makes the candidate.
+  // Leaves out half of the rest, a quarter, … and each one alone. `without` makes the candidate.
   template <class Value, class Without>
   bool drop_some(std::vector<Value> values, const Without& without) {
     bool smaller = false;
@@ -64,7 +64,7 @@ class Shrinker {
     return smaller;
   }
 
-  // The numbers of what is skipped are those of another plan then: nothing is skipped any more.
+  // The skipped numbers then belong to another plan, so nothing is skipped any more.
   bool fewer_kinds() {
     return drop_some(std::vector<FaultKind>(best_.faults->begin(), best_.faults->end()),
                      [this](const std::vector<FaultKind>& dropped) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes a failing run smaller, so that a person can read it: a simpler workload, fewer machines and
-// tasks, fewer kinds of faults, fewer faults.
+// Makes a failing run smaller for people: a simpler workload, fewer machines and tasks, fewer kinds
+// of faults, fewer faults.
 
 #include <functional>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace proffer::sim {
 
-// Runs it; whether it still fails. A CHECK of a core counts, so who calls shrink() may want to run
-// each in a process of its own.
+// Runs the options; true if the run still fails. A CHECK of a core counts, so the caller of
+// shrink() may want to run each in a separate process.
 using Fails = std::function<bool(const SimOptions&)>;
-// The numbers of the faults that befall such a run.
+// The numbers of the faults in such a run.
 std::vector<uint64_t> fault_numbers(const SimOptions& options);
 
-// Needs options with everything explicit, as SimReport::options, that fail. What comes back fails,
-// and `fails` was asked at most `runs_max` times.
+// Requires failing options with all values explicit, as SimReport::options. The result fails too;
+// `fails` was called at most `runs_max` times.
 SimOptions shrink(SimOptions options, const Fails& fails, size_t runs_max);
 
 }  // namespace proffer::sim

@@ -1,4 +1,4 @@
-// proffer-simulate: reads a scenario, lets it happen and prints what came of it.
+// proffer-simulate: reads a scenario, runs it and prints the result.
 
 #include <algorithm>
 #include <array>
@@ -162,7 +162,7 @@ Result<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
-// No more than `bytes_max` and one, which is refused, were it /dev/zero.
+// Reads at most `bytes_max` and one byte more, which is refused; the file may be /dev/zero.
 Result<std::string> read(const std::string& file, size_t bytes_max) {
   constexpr size_t kPiece = size_t{1} << 20;
   std::ifstream opened;
@@ -170,7 +170,7 @@ Result<std::string> read(const std::string& file, size_t bytes_max) {
   if (file != "-") opened.open(file, std::ios::binary);
   std::istream& stream = file == "-" ? std::cin : opened;
   std::string bytes;
-  // A directory opens, and fails when it is read.
+  // a directory can be opened, but not read
   do {
     const size_t before = bytes.size();
     bytes.resize(std::min(before + kPiece, bytes_max + 1));
@@ -237,12 +237,12 @@ Result<Scenario> scenario_of(const Arguments& arguments) {
   return scenario;
 }
 
-// A master starts this beside itself: no more than a share of the machine is its own.
+// A master starts this program beside itself, so its share of the machine is limited.
 constexpr rlim_t kForecastCpuSeconds = 40;
 constexpr rlim_t kForecastMemoryBytes = rlim_t{2} << 30;
 constexpr size_t kForecastBytesMax = size_t{64} << 20;
 constexpr int kForecastNice = 10;
-// After so much CPU no further run begins.
+// After this CPU time no further run begins.
 constexpr std::clock_t kForecastRunsSeconds = 15;
 
 int run_forecast(const Arguments& arguments) {
@@ -314,10 +314,10 @@ int run(int argc, char** argv) {
   return 1;
 }
 
-// Of each size of memory glibc keeps seven freed pieces at hand, and looks longer for more; a large
-// scenario frees thousands between two uses. How many is read when a program begins, so this one
-// begins again. A tenth less CPU; without it, or with an allocator that does not know it, all else
-// is the same.
+// glibc keeps seven freed blocks of each size for reuse, and searches longer for others; a large
+// scenario frees thousands between two uses. The number is read when a program begins, so this
+// program executes itself again. It saves a tenth of the CPU; with another allocator nothing
+// changes.
 void keep_freed_memory_at_hand(char** argv) {
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   if (std::getenv(kTunables) != nullptr) return;

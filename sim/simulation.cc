@@ -37,7 +37,7 @@ constexpr int64_t kChurnTasksPerCpu = 40;
 constexpr int64_t kChurnTasksMax = 3'000;
 // How often the run checks whether everything has ended.
 constexpr Duration kEndLook = seconds(1);
-// How often the run checks what liars have got, and for how long after healing.
+// How often the run checks what liars have received, and for how long after healing.
 constexpr Duration kLiarsLook = milliseconds(500);
 constexpr Duration kLiarsWatched = minutes(5);
 
@@ -385,7 +385,7 @@ bool Simulation::only_deciders_fail() const {
                        options_.faults->end());
 }
 
-// A finished map runs again only if its agent is lost or cannot be reached: not in a run where only
+// A finished map runs again only if its agent is lost or unreachable: not in a run where only
 // schedulers and masters crash.
 void Simulation::watch_maps(const TaskKey& started) {
   if (!only_deciders_fail()) return;

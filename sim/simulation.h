@@ -1,7 +1,7 @@
 #pragma once
 
-// One run: a cluster with its schedulers, a safety phase in which things go wrong, and a liveness
-// phase in which nothing does and everything must come to its end.
+// One run: a cluster with its schedulers, a safety phase with faults, and a liveness phase without
+// faults, in which all work must end.
 
 #include <cstdint>
 #include <iosfwd>
@@ -31,19 +31,19 @@ namespace proffer::sim {
 
 struct SimOptions {
   uint64_t seed = 1;
-  std::string workload = {};              // of kWorkloads (or kFurtherWorkloads); empty: drawn
+  std::string workload = {};              // one of kWorkloads (or kFurtherWorkloads); empty: drawn
   size_t agents = 0;                      // 0: drawn
   std::optional<FaultKinds> faults = {};  // none: drawn
-  bool liars = false;                     // beside these: both kinds of adversaries
-  std::set<uint64_t> skip_faults = {};    // numbers of the plan
+  bool liars = false;                     // in addition: both kinds of adversaries
+  std::set<uint64_t> skip_faults = {};    // numbers in the plan of faults
   size_t tasks_max = 0;                   // of one framework; 0: as drawn
   std::ostream* trace = nullptr;          // every event, as it happens
-  LifeRecorder::Keep record = {};         // the recording of each life of a master; none: nothing
+  LifeRecorder::Keep record = {};         // receives the recordings of masters' lives
 };
 
 inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",  "mixed",
                                                   "batch",      "steady",      "tenants"};
-// Only by name: to draw from more would make other runs of the seeds that are known.
+// Chosen only by name: drawing from more workloads would change the runs of known seeds.
 inline constexpr std::string_view kFurtherWorkloads[] = {"service", "churn", "once", "masters"};
 
 struct SimReport {
@@ -53,43 +53,43 @@ struct SimReport {
   uint64_t steps = 0;
   uint64_t frames = 0;
   uint64_t events = 0;
-  size_t tasks = 0;                      // that were accepted
-  SimOptions options = {};               // with what was drawn
-  std::vector<std::string> faults = {};  // the plan, for people
+  size_t tasks = 0;                      // accepted tasks
+  SimOptions options = {};               // with the drawn values
+  std::vector<std::string> faults = {};  // the plan of faults, for people
   std::vector<uint64_t> fault_numbers = {};
   std::vector<std::string> last_events = {};
 
   bool ok() const { return violations.empty(); }
 };
 
-// With what its seed draws for what was left open.
+// Fills open options with the values that the seed draws.
 SimOptions drawn(const SimOptions& options);
-// One command that does it again.
+// One command that reproduces the run.
 std::string replay_command(const SimOptions& options);
 
 class Simulation {
  public:
-  // Draws the cluster, its workload and its faults. Needs a known workload.
+  // Draws the cluster, its workload and its faults. Requires a known workload.
   explicit Simulation(const SimOptions& options);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // With what was drawn.
+  // The options with the drawn values.
   const SimOptions& options() const { return options_; }
-  // All of it. Once.
+  // Runs all of it, once.
   SimReport run();
 
-  // --- what a test may look at, or spoil -------------------------------------------------------
+  // --- for tests, which may also disturb the run -------------------------------------------------
   World& world() { return world_; }
   Network& network() { return network_; }
   Journal& journal() { return journal_; }
-  // The one that leads by the newest epoch, or any if none is up.
+  // The master that leads in the newest epoch, or any if none is up.
   MasterNode& master();
   const MasterNode& master() const;
   std::vector<std::unique_ptr<AgentNode>>& agents() { return agents_; }
   std::vector<std::unique_ptr<SchedulerNode>>& schedulers() { return schedulers_; }
-  // What the cluster as it stands still owes; empty when everything has come to its end.
+  // The unfinished work of the cluster as it is; empty when all work has ended.
   std::vector<Violation> unfinished() const;
 
  private:
@@ -113,14 +113,13 @@ class Simulation {
   void drain(const Fault& fault, const Host& host, Prng chance);
   void change_role(const Fault& fault, Prng chance);
   void reserve(const Fault& fault, const Host& host, Prng chance);
-  // After healing: what operators did is undone, until nothing of it is left.
+  // After healing: undoes the operators' operations, until nothing of them is left.
   void tidy_up();
   std::vector<Violation> untidy() const;
-  // After healing: an agent is drained once more, now that nothing keeps it from being empty in
-  // time.
+  // After healing: drains an agent once more, now that it can become empty in time.
   void drain_once_more();
   void expect_empty();
-  std::set<AgentId> troubled() const;  // needs a master that is up
+  std::set<AgentId> troubled() const;  // requires a master that is up
   void add_liars();
   KnownOfOthers known_of_others() const;
   FrameworkId framework_of_liars() const;
@@ -134,7 +133,7 @@ class Simulation {
   void watch_maps(const TaskKey& started);
   void watch_removed(const TaskKey& map);
   std::vector<Violation> sandboxes_left() const;
-  // No faults but the ends of schedulers and masters.
+  // The only faults are ends of schedulers and masters.
   bool only_deciders_fail() const;
   Results results_of_arrays();
   TaskScript script(const proto::RunTask& run, const AgentId& machine, Prng& chance);
@@ -148,7 +147,7 @@ class Simulation {
   Prng chance_;
   std::vector<std::unique_ptr<LifeRecorder>> recorders_;  // of each master, if it is recorded
   std::unique_ptr<Ensemble> ensemble_;                    // of several masters
-  std::vector<std::unique_ptr<MasterNode>> masters_;      // one as a rule
+  std::vector<std::unique_ptr<MasterNode>> masters_;      // usually one
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<std::unique_ptr<AgentNode>> agents_;
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;
@@ -159,11 +158,11 @@ class Simulation {
   bool healed_ = false;
   ResourceVector total_;              // of all machines
   std::set<RoleName> roles_changed_;  // by a fault
-  std::map<RoleName, Time> unmet_;    // guarantees, since when
+  std::map<RoleName, Time> unmet_;    // unmet guarantees, and since when
   bool keeps_guarantees_ = false;
   bool guests_fill_ = false;                // the machines, in `tenants`
   std::optional<ChurnLaw> churn_law_ = {};  // in `churn`
-  AgentId drained_at_last_ = {};            // and to be empty in time; empty: none
+  AgentId drained_at_last_ = {};            // must be empty in time; empty: none
 };
 
 SimReport simulate(const SimOptions& options);

@@ -29,7 +29,7 @@ TaskRef parse_task_ref(std::string_view text) {
 }
 
 void TimeIntegral::set(const ResourceVector& amounts, Time now) {
-  now = std::max(now, since_);  // What was there before the beginning counts from then.
+  now = std::max(now, since_);  // Events before the beginning count from the beginning.
   for (const ResourceKind kind : kResourceKinds) sums_[static_cast<size_t>(kind)] = sum(kind, now);
   since_ = now;
   amounts_ = amounts;
@@ -66,7 +66,7 @@ TaskBook::TaskBook(const Scenario& scenario, Time zero)
   }
 }
 
-// --- what a tenant wants -------------------------------------------------------------------------
+// --- demands of a tenant -------------------------------------------------------------------------
 
 Time TaskBook::arrival(uint32_t framework, uint32_t group, uint32_t number) const {
   const ScenarioFramework& of = scenario_.frameworks[framework];
@@ -127,7 +127,7 @@ std::vector<TaskRef> TaskBook::launch(uint32_t framework, uint32_t g, int64_t co
   Group& group = books_[framework].groups[g];
   const auto gang = static_cast<uint32_t>(scenario_.frameworks[framework].tasks[g].ask.gang);
   std::vector<uint32_t> numbers;
-  // Those that ran before come first: the first gang that is whole again.
+  // Tasks that ran before come first: the first gang that is whole again.
   for (auto at = group.again.begin(); at != group.again.end(); ++at) {
     if (gang > 1 && !numbers.empty() && *at / gang != numbers.front() / gang) numbers.clear();
     numbers.push_back(*at);
@@ -171,7 +171,7 @@ void TaskBook::cancel(uint32_t framework) {
   }
 }
 
-// --- what a tenant hears -------------------------------------------------------------------------
+// --- events that a tenant receives ---------------------------------------------------------------
 
 bool TaskBook::is_current(const TaskRef& ref) const {
   const Item& one = item(ref);
@@ -222,7 +222,7 @@ bool TaskBook::hear(const TaskRef& ref, Outcome outcome, Time now) {
   return true;
 }
 
-// --- what a machine sees -------------------------------------------------------------------------
+// --- events on a machine -------------------------------------------------------------------------
 
 void TaskBook::started(const TaskRef& ref, Time now) {
   running_.set(running_.amounts() + tasks(ref).resources, now);

@@ -1,7 +1,8 @@
 #pragma once
 
-// What is true of the tasks of a scenario, whoever knows it: which are wanted, where they run, how
-// often they were lost. Tenants and machines write it; the report is made of it.
+// The true state of the tasks of a scenario, independent of the knowledge of any core: which are
+// wanted, where they run, how often they were lost. Tenants and machines write it; the report is
+// made from it.
 
 #include <array>
 #include <cstdint>
@@ -20,9 +21,9 @@
 
 namespace proffer::sim {
 
-// One attempt to run one task. Its text goes with the task as its data.
+// One attempt to run one task. Its text is sent as the task's data.
 struct TaskRef {
-  uint32_t framework = 0;  // its place in the scenario; likewise group
+  uint32_t framework = 0;  // its index in the scenario; group likewise
   uint32_t group = 0;
   uint32_t number = 0;
   uint32_t attempt = 0;  // from 1
@@ -30,15 +31,15 @@ struct TaskRef {
   auto operator<=>(const TaskRef&) const = default;
 };
 std::string to_text(const TaskRef& ref);
-// Of what to_text wrote: anything else is a bug.
+// Parses a text of to_text(); any other text is a bug.
 TaskRef parse_task_ref(std::string_view text);
 
-// The amounts of something over time, exactly: sums of amount times nanoseconds.
+// Amounts summed over time, exactly: sums of amount times nanoseconds.
 class TimeIntegral {
  public:
   void set(const ResourceVector& amounts, Time now);
   const ResourceVector& amounts() const { return amounts_; }
-  // The mean of `kind` here in thousandths of that of `whole`, from the beginning until now.
+  // The mean of `kind` in thousandths of the mean of `whole`, from the beginning until now.
   int64_t thousandths_of(const TimeIntegral& whole, ResourceKind kind, Time now) const;
   void begin(Time now) { since_ = now; }
 
@@ -53,34 +54,34 @@ class TimeIntegral {
 
 class TaskBook {
  public:
-  // `zero` is when the scenario begins. Needs a checked scenario that outlives it.
+  // `zero` is when the scenario begins. Requires a checked scenario that outlives it.
   TaskBook(const Scenario& scenario, Time zero);
 
-  // --- what a tenant wants ---------------------------------------------------------------------
-  // The next task to arrive of this framework, and when; nothing if all have.
+  // --- demands of a tenant -----------------------------------------------------------------------
+  // The arrival time of the next task of this framework; none if all have arrived.
   std::optional<Time> next_arrival(uint32_t framework) const;
   // All that arrive until `at`.
   void arrive(uint32_t framework, Time at);
-  // How many are pending of a group: in whole gangs (of a group without gangs: all), and members
-  // whose gangs run on without them.
+  // Pending tasks of a group: those in whole gangs (without gangs: all), and members of gangs that
+  // continue without them.
   struct Pending {
     int64_t whole = 0;
     int64_t members = 0;
   };
   Pending pending(uint32_t framework, uint32_t group) const;
-  // The next so many of those, launched from now on: a whole gang, or `members` of broken ones.
-  // Fewer if fewer are pending, and nothing if a gang is not whole.
+  // The next `count` pending tasks, launched from now on: a whole gang, or `members` of broken
+  // ones. Fewer if fewer are pending; none if a gang is not whole.
   std::vector<TaskRef> launch(uint32_t framework, uint32_t group, int64_t count);
   std::vector<TaskRef> launch_members(uint32_t framework, uint32_t group, int64_t count);
   // The framework ends: none of its tasks is wanted any more.
   void cancel(uint32_t framework);
 
-  // --- what a tenant hears ---------------------------------------------------------------------
+  // --- events that a tenant receives -------------------------------------------------------------
   enum class Outcome : uint8_t { kFinished, kFailed, kLost, kPreempted, kDrained, kRefused };
-  // What became of an attempt. False if it is not the newest one: it means nothing any more.
+  // The outcome of an attempt. False if it is not the newest attempt, and so is ignored.
   bool hear(const TaskRef& ref, Outcome outcome, Time now);
   bool is_current(const TaskRef& ref) const;
-  // It is to end for this cause. Told again, it is no news.
+  // The task must end for this cause. A repeated call has no effect.
   struct Cause {
     uint32_t framework = 0;
     RoleName role = {};
@@ -90,18 +91,18 @@ class TaskBook {
   };
   void told_to_end(const TaskRef& ref, RevokeReason reason, const RoleName& beneficiary);
 
-  // --- what a machine sees ---------------------------------------------------------------------
+  // --- events on a machine -----------------------------------------------------------------------
   void started(const TaskRef& ref, Time now);
   void ended(const TaskRef& ref, Time now);
-  // Its machine went down: it runs no more, and nobody has heard of it yet.
+  // Its machine went down: it no longer runs, and this is not reported yet.
   void taken_down(const TaskRef& ref, Time now);
-  // What all machines that are there have.
+  // The total of all present machines.
   void set_total(const ResourceVector& total, Time now) { total_.set(total, now); }
   const ResourceVector& total() const { return total_.amounts(); }
 
   // --- for reports -----------------------------------------------------------------------------
   struct Counts {
-    int64_t wanted = 0;  // that have arrived, are not finished and were not cancelled
+    int64_t wanted = 0;  // arrived, not finished and not cancelled
     int64_t running = 0;
     int64_t finished = 0;
     int64_t failed = 0;
@@ -109,24 +110,23 @@ class TaskBook {
     int64_t preempted = 0;
   };
   const Counts& counts(uint32_t framework) const { return books_[framework].counts; }
-  // Of tasks that started, from wanted to running the first time; unsorted.
+  // For started tasks: the time from wanted to running, the first time; unsorted.
   const std::vector<Duration>& waits(uint32_t framework) const { return books_[framework].waits; }
-  // When tasks of the group ran that did not run when the scenario began, each the first time; in
-  // this order.
+  // The first starts of the group's tasks that did not run when the scenario began; in order.
   const std::vector<Time>& starts(uint32_t framework, uint32_t group) const {
     return books_[framework].groups[group].starts;
   }
-  // Of all groups.
+  // Sums over all groups.
   int64_t started() const { return started_; }
   // Neither finished nor cancelled, whether or not they have arrived.
   int64_t open() const { return open_; }
   int64_t preempted() const { return preempted_; }
   struct Revoked {
     int64_t told = 0;
-    int64_t ended = 0;  // of these, by that
+    int64_t ended = 0;  // of these, the tasks that ended because of it
   };
   const std::map<Cause, Revoked>& revoked() const { return revoked_; }
-  // From the first that was wanted to the last that finished; zero before.
+  // From the first wanted task to the last finished one; zero before.
   Duration makespan() const;
   int64_t mean_utilisation(ResourceKind kind, Time now) const {
     return running_.thousandths_of(total_, kind, now);
@@ -134,13 +134,14 @@ class TaskBook {
   const ScenarioTasks& tasks(const TaskRef& ref) const {
     return scenario_.frameworks[ref.framework].tasks[ref.group];
   }
-  // How long attempts run, in place of what the scenario says. Before anything runs.
+  // The run times of attempts, in place of the scenario's. Set before the run.
   using Durations = std::function<std::optional<Duration>(const TaskRef&)>;
   void set_durations(Durations durations) { durations_ = std::move(durations); }
-  // When tasks arrive, after the scenario begins, that it has arrive at 0s. Before anything runs.
+  // The arrival times, after the scenario begins, of tasks that arrive at 0s in the scenario. Set
+  // before the run.
   using Arrivals = std::function<Duration(uint32_t framework, uint32_t group)>;
   void set_arrivals(Arrivals arrivals) { arrivals_ = std::move(arrivals); }
-  // How long this attempt runs; nothing: for ever.
+  // How long this attempt runs; none: forever.
   std::optional<Duration> duration_of(const TaskRef& ref) const {
     if (durations_) return durations_(ref);
     return tasks(ref).duration_of(scenario_.seed, scenario_.frameworks[ref.framework].name,
@@ -152,7 +153,7 @@ class TaskBook {
   Time zero() const { return zero_; }
   // "t-0"; from the second attempt on "t-0.2".
   TaskId id_of(const TaskRef& ref) const;
-  // Of what id_of() gave to a task of this framework.
+  // The reverse of id_of() for a task of this framework.
   std::optional<TaskRef> find(uint32_t framework, const TaskId& id) const;
 
  private:
@@ -165,9 +166,9 @@ class TaskBook {
   };
   struct Group {
     std::vector<Item> items = {};
-    uint32_t arrived = 0;           // the first so many
-    uint32_t fresh = 0;             // the first that was never launched
-    std::set<uint32_t> again = {};  // that are wanted again
+    uint32_t arrived = 0;           // number of the first tasks that have arrived
+    uint32_t fresh = 0;             // the first task that was never launched
+    std::set<uint32_t> again = {};  // tasks that are wanted again
     std::vector<Time> starts = {};
   };
   struct Book {

@@ -1,4 +1,4 @@
-// The story of an author who wants some tasks run. Read on_offers, then on_update.
+// An author who wants some tasks to run. Read on_offers, then on_update.
 
 #include "sim/task_workload.h"
 
@@ -68,18 +68,18 @@ void TaskWorkload::begin(Time) {
   leaves_.clear();
   new_life_ = true;
   stale_ = true;
-  torn_down_ = false;  // It is said again, in case it was not heard.
+  torn_down_ = false;  // sent again, in case it was lost
 }
 
 void TaskWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
   if (torn_down_) return;
   if (std::holds_alternative<proto::Subscribed>(notification) && std::exchange(new_life_, false)) {
-    // What the process before had launched, and maybe not seen through.
+    // Tasks that the previous process launched, whose ends may be unknown.
     proto::Reconcile reconcile;
     for (const Item& item : items_) {
       if (item.state != State::kLaunched) continue;
       reconcile.tasks.push_back(item.current);
-      // Whether that process could still say it is not known.
+      // It is unknown whether that process could still send it.
       if (item.kill_said) out.push_back(proto::KillTask{.task = item.current});
     }
     if (!reconcile.tasks.empty()) out.push_back(std::move(reconcile));
@@ -90,7 +90,7 @@ void TaskWorkload::hear(const sdk::Notification& notification, Time now, Command
   } else if (const auto* notice = std::get_if<proto::RevokeNotice>(&notification)) {
     on_notice(*notice, now);
   } else if (std::holds_alternative<sdk::Disconnected>(notification)) {
-    late_.clear();  // Void; and a new master may give their numbers again.
+    late_.clear();  // void; and a new master may use their numbers again
   }
 }
 
@@ -124,7 +124,7 @@ void TaskWorkload::on_offers(const proto::Offers& offers, Time now, Commands& ou
   if (!accept.offers.empty()) out.push_back(std::move(accept));
 }
 
-// One accept for two offers, of which the first may have expired on the way: then neither counts.
+// One accept for two offers. The first may have expired on the way: then neither is valid.
 void TaskWorkload::answer_late(Time now, Commands& out) {
   proto::Accept accept;
   const auto take = [&](std::multimap<Time, Offer>::iterator at) {
@@ -140,8 +140,8 @@ void TaskWorkload::answer_late(Time now, Commands& out) {
   if (!accept.offers.empty()) out.push_back(std::move(accept));
 }
 
-// What an offer has too little of for everything that waits: a reason must be true of all of it, or
-// the agent stays away while it could serve the rest. Empty if there is no such reason.
+// The kinds of which an offer has too little for all waiting tasks: a reason must hold for all of
+// them, or the agent stays away although it could serve some. Empty if there is no such kind.
 std::vector<ResourceKind> TaskWorkload::missing_for_all(const ResourceVector& offered) const {
   std::vector<ResourceKind> missing;
   size_t waiting = 0;
@@ -192,7 +192,7 @@ proto::TaskSpec TaskWorkload::launch(size_t number, Time now) {
   if (item.kill_after) kills_.insert({now + *item.kill_after, number});
 
   proto::TaskSpec spec{.id = item.current, .shape = shapes_[item.shape].amounts};
-  // Some without.
+  // some have none
   if (number % 4 != 0) spec.labels = {{"item", std::to_string(number)}, {"note", ""}};
   if (options_.mode == OfferMode::kAsks) spec.ask = ask_of(item.shape);
   spec.command = to_command(item.task);
@@ -222,7 +222,7 @@ void TaskWorkload::on_update(const proto::TaskStatus& status) {
   }
 }
 
-// Sooner or later within its time. It is wanted again: nobody but a notice wanted it to end.
+// It ends at some time before the deadline. It is wanted again, since only the notice ended it.
 void TaskWorkload::on_notice(const proto::RevokeNotice& notice, Time now) {
   notices_ += static_cast<int64_t>(notice.tasks.size());
   if (!options_.heeds) return;
@@ -284,7 +284,7 @@ void TaskWorkload::tick(Time now, Commands& out) {
     if (options_.mode == OfferMode::kAsks) {
       declare(out);
     } else {
-      out.push_back(proto::Revive{});  // Work that the filters knew nothing of.
+      out.push_back(proto::Revive{});  // the filters did not take this work into account
     }
   }
 }

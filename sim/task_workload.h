@@ -1,7 +1,7 @@
 #pragma once
 
-// A framework that wants some tasks run, each until it ends by itself or is killed as planned. What
-// is lost, gone or refused it tries again under a new id.
+// A framework that wants some tasks to run, each until it ends by itself or is killed as planned.
+// It retries lost, gone and refused tasks with a new id.
 
 #include <map>
 #include <optional>
@@ -22,23 +22,23 @@ struct TaskWorkloadOptions {
   OfferMode mode = OfferMode::kAsks;
   uint64_t seed = 0;
   size_t tasks = 40;
-  Duration arrive_within = seconds(60);  // the tasks are wanted little by little
+  Duration arrive_within = seconds(60);  // the tasks are wanted over this time
   Duration runs_max = seconds(20);
-  // How it answers offers; per hundred. What is neither declined nor held is used.
+  // How it answers offers; per hundred. The other offers are used.
   uint32_t declines = 0;
-  uint32_t holds = 0;  // does not answer, or in the last moment: the lease ends
+  uint32_t holds = 0;  // does not answer, or at the last moment: the lease ends
   // Of the tasks; per hundred.
   uint32_t fails = 10;   // exit code or signal
   uint32_t kills = 0;    // killed some time after the launch
   uint32_t shares = 0;   // several in one executor
   uint32_t ports = 0;    // want a port
   uint32_t endless = 0;  // run until the framework is torn down
-  uint32_t stays = 0;    // run until they have to go, or for minutes
-  // How it takes notices: its tasks end by themselves in time, or are killed.
+  uint32_t stays = 0;    // run until they must go, or for minutes
+  // How it reacts to notices: its tasks end by themselves in time, or are killed.
   bool heeds = true;
   Band band = Band::kBatch;
   bool borrow = true;
-  // The framework ends then, whatever runs.
+  // The framework ends then, even if tasks run.
   std::optional<Time> teardown_at = {};
   Duration failover_timeout = kFailoverTimeout;
 };
@@ -94,14 +94,14 @@ class TaskWorkload final : public Workload {
   std::map<TaskId, size_t> by_id_;         // every attempt
   std::set<std::pair<Time, size_t>> arrivals_;
   std::set<std::pair<Time, size_t>> kills_;
-  std::set<std::pair<Time, TaskId>> leaves_;  // that had their notice
-  // Offers that are answered in the last moment of their lease, when the master may have taken them
-  // back already.
+  std::set<std::pair<Time, TaskId>> leaves_;  // tasks with a notice
+  // Offers that are answered at the last moment of their lease, when the master may have rescinded
+  // them already.
   std::multimap<Time, Offer> late_;
   size_t done_ = 0;
   int64_t notices_ = 0;
   bool new_life_ = false;
-  bool stale_ = false;  // what is declared is not what is wanted
+  bool stale_ = false;  // the declared asks are not the wanted ones
   bool torn_down_ = false;
 };
 

@@ -1,5 +1,5 @@
-// The life of a simulated framework. Read tick first: tasks arrive, and what is wanted is said once
-// for all that happened at an instant. What it does with offers is in tenant_offers.cc.
+// The life of a simulated framework. Read tick first: tasks arrive, and the asks are declared once
+// for all events of an instant. tenant_offers.cc answers offers.
 
 #include "sim/tenant.h"
 
@@ -17,10 +17,11 @@ using proto::TaskState;
 
 namespace {
 
-// Of a task whose end has been acknowledged nothing comes again, but what a lossy network repeats.
+// After the end of a task is acknowledged, no update of it comes, except repetitions by a lossy
+// network.
 constexpr size_t kEndedKept = 256;
 
-// Why somebody else ended it; nobody here kills what is still wanted.
+// Why the master or an agent ended it; the tenant never kills tasks that are still wanted.
 TaskBook::Outcome outcome_of_kill(TaskReason reason) {
   switch (reason) {
     case TaskReason::kRevoked:
@@ -106,7 +107,7 @@ void Tenant::tick() {
   }
 }
 
-// What the author says to what he hears comes behind what the driver has said: in its order.
+// The author's reactions come after the driver's earlier actions, in order.
 void Tenant::step(sdk::DriverEvent event) {
   if (stepping_) return waiting_.push_back(std::move(event));
   stepping_ = true;
@@ -160,7 +161,7 @@ void Tenant::hear(const sdk::Notification& notification) {
   }
 }
 
-// --- what it wants -------------------------------------------------------------------------------
+// --- its demands ---------------------------------------------------------------------------------
 
 void Tenant::say_what_is_wanted() {
   dirty_ = false;
@@ -172,7 +173,7 @@ void Tenant::say_what_is_wanted() {
       for (const uint32_t group : order_) wants = wants || book_.pending(index_, group).whole > 0;
       if (wants) {
         suppressed_ = false;
-        return say(proto::Revive{});  // Filters knew nothing of the new work.
+        return say(proto::Revive{});  // filters did not take the new work into account
       }
       if (!std::exchange(suppressed_, true)) say(proto::Suppress{});
       return;
@@ -192,11 +193,11 @@ std::vector<Ask> Tenant::asks() const {
     if (pending.members > 0) asks.push_back(ask_of(group, true));
     if (pending.members > 0) asks.back().count = pending.members;
   }
-  if (asks.size() > kAsksMax) asks.resize(kAsksMax);  // The others are declared later.
+  if (asks.size() > kAsksMax) asks.resize(kAsksMax);  // the others are declared later
   return asks;
 }
 
-// Members of a gang that runs on without them are asked for one by one.
+// Members of a gang that continues without them are asked for one by one.
 Ask Tenant::ask_of(uint32_t group, bool members) const {
   const ScenarioTasks& tasks = description_.tasks[group];
   Ask ask = tasks.declared();
@@ -207,13 +208,13 @@ Ask Tenant::ask_of(uint32_t group, bool members) const {
   return ask;
 }
 
-// --- what became of it ---------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 void Tenant::on_status(const proto::TaskStatus& status) {
   const std::optional<TaskRef> ref = book_.find(index_, status.task);
   CHECK(ref.has_value()) << status.task.str();
   if (!proto::is_terminal(status.state) && status.state != TaskState::kUnreachable) {
-    // It came back after another was begun in its place.
+    // it came back after another attempt was begun in its place
     if (status.state == TaskState::kRunning && !book_.is_current(*ref)) {
       say(proto::KillTask{.task = status.task});
     }

@@ -1,7 +1,7 @@
 #pragma once
 
-// A framework of a scenario: the production driver core under an author of the plainest kind, that
-// wants the tasks that the book says are pending and answers offers as the scenario says.
+// A framework of a scenario: the production driver core and a simple author, which wants the tasks
+// that are pending in the book and answers offers as the scenario says.
 
 #include <deque>
 #include <memory>
@@ -19,17 +19,17 @@ namespace proffer::sim {
 
 class Tenant final : public Node, public Caller {
  public:
-  // `index` is its place in the scenario. What it says reaches the master after `delay`.
+  // `index` is its index in the scenario. Its messages reach the master after `delay`.
   Tenant(World& world, Network& network, Place master, TaskBook& book,
          const ScenarioFramework& framework, uint32_t index, Duration delay);
 
-  // Its identity, for a framework of which a master knew before the scenario began.
+  // Its identity, for a framework that a master knew before the scenario began.
   void takes_over(FrameworkId id) { framework_ = std::move(id); }
   const Secret& secret() const { return secret_; }
   const ScenarioFramework& description() const { return description_; }
 
   void join();
-  // Tears the framework down: what runs is killed and nothing is wanted any more.
+  // Tears the framework down: its tasks are killed, and it wants nothing any more.
   void leave();
 
   int64_t offers() const { return offers_; }
@@ -47,7 +47,7 @@ class Tenant final : public Node, public Caller {
   }
 
  private:
-  // Of an ask for members of gangs that run on without them, behind the name of the tasks.
+  // Suffix to the name of the tasks, for an ask for members of gangs that continue without them.
   static constexpr std::string_view kMembersSuffix = ".again";
 
   void step(sdk::DriverEvent event);
@@ -81,11 +81,11 @@ class Tenant final : public Node, public Caller {
   std::unique_ptr<sdk::Driver> driver_;
   sdk::DriverOutbox out_;
   std::vector<ConstraintMatcher> matchers_;  // by group; for open offers
-  std::vector<uint32_t> order_;              // of groups, by priority
-  std::deque<sdk::DriverEvent> waiting_;     // of this instant, behind the one in hand
+  std::vector<uint32_t> order_;              // groups, by priority
+  std::deque<sdk::DriverEvent> waiting_;     // events of this instant, after the present one
   bool stepping_ = false;
   std::optional<Time> next_arrival_;
-  bool dirty_ = false;       // what is wanted is not what was said
+  bool dirty_ = false;       // the wanted asks differ from the declared ones
   bool suppressed_ = false;  // takes open offers, and none now
   bool leaving_ = false;
   int64_t offers_ = 0;

@@ -1,5 +1,5 @@
-// What a simulated framework does with offers. With asks: what they were made for is launched,
-// gangs in one accept. Open ones: first fit. A hoarder does nothing.
+// How a simulated framework answers offers. With asks: it launches the tasks for which the offers
+// were made, gangs in one accept. With open offers: first fit. A hoarder does nothing.
 
 #include <map>
 
@@ -42,7 +42,7 @@ proto::TaskSpec Tenant::spec_of(const TaskRef& ref) const {
 
 // --- asks ----------------------------------------------------------------------------------------
 
-// One offer, or those of one gang. Whatever is more than is wanted goes back.
+// One offer, or those of one gang. The surplus is returned.
 void Tenant::take_asked(const std::vector<const Offer*>& offers) {
   std::map<AskName, int64_t> counts;
   for (const Offer* offer : offers) {
@@ -100,7 +100,7 @@ Refusal Tenant::refusal_of(const Offer& offer) const {
   return {.too_little = std::move(missing)};
 }
 
-// First fit, in order of priority. What is left may go to others for a while.
+// First fit, in order of priority. The rest may go to others for a while.
 void Tenant::take_open(const Offer& offer) {
   Resources free = offer.total();
   proto::Launch launch{.agent = offer.agent};

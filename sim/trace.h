@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens to the machines and processes of a simulated world, by noun; the cores tell the
-// rest. A field that has spaces is `said`.
+// The events of the machines and processes of a simulated world, by noun; the cores emit the
+// others. A field with spaces is `said`.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@ namespace proffer::sim {
 // --- the world ---------------------------------------------------------------------------------
 
 struct LawBroken {
-  std::string law;  // as it is told when the run ends
+  std::string law;  // the text that is reported when the run ends
 
   static constexpr TraceKind kind() { return {TraceLevel::kOperator, "violated"}; }
   void fields(TraceFields& f) const { f("law", law); }
@@ -91,7 +91,7 @@ struct MasterEnds {
   void fields(TraceFields& f) const { f.said("reason", reason); }
 };
 
-// Of a master with the ensemble.
+// The session of a master with the ensemble.
 struct SessionExpires {
   uint64_t session = 0;
 
@@ -179,7 +179,7 @@ struct TaskEnds {
 // --- schedulers --------------------------------------------------------------------------------
 
 struct SchedulerBegins {
-  FrameworkId framework;  // that it was before
+  FrameworkId framework;  // the earlier framework id
 
   static constexpr TraceKind kind() { return {TraceLevel::kMessage, "scheduler begins"}; }
   void fields(TraceFields& f) const { f("framework", framework); }

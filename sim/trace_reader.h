@@ -1,8 +1,8 @@
 #pragma once
 
-// What happened on some cluster, as tables, made into a scenario: work from a CSV file, and
-// machines and work of the trace openb (Alibaba's cluster-trace-gpu-v2023; Weng et al., USENIX ATC
-// 2023). docs/concepts/simulate.md says how each column is read.
+// Reads traces of clusters, as tables, into a scenario: work from a CSV file, and machines and work
+// of the trace openb (Alibaba's cluster-trace-gpu-v2023; Weng et al., USENIX ATC 2023).
+// docs/concepts/simulate.md describes each column.
 
 #include <cstddef>
 #include <string_view>
@@ -12,12 +12,12 @@
 
 namespace proffer::sim {
 
-// Of each table.
+// The most bytes of each table.
 inline constexpr size_t kTraceBytesMax = size_t{256} << 20;
 
-// Each adds to the scenario, and may have added some of it when it fails. Errors are
-// kInvalidArgument and say line, column, value and what is allowed. What no line shows (two agents
-// of one name, too many) check_scenario() tells.
+// Each function adds to the scenario, and may have added a part when it fails. Errors are
+// kInvalidArgument with line, column, value and what is allowed. check_scenario() finds errors
+// across lines (two agents of one name, too many).
 
 // arrive_s,framework,role,cpus,mem_mib,duration_s,count: one line for each group of tasks that
 // arrive together. `role` and `count` may be left out, a duration may be "forever".

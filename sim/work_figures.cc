@@ -78,7 +78,7 @@ proto::PolicyTrial::Figures figures_of_role(const OfRole& role, const Integrals&
   return made;
 }
 
-// The role and those above it, up to all.
+// The role and those above it, up to "" for all.
 void each_above(RoleName role, const auto& visit) {
   for (; !role.empty(); role = parent_of(role)) visit(role);
   visit(role);

@@ -1,6 +1,6 @@
 #pragma once
 
-// How long tasks waited, and what roles had: the figures of recorded work.
+// Figures of recorded work: waits of tasks, and shares of roles.
 
 #include <map>
 #include <string>
@@ -13,11 +13,11 @@ namespace proffer::sim {
 struct WorkWindow {
   Time zero = {};         // when the work begins
   Time share_until = {};  // mean shares are over the time from zero until then
-  Time until = {};        // what happens later does not count
+  Time until = {};        // later events do not count
 };
 
-// By role, of all that have tasks and those above them; under "" of all tasks. O(attempts * depth
-// of roles).
+// The figures by role, for all roles with tasks and those above them; "" is for all tasks.
+// O(attempts * depth of roles).
 std::map<RoleName, proto::PolicyTrial::Figures> figures_of(const Work& work,
                                                            const WorkWindow& window);
 

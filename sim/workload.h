@@ -1,7 +1,7 @@
 #pragma once
 
-// A framework in the simulator: what its author wrote. What it wants and has launched outlives its
-// process, as if written down before it is said; everything else is lost with a crash.
+// The author's part of a framework in the simulator. Its demands and launches outlive its process,
+// as if they were stored before they are sent; all else is lost in a crash.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace proffer::sim {
 
-// How often a workload that can only ask looks at what has become of its apps or jobs.
+// How often a workload that can only poll checks its apps or jobs.
 inline constexpr Duration kWorkloadLook = seconds(1);
 
 class Workload {
@@ -20,19 +20,19 @@ class Workload {
 
   virtual ~Workload() = default;
 
-  // Name, role, mode and failover timeout; identity and secret are the node's.
+  // Name, role, mode and failover timeout; the node adds identity and secret.
   virtual sdk::DriverOptions options() const = 0;
-  // A process of it begins: the first, or one that takes over.
+  // A process of it begins: the first one, or one that takes over.
   virtual void begin(Time now) = 0;
   virtual void hear(const sdk::Notification& notification, Time now, Commands& out) = 0;
   virtual void tick(Time now, Commands& out) = 0;
   virtual std::optional<Time> next_deadline() const = 0;
-  // Nothing is wanted any more, and everything that was launched has ended, as far as it was told.
+  // Nothing is wanted any more, and all launched tasks have ended, as far as was reported.
   virtual bool is_done() const = 0;
-  // One that did not survive its scheduler: it is left alone, and its tasks end by themselves.
+  // False: it does not survive its scheduler. It is not restarted, and its tasks end by themselves.
   virtual bool survives_crash() const { return true; }
   virtual std::vector<Violation> violations() const { return {}; }
-  // Tasks that it was told to end.
+  // Tasks for which it received notices.
   virtual int64_t notices() const { return 0; }
   // For people: "37 of 40 tasks".
   virtual std::string progress() const = 0;

@@ -1,5 +1,5 @@
-// The story of virtual time. Read run_until first: take the next instant, handle all of it, tick
-// who is due, and again.
+// Virtual time. Read run_until first: it takes the next instant, handles all its events, ticks the
+// nodes that are due, and repeats.
 
 #include "sim/world.h"
 
@@ -14,9 +14,9 @@
 namespace proffer::sim {
 namespace {
 
-// What comes later than this may be behind much else: a task's end, say.
+// Later events, such as the end of a task, may be far behind others.
 constexpr Duration kSoon = milliseconds(100);
-// A core that wants to be ticked so often at one instant will want it for ever.
+// A core that wants this many ticks at one instant will want them forever.
 constexpr int kTicksPerInstantMax = 200;
 
 }  // namespace
@@ -112,7 +112,7 @@ void World::handle_instant() {
   }
 }
 
-// Each node that is due at most once, in their order; what follows from that is handled before any
+// Ticks each node that is due at most once, in order; the consequences are handled before any node
 // is ticked again.
 void World::tick_instant() {
   std::vector<size_t> ready;
@@ -124,7 +124,7 @@ void World::tick_instant() {
   }
   std::sort(ready.begin(), ready.end());
   tick(ready);
-  // Who is still due is asked again.
+  // nodes that are still due are ticked again
   for (const size_t index : ready) {
     if (deadlines_[index]) queue_deadline(index, *deadlines_[index]);
   }

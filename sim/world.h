@@ -1,12 +1,10 @@
 #pragma once
 
-// Virtual time: a clock, a queue of what will happen, and the nodes that live in it. One process,
-// one thread; everything that is left to chance comes from one seed, so a seed names a run for
-// good.
+// Virtual time: a clock, a queue of future events, and the nodes that live in it. One process, one
+// thread. All random choices come from one seed, so a seed identifies a run permanently.
 //
-// What happens at one instant is handled in the order in which it was planned; only when nothing of
-// the instant is left are cores ticked that are due. So decisions have a moment of their own
-// (DESIGN §2).
+// Events at one instant are handled in the order in which they were planned. Cores that are due are
+// ticked only when no event of the instant is left. So decisions have their own moment (DESIGN §2).
 
 #include <cstdint>
 #include <deque>
@@ -38,28 +36,29 @@ class World {
 
   Time now() const { return now_; }
   uint64_t seed() const { return seed_; }
-  // Chance of its own for each purpose, so that taking one fault away does not change the others.
+  // A separate random source for each purpose, so that leaving out one fault does not change the
+  // others.
   Prng chance(std::string_view purpose) const;
 
-  // Needs at >= now().
+  // Requires at >= now().
   void at(Time at, std::function<void()> what);
   void after(Duration duration, std::function<void()> what) {
     at(now_ + duration, std::move(what));
   }
 
-  // Runs until `until` (then now() == until), or until `done` holds between two instants, or
-  // something is violated. True if `done` held.
+  // Runs until `until` (then now() == until), or until `done` holds between two instants, or until
+  // a violation. True if `done` held.
   bool run_until(Time until, const std::function<bool()>& done);
 
   History& history() { return history_; }
   const History& history() const { return history_; }
   void note(const std::string& who, TraceEvent event) { history_.add(now_, who, std::move(event)); }
 
-  // The run ends with the step that does this.
+  // The run ends with the present step.
   void violated(const std::string& who, const Violation& violation);
   const std::vector<Violation>& violations() const { return violations_; }
 
-  // A core's violations() are asked after every so many steps of it; 1: after each.
+  // A core's violations() are checked after every `steps` of its steps; 1: after each.
   void set_check_every(uint64_t steps) { check_every_ = steps; }
   uint64_t steps() const { return steps_; }
 
@@ -85,9 +84,9 @@ class World {
   void handle_instant();
   void tick_instant();
   void tick(const std::vector<size_t>& ready);
-  // When something happens next.
+  // The time of the next event.
   std::optional<Time> next();
-  // The first deadline of all.
+  // The first of all deadlines.
   std::optional<std::pair<Time, size_t>> first_due();
   void queue_deadline(size_t index, Time at);
 
@@ -95,23 +94,23 @@ class World {
   History history_;
   Time now_;
   uint64_t numbers_ = 0;
-  // What will happen: mostly frames that arrive after as long as those before, hence in order; the
-  // rest is a heap.
+  // Future events: mostly frames that arrive after equal delays, hence in order; the rest is a
+  // heap.
   std::deque<Event> in_order_;
   std::vector<Event> queue_;
   std::vector<Node*> nodes_;
-  // By node. Most steps move a deadline to later (a heartbeat after a message), which the queue is
-  // not told: an entry that is too early is put right when it comes first.
+  // Deadlines by node. Most steps move a deadline to later (a heartbeat after a message) without a
+  // change of the queue: an entry that is too early is corrected when it comes first.
   std::vector<std::optional<Time>> deadlines_;
-  std::vector<std::optional<Time>> queued_;   // the node's entry; others of it are stale
+  std::vector<std::optional<Time>> queued_;   // the node's entry; its other entries are stale
   std::vector<std::pair<Time, size_t>> due_;  // a heap
   std::vector<Violation> violations_;
   uint64_t check_every_ = 1;
   uint64_t steps_ = 0;
 };
 
-// A process: a core and the shell around it. It ends and begins again as another life; what was
-// planned for an earlier life does not happen. A node outlives its world's last run.
+// A process: a core and its shell. It ends and begins again as another life; events planned for an
+// earlier life do not happen. A node outlives its world's last run.
 class Node {
  public:
   Node(World& world, std::string name);
@@ -121,16 +120,16 @@ class Node {
 
   const std::string& name() const { return name_; }
   bool is_up() const { return up_; }
-  // SIGSTOP: it does nothing until thaw(), and then everything that waited at once. Of a process
-  // that is up; ends with its life.
+  // SIGSTOP: it does nothing until thaw(), and then handles all waiting events at once. For a
+  // process that is up; ends with its life.
   void freeze();
-  // With `late`, what its deadlines ask for comes before what waited.
+  // If `late`, the events of its deadlines come before those that waited.
   void thaw(bool late);
   bool is_frozen() const { return frozen_; }
-  // kill -9 in the middle of the step that comes after `steps` others.
+  // kill -9 in the middle of the step after `steps` others.
   void arm_crash(uint64_t steps) { crash_in_ = steps + 1; }
   bool is_crash_armed() const { return crash_in_ > 0; }
-  // Of the core; asked while up.
+  // The deadline of the core; called while up.
   virtual std::optional<Time> next_deadline() const = 0;
   virtual void tick() = 0;
   virtual std::vector<Violation> violations() const = 0;
@@ -144,9 +143,9 @@ class Node {
   void later(Duration duration, std::function<void()> what);
   // Now, or when it is awake again.
   void when_awake(std::function<void()> what);
-  // Once for each step of the core: whether it crashes in this one.
+  // Call it once for each step of the core; true if the core crashes in this one.
   bool crashes_now() { return crash_in_ > 0 && --crash_in_ == 0; }
-  // After each step of the core: its deadline is armed, its invariants are looked at.
+  // Call it after each step of the core: arms its deadline and checks its invariants.
   void stepped() { world_.stepped(*this); }
   void note(TraceEvent event) { world_.note(name_, std::move(event)); }
   void note(std::vector<TraceEvent>& trace);

@@ -1,5 +1,5 @@
-// From the parser's events to a tree, in one pass. Builder is the story; yaml-cpp and its
-// exceptions stay in this file. yaml-cpp's own tree accepts duplicate keys, ignores further
+// From the parser's events to a tree, in one pass. Read Builder first; only this file uses yaml-cpp
+// and catches its exceptions. yaml-cpp's own tree accepts duplicate keys and ignores further
 // documents, and its LoadAll never ends on some malformed texts (0.7.0).
 
 #include "yaml/document.h"
@@ -28,7 +28,7 @@ size_t nodes_in(const Node& node) {
   return count;
 }
 
-// After the first error it takes no more in.
+// It ignores all events after the first error.
 class Builder : public YAML::EventHandler {
  public:
   explicit Builder(int documents_max) : documents_max_(documents_max) {}
@@ -80,7 +80,7 @@ class Builder : public YAML::EventHandler {
     Node node = {};
     YAML::anchor_t anchor = 0;
     std::set<std::string> keys = {};
-    bool has_key = false;  // the next value is that of the last row
+    bool has_key = false;  // the next value belongs to the last row
   };
 
   void fail(const YAML::Mark& mark, std::string_view what) {
@@ -98,7 +98,7 @@ class Builder : public YAML::EventHandler {
     }
     return !error_;
   }
-  // What was begun last is whole: it goes to where it belongs.
+  // The last begun node is complete: adds it to its parent.
   void end() {
     if (error_ || documents_ > documents_max_) return;
     Open done = std::move(open_.back());
@@ -148,8 +148,8 @@ std::string the(std::string_view what) {
   return std::string(what);
 }
 
-// yaml-cpp takes a quote that never ends for one that ends with the file, if that ends with a new
-// line (0.7.0). Without blanks at its end such a file is refused.
+// yaml-cpp treats a quote that never ends as ended at the end of a file with a final newline
+// (0.7.0). Without blanks at its end such a file is refused.
 bool has_open_quote(std::string_view whole, int documents_max) {
   const size_t end = whole.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return false;
@@ -196,7 +196,7 @@ Result<std::vector<Node>> parse(std::string_view whole, std::string_view what, s
     }
     return builder.take();
   } catch (const YAML::Exception& e) {
-    // It reads on behind what is wrong for us, to where it gives up itself.
+    // The parser continues after an error of ours, until it stops by itself.
     if (builder.error()) return *builder.error();
     return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", printable(e.msg)));
   } catch (const std::exception& e) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What people write in files (jobs, apps, scenarios) as a plain tree with line numbers. YAML, of
-// which JSON is a subset; the parser stays behind this header.
+// Files that people write (jobs, apps, scenarios) as a plain tree with line numbers. YAML, of which
+// JSON is a subset; the parser is hidden by this header.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,17 +32,17 @@ struct Row {
   Node value = {};
 };
 
-// Bounds of one document: tables within tables, and nodes with what aliases repeat.
+// Bounds of one document: nested tables, and nodes including those that aliases repeat.
 inline constexpr size_t kDepthMax = 64;
 inline constexpr size_t kNodesMax = 4'000'000;
 
-// The one document of `text`. `what` names it in errors, as in "a job file". Errors:
+// Parses the only document of `text`. `what` names it in errors, as in "a job file". Errors:
 // kInvalidArgument with the line: not YAML, more than `bytes_max`, no document or several, a key
-// that is given twice or is no text, a bound exceeded.
+// that is given twice or is not text, a bound exceeded.
 Result<Node> parse_document(std::string_view text, std::string_view what, size_t bytes_max);
-// Its documents, separated by lines of `---`, with the lines of the whole text. At least one and at
-// most `documents_max`; a document without content is left out. Aliases do not reach from one
-// document into another. Errors: as parse_document().
+// Parses its documents, separated by lines of `---`, with the lines of the whole text. At least one
+// and at most `documents_max`; an empty document is left out. Aliases do not reach into another
+// document. Errors: as parse_document().
 Result<std::vector<Node>> parse_documents(std::string_view text, std::string_view what,
                                           size_t bytes_max, int documents_max);
 

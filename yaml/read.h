@@ -1,6 +1,6 @@
 #pragma once
 
-// From a document's nodes to values, with errors that say the line, the key, and what is allowed.
+// From a document's nodes to values, with errors that give the line, the key, and what is allowed.
 // All errors are kInvalidArgument.
 
 #include <cstdint>
@@ -26,13 +26,13 @@ Result<std::string> text_of(std::string_view key, const Node& node);
 // A list of texts, or one.
 Result<std::vector<std::string>> texts_of(std::string_view key, const Node& node);
 
-// Calls `read` with each row of a table, whose keys must be among `keys`; without any, each is a
-// name that the file chooses. `what` names the table in errors.
+// Calls `read` with each row of a table, whose keys must be among `keys`; if `keys` is empty, each
+// key is a name that the file chooses. `what` names the table in errors.
 using Keys = std::vector<std::string_view>;
 using ReadRow = std::function<Result<void>(const std::string& key, const Node& value)>;
 Result<void> read_table(std::string_view what, const Node& table, const Keys& keys,
                         const ReadRow& read);
-// Calls `read` with each entry of a list. Nothing is an empty one.
+// Calls `read` with each entry of a list. A missing value is an empty list.
 using ReadEntry = std::function<Result<void>(const Node& entry)>;
 Result<void> read_list(std::string_view key, const Node& node, const ReadEntry& read);
 
@@ -41,7 +41,7 @@ Result<void> read_whole(std::string_view key, const Node& node, int64_t min, int
                         int64_t& place);
 Result<void> read_duration(std::string_view key, const Node& node, Duration& place);
 
-// By a parser of text, Result<T>(std::string_view).
+// Uses a parser of text, Result<T>(std::string_view).
 template <class Parse, class T>
 Result<void> read_value(std::string_view key, const Node& node, const Parse& parse, T& place) {
   const Result<std::string> value = text_of(key, node);

@@ -50,7 +50,7 @@ bool is_type(std::string_view type, const Node& value) {
   return type == "string";
 }
 
-// What a value of these types is, for people.
+// The form of a value of these types, for people.
 std::string words_of(const std::vector<std::string_view>& types, const std::string& what) {
   const auto has = [&](std::string_view type) {
     return std::find(types.begin(), types.end(), type) != types.end();

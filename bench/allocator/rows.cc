@@ -1,5 +1,5 @@
-// The cases of the table in bench/RESULTS.md: large clusters in each mode, from everything free to
-// everything offered, and what one change costs then. bench/decisions runs each alone.
+// The cases of the table in bench/RESULTS.md: large clusters in each mode, from all resources free
+// to all offered, and then the cost of one change. bench/decisions runs each case alone.
 
 #include <memory>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kQuotaRoles = 3'000;
 
-// Of the process from its beginning: of this case if it runs alone.
+// The peak of the process since its start: of this case if it runs alone.
 double peak_mib() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -51,7 +51,7 @@ void all_free(benchmark::State& state, const WorldOptions& options) {
   state.counters["offers"] = static_cast<double>(offers);
 }
 
-// Everything is offered; one offer comes back and the decision offers it again.
+// Everything is offered; one offer is returned, and the decision offers it again.
 void freed(benchmark::State& state, const WorldOptions& options) {
   World& world = full_world(options, false);
   int64_t offers = 0;
@@ -109,7 +109,7 @@ BENCHMARK(quota_freed_open)->Unit(benchmark::kMicrosecond);
 BENCHMARK(quota_all_free_asks)->Unit(benchmark::kMillisecond)->Iterations(1);
 BENCHMARK(quota_freed_asks)->Unit(benchmark::kMicrosecond);
 
-// An allocator without agents hears of each role's guarantee and limit.
+// Declares each role's guarantee and limit to an allocator without agents.
 void quota_declare_roles(benchmark::State& state) {
   const RoleTable roles = quota_roles(kQuotaRoles);
   for (auto _ : state) {
@@ -143,7 +143,7 @@ void tasks_until_full_settle(benchmark::State& state) {
   }
   state.counters["tasks"] = static_cast<double>(tasks);
 }
-// Then one task ends, the decision offers what it used, and the offer is accepted.
+// Then one task ends, the decision offers its resources, and the offer is accepted.
 void task_ends(benchmark::State& state) {
   World& world = full_world(small_tasks(state), true);
   for (auto _ : state) {
@@ -193,7 +193,7 @@ BENCHMARK(placed_task_ends)
     ->Unit(benchmark::kMicrosecond)
     ->ArgsProduct({{1'000}, {100}, {0, 1, 2, 3, 4}});
 
-// Each framework declines each offer for an hour, until nothing is left to offer.
+// Each framework declines each offer for an hour, until there are no more offers.
 void all_declined(benchmark::State& state) {
   int64_t offers = 0;
   for (auto _ : state) {

@@ -1,6 +1,6 @@
-// How much a decision costs. The steady state: the cluster is full, everybody wants more; one task
-// ends, what it held is granted to whoever is first, and the offer is accepted. Time per such cycle
-// (release, decide, settle).
+// The cost of a decision in the steady state: the cluster is full, and all frameworks want more.
+// One task ends, its resources are granted to the first framework, and the offer is accepted. Time
+// per such cycle (release, decide, settle).
 
 #include <deque>
 #include <utility>
@@ -23,7 +23,7 @@ struct Cluster {
     TaskId id;
   };
 
-  // With `mixed` shapes of 1, 2 and 4 CPUs, so that much of what becomes free fits only some.
+  // If `mixed`, shapes of 1, 2 and 4 CPUs, so that many freed slices fit only some asks.
   Cluster(int64_t agents, int64_t frameworks, bool mixed) {
     for (int64_t i = 0; i < agents; ++i) {
       allocator.set_agent(AgentId(text("agent-", 100'000 + i)),
@@ -44,7 +44,7 @@ struct Cluster {
     }
   }
 
-  // Accepts all grants of one decision. Returns how many tasks there were.
+  // Accepts all grants of one decision. Returns the number of tasks.
   int64_t decide_and_accept() {
     int64_t count = 0;
     const Decision decision = allocator.decide(now);
@@ -101,7 +101,7 @@ BENCHMARK(one_task_ends)
     ->Args({10'000, 1'000, 0})
     ->Args({10'000, 1'000, 1});
 
-// From nothing to a full cluster in one decision; time per task given.
+// From an empty to a full cluster in one decision; time per task.
 void fill_an_empty_cluster(benchmark::State& state) {
   int64_t tasks = 0;
   for (auto _ : state) {
@@ -122,7 +122,8 @@ BENCHMARK(fill_an_empty_cluster)
     ->Args({1'000, 100})
     ->Args({10'000, 1'000});
 
-// All offers have been declined for an hour; one agent's worth becomes free and is declined again.
+// All offers have been declined for an hour; one agent's resources become free and are declined
+// again.
 void everything_declined(benchmark::State& state) {
   Allocator allocator{AllocatorOptions{.is_audited = false}};
   Time now = Time() + seconds(1);
@@ -153,7 +154,7 @@ BENCHMARK(everything_declined)
     ->ArgNames({"agents", "open frameworks"})
     ->Args({100, 10})
     ->Args({10'000, 50})
-    ->Iterations(10'000);  // Each run of the function first lets everything be declined.
+    ->Iterations(10'000);  // each run of the function first declines all offers
 
 }  // namespace
 }  // namespace proffer

@@ -1,7 +1,7 @@
 #pragma once
 
-// The cluster of the allocator's benchmarks: equal agents, frameworks that want as much as they can
-// get, and everything offered or accepted.
+// The cluster of the allocator's benchmarks: equal agents, and frameworks that want as much as they
+// can get. All resources are offered or accepted.
 
 #include <cstdint>
 #include <map>
@@ -20,8 +20,8 @@ struct WorldOptions {
   OfferMode mode = OfferMode::kAsks;
   Roles roles = Roles::kEach;
   bool quota = false;  // the roles are quota_roles()
-  // What the asks want: tasks of a whole agent; tasks of a quarter; or tasks of 1, 2 or 4 CPUs and
-  // as many GiB, by the framework's number, on agents of 16 CPUs and 16 GiB.
+  // The wants of the asks: tasks of a whole agent; tasks of a quarter; or tasks of 1, 2 or 4 CPUs
+  // and as many GiB, by the framework's number, on agents of 16 CPUs and 16 GiB.
   enum class Tasks : uint8_t { kWholeAgent, kQuarter, kMixed };
   Tasks tasks = Tasks::kWholeAgent;
   Placement placement = Placement::kBestFit;
@@ -39,7 +39,7 @@ class World {
 
   // One decision. The offers are outstanding afterwards. Returns their number.
   int64_t decide();
-  // Accepts the outstanding offers: each task that an offer was made for is launched. Returns the
+  // Accepts the outstanding offers: launches each task for which an offer was made. Returns the
   // number of tasks.
   int64_t accept();
   // The framework returns one outstanding offer, drawn at random, without a filter.
@@ -77,9 +77,9 @@ class World {
   Time now_ = Time() + seconds(1);
 };
 
-// The world in which everything has been offered (and, with `accepted`, accepted): the one of the
-// call before if its options were the same, because google-benchmark calls each case several times
-// and the first decision may take seconds.
+// A world in which all resources have been offered (and, with `accepted`, accepted). It is the one
+// of the previous call if the options are the same, because google-benchmark calls each case
+// several times and the first decision may take seconds.
 World& full_world(const WorldOptions& options, bool accepted);
 
 }  // namespace proffer::bench

@@ -1,7 +1,7 @@
-// Simulated machines: the production core of the agent on a real connection, with executors that
-// are a few lines here. They say hello at once, every task runs at once and finishes after the
-// phase's time. Read SimAgent::handle first. Checkpoints are made by the core and not written: a
-// figure of the master should not wait for a hundred agents' disk.
+// Simulated machines: the production core of the agent on a real connection, with executors of a
+// few lines here. They send their hello at once; every task runs at once and finishes after the
+// phase's time. Read SimAgent::handle first. The core makes checkpoints, but they are not written,
+// so that the disk does not slow down a hundred agents on one machine.
 
 #include <deque>
 #include <map>
@@ -121,7 +121,7 @@ class SimAgent {
   void on(const SendToMaster& send) {
     const Result<std::span<const std::byte>> frame = encoder_.encode(send.envelope);
     CHECK(frame) << frame.error().message();
-    // Before it leaves: the offer may come to another process sooner than we go on.
+    // Before it is sent: another process may receive the offer before this one continues.
     if (const auto* update = std::get_if<proto::Update>(&*send.envelope.message)) {
       if (proto::is_terminal(update->status.state)) {
         const uint64_t number = slots_.freed.load(std::memory_order_relaxed);
@@ -136,7 +136,7 @@ class SimAgent {
   void on(const ResetMaster&) { dealer_.reset("asked by the core"); }
   void on(const SendToExecutor& send) {
     const auto* run = std::get_if<proto::RunTask>(&*send.envelope.message);
-    if (run == nullptr) return;  // Acknowledgements and heartbeats.
+    if (run == nullptr) return;  // acknowledgements and heartbeats
     const TaskId& task = run->spec.id;
     tell(send.peer, task, proto::TaskState::kRunning, 1);
     if (phase_.task_nanos == 0) return tell(send.peer, task, proto::TaskState::kFinished, 2);
@@ -156,8 +156,8 @@ class SimAgent {
   void on(const KillExecutor& kill) {
     handle(ExecutorExited{kill.framework, kill.executor, kill.run, {}, 9});
   }
-  void on(const LimitExecutor&) {}  // Nothing here takes anything.
-  // What concerns executors of an earlier life: these agents have none.
+  void on(const LimitExecutor&) {}  // limits are not enforced here
+  // Actions for executors of an earlier life: these agents have none.
   template <class Action>
   void on(const Action&) {
     LOG(FATAL) << "an agent that began anew deals with leftovers";

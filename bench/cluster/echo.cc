@@ -1,5 +1,5 @@
-// The floor under the master's latencies: the same Router and Dealers, as many peers, the same rate
-// and size of frames, and nothing in between but a Router that sends each frame back.
+// The lower bound of the master's latencies: the same Router and Dealers, as many peers, the same
+// rate and size of frames, with only a Router that returns each frame.
 
 #include <algorithm>
 #include <cstring>
@@ -64,7 +64,7 @@ void run_echo_clients(const Echo& echo, Shared& shared) {
   std::vector<std::byte> frame(static_cast<size_t>(std::max<int64_t>(echo.frame_bytes, 8)));
   int64_t sent = 0;
   size_t next = 0;
-  // As the ends of tasks come: what is due in a millisecond leaves together.
+  // Like the ends of tasks: the frames that are due in a millisecond are sent together.
   Timer control(loop, [&] {
     if (shared.stop) return loop.stop();
     if (connected == echo.peers) {

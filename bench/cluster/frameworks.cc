@@ -1,6 +1,6 @@
-// Simulated frameworks: the production core of the scheduler's driver on a real connection. Every
-// offer is used for as many tasks as it was made for, and every update is acknowledged by the
-// driver. Read SimFramework::on_offers first.
+// Simulated frameworks: the production core of the scheduler driver on a real connection. Every
+// offer is used for all the tasks for which it was made, and the driver acknowledges every update.
+// Read SimFramework::on_offers first.
 
 #include <algorithm>
 #include <deque>
@@ -22,9 +22,9 @@ namespace {
 
 using namespace sdk;  // the driver's events and actions
 
-// Each framework asks once in so many turns of the pacing timer, in turn with the others.
+// Each framework asks once in this time, in turn with the others.
 constexpr int64_t kAskEveryNanos = 10'000'000;
-// The driver refuses accepts of more launches than one message takes; an offer is for fewer.
+// The driver refuses accepts with more launches than fit into one message; an offer has fewer.
 constexpr int64_t kTasksOfAcceptMax = 768;
 
 class SimFramework {
@@ -56,7 +56,7 @@ class SimFramework {
     dealer_.connect();
   }
 
-  // Wants `count` tasks more.
+  // Asks for `count` more tasks.
   void ask(int64_t count) {
     count = std::min(count, total_ - asked_);
     if (count <= 0) return;
@@ -114,8 +114,8 @@ class SimFramework {
     }
   }
 
-  // One accept for all offers of one message, as a framework in a hurry would do; more only where
-  // their tasks would not fit in one.
+  // One accept for all offers of one message, as a fast framework would do; several only if their
+  // tasks do not fit into one.
   void on_offers(const proto::Offers& message) {
     const int64_t now = monotonic_nanos();
     proto::Accept accept;
@@ -145,16 +145,16 @@ class SimFramework {
       if (is_warm(now)) shared_.ask_to_offer.add(now - asked_at_.front());
       asked_at_.pop_front();
     }
-    if (phase_.asks_per_second > 0) return;  // There is room: slots wait for asks.
+    if (phase_.asks_per_second > 0) return;  // there is room: slots wait for asks
     // "agent-17"
     const size_t number = static_cast<size_t>(std::stoll(agent.str().substr(6)));
     FreedSlots& slots = shared_.slots[number];
     const uint64_t from = slots.offered.fetch_add(static_cast<uint64_t>(count));
     const uint64_t freed = slots.freed.load(std::memory_order_acquire);
     for (uint64_t slot = from; slot < from + static_cast<uint64_t>(count); ++slot) {
-      if (slot < static_cast<uint64_t>(phase_.slots)) continue;  // Free from the start.
+      if (slot < static_cast<uint64_t>(phase_.slots)) continue;  // free from the start
       const uint64_t at = slot - static_cast<uint64_t>(phase_.slots);
-      if (at >= freed || freed - at > kFreedKept) continue;  // Overwritten: not known any more.
+      if (at >= freed || freed - at > kFreedKept) continue;  // overwritten, so no longer known
       const int64_t freed_at = slots.at[at % kFreedKept].load(std::memory_order_relaxed);
       if (is_warm(freed_at)) shared_.free_to_offer.add(now - freed_at);
     }
@@ -163,7 +163,7 @@ class SimFramework {
   proto::TaskSpec next_task(int64_t now) {
     launched_at_.push_back(now);
     ++shared_.launched;
-    // Tasks of one framework share an executor on each agent, as those of a warm executor do.
+    // Tasks of one framework share an executor on each agent, like those of a warm executor.
     return {.id = TaskId(text("task-", launched_at_.size() - 1)),
             .ask = kAsk,
             .shape = ResourceVector::of(1'000, 1'024'000),
@@ -187,7 +187,7 @@ class SimFramework {
     } else {
       LOG_FIRST_N(ERROR, 5) << status.task.str() << ": " << status.message;
       ++shared_.not_finished;
-      // The driver asks for a refused one again.
+      // the driver asks for a refused task again
       if (status.state != proto::TaskState::kRefused) ++ended_;
     }
     if (is_done()) {
@@ -230,7 +230,7 @@ void run_frameworks(const Phase& phase, int index, Shared& shared) {
     frameworks.push_back(std::make_unique<SimFramework>(loop, phase, number, encoder, shared));
   }
   int subscribed = 0;
-  size_t next = 0;    // whose turn it is to ask
+  size_t next = 0;    // the next framework to ask
   int64_t asked = 0;  // by all of this process
   int64_t began_at = 0;
   const int64_t per_second = phase.asks_per_second / phase.framework_processes;
@@ -252,7 +252,7 @@ void run_frameworks(const Phase& phase, int index, Shared& shared) {
       }
     }
     if (per_second == 0) return control.arm(loop.now() + milliseconds(10));
-    // In whole seconds and the rest, so that nothing overflows.
+    // Whole seconds and the rest are computed separately, to avoid an overflow.
     const int64_t due = (monotonic_nanos() - began_at) / 1'000 * per_second / 1'000'000;
     if (due > asked) {
       frameworks[next]->ask(due - asked);
@@ -291,7 +291,7 @@ void run_probe(const Phase& phase, Shared& shared) {
     }
     if (framework.is_running()) {
       shared.probe_running_at = monotonic_nanos();
-      return;  // Later probes tell their own.
+      return;  // later probes report their own latency
     }
     control.arm(loop.now() + milliseconds(1));
   });

@@ -20,14 +20,14 @@ namespace proffer::bench {
 inline constexpr int64_t kSecond = 1'000'000'000;  // in nanoseconds
 
 void nap();  // 2 ms
-// Waits for `condition`; ends the program if it does not come to hold.
+// Waits for `condition`; ends the program if it does not hold in time.
 void wait_until(const char* what, int64_t seconds_max, const std::function<bool()>& condition);
 
 // A forked process that ends with this one.
 pid_t fork_body(const std::function<void()>& body);
 // Ends the program if one of them fails.
 void wait_for_end(const std::vector<pid_t>& pids);
-// Ends the program if one of these has ended; leaves it to be waited for.
+// Ends the program if one of these has ended; does not reap it.
 void check_running(const std::vector<pid_t>& pids);
 
 // In microseconds, by all threads.
@@ -36,21 +36,21 @@ int64_t cpu_micros(const std::vector<pid_t>& pids);
 // "VmRSS" or "VmHWM", in KiB.
 int64_t memory_kib(pid_t pid, const std::string& what);
 
-// A master on free ports, with a directory of its own.
+// A master on free ports, with its own directory.
 class MasterProcess {
  public:
-  // Returns when it serves: by these keys, or plainly on loopback.
+  // Returns when the master serves: with these keys, or without encryption on loopback.
   explicit MasterProcess(const test::Words& flags, const std::optional<ClusterKeys>& keys = {});
 
   pid_t pid() const { return process_->pid(); }
   uint16_t port() const { return port_; }
-  // The page of /metrics, with the head of the answer.
+  // The page of /metrics, with the header of the answer.
   std::string metrics() const;
-  // A quantile ("0.99") of its own measure of free → offered, in nanoseconds.
+  // A quantile ("0.99") of the master's own measurement of free → offered, in nanoseconds.
   int64_t decision_nanos(const std::string& quantile) const;
-  // kill -9, and its end.
+  // kill -9, and waits for its end.
   void kill();
-  // Another process with the same directory and ports, after kill(). Returns at once.
+  // Starts another process with the same directory and ports, after kill(). Returns at once.
   void start_again();
 
  private:

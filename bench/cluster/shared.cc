@@ -20,8 +20,8 @@ std::vector<int64_t> Samples::values() const {
   return {nanos.begin(), nanos.begin() + static_cast<std::ptrdiff_t>(kept)};
 }
 
-// Fresh anonymous pages are zero, which is the state that every member begins with. Nothing is
-// constructed, so what is never used takes no memory.
+// Fresh anonymous pages are zero, which is the initial state of every member. Nothing is
+// constructed, so unused parts take no memory.
 SharedMapping::SharedMapping() {
   void* memory =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

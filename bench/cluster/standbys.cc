@@ -1,5 +1,4 @@
-// Masters that stand by and follow the event log, without a ZooKeeper: to the leader they are what
-// real ones are.
+// Standbys that follow the event log, without a ZooKeeper: for the leader they are like real ones.
 
 #include <filesystem>
 

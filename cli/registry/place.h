@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the registry lies that a command is about: in the directory of a master that is alone, or
-// in the ZooKeeper of several masters.
+// The place of the registry on which a command works: the directory of a single master, or the
+// ZooKeeper of several masters.
 
 #include <cstdint>
 #include <optional>
@@ -19,25 +19,25 @@ class RegistryPlace {
  public:
   // --data-dir, --zk, --zk-secret-file
   void declare(Arguments& arguments);
-  // Once they are parsed. Errors are those of usage.
+  // Call it after parsing. Errors are those of usage.
   Result<void> settle();
 
   // For people: the directory, or SERVERS/PATH.
   std::string name() const;
 
-  // What it holds; a master may be using it. Errors: as RegistryFile::read_directory() and
+  // The registry's content; a master may be using it. Errors: as RegistryFile::read_directory() and
   // ZooKeeperRegistry::read().
   Result<RegistrySnapshot> read() const;
 
-  // Both need that no master uses it, and return what it holds then: the next master's epoch is one
-  // above. Errors: as RegistryFile::open() and ZooKeeperRegistry::change(), and:
+  // Both require that no master uses the registry. They return its new content; the next master's
+  // epoch is one higher. Errors: as RegistryFile::open() and ZooKeeperRegistry::change(), and:
 
-  // The next epoch is far above all that are known. `replaces`: sets aside what is in the
-  // directory. kAlreadyExists: there is a registry.
+  // The next epoch is far above all known ones. `replaces`: sets aside the files in the directory.
+  // kAlreadyExists: there is a registry.
   Result<RegistrySnapshot> restore(const RegistrySnapshot& dump, bool replaces) const;
 
-  // `cluster`: makes the registry one of it. `accepts_older`: also if the directory's lacks
-  // commits. kFailedPrecondition: the registry is beyond `epoch`.
+  // `cluster`: makes the registry one of this cluster. `accepts_older`: also if the directory's
+  // registry lacks commits. kFailedPrecondition: the registry is beyond `epoch`.
   Result<RegistrySnapshot> set_epoch(int64_t epoch, const std::optional<ClusterId>& cluster,
                                      bool accepts_older) const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A file that leads a browser to a link. Command lines can be read by all users of a machine, and
-// the link has a key: so the browser is given the file, which its user alone may read.
+// A file that sends a browser to a link. The link contains a key, and all users of a machine can
+// read command lines. So the browser gets this file, which only its user may read.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace proffer::cli {
 
 class LinkFile {
  public:
-  // In a directory of its own below $XDG_RUNTIME_DIR, or that of temporary files. Errors:
+  // In a new directory below $XDG_RUNTIME_DIR, or below the directory of temporary files. Errors:
   // kUnavailable.
   static Result<LinkFile> write(std::string_view link);
   LinkFile(LinkFile&& other) noexcept;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which browser may ask (ADR 0131): a link has a key that works once and for a short time, and
-// becomes the token of a session, which lasts as long as the process. Pure.
+// The browsers that may send requests (ADR 0131). A link has a key that works once and for a short
+// time. The key is exchanged for the token of a session, which lasts as long as the process. Pure.
 
 #include <cstddef>
 #include <string>
@@ -18,15 +18,15 @@ inline constexpr size_t kUiSessionsMax = 8;
 
 class UiSessions {
  public:
-  // The key of the next link. The one before works no longer.
+  // The key of the next link. The previous one becomes invalid.
   void offer(std::string key, Time now);
-  // The key is traded for `token`. Errors: kPermissionDenied: it is not that of the link, was used,
-  // or is too old; kResourceExhausted: kUiSessionsMax sessions have begun.
+  // Exchanges the key for `token`. Errors: kPermissionDenied: the key is not that of the link, was
+  // used, or is too old; kResourceExhausted: kUiSessionsMax sessions have begun.
   Result<void> begin(std::string_view key, std::string token, Time now);
   bool is_known(std::string_view token) const;
 
  private:
-  std::string key_ = {};  // empty: none works
+  std::string key_ = {};  // empty: no key is valid
   Time offered_ = {};
   std::vector<std::string> tokens_ = {};
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// One request to an HTTP server at a Unix socket, whose answer is read as it comes.
+// One request to an HTTP server at a Unix socket. The answer is read as it comes.
 
 #include <cstddef>
 #include <functional>
@@ -24,24 +24,24 @@ struct UpstreamHead {
   std::string_view header(std::string_view name) const;  // empty: there is none
 };
 
-// Loop thread. Each of the functions may destroy it in a later turn, and not at once.
+// Loop thread. Each of the functions may destroy it in a later turn, but not at once.
 class Upstream {
  public:
   struct Heard {
     std::function<void(const UpstreamHead&)> head = {};
     std::function<void(std::string_view bytes)> body = {};
-    // The answer is whole, or why it is not. Nothing is called after it.
+    // The answer is whole, or the error. No function is called after it.
     std::function<void(Result<void>)> end = {};
   };
-  // `request` is of HTTP 1.0, so the answer's body ends with the connection. Does not
-  // block. Errors: kUnavailable: nobody is there, or too many wait there.
+  // `request` is HTTP 1.0, so the answer's body ends with the connection. Does not block. Errors:
+  // kUnavailable: no server listens there, or too many clients wait.
   static Result<std::unique_ptr<Upstream>> start(Loop& loop, const std::string& socket,
                                                  std::string request, Heard heard);
   ~Upstream();
   Upstream(const Upstream&) = delete;
   Upstream& operator=(const Upstream&) = delete;
 
-  // Reads nothing, or goes on.
+  // Stops or resumes reading.
   void pause();
   void resume();
 
@@ -55,11 +55,11 @@ class Upstream {
   void want();
 
   Fd fd_;
-  std::string request_;  // the part that is still to be sent
+  std::string request_;  // the part that is not sent yet
   Heard heard_;
   std::string head_ = {};
   bool has_head_ = false;
-  std::optional<size_t> length_ = {};  // that the head told
+  std::optional<size_t> length_ = {};  // from the head
   size_t got_ = 0;
   bool is_paused_ = false;
   bool is_over_ = false;

@@ -8,7 +8,7 @@
 namespace proffer::cli {
 
 struct WebFile {
-  std::string_view path = {};  // "/style.css"; of index.html "/"
+  std::string_view path = {};  // "/style.css"; "/" for index.html
   std::string_view type = {};
   std::string_view etag = {};  // with its quotes
   std::string_view body = {};

@@ -1,9 +1,9 @@
 #pragma once
 
-// Counts the primes below a million in twenty tasks of an executor of its own (prime_executor.h):
-// on each agent one process runs all of them. What a task needs comes with TaskSpec::data, what it
-// found with TaskStatus::data; and at the end the executors are asked what they did, by message.
-// Apart from main() so that tests/sdk_testing/primes_test.cc can run it in a SimCluster.
+// Counts the primes below a million in twenty tasks of its own executor (prime_executor.h): on each
+// agent one process runs all of them. A task's input is in TaskSpec::data, its result in
+// TaskStatus::data; at the end the executors report their work in messages. It is separate from
+// main() so that tests/sdk_testing/primes_test.cc can run it in a SimCluster.
 
 #include <cstdint>
 #include <map>
@@ -49,7 +49,7 @@ class CountPrimes {
                          .ask = fill.ask,
                          .shape = *proffer::parse_shape(kShape),
                          .executor = command_,
-                         .executor_id = executor_,  // the same one: they share a process
+                         .executor_id = executor_,  // the same for all, so they share a process
                          .data = std::to_string(from) + " " + std::to_string(from + kWidth)});
       }
     }
@@ -69,8 +69,8 @@ class CountPrimes {
       out_ << task.task.str() << " is " << to_text(task.state) << ": " << task.message << std::endl;
       return self_.stop(1);
     }
-    // It never ran, or its executor or agent is gone: another task counts its range. The ask of one
-    // that was refused wants it again by itself.
+    // It never ran, or its executor or agent is gone: another task counts its range. The ask of a
+    // refused task wants it again by itself.
     todo_.push_back(ranges_.at(task.task));
     if (task.state != kRefused) self_.ask("range", kShape, std::ssize(todo_));
   }
@@ -80,7 +80,7 @@ class CountPrimes {
     for (const proffer::AgentId& agent : agents_) {
       self_.message(agent, executor_, "what did you do?");
     }
-    // Messages are best effort, unlike updates: nobody waits for one for ever.
+    // Messages are best effort, unlike updates, so the wait for them has a limit.
     self_.after(proffer::seconds(30), [this] { self_.stop(); });
   }
 
@@ -88,12 +88,12 @@ class CountPrimes {
   std::string command_;
   std::ostream& out_;
   const proffer::ExecutorId executor_{"primes"};
-  std::map<proffer::TaskId, int> ranges_;  // by task, where its range begins
-  std::vector<int> todo_;                  // beginnings of ranges that no task has
+  std::map<proffer::TaskId, int> ranges_;  // by task: where its range begins
+  std::vector<int> todo_;                  // beginnings of ranges without a task
   int named_ = 0;
   int finished_ = 0;
   int64_t primes_ = 0;
-  std::set<proffer::AgentId> agents_;  // whose executors have not told what they did
+  std::set<proffer::AgentId> agents_;  // agents whose executors have not reported their work
 };
 
 }  // namespace examples

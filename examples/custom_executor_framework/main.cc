@@ -1,4 +1,4 @@
-// Counts primes in tasks of an executor of its own, prime_executor: see count_primes.h.
+// Counts primes in tasks of its own executor, prime_executor: see count_primes.h.
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -7,7 +7,7 @@
 #include "sdk/scheduler.h"
 
 int main(int argc, char** argv) {
-  // The agent runs it as a shell command line in a sandbox, so the path must be whole.
+  // The agent runs it as a shell command line in a sandbox, so the path must be absolute.
   const std::filesystem::path self_path = std::filesystem::read_symlink("/proc/self/exe");
   const std::string command =
       "exec '" + (self_path.parent_path() / "prime_executor").string() + "'";

@@ -1,8 +1,8 @@
 #pragma once
 
-// What prime_executor does: runs the tasks of custom_executor_framework, several at a time, in one
-// process. A task's data is "FROM TO"; its update says how many primes there are from FROM until
-// below TO. Apart from main() so that tests/sdk_testing/primes_test.cc can run it in a SimCluster.
+// The executor of custom_executor_framework: runs its tasks, several at a time, in one process. A
+// task's data is "FROM TO"; its update has the number of primes from FROM until below TO. It is
+// separate from main() so that tests/sdk_testing/primes_test.cc can run it in a SimCluster.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ inline void run_prime_tasks(proffer::sdk::Executor& self) {
       return self.failed(id, "its data must be 'FROM TO', not '" + task.spec.data + "'");
     }
     self.running(id);
-    // What takes long runs aside: this thread goes on talking to the agent.
+    // Long work runs on another thread; this one keeps the connection to the agent.
     auto primes = std::make_shared<int64_t>(0);
     self.run_aside(
         [=] {

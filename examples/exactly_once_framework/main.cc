@@ -1,6 +1,6 @@
-// Runs each line of a file (--commands=FILE) once, however often it and the master are killed. With
-// its session file it is the same framework when it is started again, and goes on. Ctrl-C ends it
-// and its tasks; SIGHUP leaves them for the next life.
+// Runs each line of a file (--commands=FILE) once, however often it and the master are killed.
+// Restarted with its session file it is the same framework, and continues. Ctrl-C ends it and its
+// tasks; SIGHUP leaves them for the next life.
 #include <csignal>
 #include <fstream>
 #include <iostream>

@@ -1,12 +1,12 @@
 #pragma once
 
-// Runs each of some commands exactly once over all lives of its scheduler and of the master. Apart
-// from main() so that tests/sdk_testing/examples_test.cc can run it in a SimCluster.
+// Runs each of some commands exactly once over all lives of its scheduler and of the master. It is
+// separate from main() so that tests/sdk_testing/examples_test.cc can run it in a SimCluster.
 //
-// The id of a task says which command it runs, and the framework remembers its tasks
-// (SchedulerOptions::remembers_tasks). So a life needs no file of its own: it waits until all tasks
-// are known, lists the commands that were begun, and asks for the others. Should a message be lost,
-// and with it the knowledge that a command was begun, the master refuses to begin it again.
+// The id of a task identifies its command, and the framework remembers its tasks
+// (SchedulerOptions::remembers_tasks). So a life needs no file: it waits until all tasks are known,
+// lists the commands that were begun, and asks for the others. If a message is lost, and with it
+// the knowledge that a command was begun, the master refuses to begin it again.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ class RunOnce {
     return proffer::TaskId("command-" + std::to_string(command));
   }
 
-  // The commands that this and earlier lives began: pages of the framework's store.
+  // Lists the commands that this and earlier lives began, from pages of the framework's store.
   void list(const std::string& after) {
     using Outcomes = proffer::Result<std::vector<proffer::proto::StoreResult::Outcome>>;
     self_.store({proffer::sdk::list("tasks/", after)}, [this](const Outcomes& got) {
@@ -61,7 +61,7 @@ class RunOnce {
     self_.stop();
   }
 
-  // The tasks run on; a later life goes on.
+  // The tasks continue to run; a later life resumes.
   void fail(const std::string& why) {
     out_ << why << std::endl;
     self_.detach(1);
@@ -82,8 +82,8 @@ class RunOnce {
     self_.accept(offer, std::move(tasks));
   }
 
-  // `refused` is the only end after which a command may be begun: it was not. Of one that is lost
-  // nobody knows how far it came; a person decides. An invalid one would be refused for ever.
+  // Only after `refused` may a command be begun again, since it was not begun. The progress of a
+  // lost command is unknown, so a person must decide. An invalid one would be refused forever.
   void hear(const proffer::proto::TaskStatus& task) {
     if (task.reason == proffer::proto::TaskReason::kTaskInvalid) {
       return fail(task.task.str() + " cannot be started: " + task.message);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Keeps three tasks running over all lives of its scheduler. Apart from main() so that
+// Keeps three tasks running over all lives of its scheduler. It is separate from main() so that
 // tests/sdk_testing/guide_test.cc can run it in a SimCluster.
 
 #include <algorithm>
@@ -19,12 +19,12 @@ inline void keep_three(proffer::sdk::Scheduler& self, std::ostream& out) {
   namespace proto = proffer::proto;
   using Outcomes = proffer::Result<std::vector<proto::StoreResult::Outcome>>;
 
-  // Which of its lives this is, counted in the framework's store; 0: not known yet.
+  // The number of this life, counted in the framework's store; 0: not known yet.
   auto life = std::make_shared<int64_t>(0);
 
-  // What runs is compared with what should, and the difference is asked for or killed. It does not
-  // matter which life launched a task, or why one too many is there (its agent was away and came
-  // back).
+  // Compares the running tasks with the wanted number, and asks for or kills the difference. It
+  // does not matter which life launched a task, or why there is one too many (its agent was away
+  // and came back).
   const auto look = [&self, life] {
     if (*life == 0 || !self.all_tasks_known()) return;
     const std::vector<proffer::TaskId> live = self.live_tasks();
@@ -34,17 +34,17 @@ inline void keep_three(proffer::sdk::Scheduler& self, std::ostream& out) {
 
   self.on_offer([&self](const proffer::Offer& offer) { self.launch(offer, "exec sleep 86400"); });
 
-  // The master may have been restarted, too, and agents be on their way to it.
+  // The master may have been restarted too, and its agents may still be reconnecting.
   self.on_all_tasks_known(look);
 
-  // After a restart each task that still exists is told once, by itself.
+  // After a restart each task that still exists is reported once.
   self.on_update([look, &out](const proto::TaskStatus& task) {
     out << task.task.str() << " is " << to_text(task.state) << std::endl;
-    if (task.state != proto::TaskState::kRefused) look();  // that one is asked for again by itself
+    if (task.state != proto::TaskState::kRefused) look();  // its ask wants it again
   });
 
-  // Sent when there is a session. The master answers in order: when it has answered this, it has
-  // also told the tasks that it knows of.
+  // Sent when there is a session. The master answers in order: before this answer it has reported
+  // the tasks that it knows.
   self.store({sdk::get("life")}, [&self, &out, life, look](const Outcomes& got) {
     if (!got) {
       out << "the store: " << got.error().message() << std::endl;

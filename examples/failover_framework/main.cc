@@ -1,5 +1,5 @@
-// A scheduler that may be killed at any time: with its session file it is the same framework when
-// it is started again, finds its tasks, and its state in the store. Ctrl-C ends it and its tasks;
+// A scheduler that may be killed at any time: restarted with its session file it is the same
+// framework, finds its tasks, and reads its state from the store. Ctrl-C ends it and its tasks;
 // SIGHUP leaves them for the next life.
 #include <csignal>
 #include <iostream>

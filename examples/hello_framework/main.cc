@@ -1,4 +1,4 @@
-// The smallest framework: five times "hello" on whatever is offered.
+// The smallest framework: prints "hello" five times on any offer.
 #include <iostream>
 
 #include "sdk/scheduler.h"
@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   hello.on_offer([&](const proffer::Offer& offer) { hello.launch(offer, "echo hello"); });
   hello.on_update([&](const proffer::proto::TaskStatus& task) {
     std::cout << task.task.str() << " is " << to_text(task.state) << std::endl;
-    // A refused launch is asked for again by itself; any other bad end is the end.
+    // A refused launch is wanted again by its ask; any other bad end ends the program.
     using enum proffer::proto::TaskState;
     if (!is_terminal(task.state) || task.state == kRefused) return;
     if (task.state != kFinished) hello.stop(1);

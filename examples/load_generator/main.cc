@@ -1,8 +1,8 @@
-// Many small tasks of many shapes, to measure a cluster with.
+// Runs many small tasks of many shapes, to measure a cluster.
 //
-//   --count=1000    tasks in all
-//   --shapes=10     so many different ones; the n-th takes n times 0.01 CPUs and 4 MiB
-//   --seconds=0     that each task takes
+//   --count=1000    tasks in total
+//   --shapes=10     number of shapes; the n-th is n times 0.01 CPUs and 4 MiB
+//   --seconds=0     run time of each task
 #include <cstdio>
 #include <map>
 #include <string>
@@ -29,9 +29,9 @@ int main(int argc, char** argv) {
   Time began;
   int64_t offers = 0;
   std::map<proto::TaskState, int64_t> ended;
-  // Asked for when there is a session, so that the time is that of the tasks.
+  // The asks are declared when there is a session, so that only the time of the tasks is measured.
   self.on_subscribed([&](const proto::Subscribed&) {
-    if (began != Time()) return;  // connected again; the SDK repeats the asks by itself
+    if (began != Time()) return;  // reconnected; the SDK repeats the asks
     began = self.now();
     self.ask_all(asks);
   });

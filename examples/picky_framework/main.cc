@@ -1,7 +1,7 @@
-// Ten tasks that want to run where their file is, on one host, in three ways: by classic offers, of
-// which it declines those of other hosts until its patience is over ("delay scheduling"); by an ask
-// that prefers the host, so that the master waits in its place; and by an ask that is constrained
-// to the host. Prints what each way costs in waiting and in locality.
+// Ten tasks that want to run on the host of their file, in three ways: with open offers, where the
+// framework declines other hosts until its patience is over ("delay scheduling"); with an ask that
+// prefers the host, so that the master waits instead; and with an ask that is constrained to the
+// host. Prints the waiting time and the locality of each way.
 //
 //   --host=agent-1      where the file is
 //   --patience_ms=500   how long the first two insist on that host
@@ -27,12 +27,12 @@ struct Measured {
   Duration waited = {};  // of all tasks together
 };
 
-// What both ways share: counts where each task goes and ends with the last one.
+// The common part of the ways: counts where each task goes, and ends with the last one.
 int run(sdk::Scheduler& self, const char* way, const AgentId& host, Measured& measured) {
   int left = kTasks;
   self.on_update([&](const proto::TaskStatus& task) {
     if (!is_terminal(task.state)) return;
-    if (task.state == proto::TaskState::kRefused) {  // the offer was void by then; again
+    if (task.state == proto::TaskState::kRefused) {  // the offer was void by then; try again
       --measured.launched;
       return;
     }
@@ -64,8 +64,8 @@ int classic(const sdk::SchedulerOptions& asking, const AgentId& host, Duration p
     const int64_t count = count_that_fits(shape, offer.total(), kTasks - measured.launched);
     if (count == 0 || (!is_local && waited < patience)) {
       ++measured.declined;
-      // Too long a filter, and the patience ends before the next offer; too short, and every
-      // allocation ends in a decline.
+      // With too long a filter the patience ends before the next offer; with too short a filter
+      // every offer is declined at once.
       return self.decline(offer, milliseconds(200));
     }
     std::vector<proto::TaskSpec> tasks;

@@ -1,5 +1,5 @@
-// Classic offers, no asks: whatever is free is offered, and the scheduler decides what to do with
-// it (raw_offers.h).
+// Open offers, no asks: all free resources are offered, and the scheduler decides how to use them
+// (raw_offers.h).
 //
 //   --disk=ssd   only on agents with that attribute
 #include <iostream>

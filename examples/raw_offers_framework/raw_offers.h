@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs four tasks out of open offers, and says why it declines, so that the same offer does not
-// come again at once. Apart from main() so that tests/sdk_testing/examples_test.cc can run it in a
-// SimCluster.
+// Runs four tasks from open offers, and gives a reason for each decline, so that the same offer
+// does not come again at once. It is separate from main() so that
+// tests/sdk_testing/examples_test.cc can run it in a SimCluster.
 
 #include <memory>
 #include <ostream>
@@ -13,7 +13,7 @@
 
 namespace examples {
 
-// `disk`: the agents' attribute of that name must be this; empty: any agent will do.
+// `disk`: the agents' attribute of that name must have this value; empty: any agent will do.
 inline void raw_offers(proffer::sdk::Scheduler& self, const std::string& disk, std::ostream& out) {
   using namespace proffer;
   using enum proto::TaskState;
@@ -23,7 +23,7 @@ inline void raw_offers(proffer::sdk::Scheduler& self, const std::string& disk, s
     int left = 4;    // not finished yet
     int named = 0;
   };
-  auto counts = std::make_shared<Counts>();  // as long as the callbacks
+  auto counts = std::make_shared<Counts>();  // lives as long as the callbacks
 
   self.on_offer([&self, &out, disk, shape, counts](const Offer& offer) {
     const std::string agent = offer.agent.str();
@@ -46,7 +46,7 @@ inline void raw_offers(proffer::sdk::Scheduler& self, const std::string& disk, s
       return self.decline(offer, refusal);
     }
 
-    // The offer is of a whole agent: what these tasks leave goes to others at once.
+    // The offer is a whole agent: the rest of it is free for others at once.
     std::vector<proto::TaskSpec> tasks;
     for (int64_t i = 0; i < count; ++i) {
       tasks.push_back({.id = TaskId("raw-" + std::to_string(++counts->named)),
@@ -60,7 +60,7 @@ inline void raw_offers(proffer::sdk::Scheduler& self, const std::string& disk, s
   });
 
   self.on_update([&self, &out, counts](const proto::TaskStatus& task) {
-    // The offer was void by then, or the message that accepted it was lost: once more.
+    // The offer was void by then, or the message that accepted it was lost: try again.
     if (task.state == kRefused || task.state == kLost) {
       ++counts->wanted;
       return self.revive();

@@ -1,5 +1,5 @@
-// proffer-batch: what people type as `proffer batch …`, and the scheduler that serves it. CLI11
-// stays in this file.
+// proffer-batch: the commands `proffer batch …`, and the scheduler that serves them. Only this file
+// uses CLI11.
 
 #include <algorithm>
 #include <cstdio>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr size_t kJobNameBytes = 40;
 
-// `--env NAME=value` into the table. Errors: kInvalidArgument.
+// Parses `--env NAME=value` into the table. Errors: kInvalidArgument.
 Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
   for (const std::string& one : given) {
     const size_t equals = one.find('=');
@@ -38,7 +38,7 @@ Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
   return {};
 }
 
-// `--parameter NAME=value`. Errors: kInvalidArgument.
+// Parses `--parameter NAME=value`. Errors: kInvalidArgument.
 Result<void> read_parameters(const std::vector<std::string>& given, Parameters& parameters) {
   for (const std::string& one : given) {
     const size_t equals = one.find('=');
@@ -50,7 +50,7 @@ Result<void> read_parameters(const std::vector<std::string>& given, Parameters& 
   return {};
 }
 
-// A command's own name, as far as a job can have it.
+// The name of the program, in a form that is valid for a job.
 std::string job_name(std::string_view program) {
   std::string name(program.substr(program.rfind('/') + 1).substr(0, kJobNameBytes));
   for (char& c : name) {
@@ -61,7 +61,7 @@ std::string job_name(std::string_view program) {
   return is_valid_name(name) ? name : "job";
 }
 
-// What one verb takes and does.
+// The options and the action of one subcommand.
 class Verbs {
  public:
   Verbs()
@@ -133,7 +133,7 @@ class Verbs {
     if (is_array_) {
       if (Result<void> ok = read_command(); !ok) return print_error(ok.error(), options_.json);
     }
-    // The scheduler, which is a daemon, finds it by itself.
+    // The scheduler is a daemon and finds the master by itself.
     if (options_.master.empty() && !is_scheduler_) {
       const Result<Masters> masters = sdk::masters_at("");
       if (!masters) return print_error(masters.error(), options_.json);
@@ -302,7 +302,7 @@ class Verbs {
         ->allow_extra_args(false);
   }
 
-  // What the job waits for.
+  // The conditions of the job.
   void add_dependencies(CLI::App* command) {
     JobText& flags = job_.flags;
     const auto jobs = [&](const std::string& name, std::vector<std::string>& place,
@@ -402,8 +402,8 @@ class Verbs {
         "print a table instead: exit code, seconds and place of the output per element");
   }
 
-  // The words behind "--" are the command of an array and are not parsed. Returns how many words
-  // stand before.
+  // The words after "--" are the command of an array and are not parsed. Returns the number of
+  // words before them.
   int take_command(int argc, char** argv) {
     const auto is = [&](int at, std::string_view word) { return argv[at] == word; };
     int at = 1;
@@ -416,7 +416,7 @@ class Verbs {
     return at;
   }
 
-  // From the words behind "--" to the command and the arguments.
+  // Divides the words after "--" into the command and the arguments.
   Result<void> read_command() {
     JobText& flags = job_.flags;
     job_.names_output = true;
@@ -477,7 +477,7 @@ class Verbs {
   SubmitOptions job_;
   std::vector<std::string> env_;
   std::vector<std::string> parameters_;
-  std::vector<std::string> words_;  // behind "--"
+  std::vector<std::string> words_;  // after "--"
   std::string verb_;                // of an array
   bool is_array_ = false;
   bool lacks_dashes_ = false;
@@ -490,7 +490,7 @@ class Verbs {
   int64_t limit_ = 100;
   LogsOptions logs_;
   std::string html_;   // of a report
-  int64_t count_ = 5;  // of fire times
+  int64_t count_ = 5;  // number of fire times
   SchedulerOptions scheduler_;
   std::string log_format_ = "text";
   std::function<int()> chosen_;

@@ -1,5 +1,5 @@
-// proffer-service: `proffer service run`, and the scheduler that serves the other verbs of
-// `proffer service`. CLI11 stays in this file.
+// proffer-service: `proffer service run`, and the scheduler that serves the other subcommands of
+// `proffer service`. Only this file uses CLI11.
 
 #include <cstdio>
 
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   if (Result<void> chosen = choose_log_format(log_format, "proffer-service"); !chosen) {
     return print_error(std::move(chosen).error().in("--log-format"), run.json);
   }
-  // What a person runs may be meant for a `proffer dev`; the scheduler is a daemon.
+  // A person's command may be for a `proffer dev`; the scheduler is a daemon.
   const bool is_attached = run_command->parsed();
   std::string& master = is_attached ? run.master : scheduler.master;
   const Result<Masters> masters =

@@ -1,5 +1,4 @@
-// Frames out and in: the version is looked at here, the rest is in wire_writer.cc and
-// wire_reader.cc.
+// Frames out and in: this file checks the version, wire_writer.cc and wire_reader.cc do the rest.
 
 #include "proto/codec/codec.h"
 
@@ -21,7 +20,7 @@ constexpr size_t kFrameWordsMax = kFrameBytesMax / sizeof(capnp::word);
 constexpr size_t kHeaderWords = 1;  // The table of one segment.
 
 struct Free {
-  void operator()(capnp::word* words) const { std::free(words); }  // From calloc.
+  void operator()(capnp::word* words) const { std::free(words); }  // from calloc
 };
 
 Result<void> check_version(uint32_t version) {
@@ -33,9 +32,9 @@ Result<void> check_version(uint32_t version) {
 
 }  // namespace
 
-// The first segment is as large as a frame may be, so that every frame is this one segment, in
-// place behind its header. Pages that no frame needed are never touched. The builder, when it goes,
-// zeroes what it used; so it stays until the next frame.
+// The first segment is as large as the largest frame, so that every frame is this one segment, in
+// place behind its header. Pages that no frame needed are never touched. A builder zeroes its used
+// memory when it is destroyed, so it stays until the next frame.
 struct Encoder::Memory {
   std::unique_ptr<capnp::word, Free> words{
       static_cast<capnp::word*>(std::calloc(kFrameWordsMax, sizeof(capnp::word)))};
@@ -59,7 +58,7 @@ Result<std::span<const std::byte>> Encoder::encode(const Envelope& envelope) {
 
   const auto segments = memory_->builder->getSegmentsForOutput();
   if (segments.size() != 1) {
-    memory_->builder.reset();  // Gives back what did not fit.
+    memory_->builder.reset();  // releases the parts that did not fit
     return Error::resource_exhausted(text("message ", message_name(*envelope.message),
                                           " is larger than ", kFrameBytesMax, " bytes"));
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Frames: one Envelope as the bytes of proto/schema/wire.capnp. With records.cc the only place with
-// kj; no exception of it leaves the folder.
+// Frames: one Envelope as the bytes of proto/schema/wire.capnp. Only this file and records.cc use
+// kj; none of its exceptions leaves the folder.
 
 #include <cstddef>
 #include <memory>
@@ -12,8 +12,8 @@
 
 namespace proffer::proto {
 
-// Makes frames. Reuses its memory: keep one for each thread. Address space of kFrameBytesMax, of
-// which what the largest frame needed is resident.
+// Makes frames. It reuses its memory, so keep one for each thread. It reserves an address space of
+// kFrameBytesMax; only the part that the largest frame used is resident.
 class Encoder {
  public:
   Encoder();
@@ -21,11 +21,11 @@ class Encoder {
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
 
-  // The frame; valid until the next call or the end of the encoder. Equal envelopes give equal
-  // bytes. Texts for people are cut to kReasonTextBytesMax and the ports of an offer to the lowest
-  // kPortRangesMax ranges; everything else is for the sender to keep within its bounds, since a
-  // receiver refuses the frame. Errors: kResourceExhausted if it is larger than kFrameBytesMax,
-  // kInvalidArgument for Unknown, which cannot be sent.
+  // Returns the frame, which is valid until the next call or the end of the encoder. Equal
+  // envelopes give equal bytes. Texts for people are cut to kReasonTextBytesMax, and the ports of
+  // an offer to the lowest kPortRangesMax ranges. The sender must keep all else within its bounds,
+  // since a receiver refuses the frame. Errors: kResourceExhausted if the frame is larger than
+  // kFrameBytesMax; kInvalidArgument for Unknown, which cannot be sent.
   Result<std::span<const std::byte>> encode(const Envelope& envelope);
 
  private:
@@ -33,14 +33,15 @@ class Encoder {
   std::unique_ptr<Memory> memory_;
 };
 
-// The envelope of a frame from a peer that may be hostile. `frame` need not be aligned. What comes
-// out keeps every bound of common/limits.h and every rule of the schema: names are valid names,
-// amounts are 0 to kAmountMax, enumerators are known, maps are sorted. (Whether a shape is one, or
-// a name is used twice, is for the cores: they can refuse one task rather than a session.)
+// Returns the envelope of a frame from a peer that may be hostile. `frame` need not be aligned. The
+// result keeps every bound of common/limits.h and every rule of the schema: names are valid names,
+// amounts are 0 to kAmountMax, enumerators are known, maps are sorted. (The cores check whether a
+// shape is valid and whether a name is used twice, since they can refuse one task instead of a
+// session.)
 //
-// A message that this version does not know is Unknown with its tag. Errors: kUnsupported if the
-// version is not spoken here, with both named, or an operation is not known; kInvalidArgument for
-// everything else that is wrong, saying what. The message is for an ErrorMessage and a log.
+// A message that this version does not know becomes Unknown with its tag. Errors: kUnsupported if
+// the version is not supported (names both versions) or an operation is not known; kInvalidArgument
+// for every other fault, with its description. The text is for an ErrorMessage and a log.
 Result<Envelope> decode(std::span<const std::byte> frame);
 
 }  // namespace proffer::proto

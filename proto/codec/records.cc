@@ -1,5 +1,5 @@
-// Rows and records as bytes. The readers and writers are those of frames; what is wrong here is a
-// damaged store rather than a peer, hence kCorruption.
+// Rows and records as bytes. They use the readers and writers of frames. An error here means a
+// damaged store instead of a wrong peer, hence kCorruption.
 
 #include "proto/codec/records.h"
 

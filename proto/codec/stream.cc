@@ -1,5 +1,5 @@
-// A hostile buffer on its way to a reader: size, segment table and alignment are checked here,
-// pointers by kj while they are followed.
+// Reads a hostile buffer: size, segment table and alignment are checked here; kj checks pointers
+// while it follows them.
 
 #include "proto/codec/stream.h"
 
@@ -19,9 +19,9 @@ Error malformed(std::string why) {
   return Error::invalid_argument("malformed frame: " + std::move(why));
 }
 
-// kj checks most of this too, but lets bytes follow the message.
+// kj checks most of this too, but allows bytes after the message.
 Result<void> check_table(std::span<const std::byte> bytes) {
-  const auto entry = [&](size_t i) {  // Little-endian, as all that we build for.
+  const auto entry = [&](size_t i) {  // little-endian, like all supported machines
     uint32_t value = 0;
     std::memcpy(&value, bytes.data() + 4 * i, sizeof value);
     return value;
@@ -52,8 +52,7 @@ Result<void> read_stream(std::span<const std::byte> bytes, size_t bytes_max,
   }
   if (Result<void> checked = check_table(bytes); !checked) return checked;
 
-  // Most frames come unaligned (ZeroMQ hands out views into its receive buffer), and kj refuses
-  // them.
+  // Most frames are unaligned (ZeroMQ returns views into its receive buffer), and kj refuses those.
   constexpr size_t kSmallBytes = 2048;
   alignas(capnp::word) std::byte small[kSmallBytes];
   std::unique_ptr<std::byte[]> large;
@@ -77,8 +76,8 @@ Result<void> read_stream(std::span<const std::byte> bytes, size_t bytes_max,
         {reinterpret_cast<const capnp::word*>(aligned), bytes.size() / sizeof(capnp::word)},
         options);
     return read(reader);
-  } catch (const kj::Exception& thrown) {  // Not what(): that would run a debugger for the stack.
-    return malformed(printable(thrown.getDescription().cStr()));  // May quote the frame.
+  } catch (const kj::Exception& thrown) {  // not what(), which would run a debugger for the stack
+    return malformed(printable(thrown.getDescription().cStr()));  // the text may quote the frame
   }
 }
 

@@ -1,7 +1,7 @@
-// How bytes from anybody become values that cores can trust. One function for each struct of the
-// schema, in its order; each checks what the comments of the schema say. The first thing wrong is
-// kept, later ones are skipped. Start at read(Envelope), at the end. Here are the messages; their
-// parts are read in wire_reader_values.cc, records in wire_reader_records.cc.
+// Turns bytes from any peer into values that cores can trust. There is one function for each struct
+// of the schema, in its order; each checks the rules in the schema's comments. The first fault is
+// kept; later ones are ignored. Start at read(Envelope), at the end. This file has the messages;
+// wire_reader_values.cc reads their parts, wire_reader_records.cc the records.
 
 #include "proto/codec/wire_reader.h"
 
@@ -396,7 +396,7 @@ void WireReader::fill(wire::ExecutorUpdate::Reader in, ExecutorUpdate& out) {
   out.takes_another = in.getTakesAnother();
 }
 
-// --- everybody ---------------------------------------------------------------------------------
+// --- all peers ---------------------------------------------------------------------------------
 
 void WireReader::fill(wire::Call::Reader in, Call& out) {
   out.id = in.getId();
@@ -506,7 +506,7 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
     case Which::NONE:
       break;
   }
-  out = Unknown{.tag = static_cast<uint16_t>(in.which())};  // From a later version.
+  out = Unknown{.tag = static_cast<uint16_t>(in.which())};  // from a later version
 }
 
 }  // namespace proffer::proto

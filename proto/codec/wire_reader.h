@@ -1,6 +1,6 @@
 #pragma once
 
-// Readers of the schema into values, with every rule of the schema checked. Inside of the codec
+// Reads messages of the schema into values, and checks every rule of the schema. For the codec
 // only.
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace proffer::proto {
 inline std::string_view view_of(capnp::Text::Reader in) { return {in.begin(), in.size()}; }
 Error too_long(std::string_view what, size_t size, size_t max);
 
-// Fills values and remembers what was wrong first; what it filled is of use only if nothing was.
-// kj may throw from any of these, on pointers that lead nowhere.
+// Fills values and remembers the first fault. The values are valid only if there is no fault. kj
+// may throw from any of these functions if a pointer is invalid.
 class WireReader {
  public:
   void read(wire::Envelope::Reader in, Message& out);
@@ -55,7 +55,7 @@ class WireReader {
   void whole(int64_t in, std::string_view what, int64_t min, int64_t max, int64_t& out);
   template <class Enum, class Wire>
   void enumerator(Wire in, std::string_view what, size_t count, Enum& out);
-  // Whether a list has at most so many entries.
+  // Checks that a list has at most `max` entries.
   bool count(size_t size, std::string_view what, size_t max);
 
   // --- parts of messages -----------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// How the durable records of the schema become values again: the master's registry and
-// history, and the agent's checkpoint. Start at the three functions read.
+// Turns the durable records of the schema into values: the master's registry and history, and the
+// agent's checkpoint. Start at the three functions named read.
 
 #include <limits>
 
@@ -248,7 +248,7 @@ void WireReader::read(wire::CheckpointRecord::Reader in, CheckpointRecord& out) 
 
 // --- the master's history ----------------------------------------------------------------------
 
-// Sets the reasons of as many rows; the rest of each is the caller's.
+// Sets the reasons of as many rows; the caller sets the rest of each row.
 template <class In, class Row>
 void WireReader::wait_reasons(const In& in, std::vector<Row>& out) {
   if (!count(in.size(), "reasons of waiting", kWaitReasonCount)) return;

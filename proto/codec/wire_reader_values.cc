@@ -1,4 +1,4 @@
-// How the parts of messages become values: fields, resources, asks, offers and tasks.
+// Turns the parts of messages into values: fields, resources, asks, offers and tasks.
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ void WireReader::text(capnp::Text::Reader in, std::string_view what, size_t byte
   out.assign(in.begin(), in.size());
 }
 
-// Text for the operating system, which ends it at the first NUL.
+// Text for the operating system, which would end at the first NUL.
 void WireReader::c_text(capnp::Text::Reader in, std::string_view what, size_t bytes_max,
                         std::string& out) {
   if (view_of(in).find('\0') != std::string_view::npos) {
@@ -61,7 +61,7 @@ void WireReader::role(capnp::Text::Reader in, RoleName& out) {
 }
 
 void WireReader::secret(capnp::Text::Reader in, Secret& out) {
-  if (!is_valid_secret(view_of(in))) {  // Not quoted: it may be nearly right.
+  if (!is_valid_secret(view_of(in))) {  // not quoted, since it may be nearly the right secret
     return refuse(Error::invalid_argument("a secret must be 32 hexadecimal digits in lower case"));
   }
   out = Secret(std::string(view_of(in)));

@@ -1,6 +1,6 @@
-// How messages and records become the structs of the schema, one function for each. Empty texts,
-// lists and zero amounts are not set: absence means the same and costs nothing. Start at
-// write_message; the parts of messages are in wire_writer_values.cc.
+// Turns messages and records into the structs of the schema, with one function for each. Empty
+// texts and lists and zero amounts are not set: absence means the same and costs nothing. Start at
+// write_message; wire_writer_values.cc has the parts of messages.
 
 #include "proto/codec/wire_writer.h"
 

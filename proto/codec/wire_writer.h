@@ -1,6 +1,6 @@
 #pragma once
 
-// Values into the builders of the schema. Inside of the codec only.
+// Writes values into the builders of the schema. For the codec only.
 
 #include "proto/history.h"
 #include "proto/records.h"

@@ -118,7 +118,7 @@ void write(const Offer& offer, wire::Offer::Builder out) {
       fills[i].setCount(offer.fills[i].count);
     }
   }
-  if (!offer.ports.empty()) {  // For information, so part of them will do.
+  if (!offer.ports.empty()) {  // for information, so a part of them suffices
     const size_t ranges = std::min(offer.ports.ranges().size(), kPortRangesMax);
     fill_ports(out.initPorts(static_cast<unsigned>(ranges)), offer.ports);
   }
@@ -145,7 +145,7 @@ void write(const Refusal& refusal, wire::Refusal::Builder out) {
 
 namespace {
 
-// Of a task's specification or status.
+// For a task's specification or status.
 template <class Builder>
 void write_labels(const Labels& labels, Builder out) {
   if (labels.empty()) return;

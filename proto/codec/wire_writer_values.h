@@ -1,7 +1,7 @@
 #pragma once
 
-// The parts of messages and records into the builders of the schema: fields, resources, asks,
-// offers and tasks. Inside of the codec only.
+// Writes the parts of messages and records into the builders of the schema: fields, resources,
+// asks, offers and tasks. For the codec only.
 
 #include <string>
 #include <vector>
@@ -39,11 +39,12 @@ void fill_offer_ids(List out, const std::vector<OfferId>& offers) {
   for (const OfferId offer : offers) out.set(i++, offer.value());
 }
 
-// How much of a text for people is sent: whole, or to the last whole character that fits.
+// The number of bytes of a text for people that are sent: all, or up to the last whole character
+// that fits.
 size_t words_size(const std::string& words);
-// The first bytes of `words`, as many as `out` has.
+// Writes the first bytes of `words`, as many as `out` has.
 void fill(capnp::Text::Builder out, const std::string& words);
-// At most as many ranges as `out` has.
+// Writes at most as many ranges as `out` has.
 void fill_ports(capnp::List<wire::PortRange>::Builder out, const PortSet& ports);
 inline unsigned ranges_count(const PortSet& ports) {
   return static_cast<unsigned>(ports.ranges().size());

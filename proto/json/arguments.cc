@@ -1,5 +1,5 @@
-// Query strings become JSON by the shape of the arguments, and then the method's own parser has
-// the say: read arguments_of_query.
+// Converts query strings to JSON with the shape of the arguments; the method's own parser then
+// decides. Read arguments_of_query.
 
 #include "proto/json/arguments.h"
 

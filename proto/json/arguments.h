@@ -1,7 +1,7 @@
 #pragma once
 
-// Arguments of the master's methods: what each of them takes, and a query string as the JSON that
-// it stands for.
+// Arguments of the master's methods: the shape that each method takes, and the conversion of a
+// query string into JSON.
 
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@
 namespace proffer::proto {
 
 JsonShape no_arguments_shape();
-JsonShape list_query_shape();  // of lists other than tasks: a TaskQuery without `ended`
+JsonShape list_query_shape();  // for lists other than tasks: a TaskQuery without `ended`
 JsonShape task_query_shape();
 JsonShape explain_call_shape();
 JsonShape kill_call_shape();
@@ -30,7 +30,7 @@ JsonShape brake_lift_call_shape();
 JsonShape request_call_shape();
 JsonShape request_reply_shape();
 
-// How a request to a framework travels; its text is not among them.
+// The options of a request to a framework, without its text.
 struct RequestOptions {
   Duration timeout = seconds(30);
   RoleName role = {};
@@ -39,11 +39,11 @@ struct RequestOptions {
 JsonShape request_options_shape();  // {"timeout_s","role"}
 Result<RequestOptions> parse_request_options(std::string_view json);
 
-// Servers of apps, asked of the framework of services (ServersPage).
+// The query for servers of apps, sent to the service framework (ServersPage).
 struct ServersQuery {
   std::vector<std::string> apps = {};  // none: all
-  std::string seen = {};               // answered once ServersPage::version is another,
-  Duration wait = {};                  // or so much later, at most kServersWaitMax
+  std::string seen = {};               // answered when ServersPage::version differs from it,
+  Duration wait = {};                  // or after this time, at most kServersWaitMax
   std::string after = {};
   std::string framework = "service";
   bool operator==(const ServersQuery&) const = default;
@@ -51,14 +51,14 @@ struct ServersQuery {
 JsonShape servers_query_shape();  // {"app","version","wait","after","framework"}
 Result<ServersQuery> parse_servers_query(std::string_view json);
 
-// The object that a query string stands for: numbers and truths are told by the shape, a list of
-// texts is a comma-separated text or given several times. Errors: kInvalidArgument, with what is
-// known and the nearest name: a name that the shape does not have, one given twice, a value of
-// another type.
+// Converts a query string into a JSON object. The shape decides which values are numbers and
+// booleans. A list of texts is a comma-separated text, or the name is given several times. Errors:
+// kInvalidArgument for an unknown name (with the known ones and the nearest), a name that is given
+// twice, or a value of the wrong type.
 Result<std::string> arguments_of_query(
     const JsonShape& shape, const std::vector<std::pair<std::string, std::string>>& query);
 
-// "unknown WHAT 'nmae'; known are name, …", with the nearest as the hint.
+// "unknown WHAT 'nmae'; known are name, …", with the nearest name as the hint.
 Error unknown_name(std::string_view what, std::string_view name,
                    const std::vector<std::string_view>& known);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// An ask as JSON and back, for the files of this folder: the fields idiom of json_text.h.
+// An ask as JSON and back, with the fields idiom of json_text.h. For this folder only.
 
 #include <map>
 #include <string>
@@ -31,7 +31,7 @@ void port_numbers(F& f, std::string_view name,
   }
 }
 
-// What an ask says only if it is not as usual.
+// The members of an ask that are printed only if they differ from the default.
 template <class F>
 void fields_of_places(F& f, typename F::template Of<Ask>& ask) {
   f.text_if_any("spread", ask.spread);

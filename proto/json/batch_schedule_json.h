@@ -1,6 +1,6 @@
 #pragma once
 
-// Schedules of the batch framework in JSON. The rules of json.h hold.
+// Schedules of the batch framework in JSON. The rules of json.h apply.
 
 #include <string>
 #include <string_view>
@@ -15,7 +15,7 @@ namespace proffer::proto {
 // "waiting","next":[{"at_s"}],"log":[{"at_s","last_s","result","job"}],"output","note"}
 std::string batch_schedule_json(const BatchSchedule& schedule);
 Result<BatchSchedule> parse_batch_schedule(std::string_view json);
-// {"schedules":[…],"next"}: `next` is the last of them if others follow.
+// {"schedules":[…],"next"}: `next` is the last schedule of the page if more follow.
 struct BatchSchedulePage {
   std::vector<BatchSchedule> schedules = {};
   std::string next = {};

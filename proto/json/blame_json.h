@@ -1,6 +1,6 @@
 #pragma once
 
-// Blame in JSON. Rules: json.h. Its arguments are an ExplainCall.
+// Blame in JSON. The rules of json.h apply. The arguments are an ExplainCall.
 
 #include <string>
 #include <string_view>
@@ -12,7 +12,7 @@
 namespace proffer::proto {
 
 JsonShape blame_shape();
-std::string blame_json(const Blame& blame);  // the bare object
+std::string blame_json(const Blame& blame);  // the object itself
 Result<Blame> parse_blame(std::string_view json);
 
 }  // namespace proffer::proto

@@ -1,5 +1,5 @@
-// The arguments of calls, and the one answer that has more than rows. What comes from people is
-// refused if a member of it is not known.
+// The arguments of calls, and the one answer that has more than rows. Unknown members of input from
+// people are refused.
 
 #include "common/roles.h"
 #include "common/text.h"
@@ -10,7 +10,7 @@ namespace proffer::proto {
 namespace {
 
 struct NoCall {};
-// A TaskQuery of other rows than tasks.
+// A TaskQuery for other rows than tasks.
 struct ListCall {
   TaskQuery query = {};
 };
@@ -29,7 +29,7 @@ void fields_of_page(F& f, typename F::template Of<TaskQuery>& query) {
   if constexpr (F::kReads) query.limit = static_cast<size_t>(limit);
 }
 
-// Whether there is an optional member: to be printed, or in what is read.
+// Whether there is an optional member: when printing, or in the text that is read.
 template <class F, class Value>
 bool is_there(F& f, std::string_view name, Value& value) {
   if constexpr (F::kReads) {

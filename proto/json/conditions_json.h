@@ -1,6 +1,6 @@
 #pragma once
 
-// What is wrong in a cluster, as a member of the status in JSON. The rules of json.h hold.
+// The problems of a cluster as a member of the status in JSON. The rules of json.h apply.
 
 #include <string>
 #include <string_view>
@@ -12,10 +12,10 @@
 
 namespace proffer::proto {
 
-// What status_json() said, with
+// The text of status_json() with
 // {"conditions":[{"condition","severity","object","message","since_s", "command"}]} at its end.
 std::string status_with_conditions(std::string status, const std::vector<ConditionRow>& rows);
-// Of such a status. A master of before has none.
+// Reads the conditions of such a status. A master of an earlier version sends none.
 Result<std::vector<ConditionRow>> parse_conditions(std::string_view json);
 
 JsonShape status_with_conditions_shape();

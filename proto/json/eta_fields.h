@@ -1,6 +1,6 @@
 #pragma once
 
-// When asks will probably start, in JSON. Inside of proto/json only.
+// Estimated start times of asks in JSON. For proto/json only.
 
 #include "proto/forecast.h"
 #include "proto/json/json_values.h"

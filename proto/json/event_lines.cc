@@ -1,4 +1,4 @@
-// Lines are printed by hand, since a busy master has a hundred thousand events in a second.
+// Lines are printed by hand, since a busy master has a hundred thousand events per second.
 
 #include "proto/json/event_lines.h"
 
@@ -8,7 +8,7 @@
 namespace proffer::proto {
 namespace {
 
-// As most lines of tasks and offers have, beside the bytes of their block.
+// Size of most lines of tasks and offers, in addition to the bytes of their block.
 constexpr size_t kLineBytesMore = 160;
 
 void begin_event(std::string& out, const EventPlace& place, Time at, std::string_view event,

@@ -1,7 +1,7 @@
 #pragma once
 
 // The lines of the event log: each event as one JSON object, in the form for readers. The rules of
-// json.h hold.
+// json.h apply.
 
 #include <cstdint>
 #include <optional>
@@ -22,21 +22,22 @@ std::string_view level_word(TraceLevel level);
 inline constexpr std::string_view kEventLineBegin = "{\"seq\":\"";
 inline constexpr std::string_view kGapWords = "gap";
 
-// Reads the events of one record of a log file: a block or a line. Logs from before there were
-// blocks have lines, and a standby keeps a line if a block could not reproduce it byte for byte.
-// The record may be any bytes: reading ends at the first malformed one.
+// Reads the events of one record of a log file: a block or a line. Logs of earlier versions have
+// lines, and a standby keeps a line if a block could not reproduce it byte for byte. The record may
+// be any bytes: reading ends at the first malformed one.
 //
 //   for (EventLineReader lines(record); lines.next();) use(lines.line(), lines.place());
 class EventLineReader {
  public:
-  // `record` outlives the reader.
+  // `record` must outlive the reader.
   explicit EventLineReader(std::string_view record);
 
-  // Goes to the next event (at first, to the first). False: there is none.
+  // Moves to the first or next event. False: there is none.
   bool next();
   const EventPlace& place() const { return place_; }
   // {"seq":"17.4021","time_s":…,"event":"task launched","level":"detail", then its fields and,
-  // where it has none, `user` and `role` of its framework}. Until the next one.
+  // unless it has such fields itself, `user` and `role` of its framework}. Valid until the next
+  // call of next().
   std::string_view line() const { return line_; }
 
  private:
@@ -47,10 +48,10 @@ class EventLineReader {
   std::string printed_ = {};   // the printed event of a block
 };
 
-// O(1). Empty: it is not a record of a log.
+// O(1). None: it is not a record of a log.
 std::optional<EventPlace> first_place_of(std::string_view record);
 std::optional<EventPlace> last_place_of(std::string_view record);
-// O(events in it). Empty: it has no events.
+// O(events in the record). Empty: it has no events.
 std::string last_line_of(std::string_view record);
 
 // The lines of a block, in memory.
@@ -61,7 +62,7 @@ struct EventLines {
   std::string_view line(size_t i) const;
 
   std::string text = {};
-  std::vector<size_t> ends = {};  // in `text`
+  std::vector<size_t> ends = {};  // ends of the lines in `text`
 };
 
 // The line for a gap: events are missing from `from` to before `until`.

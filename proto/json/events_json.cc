@@ -10,8 +10,8 @@
 namespace proffer::proto {
 namespace {
 
-constexpr std::string_view kBegin = "{\"events\":[";  // of a page
-constexpr std::string_view kNext = "],\"next\":\"";   // behind the events of a page
+constexpr std::string_view kBegin = "{\"events\":[";  // beginning of a page
+constexpr std::string_view kNext = "],\"next\":\"";   // after the events of a page
 
 std::string as_text(const JsonValue& value) {
   if (const auto* words = std::get_if<std::string>(&value)) return *words;
@@ -23,7 +23,7 @@ void read_place(const JsonFields& in, std::string_view name, EventPlace& out) {
   in.as_text(name, parse_event_place, out);
 }
 
-// Whoever reads an event may be older than the master: fields are kept as they are named.
+// A reader may be older than the master, so fields keep their names.
 void read_row(const JsonFields& in, EventRow& row) {
   in.require("seq");
   read_place(in, "seq", row.seq);
@@ -38,8 +38,8 @@ void read_row(const JsonFields& in, EventRow& row) {
   }
 }
 
-// Whether every reader of the log takes the line, which is not plain. `event` gets its place, and
-// whether it is a gap.
+// True if every reader of the log accepts the line, which is not plain. Sets the place of `event`,
+// and whether it is a gap.
 bool read_unusual_line(std::string_view line, BlockEvent& event) {
   const std::optional<EventPlace> place = place_of(line);
   if (!place || line.find_first_of("\r\n") != std::string_view::npos) return false;
@@ -50,7 +50,7 @@ bool read_unusual_line(std::string_view line, BlockEvent& event) {
   return true;
 }
 
-// The events of a page, each as it stands there.
+// The events of a page, each with its original bytes.
 std::vector<std::string_view> lines_in(std::string_view json) {
   constexpr int kDepthOfEvents = 2;  // within the page's object
   std::vector<std::string_view> lines;
@@ -73,7 +73,7 @@ std::vector<std::string_view> lines_in(std::string_view json) {
   return lines;
 }
 
-// Whether the page has these lines, which are parts of it, and nothing else.
+// True if the page has these lines, which are parts of it, and no others.
 bool is_page_of(std::string_view json, const std::vector<std::string_view>& lines,
                 const EventPlace& next) {
   std::string_view rest = json;
@@ -241,7 +241,7 @@ Result<FollowedEvents> parse_followed_events(std::string_view json, const EventP
     packer.add(line, is_plain ? &event : nullptr);
   }
   followed.records = packer.take();
-  // Only a gap leads back: to the places of a leader that counts from a lower number.
+  // Only a gap may lead back, to a leader with a lower number.
   if (followed.events == 0 && followed.next < from && !has_gap) {
     return Error::invalid_argument(
         text("next: ", to_text(followed.next), " is before ", to_text(from), ", without a gap"));

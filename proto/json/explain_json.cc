@@ -4,10 +4,10 @@
 
 namespace proffer::proto {
 
-// Of amounts that are no kind's but count ports or tasks: milli-units in one.
+// For amounts that count ports or tasks instead of a kind: milli-units in one.
 constexpr int64_t kCounted = 1000;
 
-// In JSON an amount of a kind is in its units.
+// In JSON the amount of a kind is in the kind's units.
 template <class F>
 void fields_of_amount(F& f, std::string_view name, bool of_a_kind,
                       typename F::template Of<int64_t>& amount) {

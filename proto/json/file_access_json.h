@@ -1,6 +1,6 @@
 #pragma once
 
-// The call "file_access" and its reply in JSON. The rules of json.h hold.
+// The call "file_access" and its reply in JSON. The rules of json.h apply.
 
 #include <string>
 #include <string_view>

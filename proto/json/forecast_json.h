@@ -1,7 +1,7 @@
 #pragma once
 
-// Forecasts in JSON: what the master gives to `proffer-simulate --forecast`, what that answers, and
-// the rows of the method "pending". Rules: json.h.
+// Forecasts in JSON: the input that the master gives to `proffer-simulate --forecast`, its output,
+// and the rows of the method "pending". The rules of json.h apply.
 
 #include <string>
 #include <string_view>
@@ -13,17 +13,17 @@
 
 namespace proffer::proto {
 
-// One object in each line: the durations, then the pages of the live snapshot.
+// One object per line: the durations, then the pages of the live snapshot.
 std::string forecast_request_lines(const ForecastRequest& request);
-// Errors: kInvalidArgument, with the line.
+// Errors: kInvalidArgument, with the line number.
 Result<ForecastRequest> parse_forecast_request(std::string_view lines);
 
 std::string forecast_json(const Forecast& forecast);
 Result<Forecast> parse_forecast(std::string_view json);
 
-// An explanation of a framework, and when its asks will probably start: "pending".
+// The explanation of a framework with the estimated starts of its asks as a member "pending".
 std::string explanation_with_pending(std::string explanation, const std::vector<PendingRow>& rows);
-// Of such an explanation. A master of before has none.
+// Reads the rows of such an explanation. A master of an earlier version sends none.
 Result<std::vector<PendingRow>> parse_pending_of_explanation(std::string_view json);
 JsonShape explanations_with_pending_shape();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pages of the master's history in JSON. The rules of json.h hold.
+// Pages of the master's history in JSON. The rules of json.h apply.
 
 #include <string>
 #include <string_view>
@@ -11,8 +11,8 @@
 
 namespace proffer::proto {
 
-// {"framework","role","user","task","state","since_s","roles","master","before","limit"}: what is
-// not there is not asked for.
+// {"framework","role","user","task","state","since_s","roles","master","before","limit"}; all
+// members are optional.
 JsonShape history_query_shape();
 std::string history_query_json(const HistoryQuery& query);
 Result<HistoryQuery> parse_history_query(std::string_view json);

@@ -1,4 +1,4 @@
-// What the rows are called in JSON; how it is printed and parsed is in json_text.h.
+// The names of the rows' members in JSON; json_text.h prints and parses them.
 
 #include "proto/json/json.h"
 

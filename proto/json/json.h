@@ -1,14 +1,14 @@
 #pragma once
 
-// The only encoder of JSON: HTTP, `--json` and calls say the same. Objects are in one line without
-// a newline at the end. Names are snake_case; amounts are exact decimal numbers in units of the
-// text form (CPUs, MiB, GPUs); `*_s` are seconds, of a time since the epoch, to the millisecond.
-// Optionals without a value are left out. Invalid UTF-8 is replaced by U+FFFD.
+// The only JSON encoder: HTTP, `--json` and calls have the same output. An object is one line
+// without a newline at its end. Names are snake_case; amounts are exact decimal numbers in the
+// units of the text form (CPUs, MiB, GPUs); `*_s` are seconds, for a time since the epoch, to the
+// millisecond. Optional members without a value are left out. Invalid UTF-8 is replaced by U+FFFD.
 //
-// Parsers read what the encoders wrote: what is missing has its default, members that they do not
-// know are ignored (the other side may be newer). They refuse with kInvalidArgument, saying what
-// and where: what is not JSON, is deeper than kJsonDepthMax, names a member twice, or has a wrong
-// type, an unknown word or an amount out of bounds.
+// Parsers read the encoders' output: missing members get their defaults, and unknown members are
+// ignored, since the other side may be newer. Parsers refuse with kInvalidArgument, with the fault
+// and its place: text that is not JSON, nesting deeper than kJsonDepthMax, a member named twice, a
+// wrong type, an unknown word, or an amount out of bounds.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +26,7 @@
 
 namespace proffer::proto {
 
-// --- what the master tells ---------------------------------------------------------------------
+// --- output of the master ----------------------------------------------------------------------
 
 // {"agents":[{"agent","state","attributes","total","allocated","offered","free","http_address",
 // "tasks","registered_at_s","limits"}]}
@@ -45,34 +45,34 @@ Result<std::vector<TaskRow>> parse_tasks(std::string_view json);
 std::string offers_json(const std::vector<OfferRow>& rows);  // {"offers":[…]}
 Result<std::vector<OfferRow>> parse_offers(std::string_view json);
 
-std::string explanation_json(const Explanation& explanation);  // the bare object
+std::string explanation_json(const Explanation& explanation);  // the object itself
 Result<Explanation> parse_explanation(std::string_view json);
 std::string explained_role_json(const ExplainedRole& role);
 Result<ExplainedRole> parse_explained_role(std::string_view json);
 std::string explained_task_json(const ExplainedTask& task);
 Result<ExplainedTask> parse_explained_task(std::string_view json);
 
-std::string status_json(const MasterStatus& status);  // the bare object
+std::string status_json(const MasterStatus& status);  // the object itself
 Result<MasterStatus> parse_status(std::string_view json);
 
-// What these say.
+// The shapes of these documents.
 JsonShape agents_shape();
 JsonShape frameworks_shape();
 JsonShape roles_shape();
 JsonShape tasks_shape();
 JsonShape offers_shape();
-JsonShape explanations_shape();  // one of the three
+JsonShape explanations_shape();  // one of the three explanations
 JsonShape status_shape();
 
-// --- what an agent tells -----------------------------------------------------------------------
+// --- output of an agent ------------------------------------------------------------------------
 
 std::string agent_status_json(const AgentStatus& status);
 Result<AgentStatus> parse_agent_status(std::string_view json);
 
-// One entry of a directory of an agent's sandbox.
+// One entry of a directory in an agent's sandbox.
 struct FileRow {
   std::string name = {};
-  int64_t size = 0;  // bytes; of a directory: zero
+  int64_t size = 0;  // bytes; zero for a directory
   bool directory = false;
   bool operator==(const FileRow&) const = default;
 };
@@ -80,15 +80,14 @@ std::string files_json(
     const std::vector<FileRow>& rows);  // {"files":[{"name","size","directory"}]}
 Result<std::vector<FileRow>> parse_files(std::string_view json);
 
-// --- arguments of calls
-// ------------------------------------------------------------------------------- These come from
-// people: a member that is not known is refused. Empty text is the same as {}.
+// --- arguments of calls ------------------------------------------------------------------------
+// They come from people, so an unknown member is refused. Empty text is the same as {}.
 
 std::string task_query_json(const TaskQuery& query);
-Result<TaskQuery> parse_task_query(std::string_view json);  // a limit from 1 to kReplyRowsMax
+Result<TaskQuery> parse_task_query(std::string_view json);  // the limit is from 1 to kReplyRowsMax
 
-// `task` is FRAMEWORK/TASK or a prefix of it, as typed. No grace: the task's own.
-// One task, or all of a framework.
+// `task` is FRAMEWORK/TASK or a prefix of it, as typed. Without a grace the task's own is used.
+// Kills one task, or all of a framework.
 struct KillCall {
   std::string task = {};
   std::string framework = {};
@@ -98,7 +97,7 @@ struct KillCall {
 std::string kill_call_json(const KillCall& call);
 Result<KillCall> parse_kill_call(std::string_view json);
 
-// What is not there stays as it is; `unset`: the role is as if it had never been set.
+// Missing members leave the setting as it is. `unset` removes all settings of the role.
 struct RoleSetCall {
   RoleName role = {};
   std::optional<int64_t> weight = {};  // milli
@@ -108,13 +107,12 @@ struct RoleSetCall {
   bool unset = false;
   bool operator==(const RoleSetCall&) const = default;
 };
-// {"role","weight","guarantee","limit","users","unset"}, quotas as in "cpus:10;mem:1GiB", "" for
+// {"role","weight","guarantee","limit","users","unset"}; quotas as in "cpus:10;mem:1GiB", "" for
 // none.
 std::string role_set_call_json(const RoleSetCall& call);
 Result<RoleSetCall> parse_role_set_call(std::string_view json);
 
-// No grace: that of revokes.
-// The whole id of a framework, or its name.
+// Without a grace the one of revokes is used. `framework` is a whole id or a name.
 struct TeardownCall {
   std::string framework = {};
   bool operator==(const TeardownCall&) const = default;
@@ -127,7 +125,7 @@ struct DrainCall {
   std::optional<Duration> grace = {};
   bool operator==(const DrainCall&) const = default;
 };
-std::string drain_call_json(const DrainCall& call);  // {"agent","grace_s"}; undrain: {"agent"}
+std::string drain_call_json(const DrainCall& call);  // {"agent","grace_s"}; for undrain: {"agent"}
 Result<DrainCall> parse_drain_call(std::string_view json);
 
 struct AgentGoneCall {
@@ -150,12 +148,12 @@ struct ReserveCall {
   ResourceVector amounts = {};
   bool operator==(const ReserveCall&) const = default;
 };
-// {"agent","role","resources"}, as in "cpus:2;mem:1GiB"; unreserve: the same, or no resources for
-// all of them.
+// {"agent","role","resources"}, as in "cpus:2;mem:1GiB"; for unreserve: the same, or without
+// resources to remove all.
 std::string reserve_call_json(const ReserveCall& call);
 Result<ReserveCall> parse_reserve_call(std::string_view json);
 
-// One of them, as typed: an id, a name or a prefix of an id; a path; FRAMEWORK/TASK.
+// One of these, as typed: an id, a name or a prefix of an id; a path; FRAMEWORK/TASK.
 struct ExplainCall {
   std::string framework = {};
   std::string role = {};
@@ -165,34 +163,34 @@ struct ExplainCall {
 std::string explain_call_json(const ExplainCall& call);  // {"framework"}, {"role"} or {"task"}
 Result<ExplainCall> parse_explain_call(std::string_view json);
 
-// A request to a framework itself, named as above. `id` is a name that the caller chose: another
-// try gives the same one, and nothing is done twice.
+// A request to a framework, which is named as above. `id` is a name that the caller chose. A retry
+// has the same id, so nothing is done twice.
 struct RequestCall {
   std::string framework = {};
   std::string id = {};
   Duration timeout = seconds(30);
   std::string data = {};
-  RoleName role = {};  // to be charged: the framework's or one below it; empty: none is named
+  RoleName role = {};  // the role to charge: the framework's or one below it; empty: none
   bool operator==(const RequestCall&) const = default;
 };
-// {"framework","id","timeout_s","data","role"}; the "principal" of an older client is not believed:
-// the kernel names the user.
+// {"framework","id","timeout_s","data","role"}. The "principal" of an older client is ignored,
+// since the kernel identifies the user.
 std::string request_call_json(const RequestCall& call);
 Result<RequestCall> parse_request_call(std::string_view json);
-// Its answer, {"data"}. Errors: kUnsupported, the framework's answer is not UTF-8;
-// kResourceExhausted, as JSON it is larger than kJsonBytesMax.
+// The framework's answer, {"data"}. Errors: kUnsupported: the answer is not UTF-8;
+// kResourceExhausted: it is larger than kJsonBytesMax as JSON.
 Result<std::string> request_reply_json(const std::string& data);
 Result<std::string> parse_request_reply(std::string_view json);
 
 // --- errors and events -------------------------------------------------------------------------
 
-// {"error":{"code","message","hint"}}; without a hint if there is none.
+// {"error":{"code","message","hint"}}; "hint" only if there is one.
 std::string error_json(const Error& error);
 
-// The object `json` with the further member "next", where the next page begins; as it is if `next`
-// is empty.
+// The object `json` with a further member "next", the beginning of the next page. Unchanged if
+// `next` is empty.
 std::string with_next(std::string json, std::string_view next);
-// Any value, of any depth.
+// True for any JSON value, of any depth.
 bool is_json(std::string_view bytes);
 
 // A number with up to three decimals, exactly: 1500 is 1.5.
@@ -202,10 +200,10 @@ struct MilliNumber {
 };
 using JsonValue = std::variant<std::string, int64_t, bool, MilliNumber, std::vector<std::string>>;
 
-// One object in this order of members, for commands that print one object per line:
+// One object with its members in this order, for commands that print one object per line:
 // json_line({{"event", "task_started"}, {"task", id}, {"attempt", int64_t{2}}}).
 std::string json_line(const std::vector<std::pair<std::string_view, JsonValue>>& members);
-// The reverse (address.json, tests): an object of such values. A whole number is an int64_t.
+// The reverse of json_line() (for address.json and tests). A whole number becomes an int64_t.
 Result<std::map<std::string, JsonValue>> parse_json_line(std::string_view json);
 
 }  // namespace proffer::proto

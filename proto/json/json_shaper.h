@@ -1,7 +1,7 @@
 #pragma once
 
-// The third of JsonWriter and JsonFields: it has the same functions, and notes what `fields` names.
-// Inside of proto/json only.
+// The counterpart of JsonWriter and JsonFields: it has the same functions, and collects the members
+// that `fields` names. For proto/json only.
 
 #include <initializer_list>
 #include <limits>
@@ -114,17 +114,17 @@ class JsonShaper {
   }
 
   std::string about_;
-  std::set<std::string> required_;  // may be named before or after the member
+  std::set<std::string> required_;  // require() may come before or after the member
   std::vector<JsonShape> members_;
 };
 
-// Of what `fields` describes.
+// The shape of the object that `fields` describes.
 template <class Value>
 JsonShape shape_of() {
   return {.members = JsonShaper::members_of<Value>()};
 }
 
-// Of an object with one list, as print_list() prints it.
+// The shape of an object with one list, as print_list() prints it.
 template <class Row>
 JsonShape list_shape(std::string_view name) {
   JsonShape list{.name = std::string(name),

@@ -17,7 +17,7 @@
 namespace proffer::proto {
 namespace {
 
-constexpr int64_t kMilliMax = int64_t{1} << 52;  // Seconds go to the year 144,683.
+constexpr int64_t kMilliMax = int64_t{1} << 52;  // seconds go up to the year 144,683
 
 // Checks a document while it is parsed: nlohmann's parser has no depth limit, but copies, prints
 // and destroys recursively, and it takes the last of several members with the same name.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Between nlohmann and the rows: numbers without loss, and objects read field by field with what is
-// wrong remembered. Inside of proto/json only.
+// The layer between nlohmann's library and the rows: numbers without loss, and objects that are
+// read field by field and remember the first fault. For proto/json only.
 
 #include <functional>
 #include <initializer_list>
@@ -23,18 +23,18 @@
 
 namespace proffer::proto {
 
-using Json = nlohmann::ordered_json;  // printed: in the order in which we say things
-// Parsed: members by name, because looking for them in order would take a hostile object's size
-// squared.
+using Json = nlohmann::ordered_json;  // for printing: keeps the order of insertion
+// For parsing: members sorted by name, since a search in insertion order would take quadratic time
+// for a hostile object.
 using ParsedJson = nlohmann::json;
 
-// In one line; invalid UTF-8 replaced.
+// One line; invalid UTF-8 is replaced.
 std::string to_json_text(const Json& json);
-// The same; nothing if there is invalid UTF-8.
+// The same; none if there is invalid UTF-8.
 std::optional<std::string> to_json_text_if_utf8(const Json& json);
 
-// Milli-units as a number with up to three decimals. Exact below 2^52: a double has 15 digits and
-// more, and the shortest decimal that reads back as it is printed.
+// Milli-units as a number with up to three decimals. Exact below 2^52: a double has at least 15
+// digits, and the shortest decimal that reads back equal is printed.
 Json print_number(int64_t milli);
 Json print_seconds(Time time);          // rounded down to milliseconds
 Json print_seconds(Duration duration);  // rounded down to milliseconds
@@ -45,19 +45,19 @@ Json print_seconds(Duration duration);  // rounded down to milliseconds
 //   void fields(F& f, typename F::template Of<Row>& row)
 //
 // that names its members in the order in which they are printed. F is JsonWriter, JsonFields or
-// JsonShaper, which have the same functions: the first prints what the row has, the second sets it,
-// the third notes what there is. What is empty is left out by those with `_if_any` and for optional
-// values.
+// JsonShaper, which have the same functions: the first prints the members of the row, the second
+// sets them, the third collects their names and types. Empty values of functions with `_if_any`,
+// and empty optionals, are left out.
 
-// Appends a text as JSON, with its quotes; invalid UTF-8 replaced.
+// Appends a text as JSON, with its quotes; invalid UTF-8 is replaced.
 void append_text(std::string& out, std::string_view text);
-// Appends what print_number() is, printed.
+// Appends the printed form of print_number().
 void append_milli(std::string& out, int64_t milli);
 void append_whole(std::string& out, int64_t value);
 void append_whole(std::string& out, uint64_t value);
 
 // Prints an object at the end of a text, member by member. A list of a thousand tasks has 20,000
-// values, and to build a tree of them first takes longer by far than to print them.
+// values; building a tree of them first takes far longer than printing them.
 class JsonWriter {
  public:
   static constexpr bool kReads = false;
@@ -67,7 +67,7 @@ class JsonWriter {
   explicit JsonWriter(std::string& out) : out_(out) { out_ += '{'; }
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
-  // Nothing may be added afterwards.
+  // Ends the object; no member may follow.
   void done() { out_ += '}'; }
 
   void require(std::string_view) {}
@@ -212,8 +212,8 @@ class JsonWriter {
   bool is_first_ = true;
 };
 
-// An object that is being read. A member that is missing leaves `out` as it is. The first thing
-// wrong in the whole document is kept with its path ("tasks[3].state").
+// An object that is being read. A missing member leaves `out` unchanged. The first fault in the
+// whole document is kept with its path ("tasks[3].state").
 class JsonFields {
  public:
   static constexpr bool kReads = true;
@@ -228,9 +228,9 @@ class JsonFields {
   // Refuses members other than these.
   void only(std::initializer_list<std::string_view> names) const;
   void only(const JsonShape& shape) const;
-  // Of the member that is named next, for people (JsonShaper).
+  // A description of the next member, for people (JsonShaper).
   void about(std::string_view) const {}
-  // A member that older clients send, and that has no effect.
+  // A member that older clients send, without effect.
   void ignored(std::string_view) const {}
 
   void text(std::string_view name, std::string& out) const;
@@ -254,7 +254,7 @@ class JsonFields {
   void whole(std::string_view name, int64_t& out) const {
     whole(name, 0, std::numeric_limits<int64_t>::max(), out);
   }
-  // Of the whole range of its type.
+  // The value may have the whole range of its type.
   void whole(std::string_view name, int32_t& out) const {
     whole(name, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), out);
   }
@@ -283,7 +283,7 @@ class JsonFields {
   void seconds(std::string_view name, std::optional<When>& out) const {
     if (has(name)) seconds(name, out.emplace());
   }
-  // `parse` gives the value of a word, or nothing if it is none.
+  // `parse` returns the value of a word; none if the word is unknown.
   template <class Parse, class Value>
   void word(std::string_view name, const Parse& parse, Value& out) const {
     std::string value;
@@ -299,7 +299,7 @@ class JsonFields {
   void word(std::string_view name, const Parse& parse, std::optional<Value>& out) const {
     if (has(name)) word(name, parse, out.emplace());
   }
-  // What people write: `parse` says what is wrong with it.
+  // Text that people write. The error of `parse` describes the fault.
   template <class Parse, class Value>
   void as_text(std::string_view name, const Parse& parse, Value& out) const {
     if (!has(name)) return;
@@ -345,9 +345,9 @@ class JsonFields {
   }
 
   void object(std::string_view name, const std::function<void(const JsonFields&)>& read) const;
-  // Of objects.
+  // A list of objects.
   void list(std::string_view name, const std::function<void(const JsonFields&)>& read) const;
-  // Of texts.
+  // A list of texts.
   void each(std::string_view name, const std::function<void(const std::string&)>& read) const;
   void each_text(std::string_view name,
                  const std::function<void(const std::string&, const std::string&)>& read) const;
@@ -374,7 +374,7 @@ class JsonFields {
 Result<void> parse_object(std::string_view json,
                           const std::function<void(const JsonFields&)>& read);
 
-// --- of what `fields` describes ------------------------------------------------------------------
+// --- objects that `fields` describes -----------------------------------------------------------
 
 template <class Value>
 std::string print_value(const Value& value) {
@@ -391,7 +391,7 @@ Result<Value> parse_value(std::string_view json) {
   return value;
 }
 
-// Arguments of a call, which people give: a member that is not known is refused. Empty text is the
+// Arguments of a call. They come from people, so an unknown member is refused. Empty text is the
 // same as {}.
 template <class Call>
 Result<Call> parse_arguments(std::string_view json) {
@@ -406,7 +406,7 @@ Result<Call> parse_arguments(std::string_view json) {
   return call;
 }
 
-// The one member `name`, a list.
+// The only member `name`, a list.
 template <class Row>
 std::string print_list(std::string_view name, const std::vector<Row>& rows) {
   std::string out;

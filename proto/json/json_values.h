@@ -1,6 +1,6 @@
 #pragma once
 
-// What several documents hold. Inside of proto/json only.
+// Values that several documents contain. For proto/json only.
 
 #include <string_view>
 
@@ -9,7 +9,8 @@
 #include "proto/json/json_text.h"
 #include "proto/status.h"
 
-// Where argument-dependent lookup finds them, for JsonWriter and JsonFields are of it.
+// Argument-dependent lookup finds them in this namespace, since JsonWriter and JsonFields belong to
+// it.
 namespace proffer::proto {
 
 template <class F>
@@ -19,7 +20,7 @@ void fields(F& f, typename F::template Of<ResourceVector>& amounts) {
   }
 }
 
-// Only the kinds that it names.
+// Sets only the resource kinds that are named.
 template <class F>
 void fields(F& f, typename F::template Of<Quota>& quota) {
   for (const ResourceKind kind : kResourceKinds) {
@@ -37,7 +38,7 @@ void fields(F& f, typename F::template Of<Quota>& quota) {
 template <class F>
 void fields(F& f, typename F::template Of<GpuDevice>& device) {
   f.whole("index", 0, static_cast<int64_t>(kGpuDevicesMax) - 1, device.index);
-  f.require("amount");  // No device has zero of itself.
+  f.require("amount");  // a device with an amount of zero is not allowed
   f.milli("amount", 1, 1000, device.milli);
 }
 

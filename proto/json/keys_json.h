@@ -1,6 +1,6 @@
 #pragma once
 
-// Keys of agents and users, and join tokens, in JSON. The rules of json.h hold.
+// Keys of agents and users, and join tokens, in JSON. The rules of json.h apply.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ namespace proffer::proto {
 std::string keys_json(const std::vector<KnownKey>& rows);
 Result<std::vector<KnownKey>> parse_keys(std::string_view json);
 
-// The public half only: its maker keeps the other.
+// The public half only. The client that made the key keeps the other half.
 struct JoinTokenCall {
   PublicKey key = {};
   KeyKind kind = KeyKind::kUser;
@@ -30,11 +30,11 @@ struct JoinTokenCall {
 std::string join_token_call_json(const JoinTokenCall& call);
 Result<JoinTokenCall> parse_join_token_call(std::string_view json);
 
-// Where the master is reached from other machines, and the key that it has there.
+// The master's addresses for other machines, and its public key.
 struct JoinTokenReply {
   PublicKey master_key = {};
   std::vector<std::string> addresses = {};  // host:port
-  bool several = false;                     // they are of several masters, and of all
+  bool several = false;                     // the addresses are those of all of several masters
   bool operator==(const JoinTokenReply&) const = default;
 };
 std::string join_token_reply_json(
@@ -43,13 +43,13 @@ Result<JoinTokenReply> parse_join_token_reply(std::string_view json);
 
 struct JoinCall {
   PublicKey key = {};
-  std::string runs_as = {};  // of an agent: its user on its machine
+  std::string runs_as = {};  // for an agent: its user on its machine
   bool operator==(const JoinCall&) const = default;
 };
 std::string join_call_json(const JoinCall& call);  // {"key","runs_as"}
 Result<JoinCall> parse_join_call(std::string_view json);
 
-// A key that takes the place of the one that the call came with.
+// A key that replaces the one that authenticated the call.
 struct KeyRotateCall {
   PublicKey key = {};
   bool operator==(const KeyRotateCall&) const = default;
@@ -57,7 +57,7 @@ struct KeyRotateCall {
 std::string key_rotate_call_json(const KeyRotateCall& call);  // {"key"}
 Result<KeyRotateCall> parse_key_rotate_call(std::string_view json);
 
-// Keys that begin with `key`, or all of the agent or user.
+// Keys that begin with `key`, or all keys of the agent or user.
 struct KeyRevokeCall {
   std::string key = {};
   std::optional<KeyKind> kind = {};

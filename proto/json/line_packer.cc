@@ -11,11 +11,11 @@ const BlockEvent::Field* find(const BlockEvent& event, std::string_view name) {
   return found == event.fields.end() ? nullptr : &*found;
 }
 
-// Takes the last field away if it is a text of this name, as a block has it for a framework.
+// Removes the last field if it is a text with this name, as a block stores it for a framework.
 std::string_view take_last(BlockEvent& event, std::string_view name) {
   const BlockEvent::Field last = event.fields.back();
   if (last.name != name || last.number || last.text.size() > kEventTextBytesMax) return {};
-  // An empty one would not be printed.
+  // an empty field would not be printed
   if (!last.text.empty()) event.fields.pop_back();
   return last.text;
 }
@@ -24,7 +24,7 @@ std::string_view take_last(BlockEvent& event, std::string_view name) {
 
 void LinePacker::add(std::string_view line, BlockEvent* plain) {
   const BlockEvent::Field* framework = plain == nullptr ? nullptr : find(*plain, "framework");
-  // A block has no longer ids.
+  // a block cannot store longer ids
   if (framework != nullptr && framework->text.size() > kEventTextBytesMax) plain = nullptr;
   if (is_block_over(plain)) records_.push_back(block_.take());
   if (plain == nullptr) {
@@ -49,7 +49,7 @@ bool LinePacker::is_block_over(const BlockEvent* event) const {
          block_.bytes() >= kEventBlockBytesMax;
 }
 
-// A block has user and role of a framework once, and they are printed behind the fields of its
+// A block stores user and role of a framework once; they are printed after the fields of its
 // events.
 void LinePacker::take_owner(BlockEvent& event, std::string_view framework) {
   const std::string_view role = take_last(event, "role");
@@ -64,7 +64,7 @@ void LinePacker::take_owner(BlockEvent& event, std::string_view framework) {
   block_.forget_owner(framework);
 }
 
-// The same text at one address: so a block has it once.
+// Equal texts get the same address, so that a block stores the text once.
 std::string_view LinePacker::named(std::string_view text) {
   const auto known = names_.find(text);
   return known != names_.end() ? *known : *names_.emplace(text).first;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes records of a log's file of the lines of its events: what a master that stands by keeps of
-// what it was sent. Inside of proto/json only.
+// Makes records of a log file from the lines of its events, for a standby that stores the events of
+// the leader. For proto/json only.
 
 #include <set>
 #include <string>
@@ -14,12 +14,11 @@ namespace proffer::proto {
 
 class LinePacker {
  public:
-  // The next event. An EventLineReader reads the same line from the records: from a block, or from
-  // the line itself if a block could not reproduce it byte for byte. `plain` is what
-  // read_plain_line() has read of the line, and is changed; nullptr: the line is not plain.
-  // O(bytes).
+  // Adds the next event. An EventLineReader reads the same line from the records: from a block, or
+  // from the line itself if a block could not reproduce it byte for byte. `plain` is the result of
+  // read_plain_line() for the line, and is changed; nullptr: the line is not plain. O(bytes).
   void add(std::string_view line, BlockEvent* plain);
-  // The packer is done then.
+  // Returns the records. The packer must not be used afterwards.
   std::vector<std::string> take();
 
  private:
@@ -29,9 +28,9 @@ class LinePacker {
 
   std::vector<std::string> records_ = {};
   std::set<std::string, std::less<>> names_ = {};  // owns the names to which `block_` points
-  EventOwners owners_ = {};                        // as the events so far say
+  EventOwners owners_ = {};                        // from the events so far
   EventBlockWriter block_ = {};
-  EventPlace next_ = {};  // behind the last event in `block_`
+  EventPlace next_ = {};  // the place after the last event in `block_`
 };
 
 }  // namespace proffer::proto

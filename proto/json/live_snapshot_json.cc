@@ -1,4 +1,4 @@
-// Live snapshots as JSON and back. Read live_snapshot_pages first: rows go into the page in hand
+// Live snapshots as JSON and back. Read live_snapshot_pages first: rows go into the present page
 // until it is full.
 
 #include "proto/json/live_snapshot_json.h"
@@ -94,12 +94,12 @@ void fields(F& f, typename F::template Of<LiveTask>& row) {
 
 namespace {
 
-// A page is closed before its rows, which are at most this long each, exceed a reply.
+// A page is closed before its rows, each at most this long, exceed a reply.
 constexpr size_t kPageBytes = kJsonBytesMax / 2;
 
 class Pages {
  public:
-  // `page` is the first, without its end.
+  // `page` is the first page, without its end.
   explicit Pages(std::string page) : page_(std::move(page)) {}
 
   template <class Row>
@@ -145,7 +145,7 @@ class Pages {
 
   std::vector<std::string> closed_;
   std::string page_;
-  std::string_view list_;  // the one that its last row is in
+  std::string_view list_;  // the list of its last row
   size_t rows_ = 0;
   size_t bytes_ = 0;
 };

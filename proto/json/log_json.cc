@@ -7,7 +7,7 @@
 namespace proffer::proto {
 namespace {
 
-// Members of a line beside the event's fields.
+// Members of a line besides the event's fields.
 constexpr std::string_view kLineMembers[] = {"time_s", "level", "program", "pid", "message"};
 
 std::string begin_line(const LogLine& line, std::string_view level, std::string_view message) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A line of a daemon's log in JSON. The rules of json.h hold.
+// A line of a daemon's log in JSON. The rules of json.h apply.
 
 #include <cstdint>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace proffer::proto {
 
-// What every line has.
+// The members of every line.
 struct LogLine {
   Time at = {};
   std::string_view program = {};

@@ -84,7 +84,7 @@ Json parameter(const char* in, const std::string& name, const std::string& about
   return out;
 }
 
-// The names in braces.
+// Adds the names in braces.
 void add_path_parameters(const std::string& path, Json& parameters) {
   for (size_t open = path.find('{'); open != path.npos; open = path.find('{', open + 1)) {
     const std::string name = path.substr(open + 1, path.find('}', open) - open - 1);

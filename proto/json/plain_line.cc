@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::array kLevels = {TraceLevel::kLongLived, TraceLevel::kShortLived,
                                 TraceLevel::kMisbehaved, TraceLevel::kOperator};
-// Members that each event has, and so none of its fields.
+// Members of each event that are not among its fields.
 constexpr std::array<std::string_view, 4> kMembers = {"seq", "time_s", "event", "level"};
-// More are unusual.
+// More fields are unusual.
 constexpr size_t kFieldsMax = 20;
 
 class PlainLine {
@@ -60,7 +60,7 @@ class PlainLine {
   bool take_name(std::string_view& out) {
     return take_text(out) && !out.empty() && out.size() <= kEventTextBytesMax;
   }
-  // As it is printed: without a zero before it.
+  // In the printed form: without leading zeros.
   template <class Whole>
   bool take_whole(Whole& out) {
     const auto read = std::from_chars(rest_.data(), rest_.data() + rest_.size(), out);
@@ -76,7 +76,7 @@ class PlainLine {
     place.leader = LeaderEpoch(leader);
     return true;
   }
-  // Seconds with three places, not before 1970, nor behind the year 2255: Time goes to 2262.
+  // Seconds with three decimals, from 1970 to the year 2255; Time goes to 2262.
   bool take_time(Time& at) {
     constexpr int64_t kSecondsMax = 9'000'000'000;
     int64_t seconds = 0;
@@ -89,7 +89,7 @@ class PlainLine {
     at = Time::from_nanos((seconds * 1'000 + millis) * 1'000'000);
     return true;
   }
-  // No member may be there twice.
+  // no member may appear twice
   bool take_field(std::vector<BlockEvent::Field>& fields) {
     BlockEvent::Field field;
     if (fields.size() == kFieldsMax || !take_name(field.name) || !take(":")) return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `proffer replay --with --json` prints. The rules of json.h hold.
+// The output of `proffer replay --with --json`. The rules of json.h apply.
 
 #include <string>
 

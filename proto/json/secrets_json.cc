@@ -8,7 +8,7 @@
 namespace proffer::proto {
 namespace {
 
-// SecretSetCall as it travels.
+// The form in which SecretSetCall is sent.
 struct HexCall {
   std::string name = {};
   std::string value_hex = {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls of `proffer secret`, in JSON. The rules of json.h hold.
+// Calls of `proffer secret` in JSON. The rules of json.h apply.
 
 #include <string>
 #include <string_view>

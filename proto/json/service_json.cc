@@ -116,7 +116,7 @@ void fields(F& f, typename F::template Of<ServiceChange>& change) {
 
 namespace {
 
-// Of a file with one app an answer is what it was when files had one.
+// For a file with one app the answer is the same as before files could have several.
 template <class Row>
 std::string print_one_or_list(std::string_view name, const std::vector<Row>& rows) {
   return rows.size() == 1 ? print_value(rows.front()) : print_list(name, rows);

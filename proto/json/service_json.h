@@ -1,7 +1,7 @@
 #pragma once
 
-// The service framework's requests and pictures in JSON: what the CLI asks of its scheduler through
-// the master, and what `--json` prints. The rules of json.h hold.
+// The service framework's requests and status in JSON: the requests of the CLI to its scheduler
+// through the master, and the output of `--json`. The rules of json.h apply.
 
 #include <string>
 #include <string_view>
@@ -32,12 +32,12 @@ Result<ServersPage> parse_servers(std::string_view json);
 std::string service_versions_json(const std::vector<ServiceVersionRow>& rows);
 Result<std::vector<ServiceVersionRow>> parse_service_versions(std::string_view json);
 
-// {"app","result","steps":[…],"differences":[{"key","before","after"}],"further"}
-// Of several apps: {"plans":[{…}]}
+// {"app","result","steps":[…],"differences":[{"key","before","after"}],"further"}; for several
+// apps: {"plans":[{…}]}
 std::string service_plans_json(const std::vector<ServicePlan>& plans);
 Result<std::vector<ServicePlan>> parse_service_plans(std::string_view json);
 
-// What a change did: {"app","result"}. To several apps: {"apps":[{"app","result"}]}
+// The result of a change: {"app","result"}; for several apps: {"apps":[{"app","result"}]}
 std::string service_changes_json(const std::vector<ServiceChange>& changes);
 Result<std::vector<ServiceChange>> parse_service_changes(std::string_view json);
 
@@ -49,16 +49,16 @@ struct ServiceCall {
   std::string app = {};
   std::string file = {};  // an app file's text
   int64_t instances = 0;
-  std::string after = {};              // the page behind this app or task
-  uint64_t version = 0;                // 0: none is named
+  std::string after = {};              // return the page after this app or task
+  uint64_t version = 0;                // 0: none given
   std::vector<std::string> apps = {};  // none: all
-  std::string seen = {};               // answered once ServersPage::version is another,
-  Duration wait = {};                  // or so much later
+  std::string seen = {};               // answered when ServersPage::version differs from it,
+  Duration wait = {};                  // or after this time
   std::vector<ServiceFigure> figures = {};
   bool operator==(const ServiceCall&) const = default;
 };
 std::string service_call_json(const ServiceCall& call);
-// Refuses members that are not known.
+// Refuses unknown members.
 Result<ServiceCall> parse_service_call(std::string_view json);
 
 }  // namespace proffer::proto

@@ -7,7 +7,7 @@
 namespace proffer::proto {
 namespace {
 
-// Of the kinds that the cluster has.
+// Prints the kinds that the cluster has.
 Json print(const ResourceVector& amounts, const ResourceVector& total) {
   Json out = Json::object();
   for (const ResourceKind kind : kResourceKinds) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The report of `proffer simulate` in JSON. The rules of json.h hold.
+// The report of `proffer simulate` in JSON. The rules of json.h apply.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 namespace proffer::proto {
 
-// One object, whose members are those of docs/concepts/simulate.md.
+// One object. docs/concepts/simulate.md lists its members.
 std::string simulate_report_json(const SimulateReport& report);
 
 }  // namespace proffer::proto

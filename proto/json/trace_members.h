@@ -1,7 +1,7 @@
 #pragma once
 
-// The fields of a trace event as further members of a JSON object that has some already: of an
-// event of the log, and of a log line. Inside of proto/json only.
+// Appends the fields of a trace event to a JSON object that already has members: an event of the
+// log, or a log line. For proto/json only.
 
 #include <cstdint>
 #include <span>
@@ -14,14 +14,14 @@ namespace proffer::proto {
 
 class TraceMembers final : public TraceFields {
  public:
-  // Appends to `out`, which outlives it. A field named as one of `taken`, the members that the
+  // Appends to `out`, which must outlive it. A field with a name in `taken`, the members that the
   // object has, is written as `field_NAME`.
   explicit TraceMembers(std::string& out, std::span<const std::string_view> taken = {})
       : out_(out), taken_(taken) {}
 
   void word(std::string_view key, std::string_view value) override;
   void number(std::string_view key, int64_t value) override;
-  // At most kEventTextBytesMax bytes of it.
+  // Writes at most kEventTextBytesMax bytes of it.
   void said(std::string_view key, std::string_view value) override;
 
  private:

@@ -1,5 +1,5 @@
-// Which tasks of an accept are sent: plan_accept(). The master would refuse the others one by one
-// too, or, for what breaks a bound of the schema, the whole frame and the session with it.
+// Decides which tasks of an accept are sent: plan_accept(). The master would refuse the others too:
+// one by one, or, if a bound of the schema is broken, with the whole frame and the session.
 
 #include "sdk/core/accept_plan.h"
 
@@ -76,7 +76,7 @@ AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
       }
       continue;
     }
-    bool is_open = false;  // whether the last operation of the plan takes further tasks
+    bool is_open = false;  // the last operation of the plan takes further tasks
     for (const proto::TaskSpec& task : launch->tasks) {
       if (is_open &&
           std::get<proto::Launch>(operations.back()).tasks.size() == kTasksPerMessageMax) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What becomes of an accept before it is sent. Pure.
+// Checks an accept before it is sent. Pure.
 
 #include <set>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace proffer::sdk {
 
-// A task that the driver refuses itself.
+// A task that the driver refuses without sending it.
 struct LocalRefusal {
   TaskId task = {};
   AgentId agent = {};
@@ -21,15 +21,15 @@ struct LocalRefusal {
 };
 
 struct AcceptPlan {
-  proto::Accept accept = {};  // what is sent, within the bounds of a frame
+  proto::Accept accept = {};  // the part that is sent; it fits in a frame
   std::vector<LocalRefusal> refusals = {};
-  std::vector<Error> complaints = {};  // of reservations that cannot be sent
+  std::vector<Error> complaints = {};  // reservations that cannot be sent
 };
 
-// Splits what the author accepts into what can be sent and what cannot. A task is refused if a
-// field of it is wrong, its id is in use or was, or it does not fit in the message.
+// Splits an accept into the part that can be sent and the tasks that are refused. A task is refused
+// if one of its fields is invalid, its id is or was in use, or it does not fit in the message.
 AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks);
-// Refuses every task, since the offers are not valid, or for another reason of all of them.
+// Refuses every task for the same reason, for example because the offers are not valid.
 std::vector<LocalRefusal> refuse_all(const proto::Accept& accept, const std::string& why,
                                      proto::TaskReason reason = proto::TaskReason::kOfferNotValid);
 

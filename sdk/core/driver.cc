@@ -1,7 +1,7 @@
-// The life of a scheduler's sessions: MasterConnected → Subscribe → Subscribed, then whatever may
-// have been lost is said again (on_subscribed is the heart), until the connection ends and it
-// begins anew. Within a connection nothing is lost or reordered, so nothing is sent twice there.
-// What the author wants while there is no session is kept if it can be: asks, kills,
+// The life of a scheduler's sessions: MasterConnected → Subscribe → Subscribed, then all messages
+// that may have been lost are sent again (see on_subscribed), until the connection ends and the
+// cycle begins again. Within a connection no message is lost or reordered, so none is sent twice
+// there. Commands that the author gives without a session are kept if possible: asks, kills,
 // reconciliation, teardown.
 
 #include "sdk/core/driver.h"
@@ -29,14 +29,14 @@ namespace {
 
 enum class Session : uint8_t { kAway, kSubscribing, kSubscribed, kDone };
 
-// How long a teardown waits for the master's answer before it gives up. It is said again in each
-// session: a framework that nobody ends would keep its tasks for its failover timeout.
+// How long a teardown waits for the master's answer before it gives up. It is sent again in each
+// session, since a framework that is not torn down would keep its tasks for its failover timeout.
 constexpr Duration kTeardownPatience = seconds(10);
-// Lists of ids in one message; more go in further messages.
+// The most ids in one message; more are sent in further messages.
 constexpr size_t kIdsPerMessageMax = kTasksPerMessageMax;
 // Kills and reconciliations of tasks that the driver does not know, kept for the next session.
 constexpr size_t kUnknownKeptMax = kEndedTasksKept;
-// Below this a heartbeat would be a flood.
+// Heartbeats at shorter intervals would be a flood.
 constexpr Duration kHeartbeatMin = milliseconds(10);
 
 struct Step {
@@ -50,7 +50,7 @@ void tell(Step& step, Notification notification) {
   step.out.actions.push_back(Notify{std::move(notification)});
 }
 
-// An answer that the driver gives in the master's place.
+// A status that the driver reports in the master's place.
 proto::TaskStatus local_status(const TaskId& task, proto::TaskState state, proto::TaskReason reason,
                                std::string message, Time now) {
   return {.task = task,
@@ -150,7 +150,7 @@ class Driver::State {
   void on(Step& step, const MasterDisconnected& event) { lose(step, event.reason); }
 
   void on(Step& step, const MasterFrame& event) {
-    if (session_ == Session::kAway) return;  // late, of a connection that was given up
+    if (session_ == Session::kAway) return;  // late event of a connection that was given up
     if (!admit_leader(step, event.envelope)) return;
     switch (channel_.admit(event.envelope)) {
       case proto::Channel::Verdict::kDuplicate:
@@ -168,8 +168,8 @@ class Driver::State {
     std::visit([&](const auto& message) { on_message(step, message); }, *event.envelope.message);
   }
 
-  // A master that was deposed does not know it yet, and one that lost its registry knows nothing of
-  // this framework: neither may end it. One that does not lead names no epoch.
+  // A deposed master does not know yet that it is deposed, and one that lost its registry does not
+  // know this framework. Neither may end it. A master that does not lead gives no epoch.
   bool admit_leader(Step& step, const proto::Envelope& envelope) {
     const LeaderEpoch leader = envelope.leader;
     if (leader >= leader_ || !leader) {
@@ -197,7 +197,7 @@ class Driver::State {
     }
   }
 
-  // Whatever the connection carried is void. The author hears of it if there was a session.
+  // All state of the connection is void. The author is informed if there was a session.
   void lose(Step& step, const std::string& reason) {
     const bool had_session = session_ == Session::kSubscribed;
     session_ = Session::kAway;
@@ -234,14 +234,14 @@ class Driver::State {
 
   // --- the master's messages -------------------------------------------------------------------
 
-  // A newer master may say what we do not know.
+  // A newer master may send messages that this version does not know.
   void on_message(Step& step, const proto::Unknown& message) {
     step.trace(UnknownMessageIgnored{message.tag});
   }
 
   void on_message(Step&, const proto::Heartbeat&) {}
 
-  // The rest is never sent to a scheduler.
+  // Other messages are never sent to a scheduler.
   template <class Other>
   void on_message(Step& step, const Other& message) {
     unexpected(step, proto::message_name(message));
@@ -252,7 +252,7 @@ class Driver::State {
     reset(step, text("the master sent an unexpected message, ", what));
   }
 
-  // Whether there is a session for this message; if not, that ends the connection.
+  // True if there is a session for this message; if not, the connection is ended.
   bool expects(Step& step, std::string_view what) {
     if (session_ == Session::kSubscribed) return true;
     unexpected(step, what);
@@ -280,8 +280,8 @@ class Driver::State {
     }
     tell(step, message);
 
-    // What may have been lost, or ended with the connection, is said again. A process that takes
-    // over knows nothing of the filters of the one before and does without them.
+    // State that may have been lost, or ended with the connection, is sent again. A process that
+    // takes over does not know the filters of the previous one and does without them.
     if (suppressed_) {
       send(step, proto::Suppress{});
     } else if (revive_ || (is_first && message.failed_over)) {
@@ -317,13 +317,13 @@ class Driver::State {
 
   void on_message(Step& step, const proto::Rescind& message) {
     if (!expects(step, "rescind")) return;
-    // Those that were answered meanwhile are no news.
+    // offers that were answered meanwhile are no news
     proto::Rescind news{.offers = offers_.take(message.offers, step.now)};
     if (!news.offers.empty()) tell(step, std::move(news));
     end_gangs(step, gangs_.end(message.offers), "an offer of its gang was rescinded");
   }
 
-  // Of a gang all is launched or nothing.
+  // A gang is launched as a whole or not at all.
   void end_gangs(Step& step, std::vector<GangAnswers::Ended> gangs, const std::string& why) {
     for (GangAnswers::Ended& gang : gangs) {
       refuse(step,
@@ -346,7 +346,7 @@ class Driver::State {
     }
     bool is_redeclared = false;
     questions_.heard(status.task);
-    // Nothing is lost within a connection: an answer that tells an end is older than the launch.
+    // Messages are not lost within a connection, so an answer with an end is older than the launch.
     if (status.sequence == 0 && proto::is_terminal(status.state) &&
         tasks_.was_launched_on(status.task, connection_)) {
       return;
@@ -361,7 +361,7 @@ class Driver::State {
       }
       tell(step, status);
     }
-    // A repeated one is acknowledged again: the first answer may have been lost.
+    // A repeated end is acknowledged again, since the first acknowledgement may have been lost.
     const bool is_authors = proto::is_terminal(status.state) && ends_.contains(status.task);
     if (status.sequence > 0 && !is_authors) {
       send(step, proto::Acknowledge{{}, status.task, status.agent, status.source, status.sequence});
@@ -379,7 +379,7 @@ class Driver::State {
 
   void on_message(Step& step, const proto::RevokeNotice& message) {
     if (!expects(step, "revoke_notice")) return;
-    // Those that have ended meanwhile are no news.
+    // tasks that have ended meanwhile are no news
     proto::RevokeNotice news = message;
     std::erase_if(news.tasks, [&](const TaskId& task) { return tasks_.has_ended(task); });
     if (!news.tasks.empty()) tell(step, std::move(news));
@@ -422,7 +422,7 @@ class Driver::State {
     }
     step.trace(MasterSentError{message.code, message.message, is_final});
     if (is_final) {
-      // A framework that is to end has then ended.
+      // a framework that was to be torn down has then ended
       if (!is_ending()) {
         for (proto::StoreResult& result : store_.give_up(
                  {.code = ErrorCode::kUnavailable, .message = "the framework was refused"})) {
@@ -444,7 +444,7 @@ class Driver::State {
           "the framework was torn down, or disconnected for longer than its failover timeout of ",
           to_text(options_.failover_timeout), "; its tasks have ended; start it again");
     } else if (message.code == ErrorCode::kNotFound && !options_.framework.empty()) {
-      // Of another cluster, most likely: what is in the session file may be alive there.
+      // Probably of another cluster: the framework of the session file may be alive there.
       hint = text(
           "check whether this is the framework's cluster; choose another with --master or "
           "$PROFFER_MASTER. If it is, the framework was torn down, or disconnected for longer than "
@@ -454,14 +454,14 @@ class Driver::State {
     return Error(message.code, message.message).with_hint(std::move(hint));
   }
 
-  // A refused launch does not count as one: its ask wants it again, unless the author has declared
-  // since. The master counts so too, but for a launch of an earlier connection, on which the ask
-  // was declared: then true is returned and it is declared again.
+  // A refused launch does not count: its ask wants the task again, unless the author has declared
+  // asks since. The master counts in the same way, except for a launch on an earlier connection, on
+  // which the ask was declared. Then true is returned, and the ask is declared again.
   bool give_back(const KnownTasks::Task& task) {
     if (task.ask.empty() || task.declaration != declaration_) return false;
     for (Ask& ask : asks_) {
       if (ask.name != task.ask) continue;
-      // Of gangs only whole ones are wanted again.
+      // only whole gangs are wanted again
       if (ask.gang > 1 && ++gang_back_[ask.name] < ask.gang) return false;
       gang_back_.erase(ask.name);
       ask.count = std::min(ask.count + ask.gang, kAskCountMax);
@@ -470,7 +470,7 @@ class Driver::State {
     return false;
   }
 
-  // --- what the author wants -------------------------------------------------------------------
+  // --- the author's commands ------------------------------------------------------------------
 
   void on(Step& step, const CommandGiven& event) {
     if (is_ending()) return;
@@ -499,7 +499,7 @@ class Driver::State {
         why = text("a framework declares at most ", kAsksMax, " asks and ",
                    kSendableBytesMax / 1024, " KiB");
       }
-      // No agent could ever meet what cannot even be declared: the report says so.
+      // The report says that no agent could ever meet an ask that cannot be declared.
       if (!why.empty()) {
         report.rows.push_back({.ask = ask.name, .could_ever_fit = false, .why = std::move(why)});
         continue;
@@ -514,7 +514,7 @@ class Driver::State {
     tell(step, std::move(report));
   }
 
-  // Asks may name a role below the framework's own; none means its own.
+  // True for roles of the framework's asks: its own (also if none is named) or one below it.
   bool is_own(const RoleName& role) const { return role.empty() || is_within(role, options_.role); }
 
   void declare(Step& step) {
@@ -528,10 +528,10 @@ class Driver::State {
     named.erase(std::unique(named.begin(), named.end()), named.end());
     const std::vector<OfferId> valid = offers_.take(named, step.now);
 
-    // Decide. Offers that are void would all be refused by the master too; the author sees the same
-    // whoever noticed it first.
+    // Decide. The master would also refuse void offers; the author sees the same result, whichever
+    // side notices first.
     if (valid.empty() || valid.size() != named.size() || named.size() > kOperationsMax) {
-      decline(step, valid, Refusal());  // none of them was meant to be refused
+      decline(step, valid, Refusal());  // their tasks were not meant to be refused
       end_gangs(step, gangs_.end(valid), "another offer of it was not valid");
       const std::string why = session_ != Session::kSubscribed
                                   ? "there is no session with the master"
@@ -621,7 +621,7 @@ class Driver::State {
     if (!revive_) send(step, proto::Revive{});
   }
 
-  // A kill is wanted until its task has ended, and said again in each session until then.
+  // A kill stays wanted until its task has ended, and is sent again in each session until then.
   void on_command(Step& step, const proto::KillTask& command) {
     if (tasks_.has_ended(command.task)) return;
     if (!is_valid_name(command.task.str())) return unknown(step, command.task);
@@ -657,14 +657,15 @@ class Driver::State {
     }
   }
 
-  // What is no task id is nobody's task.
+  // an invalid id is no task's
   void unknown(Step& step, const TaskId& task) {
     if (is_ending()) return;
     tell(step, local_status(task, proto::TaskState::kLost, proto::TaskReason::kTaskUnknown,
                             text(quoted(task.str()), " is not a task id"), step.now));
   }
 
-  // Without a session the end is told again in the next, and acknowledged then as any repeated one.
+  // Without a session the end is reported again in the next session, and then acknowledged as a
+  // repeated one.
   void on_command(Step& step, const AcknowledgeEnd& command) {
     const auto end = ends_.extract(command.task);
     if (!end.empty() && session_ == Session::kSubscribed) send(step, end.mapped());
@@ -703,7 +704,7 @@ class Driver::State {
   }
 
   void on_command(Step& step, const proto::FrameworkResponse& command) {
-    // A try is only ever waited for on the connection on which it came.
+    // The answer to a retry is sent only on the connection on which the retry came.
     for (proto::FrameworkResponse& response : requests_.answer(sendable(command))) {
       send(step, std::move(response));
     }
@@ -715,7 +716,7 @@ class Driver::State {
       offers_.clear();
       kills_.clear();
     }
-    // A master that was never told of this framework has nothing to tear down.
+    // a master without a subscription of this framework has nothing to tear down
     if (framework_.empty() && connection_ == 0) return finish(step);
     give_up_at_ = step.now + kTeardownPatience;
   }
@@ -726,30 +727,30 @@ class Driver::State {
 
   Session session_ = Session::kAway;
   proto::Channel channel_ = {};
-  uint64_t connection_ = 0;  // counts them
+  uint64_t connection_ = 0;  // number of connections
   bool was_subscribed_ = false;
   bool was_told_to_stand_by_ = false;
   FrameworkId framework_ = {};
-  LeaderEpoch leader_ = {};  // the highest seen
+  LeaderEpoch leader_ = {};  // the highest so far
   ClusterId cluster_ = {};   // of the last session
   Duration heartbeat_ = {};
   Duration timeout_ = {};
   Time heard_at_ = {};
   Time sent_at_ = {};
-  std::optional<Time> give_up_at_ = {};  // a teardown waits for its answer until then
+  std::optional<Time> give_up_at_ = {};  // until this time a teardown waits for its answer
 
-  std::vector<Ask> asks_ = {};                 // as declared last, less what was launched since
-  std::map<AskName, int64_t> gang_back_ = {};  // refused tasks that are no whole gang yet
-  uint64_t declaration_ = 0;                   // counts the author's
-  uint64_t generation_ = 0;                    // counts those sent
+  std::vector<Ask> asks_ = {};                 // the last declaration, less the launches since
+  std::map<AskName, int64_t> gang_back_ = {};  // refused tasks that do not make a whole gang yet
+  uint64_t declaration_ = 0;                   // number of the author's declarations
+  uint64_t generation_ = 0;                    // number of sent declarations
   bool suppressed_ = false;
-  bool revive_ = false;  // wanted while there was no session
+  bool revive_ = false;  // requested while there was no session
 
   HeldOffers offers_ = {};  // empty without a session
-  GangAnswers gangs_ = {};  // too
+  GangAnswers gangs_ = {};  // likewise
   KnownTasks tasks_;
-  std::map<TaskId, proto::Acknowledge> ends_ = {};        // that the author has not acknowledged
-  std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted, with their grace
+  std::map<TaskId, proto::Acknowledge> ends_ = {};        // not yet acknowledged by the author
+  std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted kills, with their grace
   TaskQuestions questions_ = {};
 
   StoreRequests store_ = {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The scheduler driver's core: sessions, retry, asks, acknowledgement and reconciliation, so that a
-// framework's author has none of it to do. Pure.
+// The core of the scheduler driver. It handles sessions, retries, asks, acknowledgement and
+// reconciliation, so that the author of a framework need not. Pure.
 
 #include <memory>
 #include <optional>
@@ -19,32 +19,32 @@ struct DriverOptions {
   RoleName role = RoleName("default");
   OfferMode mode = OfferMode::kAsks;
   std::string user = {};
-  Secret secret = {};          // from the system's randomness, or of the framework's first life
-  FrameworkId framework = {};  // of the first life; empty: a new framework
+  Secret secret = {};          // random, or the secret of the framework's first life
+  FrameworkId framework = {};  // the id from the first life; empty: a new framework
   Duration failover_timeout = kFailoverTimeout;
   Duration heartbeat = kHeartbeatInterval;
   Duration master_timeout = kAgentTimeout;
-  size_t ended_kept = kEndedTasksKept;  // tasks that have ended, whose ends are not told again
-  // Where the author keeps the identity; only for the hint of a refusal.
+  size_t ended_kept = kEndedTasksKept;  // ended tasks that are remembered, to report each end once
+  // The path of the author's session file. Used only in the hint of a refusal.
   std::string session_file = {};
   bool serves_users = false;
   bool remembers_tasks = false;
   bool stands_by = false;
-  // The end of a task is acknowledged by AcknowledgeEnd only.
+  // The end of a task is acknowledged only by AcknowledgeEnd.
   bool acknowledges_ends = false;
 };
 
 // --- events ------------------------------------------------------------------------------------
 
-struct MasterConnected {};  // a fresh connection
+struct MasterConnected {};  // a new connection was made
 struct MasterDisconnected {
   std::string reason = {};
 };
 struct MasterFrame {
   proto::Envelope envelope = {};
 };
-// The author wants this. Before the first session, commands that need one are kept (asks) or
-// refused.
+// A command of the author. Before the first session, asks are kept, and other commands that need a
+// session are refused.
 struct CommandGiven {
   Command command = {};
 };
@@ -53,29 +53,30 @@ struct Tick {};
 using DriverEvent =
     std::variant<MasterConnected, MasterDisconnected, MasterFrame, CommandGiven, Tick>;
 
-// --- what a step says --------------------------------------------------------------------------
+// --- actions -----------------------------------------------------------------------------------
 
 struct SendToMaster {
   proto::Envelope envelope = {};
 };
-struct ResetMaster {};  // end this connection and make a fresh one, with back-off
+struct ResetMaster {};  // close this connection and make a new one, with back-off
 struct Notify {
   Notification notification = {};
 };
-// The framework got its id: the author's session file is written (id and secret).
+// The framework received its id: write the id and the secret to the session file.
 struct SaveIdentity {
   FrameworkId framework = {};
   Secret secret = {};
 };
-// Teardown was answered (or nobody answered for ten seconds), or Refused: nothing further comes.
+// The driver is finished: the teardown was answered, or had no answer within ten seconds, or the
+// framework was refused.
 struct Done {
-  bool is_given_up = false;  // nobody answered: the framework stays for its failover timeout
+  bool is_given_up = false;  // no answer came: the framework stays until its failover timeout
 };
 
 using DriverAction = std::variant<SendToMaster, ResetMaster, Notify, SaveIdentity, Done>;
 
 struct DriverOutbox {
-  std::vector<DriverAction> actions = {};  // in this order
+  std::vector<DriverAction> actions = {};  // carried out in this order
   std::vector<TraceEvent> trace = {};
   void clear() {
     actions.clear();
@@ -94,11 +95,12 @@ class Driver {
   std::optional<Time> next_deadline() const;
   const FrameworkId& framework() const;
   bool subscribed() const;
-  // What was declared last, less what was launched since; what an ask "beside the others" adds to.
+  // The asks that were declared last, less the tasks launched since. An ask "beside the others" is
+  // added to these.
   const std::vector<Ask>& asks() const;
   // Tasks that were launched and have had no terminal update.
   std::vector<TaskId> live_tasks() const;
-  // In a session, and AllTasksKnown was told in it.
+  // There is a session, and AllTasksKnown was reported in it.
   bool all_tasks_known() const;
   std::vector<Violation> violations() const;
 

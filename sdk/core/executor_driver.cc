@@ -1,8 +1,7 @@
-// One executor's side of its session with the agent. Tasks are known by id, so a RunTask that comes
-// again is nothing new; updates are numbered for each task and kept until the agent has written
-// them down. How tasks ended is remembered beyond that, since an agent may lose what it wrote: it
-// hears of them with the hello, and a task that has ended is not started again. Read State::handle
-// first, then on_agent_message.
+// An executor's side of its session with the agent. Tasks are known by id, so a repeated RunTask
+// has no effect. Updates are numbered for each task and kept until the agent has them on disk. The
+// ends of tasks are remembered for longer, since an agent may lose its records: the hello reports
+// them, and an ended task is not started again. Read State::handle first, then on_agent_message.
 
 #include "sdk/core/executor_driver.h"
 
@@ -19,7 +18,7 @@
 namespace proffer::sdk {
 namespace {
 
-// Of the updates that a hello tells again, all together: it must fit a frame with its names.
+// The most bytes of all updates that a hello repeats: it must fit into a frame with its names.
 constexpr size_t kToldAgainBytesMax = 256 * 1024;
 
 size_t weight_of(const proto::TaskStatus& status) {
@@ -44,10 +43,10 @@ class ExecutorDriver::State {
     Time now = {};
     ExecutorDriverOutbox& out;
   };
-  // Which launch of its id a task is.
+  // The launch of its id to which a task belongs.
   struct Launch {
-    bool own = false;  // this executor is for it alone
-    uint64_t run = 0;  // 0: the agent did not say
+    bool own = false;  // this executor runs no other task
+    uint64_t run = 0;  // 0: the agent did not give it
     Time at = {};
 
     bool is_same_as(const Launch& other) const {
@@ -55,20 +54,20 @@ class ExecutorDriver::State {
       return at == other.at && at > Time();
     }
   };
-  // From its RunTask until the update that ends it is acknowledged.
+  // Kept from its RunTask until the update that ends it is acknowledged.
   struct Task {
     Launch launch = {};
     uint64_t sequence = 0;
     bool ended = false;
-    bool takes_another = false;  // said with its end
+    bool takes_another = false;  // given with its end
     std::deque<proto::TaskStatus> unacknowledged = {};
-    // The newest update for which there was no room among them.
+    // The newest update for which there was no room in `unacknowledged`.
     std::optional<proto::TaskStatus> held = {};
-    std::optional<proto::TaskStatus> acknowledged = {};  // the last one
+    std::optional<proto::TaskStatus> acknowledged = {};  // the last acknowledged update
 
     uint64_t acknowledged_sequence() const { return sequence - unacknowledged.size(); }
   };
-  // Of a task that has ended, and whose end an agent acknowledged.
+  // An ended task whose end an agent acknowledged.
   struct Ended {
     Launch launch = {};
     proto::TaskStatus end = {};
@@ -101,8 +100,8 @@ class ExecutorDriver::State {
 
   ExecutorDriverOptions options_;
   std::map<TaskId, Task> tasks_;
-  uint64_t run_;  // the highest: that of its start, or of a task
-  // The last kExecutorRunsMax; the newest last. An agent whose checkpoint lost an end hears it
+  uint64_t run_;  // the highest run: of its start, or of a task
+  // The last kExecutorRunsMax, newest last. An agent whose checkpoint lost an end receives it
   // again.
   std::map<TaskId, Ended> ended_;
   std::deque<TaskId> ended_order_;
@@ -115,11 +114,11 @@ class ExecutorDriver::State {
   Duration agent_timeout_;
   Time last_sent_;
   Time last_heard_;
-  std::optional<Time> away_since_;  // none: a session is open, or nothing has happened yet
+  std::optional<Time> away_since_;  // none: a session is open, or there was no event yet
   bool begun_ = false;
 
-  bool ending_ = false;     // EndAll was said
-  bool abandoned_ = false;  // the agent will not hear the rest
+  bool ending_ = false;     // EndAll was sent
+  bool abandoned_ = false;  // the agent will not receive the rest
   bool finishing_ = false;
   bool finished_ = false;
 };
@@ -150,7 +149,7 @@ std::optional<Time> ExecutorDriver::State::next_deadline() const {
 }
 
 void ExecutorDriver::State::on(const AgentConnected&, Step& step) {
-  end_session(step.now);  // greeting is not being heard
+  end_session(step.now);  // the agent does not answer the greeting
   session_ = Session::kGreeting;
   channel_ = channel_.next_to_silent();
   heartbeat_ = options_.heartbeat;
@@ -159,7 +158,7 @@ void ExecutorDriver::State::on(const AgentConnected&, Step& step) {
   send(hello(), step);
 }
 
-// What lives in it, then what has ended, the newest first.
+// Live tasks first, then ended tasks, newest first.
 proto::ExecutorHello ExecutorDriver::State::hello() const {
   proto::ExecutorHello hello{.framework = options_.framework,
                              .executor = options_.executor,
@@ -244,11 +243,11 @@ void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step
   } else if (std::holds_alternative<proto::ExecutorShutdown>(message)) {
     end_all(false, step);
   }
-  // A heartbeat says what it says by coming; what a newer agent may say is ignored.
+  // A heartbeat has no content; unknown messages of a newer agent are ignored.
 }
 
-// An agent that has lost records asks for what has ended. A run of this process before the one in
-// which it is has ended in any case.
+// An agent that has lost records may ask for a task that has ended. A run of this process before
+// its present run has ended in any case.
 void ExecutorDriver::State::on_run_task(const proto::RunTask& run, Step& step) {
   const Launch launch{run.spec.executor_id.empty(), run.run, run.assignment.launched_at};
   const bool is_of_before = launch.own && run.run != 0 && run.run < run_;
@@ -295,7 +294,7 @@ void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, St
   if (session_ != Session::kGreeting) return reset(step);
   session_ = Session::kOpen;
   away_since_.reset();
-  abandoned_ = false;  // It is back in time to hear how all was ended.
+  abandoned_ = false;  // the agent is back in time to receive the ends
   if (welcome.heartbeat > Duration()) heartbeat_ = welcome.heartbeat;
   if (welcome.timeout > Duration()) agent_timeout_ = welcome.timeout;
   for (const auto& [id, task] : tasks_) {
@@ -321,7 +320,7 @@ void ExecutorDriver::State::on_acknowledge(const proto::Acknowledge& acknowledge
   }
 }
 
-// An agent that does not know this executor never will: nobody else started it.
+// An agent that does not know this executor never will, since no other agent started it.
 void ExecutorDriver::State::on_error(const proto::ErrorMessage& error, Step& step) {
   if (!error.retry) {
     end_session(step.now);
@@ -337,7 +336,7 @@ void ExecutorDriver::State::on(const TellUpdate& tell, Step& step) {
   const bool ends = proto::is_terminal(tell.status.state);
   proto::TaskStatus status = tell.status;
   status.at = step.now;
-  // Of many that nobody acknowledges the newest counts, and an end more than any.
+  // If many updates are not acknowledged, the newest counts, and an end before all others.
   if (!ends && task.unacknowledged.size() + 1 >= kUpdatesPerTaskMax) {
     task.held = std::move(status);
     return;

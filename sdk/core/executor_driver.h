@@ -1,7 +1,7 @@
 #pragma once
 
-// The executor driver's core: the session with the agent, updates that are resent until
-// acknowledged, and the end when the agent stays away. Pure.
+// The core of the executor driver. It keeps the session with the agent, resends updates until they
+// are acknowledged, and ends the executor when the agent stays away. Pure.
 
 #include <memory>
 #include <optional>
@@ -17,7 +17,7 @@ struct ExecutorDriverOptions {
   FrameworkId framework = {};
   ExecutorId executor = {};
   Secret token = {};
-  uint64_t run = 0;  // for which the process was started; 0: the agent did not say
+  uint64_t run = 0;  // the run for which the process was started; 0: the agent did not give one
   Duration heartbeat = kHeartbeatInterval;
   Duration agent_timeout = kAgentTimeout;
   Duration wait_for_agent = kExecutorWaitsForAgent;
@@ -28,17 +28,17 @@ struct AgentDisconnected {};
 struct AgentFrame {
   proto::Envelope envelope = {};
 };
-// The executor tells what became of a task (state, reason, message, data, exit_code, signal,
-// healthy, ready). Of more than kUpdatesPerTaskMax that wait for the agent only the newest is kept.
+// A task update of the executor (state, reason, message, data, exit_code, signal, healthy, ready).
+// If more than kUpdatesPerTaskMax updates of a task wait for the agent, only the newest is kept.
 struct TellUpdate {
   proto::TaskStatus status = {};
-  // As ExecutorUpdate says.
+  // See ExecutorUpdate.
   bool takes_another = false;
 };
 struct TellMessage {
   std::string data = {};
 };
-// The executor has nothing more to do: Finished follows when all its updates are acknowledged.
+// The executor has nothing more to do. Finished follows when all its updates are acknowledged.
 struct FinishWhenAcknowledged {};
 struct ExecutorTick {};
 
@@ -59,7 +59,7 @@ struct EndTask {
 struct HearMessage {
   std::string data = {};
 };
-// End all tasks, with grace, then finish. `agent_away`: the agent stayed away too long.
+// End all tasks, each with its grace, then finish. `agent_away`: the agent stayed away too long.
 struct EndAll {
   bool agent_away = false;
 };
@@ -83,7 +83,7 @@ class ExecutorDriver {
 
   void handle(const ExecutorDriverEvent& event, Time now, ExecutorDriverOutbox& out);
   std::optional<Time> next_deadline() const;
-  // The agent has written down all updates.
+  // The agent has acknowledged all updates, so they are on its disk.
   bool is_all_acknowledged() const;
   std::vector<Violation> violations() const;
 

@@ -1,4 +1,5 @@
-// From the first offer of a gang to the answer of all of them. arrive() and accept() are the story.
+// A gang from its first offer to the answer for all of its offers. Read arrive() and accept()
+// first.
 
 #include "sdk/core/gang_answers.h"
 
@@ -7,7 +8,7 @@
 namespace proffer::sdk {
 namespace {
 
-// How many tasks at a time the ask of this gang's offer takes; zero: it is no longer declared.
+// The gang size of the ask of this offer; zero: the ask is no longer declared.
 int64_t tasks_of(const Offer& offer, const std::vector<Ask>& asks) {
   for (const Ask& ask : asks) {
     for (const AskFill& fill : offer.fills) {
@@ -52,7 +53,7 @@ std::optional<proto::Accept> GangAnswers::accept(const proto::Accept& accept) {
   for (const OfferId offer : accept.offers) {
     if (const auto gang = gang_of_.find(offer); gang != gang_of_.end()) gangs.insert(gang->second);
   }
-  // Of several at once each must be whole by itself: the master sees to that.
+  // The master ensures that of several gangs at once each is whole.
   if (gangs.size() != 1) {
     for (const uint64_t gang : gangs) take(gangs_.find(gang));
     return accept;

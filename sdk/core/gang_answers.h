@@ -1,7 +1,7 @@
 #pragma once
 
-// Gangs of offers, which are told to the author together and answered as one, whether the author
-// accepts them one by one or at once. Pure.
+// Gangs of offers. The offers of a gang are reported to the author together and answered as one,
+// even if the author accepts them one by one. Pure.
 
 #include <map>
 #include <optional>
@@ -14,34 +14,35 @@ namespace proffer::sdk {
 
 class GangAnswers {
  public:
-  // A gang that is not launched: what the author had accepted of it, and its other offers.
+  // A gang that is not launched: the part that the author had accepted, and its other offers.
   struct Ended {
     proto::Accept accepted = {};
     std::vector<OfferId> rest = {};
   };
 
-  // What of these is told to the author now: offers of no gang, and gangs that are complete with
-  // them, by what `asks` say of their size. Others wait for the rest.
+  // The offers to report to the author now: offers without a gang, and the offers of gangs that are
+  // complete with these. `asks` give the size of each gang. Other offers wait for the rest of their
+  // gang.
   std::vector<Offer> arrive(const std::vector<Offer>& offers, const std::vector<Ask>& asks,
                             Time now);
-  // Whether it names an offer of a gang.
+  // True if one of these offers belongs to a gang.
   bool is_member(const std::vector<OfferId>& offers) const;
-  // An accept of valid offers, all of one gang or none; nothing if offers of it are still to be
-  // answered, else the accept of all of them.
+  // Adds an accept of valid offers, which are all of one gang or of none. Returns the accept for
+  // all offers of the gang, or nothing while some of them have no answer.
   std::optional<proto::Accept> accept(const proto::Accept& accept);
-  // The gangs that end because these of their offers are declined or rescinded.
+  // Ends and returns the gangs of these offers, which were declined or rescinded.
   std::vector<Ended> end(const std::vector<OfferId>& offers);
-  // The gangs with a lease that has ended.
+  // Ends and returns the gangs whose lease has ended.
   std::vector<Ended> expire(Time now);
-  // All.
+  // Ends and returns all gangs.
   std::vector<Ended> clear();
   size_t size() const { return gangs_.size(); }
 
  private:
   struct Gang {
-    std::vector<Offer> waiting = {};  // not yet told
-    int64_t tasks = 0;                // that its offers were made for
-    std::set<OfferId> open = {};      // told, and not answered
+    std::vector<Offer> waiting = {};  // not yet reported
+    int64_t tasks = 0;                // tasks for which its offers were made
+    std::set<OfferId> open = {};      // reported, and not answered
     proto::Accept accepted = {};
     Time expires = Time::far_future();
   };

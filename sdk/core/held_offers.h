@@ -14,15 +14,16 @@ namespace proffer::sdk {
 
 class HeldOffers {
  public:
-  // The lease runs from now on: a little longer than the master's, whose answer is then the same.
+  // The lease runs from now on. It is a little longer than the master's, so that the master decides
+  // whether a late answer counts.
   void add(const Offer& offer, Time now) {
     const Time expires = now + offer.lease;
     drop(offer.id);
     expiries_[offer.id] = expires;
     by_expiry_.emplace(expires, offer.id);
   }
-  // Those of `offers` that are valid, each once. All of them leave the table: an offer is answered
-  // once.
+  // Returns the valid ones of `offers`, each once. All of them leave the table, since an offer is
+  // answered once.
   std::vector<OfferId> take(const std::vector<OfferId>& offers, Time now) {
     std::vector<OfferId> valid;
     for (const OfferId offer : offers) {
@@ -33,7 +34,7 @@ class HeldOffers {
     }
     return valid;
   }
-  // Forgets those whose lease has ended.
+  // Forgets the offers whose lease has ended.
   void expire(Time now) {
     while (!by_expiry_.empty() && by_expiry_.begin()->first <= now) {
       expiries_.erase(by_expiry_.begin()->second);

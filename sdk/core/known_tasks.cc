@@ -1,6 +1,6 @@
-// Which updates are news: hear(). Updates come again after each fail-over, answers to reconcile
-// tell what is mostly known, and several who know of a task's end may each tell it; the author
-// hears each change once.
+// Decides which updates are news: hear(). Updates are repeated after each failover, answers to
+// reconcile are mostly known already, and several peers may report the end of a task. The author
+// receives each change once.
 
 #include "sdk/core/known_tasks.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 size_t index_of(proto::UpdateSource source) { return static_cast<size_t>(source); }
 
-// Than a state and its health.
+// True if the status has only a state and its health.
 bool says_no_more(const proto::TaskStatus& status) {
   return status.data.empty() && status.message.empty();
 }
@@ -31,7 +31,8 @@ bool KnownTasks::may_launch(const TaskId& task) const {
 void KnownTasks::launch(const TaskId& task, const AgentId& agent, const AskName& ask,
                         uint64_t declaration, uint64_t connection) {
   Task entry{.agent = agent, .ask = ask, .declaration = declaration, .connection = connection};
-  // The master counts on over refusals of the same id; an agent begins anew with each launch.
+  // The master's numbering continues over refusals of the same id; an agent's begins anew with each
+  // launch.
   if (const auto ended = ended_.find(task); ended != ended_.end()) {
     CHECK(ended->second.state == TaskState::kRefused) << task.str();
     const size_t master = index_of(proto::UpdateSource::kMaster);
@@ -71,8 +72,8 @@ KnownTasks::Heard KnownTasks::hear(const proto::TaskStatus& status) {
   if (live == live_.end()) {
     Task entry{.agent = status.agent, .state = status.state};
     if (const auto ended = ended_.find(status.task); ended != ended_.end()) {
-      // An end is final. But a refusal ends only a launch of ours: if the id turns out to run, it
-      // is a task of this framework's life before, which is why the launch was refused.
+      // An end is final. But a refusal ends only a launch of this life: if the id runs after all,
+      // it is a task of the framework's earlier life, and the launch was refused for that reason.
       if (ended->second.state != TaskState::kRefused || is_terminal(status.state)) return {};
       entry.heard = ended->second.heard;
       ended_.erase(ended);
@@ -86,7 +87,7 @@ KnownTasks::Heard KnownTasks::hear(const proto::TaskStatus& status) {
                        (status.ready && status.ready != task.ready);
   if (status.sequence > 0) {
     if (status.sequence <= task.heard[source]) return {};
-    // An answer to reconcile may have told before what this one says.
+    // An earlier answer to reconcile may have had the same content.
     const bool was_told = task.heard[source] == 0 && !changes && says_no_more(status);
     task.heard[source] = status.sequence;
     if (was_told) return {};

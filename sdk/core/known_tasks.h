@@ -1,7 +1,7 @@
 #pragma once
 
-// The tasks that a scheduler's driver knows: those that live, and those that ended not long ago, so
-// that each update is heard exactly once. Pure.
+// The tasks that a scheduler driver knows: the live tasks, and the tasks that ended recently. With
+// them each update is reported exactly once. Pure.
 
 #include <array>
 #include <cstdint>
@@ -22,14 +22,14 @@ class KnownTasks {
     AgentId agent = {};
     AskName ask = {};
     proto::TaskState state = proto::TaskState::kStaging;
-    std::optional<bool> healthy = {};    // as told last
-    std::optional<bool> ready = {};      // as told last
-    std::array<uint64_t, 2> heard = {};  // the last sequence of each source
-    uint64_t declaration = 0;            // which of the author's declarations it was launched under
-    uint64_t connection = 0;             // and on which connection
+    std::optional<bool> healthy = {};    // as last reported
+    std::optional<bool> ready = {};      // as last reported
+    std::array<uint64_t, 2> heard = {};  // the last sequence from each source
+    uint64_t declaration = 0;            // the declaration of asks before its launch
+    uint64_t connection = 0;             // the connection on which it was launched
     bool operator==(const Task&) const = default;
   };
-  // What an update was to us. `task` is as it was before, if the update ended it.
+  // The effect of an update. `task` is its record before the update, if the update ended it.
   struct Heard {
     bool is_news = false;
     bool has_ended = false;
@@ -38,20 +38,20 @@ class KnownTasks {
 
   explicit KnownTasks(size_t ended_max) : ended_max_(ended_max) {}
 
-  // A task id is used once, but may be tried again while nothing was started under it.
+  // A task id is used once. It may be used again only if nothing was started under it.
   bool may_launch(const TaskId& task) const;
-  // Needs may_launch().
+  // Requires may_launch().
   void launch(const TaskId& task, const AgentId& agent, const AskName& ask, uint64_t declaration,
               uint64_t connection);
-  // A launch that was refused without being sent.
+  // A launch was refused without being sent.
   void refuse(const TaskId& task);
-  // News are: the first of each sequence of each source, in order, but for a first one that says
-  // only what an answer to reconcile told; answers to reconcile (sequence
-  // 0) that change what is known of state or health; nothing after the end of a task. O(log tasks).
+  // Applies an update. It is news if it has the next sequence of its source, and does not merely
+  // repeat an answer to reconcile; or if it answers a reconcile (sequence 0) and changes the known
+  // state or health. An update after the end of a task is never news. O(log tasks).
   Heard hear(const proto::TaskStatus& status);
 
   bool is_live(const TaskId& task) const { return live_.count(task) > 0; }
-  // Live, and launched on this connection.
+  // The task is live and was launched on this connection.
   bool was_launched_on(const TaskId& task, uint64_t connection) const;
   bool has_ended(const TaskId& task) const { return ended_.count(task) > 0; }
   const std::map<TaskId, Task>& live() const { return live_.map(); }
@@ -68,8 +68,9 @@ class KnownTasks {
 
   size_t ended_max_;
   IndexedMap<TaskId, Task> live_;
-  std::unordered_map<TaskId, Ended> ended_;  // looked up only, never walked
-  // In order of their end. An entry whose serial is not that of `ended_` any more means nothing.
+  std::unordered_map<TaskId, Ended> ended_;  // only for look-ups; never iterated
+  // Ended tasks in the order of their ends. An entry is void if its serial differs from that in
+  // `ended_`.
   std::deque<std::pair<TaskId, uint64_t>> ring_;
   uint64_t serial_ = 0;
 };

@@ -1,4 +1,4 @@
-// A request is heard once for each user and id. hear() is the story.
+// A request is passed on once for each user and id. Read hear() first.
 
 #include "sdk/core/relayed_requests.h"
 
@@ -13,7 +13,7 @@ size_t bytes_of(const proto::FrameworkResponse& response) {
   return bytes;
 }
 
-// Nothing was done: the same request is to be tried again.
+// Nothing was done, so the same request may be retried.
 bool is_for_now(const proto::FrameworkResponse& response) {
   if (!response.error) return false;
   const ErrorCode code = response.error->code;
@@ -81,7 +81,7 @@ void RelayedRequests::forget(const std::string& key) {
   const auto known = kept_.find(key);
   if (known->second.response) {
     bytes_ -= bytes_of(*known->second.response);
-    answered_.pop_front();  // only ever the oldest
+    answered_.pop_front();  // always the oldest
   } else {
     in_progress_.erase(known->second.number);
   }

@@ -12,7 +12,7 @@ std::vector<proto::ReleaseFiles> ReleasedFiles::add(const proto::ReleaseFiles& r
   for (const AgentId& agent : released.agents) {
     if (is_valid_name(agent.str())) agents.push_back(agent);
   }
-  if (agents.empty() && !released.agents.empty()) return {};  // None is not all.
+  if (agents.empty() && !released.agents.empty()) return {};  // an empty list would mean all agents
   if (agents.size() > kReleasedAgentsMax) agents.clear();
   std::vector<proto::ReleaseFiles> messages;
   for (const std::string& begin : released.begins) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The releases of files that the author has given in this life. The newest are told again in each
-// session: a master that takes over does not know them.
+// The releases of files that the author has given in this life. The newest releases are sent again
+// in each session, because a new leader does not know them.
 
 #include <deque>
 #include <vector>
@@ -12,8 +12,8 @@ namespace proffer::sdk {
 
 class ReleasedFiles {
  public:
-  // The messages that say it, none if nothing in it can be said: names that no id can begin with
-  // are left out. One for too many agents goes to all.
+  // The messages to send. There are none if no part of the release is valid: prefixes that no id
+  // can begin with are left out. A release that names too many agents is sent to all agents.
   std::vector<proto::ReleaseFiles> add(const proto::ReleaseFiles& released);
   const std::deque<proto::ReleaseFiles>& newest() const { return newest_; }
 

@@ -1,5 +1,5 @@
-// The bounds of proto/schema/wire.capnp on what authors give: tasks, asks, refusals. One check for
-// each kind, in the order of the schema's fields.
+// The bounds of proto/schema/wire.capnp on values from authors: tasks, asks, refusals. There is one
+// check for each kind, in the order of the schema's fields.
 
 #include "sdk/core/sendable.h"
 
@@ -11,7 +11,7 @@
 namespace proffer::sdk {
 namespace {
 
-// Spans of time on the wire end here.
+// The longest duration in the protocol.
 constexpr Duration kSpanMax = hours(24 * 3650);
 
 // A text or data field: pointer, bytes, terminator, padding.
@@ -50,7 +50,7 @@ Result<void> check_port_names(const std::vector<std::string>& names) {
   return {};
 }
 
-// Where, how many at a time, how long.
+// Placement, gang size, and durations.
 Result<void> check_placement(const Ask& ask) {
   if (!ask.spread.empty()) {
     if (Result<void> r = check_name("the attribute of a spread", ask.spread); !r) return r;

@@ -1,5 +1,5 @@
-// Requests to the framework's store, from the author's call to the answer. next() and lose() are
-// the story.
+// Requests to the framework's store, from the author's call to the answer. Read next() and lose()
+// first.
 
 #include "sdk/core/store_requests.h"
 
@@ -18,7 +18,7 @@ size_t bytes_of(const proto::StoreRequest& request) {
   return bytes;
 }
 
-// What cannot be a part of a key would be refused as text by the codec, or find nothing.
+// The codec would refuse other texts, or they would match no key.
 bool is_part_of_a_key(const std::string& part) {
   return std::all_of(part.begin(), part.end(), [](char c) {
     return c == '/' || is_valid_name(std::string_view(&c, 1)) || c == '.';
@@ -98,7 +98,7 @@ std::optional<proto::StoreResult> StoreRequests::answer(proto::StoreResult resul
 
 std::vector<proto::StoreResult> StoreRequests::lose() {
   std::vector<proto::StoreResult> told;
-  // From the last to the first, so that those kept are before all others in their order.
+  // From the last to the first, so that they come before all others, in their order.
   while (!sent_.empty()) {
     Kept kept = std::move(sent_.back());
     sent_.pop_back();

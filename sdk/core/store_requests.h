@@ -1,11 +1,12 @@
 #pragma once
 
-// What the author wants of the framework's store and has no answer to yet. Pure.
+// Requests to the framework's store that have no answer yet. Pure.
 //
-// Requests are sent in their order, a few at a time, so that the answers never fill the connection.
-// When it is lost, nobody knows whether those that were sent were done. Without `expected` they are
-// sent again, before all others: what they do is the same whether done once or twice. With it, a
-// second try would be refused for what the first one did, so their author is told instead.
+// Requests are sent in order, a few at a time, so that the answers never fill the connection. If
+// the connection is lost, it is unknown whether the sent requests were done. A request without
+// `expected` is sent again, before all others, since doing it twice has the same effect as once. A
+// request with `expected` could fail because its first try succeeded, so its author gets an error
+// instead.
 
 #include <cstdint>
 #include <deque>
@@ -19,22 +20,22 @@ namespace proffer::sdk {
 
 class StoreRequests {
  public:
-  // Waiting and sent together; further ones are refused.
+  // The most requests that wait or are sent. Further requests are refused.
   static constexpr size_t kKeptMax = 1'000;
   static constexpr size_t kKeptBytesMax = size_t{16} << 20;
-  // Sent and not answered: their answers together stay far below kOutgoingBytesPerPeerMax.
+  // The most requests without an answer. Their answers together stay far below
+  // kOutgoingBytesPerPeerMax.
   static constexpr size_t kSentMax = 16;
 
-  // Errors: kInvalidArgument, kResourceExhausted: it could not be sent, or there is no room.
+  // Errors: kInvalidArgument: the request cannot be sent; kResourceExhausted: there is no room.
   Result<void> add(proto::StoreRequest request);
-  // The next to be sent on this connection, with a number of our own as its id; it counts as sent.
+  // The next request to send on this connection. Its id is the driver's number. It counts as sent.
   std::optional<proto::StoreRequest> next();
-  // The author's request to which this is the answer, under its author's id; none if nobody waits
-  // for it.
+  // The result with the author's id of the request; none if no request waits for it.
   std::optional<proto::StoreResult> answer(proto::StoreResult result);
-  // The connection is gone. The answers that are to be given now.
+  // The connection is lost. Returns the results to report now.
   std::vector<proto::StoreResult> lose();
-  // Nothing is sent any more: all are answered with `error`.
+  // Nothing more is sent. All requests are answered with `error`.
   std::vector<proto::StoreResult> give_up(const proto::ErrorMessage& error);
   void clear();
 
@@ -43,14 +44,14 @@ class StoreRequests {
 
  private:
   struct Kept {
-    proto::StoreRequest request = {};  // under its author's id
-    uint64_t number = 0;               // under which it was sent
+    proto::StoreRequest request = {};  // with the author's id
+    uint64_t number = 0;               // the number under which it was sent
     size_t bytes = 0;
   };
 
   std::deque<Kept> waiting_;
   std::deque<Kept> sent_;  // in the order in which they were sent
-  size_t bytes_ = 0;       // of both
+  size_t bytes_ = 0;       // of waiting and sent requests
   uint64_t numbers_ = 0;
 };
 

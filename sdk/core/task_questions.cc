@@ -39,11 +39,11 @@ std::vector<proto::Reconcile> TaskQuestions::take(const KnownTasks& tasks, size_
 }
 
 void TaskQuestions::answered(uint32_t missing_agents) {
-  // The one that says that no agent is missing any more answers no question.
+  // The message that no agent is missing any more does not answer a question.
   if (answered_ < asked_) ++answered_;
   missing_agents_ = missing_agents;
   if (missing_agents_ > 0 || answered_ < asked_ || std::exchange(is_asked_again_, true)) return;
-  // Of many questions that wait for agents the master drops some.
+  // The master drops some questions if too many wait for agents.
   for (const TaskId& task : unanswered_) next_.try_emplace(task);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a scheduler's driver asks the master about tasks, and whether the answers say all that there
-// is to know in this session. Pure.
+// The driver's questions to the master about tasks. It also decides when the answers of this
+// session are complete. Pure.
 
 #include <cstdint>
 #include <map>
@@ -15,20 +15,20 @@ namespace proffer::sdk {
 
 class TaskQuestions {
  public:
-  // To be asked with the next take(): one task, or all of the framework.
-  // `agent`: on which its author knows it to be.
+  // The next take() asks about this task, or about all tasks of the framework. `agent`: where its
+  // author believes it to run.
   void add(const TaskId& task, const AgentId& agent = {}) { next_[task] = agent; }
   void add_all() { is_all_next_ = true; }
   size_t waiting() const { return next_.size(); }
 
-  // A session begins: what lives and what was not answered is asked (again). `took_over`: there may
-  // be tasks that only the master knows, so all are asked in this session and in later ones.
+  // A session begins. Live tasks, and questions without an answer, are asked (again). `took_over`:
+  // the master may know tasks that the driver does not, so this session and later ones ask for all.
   void begin(const KnownTasks& tasks, bool took_over);
-  // What to send now. Answers are waited for of living tasks and of at most `unknown_max` others.
+  // The messages to send now. They ask about live tasks and at most `unknown_max` others.
   std::vector<proto::Reconcile> take(const KnownTasks& tasks, size_t unknown_max);
-  // An update says how this task is.
+  // An update reports the state of this task.
   void heard(const TaskId& task) { unanswered_.erase(task); }
-  // The master has answered one more message; so many agents it has not heard of.
+  // The master has answered one more message. `missing_agents`: agents that it still waits for.
   void answered(uint32_t missing_agents);
   // True once in a session: each question is answered, and no agent is missing.
   bool becomes_known();
@@ -36,13 +36,13 @@ class TaskQuestions {
   bool is_known() const { return is_known_; }
 
  private:
-  std::map<TaskId, AgentId> next_ = {};  // with what its author says
+  std::map<TaskId, AgentId> next_ = {};  // with the agent that its author gave
   bool is_all_next_ = false;
   std::set<TaskId> unanswered_ = {};
   bool took_over_ = false;
-  // Of this session.
-  uint64_t asked_ = 0;     // messages
-  uint64_t answered_ = 0;  // of them
+  // Counts of this session.
+  uint64_t asked_ = 0;     // messages sent
+  uint64_t answered_ = 0;  // messages answered
   uint32_t missing_agents_ = 0;
   bool is_asked_again_ = false;
   bool is_known_ = false;

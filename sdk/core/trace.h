@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens in a scheduler's driver. A field that a peer or an author wrote and nobody has
-// checked, or that has spaces, is `said`.
+// The events of a scheduler driver. A field is `said` if a peer or an author wrote it and it is
+// unchecked, or if it may contain spaces.
 
 #include <cstdint>
 #include <string>
@@ -41,7 +41,7 @@ struct OlderMasterRefused {
 };
 
 struct StandsBy {
-  std::string message;  // the master's
+  std::string message;  // the master's message
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "stands by"}; }
   void fields(TraceFields& f) const { f.said("message", message); }
@@ -50,7 +50,7 @@ struct StandsBy {
 struct MasterSentError {
   ErrorCode code = {};
   std::string message;
-  bool is_final = false;  // the framework is refused for good
+  bool is_final = false;  // the framework is refused permanently
 
   TraceKind kind() const {
     if (is_final) return {TraceLevel::kLongLived, "refused by the master"};
@@ -78,7 +78,7 @@ struct UnknownMessageIgnored {
 };
 
 struct UnexpectedMessage {
-  std::string_view message;  // its name
+  std::string_view message;  // name of the message
 
   static constexpr TraceKind kind() {
     return {TraceLevel::kMisbehaved, "unexpected message from the master"};
@@ -113,7 +113,7 @@ struct RequestHeardAgain {
 // --- the author's commands ----------------------------------------------------------------------
 
 struct AskCannotBeDeclared {
-  AskName ask;  // the first of them
+  AskName ask;  // the first ask
   std::string message;
 
   static constexpr TraceKind kind() {

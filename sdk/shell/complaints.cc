@@ -1,5 +1,5 @@
-// Errors as people read them; see STYLE: which value, what is allowed, what to do instead. All go
-// through say(), to the author's function or to standard error.
+// Errors for people; see STYLE: the value, what is allowed, and the remedy. All pass through say(),
+// to the author's function or to standard error.
 
 #include "sdk/shell/complaints.h"
 
@@ -20,7 +20,7 @@ using Log = std::function<void(LogLevel, std::string_view)>;
 
 constexpr std::array<std::string_view, 3> kLevels = {"info", "warning", "error"};
 
-// The process's. It outlives every thread that may still say something.
+// One for the process. It outlives every thread that may still log.
 struct Hook {
   std::mutex mutex = {};
   std::shared_ptr<const Log> log = {};

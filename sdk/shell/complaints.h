@@ -1,6 +1,6 @@
 #pragma once
 
-// What the SDK says in an author's process (sdk/log.h): little, and in the form of all errors here.
+// The messages that the SDK prints in an author's process (sdk/log.h), in the usual form of errors.
 
 #include <string_view>
 
@@ -8,13 +8,13 @@
 
 namespace proffer::sdk {
 
-// The error and its hint.
+// Prints the error and its hint.
 void print_error(const Error& error);
 void print_warning(std::string_view what);
 void print_note(std::string_view what);
-// Prints the error and ends the program: 2 for wrong usage, 1 for anything else.
+// Prints the error and ends the program with 2 for wrong usage, else with 1.
 [[noreturn]] void exit_with(const Error& error);
-// Prints the error and aborts: a bug in the author's program, whose stack is worth a look. Any
+// Prints the error and aborts, because the author's program has a bug whose stack is useful. Any
 // thread.
 [[noreturn]] void abort_with(const Error& error);
 

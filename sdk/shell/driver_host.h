@@ -1,8 +1,8 @@
 #pragma once
 
-// What a Scheduler and an Executor both stand on: a clock, and one connection, to the master or to
-// the agent. In a process that is a loop (loop_host.h, loop_executor_host.h), in SimCluster a
-// simulated process; so the same program runs on both.
+// The host of a Scheduler or an Executor: a clock, and one connection to the master or to the
+// agent. In a process the host is an event loop (loop_host.h, loop_executor_host.h), in a
+// SimCluster it is a simulated process. So the same program runs on both.
 
 #include <functional>
 #include <optional>
@@ -18,7 +18,7 @@ namespace proffer::sdk {
 
 class DriverHost {
  public:
-  // What the host tells; never from within a call to it.
+  // Receives the host's events. The host never calls it from within a call to the host.
   class Guest {
    public:
     virtual void on_timer() = 0;
@@ -33,29 +33,30 @@ class DriverHost {
   };
   virtual ~DriverHost() = default;
 
-  // Before anything else; outlives the host's last turn.
+  // Called first. The guest outlives the host's last turn.
   virtual void set_guest(Guest* guest) = 0;
 
   // --- time --------------------------------------------------------------------------------------
   virtual Time now() const = 0;
-  // Guest::on_timer at that time; replaces what was armed before.
+  // Guest::on_timer is called at this time. Replaces the time that was set before.
   virtual void arm(std::optional<Time> due) = 0;
   virtual void after(Duration duration, std::function<void()> what) = 0;
-  // At the end of this turn.
+  // Runs `what` at the end of this turn.
   virtual void defer(std::function<void()> what) = 0;
   virtual void work(std::function<void()> work, std::function<void()> done) = 0;
   virtual void on_signal(int signal, std::function<void()> what) = 0;
 
   // --- the connection ----------------------------------------------------------------------------
-  // Again and again until the end, with back-off.
+  // Connects, and reconnects with back-off until the end.
   virtual void connect() = 0;
-  // False: it cannot leave any more. The connection is then reset.
+  // False: the envelope can no longer be sent. The connection is then reset.
   virtual bool send(const proto::Envelope& envelope) = 0;
   virtual void reset(const std::string& reason) = 0;
 
   virtual void warn(std::string_view what) = 0;
 
-  // Until the host's leave(). Of a simulated one: returns at once, others turn the world.
+  // Runs until the host's leave(). On a simulated host it returns at once, since the simulation
+  // runs the host.
   virtual void run() = 0;
 };
 

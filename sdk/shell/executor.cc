@@ -1,6 +1,6 @@
-// The executor's object: frames, timers and calls become events of the executor driver's core, what
-// it says is carried out. As in scheduler.cc, calls answer later, never from within themselves.
-// What it stands on is an ExecutorHost.
+// The executor's object: it turns frames, timers and calls into events of the executor driver's
+// core, and carries out the core's actions. As in scheduler.cc, results of a call are reported
+// later, never from within it. It runs on an ExecutorHost.
 
 #include "sdk/executor.h"
 
@@ -17,7 +17,7 @@ namespace proffer::sdk {
 
 class Executor::Shell final : public DriverHost::Guest {
  public:
-  // On a host of its own, or on one that outlives it.
+  // Uses its own host, or one that outlives it.
   Shell() : own_host(std::make_unique<LoopExecutorHost>()), host(*own_host), driver(options()) {
     begin();
   }
@@ -49,7 +49,7 @@ class Executor::Shell final : public DriverHost::Guest {
     carry_out_all();
   }
 
-  // From the author: sent now; whatever calls back does so later.
+  // A command of the author: sent now; callbacks come later.
   void tell(ExecutorDriverEvent what) {
     if (is_leaving) return;
     if (const auto* update = std::get_if<TellUpdate>(&what)) host.says(update->status);
@@ -122,7 +122,7 @@ class Executor::Shell final : public DriverHost::Guest {
     host.leave(exit_code, driver.is_all_acknowledged());
   }
 
-  std::unique_ptr<ExecutorHost> own_host;  // none: the host is somebody else's
+  std::unique_ptr<ExecutorHost> own_host;  // none: the host belongs to the caller
   ExecutorHost& host;
   ExecutorDriver driver;
 
@@ -175,12 +175,12 @@ void Executor::killed(const TaskId& task, std::string message) {
 }
 void Executor::update(proto::TaskStatus status) {
   status.at = shell_->host.now();
-  // More would make the agent end the session, for a text.
+  // a larger text would make the agent end the session
   status.data.resize(std::min(status.data.size(), kUpdateDataBytesMax));
   shell_->tell(TellUpdate{std::move(status)});
 }
 void Executor::message(std::string data) {
-  // The agent would end the session.
+  // the agent would end the session
   if (data.size() > kPayloadBytesMax) {
     return shell_->host.warn(text("dropped a message of ", data.size(),
                                   " bytes to the scheduler; at most ", kPayloadBytesMax,

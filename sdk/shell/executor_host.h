@@ -1,6 +1,6 @@
 #pragma once
 
-// What an Executor stands on (driver_host.h), with its identity.
+// The host of an Executor (driver_host.h), with the executor's identity.
 
 #include "sdk/executor.h"
 #include "sdk/shell/driver_host.h"
@@ -12,17 +12,17 @@ class ExecutorHost : public DriverHost {
   virtual FrameworkId framework() const = 0;
   virtual ExecutorId executor() const = 0;
   virtual Secret token() const = 0;
-  // For which the process was started; 0: the agent did not say.
+  // The run for which the process was started; 0: the agent did not give one.
   virtual uint64_t first_run() const = 0;
 
-  // --- what laws want to know --------------------------------------------------------------------
-  // A task is the author's from now on. False: the author shall not hear of it.
+  // --- for the laws of simulations ---------------------------------------------------------------
+  // The task is about to be passed to the author. False: do not pass it on.
   virtual bool starts(const proto::RunTask& run) = 0;
-  // The author told this of a task. It is not sent yet.
+  // The author reported this status. It is not sent yet.
   virtual void says(const proto::TaskStatus& status) = 0;
 
-  // run() returns, and the process ends with this code; what was sent may still leave.
-  // `is_all_acknowledged`: the agent has written down all updates.
+  // run() returns, and the process ends with this code. Messages already sent may still leave.
+  // `is_all_acknowledged`: the agent has all updates on disk.
   virtual void leave(int exit_code, bool is_all_acknowledged) = 0;
 };
 

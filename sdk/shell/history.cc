@@ -18,7 +18,8 @@ void add(std::vector<Entry>& to, std::vector<Entry>& from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// A master of before does not know the call: it is the only one, and answers for itself.
+// A master of an earlier version does not support the call: it is the only one, and answers for
+// itself.
 Result<std::vector<proto::MasterRow>> fetch_masters(const Masters& master) {
   const Result<MasterReply> answer = call_master(master, "masters", "", seconds(5));
   if (!answer && answer.error().code() == ErrorCode::kNotFound) {
@@ -28,7 +29,7 @@ Result<std::vector<proto::MasterRow>> fetch_masters(const Masters& master) {
   return proto::parse_masters_list(answer->json);
 }
 
-// One page, and sets `query.before` for the next one; empty: there is none.
+// Returns one page, and sets `query.before` for the next page; empty: there is none.
 Result<proto::HistoryPage> fetch_page(const Masters& master, proto::HistoryQuery& query) {
   const Result<MasterReply> answer =
       call_master(master, "history", proto::history_query_json(query), seconds(30));
@@ -37,7 +38,7 @@ Result<proto::HistoryPage> fetch_page(const Masters& master, proto::HistoryQuery
   return proto::parse_history_page(answer->json);
 }
 
-// What one master saw, the newest first.
+// The rows of one master, newest first.
 Result<HistoryRows> fetch_part(const Masters& master, proto::HistoryQuery query, size_t rows_max) {
   HistoryRows all;
   while (true) {
@@ -66,7 +67,7 @@ Result<void> visit_part(const Masters& master, proto::HistoryQuery query,
   return {};
 }
 
-// Whether the master could have seen something of it.
+// True if the master may have matching rows.
 bool is_asked_for(const proto::MasterRow& one, const proto::HistoryQuery& query) {
   if (!one.last) return false;
   return !query.since || !one.led_until || *one.led_until >= *query.since;
@@ -76,7 +77,7 @@ Time time_of(const proto::EndedTask& ended) { return ended.status.at; }
 Time time_of(const proto::RoleUse& use) { return use.until; }
 Time time_of(const proto::HistoryGap& gap) { return gap.until; }
 
-// Two lists, the newest first, as one.
+// Merges two lists, newest first.
 template <class Entry>
 std::vector<Entry> merged(std::vector<Entry> a, std::vector<Entry> b) {
   std::vector<Entry> all;
@@ -92,7 +93,7 @@ std::vector<Entry> merged(std::vector<Entry> a, std::vector<Entry> b) {
 
 namespace {
 
-// Asks each master that can be asked; returns those that cannot.
+// Queries each master that is available; returns the others.
 Result<std::vector<proto::MasterRow>> ask_each(
     const Masters& master, proto::HistoryQuery query,
     const std::function<Result<void>(const proto::HistoryQuery&)>& ask) {
@@ -151,7 +152,7 @@ HistoryRows merge_history(std::vector<HistoryRows> parts, std::vector<proto::Mas
   all.more |= all.page.tasks.size() > rows_max || all.page.roles.size() > rows_max;
   if (all.page.tasks.size() > rows_max) all.page.tasks.resize(rows_max);
   if (all.page.roles.size() > rows_max) all.page.roles.resize(rows_max);
-  // The first that told of its end stays; what the other knows is what the agent told again.
+  // The first report of its end stays; the other master has only what the agent sent again.
   std::set<std::tuple<FrameworkId, TaskId, Time>> known;
   const auto is_known = [&](const proto::EndedTask& ended) {
     return !known.emplace(ended.framework, ended.status.task, ended.launched_at).second;
@@ -162,7 +163,7 @@ HistoryRows merge_history(std::vector<HistoryRows> parts, std::vector<proto::Mas
         std::remove_if(all.page.tasks.rbegin(), all.page.tasks.rend(), is_known).base());
   }
   if (!all.more) return all;
-  // What is older than the oldest that is shown is not missed in it.
+  // Rows before the oldest shown row are not missing.
   Time oldest = {};
   if (!all.page.tasks.empty()) oldest = time_of(all.page.tasks.back());
   if (!all.page.roles.empty()) oldest = time_of(all.page.roles.back());

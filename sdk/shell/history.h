@@ -1,6 +1,6 @@
 #pragma once
 
-// The history of ended tasks and of the use of roles, as all masters of a cluster saw it.
+// The history of ended tasks and of the use of roles, merged from all masters of a cluster.
 
 #include <functional>
 #include <string>
@@ -15,26 +15,26 @@
 namespace proffer::sdk {
 
 struct HistoryRows {
-  proto::HistoryPage page = {};  // of fetch_history(): oldest first
-  bool more = false;             // there are older ones
+  proto::HistoryPage page = {};  // from fetch_history(): oldest first
+  bool more = false;             // there are older rows
 };
 
-// The newest `rows_max` entries that match, of what all masters of the cluster saw; `missing` are
-// those that led then and cannot be asked. Errors: the leader's; kUnavailable.
+// The newest `rows_max` entries that match, from all masters of the cluster. `missing` are the
+// masters that led in that time and cannot be asked. Errors: the leader's; kUnavailable.
 Result<HistoryRows> fetch_history(const Masters& master, proto::HistoryQuery query,
                                   size_t rows_max);
 
-// The same in pages, as they come: master by master, of each the newest entry first. For sums that
-// do not fit memory otherwise. Returns the masters that are missing. Errors: the leader's;
+// Visits the same rows page by page, as they come: master by master, newest first. For sums over
+// more rows than fit in memory. Returns the masters that are missing. Errors: the leader's;
 // kUnavailable.
 Result<std::vector<proto::MasterRow>> visit_history(
     const Masters& master, proto::HistoryQuery query,
     const std::function<void(const proto::HistoryPage&)>& see);
 
-// What each master saw, as one: by time, but in the order in which each wrote it. All pages, and
-// the result, are the newest entry first. A task that two masters wrote, since its end was
-// acknowledged while the lead changed, is there once. Of more than `rows_max` rows the oldest are
-// left out, with the gaps and the missing masters of before.
+// Merges the rows of several masters by time, and keeps the order in which each master wrote its
+// rows. All pages, and the result, are newest first. If two masters wrote the same task, because
+// its end was acknowledged while the lead changed, it appears once. Above `rows_max` rows the
+// oldest are left out, together with their gaps and missing masters.
 HistoryRows merge_history(std::vector<HistoryRows> parts, std::vector<proto::MasterRow> missing,
                           size_t rows_max);
 

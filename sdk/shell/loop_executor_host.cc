@@ -1,5 +1,5 @@
-// Bytes and timers become what the executor's guest hears, and its calls become bytes and timers.
-// Nothing is decided here.
+// Turns bytes and timers into events of the executor's guest, and its calls into bytes and timers.
+// It makes no decisions.
 
 #include "sdk/shell/loop_executor_host.h"
 
@@ -24,7 +24,7 @@ std::string environment(const char* name) {
   return value;
 }
 
-// An agent of a version before does not say.
+// An agent of an earlier version does not give it.
 uint64_t run_of_environment() {
   const char* value = std::getenv("PROFFER_EXECUTOR_RUN");
   if (value == nullptr) return 0;

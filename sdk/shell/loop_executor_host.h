@@ -1,6 +1,7 @@
 #pragma once
 
-// An executor's host in life: a loop, and a connection to the agent that the environment names.
+// An executor's host on a real machine: an event loop, and a connection to the agent that the
+// environment names.
 
 #include <span>
 #include <string>
@@ -15,7 +16,7 @@ namespace proffer::sdk {
 
 class LoopExecutorHost final : public ExecutorHost {
  public:
-  // Ends the program, with a clear message, if the environment is not what an agent gives.
+  // Ends the program with a message if the environment is not as an agent sets it.
   LoopExecutorHost();
 
   void set_guest(Guest* guest) override { guest_ = guest; }

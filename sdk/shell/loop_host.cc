@@ -1,5 +1,5 @@
-// Bytes and timers become what the scheduler's guest hears, and its calls become bytes and timers.
-// Nothing is decided here.
+// Turns bytes and timers into events of the scheduler's guest, and its calls into bytes and timers.
+// It makes no decisions.
 
 #include "sdk/shell/loop_host.h"
 
@@ -18,14 +18,14 @@
 namespace proffer::sdk {
 namespace {
 
-// What was sent last, a teardown for one, may take so long to leave after run().
+// How long the last messages, such as a teardown, may take to leave after run().
 constexpr Duration kLinger = seconds(2);
 // The same complaint is not repeated sooner.
 constexpr Duration kComplainEvery = seconds(10);
-// A callback that runs longer is told of.
+// A callback that runs longer causes a warning.
 constexpr Duration kCallbackPatience = seconds(5);
 
-// Whether epoll, on which the loop stands, can watch it.
+// Checks that epoll, which the loop uses, can watch it.
 Result<void> check_descriptor(int descriptor) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   if (epoll < 0) return Error::unavailable(text("epoll_create1: ", std::strerror(errno)));
@@ -41,13 +41,13 @@ Result<void> check_descriptor(int descriptor) {
       .with_hint("a file or directory is always ready: read it with run_aside()");
 }
 
-// Opens what the options name; ends the program if that cannot be.
+// Opens the file that the options name; ends the program if it fails.
 std::optional<SessionFile> open_session_file(const std::string& path) {
   if (path.empty()) return std::nullopt;
   Result<SessionFile> file = SessionFile::open(path);
   if (!file) exit_with(file.error());
-  // Its secret is on the disk before it is first used: if this process ends before the master's
-  // answer comes, the secret alone finds the framework again.
+  // The secret is on disk before it is first used: if this process ends before the master's answer,
+  // the secret alone finds the framework again.
   if (file->is_new()) {
     print_warning(text("there was no session file ", quoted(path), ": this is a new framework"));
   }
@@ -158,8 +158,8 @@ Result<std::shared_ptr<void>> LoopHost::watch(int descriptor, WatchEvents wanted
 bool LoopHost::send(const proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder_.encode(envelope);
   if (frame) return dealer_.send(*frame);
-  // Its number is used up, so this connection has a gap. What the message was about is found out by
-  // reconciliation.
+  // Its number is used up, so this connection has a gap. Reconciliation recovers the effect of the
+  // message.
   print_warning(text("cannot send a message to the master: ", frame.error().message()));
   dealer_.reset("cannot send a message");
   return false;
@@ -177,7 +177,7 @@ void LoopHost::on_frame(std::span<const std::byte> frame) {
   dealer_.reset("cannot read a message from the master");
 }
 
-// Once for each time that the master is away.
+// Called once for each time that the master is away.
 void LoopHost::on_failed(const std::string& reason) {
   if (std::exchange(was_told_unreachable_, true)) return;
   const bool was_named = masters_.front().socket != kMasterSocket;

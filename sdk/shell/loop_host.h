@@ -1,6 +1,6 @@
 #pragma once
 
-// A scheduler's host in life: a loop, a Dealer to the master, and a session file.
+// A scheduler's host on a real machine: an event loop, a Dealer to the master, and a session file.
 
 #include <map>
 #include <memory>
@@ -22,8 +22,7 @@ namespace proffer::sdk {
 
 class LoopHost final : public SchedulerHost {
  public:
-  // Ends the program, with a clear message, if the session file or the master's address cannot be
-  // used.
+  // Ends the program with a message if the session file or the master's address cannot be used.
   explicit LoopHost(const SchedulerOptions& options);
   ~LoopHost() override;
 
@@ -61,7 +60,7 @@ class LoopHost final : public SchedulerHost {
   void on_frame(std::span<const std::byte> frame);
   void on_failed(const std::string& reason);
 
-  // Of an author, and may outlive this.
+  // Owned by the author's Watch; may outlive this host.
   struct Watched {
     std::unique_ptr<FdWatcher> watcher;
   };

@@ -1,6 +1,6 @@
 #pragma once
 
-// The calls of after() that are still to come, on a loop.
+// The pending calls of after() on an event loop.
 
 #include <functional>
 #include <list>

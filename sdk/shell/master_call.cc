@@ -56,7 +56,8 @@ Result<MasterReply> call_master(const Masters& master, const std::optional<Clien
   };
   proto::Encoder encoder;
   std::unique_ptr<Dealer> dealer;
-  // In a row, of attempts. A standby that answers is no failure: it is waited for a leader.
+  // Consecutive failed attempts. An answer of a standby is not a failure: the call then waits for a
+  // leader.
   size_t failures = 0;
   std::string why = text("no answer in ", to_text(timeout));
   const auto failed = [&](const std::string& reason) {
@@ -69,7 +70,7 @@ Result<MasterReply> call_master(const Masters& master, const std::optional<Clien
                                  .keys = keys,
                                  .keep_connected = master.size() > 1,
                                  .seed = random_seed()};
-  // One whose machine is off answers nothing: there must be time left for all others.
+  // A machine that is off does not answer, so there must be time left for all others.
   if (master.size() > 1) {
     dealer_options.connect_timeout = timeout / static_cast<int64_t>(master.size() + 1);
   }

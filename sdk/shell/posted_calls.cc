@@ -25,7 +25,7 @@ void PostedCalls::take_turn(const std::function<void(const std::function<void()>
     std::function<void()> next;
     {
       const std::lock_guard lock(mutex_);
-      if (waiting_.empty()) break;  // closed by the one before
+      if (waiting_.empty()) break;  // the previous call closed it
       next = std::move(waiting_.front());
       waiting_.pop_front();
     }

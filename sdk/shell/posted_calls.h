@@ -1,6 +1,6 @@
 #pragma once
 
-// Functions that other threads hand to the thread of a loop: the queue of Scheduler::post().
+// Functions that other threads pass to the thread of a loop: the queue of Scheduler::post().
 
 #include <cstddef>
 #include <deque>
@@ -13,25 +13,25 @@ class PostedCalls {
  public:
   static constexpr size_t kWaitingMax = 65'536;
 
-  // `wake` makes the loop's thread call take_turn() soon. Any thread; it is called once for all
-  // that waits.
+  // `wake` makes the loop's thread call take_turn() soon. It is called on any thread, once for all
+  // waiting functions.
   explicit PostedCalls(std::function<void()> wake) : wake_(std::move(wake)) {}
   PostedCalls(const PostedCalls&) = delete;
   PostedCalls& operator=(const PostedCalls&) = delete;
 
-  // False: kWaitingMax wait, or close() was called. Any thread.
+  // False: kWaitingMax functions wait, or close() was called. Any thread.
   bool add(std::function<void()> what);
-  // Calls `run` with those that wait now, in the order in which they came. What is added meanwhile
-  // waits for the next turn, so that other events are handled between.
+  // Calls `run` with the functions that wait now, in the order in which they came. Functions added
+  // meanwhile wait for the next turn, so that other events are handled in between.
   void take_turn(const std::function<void(const std::function<void()>&)>& run);
-  // No more are taken; those that wait are dropped.
+  // No more functions are accepted; those that wait are dropped.
   void close();
 
  private:
   const std::function<void()> wake_;
   std::mutex mutex_;
-  std::deque<std::function<void()>> waiting_;  // guarded by mutex_, as are these
-  bool is_awake_ = false;                      // take_turn() will come
+  std::deque<std::function<void()>> waiting_;  // guarded by mutex_, like the next two
+  bool is_awake_ = false;                      // take_turn() is due
   bool is_closed_ = false;
 };
 

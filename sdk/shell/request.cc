@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kTries = 3;
 constexpr auto kPause = std::chrono::milliseconds(100);
-constexpr Duration kBeyondAnswer = seconds(2);  // the master says that nobody answered
+constexpr Duration kBeyondAnswer = seconds(2);  // time for the master to report that no answer came
 
 std::string random_name() {
   constexpr std::string_view kDigits = "0123456789abcdef";

@@ -1,6 +1,7 @@
-// The author's object: turns frames, timers and calls into events of the driver's core and carries
-// out what it says, in order: carry_out(). Calls take effect in the core at once; what they cause
-// is told to the author later, never from within the call. What it stands on is a SchedulerHost.
+// The author's object: it turns frames, timers and calls into events of the driver's core, and
+// carries out the core's actions in order: carry_out(). Calls take effect in the core at once;
+// their results are reported to the author later, never from within the call. It runs on a
+// SchedulerHost.
 
 #include "sdk/scheduler.h"
 
@@ -26,10 +27,10 @@
 namespace proffer::sdk {
 namespace {
 
-// Of an ask's name in task ids; the rest numbers them.
+// The part of an ask's name in task ids; the rest is a number.
 constexpr size_t kTaskNameBytesMax = 96;
 
-// Store requests of store(), as told from those that an author numbers.
+// Marks the ids of store() requests, as opposed to ids that an author chooses.
 constexpr uint64_t kOwnStoreIds = uint64_t{1} << 63;
 
 using StoreOutcomes = std::vector<proto::StoreResult::Outcome>;
@@ -56,7 +57,8 @@ SchedulerOptions checked(SchedulerOptions options) {
   return options;
 }
 
-// Milliseconds in letters and digits: names one life of a scheduler among those of its framework.
+// Milliseconds in letters and digits: they identify a life of a scheduler among those of its
+// framework.
 std::string life_name(Time now) {
   std::string name;
   for (int64_t rest = now.nanos() / 1'000'000; rest > 0; rest /= 36) {
@@ -65,7 +67,8 @@ std::string life_name(Time now) {
   return name;
 }
 
-// An exception of the author's has nowhere to go: between here and main() there is a loop in C.
+// An exception of the author's code cannot be passed on: between this function and main() there is
+// a C loop.
 template <class Function, class... Value>
 void guarded(const char* name, const Function& function, const Value&... value) {
   const auto threw = [name](std::string_view what) {
@@ -85,7 +88,7 @@ void guarded(const char* name, const Function& function, const Value&... value) 
 
 class Scheduler::Shell final : public SchedulerHost::Guest {
  public:
-  // On a host of its own, or on one that outlives it.
+  // Uses its own host, or one that outlives it.
   explicit Shell(SchedulerOptions given)
       : options(checked(std::move(given))),
         own_host(std::make_unique<LoopHost>(options)),
@@ -119,7 +122,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
                          .stands_by = options.stands_by,
                          .acknowledges_ends = options.acknowledges_ends};
   }
-  // Beside those of other lives.
+  // Distinguishes its ids from those of other lives.
   std::string suffix() const {
     const bool has_other_lives = host.keeps_identity() || options.stands_by;
     return has_other_lives ? text('-', life_name(host.now()), '-') : "-";
@@ -133,20 +136,20 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
 
   // --- events in, actions out ------------------------------------------------------------------
 
-  // Something happened: the whole consequence is carried out now.
+  // An event: all its consequences are carried out now.
   void event(const DriverEvent& what) {
     if (is_leaving) return;
     step(what);
     carry_out_all();
   }
 
-  // The author wants something: it is sent now, and answered after this call has returned.
+  // A command of the author: it is sent now, and answered after this call has returned.
   void command(Command what) {
     if (is_leaving) return;
     host.said(what);
     count(what);
     step(CommandGiven{std::move(what)});
-    if (is_carrying_out) return;  // called back by us; the rest follows there
+    if (is_carrying_out) return;  // called from a callback; the caller carries out the rest
     while (!actions.empty() && !std::holds_alternative<Notify>(actions.front())) carry_out_next();
     if (!actions.empty() && !std::exchange(is_deferred, true)) {
       host.defer([this] {
@@ -210,7 +213,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     posted.take_turn([this](const std::function<void()>& fn) { call("post", fn); });
   }
 
-  // --- what the author hears -------------------------------------------------------------------
+  // --- the author's callbacks ------------------------------------------------------------------
 
   void tell(const proto::Subscribed& what) { call("on_subscribed", subscribed_callback, what); }
   void tell(const proto::Offers& what) {
@@ -225,7 +228,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   void tell(const proto::Failure& what) { call("on_failure", failure_callback, what); }
   void tell(const proto::StoreResult& what) {
     const auto waiting = store_callbacks.find(what.id);
-    if (waiting == store_callbacks.end()) return;  // of command()
+    if (waiting == store_callbacks.end()) return;  // sent with command()
     const StoreCallback callback = std::move(waiting->second);
     store_callbacks.erase(waiting);
     if (what.error) {
@@ -257,7 +260,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     if (!exit_code) exit_code = 1;
   }
 
-  // Each call of the author's code goes through here; `name` is a literal, for messages.
+  // Every call of the author's code goes through here; `name` is a literal for messages.
   template <class Callback, class... Value>
   void call(const char* name, const Callback& callback, const Value&... value) {
     if (!is_leaving) call_always(name, callback, value...);
@@ -312,11 +315,11 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     if (is_leaving || is_detaching) return;
     exit_code = code;
     is_detaching = true;
-    // What this turn still says, the acknowledgement of an update above all, leaves first.
+    // The last messages of this turn leave first, above all the acknowledgement of an update.
     host.defer([this] { leave(); });
   }
 
-  // The second signal of a kind of impatience does not wait for the master.
+  // A second signal does not wait for the master.
   void on_end_signal(int signal) {
     if (is_stopping) return leave();
     stop(128 + signal);
@@ -357,7 +360,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   }
 
   SchedulerOptions options;
-  // The thread that calls members, checked in each: the maker's, then that of run().
+  // The thread that may call members, checked in each: the creator's, then that of run().
   std::atomic<std::thread::id> owner = std::this_thread::get_id();
   SchedulerFigures figures = {};
   bool was_subscribed = false;
@@ -375,7 +378,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   bool is_leaving = false;
   std::optional<int> exit_code;
 
-  std::set<int> signals;  // that the author handles
+  std::set<int> signals;  // with a handler of the author
 
   std::string task_suffix;
   uint64_t tasks_named = 0;
@@ -515,7 +518,7 @@ std::vector<TaskId> Scheduler::launch(const Offer& offer, std::string_view comma
     tasks.push_back(std::move(task));
   };
   for (const AskFill& fill : offer.fills) {
-    // Not more than is still wanted: the author may have asked for less since.
+    // Not more than is still wanted: the author may have reduced the ask since.
     for (const Ask& ask : shell.driver.asks()) {
       if (ask.name != fill.ask) continue;
       const int64_t count = std::min(fill.count, ask.count);

@@ -1,6 +1,7 @@
-// The lock is on the file itself and moves with it: a new version is locked before it takes the old
-// one's place, and who gets the lock looks whether the file is still the one at the path. No file
-// without its bytes ever has the name, so an empty one is damage and not a beginning.
+// The lock is on the file itself and moves with it: a new version is locked before it replaces the
+// old one, and a process that gets the lock checks that the file is still the one at the path. A
+// file gets its name only when its content is complete, so an empty file is damage and not a new
+// start.
 
 #include "sdk/shell/session_file.h"
 
@@ -49,7 +50,7 @@ Error in_use(const std::string& path) {
       .with_hint("end it first, or choose another file: --session_file=PATH");
 }
 
-// A new framework in its place would start again what the one before runs.
+// A new framework in its place would start the tasks of the old one again.
 Error refused(const std::string& path, std::string_view bytes) {
   return Error::corruption(text("the session file ", quoted(path),
                                 bytes.empty() ? " is empty" : " is damaged, or is something else"))
@@ -63,9 +64,9 @@ std::string bytes_of(const FrameworkId& framework, const Secret& secret) {
   return with_sum(text(kHeader, "\nframework ", framework.str(), "\nsecret ", secret.str(), '\n'));
 }
 
-// And flushed; false with errno.
+// Writes and flushes; false with errno.
 bool write_whole(const Fd& fd, std::string_view bytes) {
-  errno = ENOSPC;  // what a write that was cut means
+  errno = ENOSPC;  // the meaning of a short write
   return write(fd.get(), bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()) &&
          fsync(fd.get()) == 0;
 }
@@ -85,7 +86,7 @@ Result<SessionFile> SessionFile::open(std::string path) {
       Result<std::optional<SessionFile>> made = make(path);
       if (!made) return std::move(made).error();
       if (*made) return **std::move(made);
-      continue;  // another scheduler's was there first
+      continue;  // another scheduler's file was there first
     }
     if (fd.get() < 0) return failed("open", path);
     if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -111,8 +112,8 @@ Result<SessionFile> SessionFile::open(std::string path) {
   }
 }
 
-// The first one, with a secret of its own: it has its name only when it is whole. Nothing: there is
-// one by now.
+// Makes the first file, with a new secret; it gets its name only when it is whole. None: another
+// file exists by now.
 Result<std::optional<SessionFile>> SessionFile::make(const std::string& path) {
   const std::string next = path + ".new";
   Fd fd(::open(next.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -130,7 +131,7 @@ Result<std::optional<SessionFile>> SessionFile::make(const std::string& path) {
       !write_whole(file.locked_, bytes)) {
     return failed("write", path);
   }
-  // link() refuses to replace what is there.
+  // link() does not replace an existing file
   const bool is_made = link(next.c_str(), path.c_str()) == 0;
   const int error = errno;
   unlink(next.c_str());
@@ -143,13 +144,13 @@ Result<std::optional<SessionFile>> SessionFile::make(const std::string& path) {
 
 Result<void> SessionFile::save(const FrameworkId& framework, const Secret& secret) {
   const std::string next = path_ + ".new";
-  unlink(next.c_str());  // of a crash in here; the lock is ours
+  unlink(next.c_str());  // left by a crash here; the lock is ours
   Fd fd(::open(next.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (fd.get() < 0 || flock(fd.get(), LOCK_EX | LOCK_NB) != 0 ||
       !write_whole(fd, bytes_of(framework, secret)) || rename(next.c_str(), path_.c_str()) != 0) {
     return failed("write", path_);
   }
-  // The name is durable with its folder.
+  // the name is durable when its folder is
   if (!sync_folder_of(path_)) return failed("write", path_);
   locked_ = std::move(fd);
   framework_ = framework;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a framework keeps its id and secret between the lives of its scheduler.
+// The file that keeps a framework's id and secret between the lives of its scheduler.
 
 #include <optional>
 #include <string>
@@ -11,22 +11,23 @@
 
 namespace proffer::sdk {
 
-// Mode 0600; made and replaced atomically, so it is whole after any crash; with a sum of its own,
-// so that a flipped bit is found; locked, so that no two schedulers share one identity.
+// The file has mode 0600. It is made and replaced atomically, so it is whole after any crash. It
+// has a checksum, so that a flipped bit is found. It is locked, so that no two schedulers share one
+// identity.
 class SessionFile {
  public:
   // Makes the file with a new secret if there is none. Errors: kFailedPrecondition (another process
-  // has it), kUnavailable (the system says no), kCorruption (it is empty, damaged or something
-  // else); each with the path and a hint.
+  // holds it), kUnavailable (the system refused), kCorruption (it is empty, damaged, or not a
+  // session file); each with the path and a hint.
   static Result<SessionFile> open(std::string path);
 
   const FrameworkId& framework() const { return framework_; }  // empty: none yet
   const Secret& secret() const { return secret_; }
-  bool is_new() const { return is_new_; }  // this open() made it
+  bool is_new() const { return is_new_; }  // this open() made the file
 
-  // Durable when it returns. Errors: kUnavailable.
+  // The file is durable when save() returns. Errors: kUnavailable.
   Result<void> save(const FrameworkId& framework, const Secret& secret);
-  // The framework was torn down: nothing is left to come back to.
+  // Deletes the file: the framework was torn down.
   void remove();
 
  private:
@@ -34,7 +35,7 @@ class SessionFile {
   SessionFile(std::string path, Fd locked) : path_(std::move(path)), locked_(std::move(locked)) {}
 
   std::string path_;
-  Fd locked_;  // of the file at path_
+  Fd locked_;  // the file at path_, locked
   FrameworkId framework_ = {};
   Secret secret_ = {};
   bool is_new_ = false;

@@ -1,4 +1,4 @@
-// A look every quarter of the patience, at three numbers: a callback costs no lock and no wake-up.
+// Checks three numbers every quarter of the patience, so a callback costs no lock and no wake-up.
 
 #include "sdk/shell/watchdog.h"
 
@@ -19,7 +19,7 @@ int64_t steady_nanos() {
 
 Watchdog::Watchdog(Duration patience, std::function<void(std::string_view, Duration)> warn)
     : patience_(patience), warn_(std::move(warn)) {
-  // Signals are for the threads of the author's program.
+  // Signals are for the other threads of the author's program.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -46,7 +46,7 @@ void Watchdog::callback_begins(const char* callback) {
 void Watchdog::callback_ends() { ++calls_; }
 
 void Watchdog::watch() {
-  uint64_t told_of = 0;  // the call that was told of last
+  uint64_t told_of = 0;  // the last call that was reported
   Duration next = patience_;
   std::unique_lock lock(mutex_);
   const auto pause = std::chrono::nanoseconds(patience_.nanos() / 4);

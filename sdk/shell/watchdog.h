@@ -1,7 +1,7 @@
 #pragma once
 
-// Tells of a callback that takes long while it does: from a thread of its own, since the one that
-// the callback blocks cannot.
+// Warns about a callback that takes long while it runs. It has its own thread, since the callback
+// blocks the caller's.
 
 #include <atomic>
 #include <condition_variable>
@@ -17,14 +17,14 @@ namespace proffer::sdk {
 
 class Watchdog {
  public:
-  // `warn` is called on the thread of the watchdog: when a callback has run for `patience`, and
-  // again each time that it has run twice as long.
+  // `warn` is called on the watchdog's thread when a callback has run for `patience`, and again
+  // each time that its run time has doubled.
   Watchdog(Duration patience, std::function<void(std::string_view callback, Duration ran)> warn);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // From one thread, never one within the other. `callback` is a literal.
+  // Called on one thread, never nested. `callback` is a string literal.
   void callback_begins(const char* callback);
   void callback_ends();
 
@@ -33,7 +33,8 @@ class Watchdog {
 
   const Duration patience_;
   const std::function<void(std::string_view, Duration)> warn_;
-  // Odd while a callback runs; what it says of the other two is true if it has not changed since.
+  // Odd while a callback runs. The other two values belong together if it is the same before and
+  // after reading them.
   std::atomic<uint64_t> calls_ = 0;
   std::atomic<const char*> callback_ = "";
   std::atomic<int64_t> began_nanos_ = 0;
@@ -41,7 +42,7 @@ class Watchdog {
   std::mutex mutex_;
   std::condition_variable ended_;
   bool is_ending_ = false;  // guarded by mutex_
-  std::thread thread_;      // last: it uses the others
+  std::thread thread_;      // last member: its thread uses the others
 };
 
 }  // namespace proffer::sdk

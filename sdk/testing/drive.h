@@ -1,8 +1,8 @@
 #pragma once
 
-// Connects a scheduler's pure core with a Scheduler, in main() and in a SimCluster alike:
-// notifications of the SDK go in, commands come out, and a timer calls the core at its deadlines. A
-// core is any type with
+// Connects a scheduler's pure core with a Scheduler, in main() and in a SimCluster alike: the core
+// receives notifications of the SDK, its commands are carried out, and a timer calls it at its
+// deadlines. A core is any type with
 //
 //   void hear(const sdk::Notification& what, Time now, std::vector<sdk::Command>& out);
 //   void tick(Time now, std::vector<sdk::Command>& out);
@@ -34,7 +34,7 @@ class CoreDrive : public std::enable_shared_from_this<CoreDrive<Core>> {
     core_->hear(what, scheduler_.now(), commands);
     give(std::move(commands));
   }
-  // The core was changed, but not by the SDK.
+  // Call this after a change to the core that the SDK did not cause.
   void look() {
     std::vector<Command> commands;
     core_->tick(scheduler_.now(), commands);
@@ -64,7 +64,7 @@ class CoreDrive : public std::enable_shared_from_this<CoreDrive<Core>> {
   std::optional<Time> armed_;
 };
 
-// Call this before run(). The scheduler keeps the core.
+// Call this before run(). The scheduler keeps the core alive.
 template <class Core>
 void drive(Scheduler& scheduler, std::shared_ptr<Core> core) {
   auto drive = std::make_shared<CoreDrive<Core>>(scheduler, std::move(core));

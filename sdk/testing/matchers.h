@@ -1,7 +1,7 @@
 #pragma once
 
-// GoogleTest matchers for a SimCluster. Each fails if anything in the cluster was broken, and every
-// failure says the seed that shows it again.
+// GoogleTest matchers for a SimCluster. Each matcher fails if an invariant of the cluster was
+// broken. Every failure prints the seed that reproduces it.
 //
 //   EXPECT_THAT(cluster, running("web", 3));
 //   EXPECT_THAT(cluster, launched("web", testing::Ge(3u)));
@@ -20,19 +20,19 @@
 
 namespace proffer::sdk {
 
-// What GoogleTest prints of a cluster in a failure.
+// GoogleTest prints this text for a cluster in a failure.
 inline void PrintTo(const SimCluster& cluster, std::ostream* out) {
   *out << "the cluster of " << cluster.replay();
 }
 
-// True unless something was broken, which it then says.
+// False if an invariant was broken; `out` then receives the violation.
 inline bool is_whole(const SimCluster& cluster, testing::MatchResultListener* out) {
   if (cluster.violations().empty()) return true;
   *out << "which is broken: " << cluster.violations().front().what;
   return false;
 }
 
-// How many of a scheduler's tasks, against a number or a matcher of size_t.
+// Compares a count of a scheduler's tasks with a number or a matcher of size_t.
 class CountMatcher {
  public:
   using is_gtest_matcher = void;
@@ -91,10 +91,10 @@ class NoTaskLostMatcher {
   void DescribeNegationTo(std::ostream* out) const { *out << "has lost a task"; }
 };
 
-// Each task that was launched runs, or its scheduler was told how it ended.
+// Each task that was launched runs, or its end was reported to its scheduler.
 inline NoTaskLostMatcher no_task_lost() { return {}; }
 
-// Shares of roles by weight, and of the frameworks in each role.
+// Compares shares of roles by weight, and of the frameworks in each role.
 class FairMatcher {
  public:
   using is_gtest_matcher = void;
@@ -139,9 +139,9 @@ class FairMatcher {
   int64_t milli_;
 };
 
-// Dominant shares of all that want more than they have are within so many thousandths of the
-// cluster of each other: of roles, divided by their weights, and of the frameworks within each. A
-// cluster in which fewer than two want more does not match.
+// The dominant shares of all roles that want more than they have differ by at most `milli`
+// thousandths of the cluster, divided by their weights; and so do those of the frameworks within
+// each role. A cluster in which fewer than two want more does not match.
 inline FairMatcher fair_within(int64_t milli) { return FairMatcher(milli); }
 
 }  // namespace proffer::sdk

@@ -1,5 +1,5 @@
-// The cluster around the schedulers: machines, a master, the network, and what befalls them. Read
-// the constructor first.
+// The cluster around the schedulers: machines, a master, the network, and faults. Read the
+// constructor first.
 
 #include "sdk/testing/sim_cluster.h"
 
@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::string_view kDefaultPorts = ";ports:[31000-31999]";
 constexpr Duration kStartTimeout = minutes(1);
-// What supervises services starts them again after so long.
+// The time after which a supervisor restarts a process.
 constexpr Duration kSupervisedMin = seconds(1);
 constexpr Duration kSupervisedMax = seconds(10);
-// Connections that waited longer are likely to be found broken.
+// Connections that waited longer are probably found broken.
 constexpr Duration kBreaksAfter = seconds(15);
 constexpr Duration kStormGapMin = seconds(5);
 constexpr Duration kStormGapMax = seconds(15);
@@ -50,7 +50,7 @@ Value wanted(std::string_view what, Result<Value> parsed) {
   return *std::move(parsed);
 }
 
-// As the command executor's first update.
+// The first update of the command executor.
 std::string told_ports(const proto::RunTask& run) {
   if (run.assignment.ports.empty() || run.spec.executor != proto::kCommandExecutor) return {};
   std::string list;
@@ -359,7 +359,7 @@ void SimCluster::request(const SimScheduler& scheduler, std::string data,
                         std::move(answered));
 }
 
-// --- what operators do ---------------------------------------------------------------------------
+// --- operators -----------------------------------------------------------------------------------
 
 void SimCluster::drain_agent(std::string_view agent, Duration grace) {
   inside_->operate(master::DrainAgent{.agent = AgentId(std::string(agent)), .grace = grace});
@@ -374,7 +374,7 @@ void SimCluster::set_role(const RoleName& role, const RoleSettings& settings) {
                                    .limit = settings.limit});
 }
 
-// --- what goes wrong -----------------------------------------------------------------------------
+// --- faults --------------------------------------------------------------------------------------
 
 void SimCluster::lose_agent(std::string_view agent) { inside_->lose(inside_->machine(agent)); }
 void SimCluster::bring_back_agent(std::string_view agent) {
@@ -427,7 +427,7 @@ void SimCluster::offer_nothing_for(Duration duration) {
 void SimCluster::storm(Duration duration) {
   const Time ends = now() + duration;
   inside_->befall(ends);
-  // What was shortened to end by then has ended; what supervises services may still wait.
+  // Faults that were shortened to end by then have ended; supervisors may still wait.
   inside_->world.at(ends, [inside = inside_.get()] {
     inside->network.set_rates({});
     inside->master->start();
@@ -435,7 +435,7 @@ void SimCluster::storm(Duration duration) {
   });
 }
 
-// --- what became of it ---------------------------------------------------------------------------
+// --- results -------------------------------------------------------------------------------------
 
 size_t SimCluster::launched(std::string_view scheduler) const {
   const SimHost* host = inside_->find(scheduler);
@@ -479,8 +479,8 @@ std::vector<std::string> SimCluster::lost_tasks() const {
       const auto told = host.told().find(task);
       if (told != host.told().end() && proto::is_terminal(told->second.state)) continue;
       const auto ran = inside_->journal.entries().find(task);
-      // Messages of an earlier life may have been lost with it before they were received. Nor does
-      // anybody know of its tasks if their agent has forgotten them, and the master began anew.
+      // Messages of an earlier life may have been lost before they were received. Its tasks are
+      // also unknown if their agent has forgotten them and the master was restarted.
       const bool is_known = host.launched(task);
       if (!is_known &&
           (ran == inside_->journal.entries().end() || inside_->journal.may_be_forgotten(task))) {
@@ -528,7 +528,7 @@ size_t SimCluster::agents_active() const {
              : 0;
 }
 
-// --- when it fails -------------------------------------------------------------------------------
+// --- failures ------------------------------------------------------------------------------------
 
 const std::vector<Violation>& SimCluster::violations() const { return inside_->world.violations(); }
 std::string SimCluster::replay() const { return text("PROFFER_SIM_SEED=", inside_->world.seed()); }

@@ -2,7 +2,7 @@
 
 // A whole cluster in one process, under virtual time, for the tests of a framework: the real
 // master, its allocator and agents, and your own scheduler and executor code, unchanged. An hour
-// takes milliseconds, whatever goes wrong is scripted, and the same seed does the same again.
+// takes milliseconds, faults are scripted, and the same seed gives the same run.
 //
 //   // Used by main() and by the test alike.
 //   void install(proffer::sdk::Scheduler& hello) {
@@ -23,22 +23,22 @@
 //     EXPECT_EQ(hello.exit_code(), 0);
 //   }
 //
-// What is real: the master's core with its registry, the allocator, the agents' cores with their
-// checkpoints, the executors' driver, the SDK, and now and then the codec. What is simulated: time,
-// the network, disks, machines, and what commands do, which you script: on_task().
+// Real are the master's core with its registry, the allocator, the agents' cores with their
+// checkpoints, the executors' driver, the SDK, and now and then the codec. Simulated are time, the
+// network, disks, machines, and the effects of commands, which you script with on_task().
 //
-// An executor of your own runs as it is, if on_executor() names its program:
+// Your own executor runs unchanged if on_executor() names its program:
 //
 //     cluster.on_executor("prime_executor", install_executor);   // void(proffer::sdk::Executor&)
 //
-// Each process of it has an Executor and callbacks of its own, its after() and run_aside() take
-// virtual time (the work of run_aside() itself: 1 ms), and what it says of its tasks is what became
-// of them. Without on_executor() its tasks do what the script says, and messages to it are not
+// Each of its processes has its own Executor and callbacks. Its after() and run_aside() take
+// virtual time (the work of run_aside(): 1 ms), and the states that it reports are the states of
+// its tasks. Without on_executor() its tasks follow the script, and messages to it are not
 // answered.
 //
-// After each step all invariants of all cores are looked at, and what schedulers are told is
-// compared with what ran. If anything is broken, time stands still: violations() says what, it is
-// printed with the seed, and every matcher fails.
+// After each step all invariants of all cores are checked, and the updates that schedulers received
+// are compared with the tasks that ran. If one is broken, time stops: violations() returns the
+// violations, they are printed with the seed, and every matcher fails.
 //
 // Programs link proffer_sdk_testing. Everything runs on the calling thread.
 
@@ -57,39 +57,39 @@
 
 namespace proffer::sdk {
 
-// What a task does instead of its command.
+// The behaviour of a task, in place of its command.
 struct TaskScript {
   Duration runs = seconds(1);
   int32_t exit_code = 0;
-  int32_t signal = 0;           // not 0: it dies of this one instead
+  int32_t signal = 0;           // not 0: the task ends by this signal instead
   bool ignores_kill = false;    // it ends only when its kill grace is over
   std::string data = {};        // TaskStatus::data of its terminal update
-  std::string first_data = {};  // of its update `running`; empty: what the command executor says
-  // What its health check finds, if it has one: healthy or not, from that long after its start.
+  std::string first_data = {};  // of its update `running`; empty: as the command executor sends it
+  // The result of its health check, if it has one, from this time after its start on.
   struct Health {
     Duration after = {};
     bool healthy = true;
   };
   std::vector<Health> health = {};
 
-  // Until it is killed.
+  // Runs until it is killed.
   static TaskScript forever() { return {.runs = hours(24 * 365)}; }
 };
-// The task that starts, and where.
+// The task that starts, and its agent.
 struct TaskStart : proto::RunTask {
   AgentId agent = {};
 };
 using TaskScripts = std::function<TaskScript(const TaskStart& task)>;
 
 struct SimClusterOptions {
-  // Of everything that is left to chance. $PROFFER_SIM_SEED, if set, is used instead.
+  // Seed of all random choices. $PROFFER_SIM_SEED replaces it if it is set.
   uint64_t seed = 1;
-  // agent-1, agent-2 …, each with these resources and attributes; ports 31000 to 31999 unless
-  // others are named. More of other kinds: add_agent().
+  // Number of agents: agent-1, agent-2 …, each with these resources and attributes. Ports are 31000
+  // to 31999 unless `resources` names others. For agents of other kinds call add_agent().
   size_t agents = 1;
   std::string resources = "cpus:4;mem:4096";
   std::string attributes = {};
-  std::string weights = {};  // of roles, as in "ads=2,batch=0.5"
+  std::string weights = {};  // weights of roles, as in "ads=2,batch=0.5"
   // As the master's flags of the same names.
   Duration agent_timeout = kAgentTimeout;
   Duration reregistration_timeout = kReregistrationTimeout;
@@ -106,19 +106,19 @@ class SimScheduler {
   SimScheduler& operator=(const SimScheduler&) = delete;
 
   const std::string& name() const;
-  // The process runs: it was neither killed nor has left run().
+  // The process runs: it was not killed and has not left run().
   bool is_up() const;
-  // What run() returned in this life; none while it is up, or if it was killed.
+  // The value that run() returned in this life; none while the process is up, or if it was killed.
   std::optional<int> exit_code() const;
-  // The object that `install` was given in this life. Needs a life that was begun: between
-  // SimCluster::kill_scheduler() and start_scheduler() there is none.
+  // The object that `install` received in this life. Requires a life: there is none between
+  // SimCluster::kill_scheduler() and start_scheduler().
   Scheduler& scheduler();
   // Empty until subscribed.
   const FrameworkId& framework() const;
-  // Refused by the master for good.
+  // The master refused it permanently.
   const std::optional<Error>& refused() const;
 
-  // --- what it has heard, over all lives -------------------------------------------------------
+  // --- notifications received, over all lives ----------------------------------------------------
   size_t offers() const;
   size_t rescinds() const;
   size_t disconnects() const;
@@ -134,8 +134,8 @@ class SimScheduler {
 
 class SimCluster {
  public:
-  // All agents are registered when it returns. A wrong text in the options ends the program with a
-  // clear message.
+  // All agents are registered when it returns. An invalid text in the options ends the program with
+  // a message.
   explicit SimCluster(const SimClusterOptions& options = {});
   ~SimCluster();
   SimCluster(const SimCluster&) = delete;
@@ -143,123 +143,126 @@ class SimCluster {
 
   // --- participants ----------------------------------------------------------------------------
   // Starts a scheduler: `install` sets the callbacks of a fresh Scheduler, as main() does before
-  // run(), which must not be called here. It is called again for each life of the process, so what
-  // one life remembers belongs into it: captured by value, or in a std::shared_ptr that the
-  // callbacks hold. options.master is not looked at. With a session_file (any name; no file is
-  // written) a scheduler that is started again is the same framework; without, a new one.
+  // run(), which must not be called here. It is called again for each life of the process, so keep
+  // the state of one life inside it: captured by value, or in a std::shared_ptr that the callbacks
+  // hold. options.master is ignored. With a session_file (any name; no file is written) a restarted
+  // scheduler is the same framework, without one it is a new framework.
   SimScheduler& add(SchedulerOptions options, std::function<void(Scheduler&)> install);
-  // A further machine. Its agent registers within the next second.
+  // Adds a machine. Its agent registers within the next second.
   void add_agent(const std::string& name, const std::string& resources,
                  const std::string& attributes = {});
-  // What tasks do. Called when one starts; tasks that run go on as they began. Unless set: they
-  // end after a second with exit code 0.
+  // Sets the behaviour of tasks. Called when a task starts; running tasks keep theirs. Default:
+  // tasks end after a second with exit code 0.
   void on_task(TaskScripts scripts);
-  // The program of executors whose command line (TaskSpec::executor) contains `program`, as the
-  // name of its file; of several that match, the longest counts. `install` sets the callbacks of a
-  // fresh Executor, as main() does before run(), which must not be called here. It is called again
-  // for each process, on any agent, so what one process remembers belongs into it: captured by
-  // value, or in a std::shared_ptr that the callbacks hold. Executors that run go on as they began.
-  // There is no environment, and nobody sends them signals but SIGKILL.
+  // Sets the program of executors whose command line (TaskSpec::executor) contains `program` as a
+  // file name; of several that match, the longest counts. `install` sets the callbacks of a fresh
+  // Executor, as main() does before run(), which must not be called here. It is called again for
+  // each process, on any agent, so keep the state of one process inside it: captured by value, or
+  // in a std::shared_ptr that the callbacks hold. Running executors keep their program. There is no
+  // environment, and the only signal is SIGKILL.
   void on_executor(std::string program, std::function<void(Executor&)> install);
 
   // --- time ------------------------------------------------------------------------------------
   Time now() const;
   void run_for(Duration duration);
-  // Until `done` holds between two instants; false if it does not within `at_most`.
+  // Runs until `done` holds between two instants. False if it does not hold within `at_most`.
   bool run_until(const std::function<bool()>& done, Duration at_most = hours(1));
-  // Calls `what` once, so long from now: for faults amid run_for().
+  // Calls `what` once, after this time: for faults during run_for().
   void after(Duration duration, std::function<void()> what);
 
-  // A user's request to the framework of this scheduler, as `proffer service` makes them: it comes
-  // to on_request, and what that answers to `answered`, or why nothing did. Needs a master that is
-  // up.
+  // Sends a user's request to this scheduler's framework, as `proffer service` does. on_request
+  // receives it; `answered` receives the answer, or the error if there is none. Requires a master
+  // that is up.
   void request(const SimScheduler& scheduler, std::string data,
                std::function<void(const Result<std::string>&)> answered,
                Duration timeout = seconds(30));
 
-  // --- what operators do -----------------------------------------------------------------------
-  // As `proffer drain`: nothing more is offered of the agent, its tasks are told (on_revoke) and
-  // killed after the grace; and `proffer undrain`. Needs a master that is up.
+  // --- operators ---------------------------------------------------------------------------------
+  // As `proffer drain`: the agent is no longer offered, its tasks are revoked (on_revoke), and are
+  // killed after the grace. undrain_agent() is `proffer undrain`. Require a master that is up.
   void drain_agent(std::string_view agent, Duration grace = kRevokeGrace);
   void undrain_agent(std::string_view agent);
-  // As `proffer role set`. What the rules of roles do not allow ends the program with a message.
+  // As `proffer role set`. Settings that the rules of roles do not allow end the program with a
+  // message.
   void set_role(const RoleName& role, const RoleSettings& settings);
 
-  // --- what goes wrong -------------------------------------------------------------------------
-  // The machine loses its power: its tasks end, and nobody is told. The master notices by silence
-  // and gives its tasks up after reregistration_timeout.
+  // --- faults ------------------------------------------------------------------------------------
+  // The machine loses its power: its tasks end without an update. The master notices the missing
+  // heartbeats, and gives the tasks up after reregistration_timeout.
   void lose_agent(std::string_view agent);
-  // It boots again, with its disk.
+  // The machine boots again, with its disk.
   void bring_back_agent(std::string_view agent);
-  // kill -9 of the agent's process, which is started again after `down`. Its tasks run on.
+  // kill -9 of the agent's process, which is restarted after `down`. Its tasks continue.
   void restart_agent(std::string_view agent, Duration down = seconds(1));
-  // One executor of those on this agent crashes, with its tasks; nothing if there is none. With an
-  // id: that one, of each framework that has one of this id.
+  // One executor on this agent crashes, with its tasks; nothing happens if there is none. With an
+  // id: each executor with this id, one for each framework that has it.
   void crash_executor(std::string_view agent);
   void crash_executor(std::string_view agent, const ExecutorId& executor);
-  // kill -9 of the master, which is started again with its registry after `down`.
+  // kill -9 of the master, which is restarted with its registry after `down`.
   void fail_over_master(Duration down = seconds(1));
-  // kill -9 of the scheduler's process; and its start in a new life.
+  // kill -9 of the scheduler's process; its start in a new life.
   void kill_scheduler(SimScheduler& scheduler);
   void start_scheduler(SimScheduler& scheduler);
-  // Both.
+  // Does both.
   void restart_scheduler(SimScheduler& scheduler);
-  // SIGTERM and the like: its handler, or what run() does by default.
+  // SIGTERM and the like: calls its handler, or else does what run() does by default.
   void signal(SimScheduler& scheduler, int signal);
-  // Of all messages between everybody so many are lost, per hundred, from now on for so long.
-  // Each loss is found out as a gap, and a new session is made.
+  // For this time, `percent` per hundred of all messages are lost. Each loss is detected as a gap,
+  // and a new session is made.
   void drop_messages(Duration duration, int percent = 100);
-  // Nothing passes between it and the master for so long; then what waited comes, or the connection
-  // breaks.
+  // For this time nothing passes between the agent and the master. Then the waiting messages
+  // arrive, or the connection breaks.
   void cut_off_agent(std::string_view agent, Duration duration);
   void cut_off_scheduler(SimScheduler& scheduler, Duration duration);
-  // The connection breaks and is made again: offers are void, updates that were not acknowledged
-  // come again.
+  // The connection breaks and is made again: offers are void, and updates that were not
+  // acknowledged are sent again.
   void break_connection(SimScheduler& scheduler);
-  // From now on, no scheduler hears of an offer for so long, as if others had everything: each is
-  // declined in its name until then, before its author hears of it. Offers made before stay.
+  // For this time no scheduler receives an offer, as if other frameworks had all resources. Each
+  // offer is declined in the scheduler's name until then. Earlier offers stay.
   void offer_nothing_for(Duration duration);
-  // Some of all of these, by chance, about every ten seconds for so long; at the end everything is
-  // up and whole again. Schedulers without a session file are not killed.
+  // For this time some of these faults happen at random, about every ten seconds. At the end
+  // everything is up and whole again. Schedulers without a session file are not killed.
   void storm(Duration duration);
 
-  // --- what became of it -----------------------------------------------------------------------
-  // By the scheduler's name; 0 if there is none of that name. `launched`: tasks that really
-  // started. `running`: that really run. `finished`: that the scheduler was told are finished.
+  // --- results -----------------------------------------------------------------------------------
+  // Counts by the scheduler's name; 0 if there is no such scheduler. `launched`: tasks that really
+  // started. `running`: tasks that really run. `finished`: tasks that were reported to the
+  // scheduler as finished.
   size_t launched(std::string_view scheduler) const;
   size_t running(std::string_view scheduler) const;
   size_t finished(std::string_view scheduler) const { return told(scheduler, kFinished); }
-  // The processes of executors on this agent, in the order of their starts. An
-  // executor of a command has the name of its task.
+  // The executor processes on this agent, in the order of their starts. An executor of a command
+  // has the name of its task.
   std::vector<ExecutorId> executors(std::string_view agent) const;
-  // Tasks whose last state that it was told is this.
+  // Tasks whose last reported state is this.
   size_t told(std::string_view scheduler, proto::TaskState state) const;
-  // Tasks that ran, or were launched by the present life of their scheduler, and do not run, and of
-  // whose end the scheduler was not told, in whichever life; but for frameworks that are over. News
-  // takes its time: first run_for() a little; after lose_agent(), longer than agent_timeout and
-  // reregistration_timeout.
+  // Tasks that ran, or that the present life of their scheduler launched, which do not run, and
+  // whose end was never reported to their scheduler. Tasks of torn-down frameworks are left out.
+  // Reports take time: call run_for() first for a moment; after lose_agent(), for longer than
+  // agent_timeout and reregistration_timeout together.
   std::vector<std::string> lost_tasks() const;
 
   struct FrameworkShare {
     std::string scheduler = {};
     RoleName role = {};
-    // Of what is allocated and offered to it; and to its role, divided by the role's weight.
+    // Share of its allocated and offered resources. The other is the share of its role, divided by
+    // the role's weight.
     int64_t dominant_share_millionths = 0;
     int64_t role_share_millionths = 0;
-    bool wants_more = false;  // asks that are not met, or takes open offers
+    bool wants_more = false;  // has asks that are not met, or takes open offers
   };
-  // By the master's books; none while it is down.
+  // From the master's state; none while it is down.
   std::vector<FrameworkShare> shares() const;
   size_t agents_active() const;
 
-  // --- when it fails ---------------------------------------------------------------------------
-  // What was broken, in the order in which it was found; then time stands still.
+  // --- failures ----------------------------------------------------------------------------------
+  // The violations, in the order in which they were found; then time stops.
   const std::vector<Violation>& violations() const;
-  // "PROFFER_SIM_SEED=7": set in the environment it does the same again. For SCOPED_TRACE.
+  // "PROFFER_SIM_SEED=7": set in the environment, it reproduces the run. For SCOPED_TRACE.
   std::string replay() const;
   // "12.034512 agent-2 task starts task=web-1", oldest first, at most 50.
   std::vector<std::string> last_events() const;
-  // Of everything that happened: same options, same code, same hash.
+  // Hash of all events: the same options and code give the same hash.
   uint64_t trace_hash() const;
 
  private:

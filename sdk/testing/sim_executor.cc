@@ -1,5 +1,5 @@
-// The story of an executor's process: on_begin makes an Executor, lets its author install the
-// callbacks and connects; then the world calls in, until it leaves or is killed.
+// The life of an executor's process: on_begin makes an Executor, lets its author install the
+// callbacks, and connects. Then the world calls it, until it leaves or is killed.
 
 #include "sdk/testing/sim_executor.h"
 
@@ -44,7 +44,7 @@ void SimExecutor::on_killed() {
 void SimExecutor::leave(int exit_code, bool is_all_acknowledged) {
   if (!is_up()) return;
   exits(exit_code, is_all_acknowledged);
-  // As main() does when run() has returned; but the executor still stands in its callback here.
+  // As main() does when run() has returned; but here the executor is still inside its callback.
   world().after(Duration(), [this] {
     guest_ = nullptr;
     executor_.reset();
@@ -73,7 +73,7 @@ void SimExecutor::on_line_disconnected(const std::string& reason) {
 
 // --- the executor calls out ----------------------------------------------------------------------
 
-// After each step of its driver, with its deadline: what a node's step is.
+// Called after each step of its driver with the deadline: this is a node's step.
 void SimExecutor::arm(std::optional<Time> due) {
   deadline_ = due;
   stepped();

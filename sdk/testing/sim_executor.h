@@ -1,7 +1,7 @@
 #pragma once
 
-// The process of an author's own executor in a SimCluster: what the Executor stands on instead of a
-// loop.
+// The process of an author's own executor in a SimCluster: the host of the Executor, in place of an
+// event loop.
 
 #include <functional>
 #include <memory>
@@ -40,7 +40,7 @@ class SimExecutor final : public sim::ExecutorProcess, public sim::Caller, publi
   void after(Duration duration, std::function<void()> what) override;
   void defer(std::function<void()> what) override { after(Duration(), std::move(what)); }
   void work(std::function<void()> work, std::function<void()> done) override;
-  // Nobody signals simulated executors but with SIGKILL.
+  // Simulated executors receive no signal but SIGKILL.
   void on_signal(int, std::function<void()>) override {}
   void connect() override;
   bool send(const proto::Envelope& envelope) override;
@@ -56,7 +56,7 @@ class SimExecutor final : public sim::ExecutorProcess, public sim::Caller, publi
   void on_killed() override;
 
  private:
-  // Calls into the executor; its process must not be killed meanwhile from outside.
+  // Calls into the executor. Its process must not be killed from outside during the call.
   template <class Call>
   void enter(const Call& call);
 

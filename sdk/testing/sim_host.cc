@@ -1,5 +1,5 @@
-// The story of a simulated scheduler's process: start makes a Scheduler, lets its author install
-// the callbacks and connects; then the world calls in, until it leaves or is killed.
+// The life of a simulated scheduler's process: start makes a Scheduler, lets its author install the
+// callbacks, and connects. Then the world calls it, until it leaves or is killed.
 
 #include "sdk/testing/sim_host.h"
 
@@ -99,7 +99,7 @@ Scheduler& SimHost::scheduler() {
 void SimHost::deliver_signal(int signal) {
   const auto at = signals_.find(signal);
   if (!is_up() || at == signals_.end()) return;
-  const std::function<void()> handler = at->second;  // may be replaced meanwhile
+  const std::function<void()> handler = at->second;  // the handler may be replaced meanwhile
   enter(handler);
 }
 
@@ -135,7 +135,7 @@ void SimHost::save_identity(const FrameworkId& framework, const Secret& secret) 
   frameworks_.insert(framework);
 }
 
-// After each step of its driver, with its deadline: what a node's step is.
+// Called after each step of its driver with the deadline: this is a node's step.
 void SimHost::arm(std::optional<Time> due) {
   deadline_ = due;
   stepped();

@@ -1,7 +1,7 @@
 #pragma once
 
-// A scheduler's process in a SimCluster: what the Scheduler stands on instead of a loop, over all
-// its lives, and all that it has heard.
+// A scheduler's process in a SimCluster, over all its lives: the host of the Scheduler, in place of
+// an event loop, and a record of its notifications.
 
 #include <functional>
 #include <map>
@@ -19,7 +19,7 @@
 
 namespace proffer::sdk {
 
-// How long run_aside() takes in a simulated process: its work is done between two instants.
+// The time that run_aside() takes in a simulated process. Its work is done between two instants.
 inline constexpr Duration kSimulatedWork = milliseconds(1);
 
 class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost {
@@ -29,12 +29,12 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   ~SimHost() override;
 
   // --- for the cluster ---------------------------------------------------------------------------
-  // Nothing if it is up, or down, already.
+  // Has no effect if the process is already up, or already down.
   void start();
   void kill();
   void deliver_signal(int signal);
   void break_connection();
-  // Offers are declined before their author hears of them.
+  // Offers are declined before their author receives them.
   void offer_nothing_until(Time until) { nothing_until_ = until; }
   sim::Party party() const { return party_; }
 
@@ -42,13 +42,13 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   std::optional<int> exit_code() const { return exit_code_; }
   const std::optional<Error>& refusal() const { return refusal_; }
   const FrameworkId& current_framework() const { return framework_; }
-  // Of all lives.
+  // The ids of all lives.
   const std::set<FrameworkId>& frameworks() const { return frameworks_; }
   const std::map<sim::TaskKey, proto::TaskStatus>& told() const { return told_; }
   const std::set<sim::TaskKey>& accepted() const { return accepted_; }
   // This life launched it.
   bool launched(const sim::TaskKey& task) const { return is_up() && launched_.count(task) > 0; }
-  // It was torn down, or nobody comes back to it.
+  // It was torn down, or no process will continue it.
   bool is_over(const FrameworkId& framework) const { return over_.count(framework) > 0; }
   size_t offers = 0;
   size_t rescinds = 0;
@@ -95,7 +95,7 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   void leave(int exit_code) override;
 
  private:
-  // Calls into the scheduler; its process must not be ended meanwhile from outside.
+  // Calls into the scheduler. Its process must not be ended from outside during the call.
   template <class Call>
   void enter(const Call& call);
   void hang_up();
@@ -110,9 +110,9 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
 
   Secret secret_;
   FrameworkId framework_;
-  bool forgotten_ = false;  // what comes next is another framework
+  bool forgotten_ = false;  // the next life is another framework
 
-  // Of this life.
+  // State of this life.
   Guest* guest_ = nullptr;
   std::optional<sim::Line> line_;
   std::optional<Time> deadline_;

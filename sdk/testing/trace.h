@@ -1,6 +1,7 @@
 #pragma once
 
-// What happens to an author's processes in a simulated cluster; sim/trace.h has the rest.
+// The trace events of an author's processes in a simulated cluster; sim/trace.h has the other
+// events.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 // Laws of the allocator under generated sequences of events: its invariants after every step, and
-// what must not matter (names, units, who is suppressed, running it again). A failure prints the
-// seed.
+// changes that must have no effect (names, units, suppressed frameworks, a repetition). A failure
+// prints the seed.
 
 #include <algorithm>
 #include <map>
@@ -186,7 +186,7 @@ class World {
     allocator_.set_role(role, settings);
   }
 
-  // An offer, with its gang if it is of one.
+  // An offer, with its gang if it belongs to one.
   void answer() {
     const std::vector<const Grant*> offers = allocator_.offers();
     if (offers.empty()) return;
@@ -208,7 +208,7 @@ class World {
       if (!wrong_agent) refusal.too_little = {ResourceKind::kMem};
     }
     for (const Grant& grant : together) {
-      // A gang of which one offer is refused is refused as a whole.
+      // A gang with one refused offer is refused as a whole.
       if (allocator_.find_offer(grant.offer.id, grant.framework) == nullptr) continue;
       settle(grant, how, refusal);
     }
@@ -233,7 +233,7 @@ class World {
         if (fill.ask == ask.name) ask.count = std::max<int64_t>(ask.count - fill.count, 0);
       }
     }
-    // The first task holds all that is used.
+    // The first task has all used resources.
     std::vector<RunningTask> launched = tasks_of(grant, {}, fills, launched_, now_);
     if (launched.empty() && how <= 3 && !used.empty() && !used[0].resources.is_zero()) {
       launched.push_back(running_task(text("t-", ++launched_), grant.role, {}, {}, now_));
@@ -247,7 +247,7 @@ class World {
     }
     allocator_.settle({grant.offer.id}, std::move(launched), refusal, now_);
   }
-  // What has been given notice ends in time.
+  // Tasks with a notice end in time.
   void end_revoked() {
     for (auto at = revoked_.begin(); at != revoked_.end();) {
       if (at->second > now_) {
@@ -493,7 +493,7 @@ struct OneAgent {
   }
 };
 
-// Each has the whole tasks of its entitlement, which are level, and one task more at most.
+// Each has the whole tasks of its entitlement, which is equal for all, and at most one task more.
 TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinATaskOfEach) {
   for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
@@ -515,8 +515,9 @@ TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinATaskOfEach) {
   }
 }
 
-// With one kind and tasks of several sizes: when b stops less than its task is left, and a, at that
-// moment at most one of its tasks ahead of its entitlement, can take no more than what is left.
+// With one kind and tasks of several sizes: when b stops, less than one of its tasks is left. At
+// that moment a is at most one of its tasks ahead of its entitlement, and can take at most the
+// rest.
 TEST(AllocatorProperty, TasksOfOneKindOnOneAgentSettleWithinATaskOfEach) {
   for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
@@ -538,8 +539,8 @@ TEST(AllocatorProperty, TasksOfOneKindOnOneAgentSettleWithinATaskOfEach) {
   }
 }
 
-// A large ask is served, whatever stream of small ones there is, after claim_after and at most one
-// round of the small tasks.
+// A large ask is served despite any stream of small ones, after claim_after and at most one round
+// of the small tasks.
 TEST(AllocatorProperty, EveryAskThatCouldFitIsServedWithinABound) {
   for (const uint64_t seed : Seeds(60)) {
     Prng random(seed);

@@ -1,6 +1,6 @@
-// The law of backfill: no claim is served later than without it. Each case is lived once with
-// backfill; then, for each claim, again, without backfill from the moment on in which the claim
-// began. Until that moment both lives are the same.
+// The law of backfill: no claim is served later than without it. Each case runs once with backfill;
+// then, for each claim, again, without backfill from the moment on in which the claim began. Until
+// that moment both runs are the same.
 
 #include <algorithm>
 #include <map>
@@ -19,10 +19,10 @@
 namespace proffer::backfill_law_test {
 namespace {
 
-// How long tasks truly run, beside their time limit.
+// The true run time of tasks, compared with their time limit.
 enum class Truth : uint8_t {
   kToTheLimit,
-  kAsExpected,  // as their ask says, which is less than the limit
+  kAsExpected,  // as their ask declares, which is less than the limit
   kAnything,    // up to the limit
 };
 
@@ -70,7 +70,7 @@ Case make_case(uint64_t seed, int64_t agents, Truth truth) {
   return made;
 }
 
-// A claim, and the task that was given to its ask next.
+// A claim, and the next task for its ask.
 struct Claim {
   FrameworkId framework = {};
   AskName ask = {};
@@ -96,7 +96,7 @@ class Life {
     return options;
   }
 
-  // Until then, or until the ask of the claim is given something.
+  // Runs until then, or until the ask of the claim is given a task.
   void live(Duration duration, const Claim* of_claim = nullptr) {
     for (size_t i = 0; i < case_.agents.size(); ++i) {
       allocator_.set_agent(AgentId(text("a", i)),
@@ -174,7 +174,7 @@ class Life {
       for (int64_t i = 0; i < fill.count; ++i) {
         std::optional<std::vector<Slice>> slices = take(ask->shape, rest);
         ASSERT_TRUE(slices);
-        // By the work, not by when it begins: the same in all lives.
+        // Numbered by the work, not by the time: the same in all runs.
         const int64_t number = ++launched_[{grant.framework, fill.ask}];
         const TaskId id(text(fill.ask.str(), "-", number));
         tasks.push_back({.task = id,
@@ -267,13 +267,13 @@ class Life {
 constexpr Duration kLife = minutes(30);
 
 struct Sums {
-  int64_t claims = 0;      // that were compared
-  int64_t elsewhere = 0;   // served on another agent in one of the lives
+  int64_t claims = 0;      // claims that were compared
+  int64_t elsewhere = 0;   // served on another agent in one of the runs
   int64_t backfilled = 0;  // tasks
   int64_t earlier = 0;
 };
 
-// With tasks that run as long as they say.
+// Compares the run with backfill with the runs without it.
 Sums compare(uint64_t seed, int64_t agents, Truth truth) {
   Sums sums;
   const Case of = make_case(seed, agents, truth);
@@ -287,7 +287,7 @@ Sums compare(uint64_t seed, int64_t agents, Truth truth) {
     const auto then = without.first_given(claim);
     const auto now = with.first_given(claim);
     if (!then) continue;
-    // What is free on other agents depends on all that has been given meanwhile.
+    // The free resources of other agents depend on all grants meanwhile.
     if (then->second != claim.agent || (now && now->second != claim.agent)) {
       ++sums.elsewhere;
       continue;

@@ -1,5 +1,5 @@
 // Laws that hold while tasks come and go, over random small clusters: large tasks beside streams of
-// small ones are served, and what cannot run leaves the cluster to others.
+// small ones are served, and asks that cannot run leave the cluster to others.
 
 #include <string>
 
@@ -53,7 +53,7 @@ Large draw_large(uint64_t seed) {
   drawn.tasks = random.between(1, 3);
   drawn.story.framework("large", random.chance(1, 2) ? "team" : "team/large");
   drawn.story.tasks("l", shape(cpus), drawn.tasks, seconds(10), seconds(30));
-  // It is owed a task, or has waited, and all that is on its machine ends; one after the other.
+  // It is owed a task, or has waited, and all tasks on its machine end; one after the other.
   drawn.bound = seconds(30) + (kClaimAfter + mean * 3 + seconds(10)) * drawn.tasks * 2;
   return drawn;
 }
@@ -68,7 +68,7 @@ TEST(ChurnLaws, LargeAsksInGuaranteedRolesAreServedWithinABound) {
   }
 }
 
-// --- use of what there is -----------------------------------------------------------------------
+// --- use of resources ---------------------------------------------------------------------------
 
 // Machines with a service that never ends, small tasks without end, and asks that cannot run as
 // long as the service does: tasks as large as a machine where the service is on all machines, or
@@ -123,8 +123,8 @@ TEST(ChurnLaws, LargeTasksThatCannotRunLeaveTheClusterToOthers) {
 
 // --- reclaims ------------------------------------------------------------------------------------
 
-// Some machines and tenants with tasks without end, which last minutes; the tenants come within the
-// first minute, and all that is lent may be taken back.
+// Some machines and tenants with endless tasks, which last minutes. The tenants come within the
+// first minute, and all borrowed resources may be reclaimed.
 Story draw_tenants(uint64_t seed) {
   Prng random(seed);
   Story s;

@@ -1,5 +1,5 @@
-// Laws of the codec over generated messages: what goes in comes out, equal values are equal bytes,
-// and no bytes at all can crash the decoder or get a value past its bounds.
+// Laws of the codec over generated messages: decoding reverses encoding, equal values have equal
+// bytes, and no bytes can crash the decoder or give a value beyond its bounds.
 
 #include <cstring>
 
@@ -21,7 +21,7 @@ Bytes bytes_of(Encoder& encoder, const Envelope& envelope) {
   return {frame->begin(), frame->end()};
 }
 
-// A frame, or nothing if this envelope happens to be larger than a frame may be.
+// A frame; none if this envelope happens to be too large for a frame.
 std::optional<Bytes> try_bytes(Encoder& encoder, const Envelope& envelope) {
   const auto frame = encoder.encode(envelope);
   if (frame) return Bytes(frame->begin(), frame->end());
@@ -92,7 +92,7 @@ void mutate(Prng& prng, const Bytes& other, Bytes& frame) {
       case 3:
         frame.resize(at());
         break;
-      case 4: {  // A word becomes another word of the frame: mostly a pointer somewhere else.
+      case 4: {  // another word of the frame: usually a pointer elsewhere
         if (frame.size() < 16) break;
         const size_t to = prng.below(frame.size() / 8) * 8;
         const size_t from = prng.below(frame.size() / 8) * 8;
@@ -108,8 +108,8 @@ void mutate(Prng& prng, const Bytes& other, Bytes& frame) {
   }
 }
 
-// What is decoded is within bounds: it can be sent again, and means the same. (It may be too large
-// for that, if pointers of the frame shared what they point to.)
+// Decoded values are within bounds: they can be sent again with the same meaning. (A message may be
+// too large for that, if pointers of the frame shared their targets.)
 void expect_sound(Encoder& encoder, const Envelope& decoded, uint64_t seed) {
   if (std::holds_alternative<Unknown>(*decoded.message)) return;
   const std::optional<Bytes> again = try_bytes(encoder, decoded);
@@ -134,7 +134,7 @@ TEST(CodecProperty, MutatedFramesAreRefusedOrSound) {
     expect_sound(encoder, *decoded, seed);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(decoded_count, 1000);  // Else the mutations would test the first check only.
+  EXPECT_GT(decoded_count, 1000);  // otherwise the mutations would test only the first check
 }
 
 TEST(CodecProperty, MutatedRecordsAreRefusedOrSound) {
@@ -161,7 +161,7 @@ TEST(CodecProperty, RandomBytesAreRefused) {
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     Bytes frame(prng.below(64) * 8);
     for (std::byte& b : frame) b = static_cast<std::byte>(prng.chance(1, 2) ? 0 : prng.below(256));
-    if (frame.size() >= 8 && prng.chance(3, 4)) {  // With a segment table that is right.
+    if (frame.size() >= 8 && prng.chance(3, 4)) {  // with a valid segment table
       const uint32_t table[2] = {0, static_cast<uint32_t>(frame.size() / 8 - 1)};
       std::memcpy(frame.data(), table, sizeof table);
     }

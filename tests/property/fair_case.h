@@ -1,7 +1,7 @@
 #pragma once
 
-// A case of fairness as a value that a person can read when a law fails on it: a pool, who wants
-// what of it, and how many tasks each runs.
+// A case of fairness as a value that a person can read when a law fails: a pool, the demands of
+// roles, and the number of tasks of each.
 
 #include <iterator>
 #include <optional>
@@ -68,7 +68,7 @@ inline Demand wants(int64_t cpus, int64_t mem, std::optional<int64_t> count = {}
   return {.task = ResourceVector::of(cpus * 1000, mem * 1000), .count = count, .weight = weight};
 }
 
-// The share that the rule compares: of the kind of which it has the largest part, by weight.
+// The share that the rule compares: of the kind with the largest fraction, divided by the weight.
 inline Fraction level(const Case& c, size_t i, const Fraction& tasks) {
   return tasks * ideal::share_of_task(c.pool, c.demands[i]) * kWeightOne / c.demands[i].weight;
 }
@@ -76,7 +76,7 @@ inline bool wants_more(const Case& c, size_t i, const Fraction& tasks) {
   const Demand& demand = c.demands[i];
   return ideal::can_run(c.pool, demand) && (!demand.count || tasks < *demand.count);
 }
-// What all use of a kind.
+// The use of a kind by all roles.
 inline Fraction used(const Case& c, const Tasks& tasks, ResourceKind kind) {
   Fraction sum;
   for (size_t i = 0; i < c.demands.size(); ++i) sum += tasks[i] * c.demands[i].task[kind];
@@ -104,7 +104,7 @@ inline Case random_case(Prng& random, const Ranges& ranges) {
   constexpr int64_t kWeights[] = {500, 1000, 1000, 1500, 2000, 3000};
   for (size_t i = 0; i < roles; ++i) {
     Demand demand;
-    // Some take little of all, so that there are tasks of many sizes.
+    // Some take little of every kind, so that there are tasks of many sizes.
     const int64_t most = random.between(1, ranges.task_max);
     for (size_t k = 0; k < kinds; ++k) {
       const bool zero = ranges.zeros && kinds > 1 && random.chance(1, 4);

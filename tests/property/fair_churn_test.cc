@@ -1,5 +1,5 @@
 // Fairness while tasks come and go: over many random trees of roles, the mean use of each framework
-// beside its entitlement. The bounds are what the allocator reaches; whoever makes it better raises
+// compared with its entitlement. The bounds are what the allocator reaches; an improvement raises
 // them. bench/fair_churn prints the figures of any trees.
 
 #include "tests/support/fair_churn/fair_churn.h"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kTrees = 100;  // PROFFER_CASES=200 takes about a minute
 
-// The least that is wanted. `revokes`: the most.
+// The least that is required. `revokes`: the most.
 struct Bounds {
   double p1 = 0;
   double p5 = 0;
@@ -28,7 +28,7 @@ struct Bounds {
   double p50 = 0;
   double utilisation = 0;
   int64_t revokes = 0;
-  double long_lacks = 0;  // likewise; whole tasks cannot always be where fluid ones could
+  double long_lacks = 0;  // likewise; whole tasks cannot always fit where divisible ones could
 };
 // The goal is 0.80 and 0.90 on both.
 constexpr Bounds kOnOneAgent = {.p1 = 0.85,
@@ -56,7 +56,7 @@ void expect_within(const TreeOptions& options, const Bounds& bounds) {
   }
   const Summary summary = summarise(all);
   std::cout << to_text(summary);
-  if (!seeds.enough()) return;  // Percentiles of a few trees say nothing.
+  if (!seeds.enough()) return;  // Percentiles of a few trees have no meaning.
   EXPECT_GE(summary.of_entitlement.p1, bounds.p1);
   EXPECT_GE(summary.of_entitlement.p5, bounds.p5);
   EXPECT_GE(summary.of_entitlement.p10, bounds.p10);
@@ -93,8 +93,8 @@ TEST(FairChurnEntitlement, OfTheExampleOfThePaper) {
   EXPECT_NEAR(entitled[1][0], 6, 0.3);
 }
 
-// Complementary siblings (H-DRF, section 4): what one of them cannot use does not count against
-// the other.
+// Complementary siblings (H-DRF, section 4): a sibling is not charged for resources that the other
+// cannot use.
 TEST(FairChurnEntitlement, ComplementarySiblingsEachHaveTheirKind) {
   const Node root{
       .name = "root",

@@ -1,4 +1,4 @@
-// The oracle itself: worked examples, and fractions that are exact or say that they are not.
+// The oracle itself: worked examples, and fractions that are exact or report that they are not.
 
 #include <optional>
 #include <vector>
@@ -37,7 +37,7 @@ TEST(Ideal, WhoWantsLessLeavesTheRestToOthers) {
   EXPECT_EQ(fill(kNineAndEighteen, {wants(1, 4, 1), wants(3, 1, 2)}), (Tasks{1, 2}));
 }
 
-// When the CPUs are used up, who needs none of them goes on.
+// When the CPUs are used up, a role that needs none of them continues.
 TEST(Ideal, WhoNeedsNothingOfAnExhaustedKindGoesOn) {
   EXPECT_EQ(fill(ResourceVector::of(4000, 4000), {wants(1, 0), wants(1, 1), wants(0, 1)}),
             (Tasks{2, 2, 2}));
@@ -53,8 +53,8 @@ TEST(Ideal, NobodyRunsWhatNeedsAKindThatIsNotThere) {
   EXPECT_EQ(fill(kNineAndEighteen, {}), Tasks());
 }
 
-// Thirty-two roles whose tasks have no factor in common need more than 128 bits: no answer is
-// better than a wrong one.
+// Thirty-two roles whose tasks have no common factor need more than 128 bits: no answer is better
+// than a wrong one.
 TEST(Ideal, ACaseThatIsTooLargeForExactFractionsHasNoAnswer) {
   std::vector<ideal::Demand> demands;
   for (int64_t i = 0; i < 32; ++i) {
@@ -81,7 +81,7 @@ TEST(IdealWholeTasks, WhoDoesNotFitLeavesAndTheOthersGoOn) {
   EXPECT_EQ(whole.tasks, (std::vector<int64_t>{5, 1}));
 }
 
-// Of equals the one that was served longest ago: with 9 CPUs the last three are b's.
+// Among equals the one that was served longest ago is next: with 9 CPUs the last three are b's.
 TEST(IdealWholeTasks, EqualsTakeTurns) {
   const ideal::WholeTasks whole =
       fill_whole(ResourceVector::of(9000, 0), {wants(1, 0), wants(3, 0)});
@@ -99,7 +99,7 @@ TEST(Fractions, AreReduced) {
   EXPECT_EQ((Fraction::of(2, 3) / Fraction::of(-4, 9)).text(), "-3/2");
 }
 
-// By continued fractions where cross products would not fit.
+// Uses continued fractions where cross products would not fit.
 TEST(Fractions, AreComparedExactlyWhateverTheirSize) {
   constexpr int64_t kLarge = (int64_t{1} << 61) - 1;
   const Fraction large = Fraction(kLarge) * kLarge;

@@ -1,5 +1,5 @@
-// Cases on which a law of the generated clusters once failed, each told as a story of its own, so
-// that it is kept whatever the generator draws.
+// Cases on which a law of the generated clusters once failed. Each is a separate story, so that it
+// stays if the generator changes.
 
 #include <string>
 
@@ -13,8 +13,8 @@ namespace {
 using replay::Replay;
 using replay::Story;
 
-// Case 4781: the cap is of what is taken back from borrowers. What was only lent, of what is set
-// aside for somebody, ends when it is wanted, however many tasks that are.
+// Case 4781: the cap limits what is taken from borrowers. Tasks on resources that were set aside
+// for another ask and only lent end when these are wanted, however many tasks that are.
 TEST(KeptCase, WhatWasOnlyLentEndsWhateverTheCap) {
   Story s;
   s.agent("a1", "cpus:8;mem:8GiB");
@@ -32,8 +32,8 @@ TEST(KeptCase, WhatWasOnlyLentEndsWhateverTheCap) {
   EXPECT_EQ(run.group("guest", "t").running, 8);
 }
 
-// Found by renaming roles: of two that have borrowed as much, the one that was served last gives
-// back, whatever its name.
+// Found by renaming roles: of two that have borrowed equally, the one that was served last gives
+// back, regardless of its name.
 TEST(KeptCase, OfEqualBorrowersTheOneThatWasServedLastGivesBack) {
   for (const bool reverse : {false, true}) {
     const std::string first = reverse ? "y" : "b";
@@ -51,7 +51,7 @@ TEST(KeptCase, OfEqualBorrowersTheOneThatWasServedLastGivesBack) {
   }
 }
 
-// A gang of which each rack and each kind of disk takes one: best fit puts its first task on the
+// A gang with at most one task per rack and per kind of disk: best fit puts its first task on the
 // only agent that leaves no place for the second.
 TEST(KeptCase, AGangThatTwoAttributesKeepApartIsPlacedIfThereIsAWay) {
   Story s;
@@ -67,7 +67,7 @@ TEST(KeptCase, AGangThatTwoAttributesKeepApartIsPlacedIfThereIsAWay) {
   EXPECT_EQ(run.running("f"), 2);
 }
 
-// And while others come and go it is claimed for.
+// It gets a claim while others come and go.
 TEST(KeptCase, AGangThatTwoAttributesKeepApartIsClaimedFor) {
   Story s;
   s.agent("corner", "cpus:2;mem:2GiB", "rack:r1;disk:ssd");

@@ -30,7 +30,7 @@ using fair_case::used;
 using fair_case::wants;
 using fair_case::wants_more;
 
-// A way of sharing. The laws are tried on ours and, to see that they can fail, on others.
+// A way of sharing. The laws are tested with ours and, to show that they can fail, with others.
 using Rule = std::function<Tasks(const Case&)>;
 
 Tasks drf(const Case& c) {
@@ -39,9 +39,9 @@ Tasks drf(const Case& c) {
   return *tasks;
 }
 
-// --- the laws: each says what is wrong, or nothing ----------------------------------------------
+// --- the laws: each returns the violation, or an empty text -------------------------------------
 
-// Nobody runs more than it wants, and all of it fits.
+// No role runs more than it wants, and all tasks fit.
 std::string not_possible(const Case& c, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     const Demand& demand = c.demands[i];
@@ -55,7 +55,7 @@ std::string not_possible(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// How many tasks of `demand` fit into `part` of a bundle that was made for `tasks` of `of`.
+// The number of tasks of `demand` that fit into the bundle of `tasks` tasks of `of`.
 Fraction tasks_within(const Demand& demand, const Demand& of, const Fraction& tasks) {
   std::optional<Fraction> least;
   for (const ResourceKind kind : kResourceKinds) {
@@ -69,7 +69,8 @@ Fraction tasks_within(const Demand& demand, const Demand& of, const Fraction& ta
   return demand.count && all > *demand.count ? Fraction(*demand.count) : all;
 }
 
-// Sharing incentive: each runs at least what its part of everything, by weight, would let it run.
+// Sharing incentive: each runs at least the tasks that its part of everything, by weight, would
+// hold.
 std::string no_sharing_incentive(const Case& c, const Tasks& tasks) {
   int64_t weights = 0;
   for (const Demand& demand : c.demands) {
@@ -85,7 +86,7 @@ std::string no_sharing_incentive(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// Envy-freeness: nobody would run more with the bundle of another, scaled to its own weight.
+// Envy-freeness: no role would run more with the bundle of another, scaled to its own weight.
 std::string envy(const Case& c, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!wants_more(c, i, tasks[i])) continue;
@@ -101,8 +102,8 @@ std::string envy(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// Pareto efficiency: nobody can run more without another running less. Nothing is wasted on tasks
-// that do not need it, so that is: who wants more lacks a kind that is used up.
+// Pareto efficiency: no role can run more unless another runs less. Since no resources go to tasks
+// that do not need them, this means: a role that wants more lacks a kind that is used up.
 std::string waste(const Case& c, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!wants_more(c, i, tasks[i])) continue;
@@ -115,8 +116,8 @@ std::string waste(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// What makes it *the* fair one: who wants more lacks a kind that is used up and of which nobody
-// takes who has a larger weighted share. (One allocation at most is so.)
+// The definition of the fair allocation: a role that wants more lacks a kind that is used up, and
+// no role with a larger weighted share takes any of it. (At most one allocation has this property.)
 std::string not_max_min(const Case& c, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!wants_more(c, i, tasks[i])) continue;
@@ -151,7 +152,7 @@ testing::AssertionResult holds(const std::string& broken) {
   return testing::AssertionFailure() << "\n" << broken;
 }
 
-// "" or which law is broken, how, and the case.
+// "", or the broken law, how it is broken, and the case.
 std::string first_broken(const Case& c, const Tasks& tasks) {
   for (const Law& law : kLaws) {
     const std::string broken = law.broken(c, tasks);
@@ -160,7 +161,8 @@ std::string first_broken(const Case& c, const Tasks& tasks) {
   return "";
 }
 
-// Strategy-proofness: what `liar` truly runs if it says `lie` is no more than with the truth.
+// Strategy-proofness: the number of true tasks that `liar` runs if it declares `lie` is no more
+// than with the truth.
 std::string lie_helps(const Rule& rule, const Case& c, size_t liar, const Demand& lie) {
   const Fraction honest = rule(c)[liar];
   Case told = c;
@@ -228,7 +230,7 @@ TEST(Laws, HoldForAllSmallCasesWithWeights) {
   expect_laws_for_all(kFourAndThree, small_demands(0, {kEndless}, {1000, 2000}));
 }
 
-// Nobody can run what needs a kind that is not there, and nobody else is hindered by it.
+// No role can run tasks that need a missing kind, and this hinders no other role.
 TEST(Laws, HoldForAllSmallCasesWithoutAKind) {
   expect_laws_for_all(ResourceVector::of(5000, 0), small_demands(0, {2, kEndless}));
 }
@@ -248,7 +250,7 @@ TEST(Laws, HoldForGeneratedCases) {
 TEST(Lies, NeverHelpInAnySmallCase) {
   const std::vector<Demand> demands = small_demands(0, {2, kEndless});
   const size_t n = demands.size();
-  // How many of what one truly wants a task of what it says stands for.
+  // How many of its true tasks a declared task can hold.
   std::vector<std::vector<Fraction>> worth(n, std::vector<Fraction>(n));
   for (size_t truth = 0; truth < n; ++truth) {
     Demand endless = demands[truth];
@@ -303,10 +305,11 @@ TEST(Lies, DoNotHelpInGeneratedCases) {
   }
 }
 
-// --- what it comes down to ----------------------------------------------------------------------
+// --- special cases ------------------------------------------------------------------------------
 
 // Max-min fairness of one kind, by its definition: all of it is used unless all have what they
-// want, and who has less than it wants has no smaller a part, by weight, than anybody.
+// want, and a role that has less than it wants has at least as large a part, by weight, as any
+// other.
 std::string not_water_filled(const Case& c, const Tasks& tasks, ResourceKind kind) {
   Fraction sum;
   bool all_have_enough = true;
@@ -335,7 +338,7 @@ TEST(SingleResource, IsSharedMaxMin) {
   }
 }
 
-// If one kind is everybody's dominant one, it is shared as if it were the only one.
+// If all roles have the same dominant kind, it is shared as if it were the only one.
 TEST(Bottleneck, IsSharedMaxMin) {
   const auto cpus_are_dominant = [](const Case& c) {
     for (const Demand& demand : c.demands) {
@@ -358,7 +361,7 @@ TEST(Bottleneck, IsSharedMaxMin) {
   EXPECT_GT(cases, 1'000);
 }
 
-// --- who comes and goes -------------------------------------------------------------------------
+// --- roles that leave ---------------------------------------------------------------------------
 
 Case without(const Case& c, size_t leaver) {
   Case rest = c;
@@ -366,7 +369,7 @@ Case without(const Case& c, size_t leaver) {
   return rest;
 }
 
-// When one leaves, nobody else runs less.
+// When one leaves, no other runs less.
 std::string leaving_hurts(const Case& c) {
   const Tasks before = drf(c);
   for (size_t leaver = 0; leaver < c.demands.size(); ++leaver) {
@@ -437,7 +440,7 @@ TEST(Oracle, DoesNotLookAtOrderOrUnits) {
 
 // --- the laws can fail --------------------------------------------------------------------------
 
-// Who comes first takes all it can.
+// The first role takes all it can.
 Tasks first_come(const Case& c) {
   Tasks tasks(c.demands.size());
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -455,7 +458,7 @@ Tasks first_come(const Case& c) {
   return tasks;
 }
 
-// Each has its own part of everything, and nobody gets what another leaves.
+// Each has its own part of everything, and leftovers of others stay unused.
 Tasks partition(const Case& c) {
   Tasks tasks;
   const Fraction part = Fraction::of(1, static_cast<int64_t>(c.demands.size()));
@@ -466,7 +469,7 @@ Tasks partition(const Case& c) {
   return tasks;
 }
 
-// All run the same number of tasks, whatever they take (counts and absent kinds left aside).
+// All run the same number of tasks, of any size (counts and absent kinds left aside).
 Tasks equal_tasks(const Case& c) {
   std::optional<Fraction> most;
   for (const ResourceKind kind : kResourceKinds) {

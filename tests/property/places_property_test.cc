@@ -1,6 +1,7 @@
-// Laws of where things go, under generated sequences of events: asks in full, gangs, reservations,
-// estimates, lending, drains, with a tree of roles. The allocator's own invariants after every
-// step, and what one sees from outside after every decision. A failure prints the seed.
+// Laws of placement under generated sequences of events: asks with all fields, gangs, reservations,
+// estimates, lending, drains, with a tree of roles. The allocator's own invariants are checked
+// after every step, and the externally visible ones after every decision. A failure prints the
+// seed.
 
 #include <map>
 #include <optional>
@@ -86,7 +87,7 @@ class World {
       if (random_.chance(1, 6)) add(4, RoleName(role), false);
     }
     if (random_.chance(1, 5)) add(6, {}, true);
-    // Sometimes only the reservations of what is there change.
+    // Sometimes only the reservations of a known agent change.
     if (const auto known = slices_.find(id); known != slices_.end() && random_.chance(1, 2)) {
       slices = known->second;
       const RoleName role = any_role();
@@ -188,7 +189,7 @@ class World {
       }
     }
     for (const Grant& grant : together) {
-      // A gang ends with the first of its offers of which something is not launched.
+      // A gang ends with the first of its offers that has a task which is not launched.
       if (allocator_.find_offer(grant.offer.id, grant.framework) == nullptr) return;
       std::vector<RunningTask> launched;
       std::vector<Slice> rest = grant.offer.slices;
@@ -422,12 +423,12 @@ class World {
     for (const Violation& violation : allocator_.violations()) {
       violations_.push_back(violation.what);
     }
-    // Whatever is explained must not fail.
+    // Explanations must not fail.
     if (random_.chance(1, 8)) allocator_.explain(any_framework(), now_);
   }
 
   Prng random_;
-  Prng groups_;  // of its own, so that the other draws of a seed stay what they were
+  Prng groups_;  // separate, so that the other draws of a seed stay the same
   Allocator allocator_;
   Time now_ = Time() + seconds(100);
   std::map<AgentId, Attributes> attributes_;
@@ -461,14 +462,14 @@ TEST(PlacesProperty, InvariantsHoldAfterEveryStep) {
     combined += world.combined();
   }
   if (!Seeds(300).enough()) return;
-  // That it was about something.
+  // checks that there were enough gangs
   EXPECT_GT(gangs, 300);
   EXPECT_GE(revokes, 5);
   EXPECT_GT(revocable, 100);
   EXPECT_GT(combined, 100);
 }
 
-// 3871: a task that may be revoked was found on an agent of which a part was kept for a claim.
+// 3871: a task that may be revoked was found on an agent with a part that was kept for a claim.
 TEST(PlacesProperty, InvariantsHoldInCasesThatOnceBrokeThem) {
   for (const uint64_t seed : {3871}) {
     World world(seed);

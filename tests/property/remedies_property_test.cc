@@ -1,10 +1,9 @@
-// What would make an ask fit, told of clusters that live: frameworks of many roles ask without end,
-// tasks come and go, some offers are declined or left, agents are drained and lost. At a random
-// moment each remedy that is told of an ask is applied to the same cluster made again, while all
-// others go on asking. Then the next decision gives the ask something, or one of those that the
-// remedy says to come first takes what became free. If nobody else wants anything, it is the ask
-// that is given something.
-// How many: tests/support/seeds.h.
+// Remedies of asks in live clusters: frameworks of many roles ask without end, tasks come and go,
+// some offers are declined or ignored, agents are drained and lost. At a random moment each remedy
+// of an ask is applied to a copy of the same cluster, while all others continue to ask. Then the
+// next decision gives the ask something, or one of the frameworks that the remedy names as first
+// takes the freed resources. If no other framework wants anything, the ask is served. Number of
+// seeds: tests/support/seeds.h.
 
 #include <algorithm>
 #include <map>
@@ -42,7 +41,7 @@ class LiveCluster {
   AllocatorScenario& s() { return *s_; }
   const std::map<AgentId, AgentResources>& agents() const { return agents_; }
   const std::vector<std::string>& frameworks() const { return frameworks_; }
-  // Nobody wants anything but this ask.
+  // Only this ask wants anything.
   void leave_alone(const std::string& framework, const AskName& ask) {
     for (const std::string& name : frameworks_) {
       if (name != framework) s_->allocator().suppress(FrameworkId(name));
@@ -54,7 +53,7 @@ class LiveCluster {
       s_->framework(framework).asks(none);
     }
   }
-  // What an ask is given, or what is set aside for it.
+  // Grants to an ask, or resources set aside for it.
   using Given = std::set<std::pair<std::string, std::string>>;
   Given given() {
     Given all;
@@ -74,7 +73,7 @@ class LiveCluster {
     }
     return all;
   }
-  // To whom the decisions up to then give something, the first of them now: frameworks, and asks.
+  // The frameworks and asks that the decisions up to then serve, the first decision being now.
   std::set<std::string> served_by(Time at) {
     const Given before = given();
     s_->decide();
@@ -176,7 +175,7 @@ class LiveCluster {
     }
     s_->decide();
     for (const std::string& name : frameworks_) {
-      if (random_.chance(1, 12)) continue;  // It is slow.
+      if (random_.chance(1, 12)) continue;  // it is slow
       if (random_.chance(1, 12)) decline_one(name);
       s_->framework(name).accepts_all();
     }
@@ -192,7 +191,7 @@ class LiveCluster {
   }
 
   Prng random_;
-  // Tasks have time limits, so that it is known when claims are complete.
+  // Tasks have time limits, so that the completion of claims is known.
   bool have_limits_ = false;
   std::unique_ptr<AllocatorScenario> s_;
   std::map<AgentId, AgentResources> agents_;
@@ -201,7 +200,7 @@ class LiveCluster {
 
 struct Tally {
   std::map<std::string, int> tried = {};
-  std::map<std::string, int> at_once = {};  // nobody is said to come first
+  std::map<std::string, int> at_once = {};  // no framework is named as first
   std::map<std::string, int> given = {};
 };
 
@@ -218,7 +217,7 @@ void try_remedy(uint64_t seed, const std::string& framework, const AskName& ask,
   const bool is_given = served.count(framework + " " + ask.str()) > 0;
   const bool is_taken = std::any_of(remedy.first.begin(), remedy.first.end(),
                                     [&](const auto& name) { return served.count(name) > 0; });
-  // Until its wait ends all else may not stay as it is.
+  // Until its wait ends the rest may not stay as it is.
   const bool is_otherwise = remedy.kind == RemedyKind::kWaitEnds && !served.empty();
   EXPECT_TRUE(is_given || (!is_alone && (is_taken || is_otherwise)))
       << "seed " << seed << ", " << framework << " " << ask.str() << (is_alone ? ", alone" : "")
@@ -246,7 +245,7 @@ TEST(Remedies, DoWhatTheySayInClustersThatLive) {
         for (const Remedy& remedy : unmet.remedies) {
           if (remedy.first.size() == kRemedyEndsMax) continue;  // There may be more.
           try_remedy(seed, name, unmet.ask, remedy, false, tally);
-          // What one is entitled to that may not borrow depends on what others want.
+          // The entitlement of an ask that may not borrow depends on the wants of others.
           if (may_borrow) try_remedy(seed, name, unmet.ask, remedy, true, tally);
         }
       }

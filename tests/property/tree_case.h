@@ -1,7 +1,7 @@
 #pragma once
 
 // Random clusters and work, as scenarios: trees of roles with quotas, agents that come and go,
-// frameworks of all tempers, and asks of all sorts. A failure is printed as a scenario file.
+// frameworks of all kinds, and asks of all kinds. A failure is printed as a scenario file.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace proffer::tree_case {
 
-// What may be in a case. Without anything: single tasks of one or two kinds, roles with weights.
+// The features of a case. Without any: single tasks of one or two kinds, roles with weights.
 struct Features {
   bool quotas = true;
   bool gangs = true;
@@ -104,7 +104,7 @@ class CaseMaker {
     }
   }
 
-  // Of what a quota does not name nothing is said; what would not hold together is left out.
+  // Sets some kinds of a quota; leaves out values that would contradict each other.
   Quota some_quota(uint64_t parts) {
     Quota quota;
     for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
@@ -222,7 +222,7 @@ class CaseMaker {
     }
   }
 
-  // By two or three attributes, also for what must start together.
+  // Spreads by two or three attributes, also for gangs.
   void keep_apart(Ask& ask) {
     constexpr const char* kAttributes[] = {"disk", "host", "rack"};
     const uint64_t without = random_apart_.below(4);
@@ -234,7 +234,7 @@ class CaseMaker {
   }
 
   Prng random_;
-  Prng random_below_;  // of its own, so that what it draws changes nothing else
+  Prng random_below_;  // separate, so that its draws change no others
   Prng random_apart_;  // likewise
   const Features features_;
   sim::Scenario case_;

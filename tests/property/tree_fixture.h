@@ -1,7 +1,7 @@
 #pragma once
 
-// Trees of roles in the terms of the oracle: builders that say only what matters, random ones, and
-// how they are printed when a law fails.
+// Trees of roles in the terms of the oracle: builders with defaults, random trees, and their
+// printed form when a law fails.
 
 #include <optional>
 #include <string>
@@ -52,7 +52,7 @@ inline std::string to_text(const Node& node, size_t depth = 0) {
   for (const Node& child : node.children) out += to_text(child, depth + 1);
   return out;
 }
-// What each leaf runs.
+// The tasks of each leaf.
 inline std::string to_text(const Tree& tree) {
   std::string out = text("pool ", proffer::to_text(tree.pool()), "\n");
   for (const size_t leaf : tree.leaves()) {
@@ -84,7 +84,7 @@ inline std::string to_text(const TreeCase& c) {
   return text("pool ", proffer::to_text(c.pool), "\n", to_text(c.root));
 }
 
-// `may_promise`: what the guarantees below may be together.
+// `may_promise`: the bound of the sum of the guarantees below.
 inline Node random_node(Prng& random, const TreeRanges& ranges, const ResourceVector& pool,
                         ResourceVector may_promise, size_t depth, size_t number) {
   constexpr int64_t kWeights[] = {500, 1000, 1000, 1500, 2000, 3000};

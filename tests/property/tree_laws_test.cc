@@ -1,7 +1,7 @@
 // The laws of hierarchical dominant resource fairness (H-DRF: Bhattacharya et al., SoCC 2013) for
-// the oracle in tests/oracle: exactly, with divisible tasks, and for whole tasks that come and
-// go. The forms that it replaces are tried beside it, to see that they fail. A failure prints the
-// tree. How near to the oracle production comes is in near_tree_test.cc.
+// the oracle in tests/oracle: exactly, with divisible tasks, and for whole tasks that come and go.
+// The forms that it replaces are tested too, to show that they fail. A failure prints the tree.
+// near_tree_test.cc compares production with the oracle.
 
 #include <algorithm>
 #include <functional>
@@ -41,7 +41,8 @@ Node complementary() {
       {role("n1", {leaf("cpus", 1, 0)}), role("n2", {leaf("cpus", 1, 0), leaf("mem", 0, 1)})});
 }
 
-// A task of each of the two that want CPUs ends, and what is free is given, again and again.
+// A task of each of the two that want CPUs ends, and the free resources are granted, again and
+// again.
 void churn_cpus(Tree& tree, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     for (const char* path : {"n1/cpus", "n2/cpus"}) {
@@ -80,7 +81,7 @@ TEST(Complementary, NobodyStarvesByRescaling) {
   EXPECT_EQ(tree.tasks(tree.find("n2/mem")), 10);
 }
 
-// What n1 took while n2 was away comes back, task by task.
+// The resources that n1 took while n2 was away come back, task by task.
 TEST(Complementary, WhoComesLateGetsItsPartBack) {
   for (const Sharing sharing : {Sharing::kHierarchical, Sharing::kPlain}) {
     Tree tree(pool_of(10, 10), complementary(), sharing);
@@ -112,8 +113,9 @@ TEST(Complementary, FlatDrfGivesAParentLessThanItsPart) {
   EXPECT_EQ(fill_tree(pool_of(60, 60), two), (Tasks{30, 30, 30}));
 }
 
-// What a sibling holds that waits for more counts: else its parent has it for nothing. n2/large
-// waits for four CPUs at once; the other two take turns with the eight that it does not hold.
+// Resources of a sibling that waits for more count; otherwise its parent has them for free.
+// n2/large waits for four CPUs at once; the other two take turns with the eight that it does not
+// hold.
 TEST(Saturated, CountsOrItsParentIsOverpaid) {
   const auto small_of_n1 = [](Sharing sharing) {
     Tree tree(pool_of(12, 0),
@@ -135,8 +137,9 @@ TEST(Saturated, CountsOrItsParentIsOverpaid) {
   EXPECT_GE(small_of_n1(Sharing::kHierarchical), 5);
 }
 
-// Children with nothing do not make their parent count nothing as long as others of it have
-// something: a role of fifty frameworks would take all of a cluster that cannot serve them all.
+// Children with nothing must not make their parent count as nothing while its other children have
+// something: otherwise a role of fifty frameworks would take all of a cluster that cannot serve
+// them all.
 TEST(Complementary, ManyChildrenTakeNoMoreThanTheirParentsPart) {
   std::vector<Node> many;
   for (int i = 0; i < 20; ++i) many.push_back(leaf(text("l", i), 1, 0));
@@ -169,7 +172,7 @@ TEST(Standing, SaturatedChildrenAreScaledToTheLeastThatDemands) {
   EXPECT_EQ(tree.share(tree.find("n2")), Fraction::of(1, 5));
   tree.set_count(tree.find("n2/mem"), 5);  // content: counts in full
   EXPECT_EQ(tree.share(tree.find("n2")), 1);
-  tree.set_count(tree.find("n2/cpus"), 2);  // nobody demands: the plain sum
+  tree.set_count(tree.find("n2/cpus"), 2);  // no demand: the plain sum
   EXPECT_EQ(tree.share(tree.find("n2")), 1);
 }
 
@@ -184,7 +187,7 @@ void give_at_random(Prng& random, Tree& tree) {
   }
 }
 
-// Beside content children, what one that demands has is not scaled: neither raises it.
+// Beside content children, the share of a child with demand is not scaled: neither raises it.
 TEST(Content, ChildrenChangeTheirParentsStandingByWhatTheyUse) {
   int looked_at = 0;
   for (const uint64_t seed : Seeds(2'000)) {
@@ -269,7 +272,7 @@ TEST(DivisibleTree, OfOneLevelIsDrf) {
   }
 }
 
-// The part of the pool that each leaf may count on: its weight among its siblings', and so on up.
+// The guaranteed part of the pool of each leaf: its weight among its siblings', and so on up.
 std::vector<Fraction> parts_by_weight(const Tree& tree) {
   std::vector<Fraction> parts;
   for (const size_t one : tree.leaves()) {
@@ -304,7 +307,7 @@ std::string no_share_guarantee(const Tree& tree, const Tasks& tasks) {
   return "";
 }
 
-// Who wants more lacks a kind that is used up, and of no kind is more used than there is.
+// A leaf that wants more lacks a kind that is used up, and no kind is used beyond the pool.
 std::string tree_waste(const Tree& tree, const Tasks& tasks) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     const Node& node = tree.description(tree.leaves()[i]);
@@ -343,7 +346,8 @@ TEST(DivisibleTree, GivesEachLeafItsPartAndWastesNothing) {
   }
 }
 
-// Of one kind that all want without end, siblings' parts are as their weights, at each level.
+// For one kind that all want without end, the parts of siblings are proportional to their weights,
+// at each level.
 TEST(DivisibleTree, SharesOneKindByTheWeights) {
   for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
@@ -401,7 +405,7 @@ const std::vector<Shape> kShapes = {
      }},
 };
 
-// How many of its true tasks fit into what `said` tasks of what it says are.
+// How many of its true tasks fit into `tasks` tasks as declared by `said`.
 Fraction truly(const Node& truth, const Node& said, const Fraction& tasks) {
   std::optional<Fraction> least;
   for (const ResourceKind kind : kResourceKinds) {
@@ -412,8 +416,8 @@ Fraction truly(const Node& truth, const Node& said, const Fraction& tasks) {
   return truth.count ? std::min(*least, Fraction(*truth.count)) : *least;
 }
 
-// All truths of four leaves against all lies of all groups of them: "" or what helps. A lie helps a
-// group of which one truly runs more and none runs less or, `if_all_gain`, of which all run more.
+// All truths of four leaves against all lies of all groups of them: "" or the helpful lie. A lie
+// helps a group if one truly runs more and none runs less or, with `if_all_gain`, if all run more.
 std::string lie_helps(const Shape& shape, const std::vector<Node>& kinds_of_task,
                       bool if_all_gain) {
   const size_t n = kinds_of_task.size();
@@ -466,8 +470,8 @@ TEST(GroupLies, NeverHelpWhereAllNeedAllKinds) {
   }
 }
 
-// Who has all it wants loses nothing by taking more than that, so it could do another's bidding;
-// but never do all of a group gain.
+// A leaf that has all it wants loses nothing by taking more, so it could help another; but never do
+// all of a group gain.
 TEST(GroupLies, NeverHelpAllOfAGroupWhereSomeHaveAllTheyWant) {
   const std::vector<Node> kinds_of_task = {leaf("", 1, 1), leaf("", 1, 2), leaf("", 3, 1),
                                            leaf("", 1, 2, 1)};
@@ -477,8 +481,8 @@ TEST(GroupLies, NeverHelpAllOfAGroupWhereSomeHaveAllTheyWant) {
 
 // --- whole tasks that come and go ---------------------------------------------------------------
 
-// Random trees whose leaves want one unit of one kind each, so that no two of different kinds ever
-// compete and what ends is what the next takes.
+// Random trees whose leaves want one unit of one kind each, so that two of different kinds never
+// compete, and a freed unit fits the next task.
 TreeCase complementary_tree(Prng& random) {
   TreeCase c = random_tree(random, {.kinds = 3, .pool_min = 16, .finite = false});
   const std::function<void(Node&)> set_tasks = [&](Node& node) {
@@ -492,8 +496,8 @@ TreeCase complementary_tree(Prng& random) {
   return c;
 }
 
-// Tasks end at random and what is free is given, for long; then who has less than its part of
-// everything by more than a task for each level above it.
+// Tasks end at random and free resources are granted, for long; returns the leaves that have less
+// than their part of everything by more than a task for each level above them.
 std::vector<std::string> starved_by_churn(const TreeCase& c, Sharing sharing, uint64_t seed) {
   Prng random(seed);
   Tree tree(c.pool, c.root, sharing);
@@ -598,7 +602,7 @@ TEST(WholeTree, KeepsGuaranteesAndLimits) {
   }
 }
 
-// What is promised comes first, whatever the weights; the rest by share.
+// Guarantees come first, regardless of the weights; the rest by share.
 TEST(WholeTree, GivesTheLeastFilledGuaranteeFirst) {
   Node a = leaf("a", 1, 0);
   Node b = leaf("b", 1, 0);
@@ -624,7 +628,7 @@ TEST(Entitlements, SplitTheParentsByWeightBetweenGuaranteeAndLimit) {
   a.guarantee.set(ResourceKind::kCpus, 6'000);
   b.limit.set(ResourceKind::kCpus, 1'000);
   const Tree tree(pool_of(12, 0), root({a, b, c, role("d", {d})}));
-  // a by its guarantee, b by its limit, c by what it wants, d the rest.
+  // a by its guarantee, b by its limit, c by its demand, d the rest.
   EXPECT_EQ(tree.entitlements(),
             (Tasks{1, Fraction::of(1, 2), Fraction::of(1, 12), Fraction::of(1, 12),
                    Fraction::of(1, 3), Fraction::of(1, 3)}));

@@ -1,6 +1,6 @@
 // Laws of the production allocator over generated trees of roles, quotas, agents and asks, driven
-// directly: safety at every step (tests/support/replay/audit.cc says which), and what must come in
-// time. A failure prints the scenario.
+// directly: safety at every step (listed in tests/support/replay/audit.cc), and results that must
+// come in time. A failure prints the scenario.
 
 #include <algorithm>
 #include <functional>
@@ -24,7 +24,7 @@ using sim::Scenario;
 using tree_case::Features;
 using tree_case::random_case;
 
-// Calls `law` with each seed until one returns what is wrong.
+// Calls `law` with each seed until one returns a violation.
 void for_cases(const Seeds& seeds, const std::function<std::string(uint64_t)>& law) {
   for (const uint64_t seed : seeds) {
     const std::string wrong = law(seed);
@@ -93,7 +93,7 @@ Scenario renamed(Scenario scenario) {
   return scenario;
 }
 
-// In another order of names equals come in another order: near_tree_test.cc bounds what that does.
+// In another order of names equals come in another order: near_tree_test.cc bounds the effect.
 TEST(TreeProperty, NamesInTheSameOrderDoNotMatter) {
   for_cases(Seeds(300), [](uint64_t seed) {
     const Scenario scenario = random_case(seed, {});
@@ -117,9 +117,9 @@ std::string reversed(std::string name) {
   return name;
 }
 
-// A case in which names have nothing to decide: they do so only between those who came between the
-// same two gifts and were given nothing yet (ADR 0023). So all come one after the other, roles with
-// their settings first, and between any two of them `tick` is given a task, of an agent of its own.
+// A case in which names decide nothing: they decide only between frameworks that came between the
+// same two grants and have no tasks yet (ADR 0023). So all come one after the other, roles with
+// their settings first, and between any two of them `tick` is given a task on a separate agent.
 struct OneByOne {
   Scenario scenario = {};
   std::vector<std::pair<RoleName, RoleSettings>> roles = {};
@@ -131,7 +131,7 @@ struct OneByOne {
     for (const auto& [role, settings] : scenario.roles) {
       roles.emplace_back(RoleName(name(role.str())), settings);
     }
-    // The parents first, so that each step is one that may be set.
+    // Parents first, so that each step is valid.
     std::stable_sort(roles.begin(), roles.end(), [](const auto& a, const auto& b) {
       return std::count(a.first.str().begin(), a.first.str().end(), '/') <
              std::count(b.first.str().begin(), b.first.str().end(), '/');
@@ -200,7 +200,7 @@ TEST(TreeProperty, RenamingPermutesTheResult) {
     }
     run.run_until(seconds(5));
     other.run_until(seconds(5));
-    // Where all that is free is held for guarantees it ticks in vain, and names may decide.
+    // If all free resources are held for guarantees, it ticks in vain, and names may decide.
     const replay::GroupResult ticks = run.group("tick", "t");
     if (ticks.pending > 0 || ticks.wait_max > milliseconds(20)) return std::string();
     ++compared;
@@ -228,7 +228,7 @@ TEST(TreeProperty, RenamingPermutesTheResult) {
 
 // --- what comes in time -------------------------------------------------------------------------
 
-// Whether a task of it could ever run: on some agent if it were empty and all were below limits.
+// True if a task of it could ever run: on some agent if it were empty and all were below limits.
 bool could_run(const Scenario& scenario, const sim::ScenarioFramework& framework,
                const sim::ScenarioTasks& tasks) {
   const RoleName role = tasks.ask.role.empty() ? framework.role : tasks.ask.role;
@@ -251,8 +251,8 @@ bool could_run(const Scenario& scenario, const sim::ScenarioFramework& framework
   return false;
 }
 
-// When all tasks end and there is time for each to wait for a claim and to run alone, all that
-// could run have run. (Not gangs: whether these could is a puzzle of its own.)
+// When all tasks end and there is time for each to wait for a claim and to run alone, all tasks
+// that could run have run. (Not gangs: whether these could is a separate puzzle.)
 TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
   for_cases(Seeds(250), [](uint64_t seed) {
     Features features;
@@ -279,11 +279,10 @@ TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
   });
 }
 
-// --- what is promised
-// -----------------------------------------------------------------------------
+// --- guarantees ---------------------------------------------------------------------------------
 
-// Roles with guarantees, in a cluster of tasks of one size that all its agents are multiples of, so
-// that whatever is given back fits. Guests fill it; at some time after that each owner comes.
+// Roles with guarantees, in a cluster of tasks of one size that divides all its agents, so that all
+// returned resources fit. Guests fill it; at some time after that each owner comes.
 struct Owners {
   Scenario scenario = {};
   int64_t slots = 0;
@@ -344,8 +343,8 @@ Owners random_owners(uint64_t seed) {
   return c;
 }
 
-// Within the time that a victim may still have, its grace, and a moment, an owner has what it is
-// promised, and keeps it. Owners who wait for the same agent do so one behind the other, all at
+// Within the time that a victim may still have, its grace, and a moment, an owner has its
+// guarantee, and keeps it. Owners who wait for the same agent do so one behind the other, all at
 // once.
 TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
   int64_t revokes = 0;
@@ -373,12 +372,11 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
   }
 }
 
-// --- nobody starves
-// -------------------------------------------------------------------------------
+// --- no starvation ------------------------------------------------------------------------------
 
-// One large task, or one gang, comes among streams of small ones that take everything as soon as it
-// is free. It runs once it has waited for its claim, its role has been the first by share (for
-// which tasks beside it may have to end), and what runs on its agents has ended.
+// One large task, or one gang, comes among streams of small ones that take all free resources at
+// once. It runs once it has waited for its claim, its role has been the first by share (for which
+// other tasks may have to end), and the tasks on its agents have ended.
 TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   for_cases(Seeds(400), [](uint64_t seed) {
     Prng random(seed);
@@ -426,11 +424,10 @@ TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   });
 }
 
-// --- nothing flaps
-// --------------------------------------------------------------------------------
+// --- no flapping --------------------------------------------------------------------------------
 
-// Nothing comes or goes after the first minute, and tasks do not end: after a while nobody is asked
-// to give anything back.
+// Nothing comes or goes after the first minute, and tasks do not end: after a while there are no
+// more revoke notices.
 TEST(TreeProperty, RevokesStopWhenDemandStopsChanging) {
   int64_t revokes = 0;
   for_cases(Seeds(600), [&revokes](uint64_t seed) {

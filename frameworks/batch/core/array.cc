@@ -1,4 +1,4 @@
-// What an array is, from its text to its commands: parse_array, command_for, check_array.
+// Arrays, from their text to their commands: parse_array, command_for, check_array.
 
 #include "frameworks/batch/core/array.h"
 
@@ -27,7 +27,7 @@ std::string_view without_directory(std::string_view argument) {
   return slash == std::string_view::npos ? argument : argument.substr(slash + 1);
 }
 
-// What stands behind the last point of the last component, and the point, are taken off.
+// Removes the last point of the last component and the text after it.
 std::string_view without_extension(std::string_view argument) {
   const size_t dot = argument.rfind('.');
   const bool has_one =
@@ -49,7 +49,7 @@ struct Replacement {
   std::string_view name;
   std::string_view (*of)(std::string_view argument);
 };
-// {#} is the only one that is not made of the argument.
+// {#} is the only one that does not depend on the argument.
 constexpr std::string_view kIndexName = "{#}";
 constexpr std::array<Replacement, 5> kReplacements = {{
     {"{}", [](std::string_view argument) { return argument; }},

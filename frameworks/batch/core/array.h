@@ -1,7 +1,7 @@
 #pragma once
 
 // An array: one command that runs once for each element. The elements are indices ("1-100:2"), or
-// arguments, which lie in the plan (plan.h).
+// arguments, which are in the plan (plan.h).
 
 #include <cstdint>
 #include <string>
@@ -18,17 +18,17 @@ class ByteWriter;
 
 namespace proffer::batch {
 
-// Every maximum with its reason; an array beyond one is refused before it starts.
-inline constexpr uint32_t kElementsMax = 500'000;  // the last task has all of the index in memory
+// Every maximum with its reason. An array beyond one is refused before it starts.
+inline constexpr uint32_t kElementsMax = 500'000;  // the last task has the whole index in memory
 inline constexpr uint32_t kIndexMax = 999'999'999;
-inline constexpr uint32_t kGangMax = 256;          // each rank is told the hosts of all
+inline constexpr uint32_t kGangMax = 256;          // each rank receives the hosts of all ranks
 inline constexpr size_t kIndexRunsMax = 1'000;     // sent with the order
-inline constexpr size_t kCommandWordsMax = 1'000;  // of at most kStreamCommandBytesMax together
+inline constexpr size_t kCommandWordsMax = 1'000;  // together at most kStreamCommandBytesMax
 inline constexpr int32_t kRetriesMax = 100;
-inline constexpr size_t kExitCodesMax = 256;  // there are no others
+inline constexpr size_t kExitCodesMax = 256;  // no other codes exist
 inline constexpr Duration kTimeLimitMax = hours(10'000);
-// Exit codes as a shell tells them: 128 and the number of a signal, and these.
-inline constexpr int32_t kTimedOutCode = 124;   // as `timeout` has it
+// Exit codes as in a shell: 128 plus the number of a signal, and these.
+inline constexpr int32_t kTimedOutCode = 124;   // as `timeout` uses it
 inline constexpr int32_t kCannotRunCode = 126;  // the command cannot be executed
 inline constexpr int32_t kNoSuchCommandCode = 127;
 
@@ -41,27 +41,27 @@ struct IndexRun {
   uint32_t count = 0;
   bool operator==(const IndexRun&) const = default;
 };
-// In the order in which they begin. A *position* counts them from 0.
+// In order of their first indices. A *position* counts the indices from 0.
 using Indices = std::vector<IndexRun>;
 
 uint32_t count_of(const Indices& indices);
 // The index at a position below count_of().
 uint32_t index_at(const Indices& indices, uint32_t position);
-// `count` of them from a position on; all of them must be there.
+// `count` indices from a position on; all of them must exist.
 Indices slice(const Indices& indices, uint32_t position, uint32_t count);
 
 struct ArrayText {
   Indices indices = {};
-  int64_t at_once = 0;  // at most so many run at a time; 0: no bound
+  int64_t at_once = 0;  // the most that run at a time; 0: no limit
   bool operator==(const ArrayText&) const = default;
 };
-// "1-10", "0-20:5", "1,3,7-9", each with "%4" behind: at most 4 at a time. Errors: kInvalidArgument
-// names what cannot be read, an index that is named twice, and the bounds.
+// "1-10", "0-20:5", "1,3,7-9", each optionally followed by "%4": at most 4 at a time. Errors:
+// kInvalidArgument names text that cannot be parsed, an index that is named twice, and the bounds.
 Result<ArrayText> parse_array(std::string_view text);
 
 // --- commands ----------------------------------------------------------------------------------
 
-// Whether one of the words has {}, {.}, {/}, {//}, {/.} or {#}.
+// True if one of the words has {}, {.}, {/}, {//}, {/.} or {#}.
 bool has_replacement(const std::vector<std::string>& command);
 
 // The command for one element. In each word
@@ -71,38 +71,38 @@ bool has_replacement(const std::vector<std::string>& command);
 //   {//}  its directory: "a", or "." if it has none
 //   {/.}  without both: "b.tar"
 //   {#}   the index
-// Text that was put in is not searched again.
+// Inserted text is not searched again.
 std::vector<std::string> command_for(const std::vector<std::string>& command,
                                      std::string_view argument, uint32_t index);
 
 // --- orders ------------------------------------------------------------------------------------
 
 struct ArrayOrder {
-  std::vector<std::string> command = {};  // no shell is involved
-  Indices indices = {};                   // none: its arguments are found when it is planned
-  bool is_gang = false;                   // its elements are ranks, which run all at the same time
-  bool has_arguments = false;             // {} is an argument out of the plan; else it is the index
-  std::string directory = {};             // that commands run in; the same on all agents
-  int64_t at_once = 0;                    // at most so many elements run at a time; 0: no bound
+  std::vector<std::string> command = {};  // run without a shell
+  Indices indices = {};                   // empty: its arguments are found when it is planned
+  bool is_gang = false;                   // its elements are ranks, which all run at the same time
+  bool has_arguments = false;             // {} is an argument from the plan; else it is the index
+  std::string directory = {};             // working directory, the same on all agents
+  int64_t at_once = 0;                    // the most elements that run at a time; 0: no limit
   int32_t retries = 0;                    // of an element, after its first attempt
-  std::vector<int32_t> retry_on = {};     // exit codes; none: all but 126 and 127
-  std::vector<int32_t> ok = {0};          // exit codes of an element that has done its work
-  // More failed elements end the job at once; -1: all elements run, and the job has failed if one
-  // has.
+  std::vector<int32_t> retry_on = {};     // exit codes that are retried; empty: all but 126 and 127
+  std::vector<int32_t> ok = {0};          // exit codes of success
+  // More failed elements end the job at once. -1: all elements run, and the job fails if one has
+  // failed.
   int64_t failed_max = -1;
-  Duration timeout = {};  // of one attempt; zero: no bound
+  Duration timeout = {};  // of one attempt; zero: no limit
 
   uint32_t size() const { return count_of(indices); }
   bool accepts(int32_t code) const;
-  // Whether an element whose attempt number `failures` ended so gets another.
+  // True if an element is retried whose attempt number `failures` ended with this code.
   bool retries_after(int32_t code, int32_t failures) const;
   bool operator==(const ArrayOrder&) const = default;
 };
 
-// Errors: kInvalidArgument says which value is wrong, what is allowed and what to do.
+// Errors: kInvalidArgument names the value, what is allowed and the remedy.
 Result<void> check_array(const ArrayOrder& array);
 
-// The readers check only bounds: an order is checked by check_order.
+// The readers check only bounds; check_order checks an order.
 void write(ByteWriter& out, const ArrayOrder& array);
 ArrayOrder read_array(ByteReader& in);
 void write(ByteWriter& out, const Indices& indices);
@@ -114,7 +114,7 @@ std::vector<int32_t> read_exit_codes(ByteReader& in, size_t count_max = kExitCod
 
 // --- arguments ---------------------------------------------------------------------------------
 
-// The plan has the arguments in entries of so many, each a list.
+// The plan stores the arguments in entries of this many, each a list.
 inline constexpr uint32_t kArgumentsPerEntry = 64;
 inline constexpr size_t kArgumentBytesMax = 4'096;
 constexpr uint32_t argument_entries(uint32_t elements) {

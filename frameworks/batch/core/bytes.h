@@ -1,6 +1,6 @@
 #pragma once
 
-// What batch encodes as bytes (common/bytes.h) begins with a tag, and has these bounds.
+// The byte encodings of batch (common/bytes.h) begin with a tag, and have these bounds.
 
 #include <cstdint>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace proffer::batch {
 
-// Of one task's result: sums over all tasks of a job stay within 63 bits.
+// In one task's result: sums over all tasks of a job stay within 63 bits.
 inline constexpr int64_t kResultMax = int64_t{1} << 46;
 
 inline Error corrupt(std::string_view what) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kReporter = "reporter:";
 constexpr std::string_view kCounter = "reporter:counter:";
 constexpr std::string_view kStatus = "reporter:status:";
-// Of one counter as it is written, beside its names.
+// Bytes of one encoded counter, besides its names.
 constexpr size_t kCounterNumbersBytes = 12;
 
 size_t bytes_of(const Counters::key_type& name) {
@@ -73,7 +73,7 @@ void write(ByteWriter& out, const Counters& counters) {
   }
 }
 
-// Names rise, so that there is one encoding.
+// Names must rise, so that there is one encoding.
 Counters read_counters(ByteReader& in) {
   Counters counters;
   const size_t count = in.count(kCountersMax);

@@ -1,5 +1,5 @@
-// `parse_cron` reads the five fields; `next_fire_time` walks the spans of the zone in which the
-// offset stays the same, and within one `next_match` finds the next local minute.
+// `parse_cron` reads the five fields. `next_fire_time` goes through the spans of the zone with a
+// constant offset; within a span `next_match` finds the next local minute.
 
 #include "frameworks/batch/core/cron.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kMinute = 60;
 constexpr int64_t kDay = 24 * 60 * kMinute;
-// Between two 29ths of February lie eight years at most (1896 to 1904, 2096 to 2104).
+// At most eight years are between two 29ths of February (1896 to 1904, 2096 to 2104).
 constexpr int64_t kDaysSearchedMax = 9 * 366;
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -29,8 +29,8 @@ struct Date {
   int64_t day = 0;      // 1 to 31
   int64_t weekday = 0;  // 0 is Sunday
 };
-// Of a day counted from 1970-01-01, a Thursday. Years begin in March here, so that the leap day is
-// their last (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+// The date of a day counted from 1970-01-01, a Thursday. Years begin in March here, so that the
+// leap day is their last day (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
 Date date_of(int64_t day) {
   constexpr int64_t kDaysOf400Years = 146'097;
   constexpr int64_t kDaysTo1970 = 719'468;  // from 0000-03-01
@@ -58,7 +58,7 @@ std::string civil_text(int64_t local) {
   return out;
 }
 
-// The span with this time in it: the last that begins at or before it.
+// The span of this time: the last that begins at or before it.
 size_t span_at(const Zone& zone, int64_t unix_seconds) {
   const auto behind =
       std::upper_bound(zone.offsets.begin(), zone.offsets.end(), unix_seconds,
@@ -78,13 +78,13 @@ struct Field {
   std::string_view name;
   int64_t min;
   int64_t max;
-  std::span<const std::string_view> names;  // of min and the numbers behind it
+  std::span<const std::string_view> names;  // of min and the numbers after it
 };
 constexpr Field kMinutes = {"minute", 0, 59, {}};
 constexpr Field kHours = {"hour", 0, 23, {}};
 constexpr Field kDays = {"day of month", 1, 31, {}};
 constexpr Field kMonths = {"month", 1, 12, kMonthNames};
-constexpr Field kWeekdays = {"day of week", 0, 7, kDayNames};  // 7 is Sunday, too
+constexpr Field kWeekdays = {"day of week", 0, 7, kDayNames};  // 7 is Sunday too
 
 Error wrong(const Field& field, std::string_view given) {
   return Error::invalid_argument(
@@ -137,7 +137,7 @@ Result<FieldSet> read_field(const Field& field, std::string_view given) {
       const std::optional<int64_t> end = range.size() == 2 ? number_in(field, range[1]) : begin;
       if (!begin || !end || *end < *begin) return wrong(field, given);
       first = *begin;
-      // "5/15" is "5-59/15", as most crons have it.
+      // "5/15" means "5-59/15", as in most crons.
       if (range.size() == 2 || stepped.size() == 1) last = *end;
     }
     int64_t step = 1;
@@ -182,7 +182,7 @@ bool matches_day(const Cron& cron, const Date& date) {
   return day || of_week;
 }
 
-// The first matching local minute at or behind `from`, before `end`.
+// The first matching local minute at or after `from`, before `end`.
 std::optional<int64_t> next_match(const Cron& cron, int64_t from, int64_t end) {
   const int64_t first = floor_div(from + kMinute - 1, kMinute) * kMinute;
   for (int64_t day = floor_div(first, kDay), searched = 0;
@@ -244,7 +244,7 @@ Result<Cron> parse_cron(std::string_view given) {
   cron.any_hour = sets[1].is_any;
   cron.any_day = sets[2].is_any;
   cron.any_weekday = sets[4].is_any;
-  constexpr int64_t kYear2000 = 946'684'800;  // a leap year comes at once
+  constexpr int64_t kYear2000 = 946'684'800;  // a leap year follows soon
   if (!next_match(cron, kYear2000, kYear2000 + kDaysSearchedMax * kDay)) {
     return Error::invalid_argument(
                text("the cron expression ", quoted(given), " never matches a date"))
@@ -263,11 +263,11 @@ std::optional<int64_t> next_fire_time(const Cron& cron, const Zone& zone, int64_
     if (i > 0) {
       const int64_t was_local = span.from + zone.offsets[i - 1].offset;
       const int64_t is_local = span.from + span.offset;
-      // Clocks went forward: what was skipped is due now.
+      // Clocks went forward: skipped times are due now.
       if (is_local > was_local && start <= span.from && next_match(cron, was_local, is_local)) {
         return span.from;
       }
-      // Clocks went back: until they are where they were, all has been.
+      // Clocks went back: times before their old value have already fired.
       if (is_local < was_local && !cron.any_hour) local_from = std::max(local_from, was_local);
     }
     if (const std::optional<int64_t> match = next_match(cron, local_from, end + span.offset)) {

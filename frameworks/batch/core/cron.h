@@ -1,6 +1,6 @@
 #pragma once
 
-// When a scheduled job is to start: a cron expression and a time zone give its *fire times*.
+// When a scheduled job starts: a cron expression and a time zone give its *fire times*.
 
 #include <cstdint>
 #include <optional>
@@ -40,7 +40,7 @@ std::string utc_text(int64_t unix_seconds);
 // --- cron expressions --------------------------------------------------------------------------
 
 // Sets of numbers as bits. As in every cron, a day matches if it matches the day of the month or
-// the day of the week, unless one of the two is "*": then the other one decides.
+// the day of the week. If one of the two is "*", the other one decides.
 struct Cron {
   uint64_t minutes = 0;      // bits 0 to 59
   uint32_t hours = 0;        // bits 0 to 23
@@ -59,12 +59,12 @@ struct Cron {
 // an expression that never matches ("0 0 30 2 *").
 Result<Cron> parse_cron(std::string_view text);
 
-// The first fire time behind `after` and before `zone.end`, as seconds since the Unix epoch;
-// nothing if there is none. O(days between them), and O(log zone.offsets).
+// The first fire time after `after` and before `zone.end`, as seconds since the Unix epoch; none if
+// there is none. O(days between them), and O(log zone.offsets).
 //
 // Local times that do not exist, because clocks go forward, fire once, when the clocks have gone
-// forward. Local times that come twice, because clocks go back, fire the first time only, unless
-// the hour is "*" or "*/N": then the schedule means a distance in time, and both fire.
+// forward. Local times that come twice, because clocks go back, fire the first time only. If the
+// hour is "*" or "*/N", the schedule means an interval, and both fire.
 std::optional<int64_t> next_fire_time(const Cron& cron, const Zone& zone, int64_t after);
 
 }  // namespace proffer::batch

@@ -1,4 +1,4 @@
-// The moves of an array's elements. Read `draft` and `on_status` first.
+// The transitions of an array's elements. Read `draft` and `on_status` first.
 
 #include "frameworks/batch/core/elements.h"
 
@@ -89,12 +89,12 @@ Elements::Elements(const JobId& job, const ArrayOrder& order, int32_t attempts,
 void Elements::restore(uint32_t block, const ElementsRecord& record) {
   const uint64_t begin = uint64_t{block} * kBlockElements;
   const uint64_t end = std::min<uint64_t>(begin + kBlockElements, size_);
-  if (begin >= end || record.done.size() != end - begin) return;  // It is of no block of ours.
+  if (begin >= end || record.done.size() != end - begin) return;  // not a block of this array
   failed_attempts_[block] = record.failed_attempts;
   last_failed_ = std::max(last_failed_, record.last_failed);
   last_broken_ = last_failed_;
   const bool is_of_this_try = record.retries == retries_;
-  // Ranks run all at the same time: those that are done alone run again, too.
+  // Ranks run all at the same time, so ranks that are done run again too, unless all are done.
   if (order_.is_gang && !is_of_this_try && !all_of(record.done)) return;
   for (auto position = static_cast<uint32_t>(begin); position < end; ++position) {
     is_done_[position] = record.done[position - begin];
@@ -106,7 +106,7 @@ void Elements::restore(uint32_t block, const ElementsRecord& record) {
   if (!is_of_this_try) return;
   for (const auto& [place, failures] : record.failures) {
     const auto position = static_cast<uint32_t>(begin + place);
-    // Those of a gang are kept with its first rank.
+    // Failures of a gang are stored with its first rank.
     if (order_.is_gang || !has_ended(position)) failures_[position] = failures;
   }
 }
@@ -165,8 +165,8 @@ void Elements::take_out(uint32_t first, uint32_t end) {
   held_.remove(first, end);
 }
 
-// Of a range that an earlier life has launched, elements can be held: what they wait for is done,
-// and this life has not heard of it yet.
+// In a range that an earlier life has launched, elements can be held: the elements that they wait
+// for are done, but this life does not know it yet.
 bool Elements::are_free(uint32_t first, uint32_t end) const {
   if (held_.empty()) return pending_.contains(first, end);
   for (uint32_t position = first; position < end; ++position) {
@@ -179,8 +179,8 @@ bool Elements::are_free(uint32_t first, uint32_t end) const {
 
 // --- launches ----------------------------------------------------------------------------------
 
-// Half of an equal share of what is left, so that the last ranges end together, within the bounds
-// of the time that it takes.
+// Half of an equal share of the rest, so that the last ranges end together, within the bounds of
+// the time that a range takes.
 uint32_t Elements::range_size() const {
   const auto shares = 2 * static_cast<int64_t>(ranges_.size() + 1);
   const int64_t guided = (pending_.size() + shares - 1) / shares;
@@ -204,7 +204,7 @@ int64_t Elements::wanted() const {
 std::optional<Elements::Draft> Elements::draft() const {
   if (wanted() == 0) return std::nullopt;
   const auto [first, until] = pending_.front();
-  // A range has its results in one block.
+  // The results of a range are in one block.
   uint32_t end = std::min(until, (first / kBlockElements + 1) * kBlockElements);
   end = std::min(end, first + range_size());
   auto suspect = suspects_.upper_bound(first);
@@ -245,7 +245,7 @@ std::map<uint32_t, int32_t> Elements::used_attempts(uint32_t first, uint32_t end
   return used;
 }
 
-// Attempts of a gang are numbered through all lives of the scheduler: of a rank the last one
+// Attempts of a gang are numbered through all lives of the scheduler; the last attempt of a rank
 // counts.
 Elements::Draft Elements::draft_rank() const {
   const uint32_t rank = pending_.front().first;
@@ -297,7 +297,7 @@ std::string lost_text(std::string_view trouble) {
   return text("its end and its output could not be stored: ", trouble);
 }
 
-// Perhaps by an element: its executor ended, or could not end it at its time limit.
+// Possibly caused by an element: its executor ended, or could not end it at its time limit.
 bool is_failure(const proto::TaskStatus& status) {
   return status.state == TaskState::kFailed || status.reason == TaskReason::kRanTooLong ||
          (status.state == TaskState::kRefused && status.reason == TaskReason::kTaskInvalid);
@@ -313,7 +313,7 @@ void Elements::give_up(Range& range) {
   want(range.first, range.end);
 }
 
-// An earlier life has launched it: it runs its elements, if nobody else does.
+// An earlier life launched it: it runs its elements, if they are free.
 Elements::Ranges::iterator Elements::adopt(const TaskName& name, const proto::TaskStatus& status,
                                            bool is_late) {
   Range range{.first = name.first, .end = name.first + name.count, .agent = status.agent};
@@ -327,7 +327,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
                          std::vector<TaskId>& kill) {
   auto found = ranges_.find(status.task);
   if (found == ranges_.end()) {
-    // A duplicate, or late, or nothing that was ever launched.
+    // a duplicate or late update, or a task that was never launched
     if (name.attempt > attempts_before_ || name.count == 0 || name.count > kRangeElementsMax ||
         uint64_t{name.first} + name.count > size_) {
       return;
@@ -340,7 +340,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
   switch (status.state) {
     case TaskState::kStaging:
     case TaskState::kRunning:
-      // It was given up with its agent, and is back.
+      // it was given up with its agent, and is back
       if (!range.given_up || range.kill_asked) return;
       if (!is_late && !order_.is_gang && are_free(range.first, range.end)) {
         range.given_up = false;
@@ -445,7 +445,7 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
     proto::TaskStatus told = status;
     told.message = result ? "its executor reported more elements than it had"
                           : text("its executor returned no result: ", result.error().message());
-    was_cut_ = true;  // The ends that it has kept count.
+    was_cut_ = true;  // the ends that it has stored count
     return on_failed(range, told);
   }
   range_trouble_ = printable_tail(result->trouble, kRangeTroubleBytesMax);
@@ -474,11 +474,11 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
     task_failures_.erase(position);
     note_end(position);
   }
-  // No element of it ends its executor.
+  // no element of it ends its executor
   if (result->ended == range.end - range.first) suspects_.erase(range.first);
 }
 
-// Of each attempt one end counts, however many tasks tell of it; of those before a retry none does.
+// Each attempt counts once, even if several tasks report it. Attempts before a retry do not count.
 void Elements::on_element_failed(uint32_t position, const ElementFailure& failure,
                                  std::string_view stderr_tail, std::string_view lost) {
   const auto before = failures_.find(position);
@@ -487,9 +487,9 @@ void Elements::on_element_failed(uint32_t position, const ElementFailure& failur
   ++failed_attempts_[position / kBlockElements];
   failures_[position] = known + 1;
   note_change(position);
-  // An element that did its work and has no result runs again only by a retry.
+  // An element that succeeded but whose result was lost runs again only by a retry.
   const bool is_done = !lost.empty() && order_.accepts(failure.code);
-  if (!is_done && order_.retries_after(failure.code, known + 1)) return;  // It is pending.
+  if (!is_done && order_.retries_after(failure.code, known + 1)) return;  // it stays pending
   const std::string tail =
       lost.empty() ? printable_tail(stderr_tail, kElementStderrBytesMax) : lost_text(lost);
   fail_for_good(position, text(exit_text(failure.code), tail.empty() ? "" : text(": ", tail)));
@@ -516,7 +516,7 @@ void Elements::fail_for_good(uint32_t position, std::string_view how) {
   first_failure_ = text("element ", index_at(order_.indices, position), " ", how);
 }
 
-// The task failed without a result: perhaps an element ends its executor. The range is cut into
+// The task failed without a result: perhaps an element ends its executor. The range is divided into
 // pieces that run alone, until that element is found.
 void Elements::on_failed(const Range& range, const proto::TaskStatus& status) {
   ++failed_in_a_row_;
@@ -553,7 +553,7 @@ bool Elements::is_quiet() const {
                      [](const auto& row) { return row.second.is_unreachable; });
 }
 
-// --- what has come of it -----------------------------------------------------------------------
+// --- results -----------------------------------------------------------------------------------
 
 std::optional<Error> Elements::trouble() const {
   if (failed_in_a_row_ >= int64_t{kFailedTasksPerAttempt} * attempts_) {
@@ -646,7 +646,7 @@ void Elements::check(std::vector<Violation>& out) const {
                        " skipped; found ", done, ", ", failed, " and ", skipped)});
   }
   if (lanes != lanes_) out.push_back(Violation{"two ranges have a lane, or none has it"});
-  // Those of an earlier life are told, and count, but are not launched.
+  // Ranges of an earlier life are reported and count, but are not launched.
   const auto launched = std::count_if(ranges_.begin(), ranges_.end(),
                                       [](const auto& row) { return row.second.lane.has_value(); });
   if (order_.at_once > 0 && launched > order_.at_once) {

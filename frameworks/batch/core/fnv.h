@@ -5,7 +5,7 @@
 
 namespace proffer::batch {
 
-// FNV-1a, 64 bits: of a key it chooses the partition, of bytes it is the checksum.
+// FNV-1a, 64 bits. It chooses the partition of a key, and is the checksum of bytes.
 class Fnv1a64 {
  public:
   void add(std::string_view bytes) {

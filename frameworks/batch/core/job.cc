@@ -1,4 +1,4 @@
-// The rules for a job, before anything is started. `check_job` is the list of them.
+// The rules for a job, before it is started. `check_job` is the list of them.
 
 #include "frameworks/batch/core/job.h"
 
@@ -48,7 +48,7 @@ Result<void> check_path(std::string_view what, std::string_view path) {
   return {};
 }
 
-// What ends a process by a signal, or before it begins, cannot be its word for done.
+// The exit codes of a signal, or of a command that cannot begin, cannot mean success.
 Result<void> check_exit_codes(std::string_view what, const std::vector<int32_t>& codes) {
   if (codes.size() > kAcceptedExitCodesMax) {
     return Error::invalid_argument(text(what, " has ", codes.size(), " exit codes; at most ",
@@ -111,7 +111,7 @@ Result<void> check_files(const JobSpec& spec) {
   return {};
 }
 
-// They share the sandbox with what is shipped, and with what the task itself makes.
+// Fetched files share the sandbox with shipped files and with the task's own files.
 Result<void> check_fetch(const JobSpec& spec) {
   if (Result<void> ok = proto::check_fetched_files(spec.fetch); !ok) {
     return std::move(ok).error().in("fetch");
@@ -220,7 +220,7 @@ Result<void> check_arguments(const std::vector<std::string>& arguments) {
   return {};
 }
 
-// What an array has not.
+// Values that an array cannot have.
 Result<void> check_no_map_reduce(const JobSpec& spec) {
   if (!spec.map_accepts.empty() || !spec.reduce_accepts.empty()) {
     return Error::invalid_argument("an array cannot have map_accepts or reduce_accepts")
@@ -329,14 +329,14 @@ std::string printable_tail(std::string_view given, size_t bytes_max) {
     const auto lead = static_cast<unsigned char>(given[i]);
     size_t length = 1;
     bool plain = (lead >= 0x20 && lead < 0x7F) || lead == '\n' || lead == '\t';
-    if (lead >= 0xC2 && lead < 0xF5) {  // Perhaps UTF-8 of two to four bytes.
+    if (lead >= 0xC2 && lead < 0xF5) {  // possibly UTF-8 of two to four bytes
       length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
       plain = i + length <= given.size();
       for (size_t k = 1; plain && k < length; ++k) {
         plain = (static_cast<unsigned char>(given[i + k]) & 0xC0) == 0x80;
       }
       const auto next = plain ? static_cast<unsigned char>(given[i + 1]) : 0;
-      // Overlong forms, surrogates, beyond Unicode, and the control characters of C1.
+      // Overlong forms, surrogates, codes beyond Unicode, and the control characters of C1.
       if ((lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) ||
           (lead == 0xF0 && next < 0x90) || (lead == 0xF4 && next > 0x8F) ||
           (lead == 0xC2 && next < 0xA0)) {

@@ -1,5 +1,5 @@
-// The life of one job. Read `on_status` first: it handles each end of an attempt; then `end`. The
-// tasks that are still wanted are in job_launch.cc.
+// The life of one job. Read `on_status` first, which handles each end of an attempt; then `end`.
+// job_launch.cc has the tasks that are still wanted.
 
 #include "frameworks/batch/core/job_core.h"
 
@@ -18,7 +18,7 @@ using proto::TaskReason;
 using proto::TaskState;
 using proto::TaskStatus;
 
-// Whether the status of a task shows that the files of its agent are lost for good.
+// True if a task's status shows that the files of its agent are permanently lost.
 bool tells_lost_agent(const TaskStatus& status) {
   if (status.state == TaskState::kUnreachable || status.state == TaskState::kGone) return true;
   return status.state == TaskState::kLost &&
@@ -80,7 +80,7 @@ void Job::State::restore(const Outcome& outcome) {
   outcome_ = outcome;
   failed_task_ = outcome.failed_task;
   is_outcome_kept_ = true;
-  // What waits for it is where it was.
+  // Its directory is unchanged in its waiting place, so no last task is needed.
   if (!is_planned_ && !options_.has_begun && outcome.is_kept) is_over_ = true;
 }
 
@@ -320,7 +320,7 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
                            JobOutbox& out) {
   const Result<TaskFailure> told = decode_failure(status.data);
   TaskFailure failure = told ? *told : TaskFailure{};
-  // A killed executor reports nothing; the end of its stderr may show the cause.
+  // A killed executor reports no failure; the end of its stderr may show the cause.
   if (!told && is_of_executor(status.reason)) failure.stderr_tail = status.data;
   if (attempt.kind == TaskKind::kReduce && !failure.fetch_failed.empty()) {
     // It is not the reduce's fault, up to a limit: map outputs that cannot be fetched are made
@@ -344,7 +344,7 @@ void Job::State::on_failed(const Attempt& attempt, const TaskStatus& status, Tim
 void Job::State::on_time_limit_exceeded(const Attempt& attempt, const TaskStatus& status, Time now,
                                         JobOutbox& out) {
   const Result<TaskFailure> told = decode_failure(status.data);
-  // Its command was ended: the failure is the fault of neither the command nor the input.
+  // Its command was killed, so neither the command nor the input is at fault.
   const TaskFailure failure{.stderr_tail = told ? told->stderr_tail : ""};
   count_failure(attempt, status,
                 text("it exceeded its time limit of ", to_text(time_limit(attempt.kind))), failure,
@@ -402,7 +402,7 @@ int64_t Job::State::allowed_failures_of_end() const {
 }
 
 void Job::State::on_end_failed(int32_t failures, std::string_view why, JobOutbox& out) {
-  // Another attempt still runs and may succeed; nothing else may be done beside it.
+  // Another attempt still runs and may succeed; no other work may be done beside it.
   if (failures < allowed_failures_of_end() || end_.running() > 0) return;
   ++ends_given_up_;
   if (commits()) {
@@ -446,7 +446,7 @@ void Job::State::end(Outcome outcome, JobOutbox& out) {
 
 void Job::State::note_end(const Attempt& attempt, bool has_won, Time now, JobOutbox& out) {
   const bool was_slow = is_slow(now - attempt.since, speculation_of(attempt.kind).times);
-  if (!was_slow && !has_won) return;  // It was ended early.
+  if (!was_slow && !has_won) return;  // it was ended early
   if (!avoided_.add_end(attempt.agent, was_slow, now, agents_.size())) return;
   trace(AgentAvoided{.job = options_.id, .agent = attempt.agent, .is_slow = true}, out);
 }
@@ -487,7 +487,7 @@ void Job::State::on_agent_lost(const AgentId& agent, JobOutbox& out) {
 
 void Job::State::trace(TraceEvent happened, JobOutbox& out) {
   if (happened.level() == TraceLevel::kMisbehaved) {
-    // Without the limit of a log line.
+    // Without the length limit of a log line.
     std::string note(happened.what());
     for (const auto& [key, value] : fields_of(happened)) note += text(' ', key, '=', value);
     note_ = printable_tail(note, kReasonTextBytesMax / 4);
@@ -495,7 +495,7 @@ void Job::State::trace(TraceEvent happened, JobOutbox& out) {
   out.trace.push_back(std::move(happened));
 }
 
-// --- the outside ---------------------------------------------------------------------------------
+// --- interface -------------------------------------------------------------------------------
 
 Job::Job(JobOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Job::~Job() = default;

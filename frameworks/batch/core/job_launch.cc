@@ -1,4 +1,4 @@
-// What a job wants to run, and what it tells the tasks. Read `asks` and `launch` first.
+// The asks of a job, and the work items of its tasks. Read `asks` and `launch` first.
 
 #include <algorithm>
 #include <utility>
@@ -15,10 +15,10 @@ constexpr size_t kLaunchOverheadBytes = 1'024;
 constexpr size_t kFetchOverheadBytes = 128;
 constexpr size_t kCommandShownBytes = 200;
 
-// Behind the kind, in the names of asks: for tasks that failed, and for second attempts.
+// Suffixes to the kind in the names of asks: for tasks that failed, and for second attempts.
 constexpr std::string_view kElsewhere = "-elsewhere";
 constexpr std::string_view kCopy = "-copy";
-// For tasks that prefer hosts, of a bucket of theirs: "-near2".
+// For tasks that prefer hosts: the bucket follows, as in "-near2".
 constexpr std::string_view kNear = "-near";
 
 std::string near_words(size_t bucket) {
@@ -45,7 +45,7 @@ void Job::State::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out)
     cannot_fit_.erase(row.ask);
     return;
   }
-  // No other agent exists: one on which tasks failed must do.
+  // There is no other agent, so one on which tasks failed must be used.
   if (!avoided_.all().empty()) return avoided_.forgive_all();
   for (Stage* stage : {&plan_, &maps_, &reduces_, &end_}) {
     if (row.ask == ask_name(options_.id, stage->kind(), kElsewhere)) {
@@ -70,7 +70,7 @@ std::vector<Ask> Job::State::asks() const {
     ask.shape = shape(kind);
     ask.count = static_cast<int64_t>(count);
     // Reduces and the last task of a job go before the maps of other jobs: a user that always has
-    // further maps would delay them for ever. Copies come last.
+    // more maps would delay them forever. Copies come last.
     const bool is_late = kind == TaskKind::kReduce || kind == TaskKind::kEnd;
     ask.priority = 3 * order().priority + (what == kCopy ? 0 : is_late ? 2 : 1);
     ask.band = order().band;
@@ -103,7 +103,7 @@ std::vector<Ask> Job::State::asks() const {
                             ask_for(kind, stage->elsewhere().size(), kElsewhere)));
     }
     if (kind == TaskKind::kPlan) continue;
-    // The agent of the most urgent one is avoided: on each other agent there is something to do.
+    // The agent of the most urgent task is avoided; each other agent can run some copy.
     const std::vector<uint32_t> copies = wanted_copies(kind);
     if (copies.empty()) continue;
     asks.push_back(
@@ -127,7 +127,7 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
   const std::string_view words = std::string_view(ask.str()).substr(ask.str().rfind('.') + 1);
   const bool elsewhere = words.ends_with(kElsewhere);
   const bool is_copy = words.ends_with(kCopy);
-  if (avoided_.contains(agent)) return std::nullopt;  // Offered before the ask said so.
+  if (avoided_.contains(agent)) return std::nullopt;  // offered before the ask excluded it
   if (words == to_text(TaskKind::kRange)) return launch_range(ask, agent, room, now, out);
   const TaskKind kind = words.starts_with(to_text(TaskKind::kMap))      ? TaskKind::kMap
                         : words.starts_with(to_text(TaskKind::kReduce)) ? TaskKind::kReduce
@@ -161,7 +161,7 @@ std::optional<proto::TaskSpec> Job::State::launch(const AskName& ask, const Agen
                   : kind == TaskKind::kPlan   ? "plan the job"
                   : elements_                 ? "index the results"
                                               : end_words())
-                     .substr(0, kCommandShownBytes);  // For people; the work item has all of it.
+                     .substr(0, kCommandShownBytes);  // for people; the work item has all
   spec.id = tasks.attempt_id(*number, *attempt);
   if (message_bytes(spec) > room) return std::nullopt;
 
@@ -232,7 +232,7 @@ std::vector<proto::TaskSpec> Job::State::launch_gang(const AskName& ask,
                              {"PROFFER_HOSTS", hosts}};
     ranks.push_back(range_task(ask, draft));
     bytes += message_bytes(ranks.back());
-    // All of them, or none: the first tells how large the others are.
+    // All of them or none; the size of the first gives the size of the others.
     if (rank == 0 && bytes * agents.size() > room) return {};
     on_range_launched(draft, ranks.back(), agents[rank], now, out);
   }

@@ -1,6 +1,6 @@
-// Second attempts at tasks that would hold up their job (stragglers.h). As soon as no task of a
-// kind waits for an agent, and then every second, look_for_stragglers compares the running ones.
-// Slow tasks have an ask of their own, and the first attempt that finishes is the task's.
+// Second attempts at tasks that would delay their job (stragglers.h). When no task of a kind waits
+// for an agent, and then every second, look_for_stragglers compares the running ones. Slow tasks
+// have their own ask. The first attempt that finishes counts.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 
 namespace proffer::batch {
 
-// The first time that is due, if running tasks are to be looked at.
+// The next time at which running tasks must be compared, if any.
 void Job::State::plan_look(Time now) {
   for (const TaskKind kind : kSpeculated) {
     Speculation& speculation = speculation_of(kind);
@@ -58,7 +58,7 @@ std::vector<uint32_t> Job::State::slow_tasks(TaskKind kind,
   if (kind != TaskKind::kEnd) return stragglers(running, speculation_of(kind).times);
   std::vector<uint32_t> slow;
   for (const RunningTask& task : running) {
-    // Copies that all fail are no help.
+    // Copies that all fail do not help.
     const bool may_fail = end_.task(task.number).failures < allowed_failures_of_end();
     if (!task.has_copy && task.age >= kEndStragglerAge && may_fail) slow.push_back(task.number);
   }
@@ -73,7 +73,7 @@ std::vector<uint32_t> Job::State::wanted_copies(TaskKind kind) const {
   for (const uint32_t number : speculation_of(kind).wanted) {
     if (tasks.copies() + wanted.size() >= max) break;
     const JobTask& task = tasks.task(number);
-    // What has had so many attempts is not made to use up its numbers.
+    // A task with so many attempts gets no copy, so that its numbers are not used up.
     if (task.state != JobTask::State::kRunning || !task.copy.empty() ||
         task.launches >= kAttemptsPerLife / 2) {
       continue;
@@ -94,12 +94,12 @@ const AgentId& Job::State::agent_of_active(TaskKind kind, uint32_t number) const
   return attempts_.at(stage(kind).task(number).active).agent;
 }
 
-// News of an attempt that is not known, or counts no more, means nothing.
+// Progress of an attempt that is unknown or no longer counts is ignored.
 void Job::State::on_progress(const TaskName& name, std::string_view bytes, Time now) {
   const auto found = attempts_.find(to_task_id(name));
   const Result<TaskProgress> progress = decode_progress(bytes);
   if (found == attempts_.end() || !progress) return;
-  if (name.kind == TaskKind::kMap) {  // Reduces tell nothing but a status.
+  if (name.kind == TaskKind::kMap) {  // reduces report only a status
     found->second.done = progress->done;
     found->second.told_at = now;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of one job, and its handlers: one file for each story. Inside of this folder only.
+// The state of one job, and its handlers, one file for each topic. For this folder only.
 
 #include <map>
 #include <memory>
@@ -25,7 +25,7 @@ class Job::State {
  public:
   explicit State(JobOptions options);
 
-  // job_core.cc: what an earlier life has kept, time, updates, losses, the end.
+  // job_core.cc: stored records, time, updates, losses, the end.
   void restore(uint32_t block, const ElementsRecord& record);
   void restore(TaskKind kind, const BlockRecord& block);
   void restore(const Outcome& outcome);
@@ -50,7 +50,7 @@ class Job::State {
   std::set<std::pair<TaskKind, uint32_t>> take_changed();
   std::string block(TaskKind kind, uint32_t block) const;
 
-  // job_launch.cc: what is wanted, and what it is told.
+  // job_launch.cc: asks and launches.
   std::vector<Ask> asks() const;
   void on_ask_report(const proto::AskReport::Row& row, JobOutbox& out);
   std::optional<proto::TaskSpec> launch(const AskName& ask, const AgentId& agent, size_t room,
@@ -61,23 +61,24 @@ class Job::State {
 
   // job_speculation.cc: second attempts.
   void on_progress(const TaskName& name, std::string_view bytes, Time now);
-  // Behind what may have made other tasks run, or wait.
+  // Call it after a change that may make other tasks run or wait.
   void plan_look(Time now);
 
-  // job_status.cc: what is told of it.
+  // job_status.cc: the status for people.
   proto::BatchJob status(Time now) const;
   std::vector<Violation> violations() const;
 
  private:
-  // From its launch to its end. One that is given up no longer counts: its agent is unreachable, or
-  // another attempt won; should it finish first after all, its output is as good.
+  // An attempt from its launch to its end. An attempt that is given up no longer counts, because
+  // its agent is unreachable, or another attempt won. If it finishes first after all, its output is
+  // used.
   struct Attempt {
     TaskKind kind = TaskKind::kMap;
     uint32_t number = 0;
     uint32_t attempt = 0;
     AgentId agent = {};
-    Time since = {};  // its launch; of an earlier life's, when this life heard of it
-    // How far it has told that it is, and when.
+    Time since = {};  // its launch; of an earlier life's, when this life learned of it
+    // Its last reported progress, and the time of the report.
     int64_t done = 0;
     std::optional<Time> told_at = {};
     bool given_up = false;
@@ -98,42 +99,43 @@ class Job::State {
   // --- updates, ends: job_core.cc ----------------------------------------------------------------
   void on_range_status(const TaskName& name, const proto::TaskStatus& status, Time now,
                        JobOutbox& out);
-  // All work is done: what remains is the last task.
+  // Ends the job if all its work is done and only the last task remains.
   void end_if_done(JobOutbox& out);
-  // The cluster tells of an attempt of an earlier life: the task takes it if it wants one.
+  // An attempt of an earlier life was reported: the task takes it if it wants one.
   Attempts::iterator adopt(const TaskName& name, const proto::TaskStatus& status, Time now);
-  // The job is ending, and this is none of its last tasks.
+  // The job is ending, and this is not one of its last tasks.
   bool is_late(const Attempt& attempt) const;
   void on_finished(const Attempt& attempt, const proto::TaskStatus& status, Time now,
                    JobOutbox& out);
   void on_failed(const Attempt& attempt, const proto::TaskStatus& status, Time now, JobOutbox& out);
   void on_time_limit_exceeded(const Attempt& attempt, const proto::TaskStatus& status, Time now,
                               JobOutbox& out);
-  // An attempt that counted has failed by its own fault: another, elsewhere, or the end of the job.
+  // An attempt that counted has failed by its own fault: the task is tried on another agent, or the
+  // job ends.
   void count_failure(const Attempt& attempt, const proto::TaskStatus& status, std::string_view why,
                      const TaskFailure& failure, Time now, JobOutbox& out);
-  // An attempt has ended, or another one at the same task has won.
+  // An attempt has ended, or another attempt at the same task has won.
   void note_end(const Attempt& attempt, bool has_won, Time now, JobOutbox& out);
   void avoid_if_bad(const AgentId& agent, TaskKind kind, uint32_t number, Time now, JobOutbox& out);
-  // Each retry has as many again.
+  // Each retry of the job adds as many attempts again.
   int64_t allowed_attempts(TaskKind kind) const;
   int64_t allowed_failures_of_end() const;
-  // An output that cannot be committed is set aside, one that cannot be set aside is removed, and
-  // one that cannot be removed stays.
+  // An output that cannot be committed is set aside. An output that cannot be set aside is removed.
+  // An output that cannot be removed stays.
   void on_end_failed(int32_t failures, std::string_view why, JobOutbox& out);
   void fail(const Error& error, JobOutbox& out);
   void kill(Attempts::iterator attempt, JobOutbox& out);
-  // The attempts that run at this task, but for one.
+  // Kills the attempts that run at this task, except `but`.
   void kill_others(const Attempt& attempt, const TaskId& but, Time now, JobOutbox& out);
   static void kill(const TaskId& task, JobOutbox& out);
-  // What goes wrong is told to people, too, until something else does.
+  // A problem is also shown to people, until the next one.
   void trace(TraceEvent happened, JobOutbox& out);
 
   // --- second attempts: job_speculation.cc -------------------------------------------------------
   struct Speculation {
     TaskTimes times = {};
     std::optional<Time> look_at = {};
-    Time may_look_at = {};              // a second after the last look
+    Time may_look_at = {};              // one second after the last look
     std::vector<uint32_t> wanted = {};  // as of the last look
   };
   static constexpr TaskKind kSpeculated[] = {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd};
@@ -146,12 +148,12 @@ class Job::State {
     return const_cast<State&>(*this).speculation_of(kind);
   }
   bool may_speculate(TaskKind kind) const;
-  // The last task has nothing to be compared with.
+  // The last task has no other task to compare with.
   std::vector<uint32_t> slow_tasks(TaskKind kind, const std::vector<RunningTask>& running) const;
   void look_for_stragglers(TaskKind kind, Time now);
-  // Tasks that want a copy, as far as the bound allows, the most urgent first.
+  // Tasks that want a copy, within the bound, most urgent first.
   std::vector<uint32_t> wanted_copies(TaskKind kind) const;
-  // The first of them that does not run on this agent.
+  // The first of these that does not run on this agent.
   std::optional<uint32_t> pick_copy(TaskKind kind, const AgentId& agent) const;
   const AgentId& agent_of_active(TaskKind kind, uint32_t number) const;
 
@@ -161,25 +163,26 @@ class Job::State {
   proto::TaskSpec range_task(const AskName& ask, Elements::Draft& draft) const;
   void on_range_launched(const Elements::Draft& draft, const proto::TaskSpec& spec,
                          const AgentId& agent, Time now, JobOutbox& out);
-  // What tasks of a kind have in common.
+  // The common parts of all tasks of a kind.
   void describe(proto::TaskSpec& spec, const AskName& ask, TaskKind kind) const;
   ResourceVector shape(TaskKind kind) const;
-  // The longest that a task runs; zero: no bound.
+  // The time limit of a task; zero: none.
   Duration time_limit(TaskKind kind) const;
-  // Whether tasks of this kind may be launched now. While others write into the output, it is not
-  // removed; those on agents that cannot be reached are not waited for.
+  // True if tasks of this kind may be launched now. The output is not removed while other tasks
+  // write into it; tasks on unreachable agents are not waited for.
   bool wants(TaskKind kind) const;
-  // Whether the output is to be committed, once the last task runs.
+  // True if the last task commits the output.
   bool commits() const { return outcome_ && outcome_->phase == proto::BatchPhase::kFinished; }
   EndWork::Kind end_kind() const;
   std::string end_words() const;
   std::string aside() const;
   std::string waiting() const;
-  // Where its tasks write, once it is planned. An array is never aside.
+  // The directory in which its tasks write, once it is planned. The directory of an array is never
+  // set aside.
   std::string directory() const {
     return options_.is_aside && !order().array ? aside() : order().output;
   }
-  // An array has none.
+  // An array has no maps.
   size_t maps() const { return static_cast<size_t>(order().array ? 0 : order().maps); }
   void make_elements();
   void prefer_hosts();
@@ -189,13 +192,13 @@ class Job::State {
   Work reduce_work(uint32_t number, uint32_t attempt) const;
 
   JobOptions options_;
-  Stage plan_;  // of a job that begins with it
+  Stage plan_;  // for a job that begins with it
   bool is_planned_;
   std::optional<PlanResult> plan_result_;
   Stage maps_;
   Stage reduces_;
   Stage end_;
-  std::optional<Elements> elements_;  // of an array
+  std::optional<Elements> elements_;  // for an array
   Attempts attempts_;
   AvoidedAgents avoided_;
   Speculation map_speculation_;
@@ -208,7 +211,7 @@ class Job::State {
   std::map<AskName, std::string> cannot_fit_;
   int64_t ends_given_up_ = 0;  // ways to end that no attempt of the last task could carry out
   std::string note_;
-  std::string task_status_;  // of the task that told one last
+  std::string task_status_;  // of the task that last reported a status
   std::string failed_task_;
   std::optional<Time> map_started_;
   std::optional<Time> reduce_started_;

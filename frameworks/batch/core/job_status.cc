@@ -1,4 +1,4 @@
-// What is told of a job: its status, with the time that is left, and broken invariants.
+// The status of a job, with the estimated time left, and broken invariants.
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,8 @@
 namespace proffer::batch {
 namespace {
 
-// What can be expected of the rest by what was done: rest / done * elapsed. In thousandths of a
-// percent, so that no product leaves 63 bits; nothing before the first of them.
+// The time left, from the work done: rest / done * elapsed. In thousandths of a percent, so that no
+// product exceeds 63 bits; none while nothing is done.
 std::optional<Duration> time_left(Duration elapsed, int64_t done, int64_t total) {
   while (total > (int64_t{1} << 40)) {
     total >>= 1;

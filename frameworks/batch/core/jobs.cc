@@ -1,6 +1,6 @@
-// The life of the scheduler: `handle` first. A session begins, the store is read (jobs_store.cc),
-// then events change jobs; behind each, what was decided is written down, queued jobs begin, and
-// asks are declared.
+// The life of the scheduler: read `handle` first. A session begins, the store is read
+// (jobs_store.cc), then events change jobs. After each event the decisions are written, queued jobs
+// begin, and asks are declared.
 
 #include "frameworks/batch/core/jobs.h"
 
@@ -17,7 +17,7 @@
 namespace proffer::batch {
 namespace {
 
-// What one accept may carry, with room for the frame around it; what does not fit comes with the
+// The most that one accept may carry, with room for the frame around it. The rest follows with the
 // next offer.
 constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
 static_assert(kAcceptBytesMax > kPayloadBytesMax);
@@ -54,7 +54,7 @@ void Jobs::State::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
   take_changed();
   keep_decisions(step);
   begin_jobs(step);
-  keep_decisions(step);  // Of a retry all may be done.
+  keep_decisions(step);  // A retry may find that all is done.
   write_progress();
   if (std::optional<proto::StoreRequest> request = journal_.next(now)) {
     out.commands.push_back(*std::move(request));
@@ -89,7 +89,7 @@ KnownJob& Jobs::State::touch(const JobId& job) {
   return *known;
 }
 
-// What tasks have done since the last look.
+// Collects the results of tasks since the last call.
 void Jobs::State::take_changed() {
   for (const JobId& id : touched_) {
     const auto known = jobs_.find(id);
@@ -100,7 +100,7 @@ void Jobs::State::take_changed() {
   }
 }
 
-// The end of a step: what this scheduler holds of the touched jobs, beside them, is made anew.
+// The end of a step: data derived from the touched jobs is updated.
 void Jobs::State::note_touched() {
   for (const JobId& id : std::exchange(touched_, {})) {
     const auto known = jobs_.find(id);
@@ -149,9 +149,9 @@ void Jobs::State::on_notification(Step& step, const sdk::Notification& notificat
                  },
                  [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
                  [&](const sdk::Disconnected&) { connected_ = false; },
-                 // Each offer is answered when it comes, so a rescind finds nothing. What is killed
-                 // for a revoke is tried again elsewhere: its update says so. Requests come as
-                 // events of their own.
+                 // Each offer is answered when it comes, so a rescind has no effect. Tasks killed
+                 // by a revoke are retried elsewhere, because of their update. Requests are
+                 // separate events.
                  [](const auto&) {},
              },
              notification);
@@ -160,7 +160,7 @@ void Jobs::State::on_notification(Step& step, const sdk::Notification& notificat
 void Jobs::State::on_subscribed(Step& step, const proto::Subscribed& subscribed) {
   framework_ = subscribed.framework;
   connected_ = true;
-  asks_stale_ = true;  // Asks end with the connection on which they were declared.
+  asks_stale_ = true;  // asks end with the connection on which they were declared
   if (!loaded_ && !loader_) begin_loading();
   step.trace(BatchSubscribed{framework_});
 }
@@ -178,8 +178,8 @@ void Jobs::State::begin_jobs(Step& step) {
   }
 }
 
-// That it has begun is written down, but nothing waits for that: of one that is not known to have
-// begun, its tasks will tell.
+// The beginning is written, but nothing waits for the write: if it is lost, the job's tasks show
+// that it has begun.
 void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
   if (known.job) return;
   touched_.insert(id);
@@ -187,7 +187,7 @@ void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
   bool is_retry = false;
   if (known.life == 0) known.life = self_.lives;
   if (is_new) known.state.started_at = step.now;
-  if (known.ended) {  // The time for a retry is over: what it has done is removed.
+  if (known.ended) {  // the time for a retry is over: its finished work is removed
     known.state.outcome = Outcome{.phase = known.ended->phase};
     keep_elements(id, known);
     known.blocks.clear();
@@ -221,8 +221,8 @@ void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
   if (is_new) journal_.add({sdk::put(state_key(id), encode(known.state))});
 }
 
-// Users in turn, by how many of their jobs run; of one user by priority, then in the order of
-// submission. What only ends goes first.
+// Users take turns by the number of their running jobs. The jobs of one user are ordered by
+// priority, then by submission. Jobs that only end go first.
 const JobId* Jobs::State::next_to_begin(Time now) const {
   size_t running = 0;
   size_t ending = 0;
@@ -266,7 +266,7 @@ void Jobs::State::on_offers(Step& step, const std::vector<Offer>& offers) {
   for (const auto& [gang, all] : gangs) on_gang_offers(step, all);
 }
 
-// The ranks are numbered in the order of the offers.
+// Ranks are numbered in the order of the offers.
 void Jobs::State::on_gang_offers(Step& step, const std::vector<const Offer*>& offers) {
   std::vector<OfferId> ids;
   std::vector<AgentId> agents;
@@ -309,12 +309,12 @@ void Jobs::State::on_offer(Step& step, const Offer& offer) {
     for (int64_t i = 0; i < fill.count; ++i) {
       const auto declared = std::find_if(declared_.begin(), declared_.end(),
                                          [&](const Ask& one) { return one.name == fill.ask; });
-      if (declared == declared_.end()) break;  // Withdrawn while the offer was under way.
+      if (declared == declared_.end()) break;  // withdrawn while the offer was on its way
       std::optional<proto::TaskSpec> task =
           known->job->launch(fill.ask, offer.agent, kAcceptBytesMax - bytes, step.now, step.out);
       if (!task) break;
       bytes += Job::message_bytes(*task);
-      declared->count -= 1;  // As the master does when it hears of it.
+      declared->count -= 1;  // as the master does when it receives it
       if (declared->count == 0) declared_.erase(declared);
       launch.tasks.push_back(*std::move(task));
     }
@@ -342,7 +342,7 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
   KnownJob* known = name ? find(name->job) : nullptr;
   const bool is_waiting = known != nullptr && !known->job && known->is_waiting();
   if (known == nullptr || known->is_end_asked || known->is_retryable() || is_waiting) {
-    // Of a job that has ended: nothing that it does is wanted.
+    // for a job that has ended: its work is not wanted
     if (has_ended && known == nullptr && name)
       release_files(step, name->job, {status.agent}, false);
     if (!has_ended) {
@@ -352,8 +352,8 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
     return acknowledge();
   }
   if (!known->job) begin_stale_ = true;
-  begin(step, name->job, *known);  // It had begun in an earlier life.
-  // Whether the master lowered the ask for it is not for us to guess.
+  begin(step, name->job, *known);  // it had begun in an earlier life
+  // It is unknown whether the master lowered the ask for it.
   if (status.state == proto::TaskState::kRefused) asks_stale_ = true;
   Job& job = *known->job;
   job.on_status(*name, status, step.now, step.out);
@@ -367,11 +367,11 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
   }
   const auto block =
       changed_.find({.job = name->job, .kind = name->kind, .block = block_of(*name)});
-  if (block == changed_.end()) return acknowledge();  // It has left no trace.
+  if (block == changed_.end()) return acknowledge();  // it changed nothing
   block->second.push_back(status.task);
 }
 
-// An executor has one task, whose id it has.
+// An executor has one task, with the same id.
 void Jobs::State::on_progress(Step& step, const proto::FrameworkMessage& message) {
   const std::optional<TaskName> name = parse_task_id(TaskId(message.executor.str()));
   const auto known = name ? jobs_.find(name->job) : jobs_.end();
@@ -379,7 +379,7 @@ void Jobs::State::on_progress(Step& step, const proto::FrameworkMessage& message
   known->second.job->on_progress(*name, message.data, step.now);
 }
 
-// The tasks of a job that has ended: agents keep nothing but the output of those that failed.
+// For the tasks of an ended job: agents keep only the output of failed tasks.
 void Jobs::State::release_files(Step& step, const JobId& job, const std::set<AgentId>& agents,
                                 bool on_all_agents) const {
   if (agents.empty() && !on_all_agents) return;
@@ -397,7 +397,7 @@ void Jobs::State::on_ask_report(Step& step, const proto::AskReport& report) {
 
 // --- asks --------------------------------------------------------------------------------------
 
-// `declared_` is what the master has, lowered by what was launched since.
+// `declared_` is the master's set, less the launches since.
 void Jobs::State::declare_asks(Step& step) {
   if (!connected_ || !loaded_) return;
   if (!asks_stale_ && !std::exchange(asks_touched_, false)) return;
@@ -443,7 +443,7 @@ std::vector<Violation> Jobs::State::violations() const {
   return found;
 }
 
-// --- the outside -------------------------------------------------------------------------------
+// --- interface ---------------------------------------------------------------------------------
 
 Jobs::Jobs(JobsOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Jobs::~Jobs() = default;

@@ -1,7 +1,7 @@
-// Arrays that wait for others by element: element i may run once element i of the other array is
-// done, and is skipped once it is sure that it never will be. Read `fates_of_elements` first: what
-// is decided follows from the other array alone, so nothing of it is written. An array that is
-// followed leaves its elements in the store until those that follow it have ended.
+// Arrays that wait for others by element: element i may run when element i of the other array is
+// done, and is skipped when it is certain that it never will be. Read `fates_of_elements` first.
+// The decisions follow from the other array alone, so they are not written. An array with followers
+// leaves its elements in the store until the followers have ended.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 namespace proffer::batch {
 namespace {
 
-// Those that are done are met, whatever becomes of the job.
+// Done elements are met, even if the job fails later.
 void mark_done(uint32_t block, const std::string& bytes, std::vector<Fate>& fates) {
   const Result<ElementsRecord> record = decode_elements(bytes);
   if (!record) return;
@@ -45,7 +45,7 @@ std::vector<JobId> Jobs::State::followers_of(const JobId& job) const {
   return followers;
 }
 
-// --- what is known of the other array ------------------------------------------------------------
+// --- fates from the other array ------------------------------------------------------------------
 
 std::vector<Fate> Jobs::State::fates_of_elements(const JobId& of, uint32_t count) const {
   const auto known = jobs_.find(of);
@@ -83,7 +83,7 @@ Fate Jobs::State::fate_now(const Dependency& one) const {
                            known->second.job->elements() && !known->second.has_outcome();
     return has_begun ? Fate::kMet : Fate::kOpen;
   }
-  // If nothing of it is done, none of its followers' elements can ever run.
+  // If none of its elements is done, none of its followers' elements can ever run.
   const auto ended = ended_.find(one.job);
   const proto::BatchJob* picture = ended != ended_.end()  ? &ended->second
                                    : known != jobs_.end() ? &*known->second.ended
@@ -116,7 +116,7 @@ Result<void> Jobs::State::check_size(const JobOrder& order, const JobId& other) 
   return other_size(order.array->size(), other.str(), size);
 }
 
-// --- what happens --------------------------------------------------------------------------------
+// --- events --------------------------------------------------------------------------------------
 
 void Jobs::State::follow_all(Step& step, const JobId& id, KnownJob& known) {
   const Dependency* each = each_of(known);
@@ -137,7 +137,7 @@ void Jobs::State::follow_again(Step& step, const JobId& other) {
 
 void Jobs::State::tell_followers(Step& step) {
   std::vector<JobId> touched(touched_.begin(), touched_.end());
-  // A follower that ends so has news for its own followers.
+  // A follower that ends here has news for its own followers.
   while (!touched.empty()) {
     const JobId id = touched.back();
     touched.pop_back();
@@ -171,7 +171,7 @@ void Jobs::State::open_followers(const JobId& job) {
   }
 }
 
-// --- what is kept of an array that has ended -----------------------------------------------------
+// --- stored elements of ended arrays -------------------------------------------------------------
 
 void Jobs::State::keep_elements(const JobId& job, const KnownJob& known) {
   if (!known.record.order.array || followers_of(job).empty()) return;

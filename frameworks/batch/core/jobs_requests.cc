@@ -1,5 +1,5 @@
-// What people want of jobs (on_request), and what they see of them. A job that was submitted is
-// told when its order is kept, one that was cancelled when its outcome is.
+// Requests for jobs (on_request), and the status of jobs. A submission is answered when the order
+// is stored, a cancel when the outcome is stored.
 
 #include <algorithm>
 
@@ -13,10 +13,10 @@
 namespace proffer::batch {
 namespace {
 
-// Of the name of a job in its id, so that ids of its tasks are names.
+// The part of a job's name in its id, so that ids of its tasks are valid names.
 constexpr size_t kNameInIdBytesMax = 80;
 
-// What a job can come to take of the store.
+// The most that a job can take in the store.
 size_t bytes_of(const JobOrder& order) {
   if (order.array) {
     const size_t elements = order.array->size();
@@ -121,7 +121,7 @@ Result<std::vector<JobId>> Jobs::State::add_jobs(Step& step, const Submission& s
   const std::string pipeline = is_pipeline ? text(stages.pipeline, "-", ++number) : "";
   std::vector<JobId> ids;
   for (const StageOrder& stage : stages.stages) {
-    // Without dots: no id of a job is the beginning of another one's task ids (release_files).
+    // Without dots, so that no job's id is a prefix of another job's task ids (release_files).
     std::string name = is_pipeline ? text(stages.pipeline, "-", stage.stage)
                                    : stage.order.name.substr(0, kNameInIdBytesMax);
     std::replace(name.begin(), name.end(), '.', '_');
@@ -195,7 +195,7 @@ Result<void> Jobs::State::has_room(const std::vector<const JobOrder*>& orders,
     keys += keys_of(*order);
   }
   for (const auto& [id, known] : jobs_) {
-    if (known.ended) continue;  // It has bounds of its own.
+    if (known.ended) continue;  // it has separate bounds
     ++jobs;
     of_user += known.record.owner == owner;
     bytes += bytes_of(known.record.order);
@@ -234,7 +234,7 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
     if (Result<void> ok = may("end", ended->second.owner, cancel.job, by); !ok) {
       return answer(step, relay, ok.error());
     }
-    return answer(step, relay, shown_to(by, ended->second));  // There is nothing to end.
+    return answer(step, relay, shown_to(by, ended->second));  // there is nothing to end
   }
   KnownJob* found = find(cancel.job);
   if (found == nullptr || !found->is_kept) return answer(step, relay, unknown_job(cancel.job));
@@ -246,7 +246,7 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
     known.retry_until = std::min(known.retry_until, step.now);
     return answer(step, relay, shown_to(by, picture(cancel.job, known, step.now)));
   }
-  if (known.has_outcome()) {  // It is ending already; told when that is kept.
+  if (known.has_outcome()) {  // it is ending already; answered when that is stored
     if (known.is_outcome_asked) {
       known.cancels.emplace_back(relay, by);
       return;
@@ -262,14 +262,14 @@ void Jobs::State::end_as_cancelled(Step& step, const JobId& id, KnownJob& known,
                                    const std::string& why) {
   Outcome outcome{.phase = proto::BatchPhase::kCancelled, .error = why, .is_kept = true};
   step.trace(JobCancelled{id, why});
-  // keep_decisions does the rest.
+  // keep_decisions does the rest
   if (known.job) return known.job->end(std::move(outcome), step.out);
   known.state.outcome = std::move(outcome);
   known.is_outcome_asked = true;
   continuations_[journal_.add({sdk::put(state_key(id), encode(known.state))})] = OutcomeKept{id};
 }
 
-// --- pictures ----------------------------------------------------------------------------------
+// --- status ------------------------------------------------------------------------------------
 
 Error Jobs::State::unknown_job(const JobId& job) const {
   std::vector<std::string_view> names;
@@ -350,7 +350,7 @@ proto::BatchJob Jobs::State::picture(const JobId& id, const KnownJob& known, Tim
   return job;
 }
 
-// The end of a job is told when it is kept; until then it is ending.
+// The end of a job is reported when it is stored; until then the job is ending.
 std::optional<proto::BatchJob> Jobs::State::picture(const JobId& job, Time now) const {
   if (const auto ended = ended_.find(job); ended != ended_.end()) return ended->second;
   const auto found = jobs_.find(job);

@@ -1,8 +1,8 @@
-// A job that failed or was cancelled, behind its end: for some time what it has done is kept, aside
-// (plan.h), or of an array where it is, and a retry does the rest (on_retry). Then, or when others
-// need the room, it is removed by a last task (of an array all but its results), and the job is
-// only history. Such an end counts as a life of the scheduler, so that the ids of tasks behind it
-// are new.
+// Jobs that failed or were cancelled, after their end. For some time the finished work is kept, set
+// aside (plan.h), or in place for an array, and a retry does the rest (on_retry). After that time,
+// or when others need the room, a last task removes the work (for an array all except its results),
+// and the job is only history. Such an end counts as a life of the scheduler, so that the ids of
+// later tasks are new.
 
 #include "common/check.h"
 #include "common/text.h"
@@ -13,7 +13,7 @@
 namespace proffer::batch {
 namespace {
 
-// What a job that can be retried takes of the store.
+// The use of the store by a job that can be retried.
 struct StoreUse {
   size_t bytes = 0;
   size_t keys = 0;
@@ -91,7 +91,7 @@ void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<E
     known.state.outcome.reset();
     known.ended.reset();
     if (known.waiting) known.waiting = looked_at_again(*known.waiting);
-    // Nothing of it has begun that its directory would tell of.
+    // Its directory shows no work that has begun.
     if (known.begins_with_plan()) known.state.started_at = Time();
     step.trace(JobRetried{job, asked.empty() ? "" : asked.front().second.user});
   }
@@ -107,7 +107,7 @@ void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<E
   on_dependency_retried(step, job);
 }
 
-// Its end is kept, and so is all that it has done.
+// Its end is stored, and so is all its finished work.
 void Jobs::State::make_retryable(Step& step, const Ended& ended, KnownJob& known) {
   const auto keep = [&](TaskKind kind, int64_t tasks, uint32_t of_block = kBlockTasks) {
     for (uint32_t block = 0; int64_t{block} * of_block < tasks; ++block) {
@@ -159,7 +159,7 @@ std::optional<Time> Jobs::State::next_removal(Time now) const {
   return next;
 }
 
-// Whether something that its tasks have done is not in the store yet.
+// True if some result of its tasks is not in the store yet.
 bool Jobs::State::has_unwritten(const JobId& job) const {
   if (is_writing_progress_) return true;
   const auto first = changed_.lower_bound({.job = job});

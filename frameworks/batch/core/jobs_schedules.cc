@@ -1,6 +1,6 @@
-// Schedules (schedules.h) within the scheduler: what people want of them, and the jobs that they
-// start. A decision and the job that it starts are kept in one transaction, so a fire time starts
-// one job at most, whatever ends in between.
+// Schedules (schedules.h) within the scheduler: requests for them, and the jobs that they start. A
+// decision and the job that it starts are stored in one transaction, so a fire time starts at most
+// one job, even across restarts.
 
 #include <algorithm>
 
@@ -132,8 +132,8 @@ void Jobs::State::on_zone(Step& step, const ZoneRead& read) {
   schedules_.on_zone(read.name, read.zone, step.now);
 }
 
-// A schedule that was removed, and is there again, finds its jobs; another user's of its name does
-// not, since it may not end them.
+// A schedule that was removed and submitted again finds its jobs. A schedule of another user with
+// the same name does not, since that user may not end them.
 void Jobs::State::find_started_jobs() {
   for (const auto& [id, known] : jobs_) {
     if (!known.waiting || known.ended) continue;

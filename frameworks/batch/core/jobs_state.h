@@ -1,6 +1,6 @@
 #pragma once
 
-// What the batch scheduler knows, and its handlers: one file for each story. Inside of this folder
+// The state of the batch scheduler, and its handlers, one file for each topic. For this folder
 // only.
 
 #include <map>
@@ -30,28 +30,28 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 // The number in the id of a job; 0: it has none.
 uint64_t number_of(const JobId& job);
 
-// A job that has not ended, or whose end is not kept yet; or one that can be retried.
+// A job that has not ended, or whose end is not stored yet, or that can be retried.
 struct KnownJob {
   OrderRecord record = {};
-  std::optional<Waiting> waiting = {};  // of a job that waits, or is a stage
-  bool is_kept = false;                 // its order is
-  std::vector<uint64_t> submits = {};   // that wait for that
-  std::unique_ptr<Job> job = {};        // once it has begun
-  uint32_t life = 0;              // by which its attempts are numbered; 0: that of this scheduler
-  bool is_restored = false;       // found in the store: its tasks may run
-  StateRecord state = {};         // as it is kept, or being written
-  bool is_outcome_asked = false;  // the outcome is being written
-  bool is_plan_asked = false;     // what its plan says is
-  std::vector<std::pair<uint64_t, Caller>> cancels = {};  // that wait for that
+  std::optional<Waiting> waiting = {};  // set if the job waits, or is a stage
+  bool is_kept = false;                 // its order is stored
+  std::vector<uint64_t> submits = {};   // requests that wait for that
+  std::unique_ptr<Job> job = {};        // set once it has begun
+  uint32_t life = 0;                    // the scheduler's life that numbers attempts; 0: this one
+  bool is_restored = false;             // found in the store: its tasks may run
+  StateRecord state = {};               // as stored, or as being written
+  bool is_outcome_asked = false;        // its outcome is being written
+  bool is_plan_asked = false;           // the result of its plan is being written
+  std::vector<std::pair<uint64_t, Caller>> cancels = {};  // requests that wait for that
   bool is_end_asked = false;                              // its end is being written
   std::vector<TaskId> last_ends = {};                     // acknowledged when that is done
 
-  // Of a job that has ended and can be retried, until what it has done is removed.
-  std::optional<proto::BatchJob> ended = {};                         // as it is told
-  Time retry_until = {};                                             // then that begins
-  std::map<std::pair<TaskKind, uint32_t>, std::string> blocks = {};  // of its tasks, as kept
-  std::vector<std::pair<uint64_t, Caller>> retries = {};             // that wait for the store
-  bool is_retry_asked = false;                                       // it is being written
+  // For a job that has ended and can be retried, until its finished work is removed.
+  std::optional<proto::BatchJob> ended = {};                         // its status
+  Time retry_until = {};                                             // then the removal begins
+  std::map<std::pair<TaskKind, uint32_t>, std::string> blocks = {};  // stored records of its tasks
+  std::vector<std::pair<uint64_t, Caller>> retries = {};             // requests that wait for it
+  bool is_retry_asked = false;                                       // the retry is being written
 
   bool begins_with_plan() const {
     return record.order.awaits_plan() || (waiting && !waiting->is_planned &&
@@ -84,33 +84,33 @@ class Jobs::State {
 
     void trace(TraceEvent happened) { out.trace.push_back(std::move(happened)); }
   };
-  // A block of tasks whose record is to be written.
+  // A block of tasks whose record must be written.
   struct BlockName {
     JobId job = {};
     TaskKind kind = TaskKind::kMap;
     uint32_t block = 0;
     auto operator<=>(const BlockName&) const = default;
   };
-  // What waits for a ticket of the journal.
+  // The reasons to wait for a ticket of the journal.
   struct Load {};
   struct Begin {};  // this life is counted
   struct Submitted {
-    std::vector<JobId> jobs = {};  // the first of them is told
+    std::vector<JobId> jobs = {};  // the first of these is the answer
   };
   struct OutcomeKept {
     JobId job = {};
   };
   struct PlanKept {
     JobId job = {};
-    JobOrder order = {};  // as planned
+    JobOrder order = {};  // the planned order
   };
   struct Progress {
-    std::map<BlockName, std::vector<TaskId>> blocks = {};  // with the ends that each has taken in
+    std::map<BlockName, std::vector<TaskId>> blocks = {};  // with the task ends in each record
   };
   struct Ended {
     JobId job = {};
     proto::BatchJob picture = {};
-    uint32_t next_life = 0;  // of a job that can be retried
+    uint32_t next_life = 0;  // for a job that can be retried
   };
   struct Retried {
     JobId job = {};
@@ -124,7 +124,7 @@ class Jobs::State {
   struct Fired {
     std::string schedule = {};
     ScheduleRecord record = {};
-    std::vector<JobId> jobs = {};  // that were started
+    std::vector<JobId> jobs = {};  // jobs that were started
   };
   using Continuation = std::variant<Load, Begin, Submitted, OutcomeKept, PlanKept, Progress, Ended,
                                     Retried, ScheduleKept, Fired>;
@@ -143,14 +143,14 @@ class Jobs::State {
   void declare_asks(Step& step);
   void release_files(Step& step, const JobId& job, const std::set<AgentId>& agents,
                      bool on_all_agents) const;
-  // A job that may be changed by what follows is *touched*: the rest of the step looks at it.
+  // A job that the following code may change is *touched*: the rest of the step checks it.
   KnownJob* find(const JobId& job);
-  KnownJob& touch(const JobId& job);  // it is known
+  KnownJob& touch(const JobId& job);  // the job must exist
   void take_changed();
   void note_touched();
   bool may_run(const KnownJob& known) const { return tasks_known_ || !known.is_restored; }
 
-  // jobs_store.cc: what is read from the store and written into it.
+  // jobs_store.cc: reading and writing the store.
   void begin_loading();
   void load_more();
   void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
@@ -159,7 +159,7 @@ class Jobs::State {
   void on_settled(Step& step, const Continuation& continuation,
                   const sdk::StoreJournal::Settled& settled);
   void write_progress();
-  // What has been decided of its jobs in this step is written down.
+  // Writes the decisions of this step about its jobs.
   void keep_decisions(Step& step);
   void on_ended(Step& step, const Ended& ended);
 
@@ -174,22 +174,22 @@ class Jobs::State {
 
   // jobs_waiting.cc: jobs that wait for others, and for their plans.
   void keep_plan(Step& step, const JobId& id, KnownJob& known);
-  // A job has ended, or will go on with what it has not: what waits for it.
+  // A job has ended, or will do its missing work: updates the jobs that wait for it.
   void on_dependency_ended(Step& step, const JobId& job);
   void on_dependency_retried(Step& step, const JobId& job);
   void restore_waits(Step& step);
-  // It was skipped: if what it waits for can be after all, it waits again.
+  // The job was skipped. If its conditions can be met after all, it waits again.
   void wait_again(Step& step, const JobId& id, KnownJob& known);
-  // Ends it as skipped, if what it waits for can never be.
+  // Ends the job as skipped if its conditions can never be met.
   void decide_wait(Step& step, const JobId& id, KnownJob& known);
-  // The phase in which a job has ended, or nothing; kSkipped if nobody knows of it any more.
+  // The phase in which a job has ended; none if it has not. kSkipped for an unknown job.
   std::optional<proto::BatchPhase> end_of(const JobId& job) const;
   void write_waiting(const JobId& id, const KnownJob& known);
-  // Its fates as they are now.
+  // The same with the present fates.
   Waiting looked_at_again(const Waiting& waiting) const;
   void add_waiting(const JobId& id, KnownJob& known, Waiting waiting);
   void forget_waiting(const JobId& id, const KnownJob& known);
-  // Of one that was planned: as many elements as the array has that they wait for.
+  // Checks a planned array: it must have as many elements as the array that its elements wait for.
   Result<void> check_size(const JobOrder& order, const JobId& other) const;
   Result<std::vector<Waiting>> waits_of(const Submission& stages,
                                         const std::vector<JobId>& ids) const;
@@ -199,19 +199,19 @@ class Jobs::State {
   // The jobs that wait for this one by element.
   std::vector<JobId> followers_of(const JobId& job) const;
   std::vector<Fate> fates_of_elements(const JobId& of, uint32_t count) const;
-  // What a dependency is by all that is known now.
+  // The fate of a dependency, from all that is known now.
   Fate fate_now(const Dependency& one) const;
   Result<void> check_each_of(const JobOrder& order, const JobId& other) const;
-  // Its elements hear of all elements of the other array.
+  // Passes the fates of all elements of the other array to its elements.
   void follow_all(Step& step, const JobId& id, KnownJob& known);
   void follow_again(Step& step, const JobId& other);
-  // Elements of touched jobs have ended.
+  // Passes on the ends of elements of touched jobs.
   void tell_followers(Step& step);
-  // It has begun: what waits for it by element may begin.
+  // The job has begun, so jobs that wait for it by element may begin.
   void open_followers(const JobId& job);
-  // Before it is forgotten.
+  // Stores them before the job is forgotten.
   void keep_elements(const JobId& job, const KnownJob& known);
-  // Unless another one needs them.
+  // Forgets them unless another job needs them.
   void forget_elements(const JobId& job, const JobId& follower);
   size_t kept_elements_bytes() const;
 
@@ -226,32 +226,32 @@ class Jobs::State {
   proto::BatchSchedule shown_to(const Caller& by, proto::BatchSchedule schedule) const;
   void on_zone(Step& step, const ZoneRead& read);
   void find_started_jobs();
-  // What is due is decided.
+  // Makes the decisions that are due.
   void fire(Step& step);
   void on_fired(Step& step, const Fired& fired, const std::optional<Error>& error);
 
-  // jobs_requests.cc: what people want, and see.
+  // jobs_requests.cc: requests of users, and their answers.
   void on_request(Step& step, const Request& request);
   void on_submit(Step& step, uint64_t relay, const Submission& stages, const RoleName& role,
                  const Caller& by);
-  // Its jobs, not yet kept: `operations` get what keeps them. `fired` is the schedule that starts
-  // them, if one does; their roles are known then. Errors: kResourceExhausted; kNotFound, a job to
-  // wait for.
+  // Adds the jobs; they are not stored yet. `operations` receive the writes. `fired` is the
+  // schedule that starts them, if any; their roles are known then. Errors: kResourceExhausted;
+  // kNotFound for a job to wait for.
   Result<std::vector<JobId>> add_jobs(Step& step, const Submission& stages,
                                       const std::string& owner, const std::string& schedule,
                                       std::vector<proto::StoreOperation>& operations);
   void on_submitted(Step& step, const std::vector<JobId>& jobs, const std::optional<Error>& error);
-  // Users share by roles of their own, unless they say otherwise.
+  // Each user has its own role by default, so that users share resources fairly.
   RoleName charged_role(const RoleName& role, const std::string& user) const;
   void end_as_cancelled(Step& step, const JobId& id, KnownJob& known, const std::string& why);
   void on_cancel(Step& step, uint64_t relay, const Cancel& cancel, const Caller& by);
   void answer_watches(Step& step);
   Result<void> has_room(const std::vector<const JobOrder*>& orders, const std::string& owner) const;
-  // "etl-7.clean" is the stage of a pipeline.
+  // "etl-7.clean" is a stage of a pipeline.
   JobId resolved(const JobId& job) const;
-  // In place of the order that this job has.
+  // Checks that there is room for `order` in place of the job's present order.
   Result<void> has_room_for_plan(const JobId& job, const JobOrder& order) const;
-  // `what` as in "end".
+  // `what` is a verb for the message, as in "end".
   Result<void> may(std::string_view what, const std::string& owner, const JobId& job,
                    const Caller& by) const;
   Error unknown_job(const JobId& job) const;
@@ -264,7 +264,7 @@ class Jobs::State {
   }
   const JobId* next_to_begin(Time now) const;
 
-  // A job's place in the order of submission.
+  // Compares jobs by order of submission.
   struct ByNumber {
     bool operator()(const JobId& a, const JobId& b) const;
   };
@@ -275,31 +275,31 @@ class Jobs::State {
   std::optional<sdk::StoreLoader> loader_;
   bool is_writing_progress_ = false;
   std::set<JobId> waits_for_progress_;  // to be written, so that they can end
-  std::optional<Time> next_removal_;    // of what was done of a job
+  std::optional<Time> next_removal_;    // next removal of a job's finished work
 
   bool connected_ = false;
   bool loaded_ = false;
-  bool tasks_known_ = false;  // what earlier lives have launched was told
+  bool tasks_known_ = false;  // all launches of earlier lives were reported
   FrameworkId framework_;
   SchedulerRecord self_;
   std::map<JobId, KnownJob, ByNumber> jobs_;
-  std::map<JobId, std::set<JobId>> dependents_;  // of jobs_, by what they wait for
+  std::map<JobId, std::set<JobId>> dependents_;  // of jobs_, by the job that they wait for
   std::map<JobId, proto::BatchJob, ByNumber> ended_;
-  // Blocks of elements, as kept, of arrays that have ended and for whose elements others wait.
+  // Stored blocks of elements of ended arrays for whose elements other jobs wait.
   std::map<JobId, std::map<uint32_t, std::string>> kept_elements_;
   Schedules schedules_;
   size_t ended_bytes_ = 0;
-  std::map<BlockName, std::vector<TaskId>> changed_;  // not yet being written
-  std::map<TaskId, proto::TaskStatus> early_;         // told before the store was read
+  std::map<BlockName, std::vector<TaskId>> changed_;  // changed and not yet being written
+  std::map<TaskId, proto::TaskStatus> early_;         // reported before the store was read
 
-  // The work of a step grows with the jobs that it touches.
+  // The work of a step is proportional to the number of touched jobs.
   std::set<JobId, ByNumber> touched_;
   DeadlineQueue<JobId> wakes_;  // next_deadline() of each job
   std::map<JobId, std::vector<Ask>, ByNumber> asks_;
   bool asks_touched_ = false;
-  bool begin_stale_ = false;  // others may begin now
+  bool begin_stale_ = false;  // other jobs may begin now
   bool asks_stale_ = true;
-  std::vector<Ask> declared_;  // as the master has it, lowered by what was launched since
+  std::vector<Ask> declared_;  // as the master has them, less the launches since
 
   struct Watch {
     WatchJob what = {};

@@ -1,5 +1,5 @@
-// What is kept: the store is read once (on_loaded), what was decided is written down
-// (keep_decisions), and what waited for that goes on (on_settled).
+// Reading and writing the store: it is read once (on_loaded), decisions are written
+// (keep_decisions), and the work that waited for a write continues (on_settled).
 
 #include <algorithm>
 #include <utility>
@@ -15,18 +15,18 @@
 namespace proffer::batch {
 namespace {
 
-// What records can have, for reading them back.
+// The most bytes of such a record, for reading it.
 constexpr size_t kSmallRecordBytesMax = 16 * 1024;
 constexpr size_t kBlockBytesMax =
     kBlockTasks * (3 * kNameBytesMax + kTaskRecordBytes) + kCountersBytesMax;
-// Records of blocks that are written at once.
+// Records of blocks in one write.
 constexpr size_t kProgressBytesMax = kStoreRequestBytesMax - 2 * kBlockBytesMax;
-// Blocks that a job can have, and so entries that its end erases.
+// Blocks that a job can have, which are the entries that its end erases.
 constexpr size_t kBlocksMax = kMapsMax / kBlockTasks + kReducersMax / kBlockTasks + 2;
 static_assert(kElementsMax / kBlockElements + 1 <= kBlocksMax);
 static_assert(kBlockElements * (kBitsPerElement + 8 * kRetriedElementBytes) / 8 < kBlockBytesMax);
 constexpr size_t kForgottenAtOnce = 8;  // jobs that ended long ago
-// The files of jobs that ended so long ago are released again by each life of the scheduler.
+// Each life of the scheduler releases the files of jobs again that ended within this time.
 constexpr Duration kReleaseAgain = hours(1);
 static_assert(kBlocksMax + kForgottenAtOnce + 4 <= kStoreOperationsMax);
 
@@ -42,7 +42,7 @@ sdk::StoreLoader new_loader() {
                            {std::string(kSchedulerKey), kSmallRecordBytesMax}});
 }
 
-// As a job that is over is told from now on.
+// The status of a job from its end on.
 proto::BatchJob ended_picture(const Job& job, Time now) {
   proto::BatchJob picture = job.status(now);
   picture.phase = job.outcome()->phase;
@@ -87,11 +87,11 @@ void Jobs::State::on_loaded(Step& step, const std::vector<proto::StoreResult::Ou
   }
   self_.lives += 1;
   restore(step, entries);
-  // Task ids are made of the number of this life: nothing is launched before it is kept.
+  // Task ids contain the number of this life, so nothing is launched before it is stored.
   continuations_[journal_.add({sdk::put(std::string(kSchedulerKey), encode(self_))})] = Begin{};
 }
 
-// What is not ours to read is left alone: a newer scheduler may have written it.
+// Unreadable entries are left alone, since a newer scheduler may have written them.
 void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
   const auto each = [&entries](std::string_view prefix, const auto& take) {
     for (auto at = entries.lower_bound(std::string(prefix));
@@ -142,7 +142,7 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     const Result<ElementsRecord> record = decode_elements(value);
     KnownJob* known = find(id);
     if (!block || !record) return;
-    if (known == nullptr) {  // Of an array that has ended; restore_waits knows who follows it.
+    if (known == nullptr) {  // of an ended array; restore_waits knows its followers
       kept_elements_[id][static_cast<uint32_t>(*block)] = value;
       return;
     }
@@ -182,7 +182,7 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
   step.trace(JobsRead{jobs_.size(), ended_.size()});
 }
 
-// What waited for the store goes on.
+// Continues the work that waited for the store.
 void Jobs::State::settle(Step& step) {
   for (const sdk::StoreJournal::Settled& settled : journal_.take_settled()) {
     const auto waiting = continuations_.extract(settled.ticket);
@@ -211,7 +211,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
               return;
             }
             loaded_ = true;
-            // The life before may have ended before it could say so.
+            // The previous life may have ended before it could release them.
             for (const auto& [id, job] : ended_) {
               if (job.ended_at + kReleaseAgain > step.now) {
                 release_files(step, id, {}, true);
@@ -243,7 +243,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
             if (!is_done) return;
             known.record.order = kept.order;
             if (known.waiting) known.waiting->is_planned = true;
-            // One that ends now does so as a job that was planned.
+            // A job that ends now ends as a planned job.
             if (known.job) known.job->on_planned(kept.order);
             follow_all(step, kept.job, known);
             open_followers(kept.job);
@@ -273,7 +273,7 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
       continuation);
 }
 
-// Its end is kept: those of its tasks need not be told again.
+// Its end is stored, so the ends of its tasks need not be reported again.
 void Jobs::State::on_ended(Step& step, const Ended& ended) {
   KnownJob& known = touch(ended.job);
   known.is_end_asked = false;
@@ -300,11 +300,11 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
   }
   if (is_kept) {
     make_retryable(step, ended, known);
-    // What it waited for may have been retried before this end was kept.
+    // The jobs that it waits for may have been retried before this end was stored.
     wait_again(step, ended.job, known);
     return on_dependency_ended(step, ended.job);
   }
-  // Where an earlier life, or an earlier try, has launched its tasks is not kept.
+  // The agents of an earlier life's launches, or of an earlier retry's, are not stored.
   const bool is_everywhere = known.is_restored || known.state.retries > 0 || known.ended;
   release_files(step, ended.job, known.job->agents(), is_everywhere);
   if (ends_now) keep_elements(ended.job, known);
@@ -315,7 +315,7 @@ void Jobs::State::on_ended(Step& step, const Ended& ended) {
   if (ends_now) on_dependency_ended(step, ended.job);
 }
 
-// One group at a time: what changes meanwhile goes with the next.
+// One group at a time: later changes go with the next group.
 void Jobs::State::write_progress() {
   if (is_writing_progress_ || changed_.empty()) return;
   std::vector<proto::StoreOperation> operations;
@@ -354,13 +354,13 @@ void Jobs::State::keep_decisions(Step& step) {
       if (known.state.outcome == known.job->outcome()) continue;
       known.state.outcome = known.job->outcome();
       known.is_outcome_asked = true;
-      begin_stale_ = true;  // It needs no place among those that run any more.
+      begin_stale_ = true;  // it no longer counts as a running job
       continuations_[journal_.add({sdk::put(state_key(id), encode(known.state))})] =
           OutcomeKept{id};
       continue;
     }
     const bool is_kept = known.job->outcome()->is_kept;
-    // A retry relies on all that was done, and so do arrays that wait for its elements.
+    // A retry relies on all stored results, and so do arrays that wait for its elements.
     const bool is_followed = known.record.order.array && !followers_of(id).empty();
     if ((is_kept || is_followed) && has_unwritten(id)) {
       waits_for_progress_.insert(id);
@@ -373,7 +373,7 @@ void Jobs::State::keep_decisions(Step& step) {
     std::vector<proto::StoreOperation> operations = {
         sdk::put(ended_key(id), encode(EndedRecord{ended.picture}))};
     if (is_kept) {
-      // What runs of it from now on, a retry or the task that removes it, has ids of its own.
+      // Its later tasks, of a retry or of the removal, get new ids.
       self_.lives += 1;
       ended.next_life = self_.lives;
       operations.push_back(sdk::put(std::string(kSchedulerKey), encode(self_)));

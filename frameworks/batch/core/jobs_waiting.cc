@@ -1,7 +1,7 @@
-// Jobs that wait for others, and for their plans. An end decides the fates of what waits for it
-// (on_dependency_ended); what can never be met ends a job as skipped, which is an end as well. A
-// retry opens fates again (on_dependency_retried). A fate is written before the job that it is of
-// can be forgotten: the journal keeps the order.
+// Jobs that wait for others, and for their plans. The end of a job decides the fates of those that
+// wait for it (on_dependency_ended). A job whose conditions can never be met ends as skipped, which
+// is an end too. A retry opens fates again (on_dependency_retried). A fate is written before its
+// job can be forgotten: the journal keeps the order.
 
 #include <algorithm>
 
@@ -81,7 +81,7 @@ void Jobs::State::decide_wait(Step& step, const JobId& id, KnownJob& known) {
 
 // --- retries -----------------------------------------------------------------------------------
 
-// A fate can be open again only if the other job is there.
+// A fate can be open again only if the other job exists.
 Waiting Jobs::State::looked_at_again(const Waiting& waiting) const {
   Waiting again = waiting;
   for (Dependency& one : again.after) {
@@ -109,7 +109,7 @@ void Jobs::State::wait_again(Step& step, const JobId& id, KnownJob& known) {
   ask_for_retry(id, known);
 }
 
-// The life before may have ended between an end, or a retry, and what follows from it.
+// The previous life may have ended between an end, or a retry, and its consequences.
 void Jobs::State::restore_waits(Step& step) {
   std::vector<JobId> retried;
   for (auto& [id, known] : jobs_) {
@@ -138,7 +138,7 @@ void Jobs::State::restore_waits(Step& step) {
 
 // --- plans -------------------------------------------------------------------------------------
 
-// Nothing of it is launched before it is known how much that is, in all lives of the scheduler.
+// Nothing of it is launched before its number of tasks is stored for all lives of the scheduler.
 void Jobs::State::keep_plan(Step& step, const JobId& id, KnownJob& known) {
   const JobOrder& before = known.record.order;
   const Result<JobOrder> order =
@@ -191,7 +191,7 @@ Result<std::vector<Waiting>> Jobs::State::waits_of(const Submission& stages,
         if (one.on == Condition::kEach) {
           Result<void> ok = check_each_of(stage.order, dependency.job);
           if (!ok) return std::move(ok).error();
-          // All of its elements are done, then.
+          // all of its elements are then done
           if (ended_.contains(dependency.job)) dependency.on = Condition::kFinished;
         }
         dependency.fate = fate_now(dependency);

@@ -15,8 +15,8 @@ int sign_of(int value) { return (value > 0) - (value < 0); }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// A decimal number as it is compared: its digits before the point without leading zeros, those
-// behind it without trailing ones.
+// A decimal number for comparisons: the digits before the point without leading zeros, those after
+// it without trailing zeros.
 struct Decimal {
   bool is_negative = false;
   std::string_view whole = {};
@@ -52,7 +52,8 @@ Decimal read_decimal(std::string_view text) {
   return number;
 }
 
-// Fields `first` to `last` of a key, with the separators between them; empty if it has not so many.
+// Fields `first` to `last` of a key, with the separators between them; empty if it has fewer
+// fields.
 std::string_view fields_between(std::string_view key, const SortRule& rule, char separator) {
   const std::string_view before =
       rule.first == 1 ? std::string_view() : leading_fields(key, separator, rule.first - 1);

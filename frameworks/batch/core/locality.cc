@@ -1,5 +1,5 @@
-// Which hosts are near to which task. Read `locate` first; then LocalityBuckets, how tasks are
-// asked for by them.
+// The hosts near each task. Read `locate` first; then LocalityBuckets, which divides tasks into
+// asks.
 
 #include "frameworks/batch/core/locality.h"
 
@@ -32,7 +32,7 @@ Result<std::vector<std::string>> parse_hosts(std::string_view given) {
   return std::vector<std::string>(hosts.begin(), hosts.end());
 }
 
-// Of the file, or of the nearest directory above it that has any.
+// The hosts of the file, or of the nearest directory above it that has any.
 const std::vector<std::string>* hosts_of(const HostsOfPaths& hosts, std::string_view path) {
   for (std::string place(path); !place.empty(); place.resize(place.rfind('/'))) {
     const auto found = hosts.find(place);
@@ -147,7 +147,7 @@ Locality read_locality(ByteReader& in) {
     locality.maps.push_back(run);
   }
   locality.wait = nanoseconds(in.amount(kLocalityWaitMax.nanos()));
-  if (locality.empty()) in.fail();  // There is one encoding of no hosts.
+  if (locality.empty()) in.fail();  // there is only one encoding of no hosts
   return locality;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Hosts on which the tasks of a job had better run, since their input is near. The allocator waits
-// for them, up to a bound, and then takes any agent: delay scheduling (Zaharia et al., EuroSys
-// 2010), with one wait for each ask.
+// Preferred hosts of a job's tasks, since their input is near. The allocator waits for these hosts
+// up to a limit, and then takes any agent: delay scheduling (Zaharia et al., EuroSys 2010), with
+// one wait for each ask.
 
 #include <cstdint>
 #include <map>
@@ -31,9 +31,9 @@ inline constexpr size_t kLocalityFileBytesMax = size_t{64} << 20;
 struct Locality {
   // Lists of hosts, each sorted. Group 1 is the first of them; group 0 has no hosts.
   std::vector<std::vector<std::string>> groups = {};
-  uint32_t all = 0;  // the group of each task that has none of its own
-  // The groups of the map tasks, in their order: so many of one, then so many of the next. Map
-  // tasks behind the last of them, and reduces, have none of their own.
+  uint32_t all = 0;  // the group of all tasks without their own
+  // The groups of the map tasks, in order: `count` tasks of one group, then the next run. Map tasks
+  // after the last run, and reduces, have no group of their own.
   struct Run {
     uint32_t group = 0;
     uint32_t count = 0;
@@ -43,9 +43,9 @@ struct Locality {
   Duration wait = kLocalityWait;
 
   bool empty() const { return groups.empty(); }
-  // Of each of so many map tasks. Empty if none has one.
+  // The group of each map task. Empty if no task has one.
   std::vector<uint32_t> of_maps(size_t count) const;
-  // Of each of so many other tasks.
+  // The group of each other task.
   std::vector<uint32_t> of_others(size_t count) const;
   bool operator==(const Locality&) const = default;
 };
@@ -58,43 +58,43 @@ Locality read_locality(ByteReader& in);
 
 // Hosts by the path of a file or directory.
 using HostsOfPaths = std::map<std::string, std::vector<std::string>>;
-// Lines of HOST[,HOST…] PATH. A path may have spaces; lines that are empty or begin with # say
-// nothing. Errors: kInvalidArgument with the number of the line.
+// Lines of HOST[,HOST…] PATH. A path may have spaces; empty lines and lines that begin with # are
+// ignored. Errors: kInvalidArgument with the number of the line.
 Result<HostsOfPaths> parse_hosts_of_paths(std::string_view text);
-// The same back.
+// The reverse.
 std::string to_text(const HostsOfPaths& hosts);
-// The hosts of each split: those that have at least half as many of its bytes as the one with the
-// most. The longest path that is a chunk's file, or a directory above it, counts. `all`: hosts of
-// all other tasks. Errors: as check_locality.
+// The hosts of each split: those with at least half as many of its bytes as the host with the most.
+// The longest path that is a chunk's file, or a directory above it, counts. `all`: hosts of all
+// other tasks. Errors: as check_locality.
 Result<Locality> locate(const std::vector<Split>& splits, const HostsOfPaths& hosts,
                         const std::vector<std::string>& all, Duration wait);
 
-// Of a job that was planned in the cluster: what was said of all of its tasks, and what the plan
-// says of its map tasks.
+// For a job that was planned in the cluster: combines the hosts of all its tasks with those that
+// the plan gives to its map tasks.
 Locality planned_locality(const Locality& known, Locality planned);
 
 // --- asks ------------------------------------------------------------------------------------
 
-// Pending tasks are asked for in buckets, each an ask of its own: the tasks without hosts, those of
-// each of the four largest groups, and all others. So few, since the asks of all jobs of a
-// scheduler are bounded; and the same ones for the life of a job, since each new ask waits anew.
+// Pending tasks are asked for in buckets, each a separate ask: tasks without hosts, tasks of each
+// of the four largest groups, and all others. There are few buckets, since the asks of all jobs of
+// a scheduler are bounded. They stay the same for the life of a job, since each new ask waits anew.
 class LocalityBuckets {
  public:
   static constexpr size_t kOwnMax = 4;
   static constexpr size_t kCount = kOwnMax + 2;
   static constexpr size_t kNone = 0;            // no hosts
-  static constexpr size_t kRest = kOwnMax + 1;  // of groups without a bucket of their own
+  static constexpr size_t kRest = kOwnMax + 1;  // groups without their own bucket
 
-  // `groups`: of each task.
+  // `groups`: the group of each task.
   LocalityBuckets() = default;
   LocalityBuckets(const Locality& locality, const std::vector<uint32_t>& groups);
 
   size_t of_group(uint32_t group) const {
     return group < buckets_.size() ? buckets_[group] : kNone;
   }
-  // Of a bucket other than kRest, its only group.
+  // The only group of a bucket other than kRest.
   uint32_t own_group(size_t bucket) const { return own_groups_[bucket]; }
-  // At most kPreferredMax; of kRest, the hosts of its first groups.
+  // At most kPreferredMax; for kRest, the hosts of its first groups.
   const std::vector<std::string>& hosts(size_t bucket) const { return hosts_[bucket]; }
   // The groups that have this agent among their hosts.
   const std::vector<uint32_t>& near(const AgentId& agent) const;

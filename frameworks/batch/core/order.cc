@@ -9,11 +9,11 @@ namespace proffer::batch {
 namespace {
 
 constexpr std::string_view kOrderTag = "PBj3";
-constexpr std::string_view kPlainOrderTag = "PBj2";  // of a job whose shuffle is not packed
+constexpr std::string_view kPlainOrderTag = "PBj2";  // for a job whose shuffle is not packed
 constexpr std::string_view kArrayOrderTag = "PBw2";
 constexpr int64_t kCountMax = std::numeric_limits<int32_t>::max();
 
-// The job of the order, as far as an order knows it.
+// The job of the order, without the parts that an order lacks.
 JobSpec spec_of(const JobOrder& order) {
   JobSpec spec;
   spec.name = order.name;
@@ -24,7 +24,7 @@ JobSpec spec_of(const JobOrder& order) {
   spec.reduce = order.reduce;
   spec.map_accepts = order.map_accepts;
   spec.reduce_accepts = order.reduce_accepts;
-  if (!order.array) spec.inputs = {"/"};  // They are in the plan.
+  if (!order.array) spec.inputs = {"/"};  // they are in the plan
   spec.output = order.output;
   spec.reducers = order.reducers;
   spec.shuffle = order.shuffle;
@@ -204,7 +204,7 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   order.speculates = (flags & 2) == 0;
   if ((flags & 4) != 0) {
     order.time_limit = nanoseconds(in.amount(kTimeLimitMax.nanos()));
-    if (order.time_limit == Duration()) in.fail();  // There is one encoding of no limit.
+    if (order.time_limit == Duration()) in.fail();  // there is only one encoding of no limit
   }
   if ((flags & 8) != 0) order.locality = read_locality(in);
   if (is_array) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a scheduler must know of a job: JobSpec without what only its tasks read, which is in the
-// job's plan (plan.h). The CLI makes it, sends it, and the scheduler keeps it.
+// The part of a JobSpec that a scheduler needs. The rest, which only its tasks read, is in the
+// job's plan (plan.h). The CLI makes and sends the order, and the scheduler stores it.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,7 @@ namespace proffer::batch {
 
 struct JobOrder {
   std::string name = {};
-  RoleName role = {};  // that is charged; empty: the scheduler chooses
+  RoleName role = {};  // the role that is charged; empty: the scheduler chooses
   Band band = Band::kBatch;
   int32_t priority = 0;
   std::string map = {};
@@ -30,7 +30,7 @@ struct JobOrder {
   std::vector<int32_t> map_accepts = {};
   std::vector<int32_t> reduce_accepts = {};
   std::string output = {};
-  std::string plan = {};  // its name
+  std::string plan = {};  // name of its plan
   int64_t maps = 0;       // at least one, once the job is planned
   int64_t reducers = 0;
   int64_t input_bytes = 0;
@@ -47,7 +47,7 @@ struct JobOrder {
   // entries with arguments.
   std::optional<ArrayOrder> array = {};
 
-  // What it reads is not known yet: its first task makes the plan (plan.h).
+  // Its input is not known yet: its first task makes the plan (plan.h).
   bool awaits_plan() const {
     return array ? array->has_arguments && array->indices.empty() : maps == 0;
   }
@@ -55,20 +55,19 @@ struct JobOrder {
   bool operator==(const JobOrder&) const = default;
 };
 
-// As bytes an order is not larger: it is kept as one entry of the store, and sent as one request.
+// The most bytes of an order: it is stored as one entry of the store, and sent as one request.
 inline constexpr size_t kOrderBytesMax = 120 * 1024;
 
-// Without splits, or without indices of an array: of a job that awaits its plan.
+// Without splits, or without indices of an array, for a job that awaits its plan.
 JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::string plan);
-// The order of a job that awaited its plan, with what that says. Errors: as check_order.
+// The order of a job that awaited its plan, with the plan's result. Errors: as check_order.
 Result<JobOrder> planned_order(JobOrder order, const PlanResult& plan);
 
-// An order comes from a process of a user: it is hostile until this has looked at it. Errors:
-// kInvalidArgument.
+// Checks an order, which comes from a user's process and may be hostile. Errors: kInvalidArgument.
 Result<void> check_order(const JobOrder& order);
 
 std::string encode_order(const JobOrder& order);
-// Errors: kCorruption if it is no order; as check_order if it is one that cannot be.
+// Errors: kCorruption if the bytes are not an order; those of check_order if it is not valid.
 Result<JobOrder> decode_order(std::string_view bytes);
 
 }  // namespace proffer::batch

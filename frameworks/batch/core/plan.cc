@@ -10,11 +10,11 @@ namespace proffer::batch {
 namespace {
 
 constexpr std::string_view kSplitTag = "PBs1";
-// Of packed files, or of records that are no lines.
+// for packed files, or records that are not lines
 constexpr std::string_view kFormattedSplitTag = "PBs2";
 constexpr std::string_view kFilesTag = "PBp1";
 constexpr std::string_view kRequestTag = "PBd1";
-// With large files.
+// with large files
 constexpr std::string_view kLargeFilesTag = "PBp2";
 constexpr std::string_view kLargeRequestTag = "PBd2";
 
@@ -41,7 +41,7 @@ void write(ByteWriter& out, const ShippedFiles& files) {
   }
 }
 
-// These become files in the sandbox: nothing that leads out of it.
+// They become files in the sandbox, so their names must not lead out of it.
 ShippedFiles read_files(ByteReader& in, bool has_large) {
   ShippedFiles files{.contents = in.pairs(kShippedFilesMax, kShippedBytesMax)};
   for (const auto& [name, content] : files.contents) {
@@ -49,7 +49,7 @@ ShippedFiles read_files(ByteReader& in, bool has_large) {
   }
   if (!has_large) return files;
   const size_t count = in.count(kShippedFilesMax - files.contents.size());
-  if (count == 0) in.fail();  // There is one encoding of no large files.
+  if (count == 0) in.fail();  // there is only one encoding of no large files
   for (size_t i = 0; in.ok() && i < count; ++i) {
     std::string name(in.bytes(kNameBytesMax));
     const LargeFile file{.bytes = in.amount(kLargeFilesBytesMax), .modified_s = in.amount()};

@@ -1,33 +1,32 @@
 #pragma once
 
-// The plan of a job: which map task reads what, and the files that are shipped to all tasks. It may
-// be large, and only the job's user can read the input, so it does not travel: the CLI writes it
-// into the output directory as the user that submits, and each task reads its own entry there as
-// the same user.
+// The plan of a job: the input of each map task, and the files that are shipped to all tasks. It
+// may be large, and only the job's user can read the input, so it is not sent: the CLI writes it
+// into the output directory as the submitting user, and each task reads its own entry there as the
+// same user.
 //
 //   OUTPUT/_temporary/plan-<name>/index    an IndexEntry for each entry
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
 //   OUTPUT/_temporary/plan-<name>/order    of an array: its order, for `proffer batch results`
 //   OUTPUT/_temporary/plan-<name>/files/   copies of shipped files that are too large for an entry
 //
-// What a job reads that waits for others is not there when it is submitted: its plan is made in the
-// cluster, by its first task. Until then all of its directory waits beside OUTPUT and has
+// The input of a job that waits for others does not exist when it is submitted, so its plan is made
+// in the cluster by its first task. Until then its whole directory waits beside OUTPUT and has
 //
 //   PARENT/.waiting-<name>/_temporary/plan-<name>/request   a PlanRequest
 //   PARENT/.waiting-<name>/_temporary/plan-<name>/order     of an array
 //   PARENT/.waiting-<name>/_temporary/plan-<name>/hosts     if it has a locality file
 //
-// The task writes `index`, `entries`, `order` and `result`, a PlanResult, into
-// `plan-<name>/made`, which appears at once: whichever attempt is the first, its plan counts. Then
-// it moves the directory to OUTPUT. A job whose plan was known has one in its waiting directory,
-// and no request.
+// The task writes `index`, `entries`, `order` and `result`, a PlanResult, into `plan-<name>/made`,
+// which appears atomically: the plan of the first attempt counts. Then it moves the directory to
+// OUTPUT. A job whose plan was known has a plan in its waiting directory, and no request.
 //
-// Entry i is the split of map task i, or the i-th list of an array's arguments (array.h); behind
-// them comes one with the shipped files.
+// Entry i is the split of map task i, or the i-th list of an array's arguments (array.h); the last
+// entry has the shipped files.
 //
-// A job that failed or was cancelled leaves OUTPUT free: its last task moves the directory aside,
-// where a retry goes on with it, and to where it was when that has done its work. That of an array
-// stays where it is.
+// A job that failed or was cancelled leaves OUTPUT free: its last task moves the directory aside. A
+// retry continues in it there, and moves it back when its work is done. The directory of an array
+// stays in its place.
 
 #include <map>
 #include <optional>
@@ -42,35 +41,35 @@
 
 namespace proffer::batch {
 
-// The name is the submitter's choice: a directory in the place of another job's is noticed by it.
+// The submitter chooses the name, so a directory in the place of another job's is noticed.
 std::string plan_directory(std::string_view output, std::string_view plan);
 // Beside the output, ".unfinished-<job>-<plan>".
 std::string aside_directory(std::string_view output, const JobId& job, std::string_view plan);
 
 // Beside the output, ".waiting-<plan>".
 std::string waiting_directory(std::string_view output, std::string_view plan);
-// In a plan's directory, what its first task has made there.
+// The result of the first task, in a plan's directory.
 std::string made_plan(std::string_view plan_directory);
 
-// In a plan's directory, the copy of a large file.
+// The copy of a large file, in a plan's directory.
 std::string large_file_path(std::string_view plan_directory, std::string_view name);
 
-// A file that is shipped as a copy in the plan's directory; each task has a link to it. A
-// task notices if the copy was changed: its size or time is no longer this one.
+// A file that is shipped as a copy in the plan's directory; each task has a link to it. A task
+// notices a changed copy by its size or time.
 struct LargeFile {
   int64_t bytes = 0;
   int64_t modified_s = 0;  // since 1970, of the file that was copied
   bool operator==(const LargeFile&) const = default;
 };
 
-// By name.
+// The files of a job by name.
 struct ShippedFiles {
   std::map<std::string, std::string> contents = {};
   std::map<std::string, LargeFile> large = {};
   bool operator==(const ShippedFiles&) const = default;
 };
 
-// What a plan is made of. Of an array only the last of these.
+// The input of a plan. For an array only the last of these.
 struct PlanRequest {
   std::vector<std::string> inputs = {};
   int64_t split_bytes = kSplitBytes;
@@ -81,15 +80,15 @@ struct PlanRequest {
   ShippedFiles files = {};
   // Arguments of an array are the lines of a file, or the files of these inputs.
   std::string lines_of = {};
-  // The file `hosts` beside the request says which agents have which input near (HostsOfPaths);
-  // tasks wait for them for so long.
+  // The file `hosts` beside the request names the agents that are near each input (HostsOfPaths).
+  // Tasks wait for them for this time.
   std::optional<Duration> locality_wait = {};
   bool operator==(const PlanRequest&) const = default;
 };
 inline constexpr size_t kPlanRequestBytesMax =
     kInputsMax * (kPathBytesMax + 4) + 2 * kShippedBytesMax;
 
-// Errors of decoders: kCorruption, for anything that encode does not make.
+// Errors of decoders: kCorruption, for any bytes that encode does not make.
 std::string encode_split(const Split& split);
 Result<Split> decode_split(std::string_view bytes);
 std::string encode_files(const ShippedFiles& files);
@@ -97,12 +96,12 @@ Result<ShippedFiles> decode_files(std::string_view bytes);
 std::string encode_plan_request(const PlanRequest& request);
 Result<PlanRequest> decode_plan_request(std::string_view bytes);
 
-// An entry is never larger.
+// The most bytes of an entry.
 inline constexpr size_t kPlanEntryBytesMax = kShippedBytesMax + 256 * 1024;
 
-// Where an entry of these bytes lies, and its checksum.
+// The place of an entry with these bytes, and its checksum.
 IndexEntry plan_entry(int64_t offset, std::string_view bytes);
-// Errors: kCorruption, these bytes are not the entry.
+// Errors: kCorruption if these bytes are not the entry.
 Result<void> check_plan_entry(const IndexEntry& entry, std::string_view bytes);
 
 }  // namespace proffer::batch

@@ -82,7 +82,7 @@ proto::BatchStage read_stage(ByteReader& in) {
   if ((flags & 2) != 0) {
     stage.near = in.amount(kMapsMax);
     stage.far = in.amount(kMapsMax);
-    if (stage.near + stage.far == 0) in.fail();  // There is one encoding of none.
+    if (stage.near + stage.far == 0) in.fail();  // there is only one encoding of none
   }
   return stage;
 }
@@ -121,7 +121,7 @@ std::vector<bool> read_bits(ByteReader& in, size_t size) {
   for (size_t i = 0; i < bits.size(); ++i) {
     bits[i] = (static_cast<unsigned char>(bytes[i / 8]) >> (i % 8) & 1) != 0;
   }
-  // Bits behind the last element are not set.
+  // Bits after the last element must not be set.
   if (bits_text(bits) != bytes) in.fail();
   return bits;
 }
@@ -218,7 +218,7 @@ Result<StateRecord> decode_state(std::string_view bytes) {
   return record;
 }
 
-// Agents and their addresses stand once, before the tasks.
+// Agents and their addresses are stored once, before the tasks.
 std::string encode(const BlockRecord& record) {
   const auto any_task = [&](const auto& is_so) {
     return std::any_of(record.tasks.begin(), record.tasks.end(),
@@ -363,7 +363,7 @@ Result<ElementsRecord> decode_elements(std::string_view bytes) {
 
 namespace {
 
-// Of a job that waited for others, or was a stage: what it says of that, then all else.
+// For a job that waited for others, or was a stage: that information first, then the rest.
 std::string encode_stage(const proto::BatchJob& job) {
   ByteWriter out(kEndedStageTag);
   out.bytes(job.pipeline);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a batch scheduler keeps in its store, as bytes:
+// The records of a batch scheduler in its store, as bytes:
 //
 //   scheduler               SchedulerRecord
 //   orders/<job>            OrderRecord, of each job that has not ended
@@ -12,7 +12,7 @@
 //   ended/<job>             EndedRecord, once it has ended; in place of all others, unless the job
 //                           can be retried
 //
-// Running tasks are not kept: the cluster tells of them again.
+// Running tasks are not stored, since the cluster reports them again.
 
 #include <cstdint>
 #include <map>
@@ -27,37 +27,37 @@ namespace proffer::batch {
 
 // Tasks of one block share a record, which is written again when one of them changes.
 inline constexpr uint32_t kBlockTasks = 256;
-// Of one task in a block, without the names of agents: what the store has to have room for.
+// The room in the store for one task of a block, without the names of agents.
 inline constexpr size_t kTaskRecordBytes = 40;
 inline constexpr size_t kEndedErrorBytesMax = 2 * 1024;
 
 struct SchedulerRecord {
-  uint32_t lives = 0;  // of this scheduler, this one too: attempts of tasks are numbered by it
-  uint64_t jobs = 0;   // that were ever submitted: the last one's number
+  uint32_t lives = 0;  // lives so far; they number the attempts of tasks
+  uint64_t jobs = 0;   // jobs that were ever submitted, which is the last one's number
   bool operator==(const SchedulerRecord&) const = default;
 };
 
 struct OrderRecord {
   JobOrder order = {};
-  std::string owner = {};  // that its tasks run as, or that only submitted it
-  uint64_t number = 0;     // of the job
+  std::string owner = {};  // the user that its tasks run as, or that only submitted it
+  uint64_t number = 0;     // number of the job
   Time submitted_at = {};
   bool operator==(const OrderRecord&) const = default;
 };
 
-// How a job is to end: decided before its last task begins, and before anybody is told.
+// The outcome of a job: decided before its last task begins, and before it is reported.
 struct Outcome {
-  proto::BatchPhase phase = proto::BatchPhase::kFinished;  // one in which a job has ended
-  std::string error = {};                                  // why, for people; empty if finished
+  proto::BatchPhase phase = proto::BatchPhase::kFinished;  // a phase in which a job has ended
+  std::string error = {};                                  // reason, for people; empty if finished
   std::string hint = {};
   std::string failed_task = {};  // the attempt that ended the job
-  bool is_kept = false;          // what was done is kept for a retry, not removed
+  bool is_kept = false;          // the finished work is kept for a retry, not removed
   bool operator==(const Outcome&) const = default;
 };
 
 struct StateRecord {
   Time started_at = {};
-  uint32_t retries = 0;  // that it has had
+  uint32_t retries = 0;  // retries so far
   std::optional<Outcome> outcome = {};
   bool operator==(const StateRecord&) const = default;
 };
@@ -65,38 +65,38 @@ struct StateRecord {
 struct TaskRecord {
   uint32_t winner = 0;       // the attempt that finished; 0: none
   int32_t failures = 0;      // attempts that failed by their own fault
-  uint32_t last_failed = 0;  // the highest of them; 0 in records of earlier versions
-  Duration cpu = {};         // that its attempts have used, in milliseconds
-  AgentId agent = {};        // these two of the winner
+  uint32_t last_failed = 0;  // the highest of these attempts; 0 in records of earlier versions
+  Duration cpu = {};         // CPU time of its attempts, in milliseconds
+  AgentId agent = {};        // these two are of the winner
   TaskResult result = {};    // without its counters
   bool is_counted = false;   // its counters are in the sum of its block
   bool operator==(const TaskRecord&) const = default;
 };
 struct BlockRecord {
   std::map<uint32_t, TaskRecord> tasks = {};  // by number
-  Counters counters = {};                     // the sum of those tasks that are counted
+  Counters counters = {};                     // the sum over the counted tasks
   bool operator==(const BlockRecord&) const = default;
 };
 
 // Elements of one block share a record, as tasks do.
 inline constexpr uint32_t kBlockElements = 8'192;
-// Of one element, with and without retries: what the store has to have room for.
+// The room in the store for one element, with and without retries.
 inline constexpr size_t kBitsPerElement = 2;
 inline constexpr size_t kRetriedElementBytes = 4;
 
-// What elements of one block have come to; bit i is the element `kBlockElements * block + i`.
+// The states of the elements of one block; bit i is the element `kBlockElements * block + i`.
 struct ElementsRecord {
-  std::vector<bool> done = {};                // of all elements of the block
-  std::vector<bool> failed = {};              // for good
-  std::map<uint32_t, int32_t> failures = {};  // attempts so far, of elements that have neither
-  int64_t failed_attempts = 0;                // of all of them, in all retries of the job
-  uint32_t last_failed = 0;                   // of a gang, the attempt that failed last
-  uint32_t retries = 0;  // that the job had had: `failed` and `failures` count from the last on
+  std::vector<bool> done = {};                // for all elements of the block
+  std::vector<bool> failed = {};              // permanently
+  std::map<uint32_t, int32_t> failures = {};  // attempts so far, of open elements
+  int64_t failed_attempts = 0;                // of all elements, in all retries of the job
+  uint32_t last_failed = 0;                   // for a gang, the last attempt that failed
+  uint32_t retries = 0;  // of the job: `failed` and `failures` count since the last
   bool operator==(const ElementsRecord&) const = default;
 };
 
 struct EndedRecord {
-  proto::BatchJob job = {};  // as it is told to its owner, without the time for a retry
+  proto::BatchJob job = {};  // the status for its owner, without the time for a retry
   bool operator==(const EndedRecord&) const = default;
 };
 
@@ -124,7 +124,7 @@ std::string encode(const StateRecord& record);
 std::string encode(const BlockRecord& record);
 std::string encode(const ElementsRecord& record);
 std::string encode(const EndedRecord& record);
-// The inverse. Errors: kCorruption, for anything that encode() does not make.
+// The inverse. Errors: kCorruption, for any bytes that encode() does not make.
 Result<SchedulerRecord> decode_scheduler(std::string_view bytes);
 Result<OrderRecord> decode_order_record(std::string_view bytes);
 Result<StateRecord> decode_state(std::string_view bytes);

@@ -1,13 +1,13 @@
 #pragma once
 
-// OUTPUT/index.tsv of an array that has ended: a line for each element that has, in the order of
-// the elements, with fields between TABs:
+// OUTPUT/index.tsv of an ended array: a line for each ended element, in the order of the elements,
+// with fields separated by TABs:
 //
 //   index  attempt  exit  result  seconds  lane  stdout_offset  stdout_length  stderr_offset
 //   stderr_length
 //
-// The result is "done" if the exit code is an accepted one, else "failed".
-// Its output lies in OUTPUT/stdout-<lane> and OUTPUT/stderr-<lane> (lane_path in work.h).
+// The result is "done" if the exit code is an accepted one, else "failed". Its output is in
+// OUTPUT/stdout-<lane> and OUTPUT/stderr-<lane> (lane_path in work.h).
 
 #include <cstdint>
 #include <optional>
@@ -30,22 +30,22 @@ struct ElementResult {
   bool operator==(const ElementResult&) const = default;
 };
 
-// An end that a task has kept, and the lane that it is in.
+// An end that a task has stored, and its lane.
 struct KeptEnd {
   uint32_t lane = 0;
   ElementEnd end = {};
 };
-// One end of each element, by position: of those with an accepted exit code the first, else the
-// last attempt; of a gang the last attempt, which all ranks made together. `ok` rises.
+// One end of each element, by position: the first end with an accepted exit code, else the last
+// attempt. For a gang the last attempt, which all ranks made together. `ok` rises.
 std::vector<KeptEnd> choose_ends(std::vector<KeptEnd> ends, const std::vector<int32_t>& ok,
                                  bool is_gang);
 ElementResult result_of(const KeptEnd& kept, const Indices& indices,
                         const std::vector<int32_t>& ok);
 
-// With their newlines.
+// Both include the newline.
 std::string results_header();
 std::string results_line(const ElementResult& result);
-// Nothing for the header. Errors: kCorruption.
+// None for the header. Errors: kCorruption.
 Result<std::optional<ElementResult>> parse_results_line(std::string_view line);
 
 }  // namespace proffer::batch

@@ -47,11 +47,11 @@ class FireTimes {
     const std::optional<int64_t> at = next_fire_time(cron_, zone_, after);
     return at && *at <= end ? at : std::nullopt;
   }
-  // The last one in (after, end], which has one. By halves: there may be very many.
+  // The last one in (after, end]; there must be one. Uses bisection, since there may be very many.
   int64_t last(int64_t after, int64_t end) const {
     return split(after, end, [&](int64_t time) { return first(time, end).has_value(); });
   }
-  // The least time at or behind `after` with at most `count` fire times in (time, end].
+  // The least time at or after `after` with at most `count` fire times in (time, end].
   int64_t before_last(size_t count, int64_t after, int64_t end) const {
     const auto has_more = [&](int64_t time) {
       std::optional<int64_t> at = time;
@@ -62,7 +62,8 @@ class FireTimes {
   }
 
  private:
-  // The first time of (low, high] that is not `low_side`; that holds for low, and not for high.
+  // The first time of (low, high] that is not `low_side`; `low_side` must hold for low and not for
+  // high.
   template <class LowSide>
   static int64_t split(int64_t low, int64_t high, const LowSide& low_side) {
     while (high - low > 1) {
@@ -113,7 +114,7 @@ Result<void> check_schedule(const ScheduleOrder& order) {
           .with_hint("it may only wait for stages of its own pipeline");
     }
   }
-  // What each firing adds to names must have room.
+  // There must be room for the suffix that each firing adds to names.
   if (Result<void> ok = check_submission(firing_of(order, 0)); !ok) {
     return std::move(ok).error().in("at its fire times");
   }
@@ -160,8 +161,7 @@ void add_firing(ScheduleRecord& record, Firing firing) {
 
 namespace {
 
-// The fire times that have passed: those in (decided_until, taken_from] were missed, the others are
-// to be started.
+// Passed fire times: those in (decided_until, taken_from] were missed, the others must be started.
 struct Passed {
   int64_t first = 0;
   int64_t last = 0;
@@ -181,7 +181,7 @@ std::optional<Passed> passed(const ScheduleRecord& record, const FireTimes& time
   return Passed{.first = *first, .last = last, .taken_from = taken_from};
 }
 
-// A fire time that was not missed: whether it waits for its start. `step.record` is changed.
+// Decides what to do at a fire time that was not missed. `step.record` is changed.
 void take(ScheduleStep& step, int64_t at, bool is_running) {
   ScheduleRecord& record = step.record;
   const auto skip = [&record](int64_t time) {
@@ -249,7 +249,7 @@ void write(ByteWriter& out, const ScheduleOrder& order) {
   out.number(static_cast<uint64_t>(order.catch_up));
 }
 
-// Errors: kCorruption; as check_schedule.
+// Errors: kCorruption; those of check_schedule.
 Result<ScheduleOrder> read_schedule_order(ByteReader& in) {
   ScheduleOrder order;
   const std::string_view stages = in.bytes(kSubmissionBytesMax);

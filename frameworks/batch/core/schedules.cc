@@ -13,7 +13,7 @@ Time from_unix(int64_t seconds_since) { return Time() + seconds(seconds_since); 
 
 void Schedules::put(const std::string& name, ScheduleRecord record, Time now) {
   Result<Cron> cron = parse_cron(record.order.cron);
-  CHECK(cron.has_value()) << cron.error().message();  // decode_schedule has read it
+  CHECK(cron.has_value()) << cron.error().message();  // decode_schedule has parsed it
   Known& known = schedules_[name];
   bytes_ -= known.bytes;
   known.bytes = name.size() + encode(record).size();
@@ -96,7 +96,7 @@ void Schedules::on_zone(const std::string& zone, Result<Zone> read, Time now) {
     known.zone = *std::move(read);
     known.trouble.clear();
   } else {
-    known.trouble = read.error().message();  // One that was read before is better than none.
+    known.trouble = read.error().message();  // an older zone is better than none
   }
   zones_due_.arm(zone, now + kZoneReadEvery);
   for (const auto& [name, schedule] : schedules_) {
@@ -161,7 +161,7 @@ std::optional<Time> Schedules::next_deadline() const {
   return zone && fire ? std::min(*zone, *fire) : zone ? zone : fire;
 }
 
-// --- pictures ----------------------------------------------------------------------------------
+// --- status ------------------------------------------------------------------------------------
 
 proto::BatchSchedule Schedules::picture(const std::string& name, size_t fire_times,
                                         Time now) const {

@@ -1,7 +1,7 @@
 #pragma once
 
 // All schedules of the batch scheduler, and the time zones that they need. It decides which fire
-// times are due; Jobs keeps the decisions and starts the jobs (jobs_schedules.cc).
+// times are due; Jobs stores the decisions and starts the jobs (jobs_schedules.cc).
 
 #include <cstdint>
 #include <map>
@@ -18,38 +18,38 @@
 
 namespace proffer::batch {
 
-// Schedules in all and of one user; further ones are refused.
+// Schedules in total and of one user. Further schedules are refused.
 inline constexpr size_t kSchedulesMax = 200;
 inline constexpr size_t kSchedulesPerUserMax = 50;
-// The time zone database changes: zones are read again so often.
+// Zones are read again after this time, since the time zone database changes.
 inline constexpr Duration kZoneReadEvery = hours(24);
 inline constexpr size_t kFireTimesShownMax = 100;
-inline constexpr size_t kFireTimesInAnswer = 5;  // to what changes a schedule
+inline constexpr size_t kFireTimesInAnswer = 5;  // in answers to requests that change a schedule
 
 int64_t unix_seconds(Time time);
 Time from_unix(int64_t seconds);
 
 class Schedules {
  public:
-  // What an earlier life of the scheduler has kept, or what was just kept in place of it.
+  // The record that an earlier life of the scheduler stored, or that was just stored.
   void put(const std::string& name, ScheduleRecord record, Time now);
   void remove(const std::string& name);
   const ScheduleRecord* find(const std::string& name) const;
-  // Room for one more of this owner. Errors: kResourceExhausted.
+  // Checks that this owner may have one more. Errors: kResourceExhausted.
   Result<void> has_room(const std::string& owner) const;
   size_t size() const { return schedules_.size(); }
-  size_t bytes() const { return bytes_; }  // that they take of the store
+  size_t bytes() const { return bytes_; }  // that they take in the store
 
   // Jobs that a schedule has started and that have not ended. An unknown name is ignored.
   void on_job_started(const std::string& name, const JobId& job);
   void on_job_ended(const std::string& name, const JobId& job, Time now);
   const std::set<JobId>& running(const std::string& name) const;
 
-  // Names of zones that are to be read now; each is told once.
+  // Names of zones that must be read now; each is returned once.
   std::vector<std::string> take_wanted_zones(Time now);
   void on_zone(const std::string& zone, Result<Zone> read, Time now);
 
-  // A schedule with decisions that are due, until put() is called with what has become of it.
+  // A schedule with decisions that are due, until put() is called with their result.
   struct Due {
     std::string name = {};
     ScheduleStep step = {};
@@ -58,13 +58,13 @@ class Schedules {
   // A record of it is being written: it decides nothing meanwhile.
   void begin_writing(const std::string& name);
   bool is_writing(const std::string& name) const;
-  // That was in vain: it decides again.
+  // The write failed: it decides again.
   void on_write_failed(const std::string& name, Time now);
   std::optional<Time> next_deadline() const;
 
-  // With this many fire times to come, at most kFireTimesShownMax.
+  // The status, with this many next fire times, at most kFireTimesShownMax.
   proto::BatchSchedule picture(const std::string& name, size_t fire_times, Time now) const;
-  // At most `limit` names behind `after`.
+  // At most `limit` names after `after`.
   std::vector<std::string> names(const std::string& after, size_t limit) const;
 
  private:
@@ -77,9 +77,9 @@ class Schedules {
   };
   struct KnownZone {
     std::optional<Zone> zone = {};
-    std::string trouble = {};  // why there is none
+    std::string trouble = {};  // why there is no zone
   };
-  // Finds when it is due next.
+  // Sets the time when it is next due.
   void arm(const std::string& name, const Known& known, Time now);
   const Zone* zone_of(const ScheduleRecord& record) const;
 
@@ -87,7 +87,7 @@ class Schedules {
   std::map<std::string, KnownZone> zones_;
   size_t bytes_ = 0;
   DeadlineQueue<std::string> due_;        // by name
-  DeadlineQueue<std::string> zones_due_;  // when zones are to be read
+  DeadlineQueue<std::string> zones_due_;  // when zones must be read
 };
 
 }  // namespace proffer::batch

@@ -70,7 +70,7 @@ Result<BlockHeader> decode_block_header(std::string_view bytes) {
     *number = static_cast<uint32_t>(take_number(bytes, 4));
   }
   header.checksum = take_number(bytes, 8);
-  // Each line has its newline.
+  // each line has its newline
   if (header.records == 0 || header.records > header.raw_bytes ||
       header.raw_bytes > kRawBlockBytesMax || header.stored_bytes == 0 ||
       header.stored_bytes > kStoredBlockBytesMax) {

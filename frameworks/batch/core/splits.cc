@@ -1,5 +1,5 @@
-// How input is divided among map tasks. `make_splits` packs and cuts; `ChunkRecords` is the rule by
-// which a record that crosses a cut is read by one side only.
+// Divides input among map tasks. `make_splits` combines and cuts files; `ChunkRecords` ensures that
+// a record that crosses a cut is read by only one side.
 
 #include "frameworks/batch/core/splits.h"
 
@@ -90,8 +90,8 @@ Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int6
     const int64_t step = file.codec == Codec::kNone ? cut_bytes : file.size;
     for (int64_t at = 0; at < file.size; at += step) {
       packer.add(Chunk{file.path, at, std::min(step, file.size - at), file.codec});
-      if (packer.count() < kMapsMax) continue;  // And one more is open.
-      // Twice what an even division would need leaves room for what does not pack well.
+      if (packer.count() < kMapsMax) continue;  // and another one is open
+      // Twice the size of an even division leaves room for files that do not combine well.
       const int64_t enough = total / static_cast<int64_t>(kMapsMax / 2) + 1;
       return Error::invalid_argument(text("a split of ", split_bytes, " bytes makes more than ",
                                           kMapsMax, " map tasks of ", print_bytes(total),
@@ -142,7 +142,7 @@ ChunkRecords::ChunkRecords(const Chunk& chunk, const InputFormat& format)
       inside_(chunk.offset == 0),
       done_(chunk.length <= 0) {
   if (format_.kind != InputFormat::Kind::kFixed) return;
-  // The first one that starts in the chunk, and the first one behind it.
+  // The first record that starts in the chunk, and the first after the chunk.
   const auto next_start = [&](int64_t at) {
     return at / format_.bytes * format_.bytes + (at % format_.bytes == 0 ? 0 : format_.bytes);
   };
@@ -165,11 +165,12 @@ std::string_view ChunkRecords::feed(std::string_view bytes) {
   if (format_.kind == InputFormat::Kind::kFixed) return feed_fixed(bytes);
   const char end = format_.end();
   if (!inside_) {
-    // The record that started before is the chunk's before; its end may be the byte before ours.
+    // The record that started earlier belongs to the previous chunk; its end may be the byte before
+    // ours.
     const size_t found = bytes.find(end);
     if (found == std::string_view::npos) {
       at_ += static_cast<int64_t>(bytes.size());
-      done_ = at_ >= end_ - 1;  // A record as long as the chunk: none starts here.
+      done_ = at_ >= end_ - 1;  // the record is as long as the chunk: none starts here
       return {};
     }
     bytes.remove_prefix(found + 1);

@@ -1,5 +1,5 @@
-// The moves of tasks between pending, running and done. Each function is one move and keeps the
-// sets and counts in step; job_core.cc decides which move.
+// The transitions of tasks between pending, running and done. Each function is one transition and
+// keeps the sets and counts consistent; job_core.cc decides which one.
 
 #include "frameworks/batch/core/stage.h"
 
@@ -147,7 +147,7 @@ void Stage::restore(uint32_t number, const TaskRecord& kept) {
   failed_ += kept.failures;
   if (kept.cpu > Duration()) add_cpu(number, kept.cpu);
   if (kept.winner != 0) complete(number, kept.winner, kept.agent, kept.result);
-  changed_.clear();  // It is what is kept.
+  changed_.clear();  // it is what the store has
 }
 
 std::optional<TaskRecord> Stage::kept(uint32_t number) const {
@@ -267,7 +267,7 @@ void Stage::forget(uint32_t number) {
 }
 
 void Stage::add_cpu(uint32_t number, Duration cpu) {
-  // Agents say so: no sum leaves its range.
+  // The value comes from agents; the clamp keeps all sums within their range.
   const Duration added = std::clamp(milliseconds(cpu.millis()), Duration(), kDurationMax);
   for (std::optional<Duration>* sum : {&tasks_[number].cpu, &cpu_}) {
     *sum = std::min(sum->value_or(Duration()) + added, kDurationMax);

@@ -25,32 +25,32 @@ struct JobTask {
   State state = State::kPending;
   uint32_t launches = 0;  // in this life of the scheduler
   int32_t failures = 0;
-  uint32_t last_failed = 0;  // the highest attempt whose failure is among them
+  uint32_t last_failed = 0;  // the highest attempt among the counted failures
   int32_t fetch_failures = 0;
   std::set<AgentId> failed_on = {};
   std::optional<Time> elsewhere_until = {};  // pending, and only for agents not in failed_on
   TaskId active = {};                        // the attempt that counts, while running
-  TaskId copy = {};                          // another at the same time (stragglers.h), or none
-  uint32_t winner = 0;                       // these three once done
+  TaskId copy = {};                          // a second attempt (stragglers.h), or none
+  uint32_t winner = 0;                       // these three are set once done
   AgentId winner_agent = {};
   TaskResult result = {};
   bool is_counted = false;           // by its first winner
-  std::optional<Duration> cpu = {};  // of all its attempts, as far as it was counted
+  std::optional<Duration> cpu = {};  // of all its attempts, where it was counted
 };
 
-// Attempts that one life of a scheduler can make of a task. Life 1 numbers them 1, 2, …; life 2
-// 1001, 1002, …: no task id is used twice, and nothing needs to be written before a launch.
+// The attempts that one life of a scheduler can make of a task. Life 1 numbers them 1, 2, …; life 2
+// 1001, 1002, …. So no task id is used twice, and nothing needs to be written before a launch.
 inline constexpr uint32_t kAttemptsPerLife = 1'000;
 
 class Stage {
  public:
-  // Attempts are numbered from behind `attempts_before`.
+  // The first attempt has number `attempts_before` + 1.
   Stage(const JobId& job, TaskKind kind, size_t size, uint32_t attempts_before)
       : job_(job), kind_(kind), attempts_before_(attempts_before), tasks_(size) {
     for (uint32_t i = 0; i < size; ++i) pending_.insert(pending_.end(), i);
   }
 
-  // Tasks prefer the hosts of their groups; before anything else is said of them.
+  // Tasks prefer the hosts of their groups. Call it first.
   void prefer(const Locality& locality, std::vector<uint32_t> groups);
 
   TaskKind kind() const { return kind_; }
@@ -58,7 +58,7 @@ class Stage {
   const JobTask& task(uint32_t number) const { return tasks_[number]; }
   size_t done() const { return done_; }
   size_t running() const { return running_; }
-  // Tasks that run twice now, and the second attempts that were ever launched in this life.
+  // Tasks that run twice now, and all second attempts that this life launched.
   size_t copies() const { return copies_; }
   int64_t copied() const { return copied_; }
   bool all_done() const { return done_ == tasks_.size(); }
@@ -66,22 +66,22 @@ class Stage {
   int64_t recomputed() const { return recomputed_; }
   // Sums of the results of the tasks that are done.
   const TaskResult& sums() const { return sums_; }
-  // What the tasks counted. Each is counted once, by the attempt that first won with counters: one
-  // whose output is lost and computed again stays counted.
+  // The counters of the tasks. Each task counts once, by the first attempt that won with counters:
+  // a task whose output is lost and computed again stays counted.
   const Counters& counters() const { return counters_; }
-  // Of all attempts that have ended, as far as it was counted.
+  // CPU time of all ended attempts, where it was counted.
   const std::optional<Duration>& cpu() const { return cpu_; }
 
-  // Tasks that want an agent: any, or one on which they have not failed.
+  // Tasks that want an agent: any agent, or one on which they have not failed.
   const std::set<uint32_t>& pending() const { return pending_; }
   const std::set<uint32_t>& elsewhere() const { return elsewhere_; }
-  // How many of pending() are in this bucket.
+  // The number of tasks of pending() in this bucket.
   size_t pending_in(size_t bucket) const;
   const LocalityBuckets& buckets() const { return buckets_; }
-  // Done with preferred hosts: on one of them, and elsewhere.
+  // Done tasks with preferred hosts: on one of these, and elsewhere.
   int64_t near() const { return near_; }
   int64_t far() const { return far_; }
-  // The agents that the tasks of elsewhere() avoid, at most `max` of them.
+  // The agents that the tasks of elsewhere() avoid, at most `max`.
   std::vector<std::string> avoided(size_t max) const;
   std::optional<Time> next_deadline() const;
 
@@ -91,58 +91,59 @@ class Stage {
   // hosts. A task of pending() that failed on the agent is the last choice.
   std::optional<uint32_t> pick(const AgentId& agent, bool elsewhere_first, size_t bucket) const;
 
-  // The number of its next attempt; none if this life of the scheduler has made all it can.
+  // The number of its next attempt; none if this life of the scheduler has used all its numbers.
   std::optional<uint32_t> next_attempt(uint32_t number) const {
     const uint32_t launches = tasks_[number].launches;
     if (launches + 1 >= kAttemptsPerLife) return std::nullopt;
     return attempts_before_ + launches + 1;
   }
-  // The task gets a further attempt, next_attempt(); its id.
+  // Starts a new attempt, next_attempt(), and returns its id.
   TaskId launch(uint32_t number);
-  // The same of a task that runs, once.
+  // The same for a second attempt of a running task.
   TaskId launch_copy(uint32_t number);
   TaskId attempt_id(uint32_t number, uint32_t attempt) const {
     return to_task_id({.job = job_, .kind = kind_, .number = number, .attempt = attempt});
   }
-  // Whether an earlier life of the scheduler has launched an attempt of this number.
+  // True if an earlier life of the scheduler launched an attempt with this number.
   bool is_of_earlier_life(uint32_t attempt) const { return attempt <= attempts_before_; }
-  // What an earlier life of the scheduler has kept; only of tasks that are as they began. Numbers
-  // beyond the last task are ignored.
+  // The record that an earlier life of the scheduler stored. Only tasks in their initial state take
+  // it. Numbers beyond the last task are ignored.
   void restore(const BlockRecord& kept);
-  // What is to be kept of a task; nothing, as long as it is as it began.
+  // The record to store for a task; none while it is in its initial state.
   std::optional<TaskRecord> kept(uint32_t number) const;
-  // Blocks whose kept tasks have changed since this was last called.
+  // Blocks whose stored tasks have changed since the last call.
   std::set<uint32_t> take_changed() { return std::exchange(changed_, {}); }
   BlockRecord block(uint32_t block) const;
 
-  // An attempt that was given up counts again; only of a pending task.
+  // An attempt that was given up counts again; only for a pending task.
   void resume(uint32_t number, TaskId id);
-  // An attempt that is not known runs beside the one that counts; only of a task without a copy.
+  // An unknown attempt runs beside the one that counts; only for a task without a copy.
   void resume_copy(uint32_t number, TaskId id);
-  // An attempt of a running task is no more; nobody's fault. The other one, if there is one, counts
-  // from now on; else the task is pending.
+  // An attempt of a running task was lost through no fault of its own. The other attempt, if any,
+  // counts from now on; else the task is pending.
   void lose(uint32_t number, const TaskId& id);
-  // The same by its own fault. Returns how often the task has failed.
+  // An attempt failed by its own fault. Returns the number of failures of the task.
   int32_t fail(uint32_t number, uint32_t attempt, const TaskId& id, const AgentId& agent,
                std::optional<Time> elsewhere_until);
-  // Whether an earlier life of the scheduler has counted the failure of this attempt: it is told
-  // again if the acknowledgement was lost with that life. Of two attempts that ran at the same time
-  // and failed in two lives, the older one may be taken for counted: the task has one more attempt.
+  // True if an earlier life of the scheduler has counted the failure of this attempt; it is
+  // reported again if the acknowledgement was lost with that life. If two attempts ran at the same
+  // time and failed in two lives, the older one may wrongly count as counted: the task then has one
+  // more attempt.
   bool was_counted(uint32_t number, uint32_t attempt) const {
     return is_of_earlier_life(attempt) && attempt <= tasks_[number].last_failed;
   }
   int32_t fetch_failed(uint32_t number) { return ++tasks_[number].fetch_failures; }
-  // This attempt won, whether it counted or not. Not of a task that is done.
+  // This attempt won, whether it counted or not. The task must not be done.
   void complete(uint32_t number, uint32_t attempt, const AgentId& agent, TaskResult result);
-  // The output of a task that is done is gone.
+  // The output of a done task is lost.
   void forget(uint32_t number);
-  // Those that have waited long enough take any agent; without a time, all.
+  // Tasks that have waited long enough take any agent; without a time, all tasks.
   void end_waits(std::optional<Time> now);
 
-  // An attempt has used so much, to the millisecond.
+  // Adds the CPU time of an attempt, in milliseconds.
   void add_cpu(uint32_t number, Duration cpu);
 
-  // Maps that are done, by the agent that has their output.
+  // Done maps, by the agent that has their output.
   const std::map<AgentId, std::set<uint32_t>>& outputs() const { return outputs_; }
 
   void check(std::vector<Violation>& out) const;
@@ -155,13 +156,13 @@ class Stage {
   std::optional<uint32_t> pick_pending(const AgentId& agent, size_t bucket,
                                        bool takes_failed) const;
   uint32_t group_of(uint32_t number) const { return groups_.empty() ? 0 : groups_[number]; }
-  // Whether a task that is done was near; none if it prefers no hosts.
+  // Counts whether a done task ran on a preferred host. It does nothing if the task has none.
   void count_place(uint32_t number, int64_t sign);
-  // Whether the task still runs without this attempt.
+  // True if the task still runs without this attempt.
   bool runs_without(JobTask& task, const TaskId& id);
   void add_to_sums(const TaskResult& result, int64_t sign);
   void restore(uint32_t number, const TaskRecord& kept);
-  // As far as the stage's counters have room.
+  // Adds counters while the stage has room for them.
   void count(uint32_t block, const Counters& counters);
 
   void note_change(uint32_t number) { changed_.insert(number / kBlockTasks); }
@@ -172,8 +173,8 @@ class Stage {
   std::vector<JobTask> tasks_;
   std::set<uint32_t> changed_;
   std::set<uint32_t> pending_;
-  // Empty if no task prefers hosts; else the group of each, and of the pending ones the tasks of
-  // each group.
+  // Empty if no task prefers hosts; else the group of each task, and the pending tasks of each
+  // group.
   std::vector<uint32_t> groups_;
   LocalityBuckets buckets_;
   std::map<uint32_t, std::set<uint32_t>> pending_of_group_;
@@ -190,7 +191,7 @@ class Stage {
   int64_t recomputed_ = 0;
   TaskResult sums_;
   Counters counters_;                            // of all tasks
-  std::map<uint32_t, Counters> block_counters_;  // the same of each block of them
+  std::map<uint32_t, Counters> block_counters_;  // the counters of each of its blocks
   std::optional<Duration> cpu_;
 };
 

@@ -8,8 +8,8 @@
 namespace proffer::batch {
 namespace {
 
-// How long it will have taken in all, if it goes on as so far; kDurationMax: no end is in sight.
-// Nothing, if it has not told enough.
+// The expected total time at the present rate; kDurationMax: no end is in sight. None if its
+// reports do not suffice.
 std::optional<Duration> time_in_all(const RunningTask& task) {
   if (!task.told_ago) return std::nullopt;
   if (*task.told_ago >= kStragglerSilence) return kDurationMax;
@@ -19,7 +19,7 @@ std::optional<Duration> time_in_all(const RunningTask& task) {
   return milliseconds(std::min(age_ms * kProgressWhole / done, kDurationMax.millis()));
 }
 
-// The element below which `part` of `whole` lie. Needs one.
+// The element at the fraction part / whole of the sorted times. Requires one.
 Duration at_part(std::vector<Duration>& times, size_t part, size_t whole) {
   const auto at = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) * part / whole);
   std::nth_element(times.begin(), at, times.end());
@@ -46,11 +46,11 @@ std::vector<uint32_t> stragglers(const std::vector<RunningTask>& running, const 
   for (const RunningTask& task : running) {
     any_tells |= task.told_ago.has_value();
     const std::optional<Duration> in_all = time_in_all(task);
-    // One that stands still says nothing of how long tasks take.
+    // A task that has stopped is no measure of run times.
     if (in_all && *in_all < kDurationMax) all.push_back(*in_all);
   }
   if (all.empty()) return {};
-  // Those that finished first are the short ones: they are no measure for many that run.
+  // The tasks that finish first are the short ones, so they are no measure if many still run.
   const bool is_measured = times.newest().size() >= std::min(running.size(), kTaskTimesMax);
   const Duration slow = at_part(all, 3, 4);
   const Duration typical = at_part(all, 1, 2);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens in the batch scheduler, by noun. A field that somebody else wrote and nobody has
-// checked, or that has spaces, is `said`.
+// The events of the batch scheduler, by noun. A field is `said` if another party wrote it and it is
+// unchecked, or if it may contain spaces.
 
 #include <cstdint>
 #include <string>
@@ -25,11 +25,11 @@ struct TaskLaunched {
   void fields(TraceFields& f) const { f("task", task)("agent", agent); }
 };
 
-// How a task is, by its last status.
+// The last status of a task.
 struct OfStatus {
   TaskId task;
-  AgentId agent;        // or none
-  std::string message;  // or none: then `reason` says why
+  AgentId agent;        // may be empty
+  std::string message;  // if empty, `reason` has the explanation
   proto::TaskReason reason = {};
 
   explicit OfStatus(const proto::TaskStatus& status)
@@ -61,7 +61,7 @@ struct TaskLost : OfStatus {
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "task lost"}; }
 };
 
-// A range that finished could not do all of it.
+// A finished range could not do all of its work.
 struct OutputTrouble {
   TaskId task;
   AgentId agent;
@@ -81,7 +81,7 @@ struct TaskFailed {
   TaskId task;
   AgentId agent;
   int64_t failures = 0;
-  int64_t of = 0;  // with so many the job fails
+  int64_t of = 0;  // the number at which the job fails
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "task failed"}; }
@@ -95,7 +95,7 @@ struct TaskFailed {
 struct AgentAvoided {
   JobId job;
   AgentId agent;
-  bool is_slow = false;  // its tasks are; else they failed
+  bool is_slow = false;  // its tasks are slow; else they failed
 
   TraceKind kind() const {
     return {TraceLevel::kMisbehaved, is_slow ? "agent avoided: tasks of the job are slow there"
@@ -106,7 +106,7 @@ struct AgentAvoided {
 
 struct AgentLost {
   AgentId agent;
-  size_t maps = 0;  // whose outputs went with it
+  size_t maps = 0;  // maps whose outputs were lost with it
 
   static constexpr TraceKind kind() { return {TraceLevel::kMisbehaved, "agent lost"}; }
   void fields(TraceFields& f) const { f("agent", agent)("maps_computed_again", maps); }
@@ -138,7 +138,7 @@ struct JobRetried {
   void fields(TraceFields& f) const { f("job", job)("by", by); }
 };
 
-// What it waited for can never be.
+// Its conditions can never be met.
 struct JobSkipped {
   JobId job;
 

@@ -15,7 +15,7 @@ constexpr std::string_view kWaitingTag = "PBu1";
 constexpr std::string_view kSubmissionTag = "PBi1";
 constexpr std::array<std::string_view, 4> kConditions = {"finished", "failed", "ended", "each"};
 constexpr std::array<std::string_view, 3> kFates = {"open", "met", "never"};
-// As in "etl-clean-8 to finish".
+// as in "etl-clean-8 to finish"
 constexpr std::array<std::string_view, 4> kHow = {"to finish", "to fail", "to end", "to begin"};
 
 Result<void> check_part(std::string_view what, const std::string& name, size_t bytes_max) {
@@ -25,8 +25,8 @@ Result<void> check_part(std::string_view what, const std::string& name, size_t b
                                       " bytes and no dot, because it is part of ids"));
 }
 
-// Stages that wait for each other in a circle, as "a, b"; empty if there are none. Those that wait
-// for nothing that is left are taken away, again and again.
+// A cycle of stages that wait for each other, as "a, b"; empty if there is none. Repeatedly removes
+// stages that wait for none of the rest.
 std::string circle(const Submission& submission) {
   std::map<std::string_view, std::set<std::string_view>> left;
   for (const StageOrder& stage : submission.stages) left[stage.stage];

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a job waits for: how other jobs end. A pipeline is several jobs, its stages, that are
-// submitted together and wait for each other; they share its id and are jobs like any others.
+// The conditions that a job waits for: the ends of other jobs. A pipeline is several jobs, its
+// stages, that are submitted together and wait for each other. They share its id, and are otherwise
+// ordinary jobs.
 
 #include <cstdint>
 #include <optional>
@@ -16,20 +17,20 @@
 
 namespace proffer::batch {
 
-// Each maximum with its reason.
-inline constexpr size_t kStagesMax = 50;          // a pipeline is kept by one request to the store
-inline constexpr size_t kDependenciesMax = 20;    // they are told with each picture of the job
-inline constexpr size_t kStageNameBytesMax = 40;  // it is part of the job's id
+// Each maximum, with its reason.
+inline constexpr size_t kStagesMax = 50;             // one request to the store stores a pipeline
+inline constexpr size_t kDependenciesMax = 20;       // they are in each status of the job
+inline constexpr size_t kStageNameBytesMax = 40;     // it is part of the job's id
 inline constexpr size_t kPipelineNameBytesMax = 40;  // so is this
-// What stages say together is sent as one request.
+// All stages together are sent as one request.
 inline constexpr size_t kSubmissionBytesMax = kOrderBytesMax;
 
-// How another job is to end.
+// The required end of another job.
 enum class Condition : uint8_t {
-  kFinished,  // its work is done
+  kFinished,  // it finished
   kFailed,    // it failed or was cancelled
-  kEnded,     // in whatever way
-  kEach,      // both are arrays: element i waits for element i of the other one (jobs_each.cc)
+  kEnded,     // it ended in any way
+  kEach,      // both are arrays: element i waits for element i of the other (jobs_each.cc)
 };
 std::string_view to_text(Condition condition);  // "finished", "failed", "ended", "each"
 
@@ -40,8 +41,8 @@ enum class Fate : uint8_t {
 };
 std::string_view to_text(Fate fate);  // "open", "met", "never"
 
-// By a phase in which a job has ended. A job that was skipped has not failed: it has only ended.
-// With kEach this is about the job: that it may begin, and look at elements.
+// The fate for a phase in which a job has ended. A skipped job has not failed; it has only ended.
+// With kEach this is about the job: it may begin, and check its elements.
 Fate fate_of(Condition condition, proto::BatchPhase ended);
 
 struct Dependency {
@@ -51,33 +52,34 @@ struct Dependency {
   bool operator==(const Dependency&) const = default;
 };
 
-// Of a job that waits, or has waited, or is a stage, or was started by a schedule.
+// For a job that waits or has waited, is a stage, or was started by a schedule.
 struct Waiting {
-  std::string pipeline = {};  // its id; empty: the job is no stage
+  std::string pipeline = {};  // id of its pipeline; empty: the job is not a stage
   std::string stage = {};
   std::vector<Dependency> after = {};
-  bool takes_any = false;   // it begins once one of them is met; else once all are
-  bool is_planned = false;  // its directory is in its place
-  // Of a job that a schedule has started: its name, and the directory of the plan that the first
-  // task makes a copy of (schedule.h).
+  bool takes_any = false;   // it begins when one of the conditions is met; else when all are
+  bool is_planned = false;  // its directory is at its final place
+  // For a job that a schedule has started: the schedule's name, and the directory of the plan that
+  // the first task copies (schedule.h).
   std::string schedule = {};
   std::string model = {};
   bool operator==(const Waiting&) const = default;
 };
 
-// Whether it may begin, or never may. What waits for nothing may.
+// Whether the job may begin, or never may. A job without conditions may.
 Fate verdict(const Waiting& waiting);
-// "etl-clean-8 to finish": what is still open, or with kNever what can never be met any more.
+// "etl-clean-8 to finish": the conditions that are open, or with kNever those that can never be
+// met.
 std::string waits_for(const Waiting& waiting, Fate fate);
 
 std::string encode(const Waiting& waiting);
-// Errors: kCorruption, for anything that encode() does not make.
+// Errors: kCorruption, for any bytes that encode() does not make.
 Result<Waiting> decode_waiting(std::string_view bytes);
 
 // --- submissions -------------------------------------------------------------------------------
 
 struct StageDependency {
-  std::string job = {};  // a stage of the same pipeline, or a job that there is
+  std::string job = {};  // a stage of the same pipeline, or an existing job
   Condition on = Condition::kFinished;
   bool operator==(const StageDependency&) const = default;
 };
@@ -92,25 +94,27 @@ struct StageOrder {
 
 // One job that waits for others, or a pipeline.
 struct Submission {
-  std::string pipeline = {};  // its name; empty: it is one job, without the name of a stage
+  std::string pipeline = {};  // its name; empty: a single job, without a stage name
   std::vector<StageOrder> stages = {};
   bool operator==(const Submission&) const = default;
 };
 
-// A submission comes from a process of a user: it is hostile until this has looked at it. Errors:
+// Checks a submission, which comes from a user's process and may be hostile. Errors:
 // kInvalidArgument.
 Result<void> check_submission(const Submission& submission);
-// The same of what stages wait for, before they have orders: names and dependencies only.
+// Checks only names and dependencies, before the stages have orders.
 Result<void> check_stages(const Submission& submission);
-// Whether the elements of one array can wait for those of the other, as far as that is known: the
-// size of one that is planned in the cluster is not. Errors: kInvalidArgument, kFailedPrecondition.
+// Checks that the elements of one array can wait for those of the other, as far as is known: the
+// size of an array that is planned in the cluster is not. Errors: kInvalidArgument,
+// kFailedPrecondition.
 Result<void> check_each(const JobOrder& order, const std::string& other_name,
                         const JobOrder& other);
 Error other_size(uint32_t size, const std::string& other_name, int64_t other);
 
 std::string encode_submission(const Submission& submission);
 bool is_submission(std::string_view bytes);
-// Errors: kCorruption if it is none; as check_submission if it is one that cannot be.
+// Errors: kCorruption if the bytes are not a submission; those of check_submission if it is not
+// valid.
 Result<Submission> decode_submission(std::string_view bytes);
 
 }  // namespace proffer::batch

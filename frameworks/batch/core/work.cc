@@ -15,10 +15,10 @@ namespace {
 
 constexpr std::string_view kMapTag = "PBm4";
 constexpr std::string_view kReduceTag = "PBr4";
-// Of jobs whose shuffle is not packed.
+// for jobs whose shuffle is not packed
 constexpr std::string_view kPlainMapTag = "PBm3";
 constexpr std::string_view kPlainReduceTag = "PBr3";
-// In the field of an index entry that has the number of records.
+// In the field of an index entry with the number of records.
 constexpr uint64_t kPackedMark = uint64_t{1} << 63;
 constexpr std::string_view kEndTag = "PBe2";
 constexpr std::string_view kRangeTag = "PBa2";
@@ -58,7 +58,7 @@ WorkCommon read_common(ByteReader& in) {
   common.maps = in.number32(static_cast<uint32_t>(kMapsMax));
   common.number = in.number32(std::numeric_limits<uint32_t>::max());
   common.attempt = in.number32(std::numeric_limits<uint32_t>::max());
-  // These become parts of paths.
+  // they become parts of paths
   if (!is_valid_name(common.job) || !is_valid_name(common.plan)) in.fail();
   return common;
 }
@@ -299,7 +299,7 @@ std::optional<TaskName> parse_task_id(const TaskId& task) {
   for (const TaskKind kind :
        {TaskKind::kMap, TaskKind::kReduce, TaskKind::kEnd, TaskKind::kRange, TaskKind::kPlan}) {
     name.kind = kind;
-    // There is one text of each name.
+    // there is only one text of each name
     if (to_task_id(name) == task) return name;
   }
   return std::nullopt;

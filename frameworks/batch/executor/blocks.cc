@@ -12,7 +12,7 @@
 namespace proffer::batch {
 namespace {
 
-// Fast: what is packed is unpacked soon, mostly on the same machine.
+// Fast, since packed data is unpacked soon, usually on the same machine.
 constexpr int kLevel = 1;
 
 }  // namespace
@@ -91,7 +91,7 @@ Result<void> BlockWriter::close_block() {
   }
   open_ = {};
   raw_.clear();
-  // One long line does not hold its memory for the rest of the file.
+  // One long line does not keep its memory for the rest of the file.
   if (raw_.capacity() > 4 * kBlockBytes) raw_ = std::string();
   if (stored_.capacity() > 4 * kBlockBytes) stored_ = std::string();
   return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Blocks of lines (core/shuffle.h) in files: map outputs, and what a sort leaves on disk.
+// Blocks of lines (core/shuffle.h) in files: map outputs, and the runs that a sort leaves on disk.
 
 #include <cstdint>
 #include <memory>
@@ -16,16 +16,16 @@
 
 namespace proffer::batch {
 
-// The entries of map.index, while map.out is written.
+// Makes the entries of map.index while map.out is written.
 class MapIndex {
  public:
   MapIndex(uint32_t partitions, bool is_packed) : partitions_(partitions) {
     entry_.is_packed = is_packed;
   }
-  // So many bytes of a partition were written; partitions do not fall. `summed` is what goes into
-  // the checksum: the bytes, or the header of the block.
+  // `bytes` bytes of a partition were written. Partitions must not fall. `summed` goes into the
+  // checksum: the bytes, or the header of the block.
   void add(uint32_t partition, size_t bytes, uint32_t records, std::string_view summed);
-  // Of all partitions. Afterwards bytes() is the size of map.out.
+  // The index of all partitions. Afterwards bytes() is the size of map.out.
   std::string take();
   int64_t bytes() const { return entry_.offset; }
 
@@ -39,14 +39,14 @@ class MapIndex {
   std::string index_;
 };
 
-// Packs lines into blocks. Partitions do not fall.
+// Packs lines into blocks. Partitions must not fall.
 class BlockWriter : public LineSink {
  public:
-  // `index`, if any, outlives it.
+  // `index`, if any, must outlive it.
   explicit BlockWriter(int fd, MapIndex* index = nullptr);
   ~BlockWriter() override;
   Result<bool> put(uint32_t partition, std::string_view line) override;
-  // Behind the last line.
+  // Call it after the last line.
   Result<void> finish();
 
  private:
@@ -68,7 +68,7 @@ class Unpacker {
   ~Unpacker();
   Unpacker(const Unpacker&) = delete;
   Unpacker& operator=(const Unpacker&) = delete;
-  // `raw` becomes the lines of a block. Errors: kCorruption.
+  // `raw` receives the lines of a block. Errors: kCorruption.
   Result<void> unpack(const BlockHeader& header, std::string_view stored, std::string& raw);
 
  private:
@@ -76,8 +76,8 @@ class Unpacker {
   std::unique_ptr<Context> context_;
 };
 
-// The lines of a file of blocks. Holds one block. Errors: kCorruption names the file and where in
-// it the damaged block is.
+// Reads the lines of a file of blocks. Holds one block. Errors: kCorruption names the file and the
+// place of the damaged block.
 class BlockReader : public LineSource {
  public:
   BlockReader(Fd file, std::string path, Unpacker& unpacker);
@@ -92,16 +92,16 @@ class BlockReader : public LineSource {
   Fd file_;
   std::string path_;
   Unpacker& unpacker_;
-  int64_t at_ = 0;      // of the block
-  int64_t behind_ = 0;  // where the next one begins
+  int64_t at_ = 0;      // place of the block
+  int64_t behind_ = 0;  // place of the next block
   BlockHeader header_;
   std::string stored_;
   std::string raw_;
-  size_t begin_ = 0;  // of what is not yet given
+  size_t begin_ = 0;  // start of the lines that are not yet returned
   std::string_view line_;
 };
 
-// The lines of a file of one partition without blocks.
+// Reads the lines of a file of one partition without blocks.
 class PlainReader : public LineSource {
  public:
   PlainReader(Fd file, uint32_t partition)
@@ -117,7 +117,7 @@ class PlainReader : public LineSource {
   std::string_view line_;
 };
 
-// Writes lines with their newlines, and says no more when its reader has gone.
+// Writes lines with their newlines. It wants no more when its reader has gone.
 class LineWriter : public LineSink {
  public:
   explicit LineWriter(int fd, MapIndex* index = nullptr) : out_(fd), index_(index) {}

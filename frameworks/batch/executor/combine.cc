@@ -1,5 +1,5 @@
-// A combiner may write its lines in any order, and with any keys: they are partitioned and sorted
-// as the mapper's are. `combine` is one run of the command.
+// A combiner may write its lines in any order and with any keys: they are partitioned and sorted
+// like the mapper's. `combine` is one run of the command.
 
 #include "frameworks/batch/executor/combine.h"
 
@@ -12,7 +12,8 @@
 namespace proffer::batch {
 namespace {
 
-// Of its memory, for what combiners wrote: much less than what they read, or they are of no use.
+// The part of the memory for the output of combiners, which is much smaller than their input, or
+// they are useless.
 constexpr int64_t kCombinedPart = 4;
 
 }  // namespace
@@ -27,7 +28,7 @@ Result<bool> CombiningSort::put(uint32_t partition, std::string_view line) {
   if (given_.add(partition, line)) return true;
   if (Result<void> ok = combine(); !ok) return std::move(ok).error();
   if (given_.add(partition, line)) return true;
-  return combined_.put(partition, line);  // Longer than the buffer: it goes past the combiner.
+  return combined_.put(partition, line);  // longer than the buffer: it bypasses the combiner
 }
 
 Result<void> CombiningSort::finish(LineSink& out) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A sort with a combiner: what fills its buffer goes through a command, and what that writes is
+// A sort with a combiner: each full buffer goes through a command, and the command's output is
 // sorted again.
 
 #include <optional>
@@ -15,19 +15,19 @@ namespace proffer::batch {
 class CombiningSort : public LineSink {
  public:
   struct Options {
-    std::string directory = {};  // exists; for runs
+    std::string directory = {};  // must exist; for runs
     int64_t bytes = 0;
     uint32_t partitions = 1;
     std::string command = {};
     std::vector<std::string> environment = {};
     int stderr_fd = -1;
   };
-  // `keys` outlives it.
+  // `keys` must outlive it.
   CombiningSort(Options options, const KeyRule& keys);
   Result<bool> put(uint32_t partition, std::string_view line) override;
-  // Once, behind the last line.
+  // Call it once, after the last line.
   Result<void> finish(LineSink& out);
-  // Why the command failed, if an error is due to that.
+  // The failure of the command, if it caused an error.
   const std::optional<TaskTrouble>& trouble() const { return trouble_; }
 
  private:

@@ -35,8 +35,8 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode);
 }
 
-// A name without a slash is looked for along the path, as a shell does it: the first file that can
-// be executed. Without any, the name itself, so that the system's error is told.
+// A name without a slash is searched along the path, as in a shell: the first executable file. If
+// there is none, returns the name itself, so that the system's error is reported.
 std::string program_of(const std::string& name, const std::string& path) {
   if (name.find('/') != std::string::npos) return name;
   for (const std::string_view directory : split(path, ':')) {
@@ -95,8 +95,8 @@ void ElementGroup::send(int signal) {
   if (group_ > 0) ::kill(-group_, signal);
 }
 
-// A command that cannot be executed has an exit code; a machine that cannot start processes, or has
-// not the directory, is no fault of the command's.
+// A command that cannot be executed has an exit code. If the machine cannot start processes, or
+// lacks the directory, the command is not at fault.
 Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
   const SpawnSetting setting(start);
   const std::vector<char*> environment = pointers(start.environment);
@@ -107,7 +107,7 @@ Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
                          pointers(command).data(), environment.data());
   };
   int failed = try_to(program, start.command);
-  if (failed == ENOEXEC) {  // A script that does not say of what: as execvp does it.
+  if (failed == ENOEXEC) {  // a script without an interpreter line: the same as execvp
     std::vector<std::string> command = start.command;
     command.front() = program;
     command.insert(command.begin(), "/bin/sh");
@@ -139,7 +139,7 @@ Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
   return pid_t{-1};
 }
 
-// Until it has ended; false if its time was over before.
+// Waits until it has ended; false if its time was over before.
 bool Element::wait(pid_t pid, Duration timeout) {
   const auto ended = [pid](int options) {
     siginfo_t info = {};
@@ -160,7 +160,7 @@ bool Element::wait(pid_t pid, Duration timeout) {
       const auto left =
           std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
       if (left < 0) return false;
-      // A system without pidfds is asked now and then.
+      // A system without pidfds is polled.
       const bool has_descriptor = descriptor.get() >= 0;
       pollfd poll = {.fd = descriptor.get(), .events = POLLIN, .revents = 0};
       const int64_t nap = std::min<int64_t>(left + 1, has_descriptor ? 60'000 : 10);
@@ -179,7 +179,7 @@ bool Element::wait(pid_t pid, Duration timeout) {
 Result<int> Element::run(const ElementStart& start, Duration timeout) {
   int refused_code = 0;
   const Result<pid_t> pid = [&] {
-    // As soon as the command runs, a signal finds it.
+    // When the command runs, a signal finds it at once.
     const std::lock_guard lock(group_.mutex_);
     group_.is_interrupted_ = false;
     Result<pid_t> spawned = spawn(start, refused_code);
@@ -189,7 +189,7 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
   if (!pid) return pid.error();
   if (*pid < 0) return refused_code;
   const bool in_time = wait(*pid, timeout);
-  group_.send(SIGKILL);  // Its processes in the background.
+  group_.send(SIGKILL);  // its processes in the background
   {
     const std::lock_guard lock(group_.mutex_);
     group_.group_ = -1;

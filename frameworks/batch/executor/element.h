@@ -1,7 +1,7 @@
 #pragma once
 
-// One command of an array as a process group of its own: started, waited for, and nothing left of
-// it afterwards.
+// One command of an array as its own process group: it is started and waited for, and no process of
+// it remains.
 
 #include <mutex>
 #include <string>
@@ -14,10 +14,11 @@
 
 namespace proffer::batch {
 
-// The process group that runs now, for the thread that hears that the task is to end.
+// The running process group, for the thread that receives the order to end the task.
 class ElementGroup {
  public:
-  // Signals all of it; nothing if none runs. A command that had not ended by itself is interrupted.
+  // Signals the whole group; nothing happens if none runs. A command that had not ended by itself
+  // counts as interrupted.
   void signal(int signal);
 
  private:
@@ -25,13 +26,13 @@ class ElementGroup {
   void send(int signal);
   std::mutex mutex_;
   bool is_interrupted_ = false;
-  pid_t group_ = -1;  // a process that is not reaped yet has it, so its number is not another's
+  pid_t group_ = -1;  // its process is not reaped yet, so no other process can have this number
 };
 
 struct ElementStart {
   std::vector<std::string> command = {};
   std::vector<std::string> environment = {};  // "NAME=value"
-  std::string path = {};                      // where programs are looked for: $PATH of it
+  std::string path = {};                      // searched for programs, like its $PATH
   std::string directory = {};
   int out = -1;
   int err = -1;
@@ -41,13 +42,13 @@ class Element {
  public:
   explicit Element(ElementGroup& group) : group_(group) {}
 
-  // Runs it to its end, and ends what is left of its group. Returns its exit code as a shell tells
-  // it: 127 if there is no such program, 126 if it cannot be executed, 128 and the number of a
-  // signal, 124 if it was ended for its time (zero: no bound): SIGTERM first, SIGKILL 2 s later.
-  // Errors: kUnavailable if no process can be started, or the directory cannot be entered.
+  // Runs the command to its end, and kills the rest of its group. Returns its exit code as a shell
+  // does: 127 if there is no such program, 126 if it cannot be executed, 128 plus the number of a
+  // signal, 124 after the timeout (zero: none): SIGTERM first, SIGKILL 2 s later. Errors:
+  // kUnavailable if no process can be started, or the directory cannot be entered.
   Result<int> run(const ElementStart& start, Duration timeout);
-  // Whether somebody's signal() found the last one running: then it has not done its work, whatever
-  // its exit code says.
+  // True if a signal() found the last command running: then it has not done its work, whatever its
+  // exit code.
   bool was_interrupted() const;
 
  private:

@@ -1,6 +1,6 @@
-// Fetching over HTTP with Range: first the index entry of our partition, then the bytes that it
-// names. `Fetcher::fetch_one` is one map's; `fetch_share` runs four of them side by side. Download
-// knows how much of one map's share is here and right.
+// Fetches over HTTP with Range: first the index entry of our partition, then its bytes.
+// `Fetcher::fetch_one` fetches one map's share; `fetch_share` runs four of them in parallel.
+// Download knows how much of one map's share is here and valid.
 
 #include "frameworks/batch/executor/fetch.h"
 
@@ -27,27 +27,27 @@ constexpr size_t kThreads = 4;
 constexpr std::array<int, 3> kRetryAfterMillis = {200, 500, 1'000};
 constexpr auto kConnectsIn = std::chrono::seconds(3);
 constexpr int kSilentTriesMax = 2;
-constexpr int kPollMillis = 200;  // between two looks at whether it is stopped
+constexpr int kPollMillis = 200;  // between two checks whether it is stopped
 
 using Clock = std::chrono::steady_clock;
 
 enum class Trial { kDone, kAgain, kSilent, kNever, kNoAgent };
 
-// What all threads have received of each agent.
+// The bytes that all threads have received from each agent.
 using BytesOfAgents = std::vector<std::atomic<int64_t>>;
 
 std::string id_of(const FetchPlan& plan, uint32_t map, uint32_t attempt) {
   return to_task_id({.job = plan.job, .number = map, .attempt = attempt}).str();
 }
 
-// One map's share on its way to disk. Of blocks each is checked as it comes, and a further try goes
-// on behind the last that was right; plain lines are checked when all are here.
+// One map's share on its way to disk. Each block is checked as it comes, and a further try
+// continues after the last valid block; plain lines are checked when all are here.
 class Download {
  public:
   Download(const IndexEntry& entry, uint32_t partition, Fd file)
       : entry_(entry), partition_(partition), file_(std::move(file)) {}
 
-  // Back behind what is right; where in map.out to go on.
+  // Cuts the file after the valid bytes; returns the place in map.out at which to continue.
   Result<int64_t> begin() {
     header_.clear();
     in_block_ = 0;
@@ -63,7 +63,7 @@ class Download {
   int64_t missing() const { return entry_.length - here_; }
   int64_t right() const { return right_; }
 
-  // Errors: kCorruption, and what the system says.
+  // Errors: kCorruption, and those of the system.
   Result<void> take(std::string_view piece) {
     if (static_cast<int64_t>(piece.size()) > missing()) {
       return Error::corruption("the answer was too long");
@@ -82,7 +82,7 @@ class Download {
     }
     return {};
   }
-  // Behind the last piece. Errors: kCorruption.
+  // Call it after the last piece. Errors: kCorruption.
   Result<void> end() const {
     if (missing() != 0 || in_block_ != 0 || !header_.empty()) {
       return Error::corruption("the answer was too short");
@@ -94,7 +94,7 @@ class Download {
   }
 
  private:
-  // Removes from `piece` what belongs to the block that is coming.
+  // Removes the part of the present block from `piece`.
   Result<void> take_of_block(std::string_view& piece) {
     if (header_.size() < kBlockHeaderBytes) {
       const size_t size = std::min(kBlockHeaderBytes - header_.size(), piece.size());
@@ -129,11 +129,11 @@ class Download {
   Fd file_;
   int64_t right_ = 0;    // of the bytes here, those of whole blocks
   int64_t here_ = 0;     // bytes in the file
-  int64_t records_ = 0;  // of what is right
+  int64_t records_ = 0;  // of the valid blocks
   Fnv1a64 whole_;        // as in the index
-  Fnv1a64 right_whole_;  // of what is right
-  std::string header_;   // of the block that is coming, as far as it is here
-  BlockHeader block_;    // the same, once all of it is here
+  Fnv1a64 right_whole_;  // of the valid blocks
+  std::string header_;   // of the present block, as far as it is here
+  BlockHeader block_;    // the same, when all of it is here
   size_t in_block_ = 0;  // of its stored bytes
   Fnv1a64 sum_;
 };
@@ -163,7 +163,7 @@ class Fetcher {
       if (one.error || one.trial == Trial::kDone || one.trial == Trial::kNever || stopped_.load()) {
         return one;
       }
-      // An agent may be busy with others, or with us.
+      // The agent may be busy with others, or with us.
       if (const int64_t now = received.load(); now != received_before) {
         received_before = now;
         silent_tries = 0;
@@ -172,7 +172,7 @@ class Fetcher {
         one.trial = Trial::kNoAgent;
         return one;
       }
-      // What brings something may break as often as it likes.
+      // A connection that brings data may break any number of times.
       if (download && download->right() > right) round = 0;
       if (round == kRetryAfterMillis.size()) return one;
       std::this_thread::sleep_for(std::chrono::milliseconds(kRetryAfterMillis[round]));
@@ -180,13 +180,13 @@ class Fetcher {
   }
 
  private:
-  // Where an agent serves the files of one map task.
+  // The address of the files of one map task.
   struct Place {
     HttpPlace agent = {};
     std::string folder = {};
   };
 
-  // Where a response's bytes go: a string or a download, never more than was asked for.
+  // The target of a response's bytes, a string or a download; never more than was asked for.
   struct Sink {
     int64_t room = 0;
     std::atomic<int64_t>* received = nullptr;
@@ -233,9 +233,9 @@ class Fetcher {
     return one;
   }
 
-  // sink.room bytes from `offset` on.
+  // Gets sink.room bytes from `offset` on.
   One get(const Place& base, std::string_view file, int64_t offset, Sink& sink) {
-    Clock::time_point last = Clock::now();  // that something was heard
+    Clock::time_point last = Clock::now();  // time of the last data
     Result<HttpGet> get = HttpGet::start(
         base.agent, percent_encoded(base.folder + std::string(file)),
         [&sink, &last](std::string_view piece) {
@@ -267,8 +267,8 @@ class Fetcher {
     }
     const int status = get->answer().status();
     if (status >= 300) {
-      // The agent answers and does not have it: asking again does not help.
-      // Unless its token is over.
+      // The agent answers and does not have the file, so a retry does not help, unless its token
+      // has expired.
       constexpr int kUnauthorized = 401;
       const bool is_final = status >= 400 && status < 500 && status != kUnauthorized;
       return {.trial = is_final ? Trial::kNever : Trial::kAgain,
@@ -301,7 +301,7 @@ class Fetcher {
   IndexEntry entry_ = {};  // of the map that is being fetched
 };
 
-// What the threads share.
+// The shared state of the threads.
 class Share {
  public:
   Share(const FetchPlan& plan, const std::atomic<bool>& stopped)

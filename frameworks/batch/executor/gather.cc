@@ -19,7 +19,7 @@
 namespace proffer::batch {
 namespace {
 
-// Written aside, and put in place at once.
+// Written under a temporary name, and put in place atomically.
 Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& ends) {
   const std::string aside = work.common.output + "/_temporary/index.tsv";
   Result<Fd> file = open_to_write(aside, 0666);
@@ -41,10 +41,10 @@ Result<void> write_index(const GatherWork& work, const std::vector<KeptEnd>& end
   return {};
 }
 
-// The files of a lane that hold output.
+// The output files of a lane.
 constexpr LaneFile kOutputFiles[] = {LaneFile::kStdout, LaneFile::kStderr};
 
-// A part of a file as a file of its own, put in place at once.
+// Copies a part of a file to a new file, and puts it in place atomically.
 Result<void> copy_part(const std::string& from, int64_t offset, int64_t length,
                        const std::string& aside, const std::string& to) {
   Result<Fd> source = open_to_read(from);
@@ -59,7 +59,7 @@ Result<void> copy_part(const std::string& from, int64_t offset, int64_t length,
     const auto wanted = std::min<int64_t>(length, std::ssize(buffer));
     const Result<size_t> got = read_some(source->get(), buffer.data(), static_cast<size_t>(wanted));
     if (!got) return got.error();
-    if (*got == 0) break;  // A command has cut the file.
+    if (*got == 0) break;  // a command has cut the file
     const WriteOutcome written = write_all(copy->get(), std::string_view(buffer).substr(0, *got));
     if (written.error) return *written.error;
     length -= static_cast<int64_t>(*got);
@@ -71,8 +71,8 @@ Result<void> copy_part(const std::string& from, int64_t offset, int64_t length,
   return system_error(text("putting ", quoted(to), " in place"), errno);
 }
 
-// Gives the only element of a job a lane of its own, and `only` points to it afterwards. The output
-// of attempts that were cut off is in other lanes, which are removed later. The output of attempts
+// Gives the only element of a job its own lane; `only` points to it afterwards. The output of
+// attempts that were cut off is in other lanes, which are removed later. The output of attempts
 // that failed may be in the same lane, before that of the attempt that counts.
 Result<void> give_own_lane(const GatherWork& work, const std::vector<uint32_t>& lanes,
                            KeptEnd& only) {
@@ -91,8 +91,7 @@ Result<void> give_own_lane(const GatherWork& work, const std::vector<uint32_t>& 
     is_alone &= !error && *part.offset == 0 && size == static_cast<uintmax_t>(part.length);
   }
   if (is_alone || lanes.empty()) return {};
-  const uint32_t own =
-      lanes.back() + 1;  // Attempts at this work that run beside it choose the same.
+  const uint32_t own = lanes.back() + 1;  // parallel attempts at this work choose the same lane
   for (const Part& part : parts) {
     Result<void> copied =
         copy_part(lane_path(output, part.file, only.lane), *part.offset, part.length,
@@ -105,7 +104,7 @@ Result<void> give_own_lane(const GatherWork& work, const std::vector<uint32_t>& 
   return {};
 }
 
-// A file that cannot be removed is in no index, so this tells no errors.
+// A file that cannot be removed is in no index, so errors are not reported.
 void remove_other_lanes(const std::string& output, const std::vector<uint32_t>& lanes,
                         uint32_t kept) {
   for (const uint32_t lane : lanes) {
@@ -115,7 +114,7 @@ void remove_other_lanes(const std::string& output, const std::vector<uint32_t>& 
   }
 }
 
-// The lane of its own that an earlier attempt at this work has given the only element.
+// The lane that an earlier attempt at this work gave to the only element.
 Result<std::optional<uint32_t>> own_lane(const std::string& output) {
   const Result<bool> has_index = is_there(results_path(output));
   if (!has_index) return has_index.error();
@@ -130,7 +129,7 @@ Result<std::optional<uint32_t>> own_lane(const std::string& output) {
     const auto result = parse_results_line(**line);
     if (!result) return result.error();
     if (!*result) continue;
-    // No task has written there.
+    // no task has written there
     const uint32_t lane = (*result)->lane;
     const Result<bool> is_of_task = is_there(lane_path(output, LaneFile::kIndex, lane));
     if (!is_of_task) return is_of_task.error();
@@ -175,8 +174,8 @@ Result<void> gather(const GatherWork& given, TaskResult& result) {
                text("the output ", quoted(given.common.output), " belongs to another job"))
         .with_hint("the output directory must be the same on all agents");
   };
-  // The directory stays the same one if it gets another name meanwhile, even if this process stands
-  // still for long: the files that are checked below are the files that are changed.
+  // The directory stays the same if it is renamed meanwhile, even if this process stops for long:
+  // the files that are checked below are the files that are changed.
   const Result<bool> is_here = is_there(given.common.output);
   if (!is_here) return is_here.error();
   if (!*is_here && !given.commits) return {};
@@ -186,7 +185,7 @@ Result<void> gather(const GatherWork& given, TaskResult& result) {
   work.common.output = path_of(*pinned);
   const std::string& output = work.common.output;
   const std::string marker = output + "/_SUCCESS";
-  // An output that was made anew is not ours; what another attempt has finished, is.
+  // An output that was made anew is not ours; an output that another attempt finished is.
   const Result<bool> is_ours = is_there(plan_directory(output, work.common.plan));
   if (!is_ours) return is_ours.error();
   if (!*is_ours) {
@@ -218,7 +217,7 @@ Result<void> gather(const GatherWork& given, TaskResult& result) {
     const Result<uint32_t> lane = write_only(work, *lanes, ends->front());
     if (!lane) return lane.error();
     if (Result<void> ok = make_marker(marker); !ok) return ok;
-    // Behind the marker: without it the lanes are what a retry goes on with.
+    // After the marker: without the marker a retry continues with the lanes.
     remove_other_lanes(output, *lanes, *lane);
   } else {
     if (Result<void> ok = write_index(work, *ends); !ok) return ok;
@@ -227,7 +226,8 @@ Result<void> gather(const GatherWork& given, TaskResult& result) {
     }
   }
   if (work.keeps) return {};
-  // The plan goes first: an attempt that finds the index and no plan has nothing more to read.
+  // The plan is removed first: an attempt that finds the index and no plan has nothing more to
+  // read.
   remove_tree(plan_directory(output, work.common.plan));
   remove_scratch(output);
   return {};

@@ -15,11 +15,11 @@
 namespace proffer::batch {
 namespace {
 
-// Between two tries to keep an end.
+// Pauses between tries to store an end.
 constexpr std::chrono::milliseconds kPauses[] = {
     std::chrono::milliseconds(0), std::chrono::milliseconds(10), std::chrono::milliseconds(100),
     std::chrono::seconds(1),      std::chrono::seconds(3),       std::chrono::seconds(6)};
-// Room is taken so many bytes at a time: a block of most file systems.
+// Space is reserved in these units: a block of most file systems.
 constexpr int64_t kRoomBytes = 4'096;
 
 Result<Fd> open_file(const std::string& path, int flags) {
@@ -36,8 +36,8 @@ Result<int64_t> size_of(const Fd& file) {
   return static_cast<int64_t>(seen.st_size);
 }
 
-// Another task has it. If the file system has no locks, this is never true: the scheduler gives
-// each task a lane of its own, as far as it knows.
+// True if another task has it. Without locks in the file system it is always false: the scheduler
+// gives each task its own lane, as far as it knows.
 bool is_taken(const Fd& index) {
   return ::flock(index.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
@@ -48,7 +48,7 @@ bool is_empty(const std::string& path) {
 }
 
 bool is_tidy(const std::string& output, uint32_t lane, const Fd& index, int64_t size) {
-  // Nothing has ended there. A task that was killed may have written nevertheless.
+  // No element has ended there. A task that was killed may have written nevertheless.
   if (size == 0) {
     return is_empty(lane_path(output, LaneFile::kStdout, lane)) &&
            is_empty(lane_path(output, LaneFile::kStderr, lane));
@@ -72,7 +72,7 @@ Result<void> sync(const Fd& file) {
 
 Result<Lane> Lane::open(const std::string& output, uint32_t first) {
   for (uint32_t lane = first; lane < first + kElementsMax; ++lane) {
-    // Half an entry is written again at its place, so this one is not for appending.
+    // A partial entry is written again at its place, so the file is not opened for appending.
     Result<Fd> index = open_file(lane_path(output, LaneFile::kIndex, lane), 0);
     if (!index) return std::move(index).error();
     if (is_taken(*index)) continue;
@@ -98,14 +98,14 @@ Result<void> Lane::measure() {
 }
 
 Result<void> Lane::begin() {
-  // For the end, and for the mark behind it.
+  // For the end, and for the mark after it.
   const int64_t wanted = index_bytes_ + 2 * static_cast<int64_t>(kElementEndBytes);
   if (room_until_ < wanted) {
     int failed = -1;
     do {
       failed = ::fallocate(index_.get(), FALLOC_FL_KEEP_SIZE, index_bytes_, kRoomBytes);
     } while (failed != 0 && errno == EINTR);
-    // Some file systems cannot promise room.
+    // Some file systems cannot reserve space.
     if (failed != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL) {
       return system_error("reserving space for the end of an element in the output directory",
                           errno);
@@ -115,7 +115,7 @@ Result<void> Lane::begin() {
   return measure();
 }
 
-// All of it at its place, whatever an earlier try has left there.
+// Writes all of it at its place, over the rest of an earlier try.
 Result<void> Lane::put(const ElementEnd& end) {
   const std::string bytes = encode_element_end(end);
   for (size_t at = 0; at < bytes.size();) {
@@ -162,7 +162,7 @@ Result<void> Lane::close() {
       if (Result<void> ok = sync(*file); !ok) return ok;
     }
   }
-  // Without the mark nobody goes on here, and nothing is lost.
+  // Without the mark no task continues in this lane, and nothing is lost.
   (void)put({.position = kTidyMark});
   return {};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where elements of an array put what they write, and how they ended: the lanes of the job's output
+// The files for the output of an array's elements and for their ends: the lanes of the job's output
 // directory (ElementEnd in work.h).
 
 #include <cstdint>
@@ -12,28 +12,26 @@
 
 namespace proffer::batch {
 
-// A lane that is ours alone until the process ends or it is closed.
+// A lane that belongs to this process until the process ends or the lane is closed.
 class Lane {
  public:
-  // The first lane from `first` on that no other task has, and that was left tidy: processes that
-  // outlive a killed task may still write into its lane. Errors: kUnavailable from the
-  // system.
+  // Opens the first lane from `first` on that no other task has, and that was left tidy: processes
+  // that outlive a killed task may still write into its lane. Errors: kUnavailable from the system.
   static Result<Lane> open(const std::string& output, uint32_t first);
 
   int out() const { return out_.get(); }
   int err() const { return err_.get(); }
-  // Before an element begins: takes the room for its end, so that a disk that is full by then has
-  // it. Errors: kUnavailable from the system; the element must not begin.
+  // Call it before an element begins: it reserves space for the element's end, so that a disk that
+  // is full by then has it. Errors: kUnavailable from the system; the element must not begin.
   Result<void> begin();
-  // The element has ended. From here on its end is kept, also if this process is killed. `end` gets
-  // the place of its output. A write that fails is tried again for some seconds.
-  // Errors: kUnavailable from
-  // the system: nobody will find this end.
+  // Stores the end of an element, which survives even if this process is killed afterwards. `end`
+  // receives the place of its output. A failed write is retried for some seconds. Errors:
+  // kUnavailable from the system: this end is lost.
   Result<void> keep(ElementEnd& end);
-  // The end of what the last element wrote to standard error, at most so many bytes.
+  // The end of the last element's standard error, at most this many bytes.
   std::string stderr_tail(const ElementEnd& end, size_t bytes_max) const;
-  // All is on disk, and another may go on here. Errors: kUnavailable from the system: ends that
-  // were kept may be gone, as on NFS if the disk is full.
+  // Writes everything to disk; another task may then continue in the lane. Errors: kUnavailable
+  // from the system: stored ends may be lost, as on NFS if the disk is full.
   Result<void> close();
 
  private:
@@ -46,7 +44,7 @@ class Lane {
   Result<void> put(const ElementEnd& end);
 
   Fd index_;
-  int64_t index_bytes_ = 0;  // of whole entries; the next one's place
+  int64_t index_bytes_ = 0;  // of whole entries; the place of the next one
   int64_t room_until_ = 0;   // of the index
   Fd out_;
   Fd err_;

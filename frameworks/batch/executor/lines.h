@@ -1,6 +1,6 @@
 #pragma once
 
-// Lines on their way through a task, each with the partition that it belongs to.
+// Streams of lines within a task, each line with its partition.
 
 #include <cstdint>
 #include <string_view>
@@ -13,21 +13,21 @@ namespace proffer::batch {
 class LineSink {
  public:
   virtual ~LineSink() = default;
-  // A line without its newline. False: the sink wants no further lines, which is no error.
+  // Takes a line without its newline. False: the sink wants no further lines, which is no error.
   virtual Result<bool> put(uint32_t partition, std::string_view line) = 0;
 };
 
 class LineSource {
  public:
   virtual ~LineSource() = default;
-  // Goes to the next line, the first one at first. False at the end.
+  // Moves to the first or next line. False at the end.
   virtual Result<bool> next() = 0;
-  // Of the line that next() went to; views that it ends.
+  // Partition and text of the present line. The views are valid until the next call.
   virtual uint32_t partition() const = 0;
   virtual std::string_view line() const = 0;
 };
 
-// Of one line against others of the same task: by partition, then by key. For one KeyRule.
+// Orders lines of the same task: by partition, then by key. For one KeyRule.
 class LineOrder {
  public:
   explicit LineOrder(const KeyRule& rule) : rule_(rule) {}

@@ -1,4 +1,4 @@
-// The executor of batch: one task, beside a loop that keeps in touch with the agent.
+// The executor of batch: one task, beside an event loop that keeps the session with the agent.
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMessageBytesMax = 1'000;
 constexpr Duration kShutdownGrace = seconds(2);
 
-// What the agent gave, but for what only this executor may know.
+// The agent's variables, except those that only this executor may know.
 std::map<std::string, std::string> given_environment() {
   constexpr std::array<std::string_view, 6> kSecrets = {
       "PROFFER_AGENT_SOCKET",   "PROFFER_EXECUTOR_ID", "PROFFER_EXECUTOR_RUN",
@@ -50,7 +50,7 @@ std::string variable(const char* name) {
 class BatchExecutor {
  public:
   BatchExecutor() {
-    // Writing to a command that has read enough is an error value, not a signal.
+    // Writing to a command that reads no more is an error value, not a signal.
     ::signal(SIGPIPE, SIG_IGN);
     executor_.on_task([this](const proto::RunTask& task) { on_task(task); });
     executor_.on_kill(
@@ -151,8 +151,8 @@ class BatchExecutor {
     stop(grace.value_or(grace_));
   }
 
-  // Everything in our process group but us, and the command of an array's element: first asked,
-  // then made to end.
+  // Ends all processes in our process group except this one, and the command of an array's element:
+  // first SIGTERM, then SIGKILL.
   void stop(Duration grace) {
     stopped_ = true;
     signal_all(SIGTERM);
@@ -171,8 +171,8 @@ class BatchExecutor {
       stop(kShutdownGrace);
     else
       executor_.finish();
-    // Should the end not come by itself (an agent that does not acknowledge, a file system that
-    // does not answer), it comes anyway.
+    // If the end does not come by itself (an agent that does not acknowledge, a file system that
+    // does not answer), it is forced.
     executor_.after(kShutdownGrace * 2, [this] {
       signal_all(SIGKILL);
       ::_exit(1);
@@ -185,7 +185,7 @@ class BatchExecutor {
   std::atomic<bool> stopped_ = false;
   std::string told_status_;
   std::mutex status_mutex_;
-  std::string status_;  // that the command reported last; guarded by the mutex
+  std::string status_;  // the last reported status; guarded by the mutex
   std::atomic<int64_t> done_ = 0;
   ElementGroup group_;
   bool busy_ = false;
@@ -198,7 +198,7 @@ class BatchExecutor {
 }  // namespace proffer::batch
 
 int main() {
-  // Our children are found by their process group: it has to be our own.
+  // Our children are found by their process group, so it has to be our own.
   if (::getpgrp() != ::getpid()) ::setpgid(0, 0);
   proffer::batch::BatchExecutor executor;
   return executor.run();

@@ -1,5 +1,5 @@
-// A map task: chunks → mapper → partition → sort, by way of the combiner → map.out and map.index.
-// `run_map` is the story; nothing grows with the input but the runs of the sort, which are files.
+// A map task: chunks → mapper → partition → sort (with the combiner) → map.out and map.index. Read
+// `run_map` first. Only the runs of the sort grow with the input, and they are files.
 
 #include <algorithm>
 #include <thread>
@@ -19,7 +19,7 @@
 namespace proffer::batch {
 namespace {
 
-// What sorts the mapper's lines, by way of a combiner if there is one.
+// Sorts the mapper's lines, through a combiner if there is one.
 class MapSort {
  public:
   MapSort(const MapWork& work, const TaskSetting& setting, const Split& split, int stderr_fd) {
@@ -42,7 +42,7 @@ class MapSort {
   Result<void> finish(LineSink& out) {
     return plain_ ? plain_->finish(out) : combining_->finish(out);
   }
-  // A line that is too long is so for each attempt at the same input.
+  // A line that is too long is so in each attempt at the same input.
   TaskTrouble trouble_of(const Error& error) const {
     if (combining_ && combining_->trouble()) return *combining_->trouble();
     TaskTrouble trouble{.message = error.message()};
@@ -55,7 +55,7 @@ class MapSort {
   std::optional<CombiningSort> combining_;
 };
 
-// Writes the split's lines to the mapper, on a thread of its own.
+// Writes the split's lines to the mapper, on a separate thread.
 class Feeder {
  public:
   Feeder(const Split& split, Fd to, const TaskSetting& setting)
@@ -80,7 +80,7 @@ class Feeder {
   int64_t bytes() const { return bytes_; }
 
  private:
-  // Whether to go on. A mapper that has read enough is no error.
+  // True to continue. A mapper that reads no more is no error.
   bool feed(const Chunk& chunk) {
     ChunkRecords records(chunk, split_.format);
     Result<std::unique_ptr<InputReader>> reader = InputReader::open(chunk, records.begin());
@@ -132,12 +132,12 @@ class Feeder {
   const TaskSetting& setting_;
   std::thread thread_;
   std::optional<Error> error_;
-  int64_t read_ = 0;  // of the files of chunks that are done
+  int64_t read_ = 0;  // of the files of finished chunks
   int64_t records_ = 0;
   int64_t bytes_ = 0;
 };
 
-// From the mapper's lines to the sort.
+// Passes the mapper's lines to the sort.
 Result<void> partition_lines(int from, LineSink& to, const MapWork& work, TaskResult& result) {
   LineReader lines(from);
   for (;;) {
@@ -150,7 +150,7 @@ Result<void> partition_lines(int from, LineSink& to, const MapWork& work, TaskRe
   }
 }
 
-// From the sorted lines to the two files.
+// Writes the sorted lines to the two files.
 Result<void> write_map_output(const MapWork& work, const TaskSetting& setting, MapSort& sort,
                               TaskResult& result) {
   Result<Fd> file = open_to_write(text(setting.sandbox, "/map.out"));
@@ -181,7 +181,7 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   if (!entry) return trouble(entry.error());
   const Result<Split> split = decode_split(*entry);
   if (!split) return trouble(split.error());
-  const bool is_last = work.reducers == 0;  // The job has no reducers: our output is its output.
+  const bool is_last = work.reducers == 0;  // the job has no reducers: this output is the result
   result.http_address = setting.agent.serves_other_machines ? source_of_agent(setting.agent.name)
                                                             : setting.agent.http_address;
   if (!is_last && result.http_address.empty()) {
@@ -206,11 +206,11 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   const Result<void> passed =
       is_last ? write_part(work.common, setting, from_mapper->read.get(), result)
               : partition_lines(from_mapper->read.get(), sort.sink(), work, result);
-  if (!passed) signal_group(SIGKILL);  // They may be waiting for us to read on.
+  if (!passed) signal_group(SIGKILL);  // they may be waiting for us to continue reading
   from_mapper->read.reset();
   const ExitStatus mapped = mapper->wait();
   feeder.join();
-  // What the mapper makes of the half of a damaged file is not its fault.
+  // The mapper is not at fault if it received only a part of a damaged file.
   if (feeder.error() && feeder.error()->code() == ErrorCode::kCorruption) {
     return TaskTrouble{.message = feeder.error()->message(), .blame = Blame::kInput};
   }
@@ -222,7 +222,7 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   if (feeder.error()) return trouble(*feeder.error());
   result.records_in = feeder.records();
   result.bytes_in = feeder.bytes();
-  // What stopped has not seen all of its input, whatever its exit code says.
+  // A stopped command has not seen all of its input, whatever its exit code.
   if (setting.stopped->load()) return TaskTrouble{.message = "the task was killed"};
   if (is_last) {
     if (Result<void> ok = commit_part(work.common, setting); !ok) return trouble(ok.error());

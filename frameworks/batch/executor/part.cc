@@ -1,4 +1,4 @@
-// A part of the job's output: written under _temporary/<task>/, then put in place at once.
+// A part of the job's output: written under _temporary/<task>/, then put in place atomically.
 
 #include <algorithm>
 
@@ -48,7 +48,7 @@ Result<void> write_part(const WorkCommon& common, const TaskSetting& setting, in
     if (*got == 0) break;
     if (Result<void> ok = put(std::string_view(buffer.data(), *got)); !ok) return ok;
   }
-  // Parts are concatenated: the next one's first line must not continue our last.
+  // Parts are concatenated, so the next one's first line must not continue our last.
   if (last != '\n') {
     if (Result<void> ok = put("\n"); !ok) return ok;
   }
@@ -63,16 +63,16 @@ Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting) {
   const std::string directory = attempt_directory(common, setting);
   const std::string aside = text(directory, "/", name);
   const std::string place = text(common.output, "/", name);
-  // A job whose directory was set aside meanwhile may have left its place to another.
+  // If the job's directory was set aside meanwhile, its place may belong to another job.
   if (::access(plan_directory(common.output, common.plan).c_str(), F_OK) != 0) {
     return system_error(text("looking for the job's plan in ", quoted(common.output)), errno);
   }
-  // A link does not replace: the first attempt that got here stays, also if its update was lost.
+  // A link does not replace: the first attempt here stays, even if its update was lost.
   if (::link(aside.c_str(), place.c_str()) != 0 && errno != EEXIST) {
     const bool no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ||
                           errno == EMLINK || errno == EXDEV;
     if (!no_links) return system_error(text("putting ", quoted(place), " in place"), errno);
-    // A file system without links: the last one stays; they are the same for a command that is a
+    // A file system without links: the last attempt stays. All are equal if the command is a
     // function of its input.
     if (::rename(aside.c_str(), place.c_str()) != 0) {
       return system_error(text("putting ", quoted(place), " in place"), errno);

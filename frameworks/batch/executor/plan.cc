@@ -1,4 +1,4 @@
-// The job's plan, as its tasks read it, and what its last task does.
+// How tasks read the job's plan, and the work of the last task.
 
 #include "frameworks/batch/core/plan.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All of these bytes of a file; fewer are kCorruption.
+// All these bytes of a file; fewer are kCorruption.
 Result<std::string> read_at(const std::string& path, int64_t offset, size_t size) {
   Result<Fd> file = open_to_read(path);
   if (!file) return std::move(file).error();
@@ -41,7 +41,7 @@ Result<std::string> read_at(const std::string& path, int64_t offset, size_t size
 
 Result<void> move_directory(const std::string& from, const std::string& to) {
   int failed = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
-  if (failed != 0 && errno == EINVAL) {  // The file system does not know the flag.
+  if (failed != 0 && errno == EINVAL) {  // the file system does not support the flag
     const Result<bool> is_taken = is_there(to);
     if (!is_taken) return is_taken.error();
     failed = *is_taken ? -1 : ::rename(from.c_str(), to.c_str());
@@ -92,7 +92,7 @@ std::string path_of(const Fd& directory) { return text("/proc/self/fd/", directo
 void remove_scratch(const std::string& output) {
   const std::string scratch = output + "/_temporary";
   Result<std::vector<std::string>> names = names_in(scratch);
-  if (!names) names = names_in(scratch);  // What fails once would leave it for ever.
+  if (!names) names = names_in(scratch);  // A failure would leave it behind forever.
   if (!names) return;
   for (const std::string& name : *names) {
     if (name.starts_with("plan-")) return;
@@ -107,8 +107,8 @@ Result<void> commit_output(const EndWork& work) {
   const Result<bool> has_plan = is_there(plan_directory(from, plan));
   if (!has_plan) return has_plan.error();
   const bool is_aside = from != output && *has_plan;
-  // The directory stays the same one if it gets another name meanwhile, even if this process stands
-  // still for long: the files that are checked below are the files that are changed.
+  // The directory stays the same if it is renamed meanwhile, even if this process stops for long:
+  // the files that are checked below are the files that are changed.
   Result<Fd> pinned = open_directory(is_aside ? from : output);
   if (!pinned) return std::move(pinned).error();
   const std::string directory = path_of(*pinned);
@@ -117,7 +117,7 @@ Result<void> commit_output(const EndWork& work) {
   if (!is_ours) return is_ours.error();
   const Result<bool> has_marker = is_there(marker);
   if (!has_marker) return has_marker.error();
-  if (!*is_ours && *has_marker) {  // Another attempt has done it, or most of it.
+  if (!*is_ours && *has_marker) {  // another attempt has done it, or most of it
     remove_scratch(directory);
     return {};
   }
@@ -148,7 +148,7 @@ Result<void> commit_output(const EndWork& work) {
   const int fd = ::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return system_error(text("making ", quoted(output + "/_SUCCESS")), errno);
   ::close(fd);
-  // What a task that was given up has there is of no use; what cannot be removed does no harm.
+  // The files of abandoned tasks are useless; those that cannot be removed do no harm.
   remove_tree(directory + "/_temporary");
   return {};
 }
@@ -168,7 +168,7 @@ Result<void> remove_output(const EndWork& work) {
   if (!*is_ours) return {};
   const Result<std::vector<std::string>> names = names_in(output);
   if (!names) return names.error();
-  // The plan goes last: what another attempt has to go on with is still known to be ours.
+  // The plan goes last, so that another attempt still recognises the rest as ours.
   std::error_code error;
   for (const std::string& name : *names) {
     if (name != "_temporary") fs::remove_all(text(output, "/", name), error);
@@ -176,7 +176,7 @@ Result<void> remove_output(const EndWork& work) {
   }
   if (!error) fs::remove_all(output + "/_temporary", error);
   if (!error) fs::remove(output, error);
-  // A task that cannot be reached may be writing there.
+  // A task that is unreachable may be writing there.
   if (!error || error == std::errc::no_such_file_or_directory) return {};
   return Error::unavailable(text("removing ", quoted(output), ": ", error.message()));
 }

@@ -1,5 +1,5 @@
-// The first task of a job that is planned in the cluster: `make_plan`. Attempts at it may run at
-// the same time: the plan of the first one counts, and each of them tells what that says.
+// The first task of a job that is planned in the cluster: `make_plan`. Attempts may run at the same
+// time: the plan of the first one counts, and all return its result.
 
 #include <filesystem>
 #include <system_error>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What nobody can mend by trying again.
+// A failure that no retry can help.
 TaskTrouble hopeless(const Error& error) {
   return {.message = error.message(), .blame = Blame::kInput};
 }
@@ -113,7 +113,7 @@ std::optional<TaskTrouble> plan_in(const std::string& directory, const PlanWork&
   }
   const std::string own = text(made, "-", work.common.attempt);
   std::error_code ignored;
-  fs::remove_all(own, ignored);  // of an attempt of this number that an agent has launched twice
+  fs::remove_all(own, ignored);  // of an attempt that an agent launched twice
   if (auto wrong = write_plan(*request, hosts, order, own)) return wrong;
   const Result<void> moved = move_directory(own, made);
   if (!moved && moved.error().code() != ErrorCode::kAlreadyExists) return trouble(moved.error());
@@ -171,7 +171,7 @@ Result<void> copy_plan(const fs::path& model, const fs::path& plan) {
   return {};
 }
 
-// Puts a copy of a schedule's plan where the job's directory waits, at once.
+// Puts a copy of a schedule's plan atomically where the job's directory waits.
 std::optional<TaskTrouble> copy_model(const PlanWork& work) {
   const Result<bool> has_model = is_there(work.model);
   if (!has_model) return trouble(has_model.error());
@@ -182,7 +182,7 @@ std::optional<TaskTrouble> copy_model(const PlanWork& work) {
   const std::string own = text(work.common.output, "-", work.common.attempt);
   const std::string plan = plan_directory(own, work.common.plan);
   std::error_code error;
-  fs::remove_all(own, error);  // of an attempt of this number that an agent has launched twice
+  fs::remove_all(own, error);  // from an attempt with this number that an agent has launched twice
   fs::create_directories(plan, error);
   std::optional<TaskTrouble> wrong;
   if (error) {
@@ -239,7 +239,7 @@ std::optional<TaskTrouble> make_plan(const PlanWork& work, PlanResult& result) {
   const std::string told = made_plan(placed) + "/result";
   const Result<bool> is_told = is_there(told);
   if (!is_told) return trouble(is_told.error());
-  if (!*is_told) return std::nullopt;  // Its plan was known before.
+  if (!*is_told) return std::nullopt;  // its plan was known before
   const Result<std::string> bytes = read_file(told, kPlanResultBytesMax);
   if (!bytes) return trouble(bytes.error());
   const Result<PlanResult> read = decode_plan_result(*bytes);

@@ -1,4 +1,4 @@
-// The system's calls with their errors as values.
+// System calls with their errors as values.
 
 #include "frameworks/batch/executor/posix.h"
 
@@ -169,7 +169,7 @@ Result<Child> Child::start(const std::vector<std::string>& argv,
 
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  // All of ours are above 2 and closed by exec; dup2 gives copies that are not.
+  // All our descriptors are above 2 and closed by exec; dup2 makes copies that are not.
   CHECK(in > 2 && out > 2 && err > 2) << "standard descriptors must be open in an executor";
   ::posix_spawn_file_actions_adddup2(&actions, in, 0);
   ::posix_spawn_file_actions_adddup2(&actions, out, 1);
@@ -260,7 +260,7 @@ StderrTail::StderrTail(Fd read, size_t bytes_max, bool reports,
 }
 
 void StderrTail::pass_on(std::string_view bytes) {
-  // What the sandbox's file cannot take is no reason to stop the command.
+  // A write error of the sandbox's file must not stop the command.
   (void)write_all(STDERR_FILENO, bytes);
   tail_ += bytes;
   if (tail_.size() > bytes_max_) tail_.erase(0, tail_.size() - bytes_max_);

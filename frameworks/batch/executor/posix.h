@@ -1,6 +1,6 @@
 #pragma once
 
-// Descriptors, pipes, children and buffered lines: what tasks need of the system.
+// Descriptors, pipes, children and buffered lines: the system calls that tasks use.
 
 #include <cstdint>
 #include <functional>
@@ -42,13 +42,13 @@ class Fd {
 };
 
 Result<Fd> open_to_read(const std::string& path);
-// Empties or creates it.
+// Empties the file, or creates it.
 Result<Fd> open_to_write(const std::string& path, mode_t mode = 0644);
 
-// Whether there is a file or directory of this name. Errors: kUnavailable if that cannot be known:
-// what is taken for absent is made anew, or left lying.
+// True if there is a file or directory of this name. Errors: kUnavailable if this cannot be
+// determined: a wrong "absent" would make it anew, or leave it behind.
 Result<bool> is_there(const std::string& path);
-// Removes the whole tree, as far as that can be done. A removal that fails is tried again.
+// Removes as much of the tree as possible. A failed removal is retried.
 void remove_tree(const std::string& path);
 
 struct Pipe {
@@ -57,14 +57,14 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
-// All of it. `closed` if the reader went away (EPIPE), which may be fine.
+// Writes all of it. `closed`: the reader has gone (EPIPE), which may be fine.
 struct WriteOutcome {
   bool closed = false;
   std::optional<Error> error = {};
   bool ok() const { return !closed && !error; }
 };
 WriteOutcome write_all(int fd, std::string_view bytes);
-// At most `size` bytes, appended to nothing: the buffer is overwritten. Zero at the end.
+// Reads at most `size` bytes; the buffer is overwritten. Zero at the end.
 Result<size_t> read_some(int fd, char* buffer, size_t size);
 
 // Collects small writes.
@@ -85,15 +85,15 @@ class LineReader {
  public:
   explicit LineReader(int fd, size_t buffer_bytes = 256 * 1024)
       : fd_(fd), buffer_(buffer_bytes, '\0') {}
-  // The next line without its newline, a view that the next call ends; nothing at the end. A last
-  // line without a newline is a line. Errors: kUnavailable from the system, kResourceExhausted for
-  // a line of more than kLineBytesMax.
+  // Returns the next line without its newline, as a view that is valid until the next call; none at
+  // the end. A last line without a newline is a line. Errors: kUnavailable from the system,
+  // kResourceExhausted for a line of more than kLineBytesMax.
   Result<std::optional<std::string_view>> next();
 
  private:
   int fd_;
   std::string buffer_;
-  size_t begin_ = 0;  // of what is not yet given
+  size_t begin_ = 0;  // start of the bytes that are not yet returned
   size_t end_ = 0;
   bool at_end_ = false;
 };
@@ -102,14 +102,14 @@ class LineReader {
 
 struct ExitStatus {
   int code = 0;
-  int signal = 0;  // not zero: it ended by it
+  int signal = 0;  // not zero: it ended by this signal
   bool ok() const { return code == 0 && signal == 0; }
 };
 // "exited with 2", "was ended by signal 9 (Killed)".
 std::string to_text(const ExitStatus& status);
 
-// A child in the executor's own process group, so that the agent ends it with the executor. Ended
-// and reaped by its owner at the latest.
+// A child in the executor's own process group, so that the agent kills it with the executor. Its
+// destructor kills and reaps it.
 class Child {
  public:
   Child() = default;
@@ -117,8 +117,8 @@ class Child {
   Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
   Child& operator=(Child&& other) noexcept;
 
-  // argv[0] is searched for in $PATH of `environment` ("NAME=value"). Signals have their default
-  // actions in it. Descriptors 0, 1 and 2 are these; nothing else is inherited.
+  // Searches argv[0] in $PATH of `environment` ("NAME=value"). Signals have their default actions
+  // in the child. Descriptors 0, 1 and 2 are these; no others are inherited.
   static Result<Child> start(const std::vector<std::string>& argv,
                              const std::vector<std::string>& environment, int in, int out, int err);
   void kill(int signal) const;
@@ -128,14 +128,14 @@ class Child {
   pid_t pid_ = -1;
 };
 
-// Signals every process of our process group but us; nothing if the group is not our own.
+// Signals all processes of our process group except this one. Does nothing if the group is not our
+// own.
 void signal_group(int signal);
 
-// Passes a pipe on to our standard error and keeps the end of it, without what it reports if
-// `reports`.
+// Copies a pipe to our standard error and keeps its end; without the report lines if `reports`.
 class StderrTail {
  public:
-  // Each status that is reported goes to `on_status`, on a thread of its own.
+  // Each reported status is passed to `on_status`, on a separate thread.
   StderrTail(Fd read, size_t bytes_max, bool reports = false,
              std::function<void(const std::string&)> on_status = {});
   ~StderrTail() { join(); }
@@ -143,7 +143,7 @@ class StderrTail {
   StderrTail& operator=(const StderrTail&) = delete;
   // Waits until all writers have closed it.
   std::string join();
-  // After join().
+  // Call it after join().
   const Counters& counters() const { return lines_.counters(); }
 
  private:

@@ -1,5 +1,5 @@
-// A range of an array: its elements one after the other, each as a command of its own. `run_range`
-// is the story.
+// A range of an array: its elements one after the other, each a separate command. Read `run_range`
+// first.
 
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ int64_t micros_since(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
 }
 
-// The arguments of the range; empty texts for an array that has none.
+// The arguments of the range; empty texts for an array without arguments.
 Result<std::vector<std::string>> read_arguments(const RangeWork& work) {
   std::vector<std::string> arguments(work.count());
   if (work.common.maps == 0) return arguments;
@@ -42,7 +42,7 @@ bool accepts(const RangeWork& work, int32_t code) {
   return std::binary_search(work.ok.begin(), work.ok.end(), code);
 }
 
-// How elements of the range have ended in tasks that could not tell it; by place.
+// The ends of the range's elements in tasks that could not report them; by place.
 Result<std::map<uint32_t, ElementEnd>> look_back(const RangeWork& work) {
   std::map<uint32_t, ElementEnd> ends;
   if (!work.looks_back) return ends;
@@ -54,7 +54,7 @@ Result<std::map<uint32_t, ElementEnd>> look_back(const RangeWork& work) {
     const uint32_t place = end.position - work.first;
     const auto known = work.failures.find(place);
     const int64_t failures = known == work.failures.end() ? 0 : known->second;
-    if (!is_ok(end) && end.attempt <= failures) return;  // That one was told.
+    if (!is_ok(end) && end.attempt <= failures) return;  // that end was reported
     const auto [other, is_first] = ends.emplace(place, end);
     if (!is_first && !is_ok(other->second) && is_ok(end)) other->second = end;
   });
@@ -109,7 +109,7 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
     for (const auto& [name, value] : environment) {
       start.environment.push_back(text(name, "=", value));
     }
-    // What has ended is told, whatever keeps the next one from beginning.
+    // Ended elements are reported, even if the next one cannot begin.
     if (Result<void> ok = lane->begin(); !ok) {
       result.trouble = ok.error().message();
       break;
@@ -120,7 +120,7 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
       result.trouble = code.error().message();
       break;
     }
-    // One that did its work before it could be interrupted is not thrown away.
+    // The work of an element that succeeded before it was interrupted counts.
     if (setting.stopped->load() && (element.was_interrupted() || !accepts(work, *code))) {
       return killed();
     }
@@ -140,7 +140,7 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
     result.trouble = kept.error().message();
     break;
   }
-  // What may be gone is not told: the next task looks what is there.
+  // Ends that may be lost are not reported: the next task checks which exist.
   if (Result<void> ok = lane->close(); !ok && !result.lost_last) return trouble(ok.error());
   if (result.ended == 0) return TaskTrouble{.message = result.trouble};
   return std::nullopt;

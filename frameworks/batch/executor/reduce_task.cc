@@ -1,5 +1,5 @@
-// A reduce task: shares of all maps → merge → reducer → part of the output. `run_reduce` is the
-// story.
+// A reduce task: shares of all maps → merge → reducer → part of the output. Read `run_reduce`
+// first.
 
 #include <thread>
 
@@ -14,7 +14,7 @@
 namespace proffer::batch {
 namespace {
 
-// Passes lines on, and notes how many of all have gone by.
+// Passes lines on, and counts them for the progress.
 class CountedLines final : public LineSink {
  public:
   CountedLines(LineSink& to, int64_t records, const TaskSetting& setting)
@@ -32,8 +32,8 @@ class CountedLines final : public LineSink {
   int64_t count_ = 0;
 };
 
-// Merges the shares of all maps and writes the lines to the reducer, on a thread of its own. The
-// order of the maps stays among equal keys, whatever the number of files.
+// Merges the shares of all maps and writes the lines to the reducer, on a separate thread. Lines of
+// equal keys keep the order of the maps, for any number of files.
 class MergedFeeder {
  public:
   // `records`: of all runs.
@@ -56,7 +56,7 @@ class MergedFeeder {
   MergedFeeder(const MergedFeeder&) = delete;
   MergedFeeder& operator=(const MergedFeeder&) = delete;
 
-  // What went wrong; a reducer that has read enough is no error.
+  // The error, if any; a reducer that reads no more is no error.
   const Result<void>& join() {
     if (thread_.joinable()) thread_.join();
     return outcome_;

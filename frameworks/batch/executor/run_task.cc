@@ -1,5 +1,5 @@
-// What the tasks of a job have in common: the sandbox, the environment, standard error, the end.
-// Read `run_task` first.
+// The common parts of a job's tasks: the sandbox, the environment, standard error, the end. Read
+// `run_task` first.
 
 #include <algorithm>
 
@@ -20,8 +20,8 @@ std::vector<std::string> to_list(const std::map<std::string, std::string>& envir
   return list;
 }
 
-// The agent's, then the task's id and what is its `own`, then the job's, then its devices: the last
-// one counts.
+// The agent's variables, then the task's id and `own`, then the job's, then its devices: of equal
+// names the last one counts.
 std::map<std::string, std::string> environment_of(const WorkCommon& common,
                                                   const TaskSetting& setting,
                                                   const std::map<std::string, std::string>& own) {
@@ -40,7 +40,7 @@ std::map<std::string, std::string> element_environment(const WorkCommon& common,
   return environment_of(common, setting, {});
 }
 
-// By the names of Hadoop Streaming where it has them.
+// Uses the names of Hadoop Streaming where there are any.
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting,
                                              const Split* split) {
   const std::string number = std::to_string(common.number);
@@ -57,7 +57,7 @@ std::vector<std::string> command_environment(const WorkCommon& common, const Tas
 
 void note_done(const TaskSetting& setting, const Phase& phase, int64_t part, int64_t whole) {
   if (setting.done == nullptr || whole <= 0) return;
-  // In a thousandth of the phase: no product leaves 63 bits.
+  // In thousandths of the phase, so that no product exceeds 63 bits.
   const int64_t share = part >= whole ? 1'000 : part / std::max<int64_t>(whole / 1'000, 1);
   const int64_t done =
       phase.begin + (phase.end - phase.begin) * std::min<int64_t>(share, 1'000) / 1'000;
@@ -72,7 +72,7 @@ std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& s
   const std::vector<int32_t>& accepts = common.accepts;
   if (std::find(accepts.begin(), accepts.end(), status.code) != accepts.end()) return std::nullopt;
   switch (status.code) {
-    case 2:   // what shells, awk, grep and Python say of a command that they cannot read
+    case 2:   // used by shells, awk, grep and Python for a command that they cannot parse
     case 64:  // EX_USAGE
       trouble.blame = Blame::kCommand;
       trouble.message += " (usually: the command was used wrongly)";
@@ -159,7 +159,7 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
   std::optional<TaskTrouble> trouble =
       map != nullptr ? run_map(*map, setting, errors->write.get(), result)
                      : run_reduce(std::get<ReduceWork>(work), setting, errors->write.get(), result);
-  // What the command left in the background could hold the pipe open for ever.
+  // Background processes of the command could hold the pipe open forever.
   signal_group(SIGKILL);
   errors->write.reset();
   outcome.failure.stderr_tail = tail.join();

@@ -20,7 +20,7 @@ Result<void> write_file(const std::string& path, std::string_view content) {
   return {};
 }
 
-// The copy must be the file that was submitted; else the task fails.
+// Checks that the copy is the file that was submitted; else the task fails.
 Result<void> check_copy(const std::string& copy, const LargeFile& file) {
   struct stat seen = {};
   if (::stat(copy.c_str(), &seen) != 0) {
@@ -36,7 +36,7 @@ Result<void> check_copy(const std::string& copy, const LargeFile& file) {
            file.bytes, seen.st_size == file.bytes ? " with another modification time" : ""));
 }
 
-// Replaces the link of an earlier task of the same sandbox.
+// Replaces the link of an earlier task in the same sandbox.
 Result<void> link_to(const std::string& copy, const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return system_error(text("removing ", quoted(path)), errno);

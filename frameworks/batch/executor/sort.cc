@@ -1,4 +1,4 @@
-// External merge sort. `ExternalSort::put` fills the buffer, `spill` leaves it on disk as a run,
+// External merge sort. `ExternalSort::put` fills the buffer, `spill` writes it to disk as a run,
 // and `finish` merges the runs.
 
 #include "frameworks/batch/executor/sort.h"
@@ -15,11 +15,11 @@ namespace {
 
 constexpr size_t kMergeWidthMin = 8;
 constexpr size_t kMergeWidthMax = 128;  // of descriptors
-// Of key_prefix().
+// Bytes of key_prefix().
 constexpr size_t kPrefixBytes = 8;
-// Keys that are the same for so long are compared as a whole.
+// Keys with a longer common prefix are compared as a whole.
 constexpr size_t kDepthMax = 64;
-// A reader holds a block, as it is stored and unpacked.
+// A reader holds one block, both stored and unpacked.
 constexpr int64_t kReaderBytes = 2 * static_cast<int64_t>(kBlockBytes) + 8 * 1'024;
 
 Result<std::unique_ptr<LineSource>> open_run(const Run& run, Unpacker& unpacker) {
@@ -59,7 +59,7 @@ Result<void> merge(std::vector<std::unique_ptr<LineSource>> sources, const KeyRu
     LineOrder::Place place = {};
     size_t source = 0;
   };
-  // The first of the heap's elements is the next line.
+  // The first of the heap's elements has the next line.
   const auto is_behind = [&order](const Head& a, const Head& b) {
     const int result = order.compare(a.place, b.place);
     return result != 0 ? result > 0 : a.source > b.source;
@@ -76,7 +76,7 @@ Result<void> merge(std::vector<std::unique_ptr<LineSource>> sources, const KeyRu
   std::make_heap(heap.begin(), heap.end(), is_behind);
   while (!heap.empty()) {
     const size_t source = heap.front().source;
-    // As long as its lines are before those of the others, no other is looked at.
+    // While its lines come before those of the others, no other is examined.
     const Head* second = nullptr;
     if (heap.size() > 1) {
       second = &heap[1];
@@ -133,14 +133,14 @@ Result<void> merge_runs(std::vector<Run> runs, const KeyRule& keys, size_t width
 SortBuffer::SortBuffer(int64_t bytes, const KeyRule& keys)
     : order_(keys),
       entries_max_(static_cast<size_t>(bytes) / sizeof(Entry)),
-      memory_(new Entry[entries_max_]) {  // Not touched: what is not used takes no memory.
+      memory_(new Entry[entries_max_]) {  // not touched: unused memory is never resident
   CHECK(bytes <= kSortBytesMax);
 }
 
 SortBuffer::Entry* SortBuffer::first() const { return memory_.get() + entries_max_ - count_; }
 
 bool SortBuffer::add(uint32_t partition, std::string_view line) {
-  // One byte more, so that no two lines have the same offset.
+  // One more byte, so that no two lines have the same offset.
   const size_t used = text_bytes_ + 1 + (count_ + 1) * sizeof(Entry);
   if (used > entries_max_ * sizeof(Entry) || line.size() > entries_max_ * sizeof(Entry) - used) {
     return false;
@@ -173,12 +173,12 @@ void SortBuffer::sort_by_rule(Entry* begin, Entry* end) const {
   });
 }
 
-// Keys are the same up to `depth`, and `prefix` is what follows there. Eight bytes are compared as
-// one number, without a look at the texts, which lie all over the memory; only keys that these
-// leave equal, and that go on behind them, are sorted by the next eight. After Bentley & Sedgewick,
+// Keys are equal up to `depth`, and `prefix` has the next bytes. Eight bytes are compared as one
+// number, without reading the texts, which are scattered over the memory. Only keys that are equal
+// in these, and that continue after them, are sorted by the next eight. After Bentley & Sedgewick,
 // "Fast Algorithms for Sorting and Searching Strings", SODA 1997, section 4, with cached bytes.
 void SortBuffer::sort_by_bytes(Entry* begin, Entry* end, size_t depth) const {
-  // How many bytes of the prefix are the key's; one more: it goes on.
+  // The number of bytes of the prefix that belong to the key; one more if the key continues.
   const auto reach = [depth](const Entry& entry) {
     return std::min(entry.key_size - depth, kPrefixBytes + 1);
   };
@@ -250,7 +250,7 @@ Result<bool> ExternalSort::put(uint32_t partition, std::string_view line) {
     if (Result<void> ok = spill(drain); !ok) return std::move(ok).error();
     if (buffer_.add(partition, line)) return true;
   }
-  // It is longer than the buffer.
+  // it is longer than the buffer
   const auto alone = [&](LineSink& out) -> Result<void> {
     const Result<bool> wants = out.put(partition, line);
     if (!wants) return wants.error();

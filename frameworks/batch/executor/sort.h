@@ -1,6 +1,6 @@
 #pragma once
 
-// Sorting more lines than fit into memory: a buffer, runs on disk, and their merge. Lines of equal
+// Sorts more lines than fit into memory: a buffer, runs on disk, and their merge. Lines of equal
 // keys keep their order.
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace proffer::batch {
 
-// Files that are merged at once, in so much memory.
+// The number of files to merge at once in this much memory.
 size_t merge_width(int64_t bytes);
 
-// Merges sorted sources into `out`; lines of equal keys come in the order of the sources. Ends
+// Merges sorted sources into `out`. Lines of equal keys come in the order of the sources. Ends
 // early if `out` wants no more.
 Result<void> merge(std::vector<std::unique_ptr<LineSource>> sources, const KeyRule& keys,
                    LineSink& out);
@@ -27,29 +27,29 @@ Result<void> merge(std::vector<std::unique_ptr<LineSource>> sources, const KeyRu
 // A sorted file of lines.
 struct Run {
   std::string path = {};
-  bool is_packed = true;   // blocks, else plain lines
-  uint32_t partition = 0;  // of plain lines; blocks name theirs
+  bool is_packed = true;   // blocks; else plain lines
+  uint32_t partition = 0;  // of plain lines; blocks have their own
 };
-// The lines of all runs in order, in passes of `width` files. Runs are removed once they are
-// merged; those of further passes are made in `directory`, which exists. Errors: kUnavailable from
-// the system, kCorruption of a file.
+// Writes the lines of all runs in order, in passes of `width` files. Merged runs are removed. Runs
+// of further passes are made in `directory`, which must exist. Errors: kUnavailable from the
+// system, kCorruption of a file.
 Result<void> merge_runs(std::vector<Run> runs, const KeyRule& keys, size_t width,
                         const std::string& directory, LineSink& out);
 
-// Lines in memory, in one piece of a given size: texts from its front, their places from its back.
+// Lines in one block of memory of a given size: texts from its front, their places from its back.
 class SortBuffer {
  public:
   SortBuffer(int64_t bytes, const KeyRule& keys);
-  // False: there is no room for it.
+  // False: there is no room for the line.
   bool add(uint32_t partition, std::string_view line);
   bool empty() const { return count_ == 0; }
-  // Sorts what was added, and gives it; then the buffer is empty.
+  // Sorts the lines and passes them on; then the buffer is empty.
   Result<void> drain(LineSink& out);
-  // Gives its memory back: there is no room for anything from now on.
+  // Frees its memory: from now on there is room for nothing.
   void release();
 
  private:
-  // Where a line is, and eight bytes of its key, which are compared first.
+  // The place of a line, and eight bytes of its key, which are compared first.
   struct Entry {
     uint64_t prefix;
     uint32_t partition;
@@ -69,16 +69,16 @@ class SortBuffer {
   size_t count_ = 0;
 };
 
-// Takes lines of any number, then gives them sorted.
+// Takes any number of lines, then returns them sorted.
 class ExternalSort : public LineSink {
  public:
-  // Its runs lie in `directory`, which exists. `keys` outlives it.
+  // Its runs are in `directory`, which must exist. `keys` must outlive it.
   ExternalSort(std::string directory, int64_t bytes, const KeyRule& keys);
   ~ExternalSort() override;
   Result<bool> put(uint32_t partition, std::string_view line) override;
-  // Once, behind the last line.
+  // Call it once, after the last line.
   Result<void> finish(LineSink& out);
-  size_t runs() const { return runs_.size(); }  // that it left on disk
+  size_t runs() const { return runs_.size(); }  // runs that it left on disk
 
  private:
   Result<void> spill(const std::function<Result<void>(LineSink&)>& lines);

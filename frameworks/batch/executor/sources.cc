@@ -13,7 +13,7 @@ constexpr auto kKnownFor = std::chrono::seconds(60);
 constexpr Duration kAnswerMax = seconds(10);
 constexpr size_t kAnswerBytesMax = 8'192;
 
-// No other server of this machine.
+// Other servers of this machine are not accepted.
 bool is_socket_of_agent(std::string_view path) { return !exec_socket_beside(path).empty(); }
 
 }  // namespace
@@ -25,7 +25,8 @@ Sources::Sources(std::string framework, std::vector<std::string> addresses, OwnA
   for (std::string& address : addresses) {
     Source source;
     if (!address.starts_with(kAgent)) {
-      // Another executor says so. Where agents serve other machines each is asked for by its name.
+      // The address comes from another executor. If agents serve other machines, they are
+      // identified by name.
       const bool is_path = address.starts_with('/');
       const bool is_agents =
           !own_.serves_other_machines && (!is_path || is_socket_of_agent(address));

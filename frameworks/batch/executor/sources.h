@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the agents of map tasks serve their files.
+// The addresses at which the agents of map tasks serve their files.
 
 #include <chrono>
 #include <mutex>
@@ -13,31 +13,32 @@
 
 namespace proffer::batch {
 
-// What a map task tells as TaskResult::http_address if its agent serves other machines: reducers
-// ask their own agent where it is, and for a token. Else it is the path of a socket, or host:port.
+// The TaskResult::http_address of a map task whose agent serves other machines: reducers ask their
+// own agent for its address and a token. Otherwise http_address is the path of a socket, or
+// host:port.
 std::string source_of_agent(std::string_view agent);
 
 // The agent of this process.
 struct OwnAgent {
   std::string name = {};
-  std::string http_address = {};  // of its files, on this machine
+  std::string http_address = {};  // address of its files, on this machine
   bool serves_other_machines = false;
-  std::string task = {};  // that asks it
+  std::string task = {};  // the task that asks it
 };
 
 class Sources {
  public:
   Sources(std::string framework, std::vector<std::string> addresses, OwnAgent own);
 
-  // The place of the agent `index`. It is asked for once a minute, and anew if `is_refused`: the
-  // place that was given last did not serve. Blocks while the agent of this machine asks the
-  // master. Any thread. Errors: kUnavailable and what the agent says.
+  // The address of the agent `index`. It is looked up once a minute, and again if `is_refused`: the
+  // last address did not work. Blocks while the agent of this machine asks the master. Any thread.
+  // Errors: kUnavailable, and the agent's errors.
   Result<HttpPlace> place(size_t index, bool is_refused);
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Source {
-    std::string agent = {};  // to be asked for; empty: the place is known
+    std::string agent = {};  // the agent to look up; empty: the address is known
     HttpPlace place = {};
     Clock::time_point until = {};
   };
@@ -45,7 +46,7 @@ class Sources {
   std::string framework_;
   OwnAgent own_;
   std::mutex mutex_;
-  std::vector<Source> sources_;  // guarded by mutex_, but for `agent`
+  std::vector<Source> sources_;  // guarded by mutex_, except `agent`
 };
 
 }  // namespace proffer::batch

@@ -1,5 +1,5 @@
-// Input as it stands in files, and out of gzip and Zstandard. A packed file may have several
-// members (frames) one behind the other, as `cat a.gz b.gz` makes them.
+// Reads input files, plain, gzip or Zstandard. A packed file may have several members (frames) one
+// after the other, as `cat a.gz b.gz` makes them.
 
 #include "frameworks/batch/executor/unpack.h"
 
@@ -43,7 +43,7 @@ class PlainInput : public InputReader {
   std::string buffer_;
 };
 
-// What both have in common: packed bytes come from the file, unpacked ones go into a buffer.
+// The common part: packed bytes come from the file, unpacked bytes go into a buffer.
 class PackedInput : public InputReader {
  public:
   PackedInput(Fd file, std::string path)
@@ -72,8 +72,8 @@ class PackedInput : public InputReader {
   }
 
  protected:
-  // Takes bytes from the front of `packed` and puts what they give into `out`. `is_between`:
-  // nothing is begun.
+  // Takes bytes from the front of `packed` and appends their unpacked form to `out`. `is_between`:
+  // no member is begun.
   virtual Result<size_t> unpack(std::string_view& packed, std::string& out, bool& is_between) = 0;
 
  private:
@@ -102,7 +102,7 @@ class GzipInput : public PackedInput {
  private:
   Result<size_t> unpack(std::string_view& packed, std::string& out, bool& is_between) override {
     if (is_between) {
-      // Zeros fill what was written in blocks, behind the last member.
+      // Zeros after the last member are padding of block devices.
       if (has_member_) {
         packed.remove_prefix(std::min(packed.find_first_not_of('\0'), packed.size()));
       }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading input files, packed or not.
+// Reads input files, compressed or not.
 
 #include <cstdint>
 #include <memory>
@@ -12,18 +12,19 @@
 
 namespace proffer::batch {
 
-// The bytes of a chunk's file, unpacked, in order. One thread.
+// The unpacked bytes of a chunk's file, in order. One thread.
 class InputReader {
  public:
   virtual ~InputReader() = default;
-  // The next bytes, a view that the next call ends; empty at the end of the file. Errors:
-  // kUnavailable from the system; kCorruption names the file and where in it the damage was
-  // noticed.
+  // Returns the next bytes, as a view that is valid until the next call; empty at the end of the
+  // file. Errors: kUnavailable from the system; kCorruption names the file and the place where the
+  // damage was noticed.
   virtual Result<std::string_view> next() = 0;
   // Bytes of the file that were read.
   virtual int64_t bytes_read() const = 0;
 
-  // Of a file that is not packed from `offset` on; of others all of it. Errors: kUnavailable.
+  // Reads a file that is not compressed from `offset` on, others from the start. Errors:
+  // kUnavailable.
   static Result<std::unique_ptr<InputReader>> open(const Chunk& chunk, int64_t offset);
 };
 

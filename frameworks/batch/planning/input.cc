@@ -1,4 +1,4 @@
-// What the inputs of a job are: `find_input` walks them.
+// Finds the input of a job: `find_input` walks it.
 
 #include "frameworks/batch/planning/input.h"
 
@@ -36,14 +36,14 @@ struct CloseFd {
   const int fd;
 };
 
-// What `find -type f` lists under a path.
+// Lists the same files as `find -type f` under a path.
 class Walk {
  public:
-  // Looks for files that are packed, or not.
+  // `decompresses`: check which files are packed.
   explicit Walk(bool decompresses) : decompresses_(decompresses) {}
   Result<void> add(const std::string& path) {
     struct stat seen = {};
-    // A link that is named as an input is meant; those found on the way are not followed.
+    // A link that is named as an input is followed; links found on the way are not.
     if (::stat(path.c_str(), &seen) != 0) return system_error(text("input ", quoted(path)), errno);
     if (!S_ISDIR(seen.st_mode) && !S_ISREG(seen.st_mode)) {
       return Error::invalid_argument(
@@ -78,7 +78,7 @@ class Walk {
       const std::string child = text(path == "/" ? "" : path, "/", name);
       struct stat seen = {};
       if (::fstatat(::dirfd(directory.get()), entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) != 0) {
-        if (errno == ENOENT) continue;  // Gone since it was listed.
+        if (errno == ENOENT) continue;  // removed since it was listed
         return system_error(text("input ", quoted(child)), errno);
       }
       if (S_ISDIR(seen.st_mode)) directories.push_back(child);
@@ -115,7 +115,7 @@ class Walk {
   std::vector<InputFile> files_;
 };
 
-// An array of more, or longer, arguments than this would not be taken.
+// An array of more or longer arguments than this would be refused.
 constexpr size_t kLinesBytesMax = size_t{512} << 20;
 
 Result<void> add_argument(std::string argument, std::vector<std::string>& arguments) {

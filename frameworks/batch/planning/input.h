@@ -11,23 +11,23 @@
 
 namespace proffer::batch {
 
-// The whole of a file of at most `bytes_max` bytes. Errors: kNotFound, kUnavailable with the
+// The content of a file of at most `bytes_max` bytes. Errors: kNotFound, kUnavailable with the
 // system's words, kResourceExhausted.
 Result<std::string> read_file(const std::string& path, size_t bytes_max);
 
-// More would have to be packed into fewer files first.
+// More files must be packed into fewer files first.
 inline constexpr size_t kInputFilesMax = 5'000'000;
 
-// All regular files of the inputs, directories walked recursively, sorted bytewise; links in them
-// are not followed. Packed files are known as such, unless nobody unpacks them. Errors: kNotFound,
-// kUnavailable naming the path that cannot be read and why; kFailedPrecondition if there is not a
-// byte to read, unless that is allowed; kResourceExhausted.
+// All regular files of the inputs: directories are walked recursively, sorted bytewise; links in
+// them are not followed. Compressed files are detected, unless they are not to be unpacked. Errors:
+// kNotFound, kUnavailable naming the path that cannot be read and why; kFailedPrecondition if the
+// input is empty, unless that is allowed; kResourceExhausted.
 Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,
                                           bool allow_empty = false, bool decompresses = true);
 
 // The arguments of an array: the lines of a file, or the paths of the files of these inputs.
-// Errors: kInvalidArgument and kResourceExhausted for what no array can have, kFailedPrecondition
-// if there are none, and what find_input and read_file say.
+// Errors: kInvalidArgument and kResourceExhausted for arguments that no array can have,
+// kFailedPrecondition if there are none, and those of find_input and read_file.
 Result<std::vector<std::string>> find_arguments(const std::string& lines_of,
                                                 const std::vector<std::string>& files_of);
 

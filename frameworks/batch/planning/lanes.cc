@@ -45,7 +45,7 @@ Result<void> read_lane(const std::string& path, uint32_t lane, std::string& buff
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return system_error(path, errno);
     const size_t whole = static_cast<size_t>(got) / kElementEndBytes * kElementEndBytes;
-    if (whole == 0) return {};  // A killed task may have left half an entry.
+    if (whole == 0) return {};  // A killed task may have left a partial entry.
     for (size_t i = 0; i < whole; i += kElementEndBytes) {
       const Result<ElementEnd> end =
           decode_element_end(std::string_view(buffer).substr(i, kElementEndBytes));
@@ -65,7 +65,7 @@ Result<std::vector<std::string>> names_in(const std::string& directory) {
   if (opened == nullptr) return system_error(directory, errno);
   std::vector<std::string> names;
   for (;;) {
-    errno = 0;  // Only so its end can be told from an error.
+    errno = 0;  // This distinguishes its end from an error.
     const dirent* entry = ::readdir(opened.get());
     if (entry == nullptr && errno != 0) return system_error(directory, errno);
     if (entry == nullptr) break;

@@ -18,7 +18,7 @@ std::string words(int error_number) {
   return known != nullptr ? known : "unknown error";
 }
 
-// Written from begin to end; what goes wrong first is told by close().
+// Written from beginning to end; close() returns the first error.
 class PlanFile {
  public:
   explicit PlanFile(std::string path)
@@ -36,7 +36,7 @@ class PlanFile {
     buffer_ += bytes;
     if (buffer_.size() >= kBufferBytes) flush();
   }
-  // The tasks find all of it, on whatever machine they are.
+  // Makes the file durable, so that tasks on any machine find all of it.
   Result<void> close() && {
     flush();
     if (!error_number_) check(::fsync(fd_) == 0 || errno == EINVAL || errno == EROFS);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The files of a plan (core/plan.h), as written by its maker: the CLI, or the first task of the
-// job. Durably: tasks find all of it, on any machine.
+// Writes the files of a plan (core/plan.h): for the CLI, or for the first task of the job. They are
+// durable, so that tasks on any machine find them complete.
 
 #include <string>
 #include <string_view>
@@ -12,11 +12,11 @@
 
 namespace proffer::batch {
 
-// Makes a file that is not there. Errors: kUnavailable with the system's words.
+// Makes a new file. Errors: kUnavailable with the system's words.
 Result<void> write_whole(const std::string& path, std::string_view bytes);
 
-// `index` and `entries` in a directory that is there and has neither. Errors: kUnavailable with the
-// system's words.
+// Writes `index` and `entries` into a directory that exists and has neither. Errors: kUnavailable
+// with the system's words.
 Result<void> write_plan_files(const std::string& directory, const std::vector<Split>& splits,
                               const std::vector<std::string>& arguments, const ShippedFiles& files);
 

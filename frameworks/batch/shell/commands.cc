@@ -1,5 +1,5 @@
-// The verbs of `proffer batch`. Each asks the scheduler through the master; `prepare` is what
-// happens before a job is submitted, `Watcher` what happens until it has ended.
+// The subcommands of `proffer batch`. Each sends requests to the scheduler through the master.
+// `prepare` does the work before a submission, `Watcher` the work until the job has ended.
 
 #include "frameworks/batch/shell/commands.h"
 
@@ -30,11 +30,11 @@
 namespace proffer::batch {
 namespace {
 
-// So long a master or a scheduler that is away is asked again to take a job.
+// How long a submission is retried while the master or the scheduler is away.
 constexpr Duration kPatience = seconds(10);
 constexpr Duration kResultsEvery = milliseconds(250);
 
-// The last word about a job that has ended; the exit code for it.
+// Prints the result of an ended job; returns the exit code for it.
 int tell_end(const proto::BatchJob& job, bool json) {
   if (job.phase == proto::BatchPhase::kFinished) return 0;
   return print_error(
@@ -76,8 +76,8 @@ int submit_schedule(Prepared& job, const CommandOptions& options) {
   return 0;
 }
 
-// The exit code of `next`, which gets the job that was submitted, or the first stage of the
-// pipeline; or that of what went wrong.
+// Submits, and returns the exit code of `next`, which receives the job, or the first stage of the
+// pipeline; or the exit code of an error.
 int submit_and(const SubmitOptions& given, const CommandOptions& options,
                const std::function<int(const proto::BatchJob&, const JobOrder&)>& next) {
   Result<Prepared> job = prepare(given);
@@ -86,7 +86,7 @@ int submit_and(const SubmitOptions& given, const CommandOptions& options,
   const Result<proto::BatchJob> submitted =
       ask_for_job(options, {.verb = "submit", .order = job->encoded()}, job->role, kPatience);
   if (submitted) return next(*submitted, job->stages.stages.front().order);
-  // If it was heard after all, its tasks do not find their plan, and it fails.
+  // If it was submitted after all, its tasks do not find their plan, and it fails.
   for (OutputDirectory& output : job->outputs) output.abandon();
   return print_answer(submitted.error(), options.json);
 }
@@ -110,7 +110,7 @@ class Watcher {
         progress_(form(options), clock_now()),
         results_(&results) {}
 
-  // Until the job has ended, or a signal says otherwise; the exit code.
+  // Runs until the job has ended, or a signal ends it; returns the exit code.
   int run(proto::BatchJob job) {
     show(job);
     while (!proto::has_ended(job.phase)) {
@@ -165,9 +165,9 @@ class Watcher {
     if (!options_.json && !is_silent_) progress_.note(line);
   }
 
-  // Nothing: watch on.
+  // None: continue to watch.
   std::optional<int> on_signal(int signal, const std::string& job) {
-    if (cancelled_by_ != 0) {  // A second one does not wait for anybody.
+    if (cancelled_by_ != 0) {  // A second signal does not wait.
       note(text(job, " is being cancelled"));
       return kSignalCode + signal;
     }
@@ -183,7 +183,7 @@ class Watcher {
     return kSignalCode + signal;
   }
 
-  // Asked on a terminal only. Ctrl-C again, the end of the input, or anything else cancels.
+  // Asked only on a terminal. Ctrl-C again, the end of the input, or any other answer cancels.
   bool wants_to_detach(const std::string& job) {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0 || options_.json) return false;
     note("");
@@ -203,7 +203,7 @@ class Watcher {
   int cancelled_by_ = 0;
 };
 
-// No job has this name: `command` for the pipeline that has it, or the error is told.
+// No job has this name: runs `command` if a pipeline has it, else prints the error.
 template <class F>
 int of_pipeline(const std::string& name, const Error& no_job, const CommandOptions& options,
                 const F& command, Duration patience = {}) {
@@ -245,7 +245,7 @@ int submit(const SubmitOptions& given, const CommandOptions& options) {
 }
 
 int run(const SubmitOptions& job, const CommandOptions& options) {
-  ::signal(SIGPIPE, SIG_IGN);  // A reader that went away is no reason to leave the job alone.
+  ::signal(SIGPIPE, SIG_IGN);  // A reader that has gone must not end the command before the job.
   catch_signals();
   return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder&) {
     if (!submitted.pipeline.empty()) return run_pipeline(submitted.pipeline, options);
@@ -265,7 +265,7 @@ int run_array(const SubmitOptions& job, const CommandOptions& options) {
 
 namespace {
 
-// Of an array that runs: the results that are there, or all of them while they come.
+// For a running array: prints the results so far, or all of them as they come.
 int show_first_results(const ResultsOptions& what, const proto::BatchJob& job,
                        const CommandOptions& options) {
   if (what.index || what.only_failed || what.of_stderr || what.as_table) {
@@ -366,7 +366,7 @@ int show_status(const std::string& name, const CommandOptions& options) {
   row("hosts", places_text(*job));
   row("status", job->task_status);
   if (!proto::has_ended(job->phase)) {
-    // What is not this user's to see is left out.
+    // Parts that this user may not see are left out.
     const Result<proto::Explanation> why = ask_why(options, *job);
     std::string head = "waits";
     for (const std::string& line : why ? why_lines(job->job, *why) : std::vector<std::string>()) {
@@ -415,7 +415,7 @@ int cancel(const std::string& name, const CommandOptions& options) {
 int retry(const std::string& name, const CommandOptions& options) {
   const Result<proto::BatchJob> before = ask_for_job(options, {.verb = "status", .job = name});
   if (!before) return of_pipeline(name, before.error(), options, retry_pipeline);
-  // Found out now, not when all is done. The results of an array are there, and it adds to them.
+  // Checked now, not when all is done. The results of an array are in place, and it adds to them.
   if (before->retry_until != Time() && !before->array &&
       ::access(before->output.c_str(), F_OK) == 0) {
     return print_error(

@@ -53,7 +53,7 @@ std::string state_of(const proto::BatchSchedule& schedule) {
   return schedule.note.empty() ? "waiting" : "stuck";
 }
 
-// In the schedule's own zone, which this machine may not know; else in that of this machine.
+// In the schedule's zone; if this machine does not have that zone, in its own.
 std::string zone_time(const proto::BatchSchedule& schedule, Time at) {
   const int64_t seconds = unix_seconds(at);
   const Result<Zone> zone = read_zone(schedule.zone, seconds);

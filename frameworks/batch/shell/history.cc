@@ -14,7 +14,7 @@
 namespace proffer::batch {
 namespace {
 
-// Seconds with a tenth.
+// Seconds with one decimal.
 std::string tenths(Duration duration) {
   return text(duration.millis() / 1'000, ".", duration.millis() % 1'000 / 100);
 }

@@ -78,7 +78,7 @@ const yaml::Node* row_of(const yaml::Node& table, std::string_view key) {
   return nullptr;
 }
 
-// What the file declares, with what was given over it.
+// The parameters that the file declares, overridden by the given ones.
 Result<Parameters> read_parameters(const yaml::Node& file, const Parameters& given) {
   Parameters values;
   if (const yaml::Node* table = row_of(file, "parameters")) {
@@ -109,7 +109,7 @@ Result<Parameters> read_parameters(const yaml::Node& file, const Parameters& giv
   return values;
 }
 
-// ~{STAGE.output} of the stages that name theirs, which may have parameters.
+// Adds ~{STAGE.output} for stages that name their output, which may contain parameters.
 Result<void> add_outputs(const yaml::Node& stages, std::string_view directory, Parameters& values,
                          size_t& room) {
   Parameters outputs;

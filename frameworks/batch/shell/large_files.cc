@@ -1,4 +1,4 @@
-// Which files are large, and their copies. Read `divide_files` and `copy_file` first.
+// Decides which files are large, and copies them. Read `divide_files` and `copy_file` first.
 
 #include "frameworks/batch/shell/large_files.h"
 
@@ -40,8 +40,8 @@ Result<FileState> look_at(const std::string& path, int fd) {
   return state_of(seen);
 }
 
-// All bytes of one to the other: how many there were. File systems that can share the blocks of two
-// files do.
+// Copies all bytes and returns their number. File systems that support it share the blocks of both
+// files.
 Result<int64_t> copy_bytes(const std::string& path, int from, const std::string& copy, int to) {
   if (::ioctl(to, FICLONE, from) == 0) {
     const Result<FileState> cloned = look_at(copy, to);
@@ -84,11 +84,11 @@ Result<LargeFile> copy_file(const std::string& path, const std::string& copy) {
   if (Result<void> ok = check_copied(path, *before, *after, *copied); !ok) {
     return std::move(ok).error();
   }
-  // Whole seconds: file systems that keep no finer time tell the same.
+  // Whole seconds, since some file systems have no finer time.
   const LargeFile file{.bytes = *copied, .modified_s = std::max<int64_t>(before->modified_s, 0)};
   const timespec modified = {.tv_sec = file.modified_s, .tv_nsec = 0};
   const timespec times[2] = {modified, modified};
-  // Executable, as all shipped files are, and read-only, since all tasks share it.
+  // Executable, like all shipped files, and read-only, since all tasks share it.
   if (::fchmod(to.get(), 0555) != 0 || ::futimens(to.get(), times) != 0 ||
       (::fsync(to.get()) != 0 && errno != EINVAL && errno != EROFS)) {
     return system_error(text("writing ", quoted(copy)), errno);
@@ -140,7 +140,7 @@ Result<DividedFiles> divide_files(const std::vector<std::string>& paths) {
   int64_t left = static_cast<int64_t>(kShippedBytesMax);
   for (Given& one : all) {
     const bool is_small = one.bytes <= left;
-    left = is_small ? left - one.bytes : 0;  // Nothing that is larger fits.
+    left = is_small ? left - one.bytes : 0;  // no larger file fits
     (is_small || one.bytes == 0 ? divided.small : divided.large)
         .emplace(std::move(one.name), std::move(one.path));
   }

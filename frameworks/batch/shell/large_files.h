@@ -1,7 +1,7 @@
 #pragma once
 
-// Shipped files that are too large for the job's plan: the command that submits copies them beside
-// it, as the user (ADR 0103).
+// Shipped files that are too large for the job's plan: the submitting command copies them beside
+// the plan, as the user (ADR 0103).
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace proffer::batch {
 
-// The files to ship: paths by the names under which tasks find them.
+// The files to ship: paths by their names in the sandbox.
 struct DividedFiles {
   std::map<std::string, std::string> small = {};  // at most kShippedBytesMax together
   std::map<std::string, std::string> large = {};
@@ -32,7 +32,7 @@ struct FileState {
   int64_t modified_ns = 0;
   bool operator==(const FileState&) const = default;
 };
-// Whether the copy is the file at one time. Errors: kUnavailable.
+// Checks that the copy is the file as it was at one time. Errors: kUnavailable.
 Result<void> check_copied(std::string_view path, const FileState& before, const FileState& after,
                           int64_t copied);
 

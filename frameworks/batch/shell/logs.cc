@@ -1,4 +1,4 @@
-// proffer batch logs: finds the attempt, and leaves the rest to `proffer logs`.
+// proffer batch logs: finds the attempt, and runs `proffer logs` for the rest.
 
 #include <cerrno>
 #include <cstdlib>
@@ -35,7 +35,7 @@ std::optional<TaskName> parse_task(const JobId& job, std::string_view given) {
   return std::nullopt;
 }
 
-// The attempt that was launched last, of those that the master knows.
+// The last attempt that was launched, among those that the master knows.
 Result<TaskId> last_attempt(const CommandOptions& options, const proto::BatchJob& job,
                             TaskName name) {
   name.attempt = 1;
@@ -64,7 +64,7 @@ Result<TaskId> last_attempt(const CommandOptions& options, const proto::BatchJob
 
 Result<TaskId> find_attempt(const CommandOptions& options, const proto::BatchJob& job,
                             const std::string& task) {
-  // What is not ours to see is not told.
+  // Output that is not this user's is not shown.
   if (job.output.empty()) {
     return Error::permission_denied(
                text("job ", quoted(job.job), " belongs to user ", quoted(job.owner)))
@@ -90,7 +90,7 @@ Result<TaskId> find_attempt(const CommandOptions& options, const proto::BatchJob
   return to_task_id(*name);
 }
 
-// The program that people type lies beside this one.
+// The program `proffer` is beside this one.
 std::string proffer_program() {
   const char* variable = std::getenv("PROFFER_BIN_DIR");
   if (variable != nullptr && *variable != '\0') return text(variable, "/proffer");

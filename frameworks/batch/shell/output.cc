@@ -93,7 +93,7 @@ Result<void> OutputDirectory::write_order(const JobOrder& order) {
 }
 
 void OutputDirectory::abandon() {
-  // A task may be writing while we remove: until nothing is left, or it cannot be helped.
+  // A task may be writing meanwhile: retry until nothing is left, or give up.
   for (int round = 0; round < 10 && exists(path_); ++round) {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The job's output directory: made before the job is submitted, as the user that submits; complete
-// or gone after it, which its last task does (frameworks/batch/executor).
+// The job's output directory. It is made before the job is submitted, as the submitting user. After
+// the job it is complete or gone; the last task does that (frameworks/batch/executor).
 
 #include <map>
 #include <string>
@@ -24,22 +24,22 @@ class OutputDirectory {
   // Writes the job's plan (plan.h) into it, durably. Errors: kUnavailable with the system's words.
   Result<void> write_plan(const std::string& name, const std::vector<Split>& splits,
                           const std::vector<std::string>& arguments, const ShippedFiles& files);
-  // Before these: copies the files at these paths, by their names, into the plan's directory.
-  // Errors: kNotFound, kUnavailable with the system's words, or for a file that changes meanwhile;
-  // kResourceExhausted.
+  // Call it before these: copies the files at these paths, by their names, into the plan's
+  // directory. Errors: kNotFound, kUnavailable with the system's words, or for a file that changes
+  // meanwhile; kResourceExhausted.
   Result<std::map<std::string, LargeFile>> copy_files(
       const std::string& name, const std::map<std::string, std::string>& paths);
-  // In place of it, of a job that awaits its plan: what that is made of.
+  // Instead of the plan, for a job that awaits its plan: writes the input of the plan.
   Result<void> write_request(const std::string& name, const PlanRequest& request,
                              const HostsOfPaths& hosts);
-  // Of an array: its order beside the plan.
+  // For an array: writes its order beside the plan.
   Result<void> write_order(const JobOrder& order);
-  // Of a job that was not submitted: removes the directory with all that is in it.
+  // For a job that was not submitted: removes the directory with its contents.
   void abandon();
 
  private:
   explicit OutputDirectory(std::string path) : path_(std::move(path)) {}
-  // The plan's own directory, made if it is not there. Errors: kUnavailable.
+  // The plan's own directory, made if it does not exist. Errors: kUnavailable.
   Result<std::string> make_plan_directory(const std::string& name) const;
   std::string path_;
 };

@@ -46,7 +46,7 @@ Result<std::string> filled(const yaml::Node& node, const std::string& key,
       const std::string name(rest.substr(kOpen.size(), end - kOpen.size()));
       const auto value = values.find(name);
       if (value == values.end()) return unknown(node, key, name, values);
-      if (made.size() + value->second.size() > room) made.resize(room + 1);  // told below
+      if (made.size() + value->second.size() > room) made.resize(room + 1);  // reported below
       if (made.size() > room) break;
       made += value->second;
       at += end + 1;

@@ -10,9 +10,10 @@
 
 namespace proffer::batch {
 
-// Replaces each ~{NAME} in the texts below `node`, keys not, by its value; ~~{ becomes ~{. Text
-// that was put in is not searched again. Errors: kInvalidArgument with line and key for a name that
-// is not known, naming the nearest, and if more than `room` bytes come of it; lowered by them.
+// Replaces each ~{NAME} in the texts below `node` by its value, except in keys; ~~{ becomes ~{.
+// Inserted text is not searched again. Errors: kInvalidArgument with line and key for an unknown
+// name (with the nearest), and if the result has more than `room` bytes; `room` is lowered by the
+// result.
 inline constexpr size_t kFilledBytesMax = size_t{4} << 20;
 Result<void> fill_in(yaml::Node& node, const std::string& key,
                      const std::map<std::string, std::string>& values, size_t& room);

@@ -1,4 +1,4 @@
-// `Watch` shows the stages as they change; the others ask for each stage.
+// `Watch` shows the stages as they change; the other commands send a request for each stage.
 
 #include "frameworks/batch/shell/pipelines.h"
 
@@ -35,7 +35,7 @@ std::string row_of(const proto::BatchJob& stage) {
   return line;
 }
 
-// The first stage that ended so.
+// The first stage that ended in this phase.
 const proto::BatchJob* first_in(const Stages& stages, proto::BatchPhase phase) {
   const auto found = std::find_if(stages.begin(), stages.end(),
                                   [&](const proto::BatchJob& one) { return one.phase == phase; });
@@ -66,7 +66,7 @@ class Watch {
   }
 
  private:
-  // Until a stage that has not ended is in another phase, or for a while.
+  // Waits until a stage that has not ended is in another phase, or for a while.
   void wait_for_news(const Stages& stages) {
     const auto going_on =
         std::find_if(stages.begin(), stages.end(), [](const proto::BatchJob& one) {
@@ -131,7 +131,7 @@ class Watch {
   int signalled_ = 0;
 };
 
-// Calls with each stage; the exit code of what goes wrong first.
+// Calls it for each stage; returns the exit code of the first error.
 template <class F>
 int for_stages(const std::string& pipeline, const CommandOptions& options, const F& each) {
   const Result<Stages> stages = ask_for_list(options, true, pipeline);
@@ -139,7 +139,7 @@ int for_stages(const std::string& pipeline, const CommandOptions& options, const
   return each(*stages);
 }
 
-// Each behind those that it waits for.
+// Sorts each stage after those that it waits for.
 Stages in_order_of_waiting(Stages stages) {
   Stages ordered;
   while (!stages.empty()) {
@@ -150,7 +150,7 @@ Stages in_order_of_waiting(Stages stages) {
       });
     };
     auto next = std::find_if_not(stages.begin(), stages.end(), waits);
-    if (next == stages.end()) next = stages.begin();  // Never: they are no circle.
+    if (next == stages.end()) next = stages.begin();  // never happens, since they are no cycle
     ordered.push_back(std::move(*next));
     stages.erase(next);
   }
@@ -225,7 +225,7 @@ int run_pipeline(const std::string& pipeline, const CommandOptions& options) {
   return Watch(pipeline, options, false).run();
 }
 
-// Those that wait first, so that none of them begins meanwhile.
+// Waiting stages first, so that none of them begins meanwhile.
 int cancel_pipeline(const std::string& pipeline, const CommandOptions& options) {
   return for_stages(pipeline, options, [&](Stages stages) {
     std::erase_if(stages, [](const proto::BatchJob& one) { return proto::has_ended(one.phase); });
@@ -237,7 +237,8 @@ int cancel_pipeline(const std::string& pipeline, const CommandOptions& options) 
   });
 }
 
-// What others wait for goes first: an array that follows another one would find it failed.
+// Stages that others wait for go first: an array that follows another one would otherwise find it
+// failed.
 int retry_pipeline(const std::string& pipeline, const CommandOptions& options) {
   return for_stages(pipeline, options, [&](Stages stages) {
     std::erase_if(stages, [](const proto::BatchJob& one) {

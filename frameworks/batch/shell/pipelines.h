@@ -1,7 +1,7 @@
 #pragma once
 
-// What people do with a whole pipeline. Its stages are jobs; there is nothing else to ask the
-// scheduler for.
+// The commands of people for a whole pipeline. Its stages are jobs, so the scheduler needs no
+// further requests for them.
 
 #include <string>
 #include <vector>
@@ -13,22 +13,23 @@
 
 namespace proffer::batch {
 
-// The scheduler said `no_job` to this name: whether a pipeline has it. Errors: those of the
-// question, asked again for `patience` where master or scheduler are away.
+// The scheduler answered `no_job` to this name. Returns whether a pipeline has the name. Errors:
+// those of the request, which is retried for `patience` while the master or the scheduler is away.
 Result<bool> is_pipeline(const std::string& name, const Error& no_job,
                          const CommandOptions& options, Duration patience = {});
 
-// All return the exit code, as commands of jobs do.
+// All return the exit code, like the commands for jobs.
 int show_pipeline(const std::string& pipeline, const CommandOptions& options);
 int watch_pipeline(const std::string& pipeline, const CommandOptions& options, bool is_silent);
-// The same for one that was just submitted: SIGINT and SIGTERM cancel it, SIGHUP leaves it alone.
+// The same for a pipeline that was just submitted: SIGINT and SIGTERM cancel it, SIGHUP leaves it
+// running.
 int run_pipeline(const std::string& pipeline, const CommandOptions& options);
 int cancel_pipeline(const std::string& pipeline, const CommandOptions& options);
-// All of its stages that failed or were cancelled; those that were skipped follow.
+// Retries all stages that failed or were cancelled; skipped stages follow.
 int retry_pipeline(const std::string& pipeline, const CommandOptions& options);
 
-// The phase of all of it: that of a stage that failed or was cancelled, else kFinished, once all
-// have ended; else nothing. A stage that was skipped decides nothing.
+// The phase of the pipeline once all stages have ended: that of a failed or cancelled stage, else
+// kFinished. None before. A skipped stage does not count.
 std::optional<proto::BatchPhase> end_of_pipeline(const std::vector<proto::BatchJob>& stages);
 
 }  // namespace proffer::batch

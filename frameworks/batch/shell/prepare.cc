@@ -30,7 +30,7 @@ std::string plan_name() {
   return name;
 }
 
-// An array has none.
+// An array has no splits.
 Result<std::vector<Split>> find_splits(const JobSpec& job) {
   if (job.array) return std::vector<Split>();
   const Result<std::vector<InputFile>> input =
@@ -38,12 +38,12 @@ Result<std::vector<Split>> find_splits(const JobSpec& job) {
   if (!input) return input.error();
   Result<std::vector<Split>> splits =
       make_splits(*input, job.split_bytes, job.by_file, job.input_format);
-  // That is allowed, and there is nothing to read.
+  // Empty input is allowed, and there is none.
   if (splits && splits->empty()) splits->emplace_back();
   return splits;
 }
 
-// Of an array that has the lines or the files of something.
+// For an array whose arguments are the lines of a file, or files.
 Result<void> find_elements(JobSpec& job) {
   if (!job.array || (job.lines_of.empty() && job.files_of.empty())) return {};
   Result<std::vector<std::string>> found = find_arguments(job.lines_of, job.files_of);
@@ -104,7 +104,7 @@ Result<bool> takes_any(const JobText& text) {
   return Error::invalid_argument(proffer::text("when must be all or any, not ", quoted(when)));
 }
 
-// A stage, or the only job, by what the file and the flags say of it.
+// A stage, or the only job, as described by the file and the flags.
 struct StageSpec {
   JobSpec job = {};
   std::vector<Split> splits = {};
@@ -126,7 +126,7 @@ Result<StageSpec> read_stage(const JobText& file, JobText over, const std::strin
   const Result<bool> any = takes_any(waits);
   if (!any) return any.error();
   stage.takes_any = *any;
-  // What others are to write is not there yet, and what is there at the fire times is not known.
+  // The output of others does not exist yet, and the input at the fire times is unknown.
   if (stage.after.empty() && !is_scheduled) {
     Result<std::vector<Split>> splits = find_splits(spec.job);
     if (!splits) return std::move(splits).error();
@@ -163,7 +163,7 @@ Result<OutputDirectory> make_directory(const StageSpec& spec, const StageOrder& 
   return output;
 }
 
-// That of a schedule is a model: its output gets a directory for each firing.
+// The output of a schedule's stage is a model: each firing gets its own directory in it.
 Result<OutputDirectory> make_model(const StageSpec& spec, const StageOrder& stage) {
   const std::string& place = stage.order.output;
   if (::mkdir(place.c_str(), 0777) != 0 && errno != EEXIST) {
@@ -184,7 +184,7 @@ Result<OutputDirectory> make_model(const StageSpec& spec, const StageOrder& stag
 Result<ScheduleOrder> make_schedule(const ScheduleText& given, const Submission& stages) {
   ScheduleOrder order{.stages = stages, .cron = given.cron.value_or("")};
   order.zone = given.zone.value_or(order.zone);
-  if (given.overlap) order.overlap = *parse_overlap(*given.overlap);  // the schema has them
+  if (given.overlap) order.overlap = *parse_overlap(*given.overlap);  // the schema has checked them
   if (given.catch_up) order.catch_up = *parse_catch_up(*given.catch_up);
   if (!given.cron) {
     return Error::invalid_argument("schedule has no cron expression")
@@ -198,7 +198,7 @@ Result<ScheduleOrder> make_schedule(const ScheduleText& given, const Submission&
   return order;
 }
 
-// What a file says of all stages, as a file of one of them.
+// The common values of all stages in a file, in the form of one stage.
 JobText shared_text(const JobFile& file) {
   JobText shared = file.job;
   shared.name.reset();
@@ -206,7 +206,7 @@ JobText shared_text(const JobFile& file) {
   return shared;
 }
 
-// Flags that are for pipelines, too.
+// Flags that are also for pipelines.
 Result<void> check_flags(const JobText& flags) {
   JobText others = flags;
   others.name.reset();

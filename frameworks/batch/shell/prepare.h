@@ -1,6 +1,6 @@
 #pragma once
 
-// From what was typed to what is submitted: the orders, and the directories with their plans.
+// Makes a submission from the typed options: the orders, and the directories with their plans.
 
 #include <optional>
 #include <string>
@@ -16,16 +16,16 @@ namespace proffer::batch {
 
 struct Prepared {
   Submission stages = {};
-  RoleName role = {};                          // that is charged; empty: the scheduler chooses
-  std::optional<ScheduleOrder> schedule = {};  // of `stages`, which are started again and again
+  RoleName role = {};                          // to charge; empty: the scheduler chooses
+  std::optional<ScheduleOrder> schedule = {};  // of `stages`, if they are started again and again
   std::vector<OutputDirectory> outputs = {};
 
-  // As it is sent. One job that waits for nothing is an order, which older schedulers know.
+  // The bytes to send. A single job without conditions is an order, which older schedulers know.
   std::string encoded() const;
 };
 
-// All directories are there, or none of them. What a job reads that waits for others is not looked
-// at: its first task plans it.
+// Makes all directories, or none. The input of a job that waits for others is not examined: its
+// first task plans it.
 Result<Prepared> prepare(const SubmitOptions& given);
 
 }  // namespace proffer::batch

@@ -1,4 +1,4 @@
-// What people and machines see of a running job.
+// The progress of a running job, for people and programs.
 
 #include "frameworks/batch/shell/progress.h"
 
@@ -36,7 +36,7 @@ int64_t permille(const proto::BatchElements& array) {
   return array.total == 0 ? 1'000 : ended(array) * 1'000 / array.total;
 }
 
-// What stands beside the bar.
+// The text beside the bar.
 std::string numbers(const proto::BatchElements& array) {
   std::string line =
       fmt::format(" {:3} %  {} of {}", permille(array) / 10, ended(array), array.total);
@@ -220,7 +220,7 @@ std::string result_json(const proto::BatchJob& status, Duration elapsed) {
   return proto::json_line(all);
 }
 
-// A reader that went away (`| head`) is no reason to end the job.
+// A reader that has gone (`| head`) must not end the job.
 void Progress::show(const proto::BatchJob& status, Time now) {
   switch (form_) {
     case ProgressForm::kBars: {

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a job is shown while it runs: bars on a terminal, plain lines when piped, one object per line
+// The progress of a running job: bars on a terminal, plain lines in a pipe, one object per line
 // with --json. The texts are plain functions of the status.
 
 #include <cstdint>
@@ -23,26 +23,26 @@ std::vector<std::string> bars(const proto::BatchJob& status, size_t columns);
 // "map 12 of 21, reduce 0 of 4, 3 running, 8 s left".
 std::string progress_line(const proto::BatchJob& status);
 std::string progress_json(const proto::BatchJob& status, Duration elapsed);
-// What was read, shuffled and written, where to, and how long it took.
-// "counter   GROUP,NAME  12" for each that tasks have counted.
+// The amounts read, shuffled and written, the output, and the duration; then "counter   GROUP,NAME
+// 12" for each counter of tasks.
 std::vector<std::string> counter_lines(const proto::BatchJob& status);
-// How many of the tasks that are done ran on hosts that they prefer; empty if none prefers any.
+// The number of done tasks that ran on preferred hosts; empty if no task prefers any.
 std::string places_text(const proto::BatchJob& status);
 std::string result_text(const proto::BatchJob& status, Duration elapsed);
 std::string result_json(const proto::BatchJob& status, Duration elapsed);
 
-// Writes it to standard output as it changes; what a line in between says does not tear the bars.
+// Writes the progress to standard output as it changes. A line in between does not break the bars.
 class Progress {
  public:
   Progress(ProgressForm form, Time started) : form_(form), started_(started) {}
 
-  // How often show() is worth calling.
+  // How often to call show().
   Duration interval() const { return milliseconds(form_ == ProgressForm::kBars ? 250 : 1'000); }
-  // Prints if something changed; at a change of phase also between intervals.
+  // Prints if the status has changed; at a change of phase also between intervals.
   void show(const proto::BatchJob& status, Time now);
-  // A line for people, on standard error, between what show() prints.
+  // Prints a line for people on standard error, between the output of show().
   void note(const std::string& line);
-  // The last state and, if it ended well, the result.
+  // Prints the last state and, if the job finished, the result.
   void finish(const proto::BatchJob& job, Duration elapsed);
 
  private:

@@ -39,13 +39,13 @@ std::string cpus_text(const std::optional<int64_t>& milli) {
   return milli ? print_milli(*milli) : "-";
 }
 
-// What the last task of a job asks for is not its submitter's choice.
+// The submitter does not choose the resources of a job's last task.
 bool has_advice(TaskKind kind) { return kind != TaskKind::kEnd; }
 
-// Ranges are cut by time: one is as long as another, if its elements do not differ much.
+// Ranges are cut by time, so all take equally long unless their elements differ much.
 bool can_be_slow(TaskKind kind) { return kind != TaskKind::kRange; }
 
-// Twice as long as others is worth a look, but not below a second.
+// Twice as long as others is reported, but not below a second.
 constexpr Duration kSlowLeast = seconds(1);
 
 void add_times(ReportedStage& stage, std::vector<Duration> took) {
@@ -70,7 +70,7 @@ std::string headline(const proto::BatchJob& job) {
               ended ? text(" in ", duration_text(job.ended_at - job.submitted_at)) : "");
 }
 
-// What is said of the whole job: name and value.
+// Facts about the whole job: name and value.
 std::vector<std::pair<std::string, std::string>> facts(const proto::BatchJob& job) {
   std::vector<std::pair<std::string, std::string>> out;
   out.emplace_back("submitted", sdk::local_time(job.submitted_at));
@@ -234,7 +234,7 @@ std::string report_json(const JobReport& report) {
   const auto in_seconds = [](Duration duration) {
     return proto::MilliNumber{.milli = duration.millis()};
   };
-  // One object a line in lists, by hand: json_line knows flat objects.
+  // Lists one object per line, by hand, since json_line supports only flat objects.
   std::string out = text("{\"job\":", proto::batch_job_json(report.job), ",\"stages\":[");
   for (const ReportedStage& stage : report.stages) {
     if (out.back() != '[') out += ',';

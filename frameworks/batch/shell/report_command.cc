@@ -25,7 +25,7 @@ Result<JobReport> fetch_report(const std::string& name, const CommandOptions& op
   return make_report(*job, rows->page.tasks);
 }
 
-// A file that is there is replaced when the new one is whole.
+// An existing file is replaced when the new one is whole.
 Result<void> write_file(const std::string& path, const std::string& content) {
   const std::string part = path + ".part";
   std::ofstream file(part, std::ios::binary | std::ios::trunc);

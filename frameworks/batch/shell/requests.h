@@ -1,7 +1,6 @@
 #pragma once
 
-// Requests that the master relays, as bytes of JSON, into what the core is asked; and its pictures
-// back.
+// Converts relayed requests in JSON into events of the core, and its answers into JSON.
 
 #include <string>
 #include <string_view>
@@ -12,7 +11,7 @@
 
 namespace proffer::batch {
 
-// Jobs in one answer, which the master relays only up to kRelayedBytesMax; more go in further
+// Jobs in one answer, since the master relays at most kRelayedBytesMax. More follow in further
 // pages.
 inline constexpr size_t kJobsPerPage = 20;
 inline constexpr size_t kSchedulesPerPage = 10;
@@ -20,16 +19,16 @@ inline constexpr size_t kSchedulesPerPage = 10;
 struct ListJobs {
   bool with_ended = false;
   JobId after = {};
-  std::string pipeline = {};  // of all jobs if empty
+  std::string pipeline = {};  // all jobs if empty
 };
 struct ListSchedules {
   std::string after = {};
-  size_t fire_times = 1;  // to come, of each
+  size_t fire_times = 1;  // next fire times of each
 };
-// Pictures of all jobs or schedules are answered at once; the others are the core's to answer.
+// Lists of jobs or schedules are answered at once; the core answers the others.
 using Asked = std::variant<Request, ListJobs, ListSchedules>;
 
-// Errors: kInvalidArgument for what is no request, or a job that cannot be.
+// Errors: kInvalidArgument for a malformed request, or an invalid job.
 Result<Asked> parse_request(const proto::FrameworkRequest& request);
 Caller caller_of(const proto::FrameworkRequest& request);
 

@@ -18,7 +18,7 @@
 namespace proffer::batch {
 namespace {
 
-// Of an index of kElementsMax elements.
+// The most bytes of an index with kElementsMax elements.
 constexpr size_t kResultsBytesMax = size_t{128} << 20;
 
 Fd open_to_read(const std::string& path) {
@@ -90,7 +90,7 @@ Result<std::vector<ElementResult>> read_lanes(const std::string& output, const A
 Result<std::vector<ElementResult>> read_results(const std::string& output) {
   const std::string index = results_path(output);
   if (::access((output + "/_SUCCESS").c_str(), F_OK) == 0) return read_index(index);
-  // As long as it can be retried its ends are in the lanes, whether or not they could be indexed.
+  // While it can be retried its ends are in the lanes, indexed or not.
   const Result<JobOrder> order = read_order(output);
   if (!order && order.error().code() == ErrorCode::kNotFound) return read_index(index);
   if (!order) return order.error();
@@ -99,7 +99,7 @@ Result<std::vector<ElementResult>> read_results(const std::string& output) {
 
 namespace {
 
-// `left` bytes of a file of a lane, from `at` on.
+// Copies `left` bytes of a lane's file, from `at` on.
 Result<void> copy_bytes(const Fd& file, const std::string& path, int64_t at, int64_t left, int to) {
   std::string buffer(64 * 1024, '\0');
   while (left > 0) {
@@ -107,7 +107,7 @@ Result<void> copy_bytes(const Fd& file, const std::string& path, int64_t at, int
     const ssize_t got = ::pread(file.get(), buffer.data(), static_cast<size_t>(wanted), at);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return cannot_read(path, errno);
-    if (got == 0) return {};  // A command has cut the file.
+    if (got == 0) return {};  // a command has cut the file
     for (ssize_t done = 0; done < got;) {
       const ssize_t written = ::write(to, buffer.data() + done, static_cast<size_t>(got - done));
       if (written < 0 && errno == EINTR) continue;
@@ -139,13 +139,13 @@ void ResultStream::pump() {
     void operator()(DIR* directory) const { ::closedir(directory); }
   };
   const std::unique_ptr<DIR, Close> directory(::opendir((output_ + "/_temporary").c_str()));
-  if (directory == nullptr) return;  // It has ended.
+  if (directory == nullptr) return;  // it has ended
   while (const dirent* entry = ::readdir(directory.get())) {
     if (const std::optional<uint32_t> lane = parse_lane_index(entry->d_name)) read_lane(*lane);
   }
   for (auto at = waiting_.begin(); at != waiting_.end() && (as_ended_ || at->first == next_);
        at = waiting_.erase(at)) {
-    if (!print(at->second)) return;  // The job has ended meanwhile: finish() finds it.
+    if (!print(at->second)) return;  // the job has ended meanwhile: finish() finds it
     printed_.insert(at->first);
     while (printed_.erase(next_) > 0) ++next_;
   }
@@ -160,7 +160,7 @@ void ResultStream::read_lane(uint32_t lane) {
     at += static_cast<int64_t>(sizeof bytes);
     const Result<ElementEnd> end = decode_element_end({bytes, sizeof bytes});
     if (!end || end->position >= array_.size() || is_printed(end->position)) continue;
-    // One that failed before the last retry runs again.
+    // An element that failed before the last retry runs again.
     const int64_t attempt = int64_t{end->attempt} - attempts_before_;
     if (!array_.accepts(end->code) &&
         (attempt <= 0 || array_.retries_after(end->code, static_cast<int32_t>(attempt)))) {
@@ -188,7 +188,7 @@ bool ResultStream::print(const ElementResult& result) {
   const Fd out = open_to_read(out_path);
   const Fd err = open_to_read(err_path);
   if (out.get() < 0 || err.get() < 0) return false;
-  // A reader that went away is no reason to leave the job alone.
+  // A reader that has gone must not end the command before the job.
   (void)copy_bytes(out, out_path, end.stdout_offset, end.stdout_length, STDOUT_FILENO);
   (void)copy_bytes(err, err_path, end.stderr_offset, end.stderr_length, STDERR_FILENO);
   return true;

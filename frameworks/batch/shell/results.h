@@ -1,7 +1,7 @@
 #pragma once
 
-// What elements of an array wrote, as it lies in the job's output directory: while the job runs,
-// and when it has ended.
+// The output of an array's elements in the job's output directory, while the job runs and when it
+// has ended.
 
 #include <cstdint>
 #include <map>
@@ -20,37 +20,37 @@ namespace proffer::batch {
 // The order of an array that has not ended. Errors: kNotFound, and those of decode_order.
 Result<JobOrder> read_order(const std::string& output);
 
-// The results of a job that has ended, in the order of the elements: by its index, or as long as it
-// can be retried by what its tasks have kept. Errors: kNotFound if it has none, kUnavailable from
-// the system, kCorruption.
+// The results of an ended job, in the order of the elements: from its index, or, while it can be
+// retried, from the ends that its tasks have stored. Errors: kNotFound if it has none, kUnavailable
+// from the system, kCorruption.
 Result<std::vector<ElementResult>> read_results(const std::string& output);
 
-// What an element wrote to standard output, or to standard error; written to `to`. Errors:
-// kUnavailable from the system.
+// Copies an element's standard output or standard error to `to`. Errors: kUnavailable from the
+// system.
 Result<void> copy_output(const std::string& output, const ElementResult& result, bool is_stderr,
                          int to);
 
-// Prints what elements wrote while they end, in the order of the elements or of their ends:
-// standard output to ours, standard error to ours. An element that is to be tried again is not
-// printed yet.
+// Prints the output of elements while the job runs, in the order of the elements or of their ends:
+// standard output to ours, standard error to ours. An element that will be retried is not printed
+// yet.
 class ResultStream {
  public:
-  // `retries` is how often the job was retried.
+  // `retries`: how often the job was retried.
   ResultStream(std::string output, ArrayOrder array, bool as_ended, int64_t retries = 0)
       : output_(std::move(output)),
         array_(std::move(array)),
         as_ended_(as_ended),
         attempts_before_(retries * (int64_t{array_.retries} + 1)) {}
 
-  // What has ended by now; in the order of the elements up to the first that has not. Call it
-  // again.
+  // Prints the output of ended elements; in the order of the elements, up to the first that has not
+  // ended. Call it again later.
   void pump();
-  // The job has ended: all that has not been printed.
+  // The job has ended: prints the rest.
   void finish();
 
  private:
   void read_lane(uint32_t lane);
-  // Nothing and false if its lane is gone: its result is in another one now.
+  // Prints nothing and returns false if its lane is gone: its result is in another lane now.
   bool print(const ElementResult& result);
   bool is_printed(uint32_t position) const {
     return position < next_ || printed_.contains(position);
@@ -59,11 +59,11 @@ class ResultStream {
   const std::string output_;
   const ArrayOrder array_;
   const bool as_ended_;
-  const int64_t attempts_before_;              // of an element, before the last retry (elements.h)
-  std::map<uint32_t, int64_t> read_;           // bytes of the index, by lane
+  const int64_t attempts_before_;              // before the last retry (elements.h)
+  std::map<uint32_t, int64_t> read_;           // bytes of each index that were read, by lane
   std::map<uint32_t, ElementResult> waiting_;  // by position
-  uint32_t next_ = 0;                          // position to print; all before it are
-  std::set<uint32_t> printed_;                 // positions behind it
+  uint32_t next_ = 0;                          // position; all before it are printed
+  std::set<uint32_t> printed_;                 // printed positions after it
 };
 
 }  // namespace proffer::batch

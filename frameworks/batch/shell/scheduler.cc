@@ -1,5 +1,5 @@
-// `Daemon` joins the core with the SDK: notifications and requests in, commands and answers out,
-// and a timer for what waits.
+// `Daemon` connects the core with the SDK: notifications and requests in, commands and answers out,
+// and a timer for deadlines.
 
 #include "frameworks/batch/shell/scheduler.h"
 
@@ -48,7 +48,7 @@ class Daemon {
       print_error(error, false);
       scheduler_.detach(1);
     });
-    // Its tasks run on: the next process finds them.
+    // Its tasks continue: the next process finds them.
     for (const int signal : {SIGINT, SIGTERM}) {
       scheduler_.on_signal(signal, [this] { scheduler_.detach(0); });
     }
@@ -75,8 +75,8 @@ class Daemon {
     for (const proto::FrameworkRequest& request : std::exchange(waiting_, {})) on_request(request);
   }
 
-  // Called at the latest when the core wants it. A timer that fires early finds nothing to do; none
-  // is for long, since each that is overtaken by another stays until then.
+  // Called when the core's deadline may have changed. A timer that fires early has no effect.
+  // Timers are short, since an outdated timer stays until it fires.
   void arm() {
     const std::optional<Time> deadline = jobs_.next_deadline();
     if (!deadline) return;
@@ -90,8 +90,8 @@ class Daemon {
     });
   }
 
-  // Requests wait until the store is read. They are not refused for that: a caller that tries again
-  // with the same id would be given the same answer.
+  // Requests wait until the store is read. They are not refused, because a retry with the same id
+  // would get the same answer.
   void on_request(const proto::FrameworkRequest& request) {
     if (!jobs_.loaded() && waiting_.size() < kWaitingMax) return waiting_.push_back(request);
     Result<Asked> asked = parse_request(request);
@@ -120,7 +120,7 @@ class Daemon {
   Jobs jobs_;
   sdk::Scheduler scheduler_;
   TraceLog trace_;
-  std::map<uint64_t, std::string> callers_;  // of changes under way, by relay
+  std::map<uint64_t, std::string> callers_;  // of changes in progress, by relay
   std::vector<proto::FrameworkRequest> waiting_;
   std::optional<Time> armed_;
 };
@@ -141,7 +141,7 @@ int run_scheduler(const SchedulerOptions& options) {
   sdk.user = user != nullptr ? user : "";
   sdk.session_file = options.session_file;
   sdk.stands_by = options.stands_by;
-  if (options.stands_by) {  // Whether it serves or stands by is told, too.
+  if (options.stands_by) {  // Whether it serves or stands by is printed too.
     sdk::set_log([](sdk::LogLevel level,
                     std::string_view what) { LOG(INFO) << level << ": " << printable_line(what); },
                  sdk::LogLevel::kInfo);

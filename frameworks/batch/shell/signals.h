@@ -1,15 +1,15 @@
 #pragma once
 
-// Signals to a command that shows how a job gets on: caught here, and looked at between questions.
+// Signals to a command that shows the progress of a job: caught here, and handled between requests.
 
 namespace proffer::batch {
 
-// The exit code of a command that ends by a signal is so much more than its number.
+// The exit code of a command that ends by a signal is this plus the signal's number.
 inline constexpr int kSignalCode = 128;
 
-// From now on SIGINT, SIGTERM and SIGHUP end nothing by themselves.
+// From now on SIGINT, SIGTERM and SIGHUP do not end the process by themselves.
 void catch_signals();
-// The last one that came since this was last called; 0: none.
+// The last signal since the last call; 0: none.
 int take_signal();
 
 }  // namespace proffer::batch

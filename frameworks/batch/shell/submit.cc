@@ -1,4 +1,4 @@
-// Everything that is checked before a job starts. `make_job` puts it together.
+// All checks before a job starts. `make_job` combines them.
 
 #include "frameworks/batch/shell/submit.h"
 
@@ -18,7 +18,7 @@
 namespace proffer::batch {
 namespace {
 
-// Of elements whose exit codes are named, if nobody says how many.
+// Retries of elements if only exit codes are given.
 constexpr int32_t kRetriesOfCodes = 3;
 
 std::string working_directory() {
@@ -28,7 +28,7 @@ std::string working_directory() {
   return buffer;
 }
 
-// Absolute, without a slash at the end, "//" or "/./"; ".." is the file system's to resolve.
+// An absolute path without a slash at the end, "//" or "/./"; the file system resolves "..".
 std::string absolute(const std::string& path, const std::string& base) {
   if (path.empty()) return path;
   std::string joined = path.front() == '/' ? path : text(base, "/", path);
@@ -53,7 +53,7 @@ void make_absolute(JobText& job, const std::string& base) {
   if (job.directory) job.directory = absolute(*job.directory, base);
 }
 
-// "0,1,75" as rising codes.
+// Parses "0,1,75" into rising codes.
 Result<std::vector<int32_t>> parse_codes(std::string_view what, std::string_view given) {
   std::set<int32_t> codes;
   for (const std::string_view one : split(given, ',')) {
@@ -64,7 +64,7 @@ Result<std::vector<int32_t>> parse_codes(std::string_view what, std::string_view
   return std::vector<int32_t>(codes.begin(), codes.end());
 }
 
-// "10", or "5%" of so many elements, rounded down.
+// Parses "10", or "5%" of the elements, rounded down.
 Result<int64_t> parse_failed_max(std::string_view given, uint32_t elements) {
   const bool is_part = given.ends_with('%');
   const Result<int64_t> number =
@@ -74,7 +74,7 @@ Result<int64_t> parse_failed_max(std::string_view given, uint32_t elements) {
   return is_part ? int64_t{elements} * *number / 100 : *number;
 }
 
-// By either of its names; the flags over the file. Zero: neither says one.
+// The limit by either of its names; flags override the file. Zero: not given.
 Result<Duration> read_time_limit(const JobText& flags, const JobText& file) {
   for (const JobText* given : {&flags, &file}) {
     if (given->time_limit && given->timeout) {
@@ -95,7 +95,7 @@ Result<Duration> read_time_limit(const JobText& flags, const JobText& file) {
   return Duration();
 }
 
-// What both say of an array: the flags over the file.
+// The values of an array: flags override the file.
 JobText array_text(const JobText& flags, const JobText& file) {
   JobText both = file;
   if (!flags.command.empty()) both.command = flags.command;
@@ -115,7 +115,7 @@ JobText array_text(const JobText& flags, const JobText& file) {
   return both;
 }
 
-// What the array's own keys say. `here` is where its command runs if nothing says where.
+// Reads the array's own keys. `here` is the default working directory of its command.
 Result<void> read_array_text(const JobText& given, const std::string& here, JobSpec& job) {
   ArrayOrder array;
   array.command = given.command;
@@ -214,7 +214,7 @@ Result<char> parse_separator(const std::string& given) {
       .with_hint("write tab, or the byte itself");
 }
 
-// What the keys of the shuffle say.
+// Reads the keys of the shuffle.
 Result<void> read_shuffle_text(const JobText& flags, const JobText& file, Shuffle& shuffle) {
   const auto given = [&](std::optional<std::string> JobText::*one) {
     return flags.*one ? flags.*one : file.*one;
@@ -257,7 +257,7 @@ Result<bool> parse_truth(std::string_view what, const std::string& given) {
   return Error::invalid_argument(text(what, " must be true or false, not ", quoted(given)));
 }
 
-// In any order, once each.
+// In any order, each once.
 Result<std::vector<int32_t>> parse_exit_codes(std::string_view what,
                                               const std::vector<std::string>& given) {
   std::vector<int32_t> codes;
@@ -284,7 +284,7 @@ Result<void> read_shipped(const std::vector<std::string>& paths, JobSpec& job) {
   return {};
 }
 
-// Which hosts the tasks prefer.
+// Reads the preferred hosts of the tasks.
 Result<void> read_locality_text(const JobText& flags, const JobText& file, JobSpec& job) {
   job.prefer_hosts = flags.prefer_hosts.empty() ? file.prefer_hosts : flags.prefer_hosts;
   const std::optional<std::string>& path = flags.locality ? flags.locality : file.locality;

@@ -1,6 +1,6 @@
 #pragma once
 
-// From what was typed to a job that can start: the job file, the flags over it, shipped files.
+// Makes a job from the typed options: the job file, the flags that override it, and shipped files.
 
 #include <cstdint>
 #include <cstdio>
@@ -12,16 +12,17 @@
 
 namespace proffer::batch {
 
-// The file's job, or its stages, with relative paths taken from the directory that the file is in.
+// The file's job or stages. Relative paths are relative to the file's directory.
 Result<JobFile> read_job_file(const std::string& path, const Parameters& parameters = {});
 
-// `flags` say more than `file`: a value over its value, a list in place of its list, env name by
-// name. Relative paths of flags are taken from the working directory. Reads the files to ship.
-// Errors: kInvalidArgument for what check_job and the parsers refuse, and what read_file does.
+// `flags` override `file`: each value and each list replaces the file's, env name by name. Relative
+// paths of flags are relative to the working directory. Reads the files to ship. Errors:
+// kInvalidArgument if check_job or a parser refuses, and those of read_file.
 Result<JobSpec> make_job(const JobText& file, const JobText& flags);
 
-// Arguments that stand one behind the other, each ended by `end`; the last one need not be. Errors:
-// kInvalidArgument beyond the bounds of arguments (array.h), kUnavailable if it cannot be read.
+// Arguments that follow each other, each ended by `end`; the last one need not be. Errors:
+// kInvalidArgument beyond the bounds of arguments (array.h), kUnavailable if the input cannot be
+// read.
 Result<std::vector<std::string>> read_arguments(std::FILE* from, char end);
 
 }  // namespace proffer::batch

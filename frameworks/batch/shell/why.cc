@@ -12,11 +12,11 @@
 namespace proffer::batch {
 namespace {
 
-// People do not read more.
+// More reasons would not help people.
 constexpr size_t kReasonsMax = 3;
 
-// Of tasks that would run now if the job had a shorter time limit. That of a task with several
-// elements is longer than that of the job (Job::time_limit).
+// For tasks that would run now if the job had a shorter time limit. The limit of a task with
+// several elements is longer than that of the job (Job::time_limit).
 std::string limit_text(std::string_view kind, const Remedy& remedy) {
   if (remedy.kind != RemedyKind::kShorterLimit) return "";
   if (!kind.starts_with("map") && !kind.starts_with("reduce") && !kind.starts_with("range")) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a job is not faster: what the master says of its asks.
+// Why a job is not faster: the master's explanation of its asks.
 
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace proffer::batch {
 
-// For each ask of the job that is not met, how much it wants, and what keeps agents from being
-// offered to it, with the most agents first; without a newline. None: all that it wants runs.
+// A line for each unmet ask of the job: how much it wants, and why agents are not offered to it,
+// most agents first; without a newline. Empty: all tasks that it wants run.
 std::vector<std::string> why_lines(const std::string& job, const proto::Explanation& all);
 
 // The master's explanation of the framework that runs the job. Errors: the master's.

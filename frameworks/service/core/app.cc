@@ -61,7 +61,7 @@ Result<void> check_ports(const std::vector<std::string>& ports) {
   return {};
 }
 
-// The whole text as a number without sign or leading zeros.
+// Parses the whole text as a number without sign or leading zeros.
 std::optional<uint64_t> parse_count(std::string_view digits) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
@@ -140,8 +140,8 @@ Result<void> check_command(const AppSpec& app) {
 }
 
 Result<void> check_constraints(const AppSpec& app) {
-  // The scheduler has one of its own for daemons and one for `with`; those for `apart_from` take
-  // the room that is left.
+  // The scheduler needs one constraint for daemons and one for `with`; those for `apart_from` use
+  // the rest.
   const size_t constraints_max =
       kConstraintsMax - (app.daemon ? 1 : 0) - (app.with.empty() ? 0 : 1);
   if (app.constraints.size() > constraints_max) {
@@ -166,7 +166,7 @@ Result<void> check_ready(const AppSpec& app) {
   return proto::check_readiness(*app.ready, app.ports);
 }
 
-// They travel in the environment, and with the command.
+// They are sent in the environment, and with the command.
 Result<void> check_app_files(const AppSpec& app) {
   if (app.files.empty()) return {};
   if (Result<void> ok = check_files(app.files); !ok) return ok;
@@ -184,7 +184,8 @@ Result<void> check_app_files(const AppSpec& app) {
   return {};
 }
 
-// With the files, which the first of them writes; that is a step of its own if there is none.
+// The group with the files, which its first command writes; without an init step, a step for them
+// is added.
 proto::TaskGroup group_of(const AppSpec& app) {
   proto::TaskGroup group;
   for (size_t i = 0; i < app.init.size(); ++i) {
@@ -335,7 +336,7 @@ Result<void> check_app_scale(const AppSpec& app) {
 }
 
 struct Rule {
-  std::string_view key;  // of an app file
+  std::string_view key;  // key in an app file
   Result<void> (*check)(const AppSpec& app);
 };
 constexpr Rule kRules[] = {

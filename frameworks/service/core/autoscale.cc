@@ -1,4 +1,4 @@
-// From figures to a number of instances: ScaleHistory::take.
+// Computes a number of instances from figures: ScaleHistory::take.
 
 #include "frameworks/service/core/autoscale.h"
 
@@ -9,14 +9,14 @@
 namespace proffer::service {
 namespace {
 
-// "95%" of what an instance has, or "12.5".
+// "95%" of an instance's resources, or "12.5".
 std::string figure_text(LoadSource source, int64_t milli) {
   return source == LoadSource::kHttp ? print_milli(milli) : text(print_milli(milli * 100), '%');
 }
 
 int64_t ceil_divide(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
 
-// As many as would bring the mean to the target, within the bounds.
+// The number that would bring the mean to the target, within the bounds.
 int64_t recommend(const ScalePolicy& policy, int64_t instances, const LoadReport& report,
                   int64_t mean) {
   const int64_t tolerated = policy.target * kScaleToleranceMilli / 1'000;

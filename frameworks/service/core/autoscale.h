@@ -1,13 +1,13 @@
 #pragma once
 
-// How many instances an app is to have, by a figure of its load: cpu or memory of its instances, or
-// a number that each of them tells over HTTP. Pure, and in whole numbers: figures are in
-// thousandths, cpu and memory of what an instance has (600 is 60%).
+// The number of instances of an app, by a figure of its load: cpu or memory of its instances, or a
+// number that each of them reports over HTTP. Pure, and in whole numbers: figures are in
+// thousandths, for cpu and memory of the instance's own resources (600 is 60%).
 //
-// The figures come from outside (`proffer service autoscale`). Each report leads to a
-// recommendation: as many instances as would bring the mean figure to the target. The app grows
-// to the least recommendation of `up_after`, and shrinks to the greatest of `down_after`: a peak
-// that is shorter than the window changes nothing.
+// The figures come from outside (`proffer service autoscale`). Each report gives a recommendation:
+// the number of instances that would bring the mean figure to the target. The app grows to the
+// least recommendation of `up_after`, and shrinks to the greatest of `down_after`, so a peak that
+// is shorter than the window changes nothing.
 
 #include <cstdint>
 #include <deque>
@@ -20,13 +20,13 @@
 
 namespace proffer::service {
 
-// A mean within a tenth of the target recommends what there is.
+// A mean within a tenth of the target recommends the present number.
 inline constexpr int64_t kScaleToleranceMilli = 100;
 inline constexpr int64_t kFigureMax = int64_t{1} << 40;  // of one instance, in thousandths
 inline constexpr Duration kScaleWindowMax = hours(1);
-// More often an app's figures are not taken.
+// The shortest time between two reports of an app; others are ignored.
 inline constexpr Duration kFiguresEvery = milliseconds(500);
-// Without a report for so long nothing is known of the load.
+// Without a report for this time the load is unknown.
 inline constexpr Duration kFiguresOld = seconds(30);
 
 enum class LoadSource : uint8_t { kCpu, kMemory, kHttp };
@@ -37,22 +37,22 @@ struct ScalePolicy {
   int64_t min = 1;
   int64_t max = 1;
   LoadSource source = LoadSource::kCpu;
-  int64_t target = 0;     // of the mean figure; in thousandths
-  std::string port = {};  // of kHttp: where a GET of `path` is answered by a number
+  int64_t target = 0;     // for the mean figure; in thousandths
+  std::string port = {};  // for kHttp: a GET of `path` at this port answers with a number
   std::string path = {};
   Duration up_after = seconds(30);
   Duration down_after = minutes(5);
-  bool is_dry_run = false;  // only says what it would do
+  bool is_dry_run = false;  // only reports what it would do
   bool operator==(const ScalePolicy&) const = default;
 };
-// Errors: kInvalidArgument says which value is wrong and what is allowed.
+// Errors: kInvalidArgument names the value that is wrong and what is allowed.
 Result<void> check_scale(const ScalePolicy& policy, int64_t instances_max);
 
-// What was reported of the instances that are ready.
+// The figures that were reported for ready instances.
 struct LoadReport {
   int64_t ready = 0;     // instances
-  int64_t measured = 0;  // of those, the ones with a figure
-  int64_t sum = 0;       // of their figures
+  int64_t measured = 0;  // ready instances with a figure
+  int64_t sum = 0;       // sum of the figures
 };
 
 struct ScaleVerdict {
@@ -64,8 +64,8 @@ struct ScaleVerdict {
 // The recommendations of an app's windows.
 class ScaleHistory {
  public:
-  // What follows from a report for an app that wants `instances`. O(recommendations of the window):
-  // a window holds at most kScaleWindowMax / kFiguresEvery.
+  // The result of a report for an app that wants `instances`. O(recommendations of the window): a
+  // window holds at most kScaleWindowMax / kFiguresEvery.
   ScaleVerdict take(const ScalePolicy& policy, int64_t instances, const LoadReport& report,
                     Time now);
   std::optional<Time> last() const {
@@ -78,7 +78,7 @@ class ScaleHistory {
     Time at = {};
     int64_t instances = 0;
   };
-  // The least and the greatest of the last `window`; nothing until it is full.
+  // The least and the greatest of the last `window`; none until it is full.
   struct Range {
     int64_t least = 0;
     int64_t greatest = 0;
@@ -86,7 +86,7 @@ class ScaleHistory {
   std::optional<Range> range_of(Duration window, Time now) const;
 
   std::deque<Recommendation> all_;
-  Time since_ = {};  // the first report behind the last gap
+  Time since_ = {};  // the first report after the last gap
 };
 
 }  // namespace proffer::service

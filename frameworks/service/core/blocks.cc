@@ -1,6 +1,5 @@
-// How instances are kept: blocks of them, each an entry of the store. Changes that nobody waits for
-// are written once at the end of a step, however many they are: they are about what the cluster
-// tells anyway, or will.
+// How instances are stored: in blocks, each an entry of the store. Changes that nothing waits for
+// are written once at the end of a step, since the cluster reports this state anyway.
 
 #include "common/text.h"
 #include "frameworks/service/core/state.h"
@@ -23,7 +22,7 @@ InstanceBlock Service::State::block_of(const BlockName& name) const {
   return block;
 }
 
-// Until then it need not be written for another reason.
+// The write covers it, so the block is no longer stale.
 proto::StoreOperation Service::State::write_of(BlockName name) {
   stale_blocks_.erase(name);
   const InstanceBlock block = block_of(name);
@@ -34,7 +33,8 @@ void Service::State::write_stale_blocks() {
   while (!stale_blocks_.empty()) journal_.add({write_of(*stale_blocks_.begin())});
 }
 
-// What a scheduler of before has kept one by one moves into blocks, which are written first.
+// Instances that an earlier scheduler stored one by one move into blocks; the blocks are written
+// first.
 void Service::State::move_into_blocks(const std::vector<TaskId>& tasks) {
   for (const TaskId& task : tasks) write_later(block_name_of(task));
   write_stale_blocks();

@@ -1,9 +1,8 @@
-// Daemons: apps with an instance on each agent that they fit on. A scheduler learns of agents by
-// offers, so a daemon always asks for some instances more than it has, at most one on each agent:
-// an agent that joins is offered, and gets its slot (daemon_slot). A slot stays with its agent. It
-// is given up when the agent is gone or drained, or has not been offered for a while
-// (follow_agents), or does not meet what a new version asks of it; should the agent be of use
-// again, it is offered again.
+// Daemons: apps with an instance on each agent that they fit on. A scheduler learns of agents from
+// offers, so a daemon always asks for some more instances than it has, at most one on each agent: a
+// new agent is offered, and gets its slot (daemon_slot). A slot stays with its agent. It is given
+// up when the agent is gone or drained, was not offered for a while (follow_agents), or does not
+// meet the constraints of a new version. If the agent becomes usable again, it is offered again.
 
 #include <algorithm>
 #include <set>
@@ -15,17 +14,18 @@
 namespace proffer::service {
 namespace {
 
-// So many agents may get their first instance between two declarations of asks.
+// The most agents that get their first instance between two declarations of asks.
 constexpr int64_t kOpenMax = 16;
-// A slot whose agent does not take its next instance is given up after so long.
+// How long a slot may stay empty because its agent does not take the next instance; then it is
+// given up.
 constexpr Duration kEmptyMax = seconds(30);
-// A slot on whose agent a new version may not run, by what the master says, is given up after so
-// long: what the master says may be of the ask before.
+// How long a slot is kept although the master reports that its agent does not fit the new version;
+// the report may be about the previous ask.
 constexpr Duration kStuckMax = seconds(5);
-// Without a further agent for so long, all that there are have been offered: as a rule.
+// After this time without a new agent, all agents have usually been offered.
 constexpr Duration kLooksFor = seconds(3);
 
-// The version of an instance on a further agent.
+// The version of an instance on a new agent.
 uint64_t version_of_further(const App& app) {
   return app.hold && app.is_wanted(app.ready_version) ? app.ready_version : app.version;
 }
@@ -70,8 +70,8 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
     Slot& slot = at->second;
     if (used.count(at->first) > 0) {
       slot.empty_since.reset();
-      // A version that is too large, or has no limit left, is wrong on all agents: then the update
-      // waits, and is rolled back at its deadline. Nor does a canary end what it stands beside.
+      // A version that is too large, or beyond the limit, fits no agent: then the update waits, and
+      // is rolled back at its deadline. A canary does not end the instances beside it either.
       const bool is_excluded = running.cannot_fit.starts_with(kNoAgentMeets) && !app.hold;
       if (!is_excluded || running.launches.count(at->first) == 0) {
         slot.stuck_since.reset();
@@ -85,7 +85,7 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
         ++at;
         continue;
       }
-      again(step.now);  // What is in no slot ends.
+      again(step.now);  // instances without a slot are killed
       running.launches.erase(at->first);
       at = app.slots.erase(at);
       continue;
@@ -98,7 +98,7 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
       ++at;
       continue;
     }
-    again(step.now);  // An update may have waited for it.
+    again(step.now);  // an update may have waited for it
     running.launches.erase(at->first);
     at = app.slots.erase(at);
   }
@@ -107,12 +107,12 @@ void Service::State::follow_agents(Step& step, RunningApp& running) {
   if (running.is_looking) again(running.looks_until);
 }
 
-// Slots that want an instance ask for their agents. If there are none, the daemon asks for further
-// agents, but not for those of slots that wait a while after a failure.
+// Slots that want an instance ask for their agents. If there are none, the daemon asks for new
+// agents, but not for those of slots that wait after a failure.
 std::vector<Service::State::Wanted> Service::State::daemon_asks(const RunningApp& running,
                                                                 int64_t room) {
   const App& app = running.app;
-  std::map<uint64_t, std::vector<std::string>> agents;  // by version, that are asked for
+  std::map<uint64_t, std::vector<std::string>> agents;  // by version, the agents that are asked for
   for (const auto& [number, version] : running.launches) {
     const auto slot = app.slots.find(number);
     if (slot == app.slots.end() || !app.is_wanted(version)) continue;
@@ -153,7 +153,7 @@ std::vector<Service::State::Wanted> Service::State::daemon_asks(const RunningApp
   return asks;
 }
 
-// Not for a fault of the task: the agent is of no use to it for now.
+// The task is not at fault: the agent is not usable for it now.
 bool Service::State::leaves_its_agent(const proto::TaskStatus& status) {
   return status.state == proto::TaskState::kGone || status.reason == proto::TaskReason::kDrained ||
          status.reason == proto::TaskReason::kRevoked ||

@@ -11,7 +11,7 @@ namespace proffer::service {
 namespace {
 
 constexpr std::string_view kOpen = "~{";
-constexpr std::string_view kLiteral = "~~{";  // stands for ~{
+constexpr std::string_view kLiteral = "~~{";  // encodes ~{
 
 bool is_variable(std::string_view name) {
   return !name.empty() && !(name[0] >= '0' && name[0] <= '9') &&
@@ -21,7 +21,7 @@ bool is_variable(std::string_view name) {
          });
 }
 
-// A text, and the variable behind it; empty at the end.
+// A text, and the variable after it; empty at the end.
 struct Piece {
   std::string text = {};
   std::string variable = {};

@@ -1,6 +1,5 @@
-// How instances find servers of other apps: `find` in an app file. Each instance is told the
-// servers that are in service when it starts, by variables. What becomes of them later it has to
-// learn itself.
+// How instances find servers of other apps: `find` in an app file. Each instance gets the servers
+// that are in service when it starts, in variables. It must learn of later changes itself.
 
 #include <algorithm>
 
@@ -9,14 +8,13 @@
 
 namespace proffer::service {
 
-// Each slot begins with another server, so that those that are left out of a long list are not the
-// same for all.
+// Each slot begins with another server, so that a long list is not cut at the same place for all.
 proto::Environment Service::State::found_servers(const AppSpec& spec, int64_t slot) const {
   proto::Environment found;
   size_t bytes = 0;
   for (const std::string& name : spec.find) {
     const std::string variable = find_variable(name);
-    found[variable];  // Empty without a server, and with an app that is gone.
+    found[variable];  // empty if there is no server, or the app is gone
     const auto app = apps_.find(name);
     if (app == apps_.end()) continue;
     const std::vector<proto::ServerRow>& servers = app->second.servers;

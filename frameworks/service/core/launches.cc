@@ -1,6 +1,6 @@
-// From an offer to a launch: on_offer plans instances for the slots that want one and has them
-// written down; on_written launches them. A scheduler that is killed in between finds them in the
-// store, asks the master about them and hears that nobody runs them.
+// From an offer to a launch: on_offer plans instances for the slots that want one and writes them;
+// on_written launches them. A scheduler that is killed in between finds them in the store, asks the
+// master about them, and learns that they do not run.
 
 #include <algorithm>
 #include <string>
@@ -15,15 +15,15 @@
 namespace proffer::service {
 namespace {
 
-// What one accept may carry, with room for the frame around it.
+// The most that one accept may carry, with room for the frame around it.
 constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
 constexpr size_t kTaskOverheadBytes = 1'024;
 static_assert(kAcceptBytesMax > kCommandBytesMax + kEnvironmentBytesMax + kFoundBytesMax +
                                     kFilesScriptBytesMax + proto::kGroupBytesMax +
                                     kTaskOverheadBytes);
 
-// What was asked for is not wanted any more, and the asks will soon say so: without a pause the
-// same offer would come again at once.
+// The asked instances are not wanted any more, and the next asks will show this. Without a pause
+// the same offer would come again at once.
 proto::Decline decline(OfferId offer) {
   return {.offers = {offer}, .refusal = {.refuse_for = seconds(1)}};
 }
@@ -53,7 +53,8 @@ size_t launch_bytes(const AppSpec& app) {
 
 }  // namespace
 
-// Nothing but `except` is in it, and nothing comes that we know of; or what may be beside it.
+// True if the slot contains only `except`, or an instance that may be beside it, and no known
+// instance will come.
 bool Service::State::is_free(const RunningApp& running, int64_t slot, uint64_t version,
                              const TaskId& except) {
   const App& app = running.app;
@@ -88,7 +89,7 @@ void Service::State::on_offer(Step& step, const Offer& offer) {
   continuations_[journal_.add(std::move(writes))] = std::move(launch);
 }
 
-// The next instance for this ask, or nothing if none is wanted or the accept is full.
+// The next instance for this ask; none if no instance is wanted or the accept is full.
 std::optional<TaskId> Service::State::plan_instance(Step& step, const AskName& ask,
                                                     const Offer& offer, size_t& bytes) {
   const auto [found, version] = find_ask(ask);
@@ -151,7 +152,7 @@ void Service::State::on_written(Step& step, const Launch& launch,
     mark(app.spec.name);
     const InstanceId id = instance->id;
     if (error) {
-      // A later write of its block, for another reason, may have it.
+      // A later write of its block, for another reason, may contain it.
       app.remove(task);
       write_later(block_name_of(task));
       Attempts* attempts = app.attempts(id.slot, id.version);
@@ -160,7 +161,8 @@ void Service::State::on_written(Step& step, const Launch& launch,
       attempts->why = text("it cannot be stored: ", error->message());
       continue;
     }
-    // Not wanted any more, or another version is, or what was out of reach came back meanwhile.
+    // It is not wanted any more, or another version is, or an unreachable instance came back
+    // meanwhile.
     if (instance->kill_asked || !app.is_wanted(id.version) || app.stopping ||
         !is_free(*running, id.slot, id.version, task)) {
       app.remove(task);
@@ -174,7 +176,7 @@ void Service::State::on_written(Step& step, const Launch& launch,
     operation.tasks.back().environment.merge(found_servers(spec, id.slot));
     if (options_.serves_users) operation.tasks.back().user = app.owner;
     step.trace(InstanceLaunched{task, launch.agent});
-    // As the master does when it hears of it.
+    // As the master does when it receives it.
     const auto declared = std::find_if(declared_.begin(), declared_.end(), [&](const Ask& ask) {
       return ask.name == ask_name(app.spec.name, id.version);
     });

@@ -1,7 +1,7 @@
 // Apps that run beside others, or apart from them: `with` and `apart_from` in an app file. They are
-// rules for launches, as constraints of the app's asks (constrain), looked at once more when an
-// offer comes. What runs stays, whatever becomes of its neighbours. An app may name apps of other
-// owners, but hinders only those of its own.
+// rules for launches, as constraints of the app's asks (constrain), and are checked again when an
+// offer comes. Running instances stay, even if their neighbours end. An app may name apps of other
+// owners, but restricts only those of its own.
 
 #include <algorithm>
 #include <set>
@@ -27,11 +27,11 @@ std::string agents(size_t count) { return text(count, count == 1 ? " agent" : " 
 
 }  // namespace
 
-// Apps that are named exist. One that others of its owner run beside has no `with` of its own, so
-// no owner's apps wait for each other in a circle. Rules of another owner's app are no obstacle:
-// the owner of this app could not change them.
+// Named apps must exist. An app that others of its owner run beside has no `with` itself, so no
+// apps of an owner wait for each other in a cycle. Rules of another owner's app are no obstacle,
+// since the owner of this app could not change them.
 Result<void> Service::State::check_neighbours(const Apply& apply, const Caller& by) const {
-  std::map<std::string_view, const AppSpec*> specs;  // as they would be
+  std::map<std::string_view, const AppSpec*> specs;  // as they would be after the change
   for (const auto& [name, running] : apps_) specs[name] = &running.app.spec;
   for (const AppSpec& spec : apply.specs) specs[spec.name] = &spec;
   const auto owner_of = [&](std::string_view name) -> const std::string& {
@@ -72,7 +72,7 @@ Result<void> Service::State::check_neighbours(const Apply& apply, const Caller& 
   return {};
 }
 
-// Agents where an instance of the app runs, or is about to.
+// Agents where an instance of the app runs, or will soon.
 std::set<std::string> Service::State::agents_of(const std::string& app) const {
   std::set<std::string> agents;
   const auto found = apps_.find(app);
@@ -118,7 +118,7 @@ std::optional<std::vector<Constraint>> Service::State::constrain(const AppSpec& 
     add(Constraint::Operator::kIn, std::move(agents));
     return constraints;
   }
-  // Those that there is no room for are declined when they are offered.
+  // If there is no room for more constraints, the other agents are declined when they are offered.
   const size_t most = kConstraintsMax - spec.constraints.size() - (spec.daemon ? 1 : 0);
   std::vector<std::string> agents;
   for (const std::string& agent : neighbours.apart) {
@@ -133,7 +133,7 @@ std::optional<std::vector<Constraint>> Service::State::constrain(const AppSpec& 
   return constraints;
 }
 
-// Why nothing of it is asked for; empty: it is, or it wants nothing.
+// Why it asks for nothing; empty if it asks, or wants nothing.
 std::string Service::State::why_alone(const RunningApp& running) const {
   const AppSpec& spec = running.app.spec;
   if (spec.with.empty() || (running.launches.empty() && !spec.daemon)) return "";

@@ -1,6 +1,6 @@
 // Apps that wait for others: `after` in an app file. Nothing of such an app is launched until all
-// instances of each app that it names are ready. That is written down (Begin), so that what becomes
-// of those apps later stops nothing.
+// instances of each app that it names are ready. This is written (Begin), so that later changes of
+// those apps stop nothing.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace proffer::service {
 namespace {
 
-// Of each app, while the order is searched: whether all behind it has been seen.
+// For each app during the search: whether all apps behind it have been visited.
 enum class Seen : uint8_t { kOnThePath, kWhole };
 
 }  // namespace
@@ -22,7 +22,7 @@ Error in_file(const Apply& apply, size_t place, Error error) {
       place < apply.lines.size() ? text(app, " (line ", apply.lines[place], ")") : app);
 }
 
-// Each app that is named exists, those to find as well, and none waits for itself by way of others.
+// Each named app must exist, also those in `find`, and no app may wait for itself through others.
 Result<void> Service::State::check_order(const Apply& apply) const {
   std::map<std::string_view, const AppSpec*> specs;
   for (const AppSpec& spec : apply.specs) specs[spec.name] = &spec;
@@ -81,7 +81,7 @@ Result<void> Service::State::check_order(const Apply& apply) const {
   return {};
 }
 
-// For which apps, and how they stand; empty if all are ready.
+// The apps that it waits for, and their states; empty if all are ready.
 std::string Service::State::why_waits(const App& app) const {
   std::string why;
   for (const std::string& name : app.spec.after) {
@@ -116,7 +116,7 @@ void Service::State::begin(Step& step, RunningApp& running) {
   next_request(step);
 }
 
-// How this app stands may be what others wait for.
+// Other apps may wait for this app's state.
 void Service::State::tell_followers(const std::string& name) {
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     const auto app = apps_.find(*at);

@@ -1,4 +1,4 @@
-// What people see of apps: how they stand, what they were, and what a change would do.
+// What people see of apps: their status, their history, and the effect of a change.
 
 #include <algorithm>
 #include <set>
@@ -12,11 +12,11 @@ namespace proffer::service {
 
 namespace {
 
-// Texts of an app's row: why, failed and rolled_back are cut, its name and its owner are names.
+// The most bytes of an app's row: why, failed and rolled_back are cut; name and owner are names.
 constexpr size_t kPageOfAppBytes = 16 * 1'024;
 
-// Which instances an app that stops still has. One on an agent that is unreachable may run there
-// until the agent is back or given up, so the agent is named.
+// The remaining instances of a stopping app. An instance on an unreachable agent may run until the
+// agent is back or given up, so the agent is named.
 std::string still_there(const App& app) {
   int64_t live = 0;
   std::set<std::string> unreachable;
@@ -171,7 +171,7 @@ Result<std::vector<proto::ServiceVersionRow>> Service::State::history(const std:
 
 namespace {
 
-// How an update goes on, in words.
+// The next steps of an update, in words.
 std::vector<std::string> steps_of(const App& app, const AppRecord& next) {
   const auto count = [](int64_t number, std::string_view what) {
     return text(number, ' ', what, number == 1 ? "" : "s");
@@ -231,7 +231,7 @@ Result<std::vector<proto::ServicePlan>> Service::State::preview(const Change& ch
   Step step{now, unused};
   const Result<Changes> changes = decide_all(step, Request{.relay = 0, .change = change, .by = by});
   if (!changes) return changes.error();
-  // Beside their differences all fit into an answer.
+  // Without their differences, all apps fit into an answer.
   size_t shown = 0;
   std::vector<proto::ServicePlan> plans;
   App none;

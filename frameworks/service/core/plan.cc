@@ -1,5 +1,5 @@
-// From what is wanted and what runs to what is to be done: read plan_app first. Each step looks at
-// what the steps before have decided.
+// From the wanted and the running instances to actions: read plan_app first. Each step uses the
+// decisions of the earlier steps.
 
 #include "frameworks/service/core/plan.h"
 
@@ -20,11 +20,11 @@ using Entry = std::pair<const TaskId, Instance>;
 struct Place {
   int64_t number = 0;
   const Slot* slot = nullptr;
-  const Entry* holder = nullptr;   // lives and is not ending
-  const Entry* leaving = nullptr;  // as a holder, but it was revoked, or of an older version
-  bool is_busy = false;            // something in it has not ended yet and is not unreachable
-  bool has_ending = false;         // such a one was killed
-  bool is_away = false;            // of a daemon: what is in it is on an agent that is unreachable
+  const Entry* holder = nullptr;   // alive and not ending
+  const Entry* leaving = nullptr;  // like a holder, but revoked or of an older version
+  bool is_busy = false;            // an instance in it has not ended and is not unreachable
+  bool has_ending = false;         // such an instance was killed
+  bool is_away = false;            // for a daemon: its instance is on an unreachable agent
 };
 
 class Planner {
@@ -54,11 +54,11 @@ class Planner {
   bool is_present(const Entry& entry) const { return entry.second.id.version == app_.version; }
   bool has_canary() const { return app_.hold && app_.hold->is_canary; }
   bool is_paused() const { return app_.hold && !app_.hold->is_canary; }
-  // Whether an instance of an older version may stay beside one of the present version.
+  // True if an instance of an older version may stay beside one of the present version.
   bool shares_slots() const { return has_canary() || app_.spec.update.max_surge > 0; }
 
-  // The better one of two in a slot: what is ready, is not to leave, is of the current version, and
-  // is longest there.
+  // Compares two instances in a slot: ready, not leaving, of the present version, and oldest are
+  // better, in this order.
   bool is_better(const Entry& a, const Entry& b) const {
     const auto rank = [this](const Entry& entry) {
       return std::tuple(!entry.second.is_ready(), entry.second.revoked, !is_present(entry),
@@ -78,7 +78,8 @@ class Planner {
     }
   }
 
-  // Who is where. Of two in a slot one goes; what is in no slot of ours goes.
+  // Assigns instances to slots. Of two in a slot one is killed, and so are instances without a
+  // slot.
   void find_places() {
     for (const auto& [number, slot] : app_.slots) places_[number] = Place{number, &slot};
     std::map<int64_t, const Entry*> older;
@@ -116,7 +117,7 @@ class Planner {
     }
   }
 
-  // Fewer slots may be shared than when these were: what is not ready turns back.
+  // Fewer slots may be shared than before: new instances that are not ready are killed.
   void limit_sharing() {
     const int64_t allowed = has_canary() ? app_.hold->slots : app_.spec.update.max_surge;
     const std::set<int64_t> shared = plan_.shared;
@@ -131,7 +132,7 @@ class Planner {
     }
   }
 
-  // What leaves goes as soon as its replacement is there.
+  // Leaving instances are killed when their replacement is ready.
   void relieve() {
     for (auto& [number, place] : places_) {
       if (place.leaving == nullptr) continue;
@@ -151,7 +152,7 @@ class Planner {
     }
   }
 
-  // Its end is near, and proxies are to hear of it before.
+  // Its deadline is near, and proxies must learn of it first.
   bool leaves_now(const Instance& revoked) {
     if (app_.spec.drain_delay == Duration() || !revoked.is_ready()) return false;
     if (revoked.revoke_leaves_at <= now_) return true;
@@ -159,21 +160,21 @@ class Planner {
     return false;
   }
 
-  // Whether what leaves still does the work of the slot.
+  // True if the leaving instance still does the work of the slot.
   static bool is_served(const Place& place) {
     return place.leaving != nullptr && place.leaving->second.is_ready();
   }
-  // Likewise, until its replacement is ready and as long as an update may take: what is to leave by
-  // a time of the master's takes of the budget at once.
+  // The same, until the replacement is ready and for as long as an update may take: an instance
+  // with a deadline of the master counts in the budget at once.
   static bool is_served_for_long(const Place& place) {
     return is_served(place) && !place.leaving->second.revoked;
   }
 
-  // Too many slots: first those where nothing is ready, then the newest.
+  // Too many slots: first those without a ready instance, then the newest.
   void shrink() {
     const auto wanted = static_cast<size_t>(app_.wanted());
     if (places_.size() <= wanted) return;
-    // Which of them are ready will be known soon.
+    // It will be known soon which instances are ready.
     if (wanted > 0 && (has_unconfirmed_ || !is_settled_)) return;
     std::vector<const Place*> order;
     for (const auto& [number, place] : places_) order.push_back(&place);
@@ -203,7 +204,7 @@ class Planner {
     }
   }
 
-  // Too few: the lowest numbers where nothing is left of before.
+  // Too few: the lowest numbers in which no earlier instance is left.
   void grow() {
     static const Slot kFresh;
     for (int64_t number = 0; places_.size() < static_cast<size_t>(app_.wanted()); ++number) {
@@ -213,7 +214,8 @@ class Planner {
     }
   }
 
-  // While an update is held, what ends by itself is replaced by what was ready before.
+  // While an update is held, an instance that ends is replaced by the version that was ready
+  // before.
   uint64_t version_of_next() {
     if (!app_.hold || !app_.is_wanted(app_.ready_version)) return app_.version;
     if (app_.hold->is_canary || at_present_ >= app_.hold->slots) return app_.ready_version;
@@ -236,13 +238,13 @@ class Planner {
       return row.second.holder != nullptr && is_present(*row.second.holder);
     });
     for (const auto& [number, place] : places_) {
-      // What is to leave the agent of a daemon, or out of reach there, has no place elsewhere.
+      // A daemon's instance that leaves its agent, or is unreachable there, has no other place.
       if (place.is_away || (app_.spec.daemon && place.leaving != nullptr)) continue;
       if (!place.is_busy) launch_in(place, version_of_next());
     }
   }
 
-  // Whether an update may count on it. What is of an older version has been counted on before.
+  // True if an update may count on it. An instance of an older version has been counted on before.
   bool is_available(const Place& place) {
     if (place.holder == nullptr || !place.holder->second.is_ready()) return false;
     if (!is_present(*place.holder)) return true;
@@ -257,12 +259,12 @@ class Planner {
     return false;
   }
 
-  // What is unhealthy or of an older version gives way to what is wanted, but never so many at once
-  // that more than max_unavailable slots are not ready.
+  // Replaces unhealthy and outdated instances, but never so many at once that more than
+  // max_unavailable slots are not ready.
   void replace() {
     std::vector<const Place*> unhealthy;
     std::vector<const Place*> outdated;  // and ready
-    std::vector<const Place*> waiting;   // not available, in the order of slots
+    std::vector<const Place*> waiting;   // not available, in order of slots
     int64_t in_transition = 0;           // neither ready nor known to be unhealthy
     for (const auto& [number, place] : places_) {
       const Entry* holder = place.holder;
@@ -272,11 +274,11 @@ class Planner {
         waiting.push_back(&place);
         continue;
       }
-      if (place.is_away && holder == nullptr) continue;  // It may be ready where it is.
+      if (place.is_away && holder == nullptr) continue;  // it may be ready there
       if (holder == nullptr || !holder->second.is_ready()) {
         if (!is_served(place)) ++in_transition;
         waiting.push_back(&place);
-        // On its way to what nobody wants any more: nothing is lost by turning back.
+        // It is not ready yet and not wanted any more, so nothing is lost by killing it.
         if (is_outdated && !holder->second.unconfirmed) kill(*holder, KillReason::kOutdated);
         continue;
       }
@@ -289,7 +291,7 @@ class Planner {
       return std::tuple(!is_served(*a), a->holder->second.launched_at, a->number) <
              std::tuple(!is_served(*b), b->holder->second.launched_at, b->number);
     });
-    // One at least: it is not ready anyway.
+    // At least one, since it is not ready anyway.
     for (const Place* place : unhealthy) {
       if (!is_served(*place)) {
         if (in_transition >= std::max<int64_t>(budget, 1)) break;
@@ -325,7 +327,7 @@ class Planner {
   void roll(const std::vector<const Place*>& outdated, std::vector<const Place*>& waiting,
             int64_t budget) {
     int64_t unavailable = 0;
-    int64_t revoked = 0;  // are ready, and will not be for long
+    int64_t revoked = 0;  // ready, but revoked
     for (const Place* place : waiting) {
       if (is_served_for_long(*place)) continue;
       ++unavailable;
@@ -338,7 +340,7 @@ class Planner {
       waiting.push_back(&place);
     }
     if (!is_settled_ || is_paused()) return;
-    // Slots where one was launched beside, or will be when its failures allow.
+    // Slots with a second instance, or where one will be launched when its failures allow.
     auto shared = static_cast<int64_t>(plan_.shared.size());
     const auto shares = [&](const Place* place) {
       const bool is_next = place->slot->present.failures > 0;
@@ -365,7 +367,7 @@ class Planner {
     }
   }
 
-  // How far an update is.
+  // Counts the progress of an update.
   void count() {
     bool is_whole = !app_.hold && app_.wanted() > 0;
     for (const auto& [number, place] : places_) {
@@ -420,8 +422,8 @@ class Planner {
   const bool is_settled_;
   Plan plan_;
   std::map<int64_t, Place> places_;
-  std::set<int64_t> occupied_;  // numbers of no slot, where something has not ended yet
-  int64_t at_present_ = 0;      // slots with an instance of the present version, or that get one
+  std::set<int64_t> occupied_;  // numbers without a slot, where an instance has not ended yet
+  int64_t at_present_ = 0;      // slots that have, or will get, the present version
   bool has_unconfirmed_ = false;
 };
 

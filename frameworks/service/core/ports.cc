@@ -1,5 +1,5 @@
-// A few lines of JSON, read here because a core has no JSON library. Names of ports are plain
-// (check_app), so there is nothing to unescape.
+// A small JSON parser, since a core has no JSON library. Names of ports are plain (check_app), so
+// there is nothing to unescape.
 
 #include "frameworks/service/core/ports.h"
 

@@ -1,6 +1,6 @@
-// Records as bytes: a tag, then fields in a fixed order. Numbers are decimal with a ';' behind,
-// texts their length and then themselves. A Reader that met something wrong gives zeros from then
-// on and says so at the end.
+// Records as bytes: a tag, then fields in a fixed order. Numbers are decimal and end with a ';';
+// texts have their length before them. After a malformed value a Reader returns zeros, and reports
+// the fault at the end.
 
 #include "frameworks/service/core/records.h"
 
@@ -15,16 +15,16 @@
 namespace proffer::service {
 namespace {
 
-// By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
-// fetch; 5, when it is ready; 6, how it is updated and how its versions went; 7, the apps that it
-// waits for and finds, whether it is a daemon, and files; 8, ports by number and secrets; 9, init
-// steps, sidecars, by what it is scaled, and its neighbours.
+// Tags by version. Additions: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
+// fetch; 5, readiness; 6, the update policy and the history of versions; 7, the apps that it waits
+// for and finds, daemon, and files; 8, static ports and secrets; 9, init steps, sidecars, scaling,
+// and neighbours.
 constexpr std::array<std::string_view, 9> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 ",
                                                       "app6 ", "app7 ", "app8 ", "app9 "};
-// 2: what 7 has added; 3: what 8 has; 4: what 9 has.
+// 2: the additions of 7; 3: those of 8; 4: those of 9.
 constexpr std::array<std::string_view, 4> kVersionsTags = {"ver1 ", "ver2 ", "ver3 ", "ver4 "};
 constexpr std::string_view kBlockTag = "blk1 ";
-// 2: whether it was told as ready.
+// 2: whether it was reported as ready.
 constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
 constexpr int64_t kSignalMax = 64;
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
@@ -77,7 +77,7 @@ class Reader {
     rest_.remove_prefix(size);
     return value;
   }
-  // How many things follow, each of at least two bytes.
+  // The number of entries that follow, each of at least two bytes.
   int64_t count() { return number(static_cast<int64_t>(rest_.size()) / 2); }
   int64_t fail() {
     ok_ = false;
@@ -115,7 +115,7 @@ proto::HealthCheck read_health(Reader& in) {
   return check;
 }
 
-// A truth that may be missing, as a digit: 0, 1 or 2.
+// An optional boolean as a digit: 0, 1 or 2.
 int64_t digit_of(const std::optional<bool>& truth) { return !truth ? 0 : *truth ? 2 : 1; }
 std::optional<bool> truth_of(int64_t digit) {
   return digit == 0 ? std::nullopt : std::optional(digit == 2);
@@ -147,7 +147,7 @@ proto::FetchedFile read_fetched_file(Reader& in) {
   return file;
 }
 
-// What a spec has had from the first, and what was added since, in the order in which it was.
+// The original fields of a spec, and the added ones in the order of their addition.
 void write_first(Writer& out, const AppSpec& spec) {
   out.bytes(spec.name);
   out.number(spec.instances);
@@ -186,7 +186,7 @@ void read_first(Reader& in, size_t version, AppSpec& spec) {
   for (const ResourceKind kind : kResourceKinds) spec.resources[kind] = in.number(kAmountMax);
   for (int64_t left = in.count(); in.ok() && left > 0; --left) {
     std::string name = in.bytes();
-    // Names rise, so that there is one encoding of a map.
+    // Names must rise, so that a map has one encoding.
     if (!spec.env.empty() && name <= spec.env.rbegin()->first) in.fail();
     spec.env.emplace_hint(spec.env.end(), std::move(name), in.bytes());
   }
@@ -335,7 +335,7 @@ void read_newest(Reader& in, size_t version, AppSpec& spec) {
   scale.is_dry_run = in.truth();
 }
 
-// What the spec's own rules refuse was not written by encode() of a checked one.
+// encode() of a checked spec cannot have written a spec that the rules refuse.
 Error corrupt(std::string_view what) { return Error::corruption(std::string(what)); }
 
 }  // namespace
@@ -467,7 +467,7 @@ Result<Versions> decode_versions(std::string_view bytes) {
 }
 
 std::string encode(const InstanceBlock& block) {
-  std::map<std::string, int64_t> names;  // to their places in the block
+  std::map<std::string, int64_t> names;  // to their indices in the block
   for (const auto& [task, record] : block) {
     for (const std::string& name : {record.agent.str(), record.host}) names[name] = 0;
     for (const auto& [name, port] : record.ports) names[name] = 0;
@@ -533,7 +533,7 @@ Result<InstanceBlock> decode_block(const std::string& app, std::string_view byte
     if (parse_task_id(task) != id || !is_valid_name(record.agent.str())) in.fail();
     block[task] = std::move(record);
   }
-  // What is in another order, or twice, is not ours either.
+  // Another order or a repetition is not our encoding either.
   if (!in.ended_well() || encode(block) != bytes) return corrupt("not a block of instances");
   return block;
 }

@@ -1,6 +1,6 @@
-// What people want of apps: on_request. Requests are done one after the other, because each is
-// decided on what the one before has made of the app; a change is applied and answered when its
-// record is durable.
+// Requests for apps: on_request. Requests are handled one after the other, since each decision
+// depends on the result of the previous one. A change is applied and answered when its record is
+// durable.
 
 #include <algorithm>
 #include <set>
@@ -124,8 +124,8 @@ void Service::State::answer(Step& step, const Result<std::vector<proto::ServiceC
 
 namespace {
 
-// The app at a version of before. If the present version lacks the port at which that one was asked
-// for its load, the app could not be scaled so; now it is again.
+// The app with an earlier version. If the present version lacks the port for the figures of load,
+// the app could not be scaled; with the earlier version it can be again.
 AppSpec at_version(const AppSpec& version, const AppSpec& now) {
   AppSpec spec = with_task_of(version, now);
   if (now.scale || !version.scale || version.scale->source != LoadSource::kHttp) return spec;
@@ -135,8 +135,7 @@ AppSpec at_version(const AppSpec& version, const AppSpec& now) {
   return spec;
 }
 
-// What people are told of an app that goes back to a version, if it is scaled by its load only
-// before or only afterwards; else empty.
+// The text for people if a rollback begins or ends scaling by load; else empty.
 std::string changed_scale(const AppSpec& now, const AppSpec& back, uint64_t version) {
   if (!now.scale && back.scale) return "scaled by load again";
   if (!now.scale || back.scale) return "";
@@ -146,7 +145,7 @@ std::string changed_scale(const AppSpec& now, const AppSpec& back, uint64_t vers
 
 }  // namespace
 
-// --- what a request makes of an app ------------------------------------------------------------
+// --- the effect of a request on an app ---------------------------------------------------------
 
 Result<Service::State::Changes> Service::State::decide_all(Step& step,
                                                            const Request& request) const {
@@ -163,7 +162,7 @@ Result<Service::State::Changes> Service::State::decide_all(Step& step,
       request.change);
 }
 
-// An error of one of several apps says which.
+// An error about one of several apps names the app.
 Result<Service::State::Changes> Service::State::decide_all(Step& step, const Apply& apply,
                                                            const Caller& by) const {
   Changes changes;
@@ -184,7 +183,7 @@ Result<Service::State::Changes> Service::State::decide_all(Step& step, const App
   return changes;
 }
 
-// An app from before its scheduler served users has no owner: operators change it.
+// An app from the time before its scheduler served users has no owner: operators change it.
 Result<void> Service::State::may_change(const App& app, const Caller& by) const {
   if (!options_.serves_users || by.is_operator) return {};
   if (!app.owner.empty() && app.owner == by.user) return {};
@@ -230,13 +229,13 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec
   }
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
   changed.record.stopping = false;
-  // One that is started again waits as a new one does, unless something of it runs on.
+  // An app that is started again waits like a new one, unless an instance of it still runs.
   const bool is_over =
       app.stopping && std::all_of(app.instances.begin(), app.instances.end(),
                                   [](const auto& one) { return one.second.is_ending(); });
   changed.record.waits = !spec.after.empty() && (app.waits || is_over);
   changed.record.rolled_back.clear();
-  // Of an app that is scaled by its load a file says only how many there are at first.
+  // For an app that is scaled by its load a file gives only the initial number.
   AppSpec wanted = spec;
   if (spec.scale && app.spec.scale && !app.stopping) {
     wanted.instances = std::clamp(app.spec.instances, spec.scale->min, spec.scale->max);
@@ -244,7 +243,7 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const AppSpec
   return decide_known(step, app, std::move(changed), wanted, by);
 }
 
-// Of an app that there is.
+// For an existing app.
 Result<Service::State::Changed> Service::State::decide_known(Step& step, const App& app,
                                                              Changed changed, const AppSpec& spec,
                                                              const Caller& by) const {
@@ -254,7 +253,7 @@ Result<Service::State::Changed> Service::State::decide_known(Step& step, const A
     return changed;
   }
   changed.record.spec = spec;
-  changed.record.failed.clear();  // Another try.
+  changed.record.failed.clear();  // A retry.
   const bool is_promoted = app.hold && app.hold->is_canary && spec.update.canary == 0;
   if (is_promoted) changed.record.hold.reset();
   if (app.stopping) {
@@ -349,7 +348,7 @@ Result<Service::State::Changed> Service::State::decide(Step& step, const Rollbac
   keep_way_back(changed.record, app);
   changed.words = move_to(changed.record, changed.earlier, spec, step.now, by.user);
   if (!scaled.empty()) changed.words += text(", ", scaled);
-  changed.record.hold.reset();  // What has run before needs no canary.
+  changed.record.hold.reset();  // A version that has run before needs no canary.
   return changed;
 }
 
@@ -395,7 +394,7 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Resume& resu
   return changed;
 }
 
-// Meanwhile another version may have been applied.
+// Another version may have been applied meanwhile.
 Result<Service::State::Changed> Service::State::decide(Step& step, const Judge& judge,
                                                        const Caller&) const {
   const auto found = apps_.find(judge.app);
@@ -434,7 +433,7 @@ Result<Service::State::Changed> Service::State::decide(Step&, const Begin& begin
   if (found == apps_.end()) return unknown_app(begin.app);
   const App& app = found->second.app;
   Changed changed{.record = record_of(app), .earlier = app.earlier};
-  // Meanwhile it may wait for others.
+  // It may wait for other apps meanwhile.
   if (why_waits(app).empty()) changed.record.waits = false;
   return changed;
 }
@@ -472,15 +471,15 @@ Error Service::State::unknown_app(const std::string& name) const {
                               : text("did you mean ", quoted(near), "?"));
 }
 
-// --- what is durable is so ---------------------------------------------------------------------
+// --- after a durable write --------------------------------------------------------------------
 
 void Service::State::apply(Step& step, const Changed& changed) {
   const AppRecord& record = changed.record;
   const std::string& name = record.spec.name;
   RunningApp& running = apps_[name];
   App& app = running.app;
-  // A new version deserves a fresh try, and an answer of its own to whether it fits; so does one
-  // that had failed and is applied again.
+  // A new version starts without the old version's failures and with no verdict on whether it fits;
+  // so does a failed version that is applied again.
   if (app.version != record.version || (!app.failed.empty() && record.failed.empty())) {
     for (auto& [number, slot] : app.slots) slot = Slot{.agent = slot.agent};
     running.cannot_fit.clear();
@@ -494,7 +493,7 @@ void Service::State::apply(Step& step, const Changed& changed) {
   static_cast<AppRecord&>(app) = record;
   app.earlier = changed.earlier;
   running.versions_bytes = bytes_of(app.earlier);
-  // The next plan is of what is wanted now.
+  // The next plan is for the new spec.
   running.launches.clear();
   running.shared.clear();
   mark(name);

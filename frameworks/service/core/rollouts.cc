@@ -1,5 +1,5 @@
-// How an update goes: judge. A version is ready as a whole once, and from then on it is the one to
-// go back to; one that makes no progress has failed.
+// The progress of an update: judge. A version that was ready as a whole becomes the target of
+// rollbacks; a version without progress has failed.
 
 #include <algorithm>
 #include <set>
@@ -11,7 +11,8 @@
 namespace proffer::service {
 namespace {
 
-// An instance that failed so often in a row, when none of its version was ever ready, is enough.
+// This many consecutive failures of an instance suffice, if no instance of its version was ever
+// ready.
 constexpr int32_t kFailuresMax = 3;
 
 std::string words_of(int64_t slot, const Attempts& attempts) {
@@ -19,7 +20,7 @@ std::string words_of(int64_t slot, const Attempts& attempts) {
               attempts.failures > 1 ? text(", ", attempts.failures, " times in a row") : "");
 }
 
-// Where an instance of the present version failed most often in a row.
+// The present version's slot with the most consecutive failures.
 std::string worst_failure(const App& app) {
   const auto worst = std::max_element(app.slots.begin(), app.slots.end(), [](auto& a, auto& b) {
     return a.second.present.failures < b.second.present.failures;
@@ -63,7 +64,7 @@ std::string move_to(AppRecord& record, Versions& earlier, const AppSpec& spec, T
   return text(same ? "rolled back to version " : "updated to version ", record.version);
 }
 
-// Why the update has failed; nothing while it goes on, which is looked at again in time.
+// Why the update has failed; none while it continues, which is checked again in time.
 std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& running,
                                                       const Plan& plan) const {
   const App& app = running.app;
@@ -75,8 +76,8 @@ std::optional<std::string> Service::State::why_failed(Step& step, RunningApp& ru
       return words_of(number, slot.present);
     }
   }
-  // While nobody is waited for, the time does not run: an update that is held and whose canaries
-  // are there, one whose instances are not launched because nothing is known yet, and one that
+  // The clock is stopped while the update is not to blame: while it is held and its canaries exist,
+  // while its instances are not launched because the running ones are not known yet, and while it
   // waits for a drain or a preemption.
   const bool is_canary = app.hold && app.hold->is_canary;
   const bool waits = (app.hold && !is_canary) || settled_at_.has_value() ||

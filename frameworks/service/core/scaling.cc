@@ -1,5 +1,5 @@
-// Apps that are scaled by their load: on_figures. What a report leads to is the history's to say
-// (autoscale.h); a change is written down as one that people ask for.
+// Apps that are scaled by their load: on_figures. The history decides the result of a report
+// (autoscale.h); a change is written like one that people request.
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 namespace proffer::service {
 namespace {
 
-// While an update is under way, old and new instances are there, and each of them starts.
+// During an update there are old and new instances, and new ones start.
 bool is_changing(const App& app) { return app.waits || app.is_updating() || app.hold; }
 
 }  // namespace
@@ -42,7 +42,7 @@ Result<std::string> Service::State::take_figures(Step& step, const Figures& figu
   RunningApp& running = apps_.at(figures.app);
   if (is_changing(app) || settled_at_ || running.is_scaled) {
     std::string why = text("stays at ", app.spec.instances, " until its other changes are done");
-    // Somebody measures, though nothing follows from it.
+    // The app is measured, though the report has no effect.
     if (!running.is_scaled) {
       running.figures_at = step.now;
       measured_.insert(figures.app);
@@ -85,7 +85,7 @@ bool Service::State::wants_figures() const {
   });
 }
 
-// Nobody measures any more, and what was said last is no longer so.
+// The app is no longer measured, and the last report is out of date.
 void Service::State::forget_old_figures(Step& step) {
   std::erase_if(measured_, [&](const std::string& name) {
     RunningApp& running = apps_.at(name);
@@ -102,7 +102,7 @@ Result<Service::State::Changed> Service::State::decide(Step&, const AutoScale& s
   if (found == apps_.end()) return unknown_app(scale.app);
   const App& app = found->second.app;
   Changed changed{.record = record_of(app), .earlier = app.earlier, .words = "unchanged"};
-  // What people asked for meanwhile counts.
+  // A change that people made meanwhile has priority.
   if (app.stopping || !app.spec.scale || app.spec.scale->is_dry_run || app.spec.daemon ||
       app.spec.instances != scale.from || is_changing(app)) {
     return changed;

@@ -1,5 +1,5 @@
-// The instances in service of apps, as clients and proxies find them: on_watch. A change is
-// noticed when its app is planned; those that wait for a change are answered at once, others later.
+// The instances in service of apps, for clients and proxies: on_watch. A change is noticed when its
+// app is planned; watches that wait for a change are answered at once, others later.
 
 #include <algorithm>
 #include <string>
@@ -27,7 +27,7 @@ void Service::State::look_at_servers(RunningApp& running) {
   watchers_stale_ = true;
 }
 
-// Another life of the scheduler has seen other changes.
+// Another life of the scheduler has counted other changes.
 std::string Service::State::servers_version(const std::vector<std::string>& apps) const {
   uint64_t latest = apps.empty() ? changes_ : forgotten_;
   for (const std::string& name : apps) {
@@ -63,7 +63,7 @@ proto::ServersPage Service::State::servers(const std::vector<std::string>& asked
 }
 
 void Service::State::on_watch(Step& step, const Watch& watch) {
-  // Requests of people have room beside those that wait for a change.
+  // Requests of people need room besides the waiting watches.
   const bool is_full = watchers_.size() >= kWatchersMax;
   watchers_.push_back({.watch = watch, .until = is_full ? step.now : step.now + watch.wait});
   answer_watchers(step);

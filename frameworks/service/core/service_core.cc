@@ -1,5 +1,5 @@
-// The life of the scheduler: `handle` first. A session begins (on_subscribed), the store is read
-// (on_loaded), then events mark apps and on_tick plans them and declares what they want.
+// The life of the scheduler: read `handle` first. A session begins (on_subscribed), the store is
+// read (on_loaded), then events mark apps, and on_tick plans them and declares their asks.
 
 #include "frameworks/service/core/service_core.h"
 
@@ -14,15 +14,15 @@
 namespace proffer::service {
 namespace {
 
-// After a session began: answers to reconciliation have come by then, as a rule.
+// After a session began: answers to reconciliation have usually come by then.
 constexpr Duration kSettleTime = seconds(2);
-// Between questions about instances that nobody has told of.
+// Between questions about instances without an update.
 constexpr Duration kConfirmEvery = seconds(10);
-// Beyond its grace, until a kill is said again: a master that has just begun drops that of a task
-// whose agent is not back yet.
+// In addition to its grace, until a kill is sent again: a master that was just restarted drops the
+// kill of a task whose agent is not back yet.
 constexpr Duration kKillAgain = seconds(30);
 
-// After its time is over, the master has killed what was to leave.
+// After this time beyond its deadline, the master has killed the revoked task.
 constexpr Duration kRevokeOver = seconds(30);
 
 }  // namespace
@@ -57,7 +57,7 @@ std::optional<Time> Service::State::next_deadline() const {
   };
   for (const Watcher& watcher : watchers_) at(watcher.until);
   if (!connected_ || !loaded_) return next;
-  if (asks_stale_) at(Time());  // At once.
+  if (asks_stale_) at(Time());  // at once
   for (const std::string& name : changed_) {
     const auto app = apps_.find(name);
     at(app == apps_.end() ? Time() : app->second.planned_until);
@@ -87,13 +87,13 @@ void Service::State::on_notification(Step& step, const sdk::Notification& notifi
           [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
           [&](const sdk::Disconnected&) {
             connected_ = false;
-            watchers_.clear();  // Nobody waits for an answer to a request of before.
+            watchers_.clear();  // No caller waits for an answer to an earlier request.
           },
           // A rescinded offer is refused when it is used; tasks of lost agents have updates;
-          // requests come as events of their own; there are no executors that talk.
-          // Instances do not wait for sdk::AllTasksKnown: each was in the store before its
-          // launch and holds its slot until its end is told, which the master does of one
-          // that it does not know only when all agents are back.
+          // requests are separate events; no executors send messages. Instances do not wait for
+          // sdk::AllTasksKnown: each was in the store before its launch and holds its slot until
+          // its end is reported. The master reports the end of an unknown task only when all agents
+          // are back.
           [](const auto&) {},
       },
       notification);
@@ -102,10 +102,10 @@ void Service::State::on_notification(Step& step, const sdk::Notification& notifi
 void Service::State::on_subscribed(Step& step, const proto::Subscribed& subscribed) {
   framework_ = subscribed.framework;
   connected_ = true;
-  asks_stale_ = true;  // Asks end with the connection on which they were declared.
+  asks_stale_ = true;  // asks end with the connection on which they were declared
   settled_at_ = step.now + kSettleTime;
   if (!unconfirmed_.empty()) confirm_at_ = step.now;
-  early_revokes_.clear();  // Those that hold are told again.
+  early_revokes_.clear();  // valid notices are sent again
   for (auto& [name, app] : apps_) {
     mark(name);
     for (auto& [task, instance] : app.app.instances) instance.revoke_told = false;
@@ -123,12 +123,12 @@ void Service::State::on_ask_report(const proto::AskReport& report) {
     app->cannot_fit = row.could_ever_fit ? ""
                       : row.why.empty()  ? "no agent could ever run it"
                                          : row.why;
-    if (app->app.spec.daemon) mark(app->app.spec.name);  // It may leave agents for that.
+    if (app->app.spec.daemon) mark(app->app.spec.name);  // It may leave agents for that reason.
   }
 }
 
-// They run on while their replacements are launched; told again after a reconnect, so it is not
-// written down. What is told before the store was read is kept until then.
+// They continue while their replacements are launched. The notice is repeated after a reconnect, so
+// it is not stored. A notice that comes before the store is read is kept until then.
 void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
   if (!loaded_) {
     proto::RevokeNotice one = notice;
@@ -144,7 +144,7 @@ void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
     Instance* instance = find(task, &running);
     if (instance == nullptr) continue;
     mark(running->app.spec.name);
-    // Half of the time at least is for its replacement.
+    // At least half of the time is for its replacement.
     instance->revoked_until = until;
     instance->revoke_leaves_at = until - std::min(running->app.spec.drain_delay, notice.grace / 2);
     instance->revoke_told = true;
@@ -153,7 +153,7 @@ void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
   }
 }
 
-// Its agent is drained no more. A replacement that is not ready yet gives way to it.
+// Its agent is undrained. A replacement that is not ready yet is killed.
 void Service::State::on_revoke_withdrawn(Step& step, const proto::RevokeWithdrawn& withdrawn) {
   for (const TaskId& task : withdrawn.tasks) {
     early_revokes_.erase(task);
@@ -163,8 +163,8 @@ void Service::State::on_revoke_withdrawn(Step& step, const proto::RevokeWithdraw
   }
 }
 
-// By now the master has told again of all that are to leave. A drain that was taken back while the
-// scheduler was away is not among them.
+// The master has now repeated all valid notices. A drain that was cancelled while the scheduler
+// was away is not among them.
 void Service::State::on_all_tasks_known(Step& step) {
   for (auto& [name, running] : apps_) {
     for (auto& [task, instance] : running.app.instances) {
@@ -173,7 +173,7 @@ void Service::State::on_all_tasks_known(Step& step) {
   }
 }
 
-// One that has been told to end is in its slot until it has ended.
+// An instance that was already killed stays in its slot until it has ended.
 void Service::State::stay(Step& step, const TaskId& task, Instance& instance) {
   if (!std::exchange(instance.revoked, false)) return;
   mark(instance.id.app);
@@ -209,7 +209,7 @@ void Service::State::restore(const Entries& entries) {
   loaded_ = true;
   for (const auto& [key, value] : entries) {
     if (!key.starts_with(kAppsPrefix)) continue;
-    // What is not ours to read is left alone: a newer scheduler may have written it.
+    // Unreadable entries are left alone, since a newer scheduler may have written them.
     const Result<AppRecord> record = decode_app(value);
     if (!record || key != app_key(record->spec.name)) continue;
     App& app = apps_[record->spec.name].app;
@@ -283,7 +283,7 @@ Entries Service::State::snapshot() const {
   return entries;
 }
 
-// What waited for the store goes on, and the next group of writes leaves.
+// The work that waited for the store continues, and the next group of writes is sent.
 void Service::State::settle(Step& step) {
   for (std::vector<sdk::StoreJournal::Settled> settled = journal_.take_settled(); !settled.empty();
        settled = journal_.take_settled()) {
@@ -364,7 +364,7 @@ void Service::State::plan(Step& step, const std::string& name) {
   running.look_again.reset();
   looks_.cancel(name);
   if (app.stopping && app.instances.empty()) {
-    // Unless somebody has just asked for it again.
+    // Unless it was requested again just now.
     return changing_.count(name) > 0 ? void() : forget(step, name);
   }
   const Plan plan = plan_app(app, step.now, !settled_at_);
@@ -379,7 +379,7 @@ void Service::State::plan(Step& step, const std::string& name) {
     instance.was_unhealthy = kill.reason == KillReason::kUnhealthy;
     instance.ready_since.reset();
     step.trace(InstanceKilled{kill.task, kill.reason});
-    // What is not launched yet is given up when its record is written (on_written).
+    // An instance that is not launched yet is given up when its record is written (on_written).
     if (instance.state == InstanceState::kPlanned || instance.leaves_at) continue;
     say_kill(step, kill.task, instance);
   }
@@ -395,7 +395,8 @@ void Service::State::plan(Step& step, const std::string& name) {
       running.look_again =
           std::min(running.look_again.value_or(*instance.leaves_at), *instance.leaves_at);
     }
-    // A master of before does not tell that a drain was taken back. What still runs is to stay.
+    // A master of an earlier version does not report that a drain was cancelled. Instances that
+    // still run stay.
     if (instance.revoked && !instance.kill_asked && instance.state == InstanceState::kRunning) {
       const Time stays_at = instance.revoked_until + kRevokeOver;
       if (stays_at <= step.now) {
@@ -443,7 +444,7 @@ std::pair<RunningApp*, uint64_t> Service::State::find_ask(const AskName& ask) {
   return {};
 }
 
-// Planned instances are still asked for: their offer is only used once they are written down.
+// Planned instances are still asked for: their offer is used only when they are written.
 void Service::State::declare_asks(Step& step) {
   std::vector<Wanted> wanted;  // by app
   int64_t all = 0;
@@ -497,7 +498,7 @@ void Service::State::declare_asks(Step& step) {
   step.out.commands.push_back(proto::DeclareAsks{.generation = 0, .asks = declared_});
 }
 
-// --- the outside -------------------------------------------------------------------------------
+// --- interface -------------------------------------------------------------------------------
 
 Service::Service(ServiceOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Service::Service(ServiceOptions options, const Entries& snapshot)

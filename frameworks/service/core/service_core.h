@@ -1,13 +1,13 @@
 #pragma once
 
-// The service scheduler: apps as people want them, instances as the cluster runs them, and what to
-// do about the difference. Pure; the shell (frameworks/service/shell, sim) feeds it what the SDK
-// hears and what people ask, and carries out its commands.
+// The service scheduler: the wanted apps, the running instances, and the actions that reconcile
+// them. Pure. The shell (frameworks/service/shell, sim) passes it the SDK's events and the requests
+// of users, and carries out its commands.
 //
-//   request → record written → applied → plan → asks → offer → record written → launched → told
+//   request → record written → applied → plan → asks → offer → record written → launched
 //
-// Events only mark apps as changed; plans are made in Tick, which is asked for at once. What plans
-// are made of is in plan.h, what is durable in records.h.
+// Events only mark apps as changed; plans are made in Tick, which is requested at once. plan.h has
+// the plans, records.h the durable state.
 
 #include <cstdint>
 #include <map>
@@ -27,30 +27,31 @@ namespace proffer::service {
 
 using Entries = sdk::StoreEntries;
 
-// Requests that wait for one before them; further ones are refused.
+// Requests that wait for an earlier one. Further ones are refused.
 inline constexpr size_t kRequestsWaitingMax = 1'000;
-// Watches that wait for a change; further ones are answered at once. Each is one of the
-// kRelaysPerFrameworkMax requests that a scheduler may have to answer.
+// Watches that wait for a change. Further ones are answered at once. Each is one of the
+// kRelaysPerFrameworkMax requests that a scheduler may have open.
 inline constexpr size_t kWatchersMax = 50;
 static_assert(kWatchersMax < kRelaysPerFrameworkMax);
 
 struct ServiceOptions {
-  // Keeps apps and instances in the frameworks' store, and begins with what is there. Else nothing
-  // outlives the process.
+  // Stores apps and instances in the framework's store, and reads them at the start. Otherwise no
+  // state outlives the process.
   bool has_store = true;
-  // Instances run as the user that created their app; only that user and operators change it. Else
-  // all run as the framework's user, and the master lets only that one and operators ask.
+  // Instances run as the user that created their app; only that user and operators may change it.
+  // Otherwise all run as the framework's user, and the master lets only that user and operators
+  // send requests.
   bool serves_users = false;
-  // Letters and digits, another for each life of a scheduler: a part of the instances' ids.
+  // Letters and digits that differ for each life of a scheduler; a part of the instances' ids.
   std::string life = "0";
 };
 
 // --- events and actions ------------------------------------------------------------------------
 
-// The apps of a file: all of them, or none.
+// The apps of a file; all are applied, or none.
 struct Apply {
-  std::vector<AppSpec> specs = {};  // 1 to kAppsPerFileMax, CHECKed with check_app, no name twice
-  std::vector<int> lines = {};      // where each begins in the file, for errors; or none
+  std::vector<AppSpec> specs = {};  // 1 to kAppsPerFileMax, CHECKed with check_app, distinct names
+  std::vector<int> lines = {};      // the line of each app in the file, for errors; may be empty
 };
 struct Scale {
   std::string app = {};
@@ -59,65 +60,66 @@ struct Scale {
 struct Stop {
   std::string app = {};
 };
-// Back to a version of before; none: to the last one that was ready as a whole, but the present.
+// Rolls back to an earlier version; none: the last one that was ready as a whole, except the
+// present one.
 struct Rollback {
   std::string app = {};
   std::optional<uint64_t> version = {};
 };
-// An update goes no further; what ends by itself is replaced by what was there.
+// Pauses an update; instances that end are replaced by their own version.
 struct Pause {
   std::string app = {};
 };
-// A paused update goes on, and a canary is promoted.
+// Resumes a paused update, or promotes a canary.
 struct Resume {
   std::string app = {};
 };
-// The scheduler's own: how the update to a version went. Nobody else asks for it.
+// Only from the scheduler itself: the result of the update to a version.
 struct Judge {
   std::string app = {};
   uint64_t version = 0;
-  std::string failed = {};  // why; empty: all its instances are ready
+  std::string failed = {};  // the reason; empty: all its instances are ready
 };
-// The scheduler's own: the apps that this one waits for are ready.
+// Only from the scheduler itself: the apps that this one waits for are ready.
 struct Begin {
   std::string app = {};
 };
-// The scheduler's own: what a report of its load led to.
+// Only from the scheduler itself: the result of a load report.
 struct AutoScale {
   std::string app = {};
-  int64_t from = 0;  // as many as there were to be then
+  int64_t from = 0;  // the wanted number at that time
   int64_t instances = 0;
 };
 using Change = std::variant<Apply, Scale, Stop, Rollback, Pause, Resume, Judge, Begin, AutoScale>;
 
-// A user that asks, as the master names it.
+// The user of a request, as the master identifies it.
 struct Caller {
   std::string user = {};
   bool is_operator = false;
 };
 
-// The SDK sees to it that what is asked twice comes once.
+// The SDK ensures that a repeated request arrives once.
 struct Request {
-  uint64_t relay = 0;  // repeated in the answer; the scheduler's own have none
+  uint64_t relay = 0;  // returned in the answer; 0 for the scheduler's own requests
   Change change = {};
   Caller by = {};
 };
-// The instances in service of these apps, or of all, are wanted: as soon as ServersPage::version is
-// not `seen`, and after `wait` anyway.
+// A request for the instances in service of these apps, or of all. It is answered when
+// ServersPage::version is not `seen`, or after `wait`.
 struct Watch {
-  uint64_t relay = 0;  // repeated in the answer
+  uint64_t relay = 0;  // returned in the answer
   std::vector<std::string> apps = {};
   std::string seen = {};
-  Duration wait = {};      // to proto::kServersWaitMax
-  std::string after = {};  // the page behind this task
+  Duration wait = {};      // at most proto::kServersWaitMax
+  std::string after = {};  // return the page after this task
 };
-// Figures of an app's instances, by a user that may change the app. Answered at once, with the
-// consequences.
+// Figures of an app's instances, from a user that may change the app. Answered at once, with the
+// result.
 struct Figures {
-  uint64_t relay = 0;  // repeated in the answer
+  uint64_t relay = 0;  // returned in the answer
   std::string app = {};
-  // In thousandths (autoscale.h), by task id. At most kFigureMax each; of what is not ready none
-  // counts.
+  // In thousandths (autoscale.h), by task id, at most kFigureMax each. Figures of instances that
+  // are not ready are ignored.
   std::map<TaskId, int64_t> of = {};
   Caller by = {};
 };
@@ -126,7 +128,7 @@ using ServiceEvent = std::variant<sdk::Notification, Request, Watch, Figures, Ti
 
 struct Answer {
   uint64_t relay = 0;
-  // To each app, in the order of the request.
+  // The result for each app, in the order of the request.
   Result<std::vector<proto::ServiceChange>> result =
       Result<std::vector<proto::ServiceChange>>(std::vector<proto::ServiceChange>());
 };
@@ -138,7 +140,7 @@ struct WatchAnswer {
 };
 
 struct ServiceOutbox {
-  std::vector<sdk::Command> commands = {};  // in this order
+  std::vector<sdk::Command> commands = {};  // sent in this order
   std::vector<Answer> answers = {};
   std::vector<WatchAnswer> servers = {};
   std::vector<TraceEvent> trace = {};
@@ -156,7 +158,7 @@ struct ServiceOutbox {
 class Service {
  public:
   explicit Service(ServiceOptions options);
-  // As one that has read these entries from the store.
+  // As a core that has read these entries from the store.
   Service(ServiceOptions options, const Entries& snapshot);
   ~Service();
   Service(const Service&) = delete;
@@ -166,24 +168,25 @@ class Service {
   std::optional<Time> next_deadline() const;
 
   bool connected() const;
-  // What the store holds has been read. Until then nothing is launched and requests wait.
+  // The store has been read. Before that nothing is launched, and requests wait.
   bool loaded() const;
   const FrameworkId& framework() const;
   std::vector<proto::ServiceAppRow> status() const;  // by name
-  // An app is scaled by its load, so figures are wanted.
+  // True if an app is scaled by its load, so that figures are needed.
   bool wants_figures() const;
-  // Pages, each as large as one answer that the master relays may be; behind app or task `after`.
+  // Pages that fit into one relayed answer, starting after app or task `after`.
   proto::ServiceAppsPage apps(const std::string& after) const;
   // Errors: kNotFound names the nearest app.
   Result<proto::ServiceStatusPage> status_of(const std::string& app,
                                              const std::string& after) const;
-  // Its versions, by number. Errors: kNotFound; kPermissionDenied, the app is another user's.
+  // Its versions, by number. Errors: kNotFound; kPermissionDenied: the app belongs to another user.
   Result<std::vector<proto::ServiceVersionRow>> history(const std::string& app,
                                                         const Caller& by) const;
-  // What the change would do to each app, and how; nothing is done. The errors of the change.
+  // The effect that the change would have on each app; nothing is changed. Errors: those of the
+  // change.
   Result<std::vector<proto::ServicePlan>> preview(const Change& change, Time now,
                                                   const Caller& by) const;
-  // What the store holds once all that was said is written.
+  // The content of the store when all writes are done.
   Entries snapshot() const;
   // Broken invariants; O(instances). For tests and the simulator.
   std::vector<Violation> violations() const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What happens in the service scheduler, by noun. A field that somebody else wrote and nobody has
-// checked, or that has spaces, is `said`.
+// The events of the service scheduler, by noun. A field is `said` if another party wrote it and it
+// is unchecked, or if it may contain spaces.
 
 #include <cstdint>
 #include <map>
@@ -38,7 +38,7 @@ struct AppChanged {
 
 struct AppRolledBack {
   std::string app;
-  uint64_t version = 0;  // that it is of now
+  uint64_t version = 0;  // its present version
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "app rolled back"}; }
@@ -47,7 +47,7 @@ struct AppRolledBack {
 
 struct AppScaled {
   std::string app;
-  int64_t instances = 0;  // that it is to have
+  int64_t instances = 0;  // the wanted number
   std::string reason;
 
   static constexpr TraceKind kind() { return {TraceLevel::kLongLived, "app scaled by its load"}; }
@@ -87,7 +87,7 @@ struct InstanceChanged {
   TaskId instance;
   AgentId agent;
   To to = To::kStaging;
-  std::string reason;                     // or none
+  std::string reason;                     // may be empty
   std::map<std::string, uint16_t> ports;  // by name
 
   TraceKind kind() const {
@@ -109,7 +109,7 @@ struct InstanceEnded {
   TaskId instance;
   AgentId agent;
   std::string reason;
-  std::optional<Duration> again_in = {};  // none: it may be launched again at once, or need not be
+  std::optional<Duration> again_in = {};  // none: at once, or not needed
   bool was_wanted = false;
 
   TraceKind kind() const {
@@ -137,7 +137,7 @@ struct UnknownInstanceKilled {
   void fields(TraceFields& f) const { f("instance", instance)("agent", agent); }
 };
 
-// Its agent is wanted back.
+// Its agent must be given back.
 struct InstanceToLeave {
   TaskId instance;
   AgentId agent;

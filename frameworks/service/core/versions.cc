@@ -118,7 +118,7 @@ Values values_of(const AppSpec& spec) {
   return values;
 }
 
-// Printable, and of long ones the part from shortly before the first difference.
+// Printable; for long values the part from shortly before the first difference.
 std::string excerpt(const std::string& value, const std::string& other) {
   constexpr size_t kWhole = 160;
   constexpr size_t kBefore = 40;
@@ -155,7 +155,7 @@ size_t bytes_of(const Versions& versions) {
 }
 
 void trim(Versions& versions, uint64_t pinned, size_t bytes_max) {
-  std::vector<uint64_t> order;  // what is kept first comes first
+  std::vector<uint64_t> order;  // the first are kept first
   for (const auto& [number, version] : versions) order.push_back(number);
   std::sort(order.begin(), order.end(), [&](uint64_t a, uint64_t b) {
     return std::tuple(a == pinned, versions.at(a).applied_at, a) >

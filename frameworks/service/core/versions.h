@@ -1,7 +1,8 @@
 #pragma once
 
-// The versions of an app that it had before: what tasks see of each, and how it went. A version is
-// its content. To apply content of before is to go back to its version: its instances stay.
+// The earlier versions of an app: the task of each, and the result of the update to it. A version
+// is identified by its content. To apply earlier content is to go back to its version: its
+// instances stay.
 
 #include <cstdint>
 #include <map>
@@ -14,17 +15,18 @@
 
 namespace proffer::service {
 
-// Of each app, beside its present version; the one that was applied longest ago is forgotten first.
+// The most versions of an app besides its present one. The one that was applied longest ago is
+// forgotten first.
 inline constexpr size_t kVersionsKept = 10;
-// Of the specs of all of them, and of those of all apps together.
+// The most bytes of the specs of one app's versions, and of those of all apps together.
 inline constexpr size_t kVersionBytesMax = 12 * 1024;
 inline constexpr size_t kAllVersionsBytesMax = kStoreBytesPerFrameworkMax / 3;
 
 struct Version {
   AppSpec spec = {};
-  Time applied_at = {};         // last
-  std::string applied_by = {};  // a user; empty: nobody knows
-  bool was_ready = false;       // all instances of it, at one time
+  Time applied_at = {};         // the last time
+  std::string applied_by = {};  // a user; empty: unknown
+  bool was_ready = false;       // at one time all its instances were ready
   std::string failed = {};      // why an update to it was given up, if it was
   bool operator==(const Version&) const = default;
 };
@@ -32,21 +34,22 @@ using Versions = std::map<uint64_t, Version>;
 
 // The version with this content.
 std::optional<uint64_t> find_version(const Versions& versions, const AppSpec& spec);
-// The version to go back to when nobody says which: the one applied last of those that were ready,
-// else of all.
+// The target of a rollback without a version: the version applied last among those that were ready,
+// else among all.
 std::optional<uint64_t> version_before(const Versions& versions);
 size_t bytes_of(const Versions& versions);  // of their specs
-// Forgets what is beyond the bounds, but never `pinned`.
+// Forgets versions beyond the bounds, except `pinned`.
 void trim(Versions& versions, uint64_t pinned, size_t bytes_max = kVersionBytesMax);
 
-// One key of app files whose value differs, as in an app file; empty where there is none.
+// One key of app files with different values, in the form of an app file; empty if there is none.
 struct Difference {
   std::string key = {};
   std::string before = {};
   std::string after = {};
   bool operator==(const Difference&) const = default;
 };
-// By key. Of long values the part that differs is shown; environments are told by variable.
+// Sorted by key. Of long values only the differing part is shown; environments are compared by
+// variable.
 std::vector<Difference> differences(const AppSpec& before, const AppSpec& after);
 
 }  // namespace proffer::service

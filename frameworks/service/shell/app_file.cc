@@ -42,7 +42,7 @@ Result<void> read_files(const yaml::Node& node, std::vector<proto::FetchedFile>&
   return node.kind == yaml::Node::Kind::kText ? read(node) : yaml::read_list("fetch", node, read);
 }
 
-// A name, or {name: number}. A number alone would be taken for the port itself.
+// A name, or {name: number}. A number alone would look like the port itself.
 Result<void> read_port(const yaml::Node& node, AppSpec& app) {
   if (node.kind == yaml::Node::Kind::kTable) {
     if (node.rows.size() != 1) {
@@ -124,7 +124,7 @@ Result<void> read_max_per(const yaml::Node& node, std::vector<MaxPer>& place) {
   return {};
 }
 
-// http: {port, path}, tcp: {port} or command: TEXT, and when.
+// http: {port, path}, tcp: {port} or command: TEXT, and the times.
 Result<void> read_health(const yaml::Node& node, std::optional<proto::HealthCheck>& place) {
   using Kind = proto::HealthCheck::Kind;
   proto::HealthCheck check;
@@ -203,7 +203,7 @@ Result<void> read_update(const yaml::Node& node, UpdatePolicy& update) {
       });
 }
 
-// "60%" of what an instance has, as thousandths; of http any number, in thousandths of one.
+// "60%" of an instance's resources, as thousandths; for http any number, in thousandths of one.
 Result<int64_t> parse_share(std::string_view given) {
   const bool is_share = given.ends_with('%');
   const Result<int64_t> percent =
@@ -298,7 +298,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   return read_update(node, app.update);
 }
 
-// Keys of other systems' files, and what says the same here.
+// Reports keys of other systems' files, with the equivalent key here.
 Result<void> check_foreign_keys(const yaml::Node& document) {
   constexpr std::pair<std::string_view, std::string_view> kForeign[] = {
       {"uris", "fetch: [URI], as in https://host/a.tar.gz,extract,sha256=SUM"},
@@ -322,7 +322,7 @@ Result<void> check_foreign_keys(const yaml::Node& document) {
   return {};
 }
 
-// Where the document has this key, or begins.
+// The line of this key in the document, or else of the document.
 int line_of(const yaml::Node& document, std::string_view key) {
   for (const yaml::Row& row : document.rows) {
     if (row.key == key) return row.line;
@@ -362,7 +362,7 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   return app;
 }
 
-// As the file says it, whether or not the rest of the document is right.
+// The name in the file, even if the rest of the document is invalid.
 std::string name_in(const yaml::Node& document) {
   for (const yaml::Row& row : document.rows) {
     if (row.key == "name" && is_valid_name(row.value.text)) {

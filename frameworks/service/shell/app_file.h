@@ -10,7 +10,7 @@
 
 namespace proffer::service {
 
-// A file travels through the master as one request, with a little overhead.
+// A file is sent through the master as one request, with a little overhead.
 inline constexpr size_t kAppFileBytesMax = 192 * 1024;
 static_assert(kAppFileBytesMax < kRelayedBytesMax);
 

@@ -15,8 +15,8 @@ namespace proffer::service {
 namespace {
 
 constexpr Duration kLookEvery = seconds(1);
-// After it has ended it is started again: first after the shortest pause, then after twice as long,
-// up to the longest. One that ran longer than that begins with the shortest.
+// After its end it is restarted: first after the shortest pause, then after twice as long, up to
+// the longest. If it ran longer than that, the next pause is the shortest.
 constexpr Duration kPauseShortest = seconds(1);
 constexpr Duration kPauseLongest = minutes(1);
 
@@ -43,7 +43,7 @@ void Measuring::start() {
   started_at_ = scheduler_.now();
   not_before_ = started_at_ + pause_;
   const Result<std::string> program = find_program_file("proffer");
-  // By its id: other frameworks may have the same name.
+  // Selected by its id, since other frameworks may have the same name.
   const Result<pid_t> pid =
       program ? start_child(
                     {*program, "service", "autoscale", "--master", options_.master, "--framework",

@@ -1,7 +1,7 @@
 #pragma once
 
-// The process that measures apps that are scaled by their load, `proffer service autoscale`: it
-// runs while there are such apps, and no longer than this scheduler.
+// The process `proffer service autoscale`, which measures apps that are scaled by their load. It
+// runs while there are such apps, and ends with this scheduler.
 
 #include <functional>
 #include <string>
@@ -20,7 +20,7 @@ class Measuring {
     std::string master = {};
     Duration every = {};  // zero: this scheduler starts no such process
   };
-  // `is_wanted`: it is asked each second.
+  // `is_wanted` is called every second.
   Measuring(sdk::Scheduler& scheduler, Options options, std::function<bool()> is_wanted);
 
  private:
@@ -35,7 +35,7 @@ class Measuring {
   bool is_ending_ = false;
   Time started_at_ = {};
   Time not_before_ = {};
-  Duration pause_;  // before it is started again
+  Duration pause_;  // before the next start
 };
 
 }  // namespace proffer::service

@@ -66,7 +66,7 @@ bool may_see_why(const Caller& by, const proto::ServiceAppRow& row) {
 
 void hide_why(proto::ServiceAppRow& row) {
   for (std::string* one : {&row.why, &row.failed, &row.rolled_back}) one->clear();
-  row.scale.reset();  // Its path may have a password in it.
+  row.scale.reset();  // its path may contain a password
 }
 
 Result<std::string> picture(const Service& service, const ListApps& asked, Time, const Caller& by) {

@@ -1,5 +1,6 @@
-// `Host` joins the service's core with the SDK: notifications and requests in, commands and answers
-// out, and a timer for what waits. `Attached` and `Daemon` say what is done with what happens.
+// `Host` connects the service's core with the SDK: notifications and requests in, commands and
+// answers out, and a timer for deadlines. `Attached` and `Daemon` decide what to do with the
+// events.
 
 #include "frameworks/service/shell/scheduler.h"
 
@@ -33,13 +34,13 @@ namespace proffer::service {
 namespace {
 
 constexpr Duration kMasterWait = seconds(10);
-// Beyond an app's kill grace, until an attached run no longer waits for its last instance.
+// In addition to an app's kill grace, until an attached run no longer waits for its last instance.
 constexpr Duration kEndMargin = seconds(10);
 constexpr int kRefusedCode = 1;
 constexpr int kUsageCode = 2;
 constexpr int kUnreachableCode = 3;
 
-// Another for each process, so that no instance's id is used twice.
+// Differs for each process, so that no instance's id is used twice.
 std::string life_name() {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::random_device random;
@@ -66,7 +67,7 @@ class Host {
     std::function<void(const Answer&)> on_answer;
     std::function<void(const WatchAnswer&)> on_servers;
     std::function<void(const std::vector<TraceEvent>&)> on_trace;
-    std::function<void()> on_step;  // after each
+    std::function<void()> on_step;  // called after each step
   };
   Host(sdk::SchedulerOptions options, bool has_store, Handlers handlers)
       : service_(ServiceOptions{
@@ -97,7 +98,7 @@ class Host {
   }
 
  private:
-  // Called at the latest when the core wants it. A timer that fires early finds nothing to do.
+  // Called when the core's deadline may have changed. A timer that fires early has no effect.
   void arm() {
     const std::optional<Time> deadline = service_.next_deadline();
     if (!deadline || (armed_ && *armed_ <= *deadline)) return;
@@ -157,9 +158,9 @@ class Attached {
  private:
   static sdk::SchedulerOptions attached_options(const std::string& app, const RoleName& role,
                                                 const std::string& master) {
-    // Not the app's name alone: "service" is the name of the scheduler that serves requests.
+    // Not only the app's name: "service" is the name of the scheduler that serves requests.
     sdk::SchedulerOptions options = sdk_options("app-" + app, role, master);
-    // Should we be killed, no instance outlives us for long.
+    // If this process is killed, no instance outlives it for long.
     options.failover_timeout = kAttachedFailoverTimeout;
     return options;
   }
@@ -172,7 +173,7 @@ class Attached {
     }
   }
 
-  // Says how the app stands when that changes, and ends when it is gone.
+  // Prints the app's status when it changes, and ends when the app is gone.
   void look() {
     const std::vector<proto::ServiceAppRow> rows = host_.service().status();
     if (rows.empty()) {
@@ -188,8 +189,8 @@ class Attached {
   void interrupt(int signal) {
     const bool again = std::exchange(ending_, true);
     exit_code_ = 128 + signal;
-    // What the master never heard of, or an impatient user, is not waited for: the framework ends,
-    // and its tasks with it.
+    // If there is no connection to the master, or on a second signal, it does not wait: the
+    // framework is torn down with its tasks.
     if (again || !host_.service().connected()) return host_.scheduler().stop(*exit_code_);
     if (!options_.json) {
       print_line(text("ending ", app_.name, "; press Ctrl-C again to end at once"));
@@ -244,7 +245,7 @@ class Daemon {
       print_error(error, false);
       host_.scheduler().detach(kRefusedCode);
     });
-    // Its apps run on. Its next life finds them.
+    // Its apps continue. Its next life finds them.
     for (const int signal : {SIGINT, SIGTERM}) {
       scheduler.on_signal(signal, [this] { host_.scheduler().detach(0); });
     }
@@ -358,7 +359,7 @@ int run_scheduler(const SchedulerOptions& options) {
   sdk::SchedulerOptions sdk = sdk_options(options.name, *role, options.master);
   sdk.session_file = options.session_file;
   sdk.stands_by = options.stands_by;
-  if (options.stands_by) {  // Whether it serves or stands by is told, too.
+  if (options.stands_by) {  // Whether it serves or stands by is printed too.
     sdk::set_log([](sdk::LogLevel level,
                     std::string_view what) { LOG(INFO) << level << ": " << printable_line(what); },
                  sdk::LogLevel::kInfo);

@@ -14,7 +14,7 @@
 namespace proffer::service {
 namespace {
 
-// One member for each key; ports, of which there may be several, are joined.
+// One member for each key; several ports are joined.
 std::map<std::string_view, std::string> members_of(const TraceEvent& event) {
   std::map<std::string_view, std::string> fields;
   for (const auto& [key, value] : fields_of(event)) {
@@ -24,7 +24,7 @@ std::map<std::string_view, std::string> members_of(const TraceEvent& event) {
   return fields;
 }
 
-// What a line tells of an instance, beside the words of the event.
+// The parts of a line about an instance, besides the words of the event.
 struct InstanceNews {
   TaskId instance;
   AgentId agent = {};
@@ -33,7 +33,7 @@ struct InstanceNews {
   std::optional<Duration> again_in = {};
 };
 
-// Nothing: it is not of an instance.
+// None: the event is not about an instance.
 std::optional<InstanceNews> news_of(const TraceEvent& event) {
   if (const auto* launched = event.as<InstanceLaunched>()) {
     return InstanceNews{launched->instance, launched->agent};

@@ -1,6 +1,6 @@
 #pragma once
 
-// What happens to an attached app, as lines on standard output.
+// The events of an attached app, as lines on standard output.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 namespace proffer::service {
 
 // "web.1.0-8f2n1 ready on agent-1, http:31000", "web.1.0-8f2n1 ended on agent-1: exit code 1; again
-// in 2s". Control characters of foreign texts are escaped.
+// in 2s". Control characters in texts of peers are escaped.
 std::string story_line(const TraceEvent& event);
 // {"event":"instance_ready","instance":…,"agent":…}
 std::string story_json(const TraceEvent& event);
