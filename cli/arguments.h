@@ -38,6 +38,10 @@ class Arguments {
   void command_line(std::vector<std::string>* target, const std::string& help);
   // Heads the options that are added after it, in the help.
   void group(const std::string& name);
+  // A paragraph behind the options.
+  void note(std::string paragraph);
+  // In place of the usual ones: "0 success, 1 …", without the full stop.
+  void exit_codes(std::string codes);
   // Command lines that end the help.
   void examples(std::initializer_list<std::string_view> lines);
 

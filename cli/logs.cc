@@ -24,6 +24,9 @@ int run_logs(const Words& words) {
   arguments.flag("--stderr", &use_stderr, "print standard error instead of standard output");
   arguments.option("--file", &file, "print this file of the sandbox instead");
   arguments.required("TASK", &word, "FRAMEWORK/TASK or a unique prefix");
+  arguments.note("With -f, Ctrl-C ends only the following; the task keeps running.");
+  arguments.examples(
+      {"proffer logs web-17-3/web.1 -f", "proffer logs web-17-3/web.1 --file core.txt"});
   if (const auto status = arguments.parse(words)) return *status;
   if (use_stderr) file = "stderr";
   const Result<Masters> master = master_address(master_flag);

@@ -89,6 +89,8 @@ int run_status(const Words& words) {
   Arguments arguments("proffer status [--json]",
                       "show problems in the cluster, the most severe first, and a summary");
   add_common(arguments, &common);
+  arguments.note("The exit code is 0 also if it shows problems.");
+  arguments.examples({"proffer status"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -138,6 +140,11 @@ int run_agents(const Words& words) {
   Common common;
   Arguments arguments("proffer agents [--json]", "list agents and their resources");
   add_common(arguments, &common);
+  arguments.note(
+      "States: connected; disconnected (no connection); unreachable (silent for the master's "
+      "--agent_timeout, schedulers may replace its tasks); gone (an operator declared that it "
+      "never comes back). An agent that the master has removed is not listed.");
+  arguments.examples({"proffer agents"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -163,6 +170,7 @@ int run_frameworks(const Words& words) {
   Common common;
   Arguments arguments("proffer frameworks [--json]", "list frameworks and their shares");
   add_common(arguments, &common);
+  arguments.examples({"proffer frameworks"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);

@@ -91,6 +91,8 @@ int run_kill(const Words& words) {
   arguments.option("--framework", &framework,
                    "kill all tasks of this framework: its whole id, or its name if unique");
   arguments.option("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
+  arguments.examples(
+      {"proffer kill web-17-3/web.1 --grace 5s", "proffer kill --framework web-17-3"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

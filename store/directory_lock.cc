@@ -26,7 +26,9 @@ namespace {
 // `proffer::quoted` in full: <filesystem> brings std::quoted, which a std::string would find too.
 
 Error failure(std::string_view what, const std::string& path, int code) {
-  return Error::unavailable(text(what, " ", proffer::quoted(path), ": ", std::strerror(code)));
+  return Error::unavailable(text(what, " ", proffer::quoted(path), ": ", std::strerror(code)))
+      .with_hint(
+          "choose one that this user may write: --data_dir of a master, --work_dir of an agent");
 }
 
 // How long a lock of a process that has ended may be held by a child of it that is about to run

@@ -23,6 +23,9 @@ int main(int argc, char** argv) {
   CLI::App* run_command =
       app.add_subcommand("run", "run the app of a file until Ctrl-C, which stops it");
   run_command->footer(
+      "Ctrl-C, SIGTERM or a closed terminal stops the app and ends run. Exit codes: 128 + N "
+      "after signal N (130\nafter Ctrl-C), 1 failed or refused, 2 wrong usage, 3 the master cannot "
+      "be reached.\n\n"
       "Example of an app file:\n"
       "  name: web\n"
       "  instances: 3\n"
