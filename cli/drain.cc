@@ -86,7 +86,8 @@ int run_undrain(const Words& words) {
   std::string master_flag;
   std::string agent;
   bool json = false;
-  Arguments arguments("proffer undrain AGENT", "cancel a drain: the agent may run tasks again");
+  Arguments arguments("proffer undrain AGENT",
+                      "end a drain: the agent may run tasks again. Tasks that still run stay.");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.required("AGENT", &agent, "agent name");

@@ -113,7 +113,8 @@ int run_events(const Words& words) {
       "operators' actions");
   arguments.master(&master_flag);
   arguments.flag("-f,--follow", &follow, "follow new events");
-  arguments.option("--framework", &query.framework, "only this framework, by id or name");
+  arguments.option("--framework", &query.framework,
+                   "only this framework, by id, or all of this name");
   arguments.option("--role", &query.role, "only this role and the roles below it");
   arguments.option("--task", &query.task, "only this task: FRAMEWORK/TASK");
   arguments.option("--agent", &query.agent, "only this agent");

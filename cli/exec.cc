@@ -330,8 +330,8 @@ int run_exec(const Words& words) {
                          "TASK is FRAMEWORK/TASK or a unique prefix; one word after it is a shell "
                          "command line, several are a program and its arguments");
   arguments.note(
-      "Ctrl-C, SIGTERM and SIGHUP go to the command; the task keeps running. It works only on the "
-      "machine of the task's agent.");
+      "Ctrl-C, SIGTERM and SIGHUP go to the command; the task keeps running. Only the "
+      "task's user and operators may use exec, and only on the machine of the task's agent.");
   arguments.exit_codes(
       "that of the command; 128 + N if signal N ended it; 1 refused, 2 wrong usage, 3 the master "
       "or the agent cannot be reached");

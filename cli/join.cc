@@ -95,6 +95,8 @@ int run_join_token(const Words& words) {
                    "create a token for this user, with the rights that it has in the cluster");
   arguments.option("--ttl", &ttl, "time after which the token expires (default 10m)");
   arguments.flag("--json", &json, "print errors as JSON");
+  arguments.note(
+      "The master must serve other machines: proffer keys init, then proffer-master --port=5050.");
   arguments.examples(
       {"proffer join-token --agent a17 > token", "proffer join-token --user ada --ttl 1h"});
   if (const auto status = arguments.parse(words)) return *status;

@@ -269,7 +269,7 @@ int run_keys(const Words& words) {
   return usage_error(
       Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
                                            : text("unknown subcommand ", quoted(verb)))
-          .with_hint(std::string(kKeysUsage)),
+          .with_hint(text("usage: ", kKeysUsage, "\nhelp: proffer keys --help")),
       false);
 }
 

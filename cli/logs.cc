@@ -17,7 +17,9 @@ int run_logs(const Words& words) {
   bool json = false;
   bool follow = false;
   bool use_stderr = false;
-  Arguments arguments("proffer logs TASK [-f] [--stderr]", "print the output of a task");
+  Arguments arguments("proffer logs TASK [-f] [--stderr]",
+                      "print the output of a task, also of an ended one while its agent keeps the "
+                      "sandbox");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.flag("-f,--follow", &follow, "follow the output until the task ends");

@@ -85,12 +85,11 @@ void print_usage(std::FILE* where) {
       "own `proffer dev`;\n/run/proffer/master.sock.\n\n"
       "Exit codes: 0 success, 1 failed or refused, 2 wrong usage, 3 the master cannot be reached; "
       "run\nand exec return the exit code of their command.\n\n"
-      "Durations have one number and one unit: 500ms, 90s, 1.5h (ms, s, m, h; d in --since). "
-      "Resources are\nwritten 'cpus:2;mem:4GiB' (quoted, for the shell): cpus, mem, disk, gpus and "
-      "ports. mem "
-      "and disk are\nin MiB, or with KiB, MiB, GiB or TiB. Work on these pages: [OPTION] may be "
-      "omitted, A|B is a "
-      "choice,\n… may be repeated.\n",
+      "A duration has one number and one unit (ms, s, m for minutes, h, d or w), as in 90s or "
+      "1.5h. "
+      "Quote\nresources for the shell: 'cpus:2;mem:4GiB'. The kinds are cpus, mem, disk, gpus and "
+      "ports; mem and disk\nare in MiB, or have a unit: KiB, MiB, GiB or TiB. In usage lines, "
+      "[OPTION] may be omitted, A|B is a\nchoice, and … is the command's own words.\n",
       where);
 }
 

@@ -110,7 +110,9 @@ int set(const Words& words) {
   arguments.note(
       "After --limit 'cpus:100;mem:1TiB', --limit cpus:50 leaves mem unlimited: a kind that is not "
       "named has no limit. To remove a setting: --guarantee none, --limit none, --users all, "
-      "--weight 1, or `proffer role unset ROLE` for all of them.");
+      "--weight 1, or `proffer role unset ROLE` for all of them. A limit below the use ends no "
+      "task; nothing more "
+      "is given until the use is below it. Settings survive restarts of the master.");
   arguments.examples({"proffer role set eng --weight 2 --guarantee 'cpus:100;mem:400GiB'",
                       "proffer role set eng --limit none"});
   if (const auto status = arguments.parse(words)) return *status;
@@ -185,7 +187,7 @@ int run_role(const Words& words) {
   return usage_error(
       Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
                                            : text("unknown subcommand ", quoted(verb)))
-          .with_hint(std::string(kRoleUsage)),
+          .with_hint(text("usage: ", kRoleUsage, "\nhelp: proffer role --help")),
       false);
 }
 

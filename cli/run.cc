@@ -376,7 +376,7 @@ int run_run(const Words& words) {
   arguments.option("--env", &environment, "environment variable, NAME=VALUE; can be repeated");
   arguments.option(
       "--fetch", &files,
-      "file to fetch: URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated");
+      "file or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated");
   arguments.group("Placement");
   arguments.option("--constraint", &constraints,
                    "condition on agents, as in 'rack == r1'; can be repeated: all must hold");
@@ -419,6 +419,12 @@ int run_run(const Words& words) {
       "REGEX "
       "(of the whole value), NAME exists. Attributes are set by operators (proffer agents lists "
       "them), but for host, which is the agent's name.");
+  arguments.note(
+      "The command runs in a new sandbox directory, as the user that runs proffer. Its environment "
+      "is "
+      "PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and --env, not that of this shell; its "
+      "standard input is empty. A role needs no setting before it is named; operators may restrict "
+      "its users.");
   arguments.note(
       "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
       "closed terminal ends the tasks as --grace says, and then run; a second Ctrl-C does not wait "

@@ -103,6 +103,7 @@ int set_secret(const Words& words) {
   arguments.required("NAME", &name, "secret name: letters, digits, '.', '_' or '-'");
   arguments.option("--file", &path, "read the value from this file, all of it");
   arguments.flag("--json", &json, "print one JSON object");
+  arguments.note("Apps name the secrets that they need by the key `secrets` of the app file.");
   arguments.examples({"proffer secret set db_password < password.txt",
                       "proffer secret set tls_key --file tls.key"});
   if (const auto status = arguments.parse(words)) return *status;
@@ -199,7 +200,7 @@ int run_secret(const Words& words) {
   return usage_error(
       Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
                                            : text("unknown subcommand ", quoted(verb)))
-          .with_hint(std::string(kSecretUsage)),
+          .with_hint(text("usage: ", kSecretUsage, "\nhelp: proffer secret --help")),
       false);
 }
 

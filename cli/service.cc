@@ -191,6 +191,7 @@ int apply(const Words& words) {
   arguments.exit_codes(
       "0 done, 1 failed or refused (with --wait also if it does not succeed in time), 2 wrong "
       "usage, 3 the master or the scheduler cannot be reached");
+  arguments.note("All keys of an app file: docs/concepts/service.md.");
   arguments.examples({"proffer service apply web.yaml --wait"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> file = read_app_file(path);
@@ -529,7 +530,13 @@ constexpr Verb kVerbs[] = {
 void print_usage(std::FILE* where) {
   print_lines("usage: proffer service VERB …\n\n", where);
   for (const Verb& verb : kVerbs) print_lines(help_row(verb.name, verb.what, 10), where);
-  print_lines("\nproffer service VERB --help shows the options of a subcommand.\n", where);
+  print_lines(
+      "\nproffer service VERB --help shows the options of a subcommand. They need a running "
+      "service\n"
+      "scheduler: that of `proffer dev` or of the packages, or `proffer service scheduler`. `run` "
+      "has\n"
+      "its own.\n",
+      where);
 }
 
 }  // namespace

@@ -89,7 +89,10 @@ int run_status(const Words& words) {
   Arguments arguments("proffer status [--json]",
                       "show problems in the cluster, the most severe first, and a summary");
   add_common(arguments, &common);
-  arguments.note("The exit code is 0 also if it shows problems.");
+  arguments.exit_codes(
+      "0 success, also if it shows problems; 1 failed or refused, 2 wrong usage, 3 the master "
+      "cannot "
+      "be reached");
   arguments.examples({"proffer status"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);

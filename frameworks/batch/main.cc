@@ -40,12 +40,15 @@ constexpr std::string_view kJobExitCodes =
     "usage, 3 the master or the scheduler cannot be reached, 128 + N after signal N (130 after "
     "Ctrl-C).";
 constexpr std::string_view kElements =
-    "A job can be retried (proffer batch retry) for 24 hours. The output directory, on the file "
-    "system of this machine and of all agents, is new and gets a few files for all elements; "
-    "proffer batch results reads them. An element that ends with a code of --ok is done, any other "
-    "end is a failure; the job succeeds with at most --max-failed failures (default 0). An attempt "
-    "that is lost with its agent, or preempted, is no failure and runs again. --files and --fetch "
-    "put files into $PROFFER_SANDBOX, not into --directory.";
+    "If the job fails or is cancelled, proffer batch retry runs the missing elements, for 24 "
+    "hours. The output directory, on the file system of this machine and of all agents, is "
+    "new and gets a few files for all elements; proffer batch results reads them. An element "
+    "that ends with a code of --ok is done, any other end is a failure; the job succeeds with "
+    "at most --max-failed failures (default 0). An attempt that is lost with its agent, or "
+    "preempted, is no failure and runs again. --files and --fetch put files into "
+    "$PROFFER_SANDBOX, not into --directory. The environment of a task is PATH, HOME (the "
+    "sandbox), USER, LANG, $PROFFER_… and --env, not that of this shell; standard input is "
+    "empty.";
 
 std::string footer_of(std::initializer_list<std::string_view> paragraphs,
                       std::string_view examples) {
@@ -154,7 +157,8 @@ class Verbs {
     of_job("wait", "wait until a job ends; Ctrl-C leaves it running", &wait, kJobExitCodes);
     of_job("cancel", "cancel a job; an array keeps its output, a MapReduce job only for a retry",
            &cancel, kExitCodes);
-    of_job("retry", "run the missing parts of a job that failed or was cancelled within 24 hours",
+    of_job("retry",
+           "run the missing parts of a job, up to 24 hours after it failed or was cancelled",
            &retry, kExitCodes);
     add_cron();
     add_scheduler();
@@ -352,7 +356,7 @@ class Verbs {
     command
         ->add_option(
             "--fetch", flags.fetch,
-            "file to fetch: URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated")
+            "file or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated")
         ->allow_extra_args(false);
     command->add_option("--env", env_, "environment variable, NAME=VALUE; can be repeated")
         ->allow_extra_args(false);
@@ -425,7 +429,9 @@ class Verbs {
                       "print the output of elements in the order in which they end");
     command->option_defaults()->group("Elements");
     command->add_option("--at-once", flags.at_once,
-                        "maximum number of elements that run at a time; overrides %N of INDICES");
+                        name == "map"
+                            ? "maximum number of elements that run at a time"
+                            : "maximum number of elements that run at a time (also as %N)");
     command->add_option("--retries", flags.retries,
                         "retries of a failed element (default 0, or 3 with --retry-on)");
     command->add_option("--retry-on", flags.retry_on,
@@ -516,10 +522,11 @@ class Verbs {
           return run_scheduler(scheduler_);
         });
     command->parse_complete_callback([this] { is_scheduler_ = true; });
+    command->option_defaults()->group("Framework");
     command->add_option("--role", scheduler_.role,
                         "role of the framework (default: the role 'default')");
     command->add_option("--name", scheduler_.name, "framework name (default batch)");
-    CLI::Option_group* identity = command->add_option_group("identity");
+    CLI::Option_group* identity = command->add_option_group("Identity (one of these)");
     identity->add_option(
         "--session-file", scheduler_.session_file,
         "file for the framework's identity; restart with the same file to keep the jobs");
@@ -527,10 +534,17 @@ class Verbs {
         "--standby", scheduler_.stands_by,
         "run as leader or standby: of several schedulers of this name and user, one serves");
     identity->require_option(1);
+    command->option_defaults()->group("Users");
     command->add_flag("--serve-users", scheduler_.serves_users,
                       "run each job as the user that submitted it; for operators only");
-    command->footer(
-        "Example:\n  proffer batch scheduler --session-file /var/lib/proffer/batch/session");
+    command->footer(footer_of(
+        {"SIGTERM and Ctrl-C end the scheduler; its tasks keep running, and its jobs continue when "
+         "it "
+         "is started again. Exit codes: 0 ended by a signal, 1 cannot start or go on, 2 wrong "
+         "usage."},
+        "Examples:\n  proffer batch scheduler --session-file /var/lib/proffer/batch/session\n"
+        "  sudo proffer batch scheduler --standby --serve-users"));
+    command->option_defaults()->group("Logging");
     command->add_option("--log-format", log_format_, "log format, text or json (default text)");
   }
 
