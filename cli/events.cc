@@ -121,6 +121,9 @@ int run_events(const Words& words) {
   arguments.option("--last", &last, "start with the newest N events, 0 to 1000 (default 100)");
   arguments.option("--from", &from, "start at this position, as in \"seq\" of --json");
   arguments.flag("--json", &json, "print one JSON object per line");
+  arguments.note(
+      "-f continues while the master is away or replaced; an event marks a gap where events were "
+      "lost. Ctrl-C ends it.");
   arguments.examples(
       {"proffer events -f --role eng", "proffer events --task web-17-3/web.1 --last 20"});
   if (const auto status = arguments.parse(words)) return *status;

@@ -423,8 +423,8 @@ int run_run(const Words& words) {
       "The command runs in a new sandbox directory, as the user that runs proffer. Its environment "
       "is "
       "PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and --env, not that of this shell; its "
-      "standard input is empty. A role needs no setting before it is named; operators may restrict "
-      "its users.");
+      "standard input is empty. Any role and band may be named, "
+      "without a setting before; operators may restrict the users of a role.");
   arguments.note(
       "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
       "closed terminal ends the tasks as --grace says, and then run; a second Ctrl-C does not wait "

@@ -173,6 +173,9 @@ int run_frameworks(const Words& words) {
   Common common;
   Arguments arguments("proffer frameworks [--json]", "list frameworks and their shares");
   add_common(arguments, &common);
+  arguments.note(
+      "While a scheduler is disconnected, its tasks keep running for the framework's failover "
+      "timeout (7 days unless it sets another; 10s for proffer run), then they are killed.");
   arguments.examples({"proffer frameworks"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);

@@ -335,7 +335,7 @@ class Verbs {
           "fail instead of waiting if no agent could ever run a task");
     command->option_defaults()->group("Resources");
     command->add_option("--resources", flags.resources,
-                        text("resources of each task, in quotes; kinds not named: none (default '",
+                        text("resources of each task, in quotes; kinds not named are 0 (default '",
                              kDefaultResources, "')"));
     command->add_option(
         "--time-limit", flags.time_limit,
