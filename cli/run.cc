@@ -416,15 +416,13 @@ int run_run(const Words& words) {
       &command, "one word is a shell command line; several are a program and its arguments");
   arguments.note(
       "Constraints: NAME == VALUE, NAME != VALUE, NAME in [A, B], NAME not in [A, B], NAME =~ "
-      "REGEX "
-      "(of the whole value), NAME exists. Attributes are set by operators (proffer agents lists "
-      "them), but for host, which is the agent's name.");
+      "REGEX (of the whole value), NAME exists. Attributes are set by operators (proffer agents "
+      "lists them), but for host, which is the agent's name.");
   arguments.note(
-      "The command runs in a new sandbox directory, as the user that runs proffer. Its environment "
-      "is "
-      "PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and --env, not that of this shell; its "
-      "standard input is empty. Any role and band may be named, "
-      "without a setting before; operators may restrict the users of a role.");
+      "The command runs in a new sandbox directory, as the user that runs proffer. Its "
+      "environment is PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and --env, not that of "
+      "this shell; its standard input is empty. Any role and band may be named, without a "
+      "setting before; operators may restrict the users of a role.");
   arguments.note(
       "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
       "closed terminal ends the tasks as --grace says, and then run; a second Ctrl-C does not wait "
