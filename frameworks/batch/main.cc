@@ -526,6 +526,7 @@ class Verbs {
     command->add_option("--role", scheduler_.role,
                         "role of the framework (default: the role 'default')");
     command->add_option("--name", scheduler_.name, "framework name (default batch)");
+    command->option_defaults()->group("Options");
     CLI::Option_group* identity = command->add_option_group("Identity (one of these)");
     identity->add_option(
         "--session-file", scheduler_.session_file,

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   scheduler_command->add_option("--role", scheduler.role,
                                 "role of the framework (default: the role 'default')");
   scheduler_command->add_option("--name", scheduler.name, "framework name (default service)");
+  scheduler_command->option_defaults()->group("Options");
   CLI::Option_group* identity = scheduler_command->add_option_group("Identity (one of these)");
   identity->add_option(
       "--session-file", scheduler.session_file,
