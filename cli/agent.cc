@@ -50,6 +50,11 @@ int gone(const Words& words) {
   arguments.flag("--yes", &yes, "do not ask for confirmation; needed without a terminal");
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.required("AGENT", &agent, "agent name");
+  arguments.note("It asks for confirmation, and cannot be undone.");
+  arguments.exit_codes(
+      "0 success, 1 failed, refused or not confirmed, 2 wrong usage (also without --yes and a "
+      "terminal), 3 the master cannot be reached");
+  arguments.examples({"proffer agent gone a17"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -91,6 +96,7 @@ int lift_brake(const Words& words) {
       "--for", &span,
       "how long the brake stays off (default: the master's --agent_loss_period); 0s: on again now");
   arguments.flag("--json", &json, "print errors as JSON");
+  arguments.examples({"proffer agent lift-brake --for 30m"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -115,8 +121,8 @@ int run_agent(const Words& words) {
   if (verb == "gone") return gone(rest);
   if (verb == "lift-brake") return lift_brake(rest);
   return usage_error(
-      Error::invalid_argument(text("unknown verb ", quoted(verb)))
-          .with_hint("proffer agent gone|lift-brake; without a verb it runs an agent"),
+      Error::invalid_argument(text("unknown subcommand ", quoted(verb)))
+          .with_hint("proffer agent gone|lift-brake; without a subcommand it runs an agent"),
       false);
 }
 

@@ -5,11 +5,16 @@
 
 #include <CLI/CLI.hpp>
 
+#include "common/text.h"
 #include "net/terminal.h"
 
 namespace proffer::cli {
 
 namespace {
+
+constexpr size_t kHelpColumns = 100;
+constexpr const char* kUsualExitCodes =
+    "0 success, 1 failed or refused, 2 wrong usage, 3 the master cannot be reached";
 
 // The description has the usage; CLI11's own knows neither the command nor its words.
 class HelpText : public CLI::Formatter {
@@ -22,8 +27,34 @@ class HelpText : public CLI::Formatter {
 struct Arguments::Impl {
   CLI::App app;
   std::string usage;
-  std::string footer;
+  std::string command_help;  // the text about the command's words
+  std::vector<std::string> notes;
+  std::string exit_codes = kUsualExitCodes;
+  std::string examples;
   std::vector<std::string>* command = nullptr;
+
+  // "proffer role set" of "proffer role set ROLE …".
+  std::string name() const {
+    std::string out;
+    for (const std::string_view word : split(usage, ' ')) {
+      const bool is_name = std::all_of(word.begin(), word.end(),
+                                       [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+      if (word.empty() || word.starts_with("-") || !is_name) break;
+      out += text(out.empty() ? "" : " ", word);
+    }
+    return out;
+  }
+  std::string footer() const {
+    std::string out;
+    const auto add = [&out](const std::string& paragraph) {
+      if (!paragraph.empty()) out += text(out.empty() ? "" : "\n\n", paragraph);
+    };
+    add(command_help);
+    for (const std::string& note : notes) add(wrapped(note, kHelpColumns));
+    add(wrapped(text("Exit codes: ", exit_codes, "."), kHelpColumns));
+    add(examples);
+    return out;
+  }
 };
 
 Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_unique<Impl>()) {
@@ -66,23 +97,25 @@ void Arguments::optional(const std::string& name, std::string* target, const std
 
 void Arguments::command_line(std::vector<std::string>* target, const std::string& help) {
   impl_->app.prefix_command();
-  impl_->footer = "CMD…  " + help;
-  impl_->app.footer(impl_->footer);
+  impl_->command_help = "CMD…  " + help;
   impl_->command = target;
 }
 
 void Arguments::group(const std::string& name) { impl_->app.option_defaults()->group(name); }
 
 void Arguments::examples(std::initializer_list<std::string_view> lines) {
-  if (!impl_->footer.empty()) impl_->footer += "\n\n";
-  impl_->footer += "Examples:";
-  for (const std::string_view line : lines) impl_->footer.append("\n  ").append(line);
-  impl_->app.footer(impl_->footer);
+  impl_->examples = lines.size() == 1 ? "Example:" : "Examples:";
+  for (const std::string_view line : lines) impl_->examples.append("\n  ").append(line);
 }
+
+void Arguments::note(std::string paragraph) { impl_->notes.push_back(std::move(paragraph)); }
+
+void Arguments::exit_codes(std::string codes) { impl_->exit_codes = std::move(codes); }
 
 std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
   const auto fail = [this](const std::string& what) {
-    print_error_text(Error::invalid_argument(what).with_hint(impl_->usage + ", or --help"));
+    print_error_text(Error::invalid_argument(what).with_hint(
+        text("usage: ", impl_->usage, "\nhelp: ", impl_->name(), " --help")));
     return 2;
   };
   auto end = words.end();
@@ -92,6 +125,7 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
   try {
     impl_->app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
+    impl_->app.footer(impl_->footer());
     print_lines(impl_->app.help());
     return 0;
   } catch (const CLI::ParseError& error) {

@@ -38,7 +38,11 @@ class Arguments {
   void command_line(std::vector<std::string>* target, const std::string& help);
   // The heading of the options that are added after it, in the help.
   void group(const std::string& name);
-  // Command lines at the end of the help.
+  // A paragraph behind the options.
+  void note(std::string paragraph);
+  // In place of the usual ones: "0 success, 1 …", without the full stop.
+  void exit_codes(std::string codes);
+  // Command lines that end the help.
   void examples(std::initializer_list<std::string_view> lines);
 
   // None: continue; else the exit status: 0 after --help, 2 after an error was printed.

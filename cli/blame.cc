@@ -22,7 +22,7 @@ namespace proffer::cli {
 namespace {
 
 constexpr std::string_view kBlameUsage =
-    "proffer blame framework NAME | role PATH [--since D] | task FRAMEWORK/TASK [--json]";
+    "proffer blame framework|role|task NAME [--since D] [--json]";
 
 // "1.234s", to the millisecond; below one "210us".
 std::string exact(Duration duration) {
@@ -214,9 +214,11 @@ int run_blame(const Words& words) {
                    "for a role: read the history of this time, as in 2h or 7d (default: since the "
                    "master started)");
   arguments.required("KIND", &kind, "framework, role or task");
-  arguments.required(
+  arguments.optional(
       "NAME", &name,
       "framework id, name or id prefix; role path; or FRAMEWORK/TASK or a unique prefix of it");
+  arguments.examples(
+      {"proffer blame task web-17-3/web.1", "proffer blame role eng/ads --since 7d"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> masters = master_address(master_flag);
   if (!masters) return usage_error(masters.error(), json);
@@ -230,13 +232,11 @@ int run_blame(const Words& words) {
   } else {
     return usage_error(
         Error::invalid_argument(text("KIND must be framework, role or task, not ", quoted(kind)))
-            .with_hint(std::string(kBlameUsage)),
+            .with_hint(text("usage: ", kBlameUsage)),
         json);
   }
   if (name.empty()) {
-    return usage_error(Error::invalid_argument(text("NAME is empty: name a ", kind))
-                           .with_hint(std::string(kBlameUsage)),
-                       json);
+    return usage_error(no_name("blame", kind), json);
   }
   if (!since.empty() && kind != "role") {
     return usage_error(Error::invalid_argument("--since applies to roles only"), json);

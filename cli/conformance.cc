@@ -263,10 +263,16 @@ int run_conformance(const Words& words) {
   arguments.flag("--tasks-may-fail", &options.tasks_may_fail,
                  "pass if its tasks fail and are not replaced");
   arguments.option("--only", &options.only, "run only this item of the list");
-  arguments.option("--resources", &options.resources, "resources of each of the two agents");
+  arguments.option("--resources", &options.resources,
+                   text("resources of each of the two agents (default ", options.resources, ")"));
   arguments.flag("--keep", &options.keep, "keep logs and sandboxes");
   arguments.flag("--json", &options.json, "print one JSON object per item");
   arguments.command_line(&options.command, "the scheduler and its arguments");
+  arguments.note(
+      "Each item of the list, such as agent_lost, starts a new local cluster and the scheduler. It "
+      "passes, fails with the reason, or is not tested, if it is impossible with this scheduler. A "
+      "wrong --only lists the items.");
+  arguments.exit_codes("0 no item failed, 1 an item failed, 2 wrong usage, 128 + N after signal N");
   arguments.examples({"proffer conformance -- ./my_scheduler {master}",
                       "proffer conformance --only agent_lost --keep -- ./my_scheduler {master}"});
   if (const auto status = arguments.parse(words)) return *status;

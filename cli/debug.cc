@@ -359,6 +359,7 @@ int bundle_command(const Words& words) {
   arguments.option("--settings", &options.settings,
                    text("directory of the .flags and .env files (default ", options.settings, ")"));
   arguments.option("--log", &options.logs, "log file to add; can be repeated");
+  arguments.examples({"proffer debug bundle --log /var/log/proffer.log"});
   if (const auto status = arguments.parse(words)) return *status;
   const std::string name = default_name();
   if (options.file.empty()) options.file = name + ".tar.gz";

@@ -532,7 +532,8 @@ int run_dev(const Words& words) {
   DevOptions options;
   Arguments arguments("proffer dev [--agents N] [options]",
                       "start a local cluster: a master and agents as processes on this machine. "
-                      "The agents divide the ports in --resources among them.");
+                      "The agents divide the ports in --resources among them. Ctrl-C ends the "
+                      "cluster and its tasks, and removes its files unless --keep is given.");
   arguments.option("--agents", &options.agents, "number of agents (default 1)");
   arguments.option(
       "--resources", &options.resources,

@@ -52,6 +52,15 @@ int run_drain(const Words& words) {
                    "grace period of its tasks, as in 10m (default: the master's --revoke_grace)");
   arguments.flag("--wait", &wait, "wait until no task runs on it");
   arguments.required("AGENT", &agent, "agent name");
+  arguments.note(
+      "Each scheduler gets a notice for its tasks there, and may start replacements on other "
+      "agents. A task that still runs after the grace period is killed: its signal, then SIGKILL "
+      "after the task's own grace. Without --wait, drain returns at once. Ctrl-C ends only the "
+      "waiting. proffer undrain ends the drain.");
+  arguments.exit_codes(
+      "0 success, 1 failed, refused, or undrained while it waited, 2 wrong usage, 3 the master "
+      "cannot be reached");
+  arguments.examples({"proffer drain a17 --grace 10m --wait"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -77,10 +86,12 @@ int run_undrain(const Words& words) {
   std::string master_flag;
   std::string agent;
   bool json = false;
-  Arguments arguments("proffer undrain AGENT", "cancel a drain: the agent may run tasks again");
+  Arguments arguments("proffer undrain AGENT",
+                      "end a drain: the agent may run tasks again. Tasks that still run stay.");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.required("AGENT", &agent, "agent name");
+  arguments.examples({"proffer undrain a17"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -113,13 +113,17 @@ int run_events(const Words& words) {
       "operators' actions");
   arguments.master(&master_flag);
   arguments.flag("-f,--follow", &follow, "follow new events");
-  arguments.option("--framework", &query.framework, "only this framework, by id or name");
+  arguments.option("--framework", &query.framework,
+                   "only this framework, by id, or all of this name");
   arguments.option("--role", &query.role, "only this role and the roles below it");
   arguments.option("--task", &query.task, "only this task: FRAMEWORK/TASK");
   arguments.option("--agent", &query.agent, "only this agent");
   arguments.option("--last", &last, "start with the newest N events, 0 to 1000 (default 100)");
   arguments.option("--from", &from, "start at this position, as in \"seq\" of --json");
   arguments.flag("--json", &json, "print one JSON object per line");
+  arguments.note(
+      "-f continues while the master is away or replaced; an event marks a gap where events were "
+      "lost. Ctrl-C ends it.");
   arguments.examples(
       {"proffer events -f --role eng", "proffer events --task web-17-3/web.1 --last 20"});
   if (const auto status = arguments.parse(words)) return *status;

@@ -329,6 +329,14 @@ int run_exec(const Words& words) {
   arguments.command_line(&command,
                          "TASK is FRAMEWORK/TASK or a unique prefix; one word after it is a shell "
                          "command line, several are a program and its arguments");
+  arguments.note(
+      "Ctrl-C, SIGTERM and SIGHUP go to the command; the task keeps running. Only the "
+      "task's user and operators may use exec, and only on the machine of the task's agent.");
+  arguments.exit_codes(
+      "that of the command; 128 + N if signal N ended it; 1 refused, 2 wrong usage, 3 the master "
+      "or the agent cannot be reached");
+  arguments.examples(
+      {"proffer exec web-17-3/web.1 -- ps x", "proffer exec -t web-17-3/web.1 -- sh"});
   if (const auto status = arguments.parse(words)) return *status;
   if (command.size() < 2) {
     return usage_error(Error::invalid_argument("TASK and CMD are required")

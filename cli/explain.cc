@@ -342,8 +342,7 @@ int print_explanation(const std::string& json, Result<Value> (*parse)(std::strin
 // The rest of an explanation should not wait for long: 2 s.
 constexpr int kForecastAsks = 10;
 
-constexpr std::string_view kExplainUsage =
-    "proffer explain framework NAME | role PATH | task FRAMEWORK/TASK [--json]";
+constexpr std::string_view kExplainUsage = "proffer explain framework|role|task NAME [--json]";
 
 }  // namespace
 
@@ -356,9 +355,11 @@ int run_explain(const Words& words) {
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.required("WHAT", &what, "framework, role or task");
-  arguments.required(
+  arguments.optional(
       "NAME", &name,
       "framework id, name or id prefix; role path; or FRAMEWORK/TASK or a unique prefix of it");
+  arguments.examples({"proffer explain framework web", "proffer explain role eng/ads",
+                      "proffer explain task web-17-3/web.1"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -370,17 +371,13 @@ int run_explain(const Words& words) {
   } else if (what == "task") {
     asked.task = name;
   } else {
-    print_error(
-        Error::invalid_argument(text("KIND must be framework, role or task, not ", quoted(what)))
-            .with_hint(std::string(kExplainUsage)),
+    return usage_error(
+        Error::invalid_argument(text("WHAT must be framework, role or task, not ", quoted(what)))
+            .with_hint(text("usage: ", kExplainUsage)),
         json);
-    return kExitUsage;
   }
   if (name.empty()) {
-    print_error(Error::invalid_argument(text("NAME is empty: name a ", what))
-                    .with_hint(std::string(kExplainUsage)),
-                json);
-    return kExitUsage;
+    return usage_error(no_name("explain", what), json);
   }
   Result<CallResult> answer = CallResult();
   std::vector<proto::PendingRow> pending;

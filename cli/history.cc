@@ -136,7 +136,8 @@ int run_history(const Words& words) {
       "list ended tasks under all masters of the cluster, the newest last");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.option("--framework", &query.framework, "only this framework, by id or name");
+  arguments.option("--framework", &query.framework,
+                   "only this framework, by id, or all of this name");
   arguments.option("--role", &role, "only this role and the roles below it");
   arguments.option("--user", &query.user, "only this user");
   arguments.option("--state", &state,

@@ -95,6 +95,10 @@ int run_join_token(const Words& words) {
                    "create a token for this user, with the rights that it has in the cluster");
   arguments.option("--ttl", &ttl, "time after which the token expires (default 10m)");
   arguments.flag("--json", &json, "print errors as JSON");
+  arguments.note(
+      "The master must serve other machines: proffer keys init, then proffer-master --port=5050.");
+  arguments.examples(
+      {"proffer join-token --agent a17 > token", "proffer join-token --user ada --ttl 1h"});
   if (const auto status = arguments.parse(words)) return *status;
   if (agent.empty() == user.empty()) {
     return usage_error(
@@ -152,6 +156,7 @@ int run_join(const Words& words) {
   arguments.option("--join-file", &file, "file with the token (default: standard input)");
   arguments.flag("--replace", &replace, "replace the membership in another cluster");
   arguments.flag("--json", &json, "print errors as JSON");
+  arguments.examples({"sudo proffer join < token"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> given = read_token(file);
   if (!given) return print_error(given.error(), json);

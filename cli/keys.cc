@@ -52,6 +52,7 @@ int init(const Words& words) {
   arguments.option("--data-dir", &data_dir, "the master's --data_dir (default " + data_dir + ")");
   arguments.option("--key-file", &path, "the master's --key_file, if it has one");
   arguments.flag("--json", &json, "print one JSON object");
+  arguments.examples({"sudo proffer keys init"});
   if (const auto status = arguments.parse(words)) return *status;
   if (path.empty()) path = text(data_dir, "/", kMasterKeyFile);
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -91,6 +92,7 @@ int list(const Words& words) {
                       "all agents and users");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
+  arguments.examples({"proffer keys list"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -169,6 +171,7 @@ int rotate(const Words& words) {
   arguments.flag("--agent", &of_agent, "rotate the key of this machine's agent (run it as root)");
   arguments.flag("--masters-key", &of_masters, "not supported yet");
   arguments.flag("--json", &json, "print one JSON object");
+  arguments.examples({"proffer keys rotate", "sudo proffer keys rotate --agent"});
   if (const auto status = arguments.parse(words)) return *status;
   if (of_masters) {
     return print_error(
@@ -221,6 +224,7 @@ int revoke(const Words& words) {
   arguments.option("KEY", &key, "a key in proffer keys list, or its beginning");
   arguments.option("--agent", &agent, "revoke all keys and tokens of this agent");
   arguments.option("--user", &user, "revoke all keys and tokens of this user");
+  arguments.examples({"proffer keys revoke --agent a17"});
   if (const auto status = arguments.parse(words)) return *status;
   if (int{key && !key->empty()} + int{!agent.empty()} + int{!user.empty()} != 1) {
     return usage_error(
@@ -254,13 +258,18 @@ int run_keys(const Words& words) {
   if (verb == "rotate") return rotate(rest);
   if (verb == "revoke") return revoke(rest);
   if (verb == "--help" || verb == "-h") {
-    print_line(text("usage: ", kKeysUsage, "; each has its own --help"));
+    print_lines("usage: proffer keys VERB …\n\n");
+    print_lines(help_row("init", "create the key with which a master serves other machines", 10));
+    print_lines(help_row("list", "list keys and join tokens", 10));
+    print_lines(help_row("rotate", "replace the key of this user or agent with a new one", 10));
+    print_lines(help_row("revoke", "revoke a key, or all keys of an agent or user", 10));
+    print_lines("\nproffer keys VERB --help shows the options of a subcommand.\n");
     return 0;
   }
   return usage_error(
       Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
                                            : text("unknown subcommand ", quoted(verb)))
-          .with_hint(std::string(kKeysUsage)),
+          .with_hint(text("usage: ", kKeysUsage, "\nhelp: proffer keys --help")),
       false);
 }
 

@@ -17,13 +17,18 @@ int run_logs(const Words& words) {
   bool json = false;
   bool follow = false;
   bool use_stderr = false;
-  Arguments arguments("proffer logs TASK [-f] [--stderr]", "print the output of a task");
+  Arguments arguments("proffer logs TASK [-f] [--stderr]",
+                      "print the output of a task, also of an ended one while its agent keeps the "
+                      "sandbox");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.flag("-f,--follow", &follow, "follow the output until the task ends");
   arguments.flag("--stderr", &use_stderr, "print standard error instead of standard output");
   arguments.option("--file", &file, "print this file of the sandbox instead");
   arguments.required("TASK", &word, "FRAMEWORK/TASK or a unique prefix");
+  arguments.note("With -f, Ctrl-C ends only the following; the task keeps running.");
+  arguments.examples(
+      {"proffer logs web-17-3/web.1 -f", "proffer logs web-17-3/web.1 --file core.txt"});
   if (const auto status = arguments.parse(words)) return *status;
   if (use_stderr) file = "stderr";
   const Result<Masters> master = master_address(master_flag);

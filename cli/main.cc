@@ -38,14 +38,14 @@ constexpr Command kCommands[] = {
     {"frameworks", run_frameworks, "list frameworks and their shares"},
     {"role", run_role, "show and set quotas and weights: proffer role list|tree|set|unset", true},
     {"drain", run_drain, "drain an agent, for maintenance"},
-    {"undrain", run_undrain, "cancel a drain"},
+    {"undrain", run_undrain, "end a drain, also a completed one: the agent gets tasks again"},
     {"reserve", run_reserve, "reserve a part of an agent for one role"},
     {"unreserve", run_unreserve, "remove a reservation"},
     {"snapshot", run_snapshot, "write the live cluster as a scenario for `proffer simulate`"},
     {"offers", run_offers, "list outstanding offers"},
     {"explain", run_explain, "explain why a framework, role or task waits"},
     {"blame", run_blame, "show the waiting time of a task, framework or role by reason"},
-    {"tasks", run_tasks, "list running tasks; with --all also ended ones"},
+    {"tasks", run_tasks, "list running tasks; --pending: waiting ones; --all: ended ones, too"},
     {"history", run_history, "list ended tasks, also those under earlier masters"},
     {"events", run_events, "list or follow events: proffer events -f"},
     {"accounting", run_accounting, "show the use of roles in a month: proffer accounting 2026-11"},
@@ -65,10 +65,11 @@ constexpr Command kCommands[] = {
     {"registry", nullptr, "check, copy and restore a master's registry", true},
     {"backup", run_backup, "copy the registry of a running master to a file"},
     {"master", nullptr, "run a master"},
-    {"agent", run_agent, "run an agent; for lost agents: proffer agent gone|lift-brake", true},
-    {"replay", nullptr, "replay a recording of a master: proffer replay RECORDING", true},
-    {"simulate", nullptr, "simulate a scenario: proffer simulate SCENARIO.yaml"},
-    {"sim", nullptr, "run simulations of the cluster from a seed"},
+    {"agent", run_agent, "run an agent; if one never comes back: proffer agent gone", true},
+    {"replay", nullptr, "replay what proffer-master --record has written: proffer replay DIR",
+     true},
+    {"simulate", nullptr, "simulate a cluster that a file describes: proffer simulate FILE.yaml"},
+    {"sim", nullptr, "test Proffer itself: random clusters with random faults, from a seed"},
 };
 
 void print_usage(std::FILE* where) {
@@ -81,7 +82,14 @@ void print_usage(std::FILE* where) {
       "command\ntoo, as in proffer --json tasks. There, write an option with a value as "
       "--OPTION=VALUE, except\nfor --master. The master's address is the first of these: "
       "--master=SOCKET or\n--master=HOST:PORT; $PROFFER_MASTER; the cluster that you joined; your "
-      "own `proffer dev`;\n/run/proffer/master.sock.\n",
+      "own `proffer dev`;\n/run/proffer/master.sock.\n\n"
+      "Exit codes: 0 success, 1 failed or refused, 2 wrong usage, 3 the master cannot be reached; "
+      "run\nand exec return the exit code of their command.\n\n"
+      "A duration has one number and one unit (ms, s, m for minutes, h, d or w), as in 90s or "
+      "1.5h. "
+      "Quote\nresources for the shell: 'cpus:2;mem:4GiB'. The kinds are cpus, mem, disk, gpus and "
+      "ports; mem and disk\nare in MiB, or have a unit: KiB, MiB, GiB or TiB. In usage lines, "
+      "[OPTION] may be omitted, A|B is a\nchoice, and … is the command's own words.\n",
       where);
 }
 

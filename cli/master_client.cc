@@ -15,6 +15,17 @@ std::string name_of(const proto::TaskRow& row) {
 
 }  // namespace
 
+Error no_name(std::string_view command, std::string_view kind) {
+  const std::string_view form = kind == "task"   ? "FRAMEWORK/TASK"
+                                : kind == "role" ? "PATH"
+                                                 : "NAME";
+  const std::string_view all = kind == "task"   ? "proffer tasks"
+                               : kind == "role" ? "proffer role list"
+                                                : "proffer frameworks";
+  return Error::invalid_argument(text(command, " ", kind, " needs ", form))
+      .with_hint(text("proffer ", command, " ", kind, " ", form, "\nlist them with: ", all));
+}
+
 Result<Masters> master_address(const std::string& flag) { return sdk::masters_at(flag); }
 
 Result<CallResult> call(const Masters& master, std::string_view method, std::string_view arguments,

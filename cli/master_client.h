@@ -17,6 +17,9 @@
 
 namespace proffer::cli {
 
+// The error of `proffer COMMAND KIND` without a name, where KIND is framework, role or task.
+Error no_name(std::string_view command, std::string_view kind);
+
 // The value of --master, else $PROFFER_MASTER, else find_masters(). Errors: kInvalidArgument.
 Result<Masters> master_address(const std::string& flag);
 

@@ -18,6 +18,7 @@ int run_offers(const Words& words) {
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("FRAMEWORK", &framework, "only offers to frameworks whose id begins with this");
+  arguments.examples({"proffer offers web"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -34,6 +34,8 @@ int change(const Words& words, bool is_unreserve) {
   } else {
     arguments.required("RESOURCES", &needed, "resources, as in 'cpus:4;mem:8GiB'");
   }
+  arguments.examples({is_unreserve ? "proffer unreserve a17 eng/ads"
+                                   : "proffer reserve a17 eng/ads 'cpus:4;mem:8GiB'"});
   if (const auto status = arguments.parse(words)) return *status;
   if (!is_unreserve) resources = needed;
   const auto usage = [&](const Error& error) { return usage_error(error, json); };

@@ -33,6 +33,7 @@ int show(const Words& words, bool as_tree) {
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("ROLE", &within, "only this role and the roles below it");
+  arguments.examples({as_tree ? "proffer role tree eng" : "proffer role list"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -93,17 +94,25 @@ int set(const Words& words) {
   Arguments arguments(
       "proffer role set ROLE [--weight W] [--guarantee RESOURCES] [--limit RESOURCES]\n"
       "                      [--users NAMES]",
-      "set the weight, quota or users of a role. Settings that are not given stay as they are. "
-      "`none` or `all` removes one: --guarantee none, --limit none, --users all.");
+      "set the weight, quota or users of a role. Options that are not given leave their setting as "
+      "it is; an option that is given replaces its whole setting.");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.option("--weight", &weight, "weight among its siblings, 0.001 to 1000 (default 1)");
-  arguments.option("--guarantee", &guarantee, "guarantee, as in 'cpus:100;mem:400GiB', or none");
-  arguments.option("--limit", &limit, "limit for the role and the roles below it, or none");
+  arguments.option("--guarantee", &guarantee,
+                   "guaranteed resources, as in 'cpus:100;mem:400GiB', or none");
+  arguments.option("--limit", &limit,
+                   "most resources of the role and the roles below it together, or none");
   arguments.option(
       "--users", &users,
       "users allowed in the role and below, as in ada,bob (default all); operators always");
   arguments.required("ROLE", &role, "role, as in eng/ads");
+  arguments.note(
+      "After --limit 'cpus:100;mem:1TiB', --limit cpus:50 leaves mem unlimited: a kind that is not "
+      "named has no limit. To remove a setting: --guarantee none, --limit none, --users all, "
+      "--weight 1, or `proffer role unset ROLE` for all of them. A limit below the use ends no "
+      "task; nothing more "
+      "is given until the use is below it. Settings survive restarts of the master.");
   arguments.examples({"proffer role set eng --weight 2 --guarantee 'cpus:100;mem:400GiB'",
                       "proffer role set eng --limit none"});
   if (const auto status = arguments.parse(words)) return *status;
@@ -149,6 +158,7 @@ int unset(const Words& words) {
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.required("ROLE", &role, "role, as in eng/ads");
+  arguments.examples({"proffer role unset eng"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<RoleName> name = parse_role(role);
   if (!name) return usage_error(name.error(), json);
@@ -165,13 +175,19 @@ int run_role(const Words& words) {
   if (verb == "set") return set(rest);
   if (verb == "unset") return unset(rest);
   if (verb == "--help" || verb == "-h") {
-    print_line(text("usage: ", kRoleUsage, "; each has its own --help"));
+    print_lines("usage: proffer role VERB …\n\n");
+    print_lines(help_row("list", "list roles with their settings", 10));
+    print_lines(
+        help_row("tree", "show entitlement, use and borrowed resources of the tree of roles", 10));
+    print_lines(help_row("set", "set the weight, guarantee, limit or users of a role", 10));
+    print_lines(help_row("unset", "remove the settings of a role", 10));
+    print_lines("\nproffer role VERB --help shows the options of a subcommand.\n");
     return 0;
   }
   return usage_error(
       Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
                                            : text("unknown subcommand ", quoted(verb)))
-          .with_hint(std::string(kRoleUsage)),
+          .with_hint(text("usage: ", kRoleUsage, "\nhelp: proffer role --help")),
       false);
 }
 

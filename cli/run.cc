@@ -119,8 +119,10 @@ int Run::go() {
     if (connected_) return;
     finish(Error::unavailable(text("cannot reach a master at ", to_text(options_.master), " in ",
                                    to_text(kConnectTimeout)))
-               .with_hint("start a local cluster with `proffer dev`, or give the master's address "
-                          "with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"));
+               .with_hint(
+                   "start a local cluster with `proffer dev`, join one with `proffer join`, or "
+                   "give the "
+                   "master's address with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"));
   });
   declare();
   return scheduler_.run();
@@ -267,7 +269,9 @@ Result<void> set_amount(ResourceVector* shape, ResourceKind kind, const std::str
   if (value.empty()) return {};
   Result<Resources> parsed = parse_resources(text(to_text(kind), ":", value));
   if (!parsed) {
-    return std::move(parsed).error().in(text("--", to_text(kind)));
+    // Its message begins with the kind, as the option does.
+    return Error(parsed.error().code(), text("--", parsed.error().message()))
+        .with_hint(parsed.error().hint());
   }
   (*shape)[kind] = parsed->amounts[kind];
   return {};
@@ -356,13 +360,15 @@ int run_run(const Words& words) {
   bool no_borrow = false;
   Words command;
   RunOptions options;
-  Arguments arguments("proffer run [options] -- CMD…",
-                      "run a command on the cluster, stream its output, return its exit code");
+  Arguments arguments(
+      "proffer run [options] -- CMD…",
+      "run a command on the cluster in the foreground: stream its output, return its "
+      "exit code. For a job in the background: proffer batch array 1 --detach.");
   arguments.master(&master_flag);
   arguments.group("Resources");
-  arguments.option("--cpus", &cpus, "CPUs of each task (default 1)");
-  arguments.option("--mem", &mem, "memory of each task, in MiB or with a unit (default 128)");
-  arguments.option("--disk", &disk, "disk of each task, in MiB or with a unit (default none)");
+  arguments.option("--cpus", &cpus, "CPUs of each task, 0 or more, as in 0.5 (default 1)");
+  arguments.option("--mem", &mem, "memory of each task, in MiB or as in 4GiB (default 128)");
+  arguments.option("--disk", &disk, "disk of each task, in MiB or as in 4GiB (default none)");
   arguments.option("--gpus", &gpus,
                    "GPUs of each task: a fraction of one, or a whole number (default none)");
   arguments.group("Task");
@@ -370,29 +376,34 @@ int run_run(const Words& words) {
   arguments.option("--env", &environment, "environment variable, NAME=VALUE; can be repeated");
   arguments.option(
       "--fetch", &files,
-      "file to fetch: URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated");
+      "file or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated");
   arguments.group("Placement");
   arguments.option("--constraint", &constraints,
-                   "attributes that an agent must have, as in 'rack == r1'; can be repeated");
-  arguments.option("--gang", &options.ask.gang,
-                   "launch tasks only in groups of this size, all at once (default 1)");
-  arguments.option("--spread", &options.ask.spread,
-                   "spread the tasks evenly over an attribute, as in rack or host");
+                   "condition on agents, as in 'rack == r1'; can be repeated: all must hold");
+  arguments.option(
+      "--gang", &options.ask.gang,
+      "launch tasks only in groups of this size, all at once; divides --count (default 1)");
+  arguments.option(
+      "--spread", &options.ask.spread,
+      "spread the tasks evenly over an attribute, as in rack, or over host (the agents)");
   arguments.option(
       "--max-per", &max_per,
       "ATTRIBUTE=COUNT: at most COUNT tasks per value of the attribute; can be repeated");
-  arguments.option("--prefer", &options.ask.prefer.hosts, "preferred agent; can be repeated");
+  arguments.option("--prefer", &options.ask.prefer.hosts,
+                   "name of a preferred agent; can be repeated");
   arguments.option("--prefer-rack", &options.ask.prefer.racks,
                    "preferred value of the attribute rack; can be repeated");
   arguments.option("--prefer-wait", &prefer_wait,
                    "time to wait for preferred agents and racks (default 10s)");
   arguments.option("--band", &band,
                    "band: free (preempted first), batch, production or monitoring (default batch)");
-  arguments.flag("--no-borrow", &no_borrow, "never use more than the role's entitlement");
-  arguments.flag("--revocable", &options.ask.revocable_ok,
-                 "also use resources kept for others, and be preempted when they need them");
+  arguments.flag("--no-borrow", &no_borrow,
+                 "never exceed the role's entitlement (default: borrow what others leave unused)");
+  arguments.flag(
+      "--revocable", &options.ask.revocable_ok,
+      "also use resources kept for claims of others; preempted first when these need them");
   arguments.group("Framework");
-  arguments.option("--name", &name, "framework name (default run)");
+  arguments.option("--name", &name, "framework name (default run); names may repeat, ids do not");
   arguments.option("--role", &role, "role of the framework (default: the role 'default')");
   arguments.group("Task");
   arguments.option("--grace", &grace, "time between the polite signal and SIGKILL (default 5s)");
@@ -403,6 +414,24 @@ int run_run(const Words& words) {
   arguments.flag("--json", &options.json, "print one JSON object per line");
   arguments.command_line(
       &command, "one word is a shell command line; several are a program and its arguments");
+  arguments.note(
+      "Constraints: NAME == VALUE, NAME != VALUE, NAME in [A, B], NAME not in [A, B], NAME =~ "
+      "REGEX (of the whole value), NAME exists. Attributes are set by operators (proffer agents "
+      "lists them), but for host, which is the agent's name.");
+  arguments.note(
+      "The command runs in a new sandbox directory, as the user that runs proffer. Its "
+      "environment is PATH, HOME (the sandbox), USER, LANG, $PROFFER_… and --env, not that of "
+      "this shell; its standard input is empty. Any role and band may be named, without a "
+      "setting before; operators may restrict the users of a role.");
+  arguments.note(
+      "With --count, each line of output begins with the name of its task. Ctrl-C, SIGTERM or a "
+      "closed terminal ends the tasks as --grace says, and then run; a second Ctrl-C does not wait "
+      "for the master.");
+  arguments.exit_codes(
+      "that of the command (of several tasks the first that is not 0); 128 + N if signal N ended "
+      "the command, or run itself (130 after Ctrl-C); 1 a task did not run to its end, with an "
+      "error message; 2 wrong usage; 3 no master for 10s. The events of --json have each task's "
+      "code");
   arguments.examples({"proffer run --cpus 2 --mem 4GiB -- make test",
                       "proffer run --count 8 --fetch https://host/tool.tgz,extract -- tool/run"});
   if (const auto status = arguments.parse(words)) return *status;

@@ -103,6 +103,9 @@ int set_secret(const Words& words) {
   arguments.required("NAME", &name, "secret name: letters, digits, '.', '_' or '-'");
   arguments.option("--file", &path, "read the value from this file, all of it");
   arguments.flag("--json", &json, "print one JSON object");
+  arguments.note("Apps name the secrets that they need by the key `secrets` of the app file.");
+  arguments.examples({"proffer secret set db_password < password.txt",
+                      "proffer secret set tls_key --file tls.key"});
   if (const auto status = arguments.parse(words)) return *status;
   if (Result<void> checked = proto::check_secret_name(name); !checked) {
     return usage_error(checked.error(), json);
@@ -133,6 +136,7 @@ int list_secrets(const Words& words) {
                       "secrets. Values are never shown.");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
+  arguments.examples({"proffer secret list"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -166,6 +170,7 @@ int remove_secret(const Words& words) {
   arguments.required("NAME", &removed.name, "secret name, as in proffer secret list");
   arguments.option("--user", &removed.owner, "owner of the secret, for operators (default: you)");
   arguments.flag("--json", &json, "print one JSON object");
+  arguments.examples({"proffer secret remove db_password"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
@@ -185,13 +190,17 @@ int run_secret(const Words& words) {
   if (verb == "list") return list_secrets(rest);
   if (verb == "remove") return remove_secret(rest);
   if (verb == "--help" || verb == "-h") {
-    print_line(text("usage: ", kSecretUsage, "; each has its own --help"));
+    print_lines("usage: proffer secret VERB …\n\n");
+    print_lines(help_row("set", "set a secret, or change its value", 10));
+    print_lines(help_row("list", "list the names of secrets", 10));
+    print_lines(help_row("remove", "remove a secret", 10));
+    print_lines("\nproffer secret VERB --help shows the options of a subcommand.\n");
     return 0;
   }
   return usage_error(
       Error::invalid_argument(verb.empty() ? std::string("a subcommand is missing")
                                            : text("unknown subcommand ", quoted(verb)))
-          .with_hint(std::string(kSecretUsage)),
+          .with_hint(text("usage: ", kSecretUsage, "\nhelp: proffer secret --help")),
       false);
 }
 

@@ -184,6 +184,15 @@ int apply(const Words& words) {
   Arguments arguments("proffer service apply FILE [--wait]", "create or update the apps of a file");
   arguments.required("FILE", &path, "app file (YAML); --- separates several apps");
   add_common(arguments, &common, true);
+  arguments.note(
+      "An app of a file replaces the app of the same name; a changed app is updated instance by "
+      "instance. Apps that the file does not name stay as they are.");
+  arguments.note("Ctrl-C ends only the waiting of --wait; the change goes on.");
+  arguments.exit_codes(
+      "0 done, 1 failed or refused (with --wait also if it does not succeed in time), 2 wrong "
+      "usage, 3 the master or the scheduler cannot be reached");
+  arguments.note("All keys of an app file: docs/concepts/service.md.");
+  arguments.examples({"proffer service apply web.yaml --wait"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<std::string> file = read_app_file(path);
   if (!file) return usage_error(file.error(), common.json);
@@ -207,6 +216,11 @@ int rollback(const Words& words) {
   arguments.required("NAME", &app, "app name");
   arguments.optional("VERSION", &version, "version number, as in proffer service history");
   add_common(arguments, &common, true);
+  arguments.note("Ctrl-C ends only the waiting of --wait; the change goes on.");
+  arguments.exit_codes(
+      "0 done, 1 failed or refused (with --wait also if it does not succeed in time), 2 wrong "
+      "usage, 3 the master or the scheduler cannot be reached");
+  arguments.examples({"proffer service rollback web --wait", "proffer service rollback web 2"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<uint64_t> number = parse_version(version);
   if (!number) return usage_error(number.error(), common.json);
@@ -214,29 +228,32 @@ int rollback(const Words& words) {
 }
 
 int pause_or_resume(const Words& words, const char* verb, const char* usage, const char* what,
-                    IsDone done) {
+                    const char* example, IsDone done) {
   ServiceFlags common;
   std::string app;
   Arguments arguments(usage, what);
   arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, true);
+  arguments.examples({example});
   if (const auto status = arguments.parse(words)) return *status;
   return change(common, {.verb = verb, .app = app}, done);
 }
 
 int pause_update(const Words& words) {
-  return pause_or_resume(words, "pause", "proffer service pause NAME", "pause an update",
-                         is_paused);
+  return pause_or_resume(words, "pause", "proffer service pause NAME",
+                         "pause an update: no further instance is replaced until resume",
+                         "proffer service pause web", is_paused);
 }
 
 int resume_update(const Words& words) {
   return pause_or_resume(words, "resume", "proffer service resume NAME [--wait]",
-                         "resume a paused update", is_updated);
+                         "resume a paused update", "proffer service resume web --wait", is_updated);
 }
 
 int promote(const Words& words) {
   return pause_or_resume(words, "resume", "proffer service promote NAME [--wait]",
-                         "roll out the canary's version to all instances", is_updated);
+                         "roll out the canary's version to all instances",
+                         "proffer service promote web --wait", is_updated);
 }
 
 // What the scheduler says to `what`, printed as it is with --json.
@@ -284,6 +301,7 @@ int show_history(const Words& words) {
                       "list the kept versions of an app and their results");
   arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, false);
+  arguments.examples({"proffer service history web"});
   if (const auto status = arguments.parse(words)) return *status;
   return picture(common, {.verb = "history", .app = app}, proto::parse_service_versions,
                  print_versions);
@@ -325,6 +343,7 @@ int show_plan(const Words& words) {
   arguments.required("FILE", &what, "app file (YAML), or the app name if VERSION is given");
   arguments.optional("VERSION", &version, "version number, as in proffer service history");
   add_common(arguments, &common, false);
+  arguments.examples({"proffer service plan web.yaml", "proffer service plan web 2"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<uint64_t> number = parse_version(version);
   if (!number) return usage_error(number.error(), common.json);
@@ -348,6 +367,11 @@ int scale(const Words& words) {
   arguments.required("NAME", &app, "app name");
   arguments.required("N", &count, "number of instances");
   add_common(arguments, &common, true);
+  arguments.note("Ctrl-C ends only the waiting of --wait; the change goes on.");
+  arguments.exit_codes(
+      "0 done, 1 failed or refused (with --wait also if it does not succeed in time), 2 wrong "
+      "usage, 3 the master or the scheduler cannot be reached");
+  arguments.examples({"proffer service scale web 5 --wait"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<int64_t> instances = parse_whole("N", count, 0, 10'000);
   if (!instances) return usage_error(instances.error(), common.json);
@@ -361,6 +385,11 @@ int stop(const Words& words) {
                       "stop all instances of an app gracefully, and remove the app");
   arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, true);
+  arguments.note("Ctrl-C ends only the waiting of --wait; the change goes on.");
+  arguments.exit_codes(
+      "0 done, 1 failed or refused (with --wait also if it does not succeed in time), 2 wrong "
+      "usage, 3 the master or the scheduler cannot be reached");
+  arguments.examples({"proffer service stop web --wait"});
   if (const auto status = arguments.parse(words)) return *status;
   return change(common, {.verb = "stop", .app = app}, is_gone);
 }
@@ -394,6 +423,10 @@ int list(const Words& words) {
   ServiceFlags common;
   Arguments arguments("proffer service list [--json]", "list apps and their states");
   add_common(arguments, &common, false);
+  arguments.exit_codes(
+      "0 success, 1 failed or refused, 2 wrong usage, 3 the master or the scheduler cannot be "
+      "reached (without the scheduler, it shows what the master knows)");
+  arguments.examples({"proffer service list"});
   if (const auto parsed = arguments.parse(words)) return *parsed;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -422,6 +455,10 @@ int show(const Words& words) {
                       "show an app and each of its instances");
   arguments.required("NAME", &app, "app name");
   add_common(arguments, &common, false);
+  arguments.exit_codes(
+      "0 success, 1 failed or refused, 2 wrong usage, 3 the master or the scheduler cannot be "
+      "reached (without the scheduler, it shows what the master knows)");
+  arguments.examples({"proffer service status web"});
   if (const auto parsed = arguments.parse(words)) return *parsed;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -493,7 +530,13 @@ constexpr Verb kVerbs[] = {
 void print_usage(std::FILE* where) {
   print_lines("usage: proffer service VERB …\n\n", where);
   for (const Verb& verb : kVerbs) print_lines(help_row(verb.name, verb.what, 10), where);
-  print_lines("\nproffer service VERB --help shows the options of a subcommand.\n", where);
+  print_lines(
+      "\nproffer service VERB --help shows the options of a subcommand. They need a running "
+      "service\n"
+      "scheduler: that of `proffer dev` or of the packages, or `proffer service scheduler`. `run` "
+      "has\n"
+      "its own.\n",
+      where);
 }
 
 }  // namespace

@@ -154,6 +154,8 @@ int run_service_logs(const Words& words) {
   arguments.option("--framework", &framework, "framework name or id (default service)");
   arguments.flag("-f,--follow", &follow, "follow the output of all running instances");
   arguments.required("NAME", &app, "app name");
+  arguments.note("With -f, Ctrl-C ends only the following.");
+  arguments.examples({"proffer service logs web", "proffer service logs web -f"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), false);

@@ -50,6 +50,7 @@ int run_service_servers(const Words& words) {
   arguments.flag("-f,--follow", &follows,
                  "follow: print a JSON object per line, now and for each change");
   arguments.optional("NAME", &app, "app name");
+  arguments.examples({"proffer service servers web"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -37,6 +37,7 @@ int run_snapshot(const Words& words) {
   arguments.option("--until", &until,
                    text("end of the scenario, as in 1h (default ", to_text(sim::kLiveUntil), ")"));
   arguments.flag("--json", &json, "print errors as JSON");
+  arguments.examples({"proffer snapshot --until 1h > live.yaml", "proffer simulate live.yaml"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -89,6 +89,11 @@ int run_status(const Words& words) {
   Arguments arguments("proffer status [--json]",
                       "show problems in the cluster, the most severe first, and a summary");
   add_common(arguments, &common);
+  arguments.exit_codes(
+      "0 success, also if it shows problems; 1 failed or refused, 2 wrong usage, 3 the master "
+      "cannot "
+      "be reached");
+  arguments.examples({"proffer status"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -138,6 +143,11 @@ int run_agents(const Words& words) {
   Common common;
   Arguments arguments("proffer agents [--json]", "list agents and their resources");
   add_common(arguments, &common);
+  arguments.note(
+      "States: connected; disconnected (no connection); unreachable (silent for the master's "
+      "--agent_timeout, schedulers may replace its tasks); gone (an operator declared that it "
+      "never comes back). An agent that the master has removed is not listed.");
+  arguments.examples({"proffer agents"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -163,6 +173,10 @@ int run_frameworks(const Words& words) {
   Common common;
   Arguments arguments("proffer frameworks [--json]", "list frameworks and their shares");
   add_common(arguments, &common);
+  arguments.note(
+      "While a scheduler is disconnected, its tasks keep running for the framework's failover "
+      "timeout (7 days unless it sets another; 10s for proffer run), then they are killed.");
+  arguments.examples({"proffer frameworks"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);

@@ -48,6 +48,11 @@ int run_tasks(const Words& words) {
   arguments.option(
       "PREFIX", &prefix,
       "only FRAMEWORK/TASK or task ids that begin with this; with --pending FRAMEWORK/ASK");
+  arguments.note(
+      "States of running tasks: staging (launched, not reported as running yet), running, killing, "
+      "unreachable (its agent is unreachable; the task may still run). States of ended tasks: "
+      "finished (success), failed, killed, lost (its end is unknown), gone (its agent was "
+      "removed or declared gone), refused (never started).");
   arguments.examples({"proffer tasks --all", "proffer tasks --pending web-17-3/web"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
@@ -87,10 +92,14 @@ int run_kill(const Words& words) {
                       "proffer teardown ends the scheduler, too.");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "print errors as JSON");
-  arguments.option("--grace", &grace, "time between the polite signal and SIGKILL, as in 5s");
+  arguments.option("--grace", &grace,
+                   "time between the polite signal and SIGKILL (default: the task's own)");
   arguments.option("--framework", &framework,
                    "kill all tasks of this framework: its whole id, or its name if unique");
   arguments.option("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
+  arguments.note("It asks for no confirmation and returns at once, before the tasks have ended.");
+  arguments.examples(
+      {"proffer kill web-17-3/web.1 --grace 5s", "proffer kill --framework web-17-3"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

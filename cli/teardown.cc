@@ -19,6 +19,8 @@ int run_teardown(const Words& words) {
   arguments.flag("--json", &json, "print errors as JSON");
   arguments.required("FRAMEWORK", &teardown.framework,
                      "framework's whole id, or its name if unique");
+  arguments.note("It asks for no confirmation and returns at once, before the tasks have ended.");
+  arguments.examples({"proffer teardown web-17-3"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

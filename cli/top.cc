@@ -187,6 +187,7 @@ int run_top(const Words& words) {
       "show the cluster live. Left and right choose frameworks, roles, agents or tasks; up and "
       "down scroll; q quits. If the output is not a terminal, print once.");
   arguments.master(&master_flag);
+  arguments.examples({"proffer top"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), false);

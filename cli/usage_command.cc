@@ -183,6 +183,7 @@ int run_usage(const Words& words) {
   arguments.option("--since", &since, "also tasks that ended within this time (default 24h)");
   arguments.required("NAME", &name,
                      "FRAMEWORK/TASK or a unique prefix, a framework's id or name, or a role");
+  arguments.examples({"proffer usage web --since 7d"});
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);

@@ -29,11 +29,13 @@ DEFINE_string(
     "bind address for other machines; default: all addresses, 127.0.0.1 with --insecure_tcp");
 DEFINE_int32(
     port, 5050,
-    "port for agents and users that joined, with the key of `proffer keys init`; 0: any free");
+    "port for joined agents and users; closed unless --port, --bind or --advertise is given");
 DEFINE_string(
     advertise, "",
     "HOST[:PORT],... for join tokens; default: own addresses; with --zk: all masters, own first");
-DEFINE_string(key_file, "", "file with the master's key; default: DATA_DIR/master.key");
+DEFINE_string(
+    key_file, "",
+    "file with the master's key, made by `proffer keys init`; default: DATA_DIR/master.key");
 DEFINE_string(http_address, "127.0.0.1", "loopback address that --http_port is bound to");
 DEFINE_string(
     http_names, "",
@@ -75,35 +77,64 @@ DEFINE_string(offer_timeout, "30s",
               "lease of an offer: it expires if it is not answered within this time");
 DEFINE_string(heartbeat, "5s", "heartbeat interval, in both directions, for each peer");
 DEFINE_string(agent_timeout, "30s",
-              "timeout without any message after which a peer counts as lost");
+              "silence after which an agent is unreachable, and a scheduler disconnected");
 DEFINE_string(reregistration_timeout, "10m",
-              "an agent that is unreachable for this long is removed, and its tasks are gone");
+              "an agent that is unreachable for this long is removed; its tasks end as gone");
 DEFINE_string(
     task_start_timeout, "10m",
     "a launched task is lost if its connected agent does not report it in this time; min. 2m");
 DEFINE_int64(
     agent_loss_percent, 10,
-    "at most this % of agents (but 5 at least) is given up per --agent_loss_period; 100: all");
+    "brake: at most this % of agents, or 5 agents, become unreachable per period; 100: no brake");
 DEFINE_string(
     agent_loss_period, "10m",
-    "period of --agent_loss_percent; lost agents beyond it are held back as disconnected");
-DEFINE_string(reclaim, "guarantee",
-              "which roles reclaim: those below their guarantee, or fair_share; off: no lending");
+    "period of --agent_loss_percent; further silent agents stay disconnected (held back)");
+DEFINE_string(
+    reclaim, "guarantee",
+    "guarantee: roles below theirs reclaim; fair_share: all below entitlement; off: no lending");
 DEFINE_string(placement, "best_fit",
               "how an agent is chosen for a task: best_fit, spread, worst_fit, dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",
               "grace between a revoke notice and the kill; also the default of drains");
 DEFINE_string(minimum_runtime, "30s", "a task is not preempted before it has run this long");
 DEFINE_int64(revokes_per_minute, 10,
-             "tasks preempted per minute at most, or a tenth of all tasks if that is more");
+             "maximum tasks preempted per minute, or a tenth of all tasks if that is more");
 DEFINE_string(claim_after, "30s",
-              "time after which the waiting ask with the least share gets a claim");
+              "an ask that waits this long gets a claim: agents are kept for it until it fits");
 DEFINE_string(min_offer, "cpus:0.01;mem:32",
-              "minimum amounts of an open offer, for each resource kind that the agent has");
+              "minimum of an offer to a framework without asks, of each kind that the agent has");
 
 namespace {
 
 using namespace proffer;
+
+DaemonHelp help() {
+  return {.what =
+              "Shares a cluster between frameworks. For example: proffer-master "
+              "--data_dir=/var/lib/proffer/master --operators_group=ops",
+          .source = __FILE__,
+          .sections = {{"Essentials", {"data_dir", "socket", "port", "operators_group"}},
+                       {"Network",
+                        {"bind", "advertise", "insecure_tcp", "http_port", "http_address",
+                         "http_names"}},
+                       {"Keys and users", {"key_file", "agent_users"}},
+                       {"Several masters", {"zk", "zk_secret_file", "zk_session_timeout"}},
+                       {"Fairness and preemption",
+                        {"weights", "reclaim", "claim_after", "revoke_grace", "minimum_runtime",
+                         "revokes_per_minute"}},
+                       {"Placement and offers", {"placement", "offer_timeout", "min_offer"}},
+                       {"Silent agents and late tasks",
+                        {"heartbeat", "agent_timeout", "agent_loss_percent", "agent_loss_period",
+                         "reregistration_timeout", "task_start_timeout"}},
+                       {"Registry, history and recordings",
+                        {"accept_older_registry", "history_mib", "history_age", "events_mib",
+                         "record", "record_mib"}},
+                       {"Logging", {"log_format"}}},
+          .end =
+              "SIGTERM and Ctrl-C end the master; tasks keep running. Exit codes: 0 ended by a "
+              "signal, 1 cannot start or go on, 2 wrong usage, 4 no longer the leader (started "
+              "again, it is a standby)."};
+}
 
 constexpr int64_t kHistoryMibMax = 1 << 20;
 // Exit code of a leader that lost the lead. After a restart it is a standby.
@@ -319,7 +350,7 @@ master::MasterShellOptions options_from_flags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  read_daemon_flags("Shares a cluster between frameworks.", __FILE__, argc, argv);
+  read_daemon_flags(help(), argc, argv);
   FLAGS_logtostderr = true;
   // Without it the C library reads the time zone file for each log line.
   setenv("TZ", ":/etc/localtime", 0);

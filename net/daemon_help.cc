@@ -1,5 +1,6 @@
 #include "net/daemon_help.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -22,21 +23,8 @@ extern void (*gflags_exitfunc)(int);
 namespace proffer {
 namespace {
 
-constexpr size_t kLineMax = 88;
-
-// Splits `words` into lines of at most kLineMax characters, each after six blanks.
-std::string paragraph(std::string_view words) {
-  std::string lines;
-  std::string line = "     ";
-  for (const std::string_view word : split(words, ' ')) {
-    if (line.size() + 1 + word.size() > kLineMax) {
-      lines += line + "\n";
-      line = "     ";
-    }
-    line += text(" ", word);
-  }
-  return lines + line + "\n";
-}
+constexpr size_t kHelpColumns = 88;
+constexpr size_t kHelpIndent = 6;  // blanks before a description
 
 // Includes its default value. "…" stands for a value if the default is empty.
 std::string shown(const gflags::CommandLineFlagInfo& flag) {
@@ -44,31 +32,46 @@ std::string shown(const gflags::CommandLineFlagInfo& flag) {
   return text("--", flag.name, "=", flag.default_value.empty() ? "…" : flag.default_value);
 }
 
-void print_help(std::string_view name, std::string_view what, std::string_view source) {
-  std::string all = text("usage: ", name, " [--FLAG=VALUE]…\n\n", what,
+std::string row(const gflags::CommandLineFlagInfo& flag) {
+  return text("  ", shown(flag), "\n", wrapped(flag.description, kHelpColumns, kHelpIndent), "\n");
+}
+
+void print_help(std::string_view name, const DaemonHelp& help) {
+  std::string all = text("usage: ", name, " [--FLAG=VALUE]…\n\n", wrapped(help.what, kHelpColumns),
                          "\n\nFlags, with their default values:\n");
   std::vector<gflags::CommandLineFlagInfo> flags;
-  gflags::GetAllFlags(&flags);  // ordered by file, then by name
-  for (const gflags::CommandLineFlagInfo& flag : flags) {
-    if (flag.filename != source) continue;
-    all += text("  ", shown(flag), "\n", paragraph(flag.description));
+  gflags::GetAllFlags(&flags);  // by file, then by name
+  std::erase_if(flags, [&](const auto& flag) { return flag.filename != help.source; });
+  for (const FlagSection& section : help.sections) {
+    all += text("\n", section.heading, ":\n");
+    for (const std::string_view wanted : section.flags) {
+      const auto flag = std::find_if(flags.begin(), flags.end(),
+                                     [&](const auto& one) { return one.name == wanted; });
+      CHECK(flag != flags.end()) << "no flag, or in two sections: " << wanted;
+      all += row(*flag);
+      flags.erase(flag);
+    }
   }
-  all += text("  --flagfile=…\n", paragraph("file with flags, one per line"),
-              "\n--helpfull also shows the flags of the libraries, such as those of the log.\n");
+  CHECK(help.sections.empty() || flags.empty()) << "in no section: " << flags.front().name;
+  for (const gflags::CommandLineFlagInfo& flag : flags) all += row(flag);
+  all +=
+      text("  --flagfile=…\n", wrapped("file with flags, one per line", kHelpColumns, kHelpIndent),
+           "\n\n--helpfull also shows the flags of the libraries, such as those of the log.\n");
+  if (!help.end.empty()) all += text("\n", wrapped(help.end, kHelpColumns), "\n");
   print_lines(all);
 }
 
 }  // namespace
 
-void read_daemon_flags(std::string_view what, std::string_view source, int argc, char** argv) {
+void read_daemon_flags(const DaemonHelp& help, int argc, char** argv) {
   google::gflags_exitfunc = [](int) { std::exit(2); };
-  gflags::SetUsageMessage(std::string(what));
+  gflags::SetUsageMessage(std::string(help.what));
   gflags::SetVersionString(PROFFER_VERSION);
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   const std::string name = gflags::ProgramInvocationShortName();
   google::gflags_exitfunc = [](int) { std::exit(0); };
   if (FLAGS_help) {
-    print_help(name, what, source);
+    print_help(name, help);
     std::exit(0);
   }
   if (FLAGS_version) {

@@ -27,6 +27,20 @@ std::string indented(std::string_view lines, size_t columns) {
   return out;
 }
 
+std::string wrapped(std::string_view words, size_t columns, size_t indent) {
+  const std::string blanks(indent, ' ');
+  std::string lines;
+  std::string line = blanks;
+  for (const std::string_view word : split(words, ' ')) {
+    if (line.size() > indent && line.size() + 1 + word.size() > columns) {
+      lines += line + "\n";
+      line = blanks;
+    }
+    line += text(line.size() > indent ? " " : "", word);
+  }
+  return lines + line;
+}
+
 void print_line(std::string_view line, std::FILE* to) {
   put(printable_line(line) + "\n", to);
   std::fflush(to);

@@ -29,6 +29,8 @@ void print_error_text(const Error& error);
 std::string error_text(const Error& error);  // the text that it prints
 // Formats several lines as part of one: all but the first begin with `columns` blanks.
 std::string indented(std::string_view lines, size_t columns);
+// Words as lines of at most `columns` bytes, each after `indent` blanks, without the last newline.
+std::string wrapped(std::string_view words, size_t columns, size_t indent = 0);
 // Cells with tabs between them, for programs that read columns.
 void print_tabbed(const std::vector<std::string_view>& cells, std::FILE* to = stdout);
 // Print "warning: …" and "note: …" to standard error.

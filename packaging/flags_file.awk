@@ -7,6 +7,12 @@ BEGIN {
 /^Flags/ { inside = 1; next }
 /^  --flagfile=/ || /^--helpfull/ { inside = 0 }
 !inside { next }
+/^[A-Z].*:$/ {
+  if (flag != "") print flag
+  flag = ""
+  printf "\n## %s\n", substr($0, 1, length($0) - 1)
+  next
+}
 /^  --/ {
   if (flag != "") print flag
   flag = "#" substr($0, 3)

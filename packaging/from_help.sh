@@ -42,10 +42,8 @@ mkdir -p "$out/completions"
   words_at '' $("$bin/proffer" --help | list | cut -d ' ' -f 1) --json --master --help --version
   "$bin/proffer" --help | list | while read -r command summary; do
     case $command in
-      role) verbs="list tree set unset" ;;
-      keys) verbs="init list revoke" ;;
       agent) verbs="gone lift-brake" ;;
-      batch | service | registry | debug)
+      batch | service | registry | debug | role | keys | secret)
         verbs=$("$bin/proffer" "$command" --help | list | cut -d ' ' -f 1 | paste -sd ' ')
         ;;
       explain) verbs="framework role task" ;;

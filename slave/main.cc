@@ -36,7 +36,7 @@ DEFINE_int32(
     "HTTP port besides the agent's socket; token: WORK_DIR/http_token; 0: any free; -1: none");
 DEFINE_int32(
     https_port, proffer::kNoHttpPort,
-    "TLS port for task files, by the master's tokens; 0: any; -1: none; default if joined: 0");
+    "TLS port where joined users read task files; 0: any free; -1: none (if joined, default 0)");
 DEFINE_string(https_host, "",
               "address or name of --https_port; default: this machine's address toward the master");
 DEFINE_string(operators_group, "",
@@ -54,9 +54,8 @@ DEFINE_int64(
     "maximum size of sandboxes of ended executors, in MiB; 0: no maximum; -1: half of the disk");
 DEFINE_int64(sandbox_files_max, 1'000'000,
              "maximum files and directories in sandboxes of ended executors; 0: no maximum");
-DEFINE_int64(
-    output_max, 1024,
-    "maximum size of a running task's stdout and of its stderr, in MiB: the last part; 0: all");
+DEFINE_int64(output_max, 1024,
+             "a task's stdout, and its stderr, keep only their last this many MiB; 0: keep all");
 DEFINE_int64(fetch_max, 16'384,
              "maximum size of the files that are fetched and unpacked for one task, in MiB");
 DEFINE_string(fetch_timeout, "1h", "timeout to fetch the files of a task");
@@ -89,7 +88,7 @@ DEFINE_string(
     tasks_on_exit, "keep",
     "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
 DEFINE_string(limits, "auto",
-              "cgroup limits of tasks: auto (if permitted), required (or the agent ends), none");
+              "cgroup limits: auto (if cgroups are permitted, else none), required (or end), none");
 DEFINE_string(cgroup_parent, "proffer", "parent cgroup of the cgroups of tasks, in each hierarchy");
 DEFINE_bool(cpu_cap, false, "tasks never use more than their cpus, even if CPUs are idle");
 DEFINE_int32(task_processes_max, 4096,
@@ -98,6 +97,31 @@ DEFINE_int32(task_processes_max, 4096,
 namespace {
 
 using namespace proffer;
+
+DaemonHelp help() {
+  return {
+      .what =
+          "Runs tasks of a cluster on this machine. For example: proffer agent "
+          "--work_dir=/var/lib/proffer/agent --attributes=rack:r1. Operators use proffer "
+          "agent gone and proffer agent lift-brake, which have their own --help, for agents "
+          "that do not come back.",
+      .source = __FILE__,
+      .sections =
+          {{"Essentials", {"master", "work_dir", "name", "resources", "reserved", "attributes"}},
+           {"Network", {"http_port", "http_address", "http_names", "https_port", "https_host"}},
+           {"Users", {"master_user", "operators_group"}},
+           {"Tasks", {"limits", "cpu_cap", "task_processes_max", "cgroup_parent", "tasks_on_exit"}},
+           {"Sandboxes and disk",
+            {"disk_reserve", "output_max", "sandbox_age", "sandboxes_max", "sandboxes_mib",
+             "sandbox_files_max"}},
+           {"Fetched files", {"fetch_max", "fetch_timeout", "cache_max"}},
+           {"Timeouts",
+            {"heartbeat", "master_timeout", "executor_timeout", "executor_reregister_timeout"}},
+           {"Logging", {"log_format"}}},
+      .end =
+          "SIGTERM and Ctrl-C end the agent; --tasks_on_exit says whether its tasks keep "
+          "running. Exit codes: 0 ended by a signal, 1 cannot start or go on, 2 wrong usage."};
+}
 
 Masters masters_from_flags() {
   Result<Masters> masters = find_masters(KeyKind::kAgent, "--master", FLAGS_master);
@@ -239,7 +263,7 @@ agent::AgentShellOptions options_from_flags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  read_daemon_flags("Runs tasks of a cluster on this machine.", __FILE__, argc, argv);
+  read_daemon_flags(help(), argc, argv);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   if (Result<void> chosen = choose_log_format(FLAGS_log_format, "proffer-agent"); !chosen) {

@@ -28,7 +28,9 @@ namespace {
 // too.
 
 Error failure(std::string_view what, const std::string& path, int code) {
-  return Error::unavailable(text(what, " ", proffer::quoted(path), ": ", std::strerror(code)));
+  return Error::unavailable(text(what, " ", proffer::quoted(path), ": ", std::strerror(code)))
+      .with_hint(
+          "choose one that this user may write: --data_dir of a master, --work_dir of an agent");
 }
 
 // How long a child of an ended process may hold the lock before it runs another program, on a busy

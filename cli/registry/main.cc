@@ -97,6 +97,8 @@ int inspect(const Words& words) {
       "show what a registry, or a dump of one, contains. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to read instead of the registry");
   arguments.flag("--rows", &lists_rows, "show each row with its size in bytes");
+  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.examples({"proffer registry inspect --rows"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
   if (!found) return print_error(found.error(), common.json);
@@ -134,6 +136,9 @@ int check(const Words& words) {
       "proffer registry check",
       "check whether a registry, or a dump of one, is intact. A master may use it meanwhile.");
   arguments.option("--dump", &file, "dump to check instead of the registry");
+  arguments.exit_codes(
+      "0 intact, 2 wrong usage, 1 or 3 not intact or not readable, as the error says");
+  arguments.examples({"proffer registry check --dump backup.db"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = read(file, common);
   if (!found) return print_error(found.error(), common.json);
@@ -148,6 +153,8 @@ int dump(const Words& words) {
                       "copy a registry, consistent at one moment, to a new file. The file contains "
                       "secrets of frameworks. A master may use the registry meanwhile.");
   arguments.required("FILE", &file, "file to create");
+  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.examples({"proffer registry dump backup.db"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = common.place.read();
   if (!found) return print_error(found.error(), common.json);
@@ -169,6 +176,8 @@ int restore(const Words& words) {
   arguments.flag("--replace", &replaces,
                  "move an existing registry, damaged or not, to set-aside-N in the directory");
   arguments.required("FILE", &file, "the dump");
+  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.examples({"proffer registry restore backup.db --replace"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<RegistrySnapshot> found = RegistryFile::read_dump(file);
   if (!found) return print_error(found.error(), common.json);
@@ -189,6 +198,8 @@ int set_epoch(const Words& words) {
       "--cluster", &cluster,
       "cluster id to write, from the agents' logs; tasks that the registry lacks will end");
   arguments.required("EPOCH", &typed, "the highest epoch that agents know");
+  arguments.exit_codes("0 success, 2 wrong usage, 1 or 3 anything else, as the error says");
+  arguments.examples({"proffer registry set-epoch 41"});
   if (const auto status = common.parse(arguments, words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);
   if (!epoch) return usage_error(epoch.error(), common.json);

@@ -167,6 +167,8 @@ int run_ui(const std::vector<std::string>& words) {
   arguments.master(&master_flag);
   arguments.flag("--open", &opens, "open it in the browser, with xdg-open");
   arguments.option("--port", &port, "port of 127.0.0.1 (default 0: any free port)");
+  arguments.note("It runs until Ctrl-C.");
+  arguments.examples({"proffer ui --open"});
   if (const auto status = arguments.parse(words)) return *status;
   if (port < 0 || port > 65'535) {
     return usage_error(Error::invalid_argument(text("--port must be from 0 to 65535, not ", port)),

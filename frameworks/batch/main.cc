@@ -25,6 +25,39 @@ namespace proffer::batch {
 namespace {
 
 constexpr size_t kJobNameBytes = 40;
+constexpr size_t kHelpColumns = 100;
+
+// Paragraphs behind the options of a help text.
+constexpr std::string_view kCtrlC =
+    "Ctrl-C on a terminal asks whether to detach (the job keeps running) or to cancel the job; a "
+    "second Ctrl-C cancels it. Without a terminal, SIGINT and SIGTERM cancel it. A closed terminal "
+    "(SIGHUP) detaches.";
+constexpr std::string_view kExitCodes =
+    "Exit codes: 0 success, 1 failed or refused, 2 wrong usage, 3 the master or the scheduler "
+    "cannot be reached.";
+constexpr std::string_view kJobExitCodes =
+    "Exit codes: 0 the job has finished, 1 it has failed or was cancelled, or was refused, 2 wrong "
+    "usage, 3 the master or the scheduler cannot be reached, 128 + N after signal N (130 after "
+    "Ctrl-C).";
+constexpr std::string_view kElements =
+    "If the job fails or is cancelled, proffer batch retry runs the missing elements, for 24 "
+    "hours. The output directory, on the file system of this machine and of all agents, is "
+    "new and gets a few files for all elements; proffer batch results reads them. An element "
+    "that ends with a code of --ok is done, any other end is a failure; the job succeeds with "
+    "at most --max-failed failures (default 0). An attempt that is lost with its agent, or "
+    "preempted, is no failure and runs again. --files and --fetch put files into "
+    "$PROFFER_SANDBOX, not into --directory. The environment of a task is PATH, HOME (the "
+    "sandbox), USER, LANG, $PROFFER_… and --env, not that of this shell; standard input is "
+    "empty.";
+
+std::string footer_of(std::initializer_list<std::string_view> paragraphs,
+                      std::string_view examples) {
+  std::string out;
+  for (const std::string_view one : paragraphs) {
+    out += text(out.empty() ? "" : "\n\n", wrapped(one, kHelpColumns));
+  }
+  return text(out, examples.empty() ? "" : "\n\n", examples);
+}
 
 // Parses `--env NAME=value` into the table. Errors: kInvalidArgument.
 Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
@@ -70,12 +103,21 @@ class Verbs {
             "MapReduce with any command as mapper and reducer, lines in, key<TAB>value out.",
             "proffer batch") {
     app_.require_subcommand(1);
-    CLI::App* run_command = verb("run", "submit a job and show its progress until it ends",
-                                 [this] { return run(job_, options_); });
-    add_job(run_command);
-    CLI::App* submit_command = verb("submit", "submit a job, print its id, and return",
-                                    [this] { return submit(job_, options_); });
-    add_job(submit_command);
+    app_.footer(
+        footer_of({"proffer batch SUBCOMMAND --help shows the options of a subcommand. To "
+                   "run one command in the background: proffer batch array 1 --detach -- "
+                   "CMD. A job ends as finished (success), failed, cancelled or skipped (what "
+                   "it waits for cannot happen any more).",
+                   kExitCodes},
+                  ""));
+    CLI::App* run_command =
+        verb("run", "submit a MapReduce job or a job file, and show its progress until it ends",
+             [this] { return run(job_, options_); });
+    add_job(run_command, {kCtrlC, kJobExitCodes});
+    CLI::App* submit_command =
+        verb("submit", "submit a MapReduce job or a job file, print its id, and return",
+             [this] { return submit(job_, options_); });
+    add_job(submit_command, {kExitCodes});
     add_array("map", "run a command for each of many arguments");
     add_array("array", "run a command for each of many indices");
     add_results();
@@ -83,9 +125,12 @@ class Verbs {
                                      [this] { return history(limit_, options_); });
     history_command->add_option("--limit", limit_, "show at most this many jobs")
         ->capture_default_str();
+    history_command->footer(
+        footer_of({kExitCodes}, "Example:\n  proffer batch history --limit 20"));
     CLI::App* logs_command = verb("logs", "print the output of a job's tasks",
                                   [this] { return show_logs(id_, logs_, options_); });
-    logs_command->footer("Example:\n  proffer batch logs words-7 map-3 -f");
+    logs_command->footer(
+        footer_of({kExitCodes}, "Example:\n  proffer batch logs words-7 map-3 -f"));
     logs_command->add_option("JOB", id_, "job id, as in words-7")->required();
     logs_command->add_option(
         "TASK", logs_.task,
@@ -99,15 +144,22 @@ class Verbs {
     report_command->add_option("JOB", id_, "job id, as in words-7")->required();
     report_command->add_option(
         "--html", html_, "write the report to this HTML file, with a timeline of the attempts");
+    report_command->footer(
+        footer_of({kExitCodes}, "Example:\n  proffer batch report words-7 --html report.html"));
     CLI::App* list_command = verb("list", "list the jobs of all users, or the stages of a pipeline",
                                   [this] { return list(id_, with_ended_, options_); });
     list_command->add_option("PIPELINE", id_, "show only the stages of this pipeline, as in etl-7");
     list_command->add_flag("--all", with_ended_, "also show ended jobs");
-    of_job("status", "show the state of a job", &show_status);
-    of_job("watch", "show the progress of a job until it ends", &watch);
-    of_job("wait", "wait until a job ends; the exit code is 0 if it finished", &wait);
-    of_job("cancel", "cancel a job; an array keeps its output, a MapReduce job does not", &cancel);
-    of_job("retry", "run the missing parts of a failed or cancelled job", &retry);
+    list_command->footer(footer_of({kExitCodes}, "Example:\n  proffer batch list --all"));
+    of_job("status", "show the state of a job", &show_status, kExitCodes);
+    of_job("watch", "show the progress of a job until it ends; Ctrl-C leaves it running", &watch,
+           kJobExitCodes);
+    of_job("wait", "wait until a job ends; Ctrl-C leaves it running", &wait, kJobExitCodes);
+    of_job("cancel", "cancel a job; an array keeps its output, a MapReduce job only for a retry",
+           &cancel, kExitCodes);
+    of_job("retry",
+           "run the missing parts of a job, up to 24 hours after it failed or was cancelled",
+           &retry, kExitCodes);
     add_cron();
     add_scheduler();
   }
@@ -161,9 +213,11 @@ class Verbs {
   }
 
   void of_job(const std::string& name, const std::string& what,
-              int (*action)(const std::string&, const CommandOptions&)) {
+              int (*action)(const std::string&, const CommandOptions&),
+              std::string_view exit_codes) {
     CLI::App* command = verb(name, what, [this, action] { return action(id_, options_); });
     command->add_option("JOB", id_, "job or pipeline id, as in words-7")->required();
+    command->footer(footer_of({exit_codes}, text("Example:\n  proffer batch ", name, " words-7")));
   }
 
   void add_cron() {
@@ -171,7 +225,8 @@ class Verbs {
     cron->require_subcommand(1);
     cron->footer(
         "To create a schedule, submit a job or pipeline whose file has a `schedule`:\n  proffer "
-        "batch submit FILE\nSubmitting again replaces the schedule of the same name.");
+        "batch submit FILE\nSubmitting again replaces the schedule of the same name.\n\nExamples:\n"
+        "  proffer batch cron list\n  proffer batch cron next nightly --count 10");
     verb(*cron, "list", "list the schedules of all users",
          [this] { return list_schedules(options_); });
     CLI::App* next = verb(*cron, "next", "show the last and the next fire times of a schedule",
@@ -189,8 +244,9 @@ class Verbs {
     }
   }
 
-  void add_job(CLI::App* command) {
-    command->footer(
+  void add_job(CLI::App* command, std::initializer_list<std::string_view> paragraphs) {
+    command->footer(footer_of(
+        paragraphs,
         "A job file has these options as keys, with _ for -: name, role, band, priority, map, "
         "map_accepts, reduce,\nreduce_accepts, combine, key_fields, partition_fields, separator, "
         "sort, sort_memory, input, input_format,\ndecompress, output, reducers, split, "
@@ -201,7 +257,7 @@ class Verbs {
         "Options override the file.\n\nExamples:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
         "/tmp/words\n"
-        "  proffer batch submit job.yaml --parameter day=2026-11-27");
+        "  proffer batch submit job.yaml --parameter day=2026-11-27"));
     JobText& flags = job_.flags;
     command->add_option("JOB", job_.job_file, "job file or pipeline file (YAML)");
     command
@@ -223,7 +279,8 @@ class Verbs {
     command->option_defaults()->group("Input and output");
     command->add_option("--input", flags.inputs, "file or directory to read; can be repeated")
         ->allow_extra_args(false);
-    command->add_option("--output", flags.output, "directory to create for the result");
+    command->add_option("--output", flags.output,
+                        "directory to create for the result; must not exist");
     command->add_option("--reducers", flags.reducers,
                         "number of reducers and output parts, 0 for mappers only (default 1)");
     command->add_option("--split", flags.split, "bytes of input for each map task (default 8MiB)");
@@ -268,7 +325,7 @@ class Verbs {
     command->add_option("--name", flags.name, "job name, the first part of its id (default job)");
     command->add_option(
         "--role", flags.role,
-        "role of the job: the scheduler's or one below it (default: your own below it)");
+        "role of the job: the scheduler's or one below it (default: SCHEDULER'S ROLE/YOUR NAME)");
     command->add_option(
         "--band", flags.band,
         "band: free (preempted first), batch, production or monitoring (default batch)");
@@ -278,12 +335,15 @@ class Verbs {
           "fail instead of waiting if no agent could ever run a task");
     command->option_defaults()->group("Resources");
     command->add_option("--resources", flags.resources,
-                        text("resources of each task (default ", kDefaultResources, ")"));
+                        text("resources of each task, in quotes; kinds not named are 0 (default '",
+                             kDefaultResources, "')"));
     command->add_option(
         "--time-limit", flags.time_limit,
         "time limit of one attempt of a task or element, as in 90s or 2h (default none)");
     command->option_defaults()->group("Placement");
-    command->add_option("--prefer-hosts", flags.prefer_hosts, "preferred agent; can be repeated")
+    command
+        ->add_option("--prefer-hosts", flags.prefer_hosts,
+                     "name of a preferred agent; can be repeated")
         ->allow_extra_args(false);
     command->add_option(
         "--locality-wait", flags.locality_wait,
@@ -291,12 +351,12 @@ class Verbs {
     command->option_defaults()->group("Task");
     command
         ->add_option("--files", flags.files,
-                     "file to copy to the sandbox of each task; can be repeated")
+                     "file to copy to the sandbox of each task, executable; can be repeated")
         ->allow_extra_args(false);
     command
         ->add_option(
             "--fetch", flags.fetch,
-            "file to fetch: URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated")
+            "file or http(s) URI[,sha256=SUM][,name=NAME][,executable][,extract]; can be repeated")
         ->allow_extra_args(false);
     command->add_option("--env", env_, "environment variable, NAME=VALUE; can be repeated")
         ->allow_extra_args(false);
@@ -309,13 +369,14 @@ class Verbs {
                           const std::string& what) {
       command->add_option(name, place, what)->allow_extra_args(false);
     };
-    jobs("--after", flags.after, "start after this job has finished; can be repeated");
+    jobs("--after", flags.after, "start after this job has finished (succeeded); can be repeated");
     jobs("--after-failure", flags.after_failure,
          "start after this job has failed or was cancelled; can be repeated");
-    jobs("--after-any", flags.after_any, "start after this job has ended; can be repeated");
-    command->add_option(
-        "--after-each", flags.after_each,
-        "of an array: start each element after the same element of this array is done");
+    jobs("--after-any", flags.after_any,
+         "start after this job has ended in any way; can be repeated");
+    command->add_option("--after-each", flags.after_each,
+                        "for an array: start each element after the same element of this other "
+                        "array has succeeded");
     command->add_option("--when", flags.when,
                         "whether all or any of these dependencies must be met (default all)");
   }
@@ -336,20 +397,23 @@ class Verbs {
     });
     JobText& flags = job_.flags;
     if (name == "map") {
-      command->footer(
+      command->footer(footer_of(
+          {kElements, kCtrlC, kJobExitCodes},
           "The command follows --, and its arguments follow :::. Without ::: the arguments are "
           "read from standard\ninput, one per line. In the command, {} is the argument, {.} the "
           "argument without its extension, {/}\nwithout its directory, {//} its directory, {/.} "
           "without both, {#} its number. A command without any of\nthem gets the argument as its "
           "last word. No shell is involved.\n\nExamples:\n  proffer batch map -- gzip -9 {} ::: "
-          "*.log\n  ls *.wav | proffer batch map --at-once 20 --retries 2 -- flac {}");
+          "*.log\n  ls *.wav | proffer batch map --at-once 20 --retries 2 -- flac {}"));
       command->add_flag("-0,--null", ends_with_nul_,
                         "arguments on standard input end with NUL bytes instead of newlines");
     } else {
-      command->footer(
+      command->footer(footer_of(
+          {kElements, kCtrlC, kJobExitCodes},
           "The command follows --. {} in it is the index, which is also in $PROFFER_ARRAY_INDEX. "
-          "No shell is involved.\n\nExample:\n  proffer batch array 1-1000%50 -- ./simulate --seed "
-          "{}");
+          "No shell is involved.\n\nExamples:\n  proffer batch array 1-1000%50 -- ./simulate "
+          "--seed "
+          "{}\n  proffer batch array 1 --detach --resources 'cpus:4;mem:8GiB' -- ./train"));
       command
           ->add_option("INDICES", flags.array,
                        "1-10, 0-20:5 or 1,3,7-9; add %N to run at most N at a time")
@@ -357,14 +421,17 @@ class Verbs {
     }
     command->option_defaults()->group("Output");
     command->add_flag("--detach", is_detached_,
-                      "print the job's id and return, without waiting for the job");
-    command->add_option("--output", flags.output,
-                        "directory to create for the results (default: ./NAME-xxxxxxxx)");
+                      "print the job's id and return; the scheduler runs the job");
+    command->add_option(
+        "--output", flags.output,
+        "directory to create for the results (default: ./NAME-RANDOM); must not exist");
     command->add_flag("--as-ended", job_.as_ended,
                       "print the output of elements in the order in which they end");
     command->option_defaults()->group("Elements");
     command->add_option("--at-once", flags.at_once,
-                        "maximum number of elements that run at a time");
+                        name == "map"
+                            ? "maximum number of elements that run at a time"
+                            : "maximum number of elements that run at a time (also as %N)");
     command->add_option("--retries", flags.retries,
                         "retries of a failed element (default 0, or 3 with --retry-on)");
     command->add_option("--retry-on", flags.retry_on,
@@ -378,7 +445,7 @@ class Verbs {
     command->option_defaults()->group("Task");
     command->add_option(
         "--directory", flags.directory,
-        "working directory of the command, on all agents (default: the current directory)");
+        "working directory, the same path on all agents (default: the current directory)");
     add_common(command);
   }
 
@@ -387,8 +454,9 @@ class Verbs {
                              [this] { return show_results(results_, options_); });
     command->add_option("JOB", results_.job, "job id, as in gzip-7")->required();
     command->footer(
-        "Examples:\n  proffer batch results gzip-7 -f\n  proffer batch results gzip-7 --failed "
-        "--table");
+        footer_of({kExitCodes},
+                  "Examples:\n  proffer batch results gzip-7 -f\n  proffer batch results gzip-7 "
+                  "--failed --table"));
     command->add_option("INDEX", results_.index, "only the element with this index");
     command->add_flag("--failed", results_.only_failed,
                       "only elements with an exit code other than 0");
@@ -454,10 +522,12 @@ class Verbs {
           return run_scheduler(scheduler_);
         });
     command->parse_complete_callback([this] { is_scheduler_ = true; });
+    command->option_defaults()->group("Framework");
     command->add_option("--role", scheduler_.role,
                         "role of the framework (default: the role 'default')");
     command->add_option("--name", scheduler_.name, "framework name (default batch)");
-    CLI::Option_group* identity = command->add_option_group("identity");
+    command->option_defaults()->group("Options");
+    CLI::Option_group* identity = command->add_option_group("Identity (one of these)");
     identity->add_option(
         "--session-file", scheduler_.session_file,
         "file for the framework's identity; restart with the same file to keep the jobs");
@@ -465,10 +535,17 @@ class Verbs {
         "--standby", scheduler_.stands_by,
         "run as leader or standby: of several schedulers of this name and user, one serves");
     identity->require_option(1);
+    command->option_defaults()->group("Users");
     command->add_flag("--serve-users", scheduler_.serves_users,
                       "run each job as the user that submitted it; for operators only");
-    command->footer(
-        "Example:\n  proffer batch scheduler --session-file /var/lib/proffer/batch/session");
+    command->footer(footer_of(
+        {"SIGTERM and Ctrl-C end the scheduler; its tasks keep running, and its jobs continue when "
+         "it "
+         "is started again. Exit codes: 0 ended by a signal, 1 cannot start or go on, 2 wrong "
+         "usage."},
+        "Examples:\n  proffer batch scheduler --session-file /var/lib/proffer/batch/session\n"
+        "  sudo proffer batch scheduler --standby --serve-users"));
+    command->option_defaults()->group("Logging");
     command->add_option("--log-format", log_format_, "log format, text or json (default text)");
   }
 

@@ -23,6 +23,9 @@ int main(int argc, char** argv) {
   CLI::App* run_command =
       app.add_subcommand("run", "run the app of a file until Ctrl-C, which stops it");
   run_command->footer(
+      "Ctrl-C, SIGTERM or a closed terminal stops the app and ends run. Exit codes: 128 + N "
+      "after signal N (130\nafter Ctrl-C), 1 failed or refused, 2 wrong usage, 3 the master cannot "
+      "be reached.\n\n"
       "Example of an app file:\n"
       "  name: web\n"
       "  instances: 3\n"
@@ -38,10 +41,12 @@ int main(int argc, char** argv) {
       "scheduler", "run the service scheduler, which serves the other subcommands");
   scheduler_command->add_option("--master", scheduler.master,
                                 "master's socket or HOST:PORT (default: see proffer --help)");
+  scheduler_command->option_defaults()->group("Framework");
   scheduler_command->add_option("--role", scheduler.role,
                                 "role of the framework (default: the role 'default')");
   scheduler_command->add_option("--name", scheduler.name, "framework name (default service)");
-  CLI::Option_group* identity = scheduler_command->add_option_group("identity");
+  scheduler_command->option_defaults()->group("Options");
+  CLI::Option_group* identity = scheduler_command->add_option_group("Identity (one of these)");
   identity->add_option(
       "--session-file", scheduler.session_file,
       "file for the framework's identity; restart with the same file to keep the apps");
@@ -49,13 +54,21 @@ int main(int argc, char** argv) {
       "--standby", scheduler.stands_by,
       "run as leader or standby: of several schedulers of this name and user, one serves");
   identity->require_option(1);
+  scheduler_command->option_defaults()->group("Users and load");
   scheduler_command->add_flag("--serve-users", scheduler.serves_users,
                               "run each app as the user that created it; for operators only");
   scheduler_command->add_option(
       "--autoscale-every", scheduler.autoscale_every,
       "interval for measuring apps that scale by load, 1s to 20s; 0s: do not measure (default 5s)");
   scheduler_command->footer(
-      "Example:\n  proffer service scheduler --session-file /var/lib/proffer/service/session");
+      "SIGTERM and Ctrl-C end the scheduler; instances keep running, and it takes care of them "
+      "again "
+      "when\nit is started again. Exit codes: 0 ended by a signal, 1 cannot start or go on, 2 "
+      "wrong "
+      "usage.\n\nExamples:\n"
+      "  proffer service scheduler --session-file /var/lib/proffer/service/session\n"
+      "  sudo proffer service scheduler --standby --serve-users");
+  scheduler_command->option_defaults()->group("Logging");
   std::string log_format = "text";
   scheduler_command->add_option("--log-format", log_format,
                                 "log format, text or json (default text)");

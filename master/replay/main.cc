@@ -343,6 +343,11 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_flag("--json", options.json,
                "print one JSON object for each life, and one for all lives");
+  app.footer(
+      "Exit codes: 0 no difference, 1 the replay differs from the recording, 2 wrong usage or a "
+      "recording that\ncannot be read or compared.\n\nExamples:\n"
+      "  proffer replay /var/lib/proffer/recordings\n"
+      "  proffer replay /var/lib/proffer/recordings --with 'role eng weight=3'");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

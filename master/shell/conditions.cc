@@ -77,9 +77,9 @@ void look_at_agents(const Circumstances& now, Findings& findings) {
     const std::string& name = row.agent.str();
     const std::string events = text("proffer events --agent=", name);
     if (row.held_back) {
-      findings.add(
-          Condition::kAgentsHeldBack,
-          {name, "timed out but held back: too many agents were lost at once", "proffer agents"});
+      findings.add(Condition::kAgentsHeldBack,
+                   {name, "silent but held back by the brake: too many agents are silent at once",
+                    "proffer agents"});
     } else if (is_away(row.state)) {
       findings.add(
           Condition::kAgentLost,

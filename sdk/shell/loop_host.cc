@@ -182,7 +182,7 @@ void LoopHost::on_failed(const std::string& reason) {
   if (std::exchange(was_told_unreachable_, true)) return;
   const bool was_named = masters_.front().socket != kMasterSocket;
   print_warning(text(
-      "cannot reach the master at ", to_text(masters_), ": ", reason, "; retrying until it answers",
+      "cannot reach the master at ", to_text(masters_), ": ", reason, "; retrying",
       was_named
           ? ""
           : "\n  hint: name another with --master or $PROFFER_MASTER, as `proffer dev` prints it"));

@@ -25,8 +25,8 @@ Error unreachable(const Masters& masters, std::string_view why) {
         "on the master's machine, check with proffer status whether it serves");
   }
   return std::move(error).with_hint(
-      "start a local cluster with `proffer dev`, or give the master's address with "
-      "--master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER");
+      "start a local cluster with `proffer dev`, join one with `proffer join`, or give the "
+      "master's address with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER");
 }
 
 }  // namespace

@@ -206,8 +206,10 @@ class Attached {
     print_error(
         Error::unavailable(
             text("cannot reach a master at ", options_.master, " in ", to_text(kMasterWait)))
-            .with_hint("start a local cluster with `proffer dev`, or give the master's address "
-                       "with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"),
+            .with_hint(
+                "start a local cluster with `proffer dev`, join one with `proffer join`, or give "
+                "the "
+                "master's address with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"),
         options_.json);
     exit_code_ = kUnreachableCode;
     host_.scheduler().stop(kUnreachableCode);
