@@ -36,6 +36,7 @@ Result<std::string> read_secret_file(const std::string& path);
 // One key pair in a file, as `proffer keys init` makes it. write: mode 0600, and never in place of
 // another (kAlreadyExists). read: as read_secret_file(), and kCorruption if it is no such file.
 inline constexpr std::string_view kMasterKeyFile = "master.key";  // in the master's data directory
+std::string to_key_file_text(const KeyPair& keys);
 Result<void> write_key_file(const std::string& path, const KeyPair& keys);
 Result<KeyPair> read_key_file(const std::string& path);
 

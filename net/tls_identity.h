@@ -11,7 +11,7 @@
 namespace proffer {
 
 struct TlsIdentity {
-  std::string key_pem = {};  // secret
+  std::string key_pem = {};  // secret; PKCS #8, the only form that Java reads
   std::string certificate_pem = {};
   // SHA-256 of the public key (SubjectPublicKeyInfo) in base64: what RFC 7469 calls a pin, and
   // `curl --pinnedpubkey sha256//…` takes. kPinBytesMax characters.
