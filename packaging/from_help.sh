@@ -45,7 +45,7 @@ mkdir -p "$out/completions"
       role) verbs="list tree set unset" ;;
       keys) verbs="init list revoke" ;;
       agent) verbs="gone lift-brake" ;;
-      batch | service | registry | debug)
+      batch | service | registry | debug | zookeeper)
         verbs=$("$bin/proffer" "$command" --help | list | cut -d ' ' -f 1 | paste -sd ' ')
         ;;
       explain) verbs="framework role task" ;;
