@@ -285,7 +285,7 @@ TEST(GuideBlocks, EachIsAShellScriptThatSaysWhereItIsRun) {
   for (const ShellBlock& block : shell_blocks(pages)) {
     EXPECT_THAT(block.where,
                 testing::ContainsRegex("^((ada, o|O)n [a-z0-9-]+\\.example|On each machine)$"));
-    const Exit parsed = run({"bash", "-n", "-c", block.script});
+    const Exit parsed = run({"sh", "-n", "-c", block.script});
     EXPECT_EQ(parsed.code, 0) << block.script << parsed.err;
     EXPECT_EQ(parsed.err, "") << block.script;
     ++blocks;
