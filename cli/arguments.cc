@@ -87,6 +87,11 @@ void Arguments::option(const std::string& names, std::vector<std::string>* targe
   impl_->app.add_option(names, *target, help)->allow_extra_args(false);
 }
 
+void Arguments::words(const std::string& name, std::vector<std::string>* target,
+                      const std::string& help) {
+  impl_->app.add_option(name, *target, help);
+}
+
 void Arguments::required(const std::string& name, std::string* target, const std::string& help) {
   impl_->app.add_option(name, *target, help)->required();
 }

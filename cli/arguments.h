@@ -31,6 +31,8 @@ class Arguments {
   void master(std::string* target) {
     option("--master", target, "master's socket or HOST:PORT (default: see proffer --help)");
   }
+  // Any number of words without an option.
+  void words(const std::string& name, std::vector<std::string>* target, const std::string& help);
   void required(const std::string& name, std::string* target, const std::string& help);
   // A positional argument after those; the target is unchanged if it is not given.
   void optional(const std::string& name, std::string* target, const std::string& help);

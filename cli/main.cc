@@ -63,6 +63,7 @@ constexpr Command kCommands[] = {
      true},
     {"doctor", nullptr, "check whether an agent would work on this machine"},
     {"registry", nullptr, "check, copy and restore a master's registry", true},
+    {"zookeeper", nullptr, "set up masters that share a ZooKeeper: proffer zookeeper init", true},
     {"backup", run_backup, "copy the registry of a running master to a file"},
     {"master", nullptr, "run a master"},
     {"agent", run_agent, "run an agent; if one never comes back: proffer agent gone", true},

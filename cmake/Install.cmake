@@ -16,7 +16,8 @@ set(scripts ${CMAKE_BINARY_DIR}/packaging-scripts)  # what is made while configu
 # All programs lie in one folder, where they find each other; `proffer` has a link in bin.
 set(installed_programs proffer proffer-master proffer-agent proffer-executor proffer-fetch
                        proffer-batch proffer-batch-executor proffer-service proffer-simulate
-                       proffer-sim proffer-doctor proffer-registry proffer-replay proffer-ui)
+                       proffer-sim proffer-doctor proffer-registry proffer-replay proffer-ui
+                       proffer-zookeeper)
 install(TARGETS ${installed_programs} RUNTIME DESTINATION lib/proffer COMPONENT runtime)
 
 # Files of defaults, man pages and completion are what the programs' --help says.

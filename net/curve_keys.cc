@@ -80,10 +80,12 @@ Result<std::string> read_secret_file(const std::string& path) {
   return bytes;
 }
 
+std::string to_key_file_text(const KeyPair& keys) {
+  return text(kHeader, "\npublic ", keys.public_key.str(), "\nsecret ", keys.secret_key, "\n");
+}
+
 Result<void> write_key_file(const std::string& path, const KeyPair& keys) {
-  Result<void> made = make_file_durably(
-      path, text(kHeader, "\npublic ", keys.public_key.str(), "\nsecret ", keys.secret_key, "\n"),
-      kOnlyItsOwner);
+  Result<void> made = make_file_durably(path, to_key_file_text(keys), kOnlyItsOwner);
   if (made || made.error().code() != ErrorCode::kAlreadyExists) return made;
   return Error::already_exists(text("there is a key in ", quoted(path), " already"))
       .with_hint("a new key would lock out every machine that joined with this one");

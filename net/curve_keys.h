@@ -36,6 +36,7 @@ Result<std::string> read_secret_file(const std::string& path);
 // A file with one key pair, as `proffer keys init` makes it. write: mode 0600; never replaces a
 // file (kAlreadyExists). read: as read_secret_file(), and kCorruption if it has another content.
 inline constexpr std::string_view kMasterKeyFile = "master.key";  // in the master's data directory
+std::string to_key_file_text(const KeyPair& keys);
 Result<void> write_key_file(const std::string& path, const KeyPair& keys);
 Result<KeyPair> read_key_file(const std::string& path);
 

@@ -68,7 +68,8 @@ Result<TlsIdentity> make_tls_identity(std::string_view name) {
       attempt(gnutls_x509_crt_set_key(certificate.get(), key.get())) &&
       attempt(gnutls_x509_crt_sign2(certificate.get(), certificate.get(), key.get(),
                                     GNUTLS_DIG_SHA256, 0)) &&
-      attempt(gnutls_x509_privkey_export2(key.get(), GNUTLS_X509_FMT_PEM, &text_of));
+      attempt(gnutls_x509_privkey_export2_pkcs8(key.get(), GNUTLS_X509_FMT_PEM, nullptr,
+                                                GNUTLS_PKCS_PLAIN, &text_of));
   if (is_made) identity.key_pem = taken(text_of);
   if (is_made &&
       attempt(gnutls_x509_crt_export2(certificate.get(), GNUTLS_X509_FMT_PEM, &text_of))) {

@@ -11,7 +11,7 @@
 namespace proffer {
 
 struct TlsIdentity {
-  std::string key_pem = {};  // secret
+  std::string key_pem = {};  // secret; PKCS #8, the only form that Java reads
   std::string certificate_pem = {};
   // SHA-256 of the public key (SubjectPublicKeyInfo) in base64: a pin as in RFC 7469, for `curl
   // --pinnedpubkey sha256//…`. kPinBytesMax characters.

@@ -43,7 +43,7 @@ mkdir -p "$out/completions"
   "$bin/proffer" --help | list | while read -r command summary; do
     case $command in
       agent) verbs="gone lift-brake" ;;
-      batch | service | registry | debug | role | keys | secret)
+      batch | service | registry | debug | role | keys | secret | zookeeper)
         verbs=$("$bin/proffer" "$command" --help | list | cut -d ' ' -f 1 | paste -sd ' ')
         ;;
       explain) verbs="framework role task" ;;

@@ -60,15 +60,32 @@ for unit; do
 done
 )";
 
+// A word "$VARIABLE" stays: the shell makes words of its value.
 std::string quoted_for_shell(const Words& words) {
   std::string all;
   for (std::string word : words) {
+    if (word.starts_with("$")) {
+      all += " " + word;
+      continue;
+    }
     for (size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) {
       word.replace(at, 1, "'\\''");
     }
     all += text(all.empty() ? "" : " ", "'", word, "'");
   }
   return all;
+}
+
+// Each start reads the unit's EnvironmentFile, as systemd does.
+std::string script_of(Unit unit) {
+  std::string script = "#!/bin/sh\n";
+  for (const std::string& each : unit.environment) {
+    const size_t equals = each.find('=');
+    script += text(each.substr(0, equals), "='", each.substr(equals + 1), "'\n");
+  }
+  if (!unit.environment_file.empty()) script += text(". ", unit.environment_file, "\n");
+  unit.command = unit.exec_start;
+  return text(script, "exec ", quoted_for_shell(DebianRoot::command_of(unit)), "\n");
 }
 
 void write_program(const std::string& path, const std::string& content) {
@@ -128,8 +145,7 @@ DebianCluster::DebianCluster(const DebianRoot& base, const std::vector<std::stri
     fs::create_directory(root.at("/run/units"));
     for (const std::string unit : {"proffer-master", "proffer-agent", "proffer-service",
                                    "proffer-batch", "stunnel@zookeeper"}) {
-      const std::string command = quoted_for_shell(DebianRoot::command_of(root.unit(unit)));
-      write_program(root.at("/run/units/" + unit), text("#!/bin/sh\nexec ", command, "\n"));
+      write_program(root.at("/run/units/" + unit), script_of(root.unit(unit)));
     }
     // As the machine's boot would.
     const Exit booted = root.as("root",

@@ -165,6 +165,7 @@ Unit DebianRoot::unit(const std::string& name) const {
     }
     if (key == "NoNewPrivileges") unit.has_no_new_privileges = value == "yes";
     if (key == "EnvironmentFile") {
+      unit.environment_file = value.substr(1);
       for (const auto& [variable, given] : read_environment(at(value.substr(1)))) {
         environment[variable] = given;
       }
@@ -177,7 +178,8 @@ Unit DebianRoot::unit(const std::string& name) const {
     }
   }
   if (!dropped_capabilities.empty()) unit.bounding_set = dropped(dropped_capabilities);
-  for (const std::string& word : blank_separated(command)) {
+  unit.exec_start = blank_separated(command);
+  for (const std::string& word : unit.exec_start) {
     if (!word.starts_with("$")) {
       unit.command.push_back(word);
       continue;

@@ -20,6 +20,8 @@ struct Unit {
   std::string user = "root";
   Words environment = {};  // NAME=value
   Words command = {};      // ExecStart, with the variables of its EnvironmentFile in place
+  Words exec_start = {};   // ExecStart as written: a word may be "$VARIABLE"
+  std::string environment_file = {};  // empty: none
   bool has_no_new_privileges = false;
   std::string umask = "0022";
   std::string bounding_set = "+all";  // for setpriv

@@ -28,7 +28,7 @@ const DebianRoot& PackedDebian::pristine() {
     const std::string build = program("") + "..";
     const Exit packed = run(
         {"cpack", "-G", "DEB", "--config", build + "/CPackConfig.cmake", "-B", root.at("/debs")},
-        {}, {}, Seconds{300});
+        {{"SOURCE_DATE_EPOCH", "1764288000"}}, {}, Seconds{300});
     CHECK_EQ(packed.code, 0) << packed.out << packed.err;
     fs::remove_all(root.at("/debs/_CPack_Packages"));
     return true;
