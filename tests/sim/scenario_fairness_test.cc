@@ -160,6 +160,8 @@ std::vector<Promise> promises() {
        least(running("open")), 24},
       {"idle_schedulers", "least large tasks", kHolds, kHolds, least(running("large")), 9},
       {"idle_schedulers", "most large tasks", kHolds, kHolds, most(running("large")), 0, 11},
+      {"large_asks_beside_a_service", "least small tasks", kHolds, kHolds,
+       least(running("small")), 8},
       {"gpu_guarantee", "GPUs of the guarantee", kHolds, kHolds, at_end(running("train")), 4},
       {"open_beside_asks", "least of the open one", kHolds, kHolds, least(running("open")), 18},
       {"open_beside_asks", "most of the open one", kHolds, kHolds, most(running("open")), 0, 22},
