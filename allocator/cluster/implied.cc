@@ -1,6 +1,7 @@
 // The implied ask of a framework that takes open offers: note_open_answer() is the rule.
 
 #include <algorithm>
+#include <utility>
 
 #include "allocator/cluster/cluster.h"
 
@@ -44,12 +45,13 @@ std::optional<Cluster::Implied> Cluster::note_open_answer(Leaf& l, const OpenAns
   const AskEntry* const ask = l.owner->implied;
   if (!answer.task.is_zero()) {
     l.refuses = false;
+    l.too_large_at = 0;
+    const bool was_guess = std::exchange(l.is_guess, false);
     const bool is_same = ask != nullptr && ask->ask.shape == answer.task;
     l.other_answers = is_same ? 0 : l.other_answers + 1;
     const bool keeps = ask != nullptr && ask->ask.count > 0 && l.other_answers < kOtherAnswers;
-    if (is_same ? ask->ask.count > 0 : keeps && !l.is_guess) return std::nullopt;
+    if (is_same ? ask->ask.count > 0 : keeps && !was_guess) return std::nullopt;
     l.other_answers = 0;
-    l.is_guess = false;
     return Implied{answer.task, true};
   }
   if (answer.wrong_agent) return std::nullopt;

@@ -1,0 +1,117 @@
+// What the answers to open offers imply.
+
+#include <gtest/gtest.h>
+
+#include "tests/allocator/scenario.h"
+
+namespace proffer::implied_test {
+namespace {
+
+using Scenario = AllocatorScenario;
+const Refusal kTooFewCpus{.too_little = {ResourceKind::kCpus}};
+
+std::optional<AskStatus> implied(Scenario& s, const std::string& framework) {
+  for (const LeafStatus& leaf : s.allocator().leaves()) {
+    if (leaf.framework == FrameworkId(framework)) return leaf.implied;
+  }
+  return std::nullopt;
+}
+
+// Eight tasks of one CPU fill the agent. The open framework is entitled to half of it.
+void fill(Scenario& s) {
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.framework("small").asks("cpus:1;mem:512");
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("small").tasks(), 8);
+  s.framework("open").subscribes();
+  s.framework("small").ends(1);
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers().size(), 1u);
+}
+
+TEST(ImpliedAsk, OfARefusalForTooLittleKeepsWhatEndsUntilItIsEnough) {
+  Scenario s;
+  fill(s);
+  EXPECT_FALSE(implied(s, "open"));
+  s.framework("open").declines("a1", kTooFewCpus);
+  s.decide();
+  ASSERT_TRUE(implied(s, "open"));
+
+  // The freed CPU went back; the next one is kept, and with one more it is twice what was refused.
+  s.framework("small").accepts_all();
+  s.framework("small").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("small").offers().size() + s.framework("open").offers().size(), 0u);
+  EXPECT_EQ(implied(s, "open")->kept.size(), 1u);
+  s.framework("small").ends(1);
+  s.decide();
+  ASSERT_EQ(s.framework("open").outstanding().size(), 1u);
+  EXPECT_EQ(s.framework("open").outstanding()[0].offer.total().amounts[ResourceKind::kCpus], 2000);
+}
+
+TEST(ImpliedAsk, DoublesUntilAnAgentHasNoMore) {
+  Scenario s;
+  fill(s);
+  for (const int64_t cpus : {1, 2, 4, 8}) {
+    for (int i = 0; i < 8 && s.framework("open").offers().empty(); ++i) {
+      if (s.framework("small").tasks() > 0) s.framework("small").ends(1);
+      s.decide();
+    }
+    ASSERT_EQ(s.framework("open").outstanding().size(), 1u) << cpus;
+    EXPECT_GE(s.framework("open").outstanding()[0].offer.total().amounts[ResourceKind::kCpus],
+              cpus * 1000);
+    s.framework("open").declines("a1", kTooFewCpus);
+    s.decide();
+    s.framework("small").accepts_all();
+  }
+  EXPECT_FALSE(implied(s, "open")) << "it refused a whole agent";
+}
+
+TEST(ImpliedAsk, AFrameworkThatTakesNothingCountsInNoEntitlement) {
+  Scenario s;
+  fill(s);
+  EXPECT_EQ(s.role("small").entitlement[ResourceKind::kCpus], 4000);
+  s.framework("open").declines("a1");
+  s.decide();
+  EXPECT_EQ(s.role("small").entitlement[ResourceKind::kCpus], 8000);
+
+  // It counts again from the first task that it launches.
+  s.framework("small").ends(7);
+  s.advance(kDeclineFilter);
+  s.framework("open").accepts_all();
+  s.decide();
+  EXPECT_GT(s.framework("open").tasks(""), 0);
+  EXPECT_EQ(s.role("small").entitlement[ResourceKind::kCpus], 4000);
+}
+
+TEST(ImpliedAsk, AnAskWhoseOfferIsRefusedCountsInNoEntitlementUntilALaunch) {
+  Scenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("a").asks("cpus:1;mem:512");
+  s.framework("b").asks("cpus:1;mem:512");
+  s.decide();
+  EXPECT_EQ(s.role("a").entitlement[ResourceKind::kCpus], 2000);
+  s.framework("b").declines("a1");
+  s.decide();
+  EXPECT_EQ(s.role("a").entitlement[ResourceKind::kCpus], 4000);
+  s.advance(kDeclineFilter);
+  s.framework("b").accepts_all();
+  s.framework("a").accepts_all();
+  s.framework("a").ends(1);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("a").tasks() + s.framework("b").tasks(), 4);
+}
+
+TEST(ImpliedAsk, GoesWithItsFramework) {
+  Scenario s;
+  fill(s);
+  s.framework("open").declines("a1", kTooFewCpus);
+  s.framework("small").ends(1);
+  s.decide();
+  s.allocator().remove_framework(FrameworkId("open"));
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("small").tasks(), 8);
+}
+
+}  // namespace
+}  // namespace proffer::implied_test
