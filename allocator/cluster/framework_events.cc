@@ -17,8 +17,9 @@ void Cluster::add_framework(const FrameworkId& id, const RoleName& role, OfferMo
   f.mode = mode;
   frameworks.emplace(id, std::move(made));
   f.own = &leaf_in(f, role);
-  if (mode == OfferMode::kOpen && open_frameworks++ == 0) {
-    free_agents.begin_freest_first();
+  if (mode == OfferMode::kOpen) {
+    ++asks_version;  // It may want everything.
+    if (open_frameworks++ == 0) free_agents.begin_freest_first();
   }
   update_demand(*f.own, true);
 }

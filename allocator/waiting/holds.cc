@@ -8,8 +8,9 @@ namespace {
 constexpr Duration kHoldMin = seconds(1);
 constexpr int64_t kHoldMaxFactor = 3;
 constexpr int64_t kRestFactor = 9;
-// One in so many agents.
+// One in so many agents, and at least this many.
 constexpr int64_t kSpeculativePart = 10;
+constexpr int64_t kSpeculativeMin = 2;
 
 ResourceVector kept_on(const Agent& a) { return a.kept.amounts + a.lent; }
 
@@ -48,7 +49,7 @@ bool rests(const Agent& a, Time now) { return now < a.rests_until; }
 
 bool may_speculate(const Cluster& cluster) {
   const auto agents = static_cast<int64_t>(cluster.agents.size());
-  return cluster.speculative_holds < std::max<int64_t>(agents / kSpeculativePart, 1);
+  return cluster.speculative_holds < std::max(agents / kSpeculativePart, kSpeculativeMin);
 }
 
 }  // namespace proffer::fair

@@ -6,7 +6,7 @@
 //
 // A hold is *speculative* if it waits for tasks of which it is not known whether they end, as
 // those of a service. It is short then, and at any time at most a tenth of the agents (and at least
-// one agent) have such a hold, so that they come one after the other.
+// two) have such a hold, so that they come one after the other.
 
 #include <optional>
 
