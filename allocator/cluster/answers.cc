@@ -11,6 +11,9 @@ namespace {
 
 // What an open framework accepts is judged by the last answers, so many or up to twice as many.
 constexpr int64_t kAcceptedAnswers = 8;
+// An ask is refused after so many answers without a launch. A scheduler with work may return an
+// offer now and then; tasks without end would take its part for good.
+constexpr int64_t kRefusals = 8;
 
 void note_accepted(Leaf& l, const ResourceVector& taken) {
   if (taken.is_zero()) {
@@ -163,7 +166,12 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
 }
 
 void Cluster::note_answer(AskEntry& ask, int64_t offered, int64_t launched) {
-  const bool is_refused = launched == 0 && (ask.is_refused || offered > 0);
+  if (launched > 0) {
+    ask.refusals = 0;
+  } else if (offered > 0 && ask.refusals < kRefusals) {
+    ++ask.refusals;
+  }
+  const bool is_refused = ask.refusals == kRefusals;
   if (is_refused == ask.is_refused) return;
   ask.is_refused = is_refused;
   entitlements_old = true;

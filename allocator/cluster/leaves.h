@@ -67,7 +67,8 @@ struct AskEntry {
   bool expired = false;
   Time prefers_since = {};  // declared, or wants something again after it was met
   bool paused = false;      // it is to be given nothing for now
-  // Its last offers were answered without a launch: it counts in no entitlement until one of its
+  int64_t refusals = 0;     // answers to its offers without a launch, in a row
+  // So were many of its offers: it counts in no entitlement until one of its
   // tasks is launched, and is offered one task at a time.
   bool is_refused = false;
 

@@ -82,15 +82,18 @@ TEST(ImpliedAsk, AFrameworkThatTakesNothingCountsInNoEntitlement) {
   EXPECT_LT(s.role("small").entitlement[ResourceKind::kCpus], 5000);
 }
 
-TEST(ImpliedAsk, AnAskWhoseOfferIsRefusedCountsInNoEntitlementUntilALaunch) {
+TEST(ImpliedAsk, AnAskWhoseOffersAreRefusedCountsInNoEntitlementUntilALaunch) {
   Scenario s;
   s.agent("a1", "cpus:4;mem:8GiB");
   s.framework("a").asks("cpus:1;mem:512");
   s.framework("b").asks("cpus:1;mem:512");
   s.decide();
   EXPECT_EQ(s.role("a").entitlement[ResourceKind::kCpus], 2000);
-  s.framework("b").declines("a1");
-  s.decide();
+  for (int i = 1; i <= 8; ++i) {
+    EXPECT_EQ(s.role("a").entitlement[ResourceKind::kCpus], 2000) << i;
+    s.framework("b").declines("a1", i < 8 ? Duration() : kDeclineFilter);
+    s.decide();
+  }
   EXPECT_EQ(s.role("a").entitlement[ResourceKind::kCpus], 4000);
   s.advance(kDeclineFilter);
   s.framework("b").accepts_all();
