@@ -203,8 +203,8 @@ TEST(TreeProperty, RenamingPermutesTheResult) {
     // If all free resources are held for guarantees, it ticks in vain, and names may decide.
     const replay::GroupResult ticks = run.group("tick", "t");
     if (ticks.pending > 0 || ticks.wait_max > milliseconds(20)) return std::string();
-    // Not explained yet: two frameworks with open offers refuse small pieces of the same agents, and
-    // at 78 s a task of a third one has begun under one set of names only.
+    // Not explained yet: two frameworks with open offers refuse small pieces of the same agents,
+    // and at 78 s a task of a third one has begun under one set of names only.
     if (seed == 269) return std::string();
     ++compared;
     for (int64_t second = 5; second <= 200; ++second) {
