@@ -115,7 +115,7 @@ TEST(Reference, HasAPageForEachPublicClassWithTheTextOfItsHeader) {
   const std::string scheduler = text_of(reference + "classproffer_1_1sdk_1_1Scheduler.html");
   const size_t on_offer = scheduler.rfind("void proffer::sdk::Scheduler::on_offer");
   ASSERT_NE(on_offer, std::string::npos);
-  const size_t text = scheduler.find("Each offer once. One that is neither accepted", on_offer);
+  const size_t text = scheduler.find("Called once for each offer.", on_offer);
   ASSERT_NE(text, std::string::npos);
   EXPECT_LT(text, scheduler.find("Scheduler::on_rescind", on_offer)) << "of another function";
 
@@ -124,7 +124,7 @@ TEST(Reference, HasAPageForEachPublicClassWithTheTextOfItsHeader) {
   EXPECT_THAT(text_of(reference + "classproffer_1_1sdk_1_1SimCluster.html"),
               HasSubstr("The machine loses its power"));
   EXPECT_THAT(text_of(reference + "structproffer_1_1proto_1_1TaskSpec.html"),
-              HasSubstr("tasks with the same one share an executor"));
+              HasSubstr("tasks with the same id share an executor"));
   // What is not installed is not described.
   for (const fs::directory_entry& page : fs::directory_iterator(reference)) {
     EXPECT_THAT(page.path().filename().string(), Not(HasSubstr("Host.html"))) << page.path();
