@@ -391,7 +391,7 @@ bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
   if (cluster_.options.naive.no_gate) return false;
   if (ask.claims(a) && a.purpose == Purpose::kOwed) {
     cluster_.end_keep(a);
-    patience_[ask] = {};
+    patience_[ask] = hold_min(cluster_);  // It may have another claim.
   }
   if (!is_owed(ask, now)) set_owed(ask, false);
   // A claim is for a task that it lacks.
