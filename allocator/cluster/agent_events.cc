@@ -170,7 +170,7 @@ void Cluster::clear_grown() {
   grown.clear();
 }
 
-// Whoever sets it aside next says what kind of a hold that is.
+// The next claim there calls begin_hold().
 void Cluster::end_hold(Agent& a) {
   if (a.hold.is_speculative) --speculative_holds;
   a.hold = {};

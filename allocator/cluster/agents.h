@@ -246,7 +246,7 @@ struct Agent : AgentState {
     Time since = {};
     Time progress_at = {};     // when the most that was kept for it last became more
     ResourceVector most = {};  // that was kept, or lent, at once
-    // It waits for tasks of which it is not known whether they end.
+    // It waits for tasks of unknown end.
     bool is_speculative = false;
   };
   Hold hold = {};

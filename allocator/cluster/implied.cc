@@ -107,7 +107,7 @@ void Cluster::imply(Leaf& l, const Implied& implied) {
   update_demand(l, true);
 }
 
-// Tasks of other shapes count by the kind of which the leaf uses most.
+// Tasks of other shapes count by the leaf's most used kind.
 void Cluster::recount_implied(const Leaf& l) {
   AskEntry* const ask = l.owner->implied;
   if (ask == nullptr || &l != l.owner->own) return;

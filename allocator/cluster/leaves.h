@@ -207,7 +207,7 @@ struct Leaf : Node {
   // It took nothing of its last such offer, for a reason other than amounts: it counts in no
   // entitlement until it launches a task, and is offered one piece at a time.
   bool refuses = false;
-  uint64_t too_large_at = 0;  // version of the agents of which it refused a whole one as too little
+  uint64_t too_large_at = 0;  // agents_version at which it refused a whole agent as too little
   bool is_guess = false;      // it has launched no task yet of the implied shape
   int64_t other_answers = 0;  // in a row, that launched tasks of other shapes
   // Not zero: limits leave it nothing of these kinds (kinds_lacking()), and what is free without

@@ -236,7 +236,7 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   if (complete_at && *complete_at > now_) found.claim_complete_at = complete_at;
   found.first = owed_before(entry);
   if (!found.could_ever_fit) found.changes = impossible(cluster_, entry);
-  if (entry.is_implied()) return found;  // It is given open offers, of which remedies know nothing.
+  if (entry.is_implied()) return found;  // Remedies do not cover open offers.
   found.remedies = remedies_for(cluster_, waiting_, entry, now_);
   return found;
 }

@@ -54,7 +54,7 @@ void Round::keep_places() {
     AskEntry& ask = *known->second;
     Agent& a = *place.agent;
     if (ask.unmet() == 0 || ask.ask.gang > 1 || !ask.leaf->wants_offers()) continue;
-    // What else it declares is not what it is offered for.
+    // Open offers do not fill declared asks.
     if (ask.leaf->mode == OfferMode::kOpen && !ask.is_implied()) continue;
     if (!a.serves() || a.is_set_aside() || !cluster_.demanding.contains(*ask.leaf)) continue;
     if (!waiting_.gate.is_owed(ask, now_) || !is_usable(ask, a, now_)) continue;

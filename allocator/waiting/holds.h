@@ -4,9 +4,9 @@
 // nothing more becomes free for it. It costs other asks at most a tenth of the agent's time, by
 // however many asks: after a hold in vain the agent rests for nine times as long.
 //
-// A hold is *speculative* if it waits for tasks of which it is not known whether they end, as
-// those of a service. It is short then, and at any time at most a tenth of the agents (and at least
-// two) have such a hold, so that they come one after the other.
+// A hold is *speculative* if it waits for tasks of unknown end, such as those of a service. It is
+// short then, and at any time at most a tenth of the agents (and at least two) have such a hold, so
+// that they come one after the other.
 
 #include <optional>
 
