@@ -106,6 +106,13 @@ struct RegistryWrite {
 // --- the agent's checkpoint: a log -------------------------------------------------------------
 
 // The identity with which the agent registers, and the highest leader epoch that it has seen.
+// How much of an earlier life's log an agent has.
+enum class Remembered : uint8_t {
+  kAll,
+  kToItsEnd,  // the end of the log was cut, by a crash during a write or by another process
+  kWithGaps,  // records within it are damaged, or the log is older than the sandboxes
+};
+
 struct AgentIdentity {
   AgentId agent = {};
   Secret secret = {};
@@ -114,6 +121,8 @@ struct AgentIdentity {
   ClusterId cluster = {};  // the cluster with which it last registered; empty: its master gave none
   uint32_t memory = 0;     // changes when executors report state that was lost
   uint32_t records = 0;    // that follow in a compacted log; 0: unknown
+  // What a life found of its log, until it has ended everything that the log may not name.
+  Remembered remembered = Remembered::kAll;
   bool operator==(const AgentIdentity&) const = default;
 };
 

@@ -106,11 +106,15 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
     }
     snapshot.records.push_back(*std::move(read));
   }
-  if (!agent::take_gap(snapshot, host_.newest_run()).empty()) {  // As in open_checkpoint().
+  // As in open_checkpoint().
+  if (!agent::take_gap(snapshot, host_.newest_run()).empty()) {
     remembered_ = agent::Remembered::kWithGaps;
     host_.disk().renew();
-    if (!host_.disk().rewrite(snapshot.records)) return std::nullopt;
   }
+  const bool is_loss_new = remembered_ != agent::Remembered::kAll;
+  const bool has_gaps = remembered_ == agent::Remembered::kWithGaps;
+  remembered_ = agent::note_loss(snapshot, remembered_);
+  if (is_loss_new && !host_.disk().rewrite(snapshot.records) && has_gaps) return std::nullopt;
   if (chance_.chance(1, 2)) return snapshot;
   std::vector<proto::CheckpointRecord> compact =
       agent::Agent(agent::AgentOptions{.name = host_.name(), .total = host_.total()}, snapshot)
@@ -124,9 +128,11 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
 std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::CheckpointRecord> left) {
   note(CheckpointDamaged{});
   remembered_ = agent::Remembered::kWithGaps;
-  if (!host_.disk().append(left) || !host_.disk().sync()) return std::nullopt;
-  host_.forgotten_but(left);
-  return agent::AgentSnapshot{.records = std::move(left)};
+  agent::AgentSnapshot snapshot{.records = std::move(left)};
+  agent::note_loss(snapshot, remembered_);
+  if (!host_.disk().append(snapshot.records) || !host_.disk().sync()) return std::nullopt;
+  host_.forgotten_but(snapshot.records);
+  return snapshot;
 }
 
 void AgentNode::crash() {

@@ -183,6 +183,10 @@ void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
   cluster(in.getCluster(), out.cluster);
   out.memory = in.getMemory();
   out.records = in.getRecords();
+  int64_t remembered = 0;
+  whole(in.getRemembered(), "the loss of a log", 0, static_cast<int64_t>(Remembered::kWithGaps),
+        remembered);
+  out.remembered = static_cast<Remembered>(remembered);
 }
 
 void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {

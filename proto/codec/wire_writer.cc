@@ -524,6 +524,7 @@ void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
   if (!record.cluster.empty()) out.setCluster(text_of(record.cluster));
   out.setMemory(record.memory);
   out.setRecords(record.records);
+  out.setRemembered(static_cast<uint8_t>(record.remembered));
 }
 
 void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) {

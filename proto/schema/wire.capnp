@@ -1074,6 +1074,9 @@ struct AgentIdentity {
   memory @5 :UInt32;
   # In a compacted log: the number of records that follow; fewer: it was cut. 0: unknown.
   records @6 :UInt32;
+  # The log lost its end (1) or has gaps (2), and the agent has not yet ended everything that the
+  # log may not name. 0: nothing is lost.
+  remembered @7 :UInt8;
 }
 
 # An executor is about to be started, or was started.

@@ -21,12 +21,7 @@
 
 namespace proffer::agent {
 
-// How much of an earlier life's log a snapshot contains.
-enum class Remembered : uint8_t {
-  kAll,
-  kToItsEnd,  // the end of the log was cut, by a crash during a write or by another process
-  kWithGaps,  // records within it are damaged, or the log is older than the sandboxes
-};
+using proto::Remembered;
 
 struct AgentOptions {
   AgentId name = {};
@@ -288,6 +283,10 @@ struct AgentSnapshot {
 // the newest run that has a sandbox. Empty: no part is known to be missing. Resets the counts of
 // the identities to 0, since they are valid for that log only. O(records).
 std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run);
+
+// The worse of `found` and of the loss that its identity notes: an earlier life may have ended
+// before it had acted on a loss. The identity notes the result. O(records).
+Remembered note_loss(AgentSnapshot& snapshot, Remembered found);
 
 // A running task, with its executor and the executor's run number.
 struct RunningTask {

@@ -190,6 +190,16 @@ std::string take_gap(AgentSnapshot& snapshot, uint64_t newest_run) {
       newest_run, " last_run=", last_run);
 }
 
+Remembered note_loss(AgentSnapshot& snapshot, Remembered found) {
+  proto::AgentIdentity* last = nullptr;
+  for (proto::CheckpointRecord& record : snapshot.records) {
+    if (auto* identity = std::get_if<proto::AgentIdentity>(&record)) last = identity;
+  }
+  if (last == nullptr) return found;
+  last->remembered = std::max(last->remembered, found);
+  return last->remembered;
+}
+
 std::vector<Violation> Ledger::violations() const {
   std::vector<Violation> found;
   const auto report = [&](const TaskKey& key, std::string_view what) {

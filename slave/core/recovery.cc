@@ -18,8 +18,10 @@ void Agent::State::begin(Step& step) {
   begun_ = true;
   if (!ledger_.identity()) {
     record(
-        proto::AgentIdentity{
-            .agent = options_.name, .secret = options_.fresh_secret, .place = options_.place},
+        proto::AgentIdentity{.agent = options_.name,
+                             .secret = options_.fresh_secret,
+                             .place = options_.place,
+                             .remembered = options_.remembered},
         step);
     step.out.sync = true;
   } else if (ledger_.identity()->place != options_.place) {
@@ -285,6 +287,11 @@ void Agent::State::report_leftovers(Step& step) {
 void Agent::State::finish_recovery(Step& step) {
   if (recovered_ || !awaited_.empty() || !leftovers_.empty()) return;
   recovered_ = true;
+  if (ledger_.identity()->remembered != Remembered::kAll) {
+    proto::AgentIdentity identity = *ledger_.identity();
+    identity.remembered = Remembered::kAll;
+    record(std::move(identity), step);
+  }
   deadlines_.cancel({Deadline::Kind::kLeftovers});
   step.trace(AgentRecovered{options_.name, ledger_.live_tasks()});
   begin_session(step);

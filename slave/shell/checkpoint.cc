@@ -53,44 +53,61 @@ Result<void> open_log(const std::string& path, Checkpoint& checkpoint) {
   return left ? read_records(*left, true, path, checkpoint.snapshot) : Result<void>();
 }
 
-// If the checkpoint has lost the identity, it is read from its own file, and vice versa.
-Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
+// As the second file has it: a loss is noted in the log alone.
+std::string kept_bytes(proto::AgentIdentity identity) {
+  identity.records = 0;
+  identity.remembered = Remembered::kAll;
+  return proto::encode_record(identity);
+}
+
+struct IdentityFile {
+  std::unique_ptr<CheckpointLog> file = {};
+  std::vector<proto::AgentIdentity> identities = {};
+};
+
+Result<IdentityFile> open_identity(const std::string& path) {
   Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
   if (!opened && opened.error().code() == ErrorCode::kCorruption) {
     LOG(WARNING) << "the file of the agent's identity is damaged: " << opened.error().message();
     opened = CheckpointLog::open(path);
   }
   if (!opened) return std::move(opened).error();
-  checkpoint.identity = std::move(opened->log);
-  AgentSnapshot& snapshot = checkpoint.snapshot;
-  std::vector<std::string> known;
-  for (const proto::CheckpointRecord& record : snapshot.records) {
-    if (std::holds_alternative<proto::AgentIdentity>(record)) {
-      known = {proto::encode_record(record)};
-    }
+  IdentityFile file{.file = std::move(opened->log)};
+  for (const std::string& bytes : opened->records) {
+    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
+    if (!record) return std::move(record).error().in(text("reading ", path));
+    auto* const identity = std::get_if<proto::AgentIdentity>(&*record);
+    if (identity != nullptr) file.identities.push_back(std::move(*identity));
   }
-  if (!known.empty()) {
-    if (known == opened->records) return {};
+  return file;
+}
+
+// If one of the two files has lost the identity, it gets the other's. Returns whether the log has
+// lost it: the snapshot has it then, and the log does not have it yet.
+bool compare_identities(const std::string& path, const std::vector<proto::AgentIdentity>& kept,
+                        Checkpoint& checkpoint) {
+  const proto::AgentIdentity* named = nullptr;
+  for (const proto::CheckpointRecord& record : checkpoint.snapshot.records) {
+    if (const auto* identity = std::get_if<proto::AgentIdentity>(&record)) named = identity;
+  }
+  if (named != nullptr) {
+    const std::string known = kept_bytes(*named);
+    if (kept.size() == 1 && kept_bytes(kept.front()) == known) return false;
     LOG(WARNING) << "the file of the agent's identity is missing, empty or older: it is written "
                     "again from the checkpoint file="
                  << path;
     // The checkpoint has it, so the agent may start on a full disk.
-    const Result<void> kept = keep_identity(*checkpoint.identity, known);
-    if (!kept)
+    const Result<void> written = keep_identity(*checkpoint.identity, {known});
+    if (!written) {
       LOG(ERROR) << "the second file of the agent's identity cannot be written: "
-                 << kept.error().message();
-    return {};
+                 << written.error().message();
+    }
+    return false;
   }
-  for (const std::string& bytes : opened->records) {
-    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
-    if (!record) return std::move(record).error().in(text("reading ", path));
-    if (!std::holds_alternative<proto::AgentIdentity>(*record)) continue;
-    LOG(WARNING) << "the checkpoint has lost the agent's identity, which is read from " << path;
-    snapshot.records.insert(snapshot.records.begin(), *std::move(record));
-    if (Result<void> written = checkpoint.log->append({bytes}); !written) return written;
-    return checkpoint.log->sync();
-  }
-  return {};
+  if (kept.empty()) return false;
+  LOG(WARNING) << "the checkpoint has lost the agent's identity, which is read from " << path;
+  checkpoint.snapshot.records.insert(checkpoint.snapshot.records.begin(), kept.front());
+  return true;
 }
 
 // "BOOT DEVICE:INODE": as the first word, the boot.
@@ -112,8 +129,9 @@ Result<void> refuse_copy(const AgentSnapshot& snapshot, const std::string& work_
           "this one, and start the agent as a new one, with another --name if the original runs");
 }
 
+// Without the records that could not be read, and with a note of the loss: a crash before the core
+// has acted on it does not hide it.
 Result<void> renew(Checkpoint& checkpoint) {
-  if (checkpoint.remembered == Remembered::kAll) return {};
   std::vector<std::string> records;
   for (const proto::CheckpointRecord& record : checkpoint.snapshot.records) {
     records.push_back(proto::encode_record(record));
@@ -126,6 +144,12 @@ Result<void> renew(Checkpoint& checkpoint) {
   LOG(WARNING) << "the cut checkpoint cannot be renewed and stays marked: "
                << renewed.error().message();
   return {};
+}
+
+Result<void> append_identity(Checkpoint& checkpoint) {
+  const Result<void> written =
+      checkpoint.log->append({proto::encode_record(checkpoint.snapshot.records.front())});
+  return written ? checkpoint.log->sync() : written;
 }
 
 }  // namespace
@@ -147,10 +171,17 @@ Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_
   if (Result<void> same = refuse_copy(snapshot, work_dir, place); !same) {
     return std::move(same).error();
   }
-  if (Result<void> renewed = renew(checkpoint); !renewed) return std::move(renewed).error();
-  if (Result<void> known = open_identity(work_dir + "/identity", checkpoint); !known) {
-    return std::move(known).error();
-  }
+  const std::string identity_path = work_dir + "/identity";
+  Result<IdentityFile> kept = open_identity(identity_path);
+  if (!kept) return std::move(kept).error();
+  checkpoint.identity = std::move(kept->file);
+  const bool has_lost_identity = compare_identities(identity_path, kept->identities, checkpoint);
+  const bool is_loss_new = checkpoint.remembered != Remembered::kAll;
+  checkpoint.remembered = note_loss(snapshot, checkpoint.remembered);
+  Result<void> written = is_loss_new          ? renew(checkpoint)
+                         : has_lost_identity ? append_identity(checkpoint)
+                                             : Result<void>();
+  if (!written) return std::move(written).error();
   return checkpoint;
 }
 

@@ -24,7 +24,8 @@ struct Checkpoint {
 
 // Opens both files of the directory. A damaged log is set aside, and its readable records begin a
 // new log. If anything is missing, the log gets another mark, so that the master does not assume
-// that this agent never received the tasks that it may have forgotten. `newest_run`: the highest
+// that this agent never received the tasks that it may have forgotten, and its identity notes the
+// loss, also for the next life, until the core has acted on it. `newest_run`: the highest
 // run number of a sandbox on the disk; a log that does not contain it is outdated. `place`: see
 // place_of(). Errors: kFailedPrecondition (the directory is a copy), kResourceExhausted,
 // kUnavailable, kUnsupported.

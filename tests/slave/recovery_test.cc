@@ -535,6 +535,35 @@ TEST(Gaps, ATaskWhoseExecutorIsNotNamedIsEndedByItsSandboxAndLost) {
   EXPECT_EQ(s.started("t2").run, 8u);
 }
 
+// The note stays until the agent registers, so a crash before that does not hide the loss.
+TEST(Gaps, AreNotedUntilTheirExecutorsHaveEnded) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  const auto noted = [&] {
+    AgentSnapshot snapshot{s.log};
+    return note_loss(snapshot, Remembered::kAll);
+  };
+  EXPECT_EQ(noted(), Remembered::kAll);
+  AgentSnapshot left{s.log};
+  std::erase_if(left.records,
+                [](const auto& record) { return is_of<proto::TaskRecord>(record, "t1"); });
+  s.options.remembered = note_loss(left, Remembered::kWithGaps);
+  s.options.newest_run = 7;
+  s.restart(left);
+  s.tick();
+  s.connect();
+  EXPECT_EQ(noted(), Remembered::kWithGaps);
+  s.crash_and_restart();
+  s.tick();
+  s.connect();
+  EXPECT_EQ(s.take<EndLeftover>().size(), 1u);
+  EXPECT_EQ(noted(), Remembered::kWithGaps);
+  s.step(LeftoverEnded{kBatch, ExecutorId("t1")});
+  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+  EXPECT_EQ(noted(), Remembered::kAll);
+}
+
 TEST(Gaps, SharedExecutorsAreEnded) {
   AgentScenario s;
   s.registered();

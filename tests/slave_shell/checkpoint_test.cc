@@ -39,11 +39,15 @@ class OpenCheckpoint : public testing::Test {
     return open_checkpoint(home_.path(), newest_run, place);
   }
   std::string log() const { return home_.path() / "checkpoint.log"; }
-  // The runs that are still named, if the log has another mark exactly when something is missing.
+  // The runs that are still named. The log gets another mark exactly when it has lost something.
   std::string runs(const Result<Checkpoint>& found, Remembered expected) const {
     if (!found) return found.error().message();
-    EXPECT_EQ(found->remembered, expected);
     EXPECT_EQ(found->log->mark() == mark_, expected == Remembered::kAll);
+    return runs_after(found, expected);
+  }
+  static std::string runs_after(const Result<Checkpoint>& found, Remembered expected) {
+    if (!found) return found.error().message();
+    EXPECT_EQ(found->remembered, expected);
     std::string runs;
     for (const proto::CheckpointRecord& record : found->snapshot.records) {
       const auto* executor = std::get_if<proto::ExecutorRecord>(&record);
@@ -72,7 +76,7 @@ TEST_F(OpenCheckpoint, SaysThatItIsOlderThanTheSandboxes) {
 
 // The first records of a compacted log name the newest run, so only their count says that others
 // are missing.
-TEST_F(OpenCheckpoint, SaysThatItWasCutAmidWhatItHadBeenCompactedToAndSaysItOnce) {
+TEST_F(OpenCheckpoint, SaysThatItWasCutInItsCompactedPart) {
   const AgentSnapshot compact = Agent({.name = AgentId("a1")}, open(3)->snapshot).snapshot();
   for (size_t left = 1; left <= compact.records.size(); ++left) {
     const Result<Checkpoint> log = open(0);
@@ -85,11 +89,13 @@ TEST_F(OpenCheckpoint, SaysThatItWasCutAmidWhatItHadBeenCompactedToAndSaysItOnce
     const bool is_whole = left == compact.records.size();
     runs(found, is_whole ? Remembered::kAll : Remembered::kWithGaps);
     mark_ = found->log->mark();
-    runs(open(0), Remembered::kAll);
+    const Result<Checkpoint> again = open(0);
+    EXPECT_EQ(again->log->mark(), mark_);
+    runs_after(again, is_whole ? Remembered::kAll : Remembered::kWithGaps);
   }
 }
 
-TEST_F(OpenCheckpoint, KeepsWhatOneDamagedBitDoesNotNameAndRemembersThatOnce) {
+TEST_F(OpenCheckpoint, KeepsTheRecordsBesideADamagedBit) {
   std::fstream file(log(), std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(log())) / 2);
   file.put('!');
@@ -99,7 +105,37 @@ TEST_F(OpenCheckpoint, KeepsWhatOneDamagedBitDoesNotNameAndRemembersThatOnce) {
   EXPECT_TRUE(left == "13" || left == "23") << left;
   EXPECT_TRUE(std::filesystem::exists(log() + ".damaged-1"));
   mark_ = found->log->mark();
-  EXPECT_EQ(runs(open(3), Remembered::kAll), left);
+  const Result<Checkpoint> again = open(3);
+  EXPECT_EQ(again->log->mark(), mark_);
+  EXPECT_EQ(runs_after(again, Remembered::kWithGaps), left);
+}
+
+// A life that ends before its core has written anything leaves the loss to the next one.
+TEST_F(OpenCheckpoint, NotesALossUntilTheCoreHasActedOnIt) {
+  for (const bool is_identity_lost : {false, true}) {
+    for (const Remembered loss : {Remembered::kToItsEnd, Remembered::kWithGaps}) {
+      const Result<Checkpoint> before = open(3);
+      std::vector<std::string> records = {proto::encode_record(identity())};
+      if (is_identity_lost) records.clear();
+      records.push_back(proto::encode_record(proto::ExecutorRecord{
+          .framework = FrameworkId("f"),
+          .executor = ExecutorId("e3"),
+          .token = Secret(std::string(32, '7')),
+          .run = 3}));
+      records.push_back(records.back());
+      ASSERT_TRUE(before->log->rewrite(records));
+      ASSERT_TRUE(keep_identity(*before->identity, {proto::encode_record(identity())}));
+      const bool is_cut = loss == Remembered::kToItsEnd;
+      if (is_cut) std::filesystem::resize_file(log(), std::filesystem::file_size(log()) - 1);
+      const uint64_t newest_run = is_cut ? 3 : 4;
+      EXPECT_EQ(runs_after(open(newest_run), loss), is_cut ? "3" : "33");
+      EXPECT_EQ(runs_after(open(0), loss), is_cut ? "3" : "33");
+      // As the core does when it has recovered.
+      const Result<Checkpoint> recovered = open(0);
+      ASSERT_TRUE(recovered->log->append({proto::encode_record(identity())}));
+      EXPECT_EQ(runs_after(open(0), Remembered::kAll), is_cut ? "3" : "33");
+    }
+  }
 }
 
 TEST_F(OpenCheckpoint, RefusesACopyWithinOneBoot) {

@@ -116,6 +116,8 @@ class Elements {
   // --- results -----------------------------------------------------------------------------------
   bool all_ended() const { return done_ + failed_ + skipped_ == size_; }
   bool all_skipped() const { return skipped_ == size_; }
+  // None is done, and none will be.
+  bool have_all_failed() const { return failed_ + skipped_ == size_; }
   uint32_t size() const { return size_; }
   int64_t done() const { return done_; }
   int64_t failed() const { return failed_; }

@@ -539,6 +539,10 @@ std::vector<uint32_t> Job::take_ended_elements() {
   Elements* elements = state_->elements();
   return elements == nullptr ? std::vector<uint32_t>() : elements->take_ended();
 }
+bool Job::have_all_failed() const {
+  const Elements* elements = std::as_const(*state_).elements();
+  return elements != nullptr && elements->have_all_failed();
+}
 bool Job::is_held() const {
   const Elements* elements = std::as_const(*state_).elements();
   return elements != nullptr && !outcome() && elements->is_held();

@@ -136,6 +136,8 @@ class Job {
   std::optional<uint32_t> elements() const;
   Fate fate_of(uint32_t element) const;
   std::vector<uint32_t> take_ended_elements();
+  // Every element has failed or was skipped.
+  bool have_all_failed() const;
   // All of its elements that have not ended wait for elements of another array.
   bool is_held() const;
 

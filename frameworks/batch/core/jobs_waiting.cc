@@ -106,6 +106,10 @@ void Jobs::State::wait_again(Step& step, const JobId& id, KnownJob& known) {
       verdict(looked_at_again(*known.waiting)) == Fate::kNever) {
     return;
   }
+  // All elements of the other array have failed, and its end is not stored yet.
+  const Dependency* each = each_of(known);
+  const auto other = each == nullptr ? jobs_.end() : jobs_.find(each->job);
+  if (other != jobs_.end() && other->second.job && other->second.job->have_all_failed()) return;
   ask_for_retry(id, known);
 }
 

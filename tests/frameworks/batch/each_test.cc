@@ -243,6 +243,33 @@ TEST(AfterEach, OfAnArrayWithoutAResultIsSkippedAsAWhole) {
   EXPECT_EQ(s.phases(), "a finished, b finished, c finished");
 }
 
+// Whether the follower or the other array ends first, nothing is retried by itself.
+TEST(AfterEach, StaysSkippedIfTheFailedArrayEndsLater) {
+  for (const std::string first : {"p-a-2", "p-b-3"}) {
+    SCOPED_TRACE(first);
+    PipelineScenario s;
+    s.fails("p-a-", 0);
+    s.fails("p-a-", 1);
+    ASSERT_TRUE(s.submit({array("a", 2), follower("b", 2, "a")}));
+    for (int round = 0; round < 100 && !proto::has_ended(s.job(first).phase); ++round) {
+      s.launch();
+      for (const auto& [id, task] : std::map(s.running())) {
+        const bool is_end = id.str().find(".end-") != std::string::npos;
+        if (!is_end || id.str().starts_with(first)) s.end(id);
+      }
+    }
+    ASSERT_TRUE(proto::has_ended(s.job(first).phase)) << s.phases();
+    s.run();
+    EXPECT_EQ(s.phases(), "a failed, b skipped");
+    EXPECT_EQ(s.job("p-b-3").retries, 0);
+    s.works("p-a-", 0);
+    s.works("p-a-", 1);
+    ASSERT_TRUE(s.retry("p-1.a"));
+    s.run();
+    EXPECT_EQ(s.phases(), "a finished, b finished");
+  }
+}
+
 // Its elements follow those of an array that follows another one.
 TEST(AfterEach, GoesThroughSeveralStages) {
   PipelineScenario s;
