@@ -269,7 +269,7 @@ TEST(Gpus, FitByDevice) {
   }
 }
 
-TEST(Gpus, AreCarvedFromTheFullestDeviceThatIsEnoughAndTheLowestWholeOnes) {
+TEST(Gpus, AreCarvedByBestFitAndFromTheLowestWholeDevices) {
   const Resources free = with_gpus({{0, 1000}, {1, 300}, {2, 600}, {4, 1000}});
   const auto gpus = [&](int64_t milli) {
     return carve(ResourceVector::of(0, 0, 0, milli), free).gpus;

@@ -126,7 +126,7 @@ TEST_F(Checkpoints, PutBackToAnOlderStateRunNothingTwice) {
 
 // The executor of the first command ran the second, and runs the third: it is none of the first's
 // any more, whatever the checkpoint says.
-TEST_F(Checkpoints, OfBeforeAnExecutorTookItsNextCommandRunNothingTwiceAndLeaveNothingAlive) {
+TEST_F(Checkpoints, OldCheckpointsRunNothingTwiceAfterAnExecutorWasReused) {
   resources_ = "cpus:0.1;mem:64";  // room for one command at a time
   kill_agent();
   start_agent();

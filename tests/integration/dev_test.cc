@@ -275,7 +275,7 @@ TEST(Agent, KilledAndRestartedItGoesOnWithItsTaskUnderTheSameProcess) {
   EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
 }
 
-TEST(Agent, ATaskThatEndsWhileItIsAwayIsToldWithItsExitCodeAfterTheRestart) {
+TEST(Agent, ReportsAnExitCodeOfATaskThatEndedDuringItsRestart) {
   Cluster cluster({.agents = 1});
   WaitingTask task(cluster);
   ASSERT_TRUE(task.started);

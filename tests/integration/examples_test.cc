@@ -89,7 +89,7 @@ TEST(Examples, FailoverFrameworkComesBackAsTheSameFramework) {
   EXPECT_THAT(killed.out, HasSubstr("came back as failover-"));
 }
 
-TEST(Examples, CustomExecutorFrameworkRunsManyTasksInOneProcessAndAsksItWhatItDid) {
+TEST(Examples, CustomExecutorFrameworkRunsManyTasksInOneProcess) {
   const Cluster cluster({.agents = 1, .resources = "cpus:2;mem:2048"});
   const Exit primes = run({example("custom_executor_framework"), "--master=" + cluster.master()});
   EXPECT_EQ(primes.code, 0) << primes.err;
@@ -116,7 +116,7 @@ TEST(Examples, RawOffersFrameworkTakesWhatIsOfferedAndSaysWhyItDeclines) {
   EXPECT_THAT(end.out, HasSubstr("raw-4 is finished"));
 }
 
-TEST(Examples, PickyFrameworkComparesDeclinesWithAPreferredHostAndAConstrainedAsk) {
+TEST(Examples, PickyFrameworkComparesDeclinesWithAsks) {
   const Cluster cluster({.agents = 3, .resources = "cpus:1;mem:1024"});
   // The classic way goes elsewhere when its patience is over; here it has none.
   const Exit picky = run({example("picky_framework"), "--host=agent-2", "--patience_ms=0",

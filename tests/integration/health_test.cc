@@ -150,7 +150,7 @@ TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
   EXPECT_TRUE(eventually([&] { return !is_alive(server); }));
 }
 
-TEST_F(HealthChecks, OfAPortThatNobodyListensOnFailAndNothingOfALookOutlivesItsTask) {
+TEST_F(HealthChecks, FailOnAClosedPortAndLeaveNoProcessesAfterTheTask) {
   const auto silent = start({"--command=exec sleep 1000", "--check=tcp"});
   const auto bad = silent->line_with("running false");
   ASSERT_TRUE(bad.has_value()) << silent->err();

@@ -228,7 +228,7 @@ TEST(KillOracle, FindsATaskThatLivesOnAfterItsEndWasTold) {
   EXPECT_NE(found.find("lived on"), std::string::npos) << found;
 }
 
-TEST(KillOracle, AnEndIsHeardAgainOnlyByALaterLifeWhoseAcknowledgementMayBeLost) {
+TEST(KillOracle, AnEndMayRepeatOnlyInALaterLifeAfterALostAcknowledgement) {
   const auto story = [] {
     return Story()
         .at(100)
@@ -282,7 +282,7 @@ TEST(KillOracle, AFaultThatNeverHealsLastsToTheEnd) {
   EXPECT_EQ(story.told("t", "lost task_unknown - -").violations(), "");
 }
 
-TEST(KillOracle, AFullDiskExcusesWhatItKeepsFromStartingAndAnotherFaultDoesNot) {
+TEST(KillOracle, OnlyAFullDiskExcusesATaskThatCouldNotStart) {
   for (const char* end : {"failed launch_failed - -", "refused agent_full - -"}) {
     const auto told = [&](const std::string& fault) {
       Story story;

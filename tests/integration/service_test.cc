@@ -201,7 +201,7 @@ TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
   }
 }
 
-TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneIsRolledBack) {
+TEST_F(Apps, UpdateKeepsTwoInstancesReadyAndABadUpdateIsRolledBack) {
   Cluster cluster({.agents = 1, .service = true});
   ASSERT_EQ(cluster.proffer({"service", "apply", file("env: {GREETING: one}\n"), "--wait"}).code,
             0);

@@ -390,7 +390,7 @@ TEST(Declines, AFewOfThemOrRareOnesCostNothing) {
   }
 }
 
-TEST(Declines, ALaunchOnTheAgentBeginsTheCountAnewAndOtherAgentsAreNotDelayed) {
+TEST(Declines, LaunchResetsTheCountAndOtherAgentsAreNotDelayed) {
   MasterScenario s;
   s.registered_agent("a1", "cpus:1;mem:4GiB");
   TestScheduler& f = s.subscribed("f");

@@ -131,7 +131,7 @@ TEST(Drain, OneThatLeavesInTimeIsNotKilled) {
   EXPECT_EQ(f.told(), (Lines{"t1 running", "t1 finished command_exited"}));
 }
 
-TEST(Drain, KillsAlsoTheTasksOfASchedulerThatIsAwayAndTellsItWhatIsLeftWhenItIsBack) {
+TEST(Drain, KillsTasksOfADisconnectedSchedulerAndNoticesShowTheTimeLeft) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
   TestScheduler& f = s.with_task("t1");

@@ -111,7 +111,7 @@ TEST(AgentLoss, EndsInRemovalAndALateReturnKillsWhatItRuns) {
   EXPECT_FALSE(a.has(f.id, "t1"));
 }
 
-TEST(AgentLoss, ALateReturnKillsWhatItRunsAlsoWhileItsSchedulerHasNotHeardOfTheEnd) {
+TEST(AgentLoss, LateReturnKillsTasksEvenIfTheSchedulerMissedTheirEnd) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
   TestScheduler& f = s.with_task("t1");

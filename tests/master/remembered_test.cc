@@ -50,7 +50,7 @@ class Remembered : public testing::Test {
   TestScheduler& f;
 };
 
-TEST_F(Remembered, ALaunchIsWrittenInTheStepThatSendsItAndItsEndWhenItIsAcknowledged) {
+TEST_F(Remembered, LaunchIsWrittenWhenSentAndEndWhenAcknowledged) {
   launch("t1");
   EXPECT_TRUE(a.has(f.id, "t1"));
   EXPECT_EQ(entry("t1"), "launched");
@@ -75,7 +75,7 @@ TEST_F(Remembered, AnIdIsRefusedForAsLongAsItsEntryIsThere) {
   EXPECT_TRUE(a.has(f.id, "t1"));
 }
 
-TEST_F(Remembered, ALaunchThatItsAgentNeverReceivedIsToldAsRefusedAndItsIdIsFree) {
+TEST_F(Remembered, LaunchThatTheAgentNeverReceivedIsRefusedAndItsIdIsFree) {
   a.receives_tasks = false;
   launch("t1");
   restart_both();

@@ -299,7 +299,7 @@ TEST_F(Followers, ALeaderThatComesBackKeepsItsLastEventsAndGoesOnBehindThem) {
             "master leads");
 }
 
-TEST_F(Followers, NoGapIsToldBehindALeaderThatEndedInOrderThoughTheNextLacksItsLastEvents) {
+TEST_F(Followers, NoGapAfterALeaderThatEndedCleanly) {
   leader_ = leads(1, 1);
   leader_->add(loop_.now(), {launched("t1")});
   begin_to_follow(2);

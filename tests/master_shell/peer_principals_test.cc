@@ -40,7 +40,7 @@ TEST(PeerPrincipals, TheKernelNamesTheUserOfAUnixSocket) {
   EXPECT_FALSE(by->is_unproven);
 }
 
-TEST(PeerPrincipals, APeerOfThisMachineIsTakenForItsUserOnlyIfNobodyIsServedByKeys) {
+TEST(PeerPrincipals, LocalTcpPeerIsThisUserOnlyWithoutKeys) {
   Scenario open;
   open.comes({.host = "127.0.0.1"});
   const PrincipalPtr by = open.principals.of(kPeer);

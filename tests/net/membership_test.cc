@@ -118,7 +118,7 @@ TEST_F(MembershipFiles, MayHaveASuccessorOfTheirKey) {
   EXPECT_EQ(read_membership(KeyKind::kUser).error().code(), ErrorCode::kCorruption);
 }
 
-TEST_F(MembershipFiles, KeysOfAProgramThatRunsAreThoseOfTheFileIfItIsStillOfItsCluster) {
+TEST_F(MembershipFiles, RunningProgramUsesTheKeysOfAFileOfItsOwnCluster) {
   const ClientKeys known{.own = make_key_pair(), .server = make_key_pair().public_key};
   EXPECT_EQ(current_keys(KeyKind::kUser, known), known) << "there is no file";
   Membership joined = member(KeyKind::kUser);

@@ -54,7 +54,7 @@ TEST(StoreRequests, WaitForASessionAndAreAnsweredUnderTheAuthorsId) {
   EXPECT_TRUE(w.told<proto::StoreResult>().empty());
 }
 
-TEST(StoreRequests, OfALostSessionAreSentAgainInTheirOrderUnlessTheyExpectAVersion) {
+TEST(StoreRequests, AreSentAgainInOrderUnlessTheyExpectAVersion) {
   DriverWorld w;
   w.subscribe();
   w.want(request_of(1, {put("a", "1")}));

@@ -243,7 +243,7 @@ class Storm {
   size_t updates_heard_ = 0;
 };
 
-TEST(Storm, WhateverHappensEachUpdateIsHeardOnceInOrderAndNothingAfterTheEnd) {
+TEST(Storm, EachUpdateIsDeliveredOnceInOrderAndNoneAfterTheEnd) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Storm(seed).run(300);

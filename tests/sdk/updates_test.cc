@@ -115,7 +115,7 @@ TEST(EndsOfAnAuthor, AreAcknowledgedWhenTheAuthorSaysSo) {
   EXPECT_EQ(w.sent<proto::Acknowledge>().size(), 1u);
 }
 
-TEST(EndsOfAnAuthor, ThatWereDealtWithWhileTheMasterWasAwayAreAcknowledgedInTheNextSession) {
+TEST(EndsOfAnAuthor, HandledWithoutAMasterAreAcknowledgedInTheNextSession) {
   DriverOptions options = DriverWorld::options();
   options.acknowledges_ends = true;
   DriverWorld w(options);

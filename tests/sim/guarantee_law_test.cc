@@ -110,7 +110,7 @@ TEST(GuaranteeLaw, CountsPorts) {
   EXPECT_FALSE(word.could_be_met()) << "a port is not lent";
 }
 
-TEST(GuaranteeLaw, WantsNothingBeyondTheGuaranteeOrALimitOrOfAnAgentThatIsDrained) {
+TEST(GuaranteeLaw, DemandsNothingAboveGuaranteeOrLimitOrFromAbsentAgents) {
   EXPECT_FALSE(Word(3'000).could_be_met());
   Word limited(2'000);
   limited.row(kOwner).limit = Quota::of(ResourceVector::of(1'000, 0));

@@ -75,7 +75,7 @@ class Forgotten : public testing::Test {
 
 // Wherever the log ends: t1 is not run again, t9 is killed or goes on, and the master hears of the
 // agent when that is done. Each life comes to that, also if the agent is killed amid it.
-TEST_F(Forgotten, WhereverTheCheckpointIsCutNothingRunsTwiceAndNothingIsLostAndAlive) {
+TEST_F(Forgotten, ACutCheckpointRunsNoTaskTwiceAndLosesNoLiveTask) {
   size_t taken_for_the_first = 0;
   for (size_t left = 2; left <= whole_.size(); ++left) {
     for (const bool is_killed_again : {false, true}) {
@@ -137,7 +137,7 @@ TEST_F(Forgotten, AnEndOfBeforeIsNoKillOfAnAgentThatStops) {
   })) << testing::PrintToString(after);
 }
 
-TEST_F(Forgotten, TheMasterDoesNotSendAgainWhatWasForgottenInThisLifeNorInTheNext) {
+TEST_F(Forgotten, ForgottenTasksAreNeverSentAgain) {
   s_.crash_and_restart();
   s_.tick();
   s_.connect();

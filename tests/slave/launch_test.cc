@@ -217,7 +217,7 @@ TEST(Launch, EveryRefusedLaunchHasATerminalUpdateWithAReason) {
   }
 }
 
-TEST(Launch, NoMoreExecutorsAreStartedThanThereAreDescriptorsForButASharedOneTakesTasks) {
+TEST(Launch, ExecutorLimitStopsNewExecutorsButNotASharedOne) {
   AgentScenario s;
   s.options.executors_max = 2;
   s.crash_and_restart();

@@ -77,7 +77,7 @@ TEST(Recovery, AnUpdateThatWasTakenBeforeTheRestartIsNotTakenTwice) {
   }
 }
 
-TEST(Recovery, AnEndThatWasWrittenDownButNotAcknowledgedIsAcknowledgedAfterTheRestart) {
+TEST(Recovery, AcknowledgesACheckpointedEndAfterTheRestart) {
   AgentScenario s;
   s.registered();
   const PeerId peer = s.running("t1");
@@ -197,7 +197,7 @@ TEST(Recovery, AnExecutorThatWasNotFoundIsGivenNothing) {
             "t1 1 refused agent_restarted");
 }
 
-TEST(Recovery, AnExecutorThatDoesNotComeBackInTimeIsEndedAndThenItsTasksAreLost) {
+TEST(Recovery, AnExecutorThatDoesNotReturnInTimeIsKilledAndItsTasksAreLost) {
   AgentScenario s;
   s.registered();
   s.running("t1");

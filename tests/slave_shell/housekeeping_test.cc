@@ -363,7 +363,7 @@ TEST_F(HousekeepingTest, RemovesWhatIsReleasedAndNotInUse) {
 }
 
 // Its user looks at it later; what others fetched from it nobody needs.
-TEST_F(HousekeepingTest, OfAReleasedTaskThatHasFailedTheEndOfTheOutputStaysUntilItIsOld) {
+TEST_F(HousekeepingTest, KeepsTheEndOfTheOutputOfAReleasedFailedTask) {
   const std::string failed = make("job-1.a", 1);
   sandboxes_.note_failed(run_of("job-1.a", 1));
   sandboxes_.note_failed(run_of("job-1.a", 7));  // has no sandbox

@@ -182,7 +182,7 @@ TEST(SqliteStore, ALeaderThatWasDeposedIsFencedInTheSameTransaction) {
   EXPECT_EQ(store->load().value(), (std::vector<StoreRecord>{put("role", "in time", "1")}));
 }
 
-TEST(SqliteStore, AFullDiskFailsTheBatchAndEverythingAfterItButKeepsWhatWasThere) {
+TEST(SqliteStore, FullDiskFailsTheBatchAndLaterOnesButKeepsOlderData) {
   TemporaryDirectory directory;
   Worker worker;
   Answers answers;

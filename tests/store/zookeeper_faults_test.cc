@@ -172,7 +172,7 @@ TEST_P(EachRequest, ThatIsNotAnsweredInTimeIsMadeOnceOrTheLeadIsLost) {
 }
 
 // A leader ends, and says why. A master that does not lead yet begins another session.
-TEST_P(EachRequest, InWhichTheSessionExpiresEndsTheLeadAndLosesNothingThatWasAcknowledged) {
+TEST_P(EachRequest, ExpiredSessionEndsTheLeadAndLosesNoAcknowledgedWrite) {
   const Duration timeout = milliseconds(500);
   const Lives lives = each_request_fails(
       loop_, timeout,

@@ -31,7 +31,7 @@ class RefusedUpgrade : public LongUpgrade {
 INSTANTIATE_TEST_SUITE_P(From, RefusedUpgrade, testing::ValuesIn(by_tcp()), name_of);
 
 // Nobody proves a user over TCP, and tasks of an agent that is root run as any user.
-TEST_P(RefusedUpgrade, ASchedulerOfBeforeIsToldWhyItMayNotBeginBesideAnAgentThatIsRoot) {
+TEST_P(RefusedUpgrade, OldSchedulerGetsTheReasonWhenAnAgentRunsAsRoot) {
   MixedCluster cluster(version(), false);
   cluster.set_master(Of::kToday);
   cluster.set_agent(Of::kToday);

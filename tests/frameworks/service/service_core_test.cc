@@ -266,7 +266,7 @@ TEST(Service, ALossIsNoFailureThoughTheAgentTellsTheEndAfterwards) {
   }
 }
 
-TEST(Service, KeepsTheUnreachableInstanceIfItReturnsBeforeItsReplacementRuns) {
+TEST(Service, KeepsAnUnreachableInstanceThatReturnsBeforeItsReplacement) {
   Web s(ServiceScenario::app(1));
   const std::string old = s.tasks_of("web").at(0);
   s.start_tasks(false);
@@ -553,7 +553,7 @@ TEST(Restart, BeforeTheRecordIsWrittenNothingIsLaunchedTwice) {
   EXPECT_THAT(s.tasks(), SizeIs(3));
 }
 
-TEST(Restart, AfterTheRecordIsWrittenAndBeforeTheLaunchItIsFoundThatNobodyRunsIt) {
+TEST(Restart, ReplacesInstancesWhoseLaunchWasLostAfterTheirRecord) {
   ServiceScenario s;
   s.agent("a1", 5);
   s.apply(ServiceScenario::app(3));

@@ -291,7 +291,7 @@ TEST(Rollback, OfTheFirstVersionThereIsNone) {
 }
 
 // The first version was ready as a whole, but not for as long as its update wants.
-TEST(Rollback, IsToTheFirstVersionIfAllItsInstancesWereReadyWhenItWasReplaced) {
+TEST(Rollback, ReturnsToAFirstVersionThatWasReadyWhenReplaced) {
   const UpdatePolicy update = {.healthy_for = minutes(10), .progress_deadline = minutes(20)};
   Web s(update);
   EXPECT_EQ(s.apply(command("exit 1", update)), "updated to version 2");
@@ -303,7 +303,7 @@ TEST(Rollback, IsToTheFirstVersionIfAllItsInstancesWereReadyWhenItWasReplaced) {
 }
 
 // Nobody knows that it works.
-TEST(Rollback, IsNotToAFirstVersionThatWasNotReadyWhenItWasReplaced) {
+TEST(Rollback, DoesNotReturnToAFirstVersionThatWasNotReadyWhenReplaced) {
   ServiceScenario s;
   s.agent("a1", 4);
   s.says_ready(true);
