@@ -1,6 +1,6 @@
 #pragma once
 
-// A word count of generated text, and what it must give.
+// A word count of generated text, and its expected result.
 
 #include <filesystem>
 #include <map>
@@ -17,8 +17,8 @@
 
 namespace proffer::test {
 
-// Text of known words with traps: empty lines, no final newline, TABs, bytes that are not UTF-8, an
-// empty file, a directory below, names with a space, a quote and a newline.
+// Text of known words with special cases: empty lines, no final newline, tabs, bytes that are not
+// UTF-8, an empty file, a subdirectory, names with a space, a quote and a newline.
 class WordCount : public testing::Test {
  protected:
   void SetUp() override {
