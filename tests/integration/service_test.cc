@@ -298,7 +298,7 @@ TEST_F(Apps, APlanSaysWhetherItFitsAndWhoseTasksItWouldCost) {
   const std::string too_many = plan(5);
   EXPECT_THAT(too_many, ContainsRegex("would wait: [0-9] service/two.1: "));
   EXPECT_THAT(too_many, testing::Not(HasSubstr("it would fit")));
-  // An agent must not offer a fixed port of an app.
+  // No agent has this fixed port.
   const std::string path = home_ / "dns.yaml";
   write_file(path, "name: dns\nports: [{dns: 53}]\nresources: 'cpus:0.1;mem:1'\ncommand: x\n");
   EXPECT_THAT(cluster.proffer({"service", "plan", path}).out,

@@ -202,7 +202,7 @@ class Flooder {
   size_t at_ = 0;  // bytes of it that were sent
 };
 
-// Checks its parent again after the change of user, because the kernel then forgets PDEATHSIG.
+// The kernel clears PDEATHSIG when the user changes, so it is set afterwards.
 void become(uid_t uid) {
   const pid_t parent = getppid();
   CHECK(setgroups(0, nullptr) == 0 && setresgid(uid, uid, uid) == 0 &&
