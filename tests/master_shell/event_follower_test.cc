@@ -160,7 +160,7 @@ TEST_F(Followers, ANextLeaderGoesOnWithoutAGapBehindALeaderThatEndedInOrder) {
   until_asked_from(place(1, 4));
   leader_->add(loop_.now(), {launched("t3")});
   until_asked_from(place(1, 5));
-  // The last events of a leader that ends in order answer the waiting call.
+  // The last events of a leader that ends cleanly answer the waiting call.
   leader_->add(loop_.now(), {launched("t4")});
   leader_->finish();
   leader_.reset();

@@ -235,7 +235,7 @@ TEST(EventLog, EachSeesWhatIsTheirsToSee) {
             "audit: refused audit: done");
 }
 
-// Foreign text stays within its field, whatever it contains.
+// Foreign text stays within its field, for any content.
 TEST(EventLog, WhatSomebodyWritesIsNoFieldOfAnEvent) {
   TemporaryDirectory directory;
   Life life(directory);
