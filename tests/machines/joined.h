@@ -123,8 +123,8 @@ class JoinedMachines : public testing::Test {
   std::string keys_file(const Machine& machine, const std::string& kind) const {
     return machine / ("config/" + kind + ".keys");
   }
-  // A membership file with one line replaced. An earlier version's file has no checksum, since a
-  // changed line would not match it.
+  // The file in the format of earlier versions, without the checksum, which a changed line would
+  // not match.
   static std::string without_sum(const std::string& path) {
     const std::string content = read_file(path);
     std::string rest;
