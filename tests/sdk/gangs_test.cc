@@ -1,4 +1,4 @@
-// Gangs: told together, answered as one, refused as one.
+// Gangs: offered together, answered together, refused together.
 
 #include <functional>
 
