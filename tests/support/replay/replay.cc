@@ -180,7 +180,7 @@ void Replay::plan_agent(const sim::ScenarioAgent& spec, const AgentId& id) {
   }
 }
 
-// The agent joins for the first time, or again: its tasks are still there if it comes back in time.
+// The agent joins for the first time or again: its tasks are still there if it returns in time.
 void Replay::agent_joins(const AgentId& id, const sim::ScenarioAgent& spec) {
   if (const auto known = agents_.find(id); known != agents_.end()) {
     known->second.active = true;
